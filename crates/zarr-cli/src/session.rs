@@ -358,6 +358,11 @@ impl Session {
         self.global.strict
     }
 
+    /// How many threads compute; 0 for as many as the machine has.
+    pub fn threads(&self) -> usize {
+        self.global.threads
+    }
+
     /// Whether what is printed is JSON.
     pub fn is_json(&self) -> bool {
         self.global.json

@@ -2,18 +2,23 @@
 //!
 //! - [`copy()`] copies and converts groups and arrays.
 //! - [`validate()`](validate()) finds what is wrong with a hierarchy.
+//! - [`checksum()`] computes a checksum of what a node is, however it is stored.
 //! - [`codec()`] parses the short text by which people name a codec.
 //!
 //! The crate `zarr` has all of this under the same names.
 
 #![forbid(unsafe_code)]
 
+mod checksum;
 mod copy;
 mod shorthand;
+mod tree_progress;
 pub mod validate;
 
+pub use checksum::{Blocks, Checksum, ChecksumOptions, Digest, NodeChecksum, checksum};
 pub use copy::{CopyOptions, Progress, copy};
 pub use shorthand::codec;
+pub use tree_progress::TreeProgress;
 pub use validate::{
     Level, Problem, ProblemKind, Report, ValidateOptions, ValidateProgress, validate,
 };

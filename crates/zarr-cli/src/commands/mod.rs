@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 mod attrs;
+mod checksum;
 mod consolidate;
 mod copy;
 mod create;
@@ -37,6 +38,7 @@ pub(crate) enum Command {
     Dump(dump::Dump),
     Gen(generate::Generate),
     Consolidate(consolidate::Consolidate),
+    Checksum(checksum::Checksum),
     Rm(rm::Rm),
     Validate(validate::Validate),
     Demo(demo::Demo),
@@ -53,6 +55,7 @@ pub(crate) fn run(command: &Command, session: &Session, out: Out<'_>) -> Result<
         Command::Copy(copy) => copy.run(session),
         Command::Dump(dump) => dump.run(session, out),
         Command::Gen(generate) => generate.run(session),
+        Command::Checksum(checksum) => checksum.run(session, out),
         Command::Consolidate(consolidate) => consolidate.run(session, out),
         Command::Rm(rm) => rm.run(session),
         Command::Validate(validate) => validate.run(session, out),

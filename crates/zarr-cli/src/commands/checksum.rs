@@ -1,0 +1,261 @@
+//! `zarr checksum`: prints and verifies checksums of what nodes are.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::{fs, io};
+
+use clap::Args;
+use zarr::{Blocks, ChecksumOptions, Digest, Json, NodeChecksum, Object, TreeProgress};
+
+use super::Out;
+use crate::failure::Failure;
+use crate::human;
+use crate::progress::Progress;
+use crate::session::{Session, Target};
+
+/// Print a checksum of a node with all below it, whatever its format, chunks, codecs and store
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  zarr checksum data.zarr
+  zarr checksum data.zarr --manifest > data.sha256
+  zarr checksum s3://bucket/copy.zarr --check data.sha256
+  zarr checksum data.zarr --path ocean/temperature --regions=1
+
+Prints `HEX  PATH`, a SHA-256 of attributes, types, shapes, names of dimensions and elements; a group's is that of its whole tree.
+Two places with equal checksums hold equal data; docs/checksum.md defines it. Paths begin at TARGET's node.
+
+--check compares with such lines, names each node that differs, is missing or is new, and ends with 1 if there is one.
+--regions prints the hashes of an array's blocks of at most 1 MiB (level 0), those of each 256 blocks (level 1), and so on: two
+far copies are compared from the last level down.")]
+pub(crate) struct Checksum {
+    #[command(flatten)]
+    target: Target,
+    /// Print a line for each node, sorted by path
+    #[arg(long, conflicts_with_all = ["check", "regions"])]
+    manifest: bool,
+    /// Compare with the lines of FILE, - for standard input
+    #[arg(long, value_name = "FILE", conflicts_with = "regions")]
+    check: Option<String>,
+    /// Print the hashes of the blocks of arrays: all levels, or one
+    #[arg(long, value_name = "LEVEL", num_args = 0..=1, require_equals = true)]
+    regions: Option<Option<usize>>,
+    /// Bytes of elements to hold at once, 256 MiB if not given
+    #[arg(long, value_name = "BYTES", default_value_t = 0, hide_default_value = true)]
+    memory: u64,
+}
+
+impl Checksum {
+    pub fn run(&self, session: &Session, out: Out<'_>) -> Result<(), Failure> {
+        let manifest = self.check.as_deref().map(read_manifest).transpose()?;
+        let node = session.open(&self.target)?;
+        let bar = Progress::of_bytes(0, session.is_json());
+        let shown = |progress: &TreeProgress| {
+            bar.total(progress.bytes_total);
+            bar.done(progress.bytes_done);
+            if let Some(path) = &progress.path {
+                bar.message(path.to_string());
+            }
+        };
+        let options = ChecksumOptions {
+            memory: self.memory,
+            threads: session.threads(),
+            regions: self.regions.is_some(),
+            cancel: None,
+            progress: Some(&shown),
+        };
+        let checksum = zarr::checksum(&node, &options);
+        drop(bar);
+        session.warn(node.hierarchy());
+        let nodes: Vec<(String, NodeChecksum)> = checksum?
+            .nodes
+            .into_iter()
+            .map(|node| (from_target(&self.target.path, &node.path), node))
+            .collect();
+        if let Some(manifest) = manifest {
+            return check(&nodes, &manifest, session.is_json(), out);
+        }
+        match (&self.regions, session.is_json()) {
+            (Some(level), false) => print_regions(&nodes, *level, out),
+            (Some(level), true) => {
+                let list = nodes.iter().filter_map(|(path, node)| regions_json(path, node, *level));
+                let list: Json = list.collect();
+                Ok(writeln!(out, "{:#}", Json::from(Object::new().with("arrays", list)))?)
+            }
+            (None, json) => self.print(&nodes, json, out),
+        }
+    }
+
+    fn print(
+        &self,
+        nodes: &[(String, NodeChecksum)],
+        json: bool,
+        out: Out<'_>,
+    ) -> Result<(), Failure> {
+        let shown = if self.manifest { nodes } else { &nodes[..nodes.len().min(1)] };
+        if !json {
+            for (path, node) in shown {
+                writeln!(out, "{}  {}", node.digest, escaped(path))?;
+            }
+            return Ok(());
+        }
+        let member = |(path, node): &(String, NodeChecksum)| {
+            Object::new()
+                .with("path", path.as_str())
+                .with("node_type", node.kind.name())
+                .with("checksum", node.digest.to_string())
+        };
+        let Some(first) = nodes.first() else { return Ok(()) };
+        let mut object = member(first);
+        if self.manifest {
+            object.insert("nodes", nodes.iter().map(|node| member(node).into()).collect::<Json>());
+        }
+        Ok(writeln!(out, "{:#}", Json::from(object))?)
+    }
+}
+
+/// The path of a node from TARGET's, where --path led to its base.
+fn from_target(base: &str, path: &str) -> String {
+    let whole = format!("/{}/{}", base.trim_matches('/'), path.trim_matches('/'));
+    let names: Vec<&str> = whole.split('/').filter(|name| !name.is_empty()).collect();
+    format!("/{}", names.join("/"))
+}
+
+/// A path on one line: a backslash and control characters are escaped as in JSON.
+fn escaped(path: &str) -> String {
+    let text = Json::from(path).to_string();
+    text[1..text.len() - 1].replace("\\\"", "\"")
+}
+
+fn unescaped(line: &str) -> Option<String> {
+    let text = format!("\"{}\"", line.replace('"', "\\\""));
+    Json::parse(text.as_bytes()).ok()?.as_str().map(str::to_owned)
+}
+
+/// The lines of a manifest: checksums by path.
+type Manifest = BTreeMap<String, Digest>;
+
+fn read_manifest(file: &str) -> Result<Manifest, Failure> {
+    let text = match file {
+        "-" => io::read_to_string(io::stdin()).map_err(Failure::input)?,
+        file => fs::read_to_string(file)
+            .map_err(|e| Failure::Usage(format!("--check {file}: cannot be read: {e}")))?,
+    };
+    let mut manifest = Manifest::new();
+    for (n, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        let parts = line.split_once("  ");
+        let parsed = parts.and_then(|(hex, path)| Some((hex.parse().ok()?, unescaped(path)?)));
+        let Some((digest, path)) = parsed else {
+            let why = "is not `HEX  PATH`, as `zarr checksum --manifest` prints";
+            return Err(Failure::Usage(format!("--check {file}: line {} {why}", n + 1)));
+        };
+        manifest.insert(path, digest);
+    }
+    if manifest.is_empty() {
+        return Err(Failure::Usage(format!("--check {file}: there is no line in it")));
+    }
+    Ok(manifest)
+}
+
+/// Compares what is there with a manifest.
+fn check(
+    nodes: &[(String, NodeChecksum)],
+    manifest: &Manifest,
+    json: bool,
+    out: Out<'_>,
+) -> Result<(), Failure> {
+    let found: BTreeSet<&str> = nodes.iter().map(|(path, _)| path.as_str()).collect();
+    // A manifest of one line is a checksum of the whole tree.
+    let is_whole = manifest.len() == 1;
+    let differs: Vec<&str> = nodes
+        .iter()
+        .filter(|(path, node)| {
+            let expected = manifest.get(path);
+            expected.is_some_and(|expected| *expected != node.digest)
+                && (is_whole || differs_itself(path, node, manifest))
+        })
+        .map(|(path, _)| path.as_str())
+        .collect();
+    let missing: Vec<&str> =
+        manifest.keys().map(String::as_str).filter(|path| !found.contains(path)).collect();
+    let new: Vec<&str> =
+        found.iter().copied().filter(|path| !is_whole && !manifest.contains_key(*path)).collect();
+    let kinds = [("differs", &differs), ("missing", &missing), ("new", &new)];
+    let count: usize = kinds.iter().map(|(_, paths)| paths.len()).sum();
+    if json {
+        let mut object = Object::new().with("equal", count == 0);
+        for (kind, paths) in kinds {
+            object.insert(kind, paths.iter().map(|path| Json::from(*path)).collect::<Json>());
+        }
+        writeln!(out, "{:#}", Json::from(object))?;
+    } else {
+        for (kind, paths) in kinds {
+            for path in paths {
+                writeln!(out, "{kind}: {}", escaped(path))?;
+            }
+        }
+    }
+    match count as u64 {
+        0 => Ok(()),
+        n => Err(Failure::No(format!(
+            "{} of the manifest's {} not as they were",
+            human::count(n),
+            human::plural(manifest.len() as u64, "node")
+        ))),
+    }
+}
+
+/// Whether a node differs from the manifest by itself: a group whose attributes and names are the same does not, whatever is
+/// in it.
+fn differs_itself(path: &str, node: &NodeChecksum, manifest: &Manifest) -> bool {
+    let prefix = format!("{}/", path.trim_end_matches('/'));
+    let members = manifest.iter().filter_map(|(member, digest)| {
+        let name = member.strip_prefix(&prefix)?;
+        (!name.is_empty() && !name.contains('/')).then_some((name, *digest))
+    });
+    node.with_members(members) != manifest.get(path).copied()
+}
+
+fn print_regions(
+    nodes: &[(String, NodeChecksum)],
+    level: Option<usize>,
+    out: Out<'_>,
+) -> Result<(), Failure> {
+    for (path, node) in nodes {
+        let Some(blocks) = &node.blocks else { continue };
+        for (n, hashes) in levels(blocks, level) {
+            for (at, hash) in hashes.iter().enumerate() {
+                let place = match n {
+                    0 => blocks.region(at as u64).to_string(),
+                    n => format!("level {n}, {at}"),
+                };
+                writeln!(out, "{hash}  {}  {place}", escaped(path))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn regions_json(path: &str, node: &NodeChecksum, level: Option<usize>) -> Option<Json> {
+    let blocks = node.blocks.as_ref()?;
+    let hashes =
+        |hashes: &[Digest]| hashes.iter().map(|hash| hash.to_string().into()).collect::<Json>();
+    let levels: Json = levels(blocks, level)
+        .map(|(n, level)| {
+            Json::from(Object::new().with("level", n as u64).with("hashes", hashes(level)))
+        })
+        .collect();
+    let object = Object::new()
+        .with("path", path)
+        .with("checksum", node.digest.to_string())
+        .with("shape", Json::from(&blocks.shape[..]))
+        .with("block_shape", Json::from(&blocks.block_shape[..]))
+        .with("levels", levels);
+    Some(object.into())
+}
+
+/// The levels that were asked for, the root first.
+fn levels(blocks: &Blocks, asked: Option<usize>) -> impl Iterator<Item = (usize, &[Digest])> {
+    let all = blocks.levels.iter().enumerate().rev();
+    all.filter(move |(n, _)| asked.is_none_or(|asked| asked == *n))
+        .map(|(n, level)| (n, &level[..]))
+}

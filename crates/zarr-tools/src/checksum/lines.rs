@@ -1,0 +1,329 @@
+//! Reads an array piece by piece and hashes the lines of its blocks.
+//!
+//! A piece has whole chunks along all axes but the last, and whole lines of blocks along that one. So a chunk is decoded
+//! once, but for those that a piece cuts along the last axis, and what waits for the rest of its block is a hash for each line,
+//! not the line.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use sha2::{Digest as _, Sha256};
+use zarr_core::sync::lock;
+use zarr_core::{AccessError, Array, Json, Region, Result, Selection};
+
+use super::blocks::{Division, Tree, block_hash};
+use super::canonical_json;
+use super::logical::{Elements, Logical};
+
+/// Elements in canonical bytes, in C order.
+pub(crate) struct Canonical {
+    bytes: Vec<u8>,
+    /// Where each element begins, and where the last one ends; nothing if all have `size` bytes.
+    ends: Vec<usize>,
+    size: usize,
+}
+
+impl Canonical {
+    /// Reads a region of an array.
+    pub fn read(array: &Array, logical: &Logical, region: &Region) -> Result<Canonical> {
+        // NCZarr stores a scalar as an array of one element.
+        let selection = match (region.rank(), array.rank()) {
+            (0, _) => Selection::from(..),
+            _ => Selection::from(region.clone()),
+        };
+        match logical.elements {
+            Elements::Variable | Elements::Json => {
+                let bytes = array.read_bytes(selection)?;
+                Ok(Canonical::of_variable(bytes, logical.elements == Elements::Json))
+            }
+            Elements::Fixed => {
+                let bytes = array.read_le_bytes(selection)?;
+                let size = logical.stored_type.repr().map_or(1, |repr| repr.size());
+                Ok(Canonical { bytes, ends: Vec::new(), size: size.max(1) })
+            }
+            Elements::PaddedBytes | Elements::PaddedUtf32 => {
+                let bytes = array.read_le_bytes(selection)?;
+                let size = logical.stored_type.repr().map_or(1, |repr| repr.size()).max(1);
+                let texts = bytes.chunks_exact(size).map(|element| match logical.elements {
+                    Elements::PaddedBytes => element.to_vec(),
+                    _ => utf8(element),
+                });
+                Ok(Canonical::of_texts(texts.map(|mut text| {
+                    let end = text.iter().rposition(|&byte| byte != 0).map_or(0, |at| at + 1);
+                    text.truncate(end);
+                    text
+                })))
+            }
+        }
+    }
+
+    fn of_variable(bytes: Vec<u8>, is_json: bool) -> Canonical {
+        let mut ends = vec![0];
+        let mut rest = &bytes[..];
+        while let Some((length, after)) = rest.split_first_chunk::<4>() {
+            let length = (u32::from_le_bytes(*length) as usize).min(after.len());
+            rest = &after[length..];
+            ends.push(bytes.len() - rest.len());
+        }
+        let plain = Canonical { bytes, ends, size: 0 };
+        if !is_json {
+            return plain;
+        }
+        let count = plain.len();
+        Canonical::of_texts((0..count).map(|n| canonical_element(&plain.get(n)[4..])))
+    }
+
+    fn of_texts(texts: impl Iterator<Item = Vec<u8>>) -> Canonical {
+        let (mut bytes, mut ends) = (Vec::new(), vec![0]);
+        for text in texts {
+            bytes.extend((text.len() as u32).to_le_bytes());
+            bytes.extend(text);
+            ends.push(bytes.len());
+        }
+        Canonical { bytes, ends, size: 0 }
+    }
+
+    pub fn len(&self) -> usize {
+        match self.size {
+            0 => self.ends.len() - 1,
+            size => self.bytes.len() / size,
+        }
+    }
+
+    /// The bytes of these elements.
+    fn range(&self, elements: Range<usize>) -> &[u8] {
+        match self.size {
+            0 => &self.bytes[self.ends[elements.start]..self.ends[elements.end]],
+            size => &self.bytes[elements.start * size..elements.end * size],
+        }
+    }
+
+    /// The bytes of an element; of variable length with the length before it.
+    pub fn get(&self, element: usize) -> &[u8] {
+        self.range(element..element + 1)
+    }
+}
+
+/// An element that is JSON; one that is not stays as it is, and the empty one is `null`.
+fn canonical_element(text: &[u8]) -> Vec<u8> {
+    if text.is_empty() {
+        return b"null".to_vec();
+    }
+    match Json::parse_tolerant(text) {
+        Ok((json, _)) => canonical_json::text_of(&json).into_bytes(),
+        Err(_) => text.to_vec(),
+    }
+}
+
+fn utf8(element: &[u8]) -> Vec<u8> {
+    let units = element.as_chunks::<4>().0.iter().map(|unit| u32::from_le_bytes(*unit));
+    let text: String = units.map(|unit| char::from_u32(unit).unwrap_or('\u{fffd}')).collect();
+    text.into_bytes()
+}
+
+/// The lengths of the pieces in which an array is read.
+pub(super) fn piece_lengths(
+    division: &Division,
+    chunk: &[u64],
+    size: u64,
+    memory: u64,
+) -> Vec<u64> {
+    let (shape, rank) = (&division.shape, division.shape.len());
+    let whole = |axis: usize| shape[axis].max(1);
+    let step = |axis: usize| {
+        if axis + 1 == rank {
+            division.block[axis]
+        } else {
+            chunk.get(axis).copied().unwrap_or(1).max(1)
+        }
+    };
+    let bytes = |piece: &[u64]| piece.iter().fold(size, |bytes, len| bytes.saturating_mul(*len));
+    let mut piece: Vec<u64> = (0..rank).map(|axis| step(axis).min(whole(axis))).collect();
+    if let (Some(last), Some(&chunk)) = (piece.last_mut(), chunk.last()) {
+        // All of a chunk, and all of each line that begins in it.
+        *last = chunk.next_multiple_of(step(rank - 1)).min(whole(rank - 1));
+    }
+    let usual = (memory / 4).max(1);
+    if bytes(&piece) > memory {
+        // A chunk that is too large is read in parts.
+        for axis in 0..rank {
+            while bytes(&piece) > usual && piece[axis] > 1 {
+                let half = piece[axis].div_ceil(2);
+                let least = if axis + 1 == rank { division.block[axis] } else { 1 };
+                let shorter = half.next_multiple_of(least);
+                if shorter >= piece[axis] {
+                    break;
+                }
+                piece[axis] = shorter;
+            }
+        }
+        return piece;
+    }
+    for axis in (0..rank).rev() {
+        let position = bytes(&piece) / piece[axis].max(1);
+        let fit = usual / position.max(1) / step(axis) * step(axis);
+        piece[axis] = piece[axis].max(fit).min(whole(axis));
+        if piece[axis] < shape[axis] {
+            break;
+        }
+    }
+    piece
+}
+
+/// All pieces of an array, in C order.
+pub(super) struct Pieces<'a> {
+    shape: &'a [u64],
+    lengths: Vec<u64>,
+    next: Option<Vec<u64>>,
+}
+
+impl<'a> Pieces<'a> {
+    pub fn new(shape: &'a [u64], lengths: Vec<u64>) -> Pieces<'a> {
+        let next = (!shape.contains(&0)).then(|| vec![0; shape.len()]);
+        Pieces { shape, lengths, next }
+    }
+}
+
+impl Iterator for Pieces<'_> {
+    type Item = Region;
+
+    fn next(&mut self) -> Option<Region> {
+        let start = self.next.take()?;
+        let ends: Vec<u64> = (0..start.len())
+            .map(|axis| start[axis].saturating_add(self.lengths[axis]).min(self.shape[axis]))
+            .collect();
+        let mut following = start.clone();
+        for axis in (0..start.len()).rev() {
+            following[axis] = ends[axis];
+            if ends[axis] < self.shape[axis] {
+                self.next = Some(following);
+                break;
+            }
+            following[axis] = 0;
+        }
+        Some(Region::new(start.into_iter().zip(ends).map(|(start, end)| start..end)))
+    }
+}
+
+/// Blocks of which lines are missing: the hashes of the lines, and how many are missing.
+type Open = HashMap<u64, (Vec<u8>, u64)>;
+
+/// Hashes the blocks of an array.
+pub(super) struct LineHasher<'a> {
+    pub division: &'a Division,
+    pub threads: usize,
+    open: Mutex<Open>,
+}
+
+impl<'a> LineHasher<'a> {
+    pub fn new(division: &'a Division, threads: usize) -> LineHasher<'a> {
+        LineHasher { division, threads, open: Mutex::default() }
+    }
+
+    /// Hashes the lines of a piece, and adds the blocks that are complete.
+    ///
+    /// # Errors
+    /// [`AccessError::Count`] if the elements are not as many as the piece has.
+    pub fn add(&self, piece: &Region, elements: &Canonical, tree: &mut Tree) -> Result<()> {
+        let expected = piece.element_count().unwrap_or(u64::MAX);
+        if elements.len() as u64 != expected {
+            return Err(AccessError::Count { expected, found: elements.len() as u64 }.into());
+        }
+        let blocks = self.blocks_of(piece);
+        let next = AtomicUsize::new(0);
+        let finished = Mutex::new(Vec::new());
+        let work = || {
+            while let Some(index) = blocks.get(next.fetch_add(1, Ordering::Relaxed)) {
+                if let Some(done) = self.add_to_block(index, piece, elements) {
+                    lock(&finished).push(done);
+                }
+            }
+        };
+        let is_small = elements.bytes.len() < 1 << 20;
+        let helpers = if is_small { 0 } else { self.threads.min(blocks.len()).saturating_sub(1) };
+        thread::scope(|scope| {
+            for _ in 0..helpers {
+                // Where the system refuses a thread, the others do its work.
+                if thread::Builder::new().spawn_scoped(scope, work).is_err() {
+                    break;
+                }
+            }
+            work();
+        });
+        for (number, hashes) in lock(&finished).drain(..) {
+            tree.add(number, block_hash(&hashes));
+        }
+        Ok(())
+    }
+
+    /// The blocks that a piece touches.
+    fn blocks_of(&self, piece: &Region) -> Vec<Vec<u64>> {
+        let mut all = vec![Vec::with_capacity(piece.rank())];
+        for (range, block) in piece.intervals().iter().zip(&self.division.block) {
+            let along = range.start / block..range.end.div_ceil(*block);
+            let longer = |index: Vec<u64>| {
+                along.clone().map(move |at| index.iter().copied().chain([at]).collect())
+            };
+            all = all.into_iter().flat_map(longer).collect();
+        }
+        all
+    }
+
+    /// Hashes the lines that a piece has of a block. Returns the hashes of all its lines once none is missing.
+    fn add_to_block(
+        &self,
+        index: &[u64],
+        piece: &Region,
+        elements: &Canonical,
+    ) -> Option<(u64, Vec<u8>)> {
+        let block = self.division.intervals(index);
+        let common: Vec<Range<u64>> = block
+            .iter()
+            .zip(piece.intervals())
+            .map(|(block, piece)| block.start.max(piece.start)..block.end.min(piece.end))
+            .collect();
+        let outer = common.len().saturating_sub(1);
+        let length = common.last().map_or(1, |range| range.end - range.start);
+        let mut hashes: Vec<(usize, [u8; 32])> = Vec::new();
+        let mut at: Vec<u64> = common.iter().map(|range| range.start).collect();
+        'lines: loop {
+            let place = |ranges: &[Range<u64>], axes: usize| {
+                let axes = at.iter().zip(ranges).take(axes);
+                axes.fold(0, |place, (at, range)| {
+                    place * (range.end - range.start) + (at - range.start)
+                }) as usize
+            };
+            let first = place(piece.intervals(), at.len());
+            let hash = Sha256::digest(elements.range(first..first + length as usize));
+            hashes.push((place(&block, outer), hash.into()));
+            let mut axis = outer;
+            loop {
+                if axis == 0 {
+                    break 'lines;
+                }
+                axis -= 1;
+                at[axis] += 1;
+                if at[axis] < common[axis].end {
+                    break;
+                }
+                at[axis] = common[axis].start;
+            }
+        }
+        let number = self.division.number(index);
+        let lines = self.division.lines(index);
+        let mut open = lock(&self.open);
+        let entry = open.entry(number);
+        let (all, missing) = entry.or_insert_with(|| (vec![0; 32 * lines as usize], lines));
+        *missing -= hashes.len() as u64;
+        for (line, hash) in hashes {
+            all[32 * line..32 * line + 32].copy_from_slice(&hash);
+        }
+        match *missing {
+            0 => open.remove(&number).map(|(all, _)| (number, all)),
+            _ => None,
+        }
+    }
+}

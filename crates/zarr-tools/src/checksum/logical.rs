@@ -1,0 +1,325 @@
+//! Tells what an array is, whatever its dialect: the data type, the axes, the missing value and the attributes that
+//! every dialect's readers see.
+
+use zarr_core::data_type::{DataType, Endian, FillValue, Scalar};
+use zarr_core::metadata::ArrayMetadata;
+use zarr_core::{Array, CoreType, Dialect, Json, Object, missing_value};
+
+use super::canonical_json;
+
+/// How the bytes of an element are made of what a store holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Elements {
+    /// Little-endian bytes, all of one size.
+    Fixed,
+    /// Bytes after their length.
+    Variable,
+    /// As variable ones, in canonical JSON.
+    Json,
+    /// Bytes of one size that stand for a text of any: NULs at their end are padding (NCZarr in v2).
+    PaddedBytes,
+    /// The same in UTF-32.
+    PaddedUtf32,
+}
+
+/// An array as every dialect's readers see it.
+#[derive(Clone, Debug)]
+pub(crate) struct Logical {
+    pub shape: Vec<u64>,
+    /// The data type in its canonical form.
+    pub data_type: Json,
+    /// The type of an element, as it is read.
+    pub stored_type: DataType,
+    pub elements: Elements,
+    /// The names of the axes; `None` if no axis has one.
+    pub names: Option<Vec<Option<String>>>,
+    /// The value that readers take for missing, as hexadecimal bytes.
+    pub missing: Option<String>,
+    pub attributes: Object,
+}
+
+impl Logical {
+    pub fn of(array: &Array) -> Logical {
+        let metadata = array.metadata();
+        let dialect = array.hierarchy().dialect();
+        let netcdf = NetCdf::of(&metadata);
+        let is_scalar = metadata.shape == [1]
+            && (netcdf.as_ref().is_some_and(|n| n.is_scalar) || is_scalar_of_netcdf(&metadata));
+        let shape = if is_scalar { Vec::new() } else { metadata.shape.clone() };
+        let stored_type = match &metadata.data_type {
+            // It is read as that.
+            unknown @ DataType::Unknown { .. } => {
+                unknown.resolved().unwrap_or_else(|| unknown.clone())
+            }
+            known => known.clone(),
+        };
+        let (data_type, elements) = match netcdf.as_ref().and_then(|n| n.text(&stored_type)) {
+            Some(text) => text,
+            None => (type_json(&stored_type), plain_elements(&stored_type)),
+        };
+        let (declared, is_from_attribute) = names(&metadata);
+        let referred = netcdf.as_ref().and_then(|n| n.names.clone());
+        let declared = referred.filter(|names| names.len() == shape.len()).or(declared);
+        let names = declared.map(|names| without_anonymous(names, &shape));
+        let names = names.filter(|names| names.iter().any(Option::is_some));
+        let is_text_of_netcdf = netcdf.is_some() && data_type != type_json(&stored_type);
+        let missing = if is_text_of_netcdf {
+            None
+        } else {
+            let masks_fill = missing_value::is_fill_value(dialect) || is_from_attribute;
+            missing(&metadata, &stored_type, masks_fill, names.as_deref(), &shape)
+        };
+        let mut attributes = node_attributes(&metadata.attributes);
+        attributes.remove(missing_value::FILL_VALUE);
+        let has_names = metadata.dimension_names.is_some() && dialect != Dialect::V3;
+        if is_from_attribute || has_names || netcdf.is_some() || is_scalar {
+            attributes.remove(ARRAY_DIMENSIONS);
+        }
+        Logical { shape, data_type, stored_type, elements, names, missing, attributes }
+    }
+
+    /// The canonical form of all but the elements.
+    pub fn header(&self) -> String {
+        let name = |name: &Option<String>| name.as_deref().map_or(Json::Null, Json::from);
+        let names =
+            self.names.as_ref().map_or(Json::Null, |names| names.iter().map(name).collect());
+        let header = Object::new()
+            .with("attributes", self.attributes.clone())
+            .with("data_type", self.data_type.clone())
+            .with("dimension_names", names)
+            .with("missing_value", self.missing.as_deref().map_or(Json::Null, Json::from))
+            .with("shape", Json::from(&self.shape[..]));
+        canonical_json::text_of(&header.into())
+    }
+
+    /// How many bytes an element counts for where blocks and pieces are measured.
+    pub fn element_size(&self) -> u64 {
+        match self.elements {
+            Elements::Fixed => self.stored_type.repr().map_or(1, |repr| repr.size() as u64),
+            _ => VARIABLE,
+        }
+    }
+
+    /// How many bytes the elements count for in all.
+    pub fn size(&self) -> u64 {
+        let count = zarr_core::region::element_count(&self.shape).unwrap_or(u64::MAX);
+        count.saturating_mul(self.element_size())
+    }
+}
+
+/// How many bytes an element of variable length counts for.
+const VARIABLE: u64 = 64;
+
+const ARRAY_DIMENSIONS: &str = "_ARRAY_DIMENSIONS";
+
+/// The attributes of a node without those that only netCDF's library writes for itself.
+pub(crate) fn node_attributes(attributes: &Object) -> Object {
+    let is_internal = |name: &str| {
+        name == "_NCProperties" || name.starts_with("_nczarr") || name.starts_with("_NCZARR")
+    };
+    let kept = attributes.iter().filter(|(name, _)| !is_internal(name));
+    kept.map(|(name, value)| (name.to_owned(), value.clone())).collect()
+}
+
+fn plain_elements(data_type: &DataType) -> Elements {
+    match data_type {
+        DataType::Json => Elements::Json,
+        other if other.is_variable() => Elements::Variable,
+        _ => Elements::Fixed,
+    }
+}
+
+/// Whether the attribute for the names of axes says that an array of one element has none.
+fn is_scalar_of_netcdf(metadata: &ArrayMetadata) -> bool {
+    let attribute = metadata.attributes.get(ARRAY_DIMENSIONS).and_then(Json::as_array);
+    let names = metadata.dimension_names.as_deref();
+    attribute.is_some_and(<[Json]>::is_empty)
+        || names.is_some_and(|names| names == [Some("_scalar_".to_owned())])
+}
+
+/// A data type as JSON, one form for all dialects: a name, or a list that begins with one.
+fn type_json(data_type: &DataType) -> Json {
+    let list = |name: &str, more: Vec<Json>| {
+        let mut items = vec![Json::from(name)];
+        items.extend(more);
+        Json::Array(items)
+    };
+    let number = |n: usize| Json::from(n as u64);
+    match data_type {
+        DataType::Time(time) => {
+            let kind = match time.kind {
+                zarr_core::data_type::TimeKind::Datetime => "datetime64",
+                zarr_core::data_type::TimeKind::Timedelta => "timedelta64",
+            };
+            list(kind, vec![time.unit.name().into(), u64::from(time.scale_factor).into()])
+        }
+        DataType::FixedBytes { len } => list("bytes", vec![number(*len)]),
+        DataType::FixedUtf32 { len } => list("utf32", vec![number(*len)]),
+        DataType::Raw { size } => list("raw", vec![number(*size)]),
+        DataType::String => "string".into(),
+        DataType::Bytes => "bytes".into(),
+        DataType::Json => "json".into(),
+        DataType::List(items) => list("list", vec![type_json(items)]),
+        DataType::Record(record) => {
+            let field = |field: &zarr_core::data_type::Field| {
+                let shape = Json::from(field.shape());
+                Json::Array(vec![field.name().into(), type_json(field.data_type()), shape])
+            };
+            list("record", vec![record.fields().iter().map(field).collect()])
+        }
+        DataType::Optional(optional) => list("optional", vec![type_json(optional.inner())]),
+        DataType::Extension(extension) => {
+            match extension.to_metadata(Dialect::V3, Endian::Little) {
+                Some(metadata) => list("extension", vec![metadata]),
+                None => list("extension", vec![extension.to_string().into()]),
+            }
+        }
+        // The names of final v3: `int32`, `int4`, `bfloat16`, `complex_float8_e5m2`.
+        named => named.to_string().into(),
+    }
+}
+
+/// The names of the axes, and whether they come from the attribute that v2 and the drafts have for them.
+fn names(metadata: &ArrayMetadata) -> (Option<Vec<Option<String>>>, bool) {
+    if metadata.dimension_names.is_some() {
+        return (metadata.dimension_names.clone(), false);
+    }
+    let list = metadata.attributes.get(ARRAY_DIMENSIONS).and_then(Json::as_array);
+    let name = |json: &Json| match json {
+        Json::String(name) => Some(Some(name.clone())),
+        Json::Null => Some(None),
+        _ => None,
+    };
+    let names: Option<Vec<_>> = list
+        .filter(|list| list.len() == metadata.rank())
+        .and_then(|list| list.iter().map(name).collect());
+    let is_there = names.is_some();
+    (names, is_there)
+}
+
+/// The names, without those that NCZarr gives to axes that have none. A scalar has no axes.
+fn without_anonymous(names: Vec<Option<String>>, shape: &[u64]) -> Vec<Option<String>> {
+    let is_anonymous = |name: &str, len: u64| name == format!("_Anonymous_Dim_{len}");
+    let named = |(name, len): (Option<String>, &u64)| name.filter(|name| !is_anonymous(name, *len));
+    names.into_iter().zip(shape).map(named).collect()
+}
+
+/// The missing value (decision 0136), if the type can have one in every dialect.
+fn missing(
+    metadata: &ArrayMetadata,
+    data_type: &DataType,
+    masks_fill: bool,
+    names: Option<&[Option<String>]>,
+    shape: &[u64],
+) -> Option<String> {
+    // Of a scalar no document of final v3 tells whether readers take it for a variable.
+    if shape.is_empty() {
+        return None;
+    }
+    let is_named = names.is_some_and(|names| names.iter().all(Option::is_some));
+    let of_attribute = || {
+        let json = metadata.attributes.get(missing_value::FILL_VALUE)?;
+        missing_value::from_json(&metadata.data_type, json)
+    };
+    let value = match &metadata.fill_value {
+        Some(fill) if is_named && masks_fill => Some(fill.clone()),
+        _ if is_named => of_attribute(),
+        // NCZarr repeats the fill value there, which readers of arrays without names do not mask.
+        _ => of_attribute().filter(|value| value.as_bytes() != metadata.fill_bytes()),
+    }?;
+    missing_hex(data_type, &value)
+}
+
+/// A missing value as hexadecimal little-endian bytes. All NaNs are one; a text has no NULs at its end, and an empty one is
+/// none.
+fn missing_hex(data_type: &DataType, value: &FillValue) -> Option<String> {
+    let bytes = value.as_bytes();
+    let bytes = match data_type {
+        // What netCDF fills bytes with, it masks in no byte.
+        DataType::Core(CoreType::Int8 | CoreType::Uint8) if bytes == [0x81] || bytes == [0xff] => {
+            return None;
+        }
+        DataType::Core(core) => match core.scalar() {
+            Scalar::Int(_) | Scalar::Uint(_) => little_endian(bytes, bytes.len()),
+            Scalar::Float(format) | Scalar::Complex(format) => {
+                let nan = format.from_f64(f64::NAN, zarr_core::data_type::Rounding::NearestEven)?;
+                let scalar = Scalar::Float(format);
+                let part = |part: &[u8]| {
+                    if scalar.load(part).is_nan() {
+                        nan.to_le_bytes()[..format.size()].to_vec()
+                    } else {
+                        little_endian(part, format.size())
+                    }
+                };
+                bytes.chunks_exact(format.size()).flat_map(part).collect()
+            }
+            _ => return None,
+        },
+        DataType::FixedUtf32 { .. } => without_nuls(&little_endian(bytes, 4))?,
+        DataType::FixedBytes { .. } | DataType::String | DataType::Bytes => without_nuls(bytes)?,
+        _ => return None,
+    };
+    Some(hex(&bytes))
+}
+
+fn without_nuls(bytes: &[u8]) -> Option<Vec<u8>> {
+    bytes.iter().rposition(|&byte| byte != 0).map(|last| bytes[..=last].to_vec())
+}
+
+/// Native elements of `unit` bytes, little-endian.
+fn little_endian(bytes: &[u8], unit: usize) -> Vec<u8> {
+    if cfg!(target_endian = "little") || unit < 2 {
+        return bytes.to_vec();
+    }
+    bytes.chunks(unit).flat_map(|unit| unit.iter().rev().copied()).collect()
+}
+
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// What NCZarr says of an array besides what Zarr does.
+struct NetCdf {
+    /// A scalar is stored as an array of one element in v2.
+    is_scalar: bool,
+    is_char: bool,
+    /// The names of its dimensions, without the groups in which they are.
+    names: Option<Vec<Option<String>>>,
+}
+
+impl NetCdf {
+    /// What a document of an array of NCZarr says; `None` for any other array. It is an attribute since netcdf-c 4.9.1, a
+    /// member of the document before.
+    fn of(metadata: &ArrayMetadata) -> Option<NetCdf> {
+        let of = |object: &Object| {
+            let names = ["_nczarr_array", "_NCZARR_ARRAY"];
+            names.iter().find_map(|name| object.get(name)?.as_object().cloned())
+        };
+        let said = of(&metadata.attributes).or_else(|| of(&metadata.unknown))?;
+        let text = |name: &str| said.get(name).and_then(Json::as_str);
+        let references = ["dimension_references", "dimrefs"];
+        let references = references.iter().find_map(|name| said.get(name)?.as_array());
+        let is_scalar = said.get("scalar").and_then(Json::as_u64) == Some(1)
+            || text("storage") == Some("scalar")
+            || references.is_some_and(<[Json]>::is_empty);
+        let name = |reference: &Json| reference.as_str()?.rsplit('/').next().map(str::to_owned);
+        let names = references.map(|references| references.iter().map(name).collect());
+        Some(NetCdf { is_scalar, is_char: text("nczarr_type") == Some("char"), names })
+    }
+
+    /// The type that netCDF sees, where that is a character or a text: NCZarr stores texts in elements of one size.
+    fn text(&self, stored: &DataType) -> Option<(Json, Elements)> {
+        match stored {
+            DataType::Core(zarr_core::CoreType::Uint8) if self.is_char => {
+                Some((type_json(&DataType::FixedBytes { len: 1 }), Elements::Fixed))
+            }
+            DataType::FixedBytes { len } if *len > 1 => {
+                Some((type_json(&DataType::String), Elements::PaddedBytes))
+            }
+            DataType::FixedUtf32 { len } if *len > 1 => {
+                Some((type_json(&DataType::String), Elements::PaddedUtf32))
+            }
+            _ => None,
+        }
+    }
+}
