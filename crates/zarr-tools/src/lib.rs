@@ -3,6 +3,7 @@
 //! - [`copy()`] copies and converts groups and arrays.
 //! - [`validate()`](validate()) finds what is wrong with a hierarchy.
 //! - [`checksum()`] computes a checksum of what a node is, however it is stored.
+//! - [`repair()`] repairs it, and never destroys the only copy of a byte.
 //! - [`codec()`] parses the short text by which people name a codec.
 //!
 //! The crate `zarr` has all of this under the same names.
@@ -11,12 +12,16 @@
 
 mod checksum;
 mod copy;
+pub mod repair;
 mod shorthand;
 mod tree_progress;
 pub mod validate;
 
 pub use checksum::{Blocks, Checksum, ChecksumOptions, Digest, NodeChecksum, checksum};
 pub use copy::{CopyOptions, Progress, copy};
+pub use repair::{
+    RepairAction, RepairOptions, RepairReport, RepairStep, Restored, StepState, repair, restore,
+};
 pub use shorthand::codec;
 pub use tree_progress::TreeProgress;
 pub use validate::{

@@ -12,6 +12,7 @@ mod get;
 mod info;
 mod netcdf;
 mod put;
+mod repair;
 mod rm;
 mod tree;
 mod validate;
@@ -41,6 +42,7 @@ pub(crate) enum Command {
     Checksum(checksum::Checksum),
     Rm(rm::Rm),
     Validate(validate::Validate),
+    Repair(repair::Repair),
     Demo(demo::Demo),
 }
 
@@ -59,6 +61,7 @@ pub(crate) fn run(command: &Command, session: &Session, out: Out<'_>) -> Result<
         Command::Consolidate(consolidate) => consolidate.run(session, out),
         Command::Rm(rm) => rm.run(session),
         Command::Validate(validate) => validate.run(session, out),
+        Command::Repair(repair) => repair.run(session, out),
         Command::Demo(demo) => demo.run(session, out),
     }
 }

@@ -16,6 +16,8 @@ use super::{Context, Sink};
 /// Where a copy keeps its journal, and where repairs put aside what they remove.
 const COPY: &str = ".zarr-copy/";
 const QUARANTINE: &str = ".zarr-quarantine/";
+/// What it says of each value there.
+const QUARANTINE_RECORDS: &str = ".zarr-quarantine/.records/";
 
 /// A chunk that is stored inside its array's grid.
 #[derive(Clone, Copy, Debug)]
@@ -77,6 +79,9 @@ impl Judge<'_> {
     fn chunk(&mut self, key: &StoreKey) -> Verdict {
         let text = key.as_str();
         if self.documents.contains(key) || self.is_extra(key) || text.starts_with(COPY) {
+            return Verdict::Known;
+        }
+        if text.starts_with(QUARANTINE_RECORDS) {
             return Verdict::Known;
         }
         if text.starts_with(QUARANTINE) {

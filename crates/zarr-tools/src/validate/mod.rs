@@ -40,6 +40,8 @@ use zarr_core::{
 use self::inventory::Inventory;
 pub use self::problem::{Level, Problem, ProblemKind, Report, ValidateOptions, ValidateProgress};
 
+pub(crate) use self::tree::guessed as guessed_format;
+
 /// What the steps of one validation share.
 struct Context<'a> {
     store: Arc<dyn SyncStore>,

@@ -181,7 +181,7 @@ impl Tree {
 }
 
 /// The format of which most of these keys are, where no document tells.
-pub(super) fn guessed(keys: &[StoreKey]) -> Arc<dyn Format> {
+pub(crate) fn guessed(keys: &[StoreKey]) -> Arc<dyn Format> {
     let name = |key: &StoreKey| key.as_str().rsplit('/').next().unwrap_or_default().to_owned();
     let ends = |names: &[&str]| keys.iter().any(|key| names.contains(&&*name(key)));
     let begins = |start: &str| keys.iter().any(|key| key.as_str().starts_with(start));

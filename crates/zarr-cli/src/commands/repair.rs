@@ -1,0 +1,192 @@
+//! Repairs what `zarr validate` finds.
+
+use clap::Args;
+use zarr::repair::{RepairOptions, RepairReport, RepairStep, Restored, StepState};
+use zarr::validate::{Level, ValidateProgress};
+use zarr::{Json, Object};
+
+use super::Out;
+use crate::failure::Failure;
+use crate::human;
+use crate::progress::Progress;
+use crate::session::{Care, Session, Target, netcdf_url, url};
+
+/// Repair what validate finds; without --apply, only say what would be done
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  zarr repair data.zarr                         what would be done; nothing is written
+  zarr repair data.zarr --apply
+  zarr repair data.zarr --path ocean --level keys --apply
+  zarr repair data.zarr --restore --apply       moves all back from the quarantine
+
+Damaged values move to .zarr-quarantine/KEY, with a record in .zarr-quarantine/.records; no byte is destroyed. Chunks
+that moved read as fill. Shards are written anew of their sound inner chunks. Consolidated metadata are made anew,
+and what dead writers left is removed. Each value is looked at again before it is changed, and stays if another
+program has changed it. The repository's docs/repairing.md says more.
+
+Exit codes: 0 nothing is, or is left, to do; 1 something is; 3 no Zarr data are there; 5 the store failed.")]
+pub(crate) struct Repair {
+    #[command(flatten)]
+    target: Target,
+    /// Make the steps
+    #[arg(long)]
+    apply: bool,
+    /// How deep to look for damage: meta, keys, index or data
+    #[arg(long, value_name = "LEVEL", default_value = "data")]
+    level: Level,
+    /// Also move chunks without an array to the quarantine; else they wait for the document of their array
+    #[arg(long, conflicts_with = "restore")]
+    orphans: bool,
+    /// Move values back from the quarantine instead, where their keys are free
+    #[arg(long, conflicts_with = "level")]
+    restore: bool,
+    #[command(flatten)]
+    care: Care,
+}
+
+impl Repair {
+    pub fn run(&self, session: &Session, out: Out<'_>) -> Result<(), Failure> {
+        let options = if self.apply { session.writing(&self.care)? } else { session.options()? };
+        let (url, options) = match netcdf_url(&self.target.target)? {
+            Some(url) => url.hierarchy(&options)?,
+            None => (url(&self.target.target), options),
+        };
+        let path = &self.target.path;
+        if self.restore {
+            return self.restore(&url, &options, session, out);
+        }
+        let bar = Progress::of_values(session.is_json());
+        let show = |progress: &ValidateProgress| {
+            bar.total(progress.total);
+            bar.done(progress.done);
+        };
+        let how = RepairOptions::new()
+            .level(self.level)
+            .apply(self.apply)
+            .orphans(self.orphans)
+            .progress(&show);
+        let mut steps = Vec::new();
+        let mut written = Ok(());
+        let report = zarr::repair::repair(&url, path, &options, &how, &mut |step| {
+            if session.is_json() {
+                steps.push(step.to_json());
+            } else if written.is_ok() {
+                written = writeln!(out, "{}", line(step));
+            }
+        })?;
+        written?;
+        drop(bar);
+        if session.is_json() {
+            let object = Object::new()
+                .with("steps", Json::Array(steps))
+                .with("applied", self.apply)
+                .with("report", report.to_json());
+            writeln!(out, "{}", Json::from(object))?;
+            return if report.is_sound() { Ok(()) } else { Err(Failure::Told(1)) };
+        }
+        if report.steps == 0 {
+            writeln!(out, "nothing to repair at level {}", self.level.name())?;
+        }
+        self.end(&report, &url)
+    }
+
+    /// Says what is left to do.
+    fn end(&self, report: &RepairReport, url: &str) -> Result<(), Failure> {
+        let done = report.done + report.overtaken;
+        if report.is_sound() {
+            return Ok(());
+        }
+        let mut parts = Vec::new();
+        if done > 0 {
+            parts.push(format!("{} made", human::plural(done, "step")));
+        }
+        if report.left > 0 {
+            let what = if self.apply {
+                "left, see above"
+            } else {
+                "to do; --apply makes those that are planned"
+            };
+            parts.push(format!("{} {what}", human::plural(report.left, "step")));
+        }
+        if report.found_after > 0 {
+            let problems = human::plural(report.found_after, "problem");
+            parts.push(format!(
+                "{problems} that followed from these steps; look at them, then repair again"
+            ));
+        }
+        Err(Failure::No(format!("{url}: {}", parts.join("; "))))
+    }
+
+    fn restore(
+        &self,
+        url: &str,
+        options: &zarr::OpenOptions,
+        session: &Session,
+        out: Out<'_>,
+    ) -> Result<(), Failure> {
+        let mut values = Vec::new();
+        let mut written = Ok(());
+        let mut count = 0;
+        let mut told = |value: &Restored| {
+            count += 1;
+            if session.is_json() {
+                let object = Object::new()
+                    .with("key", value.key.as_str())
+                    .with("moved_to", value.moved_to.as_str())
+                    .with("is_back", value.is_back)
+                    .with("what", value.what.as_str());
+                values.push(Json::from(object));
+            } else if written.is_ok() {
+                written = writeln!(out, "`{}` {}", escaped(&value.key), value.what);
+            }
+        };
+        let path = &self.target.path;
+        let left = zarr::repair::restore(url, path, options, self.apply, &mut told)?;
+        written?;
+        if session.is_json() {
+            let object = Object::new()
+                .with("values", Json::Array(values))
+                .with("applied", self.apply)
+                .with("left", left);
+            writeln!(out, "{}", Json::from(object))?;
+        } else if count == 0 {
+            writeln!(out, "nothing is in the quarantine")?;
+        }
+        match (left, session.is_json(), self.apply) {
+            (0, ..) => Ok(()),
+            (_, true, _) => Err(Failure::Told(1)),
+            (left, false, true) => {
+                Err(Failure::No(format!("{url}: {} stayed", human::plural(left, "value"))))
+            }
+            (left, false, false) => {
+                let values = human::plural(left, "value");
+                Err(Failure::No(format!(
+                    "{url}: {values} in the quarantine; --apply moves them back"
+                )))
+            }
+        }
+    }
+}
+
+/// A step on two lines: what is wrong, and what is done about it.
+fn line(step: &RepairStep) -> String {
+    let key = step.key.as_ref().filter(|key| !key.is_empty());
+    let key = key.map_or(String::new(), |key| format!(", `{key}`"));
+    let wrong = format!("{}{key}: {}: {}", step.path, step.problem, step.message);
+    let state = match step.state {
+        StepState::Planned => "would",
+        StepState::Done => "done",
+        StepState::Overtaken => "not needed",
+        StepState::ByHand => "by hand",
+        _ => "failed",
+    };
+    format!("{}\n    {state}: {}", escaped(&wrong), escaped(&step.what))
+}
+
+/// A name may have any character; a line has none that ends it.
+fn escaped(text: &str) -> String {
+    text.chars()
+        .map(|c| if c.is_control() { c.escape_debug().to_string() } else { c.into() })
+        .collect()
+}

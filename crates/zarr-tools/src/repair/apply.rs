@@ -1,0 +1,247 @@
+//! Makes the steps of a repair, each under the version of the value that was judged.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use zarr_core::format::Format;
+use zarr_core::store::{
+    Payload, Precondition, SnapshotOptions, Store, StoreKey, SyncSnapshot, SyncStore,
+};
+use zarr_core::{
+    Array, Consolidated, Dialect, Error, Hierarchy, Json, NodePath, OpenOptions, Result,
+};
+
+use super::judge;
+use super::plan::{Task, mending};
+use super::quarantine::{Change, Held, Quarantine, Why};
+use super::shard::{ShardForm, Verdict};
+use super::step::{RepairAction, RepairStep, StepState};
+use crate::validate::Problem;
+
+/// What the steps of one repair share.
+pub(super) struct Repair<'a> {
+    pub store: Arc<dyn Store>,
+    pub sync: Arc<dyn SyncStore>,
+    pub format: Arc<dyn Format>,
+    pub open: &'a OpenOptions,
+    pub quarantine: Quarantine,
+    /// Whether the hierarchy could be opened, so that its format is known.
+    pub is_open: bool,
+    /// Whether chunks without an array are moved away.
+    pub orphans: bool,
+    /// Documents in consolidated metadata, by their keys.
+    pub copies: BTreeMap<String, Vec<u8>>,
+}
+
+const OVERTAKEN: &str = "another program changed it first; nothing was done";
+const MENDED: &str = "it has no such problem any more; nothing was done";
+
+impl Repair<'_> {
+    /// Whether a value has a problem.
+    pub fn has_problem(
+        &self,
+        problem: &Problem,
+        key: &StoreKey,
+        value: &Arc<dyn SyncSnapshot>,
+    ) -> Result<bool> {
+        judge::has_problem(&self.sync, &*self.format, self.open, problem, key, value)
+    }
+
+    /// How the shard at a key is built; `None` if it is none, or none that can be taken apart.
+    pub fn shard_form(&self, path: &NodePath, key: &StoreKey) -> Option<ShardForm> {
+        if self.format.dialect() != Dialect::V3 {
+            return None;
+        }
+        let document = self.format.document_keys(path).ok()?.into_iter().next()?;
+        let document = self.sync.value(&document).ok()??;
+        let array = Array::from_document(self.store.clone(), path, &document, self.open).ok()?;
+        let metadata = array.metadata();
+        let prefix = self.format.chunk_prefix(path).ok()?;
+        let indices = metadata.chunk_keys.parse(prefix.strip(key)?, metadata.rank())?;
+        let grid = metadata.grid.as_ref()?;
+        let shape: Vec<u64> = indices
+            .iter()
+            .enumerate()
+            .map(|(axis, &index)| {
+                let span = grid.span(axis, u64::try_from(index).ok()?);
+                (span.index == index).then_some(span.stored)
+            })
+            .collect::<Option<_>>()?;
+        ShardForm::new(&metadata, &shape, &self.open.registry)
+    }
+
+    /// The groups at a path and above it that have consolidated metadata.
+    pub fn holders_above(&self, path: &NodePath) -> Result<Vec<NodePath>> {
+        let mut holders = Vec::new();
+        let mut at = Some(path.clone());
+        while let Some(path) = at {
+            at = path.parent();
+            if let Some(key) = self.holder(&path)
+                && self.has_copies(&key)?
+            {
+                holders.push(path);
+            }
+        }
+        Ok(holders)
+    }
+
+    /// The key of a group's consolidated metadata.
+    fn holder(&self, path: &NodePath) -> Option<StoreKey> {
+        match self.format.dialect() {
+            Dialect::V3 => self.format.children_prefix(path).ok()?.key("zarr.json").ok(),
+            Dialect::V2 => self.format.children_prefix(path).ok()?.key(".zmetadata").ok(),
+            _ if path.is_root() => StoreKey::new("meta/root/consolidated/.zmetadata").ok(),
+            _ => None,
+        }
+    }
+
+    fn has_copies(&self, key: &StoreKey) -> Result<bool> {
+        if self.format.dialect() != Dialect::V3 {
+            return Ok(self.sync.open(key, SnapshotOptions::default())?.is_some());
+        }
+        let document = self.sync.value(key)?.and_then(|bytes| Json::parse_tolerant(&bytes).ok());
+        let inline = document.as_ref().and_then(|(json, _)| json.as_object());
+        let inline = inline.and_then(|document| document.get("consolidated_metadata"));
+        Ok(inline.is_some_and(|inline| *inline != Json::Null))
+    }
+
+    /// Whether a problem's key is a value of the store.
+    pub fn is_value(&self, problem: &Problem) -> bool {
+        let key = problem.key.as_deref().and_then(|key| StoreKey::new(key).ok());
+        match key {
+            // A folder refuses keys with the names of its lock files.
+            Some(key) => matches!(self.sync.open(&key, SnapshotOptions::default()), Ok(Some(_))),
+            None => false,
+        }
+    }
+
+    /// Makes a step. What goes wrong with it is its end, not that of the repair.
+    pub fn make(&mut self, task: &Task) -> RepairStep {
+        let step = task.step.clone();
+        let made = match (step.action, &task.key) {
+            (RepairAction::ByHand | RepairAction::UndoCopy | RepairAction::RemoveLeftover, _) => {
+                return step;
+            }
+            (RepairAction::Consolidate, _) => self.consolidate(&step.path, &task.problem),
+            (_, None) => Ok((StepState::Failed, "it has no key that can be used".into())),
+            (RepairAction::RestoreDocument, Some(key)) => self.restore_document(task, key),
+            (RepairAction::Quarantine, Some(key)) => self.move_away(task, key),
+            (RepairAction::MendShard, Some(key)) => self.mend(task, key),
+        };
+        match made {
+            Ok((state, what)) => step.ended(state, what),
+            Err(e) => step.ended(StepState::Failed, format!("{e}; nothing was lost")),
+        }
+    }
+
+    fn why<'p>(problem: &'p Problem) -> Why<'p> {
+        Why { path: problem.path.as_str(), kind: problem.kind.name(), message: &problem.message }
+    }
+
+    /// The value of a key, if it still has the problem.
+    fn judged(&self, problem: &Problem, key: &StoreKey) -> Result<Option<Held>> {
+        let Some(held) = self.quarantine.hold(key)? else { return Ok(None) };
+        Ok(self.has_problem(problem, key, &held.value)?.then_some(held))
+    }
+
+    fn move_away(&mut self, task: &Task, key: &StoreKey) -> Result<(StepState, String)> {
+        if !self.quarantine.can_erase() {
+            let what = "this store cannot erase a value on the condition that it is unchanged; if no other program writes \
+                        here, turn the guard off (`--guard off`)";
+            return Ok((StepState::Failed, what.into()));
+        }
+        let Some(held) = self.judged(&task.problem, key)? else {
+            return Ok((StepState::Overtaken, MENDED.into()));
+        };
+        let moved = self.quarantine.move_away(key, &held, Self::why(&task.problem))?;
+        Ok(ended(moved, |kept| {
+            let reads =
+                if task.step.what.ends_with("reads as fill") { "; it reads as fill" } else { "" };
+            format!("moved to `{kept}`{reads}")
+        }))
+    }
+
+    fn mend(&mut self, task: &Task, key: &StoreKey) -> Result<(StepState, String)> {
+        let Some(held) = self.judged(&task.problem, key)? else {
+            return Ok((StepState::Overtaken, MENDED.into()));
+        };
+        let Some(form) = self.shard_form(&task.problem.path, key) else {
+            return Ok((StepState::Overtaken, MENDED.into()));
+        };
+        let verdict = form.examine(&*held.value)?;
+        let (entries, what) = match (&verdict, mending(&verdict)) {
+            (Verdict::NewIndex(entries) | Verdict::Without(_, entries), Some(what)) => {
+                (entries, what)
+            }
+            _ => return self.move_away(task, key),
+        };
+        let new = form.assemble(&held.value, entries).map_err(|e| Error::from(e).at_key(key))?;
+        let replaced = self.quarantine.replace(key, &held, new, Self::why(&task.problem))?;
+        if let Change::Done(_) = replaced
+            && let Some(now) = self.quarantine.hold(key)?
+            && self.has_problem(&task.problem, key, &now.value)?
+        {
+            return self.move_away(task, key);
+        }
+        Ok(ended(replaced, |kept| format!("{what}; the old one is at `{kept}`")))
+    }
+
+    fn restore_document(&mut self, task: &Task, key: &StoreKey) -> Result<(StepState, String)> {
+        let document = task.document.clone().unwrap_or_default();
+        let payload = Payload::new(document);
+        let from = "from the consolidated metadata";
+        match self.quarantine.hold(key)? {
+            None => {
+                let is_set = self.sync.put(key, Some(payload), Precondition::Absent)?;
+                let written = (StepState::Done, format!("`{key}` was written {from}"));
+                Ok(if is_set { written } else { (StepState::Overtaken, OVERTAKEN.into()) })
+            }
+            Some(held) if self.has_problem(&task.problem, key, &held.value)? => {
+                let why = Self::why(&task.problem);
+                let replaced = self.quarantine.replace(key, &held, payload, why)?;
+                Ok(ended(replaced, |kept| {
+                    format!("`{key}` was written {from}; the old one is at `{kept}`")
+                }))
+            }
+            Some(_) => Ok((StepState::Overtaken, MENDED.into())),
+        }
+    }
+
+    fn consolidate(&mut self, path: &NodePath, problem: &Problem) -> Result<(StepState, String)> {
+        let mut kept = String::new();
+        if let Some(key) = self.holder(path)
+            && let Some(held) = self.quarantine.hold(&key)?
+        {
+            let at = self.quarantine.keep(&key, &held, Self::why(problem))?;
+            kept = format!("; the old ones are at `{at}`");
+        }
+        let open = self.open.clone().consolidated(Consolidated::Ignore);
+        let hierarchy = Hierarchy::open(self.store.clone(), &open)?;
+        let nodes = if path.is_root() {
+            hierarchy.consolidate()?
+        } else {
+            hierarchy.group(path)?.consolidate()?
+        };
+        Ok((StepState::Done, format!("made anew, of {nodes} nodes{kept}")))
+    }
+
+    /// Lets the store remove what dead writers left in the folders of these names, as it does at the end of each handle that wrote there: a
+    /// file that a writer holds, or that is not old enough, stays.
+    pub fn sweep<'k>(&self, names: impl Iterator<Item = &'k str>) -> Result<()> {
+        let folders: BTreeSet<&str> =
+            names.map(|name| name.rfind('/').map_or("", |at| &name[..=at])).collect();
+        for folder in folders {
+            let Ok(key) = StoreKey::new(format!("{folder}.zarr-repair")) else { continue };
+            // Nothing is there, and nothing is written; but the store takes its lock in the folder.
+            self.sync.put(&key, None, Precondition::Absent)?;
+        }
+        Ok(self.sync.flush()?)
+    }
+}
+
+fn ended(change: Change, what: impl FnOnce(&StoreKey) -> String) -> (StepState, String) {
+    match change {
+        Change::Done(kept) => (StepState::Done, what(&kept)),
+        Change::Lost => (StepState::Overtaken, OVERTAKEN.into()),
+    }
+}

@@ -1,0 +1,103 @@
+//! Finds the files that dead writers left beside the values of a folder or of an archive. No store lists them.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use zarr_core::NodePath;
+
+use crate::validate::{Problem, ProblemKind};
+
+/// An unfinished file that was not written to for this long is a dead writer's.
+const DEAD: Duration = Duration::from_secs(3600);
+
+/// What dead writers left in the store of this name, below a prefix.
+pub(super) fn find(store: &str, prefix: &str, path: &NodePath) -> Vec<Problem> {
+    let mut found = Vec::new();
+    if let Some(root) = local_path(store, "file://") {
+        walk(&root.join(prefix), prefix, &mut found);
+    } else if let Some(inside) = local_path(store, "zip://") {
+        let archive = inside.ancestors().find(|at| at.is_file());
+        for end in [".zarr-part", ".zarr-compact"] {
+            let beside = archive.map(|archive| {
+                let mut name = archive.as_os_str().to_owned();
+                name.push(end);
+                PathBuf::from(name)
+            });
+            // The file with the other ending is written under the lock of this one.
+            let locked = archive.map(|archive| {
+                let mut name = archive.as_os_str().to_owned();
+                name.push(".zarr-part");
+                PathBuf::from(name)
+            });
+            if let (Some(file), Some(locked)) = (beside, locked)
+                && file.is_file()
+                && (!locked.is_file() || is_unlocked(&locked))
+            {
+                found.push(file.file_name().unwrap_or_default().to_string_lossy().into_owned());
+            }
+        }
+    }
+    found.sort();
+    let problem = |key| Problem {
+        path: path.clone(),
+        key: Some(key),
+        kind: ProblemKind::Leftover,
+        message: "a writer that is gone left it".into(),
+        clause: None,
+    };
+    found.into_iter().map(problem).collect()
+}
+
+/// The path in the name of a store on this machine.
+fn local_path(store: &str, scheme: &str) -> Option<PathBuf> {
+    let mut bytes = Vec::new();
+    let mut rest = store.strip_prefix(scheme)?.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        rest = after;
+        match (byte, after) {
+            (b'%', [high, low, after @ ..]) => {
+                let digits = [*high, *low];
+                bytes.push(u8::from_str_radix(std::str::from_utf8(&digits).ok()?, 16).ok()?);
+                rest = after;
+            }
+            _ => bytes.push(byte),
+        }
+    }
+    String::from_utf8(bytes).ok().map(PathBuf::from)
+}
+
+/// Adds what is left in a folder and in those below it. Links are not followed.
+fn walk(folder: &Path, prefix: &str, found: &mut Vec<String>) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let Ok(kind) = entry.file_type() else { continue };
+        let name = entry.file_name();
+        let Some(name) = name.to_str() else { continue };
+        let full = format!("{prefix}{name}");
+        if kind.is_dir() {
+            walk(&entry.path(), &format!("{full}/"), found);
+        } else if kind.is_file() && is_dead(name, &entry.path()) {
+            found.push(full);
+        }
+    }
+}
+
+/// Whether a file is a dead writer's: an old unfinished one, or a lock that no process holds.
+fn is_dead(name: &str, path: &Path) -> bool {
+    if name == ".zarr-lock" {
+        // Elsewhere lock files stay.
+        return cfg!(unix) && is_unlocked(path);
+    }
+    let changed = || fs::metadata(path).and_then(|metadata| metadata.modified());
+    name.starts_with(".zarr-tmp-")
+        && changed().is_ok_and(|changed| changed.elapsed().is_ok_and(|age| age > DEAD))
+}
+
+/// Whether no process holds the lock on a file. It is held for a moment here, for which others wait.
+fn is_unlocked(path: &Path) -> bool {
+    let Ok(file) = File::open(path) else { return false };
+    let is_free = file.try_lock().is_ok();
+    let _ = file.unlock();
+    is_free
+}

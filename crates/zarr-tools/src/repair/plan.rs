@@ -1,0 +1,291 @@
+//! Maps each problem to what is done about it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use zarr_core::store::{InMemorySnapshot, StoreKey};
+use zarr_core::{NodePath, Result};
+
+use super::apply::Repair;
+use super::shard::Verdict;
+use super::step::{RepairAction, RepairStep};
+use crate::validate::{Problem, ProblemKind};
+
+/// A step, and what it needs to be made.
+pub(super) struct Task {
+    pub step: RepairStep,
+    pub problem: Problem,
+    /// The key that is changed, if it is one.
+    pub key: Option<StoreKey>,
+    /// The document that takes the place of one that is lost or broken.
+    pub document: Option<Vec<u8>>,
+}
+
+impl Task {
+    fn new(problem: &Problem, action: RepairAction, what: impl Into<String>) -> Task {
+        let key = problem.key.as_deref().and_then(|key| StoreKey::new(key).ok());
+        let step = RepairStep::of(problem, action, what);
+        Task { step, problem: problem.clone(), key, document: None }
+    }
+}
+
+/// How many sentences about one key a step has.
+const MOST_SENTENCES: usize = 3;
+
+/// The steps for these problems, in the order in which they are made.
+pub(super) fn plan(repair: &Repair<'_>, problems: &[Problem]) -> Result<Vec<Task>> {
+    let mut tasks = Vec::new();
+    let mut holders: BTreeMap<NodePath, Problem> = BTreeMap::new();
+    let restored = restored(repair, problems)?;
+    let orphans: Vec<&str> = orphans(problems).collect();
+    let is_of_orphans =
+        |document: &str| orphans.iter().any(|orphan| is_below(repair, document, orphan));
+    // A value is changed once, however many problems it has.
+    let mut of_key: BTreeMap<&str, Vec<&Problem>> = BTreeMap::new();
+    for problem in problems {
+        match problem.kind {
+            ProblemKind::ConsolidatedExtra
+                if problem.key.as_ref().is_some_and(|key| restored.contains_key(key)) => {}
+            ProblemKind::ConsolidatedInvalid => {
+                holders.entry(problem.path.clone()).or_insert_with(|| problem.clone());
+            }
+            ProblemKind::ConsolidatedMissing
+            | ProblemKind::ConsolidatedExtra
+            | ProblemKind::ConsolidatedDiffers => {
+                for path in repair.holders_above(&problem.path)? {
+                    holders.entry(path).or_insert_with(|| problem.clone());
+                }
+            }
+            // What the store lists is a value like others: an archive may have it from a folder.
+            ProblemKind::Leftover if !repair.is_value(problem) => {
+                let what = "its store removes it, unless a writer holds it";
+                tasks.push(Task::new(problem, RepairAction::RemoveLeftover, what));
+            }
+            // Without them nothing tells what is a chunk, and what a stray.
+            kind if !repair.is_open && !is_broken_document(kind) => {
+                let what = "first the documents of the root have to be whole; then repair again";
+                tasks.push(Task::new(problem, RepairAction::ByHand, what));
+            }
+            kind if is_moved(kind) => match problem.key.as_deref() {
+                Some(key) if restored.keys().any(|document| is_below(repair, document, key)) => {}
+                Some(_) if kind == ProblemKind::OrphanedChunk && !repair.orphans => {
+                    let what = "put the document of its array back; or move all such chunks to the quarantine with `--orphans` \
+                                (library: `RepairOptions::orphans`)";
+                    tasks.push(Task::new(problem, RepairAction::ByHand, what));
+                }
+                Some(key) => of_key.entry(key).or_default().push(problem),
+                None => tasks.push(by_hand(problem)),
+            },
+            ProblemKind::MissingDocument
+                if problem.key.as_ref().is_some_and(|key| restored.contains_key(key))
+                    || restored.values().any(|(of, _)| of == problem) => {}
+            // Its chunks are moved.
+            ProblemKind::MissingDocument
+                if repair.orphans && problem.key.as_deref().is_some_and(is_of_orphans) => {}
+            _ => tasks.push(by_hand(problem)),
+        }
+    }
+    for (key, found) in of_key {
+        let problem = merged(&found);
+        if restored.contains_key(key) {
+            continue;
+        }
+        tasks.push(of_value(repair, &problem)?);
+    }
+    for (key, (problem, document)) in restored {
+        let what = format!("`{key}` becomes what its copy in the consolidated metadata says");
+        let mut task = Task::new(&problem, RepairAction::RestoreDocument, what);
+        task.key = StoreKey::new(key).ok();
+        task.document = Some(document);
+        tasks.push(task);
+    }
+    for (path, problem) in holders {
+        tasks.push(consolidation(&path, &problem));
+    }
+    tasks.sort_by_key(|task| order(&task.step));
+    Ok(tasks)
+}
+
+/// The step that makes the consolidated metadata of a group anew.
+pub(super) fn consolidation(path: &NodePath, problem: &Problem) -> Task {
+    let what = "they are made anew from the documents; the old ones are kept in the quarantine";
+    let mut task = Task::new(problem, RepairAction::Consolidate, what);
+    task.step.path = path.clone();
+    task
+}
+
+/// Documents come first, since chunks depend on them; consolidated metadata come after all documents.
+fn order(step: &RepairStep) -> (RepairAction, bool) {
+    let is_document = matches!(
+        step.problem,
+        ProblemKind::UnreadableDocument
+            | ProblemKind::InvalidDocument
+            | ProblemKind::OrphanedDocument
+    );
+    (step.action, is_document)
+}
+
+/// Whether a value with such a problem is moved to the quarantine, or mended.
+fn is_moved(kind: ProblemKind) -> bool {
+    matches!(
+        kind,
+        ProblemKind::UnreadableDocument
+            | ProblemKind::InvalidDocument
+            | ProblemKind::OrphanedDocument
+            | ProblemKind::StrayKey
+            | ProblemKind::Leftover
+            | ProblemKind::OrphanedChunk
+            | ProblemKind::OutsideGrid
+            | ProblemKind::StoredTwice
+            | ProblemKind::EmptyValue
+            | ProblemKind::WrongSize
+            | ProblemKind::ShardIndex
+            | ProblemKind::ShardOverlap
+            | ProblemKind::Undecodable
+    )
+}
+
+fn by_hand(problem: &Problem) -> Task {
+    Task::new(problem, RepairAction::ByHand, problem.kind.remedy())
+}
+
+/// One problem for all of a key: that of the deepest level, with what the others say.
+fn merged(found: &[&Problem]) -> Problem {
+    let deepest = found.iter().max_by_key(|problem| problem.kind.level());
+    let mut problem = deepest.map_or_else(|| found[0].clone(), |problem| (*problem).clone());
+    let mut sentences: Vec<&str> =
+        found.iter().take(MOST_SENTENCES).map(|problem| &problem.message[..]).collect();
+    let more = format!("{} more", found.len() - sentences.len());
+    if found.len() > sentences.len() {
+        sentences.push(&more);
+    }
+    problem.message = sentences.join("; ");
+    problem
+}
+
+/// The step for a value that is moved or mended.
+fn of_value(repair: &Repair<'_>, problem: &Problem) -> Result<Task> {
+    let may_be_shard = matches!(
+        problem.kind,
+        ProblemKind::WrongSize
+            | ProblemKind::ShardIndex
+            | ProblemKind::ShardOverlap
+            | ProblemKind::Undecodable
+    );
+    let task = Task::new(problem, RepairAction::Quarantine, fate(problem.kind));
+    let Some(key) = task.key.as_ref().filter(|_| may_be_shard) else { return Ok(task) };
+    let Some(form) = repair.shard_form(&problem.path, key) else { return Ok(task) };
+    let Some(held) = repair.quarantine.hold(key)? else { return Ok(task) };
+    Ok(match form.examine(&*held.value)? {
+        Verdict::Sound => task,
+        verdict => match mending(&verdict) {
+            Some(what) => Task::new(problem, RepairAction::MendShard, what),
+            None => Task::new(
+                problem,
+                RepairAction::Quarantine,
+                "it is not certain where its inner chunks are: it moves to the quarantine, and reads as fill",
+            ),
+        },
+    })
+}
+
+/// What mending a shard does; `None` if it cannot be mended.
+pub(super) fn mending(verdict: &Verdict) -> Option<String> {
+    match verdict {
+        Verdict::NewIndex(entries) => {
+            Some(format!("its index of {} inner chunks is written anew", entries.len()))
+        }
+        Verdict::Without(bad, _) => {
+            let mut numbers: Vec<String> = bad.iter().take(8).map(ToString::to_string).collect();
+            if bad.len() > numbers.len() {
+                numbers.push(format!("{} more", bad.len() - numbers.len()));
+            }
+            let entries = if bad.len() == 1 { "entry" } else { "entries" };
+            Some(format!(
+                "it is written anew without the inner chunks of {entries} {}, which read as fill",
+                numbers.join(", ")
+            ))
+        }
+        Verdict::Sound | Verdict::Lost => None,
+    }
+}
+
+/// What becomes of a value that moves to the quarantine.
+fn fate(kind: ProblemKind) -> &'static str {
+    match kind {
+        ProblemKind::UnreadableDocument | ProblemKind::InvalidDocument => {
+            "it moves to the quarantine, and its node is gone until a document is put there; the node's chunks stay"
+        }
+        ProblemKind::EmptyValue | ProblemKind::WrongSize | ProblemKind::Undecodable => {
+            "it moves to the quarantine, and reads as fill"
+        }
+        ProblemKind::ShardIndex | ProblemKind::ShardOverlap => {
+            "it moves to the quarantine, and reads as fill"
+        }
+        _ => "it moves to the quarantine",
+    }
+}
+
+/// The documents that consolidated metadata can give back, by their keys: broken ones, and lost ones whose chunks are there.
+fn restored(
+    repair: &Repair<'_>,
+    problems: &[Problem],
+) -> Result<BTreeMap<String, (Problem, Vec<u8>)>> {
+    let mut restored = BTreeMap::new();
+    if repair.copies.is_empty() {
+        return Ok(restored);
+    }
+    let orphans: BTreeSet<&str> = orphans(problems).collect();
+    for problem in problems {
+        let keys: Vec<String> = match (&problem.key, problem.kind) {
+            (Some(key), ProblemKind::UnreadableDocument | ProblemKind::InvalidDocument) => {
+                vec![key.clone()]
+            }
+            (Some(key), ProblemKind::ConsolidatedExtra)
+                if orphans.iter().any(|orphan| is_below(repair, key, orphan)) =>
+            {
+                vec![key.clone()]
+            }
+            (key, ProblemKind::MissingDocument) => {
+                let of_node = repair.format.document_keys(&problem.path).unwrap_or_default();
+                key.iter().cloned().chain(of_node.iter().map(ToString::to_string)).collect()
+            }
+            _ => continue,
+        };
+        for name in keys {
+            let Some(document) = repair.copies.get(&name) else { continue };
+            let Ok(key) = StoreKey::new(name.as_str()) else { continue };
+            let value = InMemorySnapshot::new(&key, document.clone().into());
+            if !repair.has_problem(problem, &key, &(std::sync::Arc::new(value) as _))? {
+                restored.entry(name).or_insert_with(|| (problem.clone(), document.clone()));
+                break;
+            }
+        }
+    }
+    Ok(restored)
+}
+
+/// The chunks without an array.
+fn orphans(problems: &[Problem]) -> impl Iterator<Item = &str> {
+    let orphans = problems.iter().filter(|problem| problem.kind == ProblemKind::OrphanedChunk);
+    orphans.filter_map(|problem| problem.key.as_deref())
+}
+
+/// Whether a document cannot be used.
+pub(super) fn is_broken_document(kind: ProblemKind) -> bool {
+    matches!(kind, ProblemKind::UnreadableDocument | ProblemKind::InvalidDocument)
+}
+
+/// Whether a key is among the chunks of the array with this document.
+fn is_below(repair: &Repair<'_>, document: &str, key: &str) -> bool {
+    let path = match repair.format.tree_prefix() {
+        Some(_) => {
+            let name = document.strip_prefix("meta/root/").or(document.strip_prefix("meta/"));
+            name.and_then(|name| name.rsplit_once(".array")).map(|(name, _)| name)
+        }
+        None => document.rsplit_once('/').map(|(folder, _)| folder),
+    };
+    let prefix = path
+        .and_then(|path| NodePath::new(path).ok())
+        .and_then(|path| repair.format.chunk_prefix(&path).ok());
+    key != document && prefix.is_some_and(|prefix| key.starts_with(prefix.as_str()))
+}

@@ -1,0 +1,322 @@
+//! What `repair` does about each kind of damage: nothing is found afterwards, every byte is kept, and what was sound is unchanged.
+
+#![cfg(all(
+    feature = "memory",
+    feature = "filesystem",
+    feature = "zip",
+    feature = "lmdb",
+    feature = "sharding"
+))]
+
+mod repairs;
+
+use repairs::{
+    KINDS, Place, Values, chunk, document, edit, fill, fill_shards, key, set, shard_numbers,
+};
+use zarr::repair::{RepairAction, RepairOptions, StepState, restore};
+use zarr::store::SyncStore;
+use zarr::{Dialect, Level};
+
+type Damage = fn(&dyn SyncStore, Dialect);
+
+const DIALECTS: [Dialect; 3] = [Dialect::V3, Dialect::V2, Dialect::Draft];
+
+/// Damage that is repaired at once, by its name.
+const DAMAGES: [(&str, Damage); 9] = [
+    ("a truncated chunk", |store, dialect| {
+        edit(store, &chunk(dialect, 0, 1), |bytes| bytes.truncate(9));
+    }),
+    ("a chunk with a wrong checksum", |store, dialect| {
+        edit(store, &chunk(dialect, 1, 1), |bytes| {
+            let at = bytes.len() - 6;
+            bytes[at] ^= 1;
+        });
+    }),
+    ("an empty chunk", |store, dialect| set(store, &chunk(dialect, 2, 2), b"")),
+    ("a chunk outside the grid", |store, dialect| set(store, &chunk(dialect, 0, 3), b"bytes")),
+    ("strays", |store, dialect| {
+        set(store, &(chunk(dialect, 0, 0) + ".bak"), b"x");
+        set(store, "notes.txt", b"notes of a person");
+    }),
+    ("a broken document with a copy", |store, dialect| {
+        edit(store, document(dialect), |bytes| bytes.truncate(bytes.len() / 2));
+    }),
+    ("a lost document with a copy", |store, dialect| {
+        store.erase(&key(document(dialect))).expect("erased");
+    }),
+    ("copies that are out of date", |store, dialect| {
+        edit(store, document(dialect), |bytes| {
+            let text = String::from_utf8(bytes.clone()).expect("text");
+            *bytes = text.replacen('{', "{ ", 1).into_bytes();
+            let at = text.find("\"shape\"").expect("a shape");
+            let end = at + text[at..].find('6').expect("a length");
+            bytes[end + 2] = b'5';
+        });
+    }),
+    ("several at once", |store, dialect| {
+        edit(store, &chunk(dialect, 0, 0), |bytes| bytes.truncate(3));
+        edit(store, &chunk(dialect, 2, 1), |bytes| bytes.push(7));
+        set(store, &chunk(dialect, 9, 9), b"outside");
+        set(store, "g/stray", b"a stray");
+    }),
+];
+
+/// Every value that was there is there still, at its key or in the quarantine.
+fn assert_all_kept(before: &Values, after: &Values, what: &str) {
+    let quarantined: Vec<&Vec<u8>> = after
+        .iter()
+        .filter(|(key, _)| key.starts_with(".zarr-quarantine/"))
+        .map(|(_, bytes)| bytes)
+        .collect();
+    for (key, bytes) in before {
+        let is_kept = after.get(key) == Some(bytes) || quarantined.contains(&bytes);
+        assert!(is_kept, "{what}: the {} bytes of {key} are lost", bytes.len());
+    }
+}
+
+#[test]
+fn damage_is_gone_afterwards_and_every_byte_is_kept() {
+    for kind in KINDS {
+        for dialect in DIALECTS {
+            for (name, damage) in DAMAGES {
+                let what = format!("{kind} {dialect} {name}");
+                let place = Place::new(kind);
+                fill(&place, dialect);
+                assert!(place.problems().is_empty(), "{what}: {:?}", place.problems());
+                let sound = place.values();
+                place.change(|store| damage(store, dialect));
+                let damaged = place.values();
+                assert!(!place.problems().is_empty(), "{what}: not found");
+
+                let (planned, steps) = place.repair(&RepairOptions::new());
+                assert!(planned.steps > 0 && planned.done == 0 && !planned.is_sound(), "{what}");
+                let all_planned = steps.iter().all(|step| step.state == StepState::Planned);
+                assert!(all_planned, "{what}: {steps:?}");
+                assert_eq!(place.values(), damaged, "{what}: a plan writes nothing");
+
+                let (report, steps) = place.repair(&RepairOptions::new().apply(true));
+                assert!(report.is_sound(), "{what}: {report:?} {steps:?}");
+                assert_eq!(report.done, report.steps, "{what}: {steps:?}");
+                let after = place.values();
+                assert_all_kept(&damaged, &after, &what);
+                assert!(place.problems().is_empty(), "{what}: {:?}", place.problems());
+                // What was not damaged is what it was.
+                let is_changed = |key: &String| damaged.get(key) != sound.get(key);
+                for (key, bytes) in sound.iter().filter(|(key, _)| !is_changed(key)) {
+                    let is_holder = key.ends_with(".zmetadata") || key == "zarr.json";
+                    assert!(is_holder || after.get(key) == Some(bytes), "{what}: {key} changed");
+                }
+                let (again, steps) = place.repair(&RepairOptions::new().apply(true));
+                assert_eq!(again.steps, 0, "{what}: {steps:?}");
+            }
+        }
+    }
+}
+
+/// A document that consolidated metadata have is written from them, in the place of a lost or a broken one.
+#[test]
+fn documents_come_back_with_all_their_chunks() {
+    for dialect in DIALECTS {
+        for (name, damage) in &DAMAGES[5..7] {
+            let place = Place::new("memory");
+            fill(&place, dialect);
+            place.change(|store| damage(store, dialect));
+            let (_, steps) = place.repair(&RepairOptions::new().apply(true));
+            let restored = steps.iter().filter(|s| s.action == RepairAction::RestoreDocument);
+            assert_eq!(restored.count(), 1, "{dialect} {name}: {steps:?}");
+            let array = zarr::open(&place.url).expect("opened").into_group().expect("a group");
+            let numbers: Vec<i32> = array.array("g/a").expect("there").read(..).expect("read");
+            assert_eq!(numbers, (1..=36).collect::<Vec<i32>>(), "{dialect} {name}");
+        }
+    }
+}
+
+/// What is moved comes back, key by key.
+#[test]
+fn all_can_be_moved_back() {
+    for kind in KINDS {
+        let place = Place::new(kind);
+        fill(&place, Dialect::V3);
+        place.change(|store| DAMAGES[8].1(store, Dialect::V3));
+        let damaged = place.values();
+        for round in 0..2 {
+            let (report, _) = place.repair(&RepairOptions::new().apply(true));
+            assert_eq!(report.done, 4, "{kind} {round}");
+            let mut told = 0;
+            let left = restore(&place.url, "/", &repairs::options(), true, &mut |value| {
+                assert!(value.is_back, "{kind}: {value:?}");
+                told += 1;
+            });
+            assert_eq!((left.expect("restored"), told), (0, 4), "{kind} {round}");
+            assert_eq!(place.values(), damaged, "{kind} {round}");
+        }
+        // A key that has a value again keeps it.
+        place.repair(&RepairOptions::new().apply(true));
+        place.change(|store| set(store, "g/stray", b"a new one"));
+        let left = restore(&place.url, "/", &repairs::options(), true, &mut |_| {});
+        assert_eq!(left.expect("restored"), 1, "{kind}");
+        assert_eq!(place.values()["g/stray"], b"a new one", "{kind}");
+        assert_eq!(place.values()[".zarr-quarantine/g/stray"], b"a stray", "{kind}");
+    }
+}
+
+/// Chunks without an array may be an array that lost its document; they are moved when a person asks for it.
+#[test]
+fn orphans_move_only_when_asked() {
+    for dialect in DIALECTS {
+        let place = Place::new("folder");
+        fill(&place, dialect);
+        zarr::open_rw(&place.url)
+            .and_then(|node| node.hierarchy().remove_consolidated().map(drop))
+            .expect("removed");
+        place.change(|store| store.erase(&key(document(dialect))).expect("erased"));
+        let before = place.values();
+        let (report, steps) = place.repair(&RepairOptions::new().apply(true));
+        assert!(!report.is_sound() && report.done == 0, "{dialect}: {steps:?}");
+        assert_eq!(place.values(), before, "{dialect}");
+        let (report, steps) = place.repair(&RepairOptions::new().apply(true).orphans(true));
+        assert!(report.is_sound(), "{dialect}: {report:?} {steps:?}");
+        assert_all_kept(&before, &place.values(), "orphans");
+        assert!(place.problems().is_empty(), "{dialect}: {:?}", place.problems());
+    }
+}
+
+/// A second value of one key has another name in the quarantine, and so has one that would be a folder there.
+#[test]
+fn names_in_the_quarantine_are_free() {
+    let place = Place::new("folder");
+    fill(&place, Dialect::V3);
+    for (stray, bytes) in
+        [("x", "1"), ("x", "2"), ("x/y", "3"), ("x/y", "4"), ("x.1", "5"), (".records/z", "6")]
+    {
+        place.change(|store| set(store, stray, bytes.as_bytes()));
+        let (report, steps) = place.repair(&RepairOptions::new().level(Level::Keys).apply(true));
+        assert_eq!((report.steps, report.done), (1, 1), "{stray}: {steps:?}");
+    }
+    let values = place.values();
+    for bytes in ["1", "2", "3", "4", "5", "6"] {
+        let found = values.values().filter(|value| **value == bytes.as_bytes()).count();
+        assert_eq!(found, 1, "{bytes}: {:?}", values.keys());
+    }
+    let mut back = 0;
+    restore(&place.url, "/", &repairs::options(), true, &mut |value| {
+        back += u64::from(value.is_back);
+    })
+    .expect("restored");
+    assert!(back >= 2, "{back}");
+    assert!(!place.values().keys().any(|key| key.starts_with(".zarr-quarantine/x/zarr.json")));
+}
+
+/// The shards of `/s` with one of them changed; then repaired.
+fn with_shard(place: &Place, name: &str, bytes: &[u8], what: &str) -> (Vec<i32>, Vec<StepState>) {
+    place.change(|store| set(store, name, bytes));
+    let damaged = place.values();
+    let (report, steps) = place.repair(&RepairOptions::new().apply(true));
+    assert!(report.is_sound(), "{what}: {steps:?}");
+    assert_all_kept(&damaged, &place.values(), what);
+    let group = zarr::open_group(&place.url).expect("opened");
+    let numbers = group.array("s").expect("there").read(..).expect("read");
+    (numbers, steps.iter().map(|step| step.state).collect())
+}
+
+/// Each byte of an index, changed: the shard is what it was, byte for byte.
+#[test]
+fn an_index_with_a_wrong_byte_is_found_again() {
+    for codec in [None, Some("gzip"), Some("zstd:3")] {
+        let place = Place::new("memory");
+        fill_shards(&place, codec);
+        let name = "s/c/1/0";
+        let sound = place.values()[name].clone();
+        for at in sound.len() - 68..sound.len() {
+            let mut bytes = sound.clone();
+            bytes[at] ^= 1 << (at % 8);
+            let what = format!("{codec:?}, byte {at} of {}", sound.len());
+            let (numbers, _) = with_shard(&place, name, &bytes, &what);
+            assert_eq!(numbers, shard_numbers(), "{what}");
+            assert_eq!(place.values()[name], sound, "{what}");
+        }
+    }
+}
+
+/// Whatever is changed in a shard, each inner chunk is what it was, or fill. None is in another's place.
+#[test]
+fn no_inner_chunk_is_in_the_place_of_another() {
+    let mut random = 7u64;
+    let mut next = move |below: usize| {
+        random =
+            random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (random >> 33) as usize % below
+    };
+    // Its checksum tells a changed byte.
+    for codec in [Some("gzip")] {
+        let place = Place::new("memory");
+        fill_shards(&place, codec);
+        let name = "s/c/0/1";
+        let sound = place.values()[name].clone();
+        let (mut mended, mut kept) = (0, 0);
+        for round in 0..150 {
+            let mut bytes = sound.clone();
+            for _ in 0..=next(2) {
+                match next(9) {
+                    0 => bytes.truncate(bytes.len() - next(bytes.len() / 8).min(bytes.len())),
+                    1 => {
+                        let (at, byte) = (next(bytes.len()), next(256) as u8);
+                        bytes.insert(at, byte);
+                    }
+                    2 => {
+                        // Entries of the index change places.
+                        let index = bytes.len().saturating_sub(68);
+                        let (one, other) = (index + 16 * next(4), index + 16 * next(4));
+                        if other + 16 <= bytes.len() && one != other {
+                            let entry = bytes[one..one + 16].to_vec();
+                            bytes[one..one + 8].fill(next(256) as u8);
+                            bytes[other + 8..other + 16].copy_from_slice(&entry[8..]);
+                        }
+                    }
+                    _ => {
+                        let at = next(bytes.len());
+                        bytes[at] = next(256) as u8;
+                    }
+                }
+            }
+            if bytes == sound {
+                continue;
+            }
+            let what = format!("{codec:?}, round {round}");
+            place.change(|store| set(store, name, &bytes));
+            if place.problems().is_empty() {
+                continue;
+            }
+            let (numbers, _) = with_shard(&place, name, &bytes, &what);
+            mended += 1;
+            for (at, (is, was)) in numbers.iter().zip(shard_numbers()).enumerate() {
+                let is_other = at / 8 < 4 && at % 8 >= 4;
+                assert!(
+                    *is == was || is_other && *is == 0,
+                    "{what}: element {at} is {is}, was {was}"
+                );
+                kept += u64::from(is_other && *is == was);
+            }
+        }
+        assert!(mended > 100 && kept > 800, "{mended} mended, {kept} elements kept");
+    }
+}
+
+/// Only the damaged inner chunk is lost to readers.
+#[test]
+fn a_shard_keeps_its_sound_inner_chunks() {
+    for kind in KINDS {
+        let place = Place::new(kind);
+        fill_shards(&place, Some("gzip"));
+        let name = "s/c/0/0";
+        let mut bytes = place.values()[name].clone();
+        bytes[3] ^= 0xff;
+        let (numbers, states) = with_shard(&place, name, &bytes, kind);
+        assert_eq!(states, [StepState::Done], "{kind}");
+        for (at, (is, was)) in numbers.iter().zip(shard_numbers()).enumerate() {
+            let is_bad = at / 8 < 2 && at % 8 < 2;
+            assert_eq!(*is, if is_bad { 0 } else { was }, "{kind}: element {at}");
+        }
+        assert_eq!(place.values()[&format!(".zarr-quarantine/{name}")], bytes, "{kind}");
+    }
+}
