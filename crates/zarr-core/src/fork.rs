@@ -21,9 +21,10 @@
 
 use std::cell::Cell;
 use std::marker::PhantomData;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
+
+use crate::primitives::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use crate::primitives::thread;
 
 /// How long [`prepare`] waits for locks of other threads. A store's call may take long while it holds one.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -49,6 +49,7 @@ pub mod metadata;
 pub mod missing_value;
 mod options;
 mod path;
+mod primitives;
 mod record_element;
 pub mod region;
 pub mod registry;

@@ -3,12 +3,12 @@
 //! thread holds one ([`crate::fork`]).
 
 use std::ops::{Deref, DerefMut};
-use std::sync::{self, Mutex, PoisonError, RwLock};
-use std::thread::{self, Thread};
 use std::time::Duration;
 
 use crate::fork::Hold;
 pub use crate::fork::hold;
+use crate::primitives::sync::{self, Mutex, PoisonError, RwLock};
+use crate::primitives::thread::{self, Thread};
 
 /// A lock that is held.
 #[derive(Debug)]

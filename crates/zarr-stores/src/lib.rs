@@ -56,6 +56,11 @@ mod opened;
 mod percent;
 #[cfg(any(feature = "filesystem", feature = "zip", feature = "lmdb"))]
 mod url;
+/// The system's files; `model/` compiles the code of locks over a model of them instead.
+#[cfg(any(feature = "filesystem", feature = "zip", feature = "lmdb"))]
+mod system {
+    pub(crate) use std::fs;
+}
 mod wrap;
 #[cfg(feature = "zip")]
 mod zip;

@@ -1,9 +1,10 @@
 //! Asks the system, for the folder and the archive, whether an opened file is still the one under its name, and makes names
 //! durable on the disk.
 
-use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::path::Path;
+
+use crate::system::fs::{self, File};
 
 /// Whether `path` still is the opened `file`.
 #[cfg(unix)]

@@ -13,9 +13,8 @@
 //! second was read after the first was put here, and so after the document that was refused first. After three readings
 //! the latest state is at least as new as the first of them.
 
-use std::sync::{Arc, RwLock};
-
 use super::state::ArrayState;
+use crate::primitives::sync::{Arc, RwLock};
 use crate::sync::{read, write};
 
 /// Readings after which the latest state is at least as new as the first of them.

@@ -33,6 +33,7 @@ pub(crate) mod compare_and_swap;
 pub(crate) mod executor;
 mod fields;
 mod index_cache;
+mod key_queue;
 mod latest_state;
 mod segments;
 mod select;

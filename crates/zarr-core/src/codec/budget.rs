@@ -5,10 +5,10 @@
 //! decoding, such as that of an inner chunk, takes more without waiting.
 
 use std::cell::Cell;
-use std::sync::Mutex;
 
 use crate::error::CodecError;
 use crate::limits::Limits;
+use crate::primitives::sync::Mutex;
 use crate::sync::{self, Condition, MutexGuard};
 
 /// Fewer bytes are not counted: each thread holds them once.

@@ -6,14 +6,14 @@
 //! store's name, so that all handles of one store in this process wait for one another.
 
 use std::cell::Cell;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 
 use futures::FutureExt;
 use futures::channel::oneshot;
 use futures::future::Shared;
 
 use super::{StoreKey, StorePrefix};
+use crate::primitives::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use crate::primitives::sync::{Arc, Mutex};
 use crate::sync::lock;
 
 /// The keys of a store that a call reads or changes.

@@ -3,7 +3,7 @@
 //! A lock for each of some groups of keys; other processes are not seen.
 
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use super::block_on::BlockOn;
 use super::{
@@ -11,6 +11,7 @@ use super::{
     Store, StoreKey, StorePrefix, SyncSnapshot, SyncStore, Version, from_sync_arc,
 };
 use crate::error::StoreError;
+use crate::primitives::sync::Mutex;
 use crate::sync::{MutexGuard, lock};
 
 /// The store as the library uses it: a local one is a [`SyncStore`] behind the one adapter, with a guard within this

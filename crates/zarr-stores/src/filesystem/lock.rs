@@ -4,7 +4,6 @@
 //! with the process that held it (decisions 0101 and 0102). It belongs to the opened file, and every lock
 //! opens its own, so threads of one process keep each other out just as processes do.
 
-use std::fs::{self, File};
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::io::{self, ErrorKind};
 use std::path::Path;
@@ -14,6 +13,7 @@ use zarr_core::sync;
 
 use super::path::LOCK;
 use crate::opened::{is_absence, is_still_at};
+use crate::system::fs::{self, File};
 
 /// What others may do while it is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

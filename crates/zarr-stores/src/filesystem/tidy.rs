@@ -5,7 +5,6 @@
 
 use std::collections::HashSet;
 use std::ffi::OsString;
-use std::fs::{self, File, TryLockError};
 use std::io::ErrorKind;
 use std::mem;
 use std::path::Path;
@@ -17,6 +16,7 @@ use zarr_core::sync;
 use super::lock;
 use super::path::{LOCK, TEMP, begins_like};
 use crate::opened::{is_absence, is_still_at};
+use crate::system::fs::{self, File, TryLockError};
 
 /// Folders that are remembered at most; one more, and all are tidied at once.
 const MOST: usize = 4096;

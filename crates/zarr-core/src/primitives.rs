@@ -1,0 +1,3 @@
+//! Names what threads share, in one place: `model/` compiles the code that uses it over a model checker's types instead.
+
+pub(crate) use std::{sync, thread};
