@@ -13,9 +13,13 @@ mod repairs;
 use repairs::{
     KINDS, Place, Values, chunk, document, edit, fill, fill_shards, key, set, shard_numbers,
 };
+use std::fs::File;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 use zarr::repair::{RepairAction, RepairOptions, StepState, restore};
-use zarr::store::SyncStore;
-use zarr::{Dialect, Level};
+
+use zarr::store::{Capabilities, Payload, Precondition, Store, StoreKey, SyncStore, from_sync};
+use zarr::{Dialect, Guard, Level, StoreError};
 
 type Damage = fn(&dyn SyncStore, Dialect);
 
@@ -318,5 +322,160 @@ fn a_shard_keeps_its_sound_inner_chunks() {
             assert_eq!(*is, if is_bad { 0 } else { was }, "{kind}: element {at}");
         }
         assert_eq!(place.values()[&format!(".zarr-quarantine/{name}")], bytes, "{kind}");
+    }
+}
+
+/// The chunks of a copy under way have no document yet, and are no orphans.
+#[test]
+fn a_copy_under_way_is_left_to_go_on() {
+    for dialect in DIALECTS {
+        for at in ["/g/new", "/g"] {
+            let place = Place::new("memory");
+            fill(&place, dialect);
+            let plan = format!(
+                r#"{{"source": {{"store": "file:///from.zarr", "path": "/x"}}, "target": {{"path": "{at}"}}}}"#
+            );
+            let copied = chunk(dialect, 0, 0).replace("/a/", "/new/");
+            place.change(|store| {
+                set(store, ".zarr-copy/0123456789abcdef/plan.json", plan.as_bytes());
+                set(store, &copied, b"a chunk of the copy");
+                set(store, "g/new/stray", b"that the copy will clear");
+                set(store, "stray", b"elsewhere");
+            });
+            let (report, steps) = place.repair(&RepairOptions::new().apply(true).orphans(true));
+            assert!(!report.is_sound(), "{dialect} {at}");
+            let values = place.values();
+            assert_eq!(values[&copied], b"a chunk of the copy", "{dialect} {at}: {steps:?}");
+            assert_eq!(values.get("stray"), None, "{dialect} {at}: {steps:?}");
+            let resume = "--resume";
+            let step = steps.iter().find(|step| step.message.contains(resume)).expect("a step");
+            assert_eq!(step.state, StepState::ByHand, "{dialect} {at}: {step:?}");
+            assert!(step.message.contains("zarr copy file:///from.zarr/x memory://"), "{step:?}");
+        }
+    }
+}
+
+/// A bucket: it replaces a value on a condition, and erases without.
+#[derive(Debug)]
+struct Bucket(Arc<dyn SyncStore>);
+
+impl SyncStore for Bucket {
+    zarr_testkit::forward_calls!(0: name get open create erase_prefix list_prefix link flush);
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { swap_erase: false, ..self.0.capabilities() }
+    }
+
+    fn put(
+        &self,
+        key: &StoreKey,
+        value: Option<Payload<'_>>,
+        only_if: Precondition<'_>,
+    ) -> std::result::Result<bool, StoreError> {
+        assert!(
+            value.is_some() || !only_if.compares(),
+            "{key}: no erase is asked for on a condition"
+        );
+        self.0.put(key, value, only_if)
+    }
+}
+
+#[test]
+fn a_bucket_is_repaired_with_the_guard_as_far_as_it_can_be() {
+    let place = Place::new("memory");
+    fill(&place, Dialect::V3);
+    let group = zarr::open_rw(&place.url).expect("opened").into_group().expect("a group");
+    let array = group.create_array("s").expect("a path").shape(&[4, 4]).chunks(&[2, 2]);
+    let array = array.shards(&[4, 4]).data_type_named("int32").create().expect("created");
+    array.write(.., &[7i32; 16]).expect("written");
+    place.change(|store| {
+        edit(store, "s/c/0/0", |bytes| {
+            let end = bytes.len() - 1;
+            bytes[end] ^= 1;
+        });
+        edit(store, document(Dialect::V3), |bytes| bytes.truncate(40));
+        edit(store, &chunk(Dialect::V3, 0, 0), |bytes| bytes.truncate(4));
+        set(store, "stray", b"a stray");
+    });
+    let before = place.values();
+    let open = |guard| {
+        let bucket = |store: Arc<dyn Store>| from_sync(Bucket(store.to_sync()));
+        repairs::options().guard(guard).wrap(bucket)
+    };
+    let how = RepairOptions::new().apply(true);
+    let (report, steps) = place.repair_through(&open(Guard::On), &how).expect("repaired");
+    let of = |state| steps.iter().filter(|step| step.state == state).count();
+    assert_eq!((of(StepState::Done), of(StepState::Failed)), (2, 2), "{report:?} {steps:?}");
+    assert_all_kept(&before, &place.values(), "guarded");
+    let (report, steps) = place.repair_through(&open(Guard::Off), &how).expect("repaired");
+    assert!(report.is_sound() && report.done == 2, "{report:?} {steps:?}");
+    assert_all_kept(&before, &place.values(), "without the guard");
+    assert!(place.problems().is_empty(), "{:?}", place.problems());
+}
+
+/// Files of dead writers go, those of live ones stay.
+#[cfg(unix)]
+#[test]
+fn what_dead_writers_left_is_removed() {
+    let place = Place::new("folder");
+    fill(&place, Dialect::V2);
+    let root = std::path::Path::new(&place.url);
+    let old = SystemTime::now() - Duration::from_secs(2 * 3600);
+    for (name, age) in [("g/.zarr-tmp-dead", old), ("b/.zarr-tmp-live", SystemTime::now())] {
+        let file = File::create(root.join(name)).expect("made");
+        file.set_modified(age).expect("dated");
+    }
+    File::create(root.join("g/a/.zarr-lock")).expect("made");
+    let held = File::create(root.join("b/.zarr-lock")).expect("made");
+    held.lock().expect("locked");
+    let (plan, steps) = place.repair(&RepairOptions::new());
+    assert_eq!(plan.steps, 2, "{steps:?}");
+    let (report, steps) = place.repair(&RepairOptions::new().apply(true));
+    assert!(report.is_sound() && report.done == 2, "{report:?} {steps:?}");
+    let there = |name: &str| root.join(name).exists();
+    let gone = ["g/.zarr-tmp-dead", "g/a/.zarr-lock"];
+    assert!(!gone.iter().any(|name| there(name)), "{steps:?}");
+    assert!(there("b/.zarr-tmp-live") && there("b/.zarr-lock"));
+}
+
+/// An unfinished archive goes once no writer holds it.
+#[cfg(unix)]
+#[test]
+fn what_a_dead_writer_left_beside_an_archive_is_removed() {
+    let place = Place::new("zip");
+    fill(&place, Dialect::V3);
+    let part = format!("{}.zarr-part", place.url.trim_start_matches("zip://"));
+    let before = place.values();
+    let held = File::create(&part).expect("made");
+    held.lock().expect("locked");
+    assert_eq!(place.repair(&RepairOptions::new()).0.steps, 0);
+    drop(held);
+    assert_eq!(place.repair(&RepairOptions::new()).0.steps, 1);
+    let (report, steps) = place.repair(&RepairOptions::new().apply(true));
+    assert!(report.is_sound() && report.done == 1, "{report:?} {steps:?}");
+    assert!(!std::path::Path::new(&part).exists());
+    assert_eq!(place.values(), before);
+}
+
+/// Without the documents of the root nothing tells a chunk from a stray: nothing but documents is touched.
+#[test]
+fn a_broken_root_is_no_reason_to_move_all_that_is_below_it() {
+    for (dialect, root) in
+        [(Dialect::V3, "zarr.json"), (Dialect::V2, ".zgroup"), (Dialect::Draft, "zarr.json")]
+    {
+        for broken in [&b"{"[..], b"", b"[]", b"{\"zarr_format\": 9}"] {
+            let place = Place::new("memory");
+            fill(&place, dialect);
+            place.change(|store| set(store, root, broken));
+            let before = place.values();
+            let (_, steps) = place.repair(&RepairOptions::new().apply(true).orphans(true));
+            let after = place.values();
+            for (key, value) in &before {
+                let is_document = key == root || key == ".zmetadata";
+                let is_there = is_document || after.get(key) == Some(value);
+                assert!(is_there, "{dialect} {broken:?}: {key} moved: {steps:?}");
+            }
+            assert_all_kept(&before, &after, "a broken root");
+        }
     }
 }

@@ -13,6 +13,7 @@ mod quarantine;
 mod shard;
 mod step;
 mod time;
+mod under_way;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -229,6 +230,12 @@ fn look(
             problems.push(problem.clone());
         }
     })?;
+    let copies = under_way::find(&*store.to_sync(), open.options.limits.document)?;
+    if !copies.is_empty() {
+        let is_kept = |problem: &Problem| !copies.iter().any(|copy| copy.has(&**format, problem));
+        problems.retain(is_kept);
+        problems.extend(copies.into_iter().map(|copy| copy.problem));
+    }
     if level >= Level::Keys {
         let prefix = format.children_prefix(path)?;
         let prefix = if format.tree_prefix().is_some() { "" } else { prefix.as_str() };
