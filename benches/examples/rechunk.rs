@@ -40,6 +40,8 @@ struct Case {
     inner: Option<[u64; 3]>,
     /// Whether most chunks are not stored.
     is_sparse: bool,
+    /// Whether nothing of the elements can be compressed.
+    is_noise: bool,
 }
 
 const fn case(
@@ -49,7 +51,7 @@ const fn case(
     from: [u64; 3],
     to: [u64; 3],
 ) -> Case {
-    Case { name, data_type, codec, from, to, inner: None, is_sparse: false }
+    Case { name, data_type, codec, from, to, inner: None, is_sparse: false, is_noise: false }
 }
 
 const CASES: &[Case] = &[
@@ -59,6 +61,10 @@ const CASES: &[Case] = &[
     Case {
         inner: Some([64, 64, 64]),
         ..case("zstd slabs to shards", "float32", "zstd:3", [1, 2048, 2048], [256, 256, 256])
+    },
+    Case {
+        is_noise: true,
+        ..case("zstd noise, slabs of 4 to 64³", "float32", "zstd:3", [4, 2048, 2048], [64, 64, 64])
     },
     case("blosc slabs to 64³", "uint16", "blosc", [1, 2048, 2048], [64, 64, 64]),
     case("plain slabs to 64³", "float32", "none", [1, 2048, 2048], [64, 64, 64]),
@@ -200,6 +206,16 @@ impl SyncStore for Discarding {
     }
 }
 
+/// Values of random bits.
+fn noise(count: usize, seed: u64) -> Vec<f32> {
+    let mut random = seed;
+    let mut next = || {
+        random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        f32::from_bits((random >> 32) as u32)
+    };
+    (0..count).map(|_| next()).collect()
+}
+
 /// Stores the few chunks of a case.
 fn prepare(case: &Case, folder: &Path, shape: &[u64]) -> Result<(), Box<dyn Error>> {
     let array = case.create(from_sync(FilesystemStore::new(folder)), shape, &case.from)?;
@@ -211,7 +227,9 @@ fn prepare(case: &Case, folder: &Path, shape: &[u64]) -> Result<(), Box<dyn Erro
             0..case.from[2],
         ]);
         let values = field(count + n as usize).split_off(n as usize);
-        if case.data_type == "float32" {
+        if case.is_noise {
+            array.write(region, &noise(count, n))?;
+        } else if case.data_type == "float32" {
             let values: Vec<f32> = values.iter().map(|&n| f32::from(n) / 8.0).collect();
             array.write(region, &values)?;
         } else {

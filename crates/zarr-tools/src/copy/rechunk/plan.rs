@@ -18,6 +18,11 @@ const OWN_PIECE: u64 = 64 << 20;
 const PIECE: u64 = 16 << 20;
 /// At most this many ways to cut an array are compared.
 const WAYS: usize = 20_000;
+/// Chunks that are under way from or to a remote store together have at most as many bytes, or are few.
+const UNDER_WAY: u64 = 128 << 20;
+const FEWEST_UNDER_WAY: u64 = 4;
+/// What the client of a remote store takes: connections, encryption, a runtime.
+const CLIENT: u64 = 32 << 20;
 /// An element of variable length is taken to have as many bytes, with its reference.
 const VARIABLE: u64 = 256 + 16;
 
@@ -89,8 +94,10 @@ pub(super) struct Numbers {
     decode: f64,
     /// Whether parts of a source chunk are read without the rest.
     is_plain: bool,
-    /// Whether the target may be cut into boxes at will, and elements may go to a file.
+    /// Whether the chunks are boxes of the target, and elements may go to a file.
     may_spool: bool,
+    is_from_remote: bool,
+    is_to_remote: bool,
 }
 
 /// A number of chunks along one axis.
@@ -150,7 +157,8 @@ impl Numbers {
         } else {
             object.saturating_mul(2)
         };
-        let is_remote = from.hierarchy().store().as_sync().is_none();
+        let is_remote = |array: &Array| array.hierarchy().store().as_sync().is_none();
+        let is_from_remote = is_remote(from);
         Some(Numbers {
             from: from_axes,
             to: to_axes,
@@ -160,9 +168,11 @@ impl Numbers {
             encoded,
             object,
             encoding,
-            decode: cost(&flat.codecs) + if is_remote { REMOTE } else { 0.0 },
+            decode: cost(&flat.codecs) + if is_from_remote { REMOTE } else { 0.0 },
             is_plain: !is_sharded && is_plain(&flat.codecs),
             may_spool: !is_variable && start.is_some(),
+            is_from_remote,
+            is_to_remote: is_remote(to),
         })
     }
 
@@ -181,7 +191,26 @@ impl Numbers {
     /// Bytes that one thread needs to copy the smallest piece.
     pub fn least(&self) -> u64 {
         let piece = self.object.saturating_add(self.scratch());
-        piece.saturating_add(BASE + THREAD)
+        let under_way = self.under_way(self.object, self.source);
+        piece.saturating_add(under_way).saturating_add(self.base() + THREAD)
+    }
+
+    /// What the process has before it copies.
+    fn base(&self) -> u64 {
+        let is_remote = self.is_from_remote || self.is_to_remote;
+        if is_remote { BASE + CLIENT } else { BASE }
+    }
+
+    /// Bytes of chunks that are under way while a worker reads source chunks of `touched` bytes into a piece, or while it
+    /// writes the piece: of a local store none.
+    fn under_way(&self, piece: u64, touched: u64) -> u64 {
+        let most =
+            |all: u64, chunk: u64| all.min(UNDER_WAY.max(chunk.saturating_mul(FEWEST_UNDER_WAY)));
+        let reading = if self.is_from_remote { most(touched, self.source) } else { 0 };
+        // A chunk's elements, and the chunk.
+        let writing =
+            if self.is_to_remote { most(piece, self.object).saturating_mul(2) } else { 0 };
+        reading.max(writing)
     }
 
     fn too_little(&self, memory: u64) -> Error {
@@ -204,8 +233,8 @@ impl Numbers {
     }
 
     /// Bytes that are left for pieces if this many threads work.
-    fn room(memory: u64, threads: usize) -> u64 {
-        memory.saturating_sub(BASE + THREAD * threads as u64)
+    fn room(&self, memory: u64, threads: usize) -> u64 {
+        memory.saturating_sub(self.base() + THREAD * threads as u64)
     }
 
     fn total(&self) -> u64 {
@@ -226,7 +255,7 @@ impl Numbers {
         let mut best: Option<(f64, Plan)> = None;
         for threads in 1..=most {
             let room =
-                Self::room(memory, threads).checked_sub(scratch.saturating_mul(threads as u64));
+                self.room(memory, threads).checked_sub(scratch.saturating_mul(threads as u64));
             let Some(room) = room else { break };
             for workers in [1, 2, threads] {
                 if workers > threads {
@@ -243,6 +272,11 @@ impl Numbers {
                 };
                 for found in all.iter().filter(|found| found.bytes <= cap) {
                     let decodes = self.decodes(found);
+                    let touched = (found.bytes as f64 * found.decodes) as u64;
+                    let under_way = self.under_way(found.bytes, touched.max(self.source));
+                    if found.bytes.saturating_add(under_way) > room / workers as u64 {
+                        continue;
+                    }
                     let size = (found.bytes as f64 / self.best_piece(threads)).log2().abs();
                     let cost = (self.decode * decodes + ENCODE) * overlap / threads as f64;
                     let cost = cost * (1.0 + 0.004 * size);
@@ -291,14 +325,16 @@ impl Numbers {
         let decoding = if is_whole { self.encoded } else { self.source + self.encoded };
         let mut best: Option<(f64, Plan)> = None;
         for threads in 1..=most {
-            let room = Self::room(memory, threads);
+            let room = self.room(memory, threads);
             for piece in pieces.iter().filter(|piece| piece.bytes <= group.bytes.max(self.source)) {
                 let part = self.part(piece);
                 let reading = piece.bytes.saturating_add(part);
                 let writing = self.object + part.max(STEP as u64).min(self.object);
                 let fit = |size: u64| (room / size.max(1)).min(threads as u64) as usize;
-                let readers = fit(reading.saturating_add(decoding));
-                let writers = fit(writing.saturating_add(self.encoding));
+                let fetched = if self.is_from_remote { piece.bytes.max(self.source) } else { 0 };
+                let put = if self.is_to_remote { self.object } else { 0 };
+                let readers = fit(reading.saturating_add(decoding).saturating_add(fetched));
+                let writers = fit(writing.saturating_add(self.encoding).saturating_add(put));
                 if readers == 0 || writers == 0 {
                     continue;
                 }
