@@ -17,6 +17,7 @@ use zarr_core::{
 
 use self::describe::{Described, describe, size};
 use self::elements::copy_elements;
+use self::rechunk::check_memory;
 
 /// What may be different in the copy.
 #[derive(Default)]
@@ -221,6 +222,9 @@ fn planned(
             let described = described
                 .map_err(|e| e.at_store(array.hierarchy().store().name()).at_path(array.path()))?;
             target.check_array(to, &described.metadata).map_err(with_way_out)?;
+            let start = vec![0; array.rank()];
+            check_memory(array, &described.metadata, target, Some(&start), options.memory)
+                .map_err(|e| e.at_store(target.store().name()).at_path(to))?;
             Ok(Some(described))
         }
     }

@@ -16,8 +16,9 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
+use zarr_core::metadata::ArrayMetadata;
 use zarr_core::sync::lock;
-use zarr_core::{Array, CancelToken, Guard, Region, Result, Selection, View, ViewMut};
+use zarr_core::{Array, CancelToken, Guard, Hierarchy, Region, Result, Selection, View, ViewMut};
 
 use self::axis::{Axis, Boxes, common, inside, ordinals_of, region_of};
 use self::plan::{Numbers, Plan, Way};
@@ -25,6 +26,7 @@ use self::spool::Spool;
 use self::stored::Stored;
 pub(crate) use self::workers::Done;
 use self::workers::{Buffers, Workers};
+use super::memory::default_memory;
 
 /// The most bytes of a temporary file, in multiples of the memory, and at least.
 const SPOOL_TIMES: u64 = 16;
@@ -87,24 +89,19 @@ impl<'a> Rechunk<'a> {
     /// # Errors
     /// An argument error, with the memory that is needed, if that is more than the options give.
     pub fn new(from: &Array, to: &Array, options: &'a ElementOptions<'a>) -> Result<Rechunk<'a>> {
-        let memory = options.memory.unwrap_or_else(super::memory::default_memory);
         let shape = to.shape();
         let start = match &options.source {
             Some(source) => source.start.clone(),
             None => Some(vec![0; shape.len()]),
         };
+        let memory = options.memory.unwrap_or_else(default_memory);
         let stored = match &start {
             Some(start) => Stored::of(from, start, &shape, memory / 8)?,
             None => None,
         };
-        let largest = stored.as_ref().and_then(|stored| stored.largest);
-        let numbers = Numbers::of(from, to, start.as_deref(), largest);
-        let threads = match from.hierarchy().options().threads {
-            0 => std::thread::available_parallelism().map_or(1, NonZero::get),
-            threads => threads,
-        };
-        let spool = memory.saturating_mul(SPOOL_TIMES).max(LEAST_SPOOL);
-        let plan = numbers.as_ref().map(|numbers| numbers.plan(memory, threads, spool)).transpose();
+        let numbers =
+            numbers(from, &to.metadata(), to.hierarchy(), start.as_deref(), stored.as_ref());
+        let plan = numbers.as_ref().map(|numbers| plan(from, numbers, options.memory)).transpose();
         let plan =
             plan.map_err(|e| e.at_store(to.hierarchy().store().name()).at_path(to.path()))?;
         let (source, target) = (from.metadata(), to.metadata());
@@ -141,7 +138,7 @@ impl<'a> Rechunk<'a> {
     }
 
     /// Copies boxes of whole objects of the target. Calls `done` on this thread for each box of objects that is stored, or
-    /// that is a hole; together those are the boxes.
+    /// that is a hole; together those are the boxes without the objects that were there already.
     pub fn copy(&self, boxes: &[Region], done: Done<'_>) -> Result<()> {
         let (Some(numbers), Some(plan)) = (&self.numbers, &self.plan) else { return Ok(()) };
         let jobs = Jobs::of(numbers, plan, boxes);
@@ -365,6 +362,51 @@ impl<'a> Rechunk<'a> {
         let writing = self.workers(sizes.writers, sizes.writing);
         writing.run(remaining, |buffer, object, done| done(write(buffer, object)?), done)
     }
+}
+
+/// Refuses a copy that would need more memory than it is given; returns the bytes of the temporary file that it would
+/// make at most. `start` is where a box of the source begins that is copied.
+///
+/// # Errors
+/// As [`Rechunk::new`].
+pub(crate) fn check_memory(
+    from: &Array,
+    copy: &ArrayMetadata,
+    target: &Hierarchy,
+    start: Option<&[u64]>,
+    memory: Option<u64>,
+) -> Result<u64> {
+    let Some(first) = numbers(from, copy, target, start, None) else { return Ok(0) };
+    let planned = plan(from, &first, memory).or_else(|error| {
+        // The source's chunks may be smaller than they look.
+        let start = start.ok_or(error)?;
+        let stored =
+            Stored::of(from, start, &copy.shape, memory.unwrap_or_else(default_memory) / 8)?;
+        let second = numbers(from, copy, target, Some(start), stored.as_ref());
+        plan(from, second.as_ref().unwrap_or(&first), memory)
+    });
+    planned.map(|plan| plan.spool)
+}
+
+fn numbers(
+    from: &Array,
+    copy: &ArrayMetadata,
+    target: &Hierarchy,
+    start: Option<&[u64]>,
+    stored: Option<&Stored>,
+) -> Option<Numbers> {
+    let largest = stored.and_then(|stored| stored.largest);
+    Numbers::of(from, copy, &**target.store(), start, largest)
+}
+
+/// The plan within the memory that the caller gives; without such, one that can be.
+fn plan(from: &Array, numbers: &Numbers, memory: Option<u64>) -> Result<Plan> {
+    let memory = memory.unwrap_or_else(|| default_memory().max(numbers.least()));
+    let threads = match from.hierarchy().options().threads {
+        0 => std::thread::available_parallelism().map_or(1, NonZero::get),
+        threads => threads,
+    };
+    numbers.plan(memory, threads, memory.saturating_mul(SPOOL_TIMES).max(LEAST_SPOOL))
 }
 
 /// Numbers of [`Way::Spooled`].

@@ -3,6 +3,7 @@
 
 use zarr_core::codec::CodecSpec;
 use zarr_core::metadata::ArrayMetadata;
+use zarr_core::store::Store;
 use zarr_core::{AccessError, Array, Error, Result};
 
 use super::axis::Axis;
@@ -88,8 +89,9 @@ pub(super) struct Numbers {
     encoded: u64,
     /// Bytes of a target object.
     object: u64,
-    /// Bytes that a thread needs beside the object to write one.
+    /// Bytes that a thread needs beside an object to encode it, if that is contiguous memory, and if it is not.
     encoding: u64,
+    gathering: u64,
     /// Nanoseconds to decode a byte.
     decode: f64,
     /// Whether parts of a source chunk are read without the rest.
@@ -121,11 +123,12 @@ impl Numbers {
     /// source's largest stored object, if that is known.
     pub fn of(
         from: &Array,
-        to: &Array,
+        target: &ArrayMetadata,
+        store: &dyn Store,
         start: Option<&[u64]>,
         largest: Option<u64>,
     ) -> Option<Numbers> {
-        let (source, target) = (from.metadata(), to.metadata());
+        let source = from.metadata();
         let is_sharded = source.shards.is_some() || has_shards(&source);
         let flat = ArrayMetadata::clone(&source).unsharded();
         let (grid, shape) = (flat.grid.as_ref()?, &target.shape);
@@ -148,17 +151,26 @@ impl Numbers {
             _ => source_size,
         };
         let fits = to_axes.iter().all(|axis| axis.len.is_multiple_of(axis.stored()));
-        let encoding = if has_shards(&target) && fits {
-            let inner = ArrayMetadata::clone(&target).unsharded();
-            let inner =
-                inner.chunk_extent().iter().fold(element, |size, &n| size.saturating_mul(n));
-            let whole = if streams(to) { 0 } else { object };
-            inner.saturating_mul(2).saturating_add(whole)
-        } else {
-            object.saturating_mul(2)
+        let inner = target.clone().unsharded();
+        let chunk = inner.chunk_extent().iter().fold(element, |size, &n| size.saturating_mul(n));
+        // The codecs of the source make chunks of the copy about as small as its own.
+        let share = match largest {
+            _ if is_plain(&inner.codecs) => 0.0,
+            Some(_) if !is_sharded && flat.codecs == inner.codecs => {
+                (1.5 * encoded as f64 / source_size.max(1) as f64 + 0.02).min(1.0)
+            }
+            _ => 1.0,
         };
-        let is_remote = |array: &Array| array.hierarchy().store().as_sync().is_none();
-        let is_from_remote = is_remote(from);
+        let small = |size: u64| (size as f64 * share) as u64;
+        let (encoding, copied) = if has_shards(target) {
+            let whole = if streams(store) { 0 } else { small(object) };
+            (chunk.saturating_mul(2).saturating_add(whole), if fits { 0 } else { object })
+        } else {
+            (small(object), object)
+        };
+        let gathering = encoding.saturating_add(copied);
+        let encoding = if fits { encoding } else { gathering };
+        let is_from_remote = from.hierarchy().store().as_sync().is_none();
         Some(Numbers {
             from: from_axes,
             to: to_axes,
@@ -168,11 +180,12 @@ impl Numbers {
             encoded,
             object,
             encoding,
+            gathering,
             decode: cost(&flat.codecs) + if is_from_remote { REMOTE } else { 0.0 },
             is_plain: !is_sharded && is_plain(&flat.codecs),
             may_spool: !is_variable && start.is_some(),
             is_from_remote,
-            is_to_remote: is_remote(to),
+            is_to_remote: store.as_sync().is_none(),
         })
     }
 
@@ -229,7 +242,7 @@ impl Numbers {
     /// Bytes that a thread needs beside its piece, to read it and to write it.
     fn scratch(&self) -> u64 {
         let reading = if self.is_plain { self.source } else { self.source + self.encoded };
-        reading.saturating_add(self.encoding)
+        reading.saturating_add(self.gathering)
     }
 
     /// Bytes that are left for pieces if this many threads work.
@@ -423,8 +436,8 @@ fn is_plain(codecs: &[CodecSpec]) -> bool {
 }
 
 /// Whether a store writes the parts of a shard as they are made.
-fn streams(to: &Array) -> bool {
-    to.hierarchy().store().name().starts_with("file:")
+fn streams(store: &dyn Store) -> bool {
+    store.name().starts_with("file:")
 }
 
 /// Nanoseconds to decode a byte, about.

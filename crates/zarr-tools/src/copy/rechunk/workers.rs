@@ -16,10 +16,16 @@ pub(crate) type Done<'a> = &'a mut dyn FnMut(&Region) -> Result<()>;
 pub(super) struct Buffers(Mutex<Vec<Vec<u8>>>);
 
 impl Buffers {
+    /// Forgets what is too small for the next work, or more than it needs.
+    fn prepare(&self, count: usize, size: usize) {
+        let mut kept = lock(&self.0);
+        kept.retain(|buffer| buffer.len() >= size);
+        kept.truncate(count);
+    }
+
     /// A buffer of at least `size` bytes of any value.
     fn take(&self, size: usize) -> Result<Vec<u8>> {
-        let kept = lock(&self.0).pop().filter(|kept| kept.len() >= size);
-        if let Some(kept) = kept {
+        if let Some(kept) = lock(&self.0).pop() {
             return Ok(kept);
         }
         // Zeroed memory comes from the system as it is needed.
@@ -57,6 +63,7 @@ impl Workers<'_> {
         work: impl Fn(&mut [u8], T, &mut dyn FnMut(Region) -> Result<()>) -> Result<()> + Sync,
         done: Done<'_>,
     ) -> Result<()> {
+        self.buffers.prepare(self.count, self.buffer);
         if self.count <= 1 {
             let mut buffer = self.buffers.take(self.buffer)?;
             let result = items.into_iter().try_for_each(|item| {
