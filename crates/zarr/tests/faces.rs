@@ -99,7 +99,8 @@ macro_rules! script {
             attempt!(group.update_attributes(|attributes| drop(attributes.insert("m", 2u64))));
             refused!(group.create_group("inner"));
             note!(wait!(group.group("inner"))?.path());
-            wait!(group.create_array("small")?.shape(&[2]).data_type_named("u1").create())?;
+            wait!(group.create_array("small").shape(&[2]).data_type_named("u1").create())?;
+            refused!(group.create_array("a//b").shape(&[2]).data_type_named("u1").create());
             refused!(group.array("small"));
             refused!(group.node("nothing"));
             attempt!(group.children());

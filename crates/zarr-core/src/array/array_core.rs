@@ -10,7 +10,7 @@ use crate::grid::ChunkProjection;
 use crate::metadata::{ArrayMetadata, NodeKind};
 use crate::options::Options;
 use crate::path::NodePath;
-use crate::store::{Store, StoreKey};
+use crate::store::{Store, StoreKey, SyncStore};
 
 /// An array of a hierarchy. Cores of one array with different options share its state.
 #[derive(Debug)]
@@ -70,6 +70,12 @@ impl ArrayCore {
 
     pub fn at(&self, error: impl Into<Error>) -> Error {
         self.context.at(&self.path, error)
+    }
+
+    /// The store for threads that may block, if it is local and can be read.
+    pub fn local(&self) -> Option<&dyn SyncStore> {
+        let store = self.context.store.as_sync()?;
+        store.capabilities().read.then_some(&**store)
     }
 
     /// Whether the store is remote.

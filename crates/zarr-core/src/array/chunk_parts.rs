@@ -58,10 +58,9 @@ impl ArrayCore {
             counter.chunk_done(&tile.within, span.size);
         };
         let regions = tiles.iter().map(|tile| tile.output.as_region().cloned());
-        let local = self.context.store.as_sync().is_some_and(|store| store.capabilities().read);
         let regions = regions.enumerate().map(|(n, region)| Some((n, region?)));
         let boxes: Option<Vec<(usize, Region)>> =
-            regions.collect::<Option<_>>().filter(|_| local || may_block());
+            regions.collect::<Option<_>>().filter(|_| self.local().is_some() || may_block());
         let split = match boxes.filter(|boxes| can_split(boxes)) {
             Some(boxes) => {
                 let mut pieces = Vec::new();

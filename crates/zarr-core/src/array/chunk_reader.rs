@@ -1,4 +1,4 @@
-//! Reads the chunks that a part of an array touches, each in one of the ways of [`ReadPlan`].
+//! Reads the chunks that a part of an array touches: all bytes of each, or only some segments.
 //!
 //! From a local store a thread of the pool reads each chunk into its buffer and decodes it into its piece of the output;
 //! segments go to several threads. From a remote store many requests are made at the same time, and the pool decodes the
@@ -34,16 +34,6 @@ const MOST_VERSIONS: u32 = 100;
 
 /// A chunk of a known size of at most this many bytes is read without a request for its size.
 const SMALL: u64 = 1 << 20;
-
-/// How one chunk is read.
-enum ReadPlan<'a> {
-    /// Out of an object that it shares with other chunks, by the draft's storage transformer.
-    Shared,
-    /// Only the segments that the part touches.
-    Segments(PartialRead<'a>),
-    /// All of its bytes.
-    Whole,
-}
 
 /// The bytes of one chunk that a read needs, fetched from a store.
 struct Fetched {
@@ -87,8 +77,7 @@ impl ArrayCore {
         let counter =
             Counter::new(&self.options.progress, || chunk_projections(grid, shape, part).count());
         let done = |tile: &ChunkProjection, _| counter.chunk_done(&tile.within, span.size);
-        let local = self.context.store.as_sync().is_some_and(|store| store.capabilities().read);
-        let split = if local || may_block() {
+        let split = if self.local().is_some() || may_block() {
             SplitOutput::new(grid, shape, part, out)
         } else {
             Err(Box::new((ChunkProjections::new(grid, shape, part), out)))
@@ -110,13 +99,12 @@ impl ArrayCore {
         var_buffer: Option<&Arc<VarBuffer>>,
         done: impl Fn(&ChunkProjection, bool) + Sync,
     ) -> Result<()> {
-        let (store, options) = (&self.context.store, &self.options);
-        let in_flight = kind.in_flight(store.capabilities().in_flight);
-        let local = store.as_sync().filter(|store| store.capabilities().read);
-        let read = match (split, local) {
+        let options = &self.options;
+        let in_flight = kind.in_flight(self.context.store.capabilities().in_flight);
+        let read = match (split, self.local()) {
             (Ok(pieces), Some(store)) => {
                 executor::for_each_async(options, kind, pieces, async |buffer, (tile, out)| {
-                    let found = self.read_chunk(layout, &**store, &tile, span, buffer, out).await?;
+                    let found = self.read_chunk(layout, store, &tile, span, buffer, out).await?;
                     done(&tile, found);
                     Ok(())
                 })
@@ -129,8 +117,7 @@ impl ArrayCore {
                     let mut elements = zeroed(&shape, span.size, "the region")?;
                     let here = ViewMut::new(&mut elements, &shape, span.size);
                     let here = here.with_var_buffer(var_buffer);
-                    let found =
-                        self.read_chunk(layout, &**store, &tile, span, buffer, here).await?;
+                    let found = self.read_chunk(layout, store, &tile, span, buffer, here).await?;
                     let elements = View::new(&elements, &tile.output.shape(), span.size);
                     lock(&out).scatter(&tile.output, &elements);
                     done(&tile, found);
@@ -212,14 +199,13 @@ impl ArrayCore {
         executor::on_pool(&self.options, decode).await
     }
 
-    fn plan<'a>(&self, layout: &'a ChunkLayout, tile: &ChunkProjection) -> ReadPlan<'a> {
+    /// The segments of a chunk that are read; `None` if all of its bytes are, or it shares an object with other chunks, by
+    /// the draft's storage transformer.
+    fn plan<'a>(&self, layout: &'a ChunkLayout, tile: &ChunkProjection) -> Option<PartialRead<'a>> {
         if layout.metadata.shards.is_some() {
-            return ReadPlan::Shared;
+            return None;
         }
-        match layout.chunks.chain.partial(&tile.chunk_shape, &tile.within) {
-            Some(partial) => ReadPlan::Segments(partial),
-            None => ReadPlan::Whole,
-        }
+        layout.chunks.chain.partial(&tile.chunk_shape, &tile.within)
     }
 
     /// Reads one chunk of a local store into `out`; `buffer` is reused. Returns whether it is stored.
@@ -235,12 +221,14 @@ impl ArrayCore {
         // The store is called here, and not by the adapter that waits for dropped calls (decision 0141).
         abandoned::wait_for(|| self.context.store.name(), layout.prefix()).await;
         let found = match self.plan(layout, tile) {
-            ReadPlan::Segments(partial) if store.capabilities().cheap_ranges => {
+            Some(partial) if store.capabilities().cheap_ranges => {
                 let out = out.reborrow();
                 let mut source = Source::Local { store, span, out };
                 self.read_segments(layout, tile, &partial, &mut source).await?.map(drop)
             }
-            ReadPlan::Whole if layout.other_key(&tile.key_index)?.is_none() => {
+            None if layout.metadata.shards.is_none()
+                && layout.other_key(&tile.key_index)?.is_none() =>
+            {
                 return self.read_whole(layout, store, tile, span, buffer, out);
             }
             // Boxed: the futures of all other chunks stay small.
@@ -450,9 +438,7 @@ impl ArrayCore {
 
     /// Fetches the bytes of a chunk that a part of it needs; `None` if it is not stored.
     async fn fetch(&self, layout: &ChunkLayout, tile: &ChunkProjection) -> Result<Option<Fetched>> {
-        if let ReadPlan::Segments(partial) = self.plan(layout, tile)
-            && !partial.is_all()
-        {
+        if let Some(partial) = self.plan(layout, tile).filter(|partial| !partial.is_all()) {
             let store = self.context.store.readable().map_err(|e| self.at(e))?;
             let mut source = Source::Remote(store);
             let found = self.read_segments(layout, tile, &partial, &mut source).await?;

@@ -50,10 +50,13 @@ impl IndexCache {
     /// The cached shard index of a chunk, and the version of the chunk.
     pub fn get(&self, key: &StoreKey) -> Option<(Version, ChunkIndex)> {
         let mut entries = self.lock();
-        let entry = entries.forget(key)?;
-        let found = (entry.version.clone(), entry.index.clone());
-        entries.put(key, entry);
-        Some(found)
+        let Entries { by_key, uses, clock, .. } = &mut *entries;
+        let entry = by_key.get_mut(key)?;
+        let key = uses.remove(&entry.used)?;
+        *clock += 1;
+        entry.used = *clock;
+        uses.insert(entry.used, key);
+        Some((entry.version.clone(), entry.index.clone()))
     }
 
     /// Caches the index of a version of a chunk.

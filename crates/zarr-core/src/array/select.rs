@@ -66,22 +66,23 @@ impl ArrayCore {
         Ok((0..parts).map(part).collect())
     }
 
-    /// The indices of the chunk with these ordinals, and its region in the array.
+    /// The indices of the chunk at this place of the grid, as its key names them, and its region in the array.
     pub fn chunk_place(
         &self,
         layout: &ChunkLayout,
-        ordinals: &[u64],
+        grid_index: &[u64],
     ) -> Result<(Vec<i64>, Region)> {
         let (grid, shape) = (&layout.chunks.grid, &layout.metadata.shape);
         let counts = || shape.iter().enumerate().map(|(axis, &len)| grid.count(axis, len));
-        if ordinals.len() != shape.len() || ordinals.iter().zip(counts()).any(|(&o, n)| o >= n) {
+        if grid_index.len() != shape.len() || grid_index.iter().zip(counts()).any(|(&o, n)| o >= n)
+        {
             let counts: Vec<u64> = counts().collect();
             let why = format!(
-                "there is no chunk {ordinals:?}; the array has {counts:?} chunks along its axes"
+                "there is no chunk {grid_index:?}; the array has {counts:?} chunks along its axes"
             );
             return Err(self.at(AccessError::Argument(why)));
         }
-        let spans = ordinals.iter().enumerate().map(|(axis, &o)| grid.span(axis, o));
+        let spans = grid_index.iter().enumerate().map(|(axis, &o)| grid.span(axis, o));
         let place = spans
             .zip(shape)
             .map(|(s, &len)| (s.index, s.start..s.start.saturating_add(s.len).min(len)));
@@ -89,7 +90,7 @@ impl ArrayCore {
         Ok((indices, Region::new(intervals)))
     }
 
-    /// The ordinals of the chunks that a part touches, each once.
+    /// The places in the grid of the chunks that a part touches, each once.
     pub fn chunks_of(&self, layout: &ChunkLayout, part: &ResolvedSelection) -> Vec<Vec<u64>> {
         let chunks = chunk_projections(&*layout.chunks.grid, &layout.metadata.shape, part);
         chunks.map(|tile| tile.grid_index).collect()

@@ -24,9 +24,9 @@ pub struct ChunkOf<A> {
 }
 
 impl<A: Clone> ChunkOf<A> {
-    pub(super) fn new(array: A, core: &Arc<ArrayCore>, ordinals: &[u64]) -> Result<Self> {
+    pub(super) fn new(array: A, core: &Arc<ArrayCore>, grid_index: &[u64]) -> Result<Self> {
         let layout = core.layout()?;
-        let (indices, region) = core.chunk_place(&layout, ordinals)?;
+        let (indices, region) = core.chunk_place(&layout, grid_index)?;
         Ok(ChunkOf { array, core: core.clone(), layout, indices, region })
     }
 
@@ -36,7 +36,7 @@ impl<A: Clone> ChunkOf<A> {
         layout: &ChunkLayout,
         part: &ResolvedSelection,
     ) -> Result<impl Iterator<Item = Self> + use<A>> {
-        let place = |ordinals: Vec<u64>| core.chunk_place(layout, &ordinals);
+        let place = |grid_index: Vec<u64>| core.chunk_place(layout, &grid_index);
         let places = core.chunks_of(layout, part).into_iter().map(place);
         let places = places.collect::<Result<Vec<_>>>()?;
         let (core, layout) = (core.clone(), layout.clone());

@@ -231,12 +231,14 @@ macro_rules! handles {
                 &self.core.metadata.attributes
             }
 
-            /// Describes an array that is to be created at `path`, from here.
-            ///
-            /// # Errors
-            /// [`AccessError::Argument`] for text that is no path.
-            pub fn create_array(&self, path: impl AsRef<str>) -> Result<ArrayBuilder> {
-                Ok(self.hierarchy.create_array(&self.below(path)?))
+            /// Describes an array that is to be created at `path`, from here. [`ArrayBuilder::create`] refuses text that is
+            /// no path.
+            pub fn create_array(&self, path: impl AsRef<str>) -> ArrayBuilder {
+                let path = path.as_ref();
+                match self.path().join(path) {
+                    Ok(path) => self.hierarchy.create_array(path),
+                    Err(_) => self.hierarchy.create_array(format!("{}/{path}", self.path())),
+                }
             }
 
             fn below(&self, path: impl AsRef<str>) -> Result<NodePath> {
