@@ -385,7 +385,7 @@ fn a_bucket_is_repaired_with_the_guard_as_far_as_it_can_be() {
     let place = Place::new("memory");
     fill(&place, Dialect::V3);
     let group = zarr::open_rw(&place.url).expect("opened").into_group().expect("a group");
-    let array = group.create_array("s").expect("a path").shape(&[4, 4]).chunks(&[2, 2]);
+    let array = group.create_array("s").shape(&[4, 4]).chunks(&[2, 2]);
     let array = array.shards(&[4, 4]).data_type_named("int32").create().expect("created");
     array.write(.., &[7i32; 16]).expect("written");
     place.change(|store| {
