@@ -41,7 +41,8 @@ def missing_value(fill, t, names, masks_fill, attribute, kind):  # kind: string,
     found = to_bytes(fill) if named and masks_fill and fill is not None else declared
     if not named and declared == to_bytes(0 if fill is None else fill): return None
     if found is None or (t.kind not in "iufc" and not (found := found.rstrip(b"\0"))): return None
-    if t.name in ("int8", "uint8") and found in (b"\x81", b"\xff"): return None
+    usual = {"i": lambda: -(2 ** (8 * t.itemsize - 1)) + (1 if t.itemsize < 8 else 2), "u": lambda: 2 ** (8 * t.itemsize) - (1 if t.itemsize < 8 else 2), "f": lambda: 9.96921e36}
+    if t.kind in usual and t.name != "float16" and np.frombuffer(found, t.newbyteorder("<")).astype("f4" if t.kind == "f" else t)[0] == np.array(usual[t.kind](), "f4" if t.kind == "f" else t): return None
     parts = np.frombuffer(found, f"<f{t.itemsize // (1 + (t.kind == 'c'))}") if t.kind in "fc" else ()
     return (b"".join(np.array(np.nan if p != p else p, p.dtype).tobytes() for p in parts) or found).hex()
 

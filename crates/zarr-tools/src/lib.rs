@@ -4,6 +4,7 @@
 //! - [`validate()`](validate()) finds what is wrong with a hierarchy.
 //! - [`checksum()`] computes a checksum of what a node is, however it is stored.
 //! - [`repair()`] repairs it, and never destroys the only copy of a byte.
+//! - [`diff()`] compares two nodes with all below them: metadata and elements.
 //! - [`codec()`] parses the short text by which people name a codec.
 //!
 //! The crate `zarr` has all of this under the same names.
@@ -12,6 +13,7 @@
 
 mod checksum;
 mod copy;
+mod diff;
 pub mod repair;
 mod shorthand;
 mod tree_progress;
@@ -19,6 +21,7 @@ pub mod validate;
 
 pub use checksum::{Blocks, Checksum, ChecksumOptions, Digest, NodeChecksum, checksum};
 pub use copy::{CopyOptions, Progress, copy};
+pub use diff::{Change, Diff, DiffOptions, ElementsDiff, NodeDiff, Place, diff};
 pub use repair::{
     RepairAction, RepairOptions, RepairReport, RepairStep, Restored, StepState, repair, restore,
 };

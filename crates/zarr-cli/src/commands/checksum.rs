@@ -114,7 +114,7 @@ impl Checksum {
 }
 
 /// The path of a node from TARGET's, where --path led to its base.
-fn from_target(base: &str, path: &str) -> String {
+pub(super) fn from_target(base: &str, path: &str) -> String {
     let whole = format!("/{}/{}", base.trim_matches('/'), path.trim_matches('/'));
     let names: Vec<&str> = whole.split('/').filter(|name| !name.is_empty()).collect();
     format!("/{}", names.join("/"))

@@ -6,6 +6,7 @@ mod consolidate;
 mod copy;
 mod create;
 mod demo;
+mod diff;
 mod dump;
 mod generate;
 mod get;
@@ -40,6 +41,7 @@ pub(crate) enum Command {
     Gen(generate::Generate),
     Consolidate(consolidate::Consolidate),
     Checksum(checksum::Checksum),
+    Diff(diff::Diff),
     Rm(rm::Rm),
     Validate(validate::Validate),
     Repair(repair::Repair),
@@ -58,6 +60,7 @@ pub(crate) fn run(command: &Command, session: &Session, out: Out<'_>) -> Result<
         Command::Dump(dump) => dump.run(session, out),
         Command::Gen(generate) => generate.run(session),
         Command::Checksum(checksum) => checksum.run(session, out),
+        Command::Diff(diff) => diff.run(session, out),
         Command::Consolidate(consolidate) => consolidate.run(session, out),
         Command::Rm(rm) => rm.run(session),
         Command::Validate(validate) => validate.run(session, out),

@@ -41,7 +41,7 @@ pub(super) fn block_shape(shape: &[u64], size: u64) -> Vec<u64> {
 
 /// How an array is divided into blocks.
 #[derive(Clone, Debug)]
-pub(super) struct Division {
+pub(crate) struct Division {
     pub shape: Vec<u64>,
     pub block: Vec<u64>,
     /// How many blocks along each axis.

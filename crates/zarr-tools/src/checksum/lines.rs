@@ -19,6 +19,7 @@ use super::canonical_json;
 use super::logical::{Elements, Logical};
 
 /// Elements in canonical bytes, in C order.
+#[derive(PartialEq)]
 pub(crate) struct Canonical {
     bytes: Vec<u8>,
     /// Where each element begins, and where the last one ends; nothing if all have `size` bytes.
@@ -125,7 +126,7 @@ fn utf8(element: &[u8]) -> Vec<u8> {
 }
 
 /// The lengths of the pieces in which an array is read.
-pub(super) fn piece_lengths(
+pub(crate) fn piece_lengths(
     division: &Division,
     chunk: &[u64],
     size: u64,
@@ -174,7 +175,7 @@ pub(super) fn piece_lengths(
 }
 
 /// All pieces of an array, in C order.
-pub(super) struct Pieces<'a> {
+pub(crate) struct Pieces<'a> {
     shape: &'a [u64],
     lengths: Vec<u64>,
     next: Option<Vec<u64>>,

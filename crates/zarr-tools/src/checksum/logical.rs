@@ -1,9 +1,9 @@
 //! Tells what an array is, whatever its dialect: the data type, the axes, the missing value and the attributes that
 //! every dialect's readers see.
 
-use zarr_core::data_type::{DataType, Endian, FillValue, Scalar};
+use zarr_core::data_type::{DataType, Endian, FillValue, Scalar, ScalarValue};
 use zarr_core::metadata::ArrayMetadata;
-use zarr_core::{Array, CoreType, Dialect, Json, Object, missing_value};
+use zarr_core::{Array, Dialect, Json, Object, missing_value};
 
 use super::canonical_json;
 
@@ -90,6 +90,19 @@ impl Logical {
             .with("missing_value", self.missing.as_deref().map_or(Json::Null, Json::from))
             .with("shape", Json::from(&self.shape[..]));
         canonical_json::text_of(&header.into())
+    }
+
+    /// The missing value for people: a number, or its bytes.
+    pub fn missing_text(&self) -> Option<String> {
+        let hex = self.missing.as_deref()?;
+        let byte = |at: usize| u8::from_str_radix(hex.get(at..at + 2)?, 16).ok();
+        let bytes: Vec<u8> = (0..hex.len()).step_by(2).map_while(byte).collect();
+        match self.stored_type.scalar() {
+            Some(scalar) if bytes.len() == scalar.size() => {
+                Some(scalar.to_text(&little_endian(&bytes, scalar.part().size())))
+            }
+            _ => Some(String::from_utf8(bytes).unwrap_or_else(|_| format!("0x{hex}"))),
+        }
     }
 
     /// How many bytes an element counts for where blocks and pieces are measured.
@@ -235,10 +248,7 @@ fn missing(
 fn missing_hex(data_type: &DataType, value: &FillValue) -> Option<String> {
     let bytes = value.as_bytes();
     let bytes = match data_type {
-        // What netCDF fills bytes with, it masks in no byte.
-        DataType::Core(CoreType::Int8 | CoreType::Uint8) if bytes == [0x81] || bytes == [0xff] => {
-            return None;
-        }
+        DataType::Core(core) if is_usual_fill(core.scalar(), bytes) => return None,
         DataType::Core(core) => match core.scalar() {
             Scalar::Int(_) | Scalar::Uint(_) => little_endian(bytes, bytes.len()),
             Scalar::Float(format) | Scalar::Complex(format) => {
@@ -260,6 +270,25 @@ fn missing_hex(data_type: &DataType, value: &FillValue) -> Option<String> {
         _ => return None,
     };
     Some(hex(&bytes))
+}
+
+/// Whether a value is what netCDF fills variables with that say nothing of it: its documents say it in v2, and not in v3.
+fn is_usual_fill(scalar: Scalar, bytes: &[u8]) -> bool {
+    let usual: i128 = match scalar {
+        Scalar::Int(8) => -127,
+        Scalar::Int(16) => -32767,
+        Scalar::Int(32) => -2_147_483_647,
+        Scalar::Int(64) => -9_223_372_036_854_775_806,
+        Scalar::Uint(bits @ (8 | 16 | 32)) => (1 << bits) - 1,
+        Scalar::Uint(64) => 18_446_744_073_709_551_614,
+        // Some writers cut its digits.
+        Scalar::Float(format) => {
+            let ScalarValue::Float(value) = scalar.load(bytes) else { return false };
+            return format.size() >= 4 && value as f32 == 9.969_21e36;
+        }
+        _ => return false,
+    };
+    scalar.load(bytes) == ScalarValue::Integer(usual)
 }
 
 fn without_nuls(bytes: &[u8]) -> Option<Vec<u8>> {

@@ -3,7 +3,7 @@
 //! `docs/checksum.md` defines the canonical form to the byte. `logical` tells what of an array counts, `canonical_json` writes
 //! it, `blocks` divides the elements and joins hashes, `lines` reads and hashes them.
 
-mod blocks;
+pub(crate) mod blocks;
 pub(crate) mod canonical_json;
 pub(crate) mod lines;
 pub(crate) mod logical;

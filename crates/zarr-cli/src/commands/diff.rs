@@ -1,0 +1,261 @@
+//! `zarr diff`: compares two nodes with all below them.
+
+use clap::{Args, ValueEnum};
+use zarr::data_type::ScalarValue;
+use zarr::{Change, DiffOptions, ElementsDiff, Json, NodeDiff, Object, TreeProgress};
+
+use super::Out;
+use super::checksum::from_target;
+use crate::failure::Failure;
+use crate::human;
+use crate::progress::Progress;
+use crate::session::{Session, Target};
+
+/// Compare two nodes with all below them, whatever their formats, chunks, codecs and stores
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  zarr diff old.zarr new.zarr
+  zarr diff model.zarr s3://bucket/copy.zarr --path ocean --tolerance 1e-6
+  zarr diff a.zarr b.zarr --ignore attributes --json
+  zarr diff v2.zarr v3.zarr --layout --metadata
+
+Exit code: 0 equal, 1 different. What counts is what `zarr checksum` covers; chunks, codecs and formats count only with --layout. Numbers are
+equal if they differ by at most --tolerance, or by at most --rtol times the larger one; integers are compared exactly. NaN equals NaN, and 0 equals -0,
+unless --bits is given. Arrays of different shapes are compared with --common, where both have elements.")]
+pub(crate) struct Diff {
+    /// Path or URL of the first node
+    #[arg(value_name = "A")]
+    first: String,
+    /// Path or URL of the second node
+    #[arg(value_name = "B")]
+    second: String,
+    /// The node to compare, from those that A and B mean
+    #[arg(long, value_name = "PATH", default_value = "/", hide_default_value = true)]
+    path: String,
+    /// By how much numbers may differ
+    #[arg(long, value_name = "ABS", default_value_t = 0.0, hide_default_value = true, value_parser = tolerance)]
+    tolerance: f64,
+    /// By how much numbers may differ, in proportion to the larger one
+    #[arg(long, value_name = "REL", default_value_t = 0.0, hide_default_value = true, value_parser = tolerance)]
+    rtol: f64,
+    /// Compare the bits of elements
+    #[arg(long, conflicts_with_all = ["tolerance", "rtol"])]
+    bits: bool,
+    /// What is passed over; may be given again
+    #[arg(long, value_name = "WHAT")]
+    ignore: Vec<Ignored>,
+    /// Tell differences in chunks, shards, codecs, fill values and formats, too
+    #[arg(long)]
+    layout: bool,
+    /// Compare no elements
+    #[arg(long)]
+    metadata: bool,
+    /// Of arrays of different shapes, compare the elements that both have
+    #[arg(long)]
+    common: bool,
+    /// The most nodes, and the most attributes, regions and places of each, that are printed
+    #[arg(long, value_name = "N", default_value_t = 10, hide_default_value = true)]
+    limit: usize,
+    /// Bytes of elements to hold at once, 256 MiB if not given
+    #[arg(long, value_name = "BYTES", default_value_t = 0, hide_default_value = true)]
+    memory: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Ignored {
+    /// Attributes of groups and arrays
+    Attributes,
+    /// The missing values of arrays
+    Fill,
+    /// The names of dimensions
+    Dimensions,
+}
+
+fn tolerance(text: &str) -> Result<f64, String> {
+    let number = text.parse::<f64>().ok().filter(|number| *number >= 0.0 && number.is_finite());
+    number.ok_or_else(|| "a number of at least 0 is expected".to_owned())
+}
+
+impl Diff {
+    pub fn run(&self, session: &Session, out: Out<'_>) -> Result<(), Failure> {
+        let open = |target: &String| {
+            session.open(&Target { target: target.clone(), path: self.path.clone() })
+        };
+        let (first, second) = (open(&self.first)?, open(&self.second)?);
+        let bar = Progress::of_bytes(0, session.is_json());
+        let shown = |progress: &TreeProgress| {
+            bar.total(progress.bytes_total);
+            bar.done(progress.bytes_done);
+            if let Some(path) = &progress.path {
+                bar.message(path.to_string());
+            }
+        };
+        let options = DiffOptions {
+            absolute: self.tolerance,
+            relative: self.rtol,
+            bits: self.bits,
+            ignore_attributes: self.ignore.contains(&Ignored::Attributes),
+            ignore_fill: self.ignore.contains(&Ignored::Fill),
+            ignore_dimensions: self.ignore.contains(&Ignored::Dimensions),
+            layout: self.layout,
+            only_metadata: self.metadata,
+            common: self.common,
+            places: self.limit,
+            memory: self.memory,
+            threads: session.threads(),
+            cancel: None,
+            progress: Some(&shown),
+        };
+        let diff = zarr::diff(&first, &second, &options);
+        drop(bar);
+        session.warn(first.hierarchy());
+        session.warn(second.hierarchy());
+        let diff = diff?;
+        if session.is_json() {
+            let nodes: Json = diff.nodes.iter().map(|node| self.json(node)).collect();
+            let object = Object::new()
+                .with("equal", diff.is_equal())
+                .with("compared", diff.compared)
+                .with("nodes", nodes);
+            writeln!(out, "{:#}", Json::from(object))?;
+        } else {
+            for node in diff.nodes.iter().take(self.limit) {
+                self.print(node, out)?;
+            }
+            more(diff.nodes.len(), self.limit, "node", "", out)?;
+        }
+        match diff.nodes.len() as u64 {
+            0 => Ok(()),
+            1 => Err(Failure::No("1 node differs".to_owned())),
+            n => Err(Failure::No(format!("{} differ", human::plural(n, "node")))),
+        }
+    }
+
+    fn print(&self, node: &NodeDiff, out: Out<'_>) -> Result<(), Failure> {
+        writeln!(out, "{}", human::printable(&from_target(&self.path, &node.path)))?;
+        for change in node.changes.iter().take(self.limit) {
+            writeln!(out, "  {}", human::printable(&line(change)))?;
+        }
+        more(node.changes.len(), self.limit, "difference", "  ", out)?;
+        let Some(elements) = &node.elements else { return Ok(()) };
+        let of = human::plural(elements.compared, "element");
+        let mut numbers = String::new();
+        if let Some(absolute) = elements.max_absolute {
+            numbers += &format!("; by at most {absolute}");
+        }
+        if let Some(relative) = elements.max_relative {
+            numbers += &format!(", {:.3} % of the larger number", relative * 100.0);
+        }
+        writeln!(out, "  {} of {of} differ{numbers}", human::count(elements.different))?;
+        for (field, count) in elements.fields.iter().take(self.limit) {
+            writeln!(out, "  field {}: {}", human::printable(field), human::count(*count))?;
+        }
+        more(elements.fields.len(), self.limit, "field", "  ", out)?;
+        for region in elements.regions.iter().take(self.limit) {
+            writeln!(out, "  in {region}")?;
+        }
+        if elements.more_regions {
+            writeln!(out, "  and in many more regions")?;
+        } else {
+            more(elements.regions.len(), self.limit, "region", "  ", out)?;
+        }
+        for place in &elements.places {
+            let field = if place.field.is_empty() { "" } else { "." };
+            let (index, name) = (human::shape(&place.index), &place.field);
+            let text = format!("at {index}{field}{name}: {} and {}", place.first, place.second);
+            writeln!(out, "  {}", human::printable(&text))?;
+        }
+        Ok(())
+    }
+
+    fn json(&self, node: &NodeDiff) -> Json {
+        let changes: Json = node.changes.iter().map(change_json).collect();
+        let mut object = Object::new()
+            .with("path", from_target(&self.path, &node.path))
+            .with("changes", changes);
+        if let Some(elements) = &node.elements {
+            object.insert("elements", elements_json(elements));
+        }
+        object.into()
+    }
+}
+
+/// Prints how many more there are.
+fn more(count: usize, limit: usize, noun: &str, indent: &str, out: Out<'_>) -> Result<(), Failure> {
+    match count.saturating_sub(limit) as u64 {
+        0 => Ok(()),
+        n => Ok(writeln!(out, "{indent}and {} more", human::plural(n, noun))?),
+    }
+}
+
+fn line(change: &Change) -> String {
+    let value = |json: &Option<Json>| json.as_ref().map_or("nothing".to_owned(), Json::brief);
+    match change {
+        Change::OnlyInFirst(kind) => format!("only A has it: {}", kind.phrase()),
+        Change::OnlyInSecond(kind) => format!("only B has it: {}", kind.phrase()),
+        Change::Kind(a, b) => format!("{} in A, {} in B", a.phrase(), b.phrase()),
+        Change::Attribute { name, first, second } => {
+            format!("attribute {name}: {} and {}", value(first), value(second))
+        }
+        Change::Property { name, first, second } => {
+            format!("{name}: {} and {}", first.brief(), second.brief())
+        }
+        Change::NotCompared(why) => format!("elements are not compared: {why}"),
+        other => format!("{other:?}"),
+    }
+}
+
+fn change_json(change: &Change) -> Json {
+    let kind = |kind: &str| Object::new().with("kind", kind);
+    let object = match change {
+        Change::OnlyInFirst(node) => kind("only_in_first").with("node_type", node.name()),
+        Change::OnlyInSecond(node) => kind("only_in_second").with("node_type", node.name()),
+        Change::Kind(a, b) => kind("node_type").with("first", a.name()).with("second", b.name()),
+        Change::Attribute { name, first, second } => {
+            let mut object = kind("attribute").with("name", name.as_str());
+            // One that is not there has no member: it may be null.
+            for (member, value) in [("first", first), ("second", second)] {
+                if let Some(value) = value {
+                    object.insert(member, value.clone().into_standard());
+                }
+            }
+            object
+        }
+        Change::Property { name, first, second } => kind(&name.replace(' ', "_"))
+            .with("first", first.clone())
+            .with("second", second.clone()),
+        Change::NotCompared(why) => kind("not_compared").with("message", *why),
+        other => kind("other").with("message", format!("{other:?}")),
+    };
+    object.into()
+}
+
+fn elements_json(elements: &ElementsDiff) -> Json {
+    let number = |value: &ScalarValue| match value {
+        ScalarValue::Integer(value) => Json::Number(value.to_string().into()),
+        ScalarValue::Float(value) => Json::from(*value),
+    };
+    let region = |region: &zarr::Region| -> Json {
+        let axis = |range: &std::ops::Range<u64>| Json::from(&[range.start, range.end][..]);
+        region.intervals().iter().map(axis).collect()
+    };
+    let place = |place: &zarr::Place| {
+        let mut object = Object::new().with("index", Json::from(&place.index[..]));
+        if !place.field.is_empty() {
+            object.insert("field", place.field.as_str());
+        }
+        Json::from(object.with("first", place.first.as_str()).with("second", place.second.as_str()))
+    };
+    let fields = elements.fields.iter().map(|(name, count)| (name.clone(), Json::from(*count)));
+    let object = Object::new()
+        .with("compared", elements.compared)
+        .with("different", elements.different)
+        .with("max_absolute", elements.max_absolute.as_ref().map_or(Json::Null, number))
+        .with("max_relative", elements.max_relative.map_or(Json::Null, Json::from))
+        .with("regions", elements.regions.iter().map(region).collect::<Json>())
+        .with("more_regions", elements.more_regions)
+        .with("places", elements.places.iter().map(place).collect::<Json>())
+        .with("fields", fields.collect::<Object>());
+    object.into()
+}

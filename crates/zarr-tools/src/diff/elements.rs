@@ -1,0 +1,313 @@
+//! Compares the elements of two arrays, piece by piece.
+
+use std::collections::BTreeMap;
+use std::thread;
+
+use zarr_core::data_type::{Scalar, ScalarValue};
+use zarr_core::{AccessError, Array, CancelToken, Json, Region, Result};
+
+use super::DiffOptions;
+use super::values::{Difference, Leaf, Tolerance, as_double, leaves, text};
+use crate::checksum::blocks::Division;
+use crate::checksum::lines::{Canonical, Pieces, piece_lengths};
+use crate::checksum::logical::{Elements, Logical};
+use crate::tree_progress::TreeProgress;
+
+/// How many regions are remembered.
+const REGIONS: usize = 1000;
+
+/// How the elements of two arrays differ.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct ElementsDiff {
+    /// How many elements were compared.
+    pub compared: u64,
+    /// How many of them differ.
+    pub different: u64,
+    /// The largest difference of two numbers; of integers it is exact.
+    pub max_absolute: Option<ScalarValue>,
+    /// The largest difference in proportion to the larger number.
+    pub max_relative: Option<f64>,
+    /// The first places that differ, in the order in which they were found.
+    pub places: Vec<Place>,
+    /// In which part of each logical block elements differ: the first thousand of them.
+    pub regions: Vec<Region>,
+    /// Whether there are more regions.
+    pub more_regions: bool,
+    /// Of records, how many values of each field differ.
+    pub fields: BTreeMap<String, u64>,
+}
+
+/// A place where two arrays differ.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The coordinates of the element.
+    pub index: Vec<u64>,
+    /// The field that differs, of a record.
+    pub field: String,
+    /// The value in the first array.
+    pub first: String,
+    /// The value in the second array.
+    pub second: String,
+}
+
+/// The arrays that are compared, and how.
+pub(super) struct Pair<'a> {
+    pub arrays: [&'a Array; 2],
+    pub logical: [&'a Logical; 2],
+    /// What both have.
+    pub shape: Vec<u64>,
+    pub tolerance: Tolerance,
+}
+
+/// The parts of elements that are compared with each other.
+struct Parts {
+    leaves: Vec<(Leaf, Option<Scalar>)>,
+    is_variable: bool,
+    is_text: bool,
+}
+
+impl Pair<'_> {
+    /// How elements are compared; `None` if the types have nothing in common.
+    fn parts(&self) -> Option<Parts> {
+        let [a, b] = self.logical;
+        let is_text = a.data_type == Json::from("string") || a.data_type == Json::from("json");
+        let is_variable = a.elements != Elements::Fixed;
+        let parts = |leaves| Parts { leaves, is_variable, is_text };
+        if a.data_type == b.data_type {
+            let leaves = leaves(&a.stored_type).into_iter();
+            let same = leaves.map(|leaf| {
+                let scalar = leaf.scalar;
+                (leaf, scalar)
+            });
+            return Some(parts(same.collect()));
+        }
+        // Numbers of other types are compared by their values.
+        let (one, other) = (a.stored_type.scalar()?, b.stored_type.scalar()?);
+        let is_time = |scalar: Scalar| matches!(scalar, Scalar::Time(_));
+        (!is_time(one) && !is_time(other)).then(|| {
+            let mut leaves = leaves(&a.stored_type);
+            leaves.truncate(1);
+            parts(leaves.into_iter().map(|leaf| (leaf, Some(other))).collect())
+        })
+    }
+
+    /// Compares all elements; `None` if those of these types cannot be compared.
+    pub fn compare(
+        &self,
+        options: &DiffOptions<'_>,
+        progress: &mut TreeProgress,
+    ) -> Result<Option<ElementsDiff>> {
+        let Some(parts) = self.parts() else { return Ok(None) };
+        let element = self.logical[0].element_size().max(self.logical[1].element_size());
+        let division = Division::new(&self.shape, element);
+        let first = self.arrays[0];
+        let chunk = first.chunk_shape().unwrap_or_else(|| first.metadata().chunk_extent());
+        let memory = if options.memory == 0 { 256 << 20 } else { options.memory };
+        let lengths = piece_lengths(&division, &chunk, element, memory / 2);
+        let mut found = Found::default();
+        for piece in Pieces::new(&self.shape, lengths) {
+            if options.cancel.as_ref().is_some_and(CancelToken::is_cancelled) {
+                return Err(AccessError::Cancelled.into());
+            }
+            let [one, other] = self.read(&piece)?;
+            let count = one.len().min(other.len());
+            found.diff.compared += count as u64;
+            if self.logical[0].data_type != self.logical[1].data_type || one != other {
+                let slices = self.threads(options).min(count.div_ceil(4096)).max(1);
+                let slice = |n: usize| count * n / slices..count * (n + 1) / slices;
+                let compare = |n: usize| {
+                    self.compare_range(slice(n), (&one, &other), &parts, &piece, &division)
+                };
+                let compare = &compare;
+                thread::scope(|scope| {
+                    let spawned: Vec<_> = (1..slices)
+                        .map(|n| {
+                            (n, thread::Builder::new().spawn_scoped(scope, move || compare(n)))
+                        })
+                        .collect();
+                    found.merge(compare(0), options.places);
+                    for (n, thread) in spawned {
+                        // Where the system refuses a thread, this one does its work.
+                        let joined = thread.ok().and_then(|thread| thread.join().ok());
+                        found.merge(joined.unwrap_or_else(|| compare(n)), options.places);
+                    }
+                });
+            }
+            let read = piece.element_count().unwrap_or(u64::MAX).saturating_mul(element);
+            progress.bytes_done = progress.bytes_done.saturating_add(read);
+            if let Some(call) = options.progress {
+                call(progress);
+            }
+        }
+        Ok(Some(found.finish()))
+    }
+
+    fn threads(&self, options: &DiffOptions<'_>) -> usize {
+        match options.threads {
+            0 => thread::available_parallelism().map_or(1, usize::from),
+            threads => threads,
+        }
+    }
+
+    /// Reads a piece of both arrays at the same time.
+    fn read(&self, piece: &Region) -> Result<[Canonical; 2]> {
+        let read = |n: usize| Canonical::read(self.arrays[n], self.logical[n], piece);
+        thread::scope(|scope| {
+            let other = thread::Builder::new().spawn_scoped(scope, || read(1)).ok();
+            let one = read(0);
+            let other = other.and_then(|thread| thread.join().ok()).unwrap_or_else(|| read(1));
+            Ok([one?, other?])
+        })
+    }
+
+    fn compare_range(
+        &self,
+        range: std::ops::Range<usize>,
+        (one, other): (&Canonical, &Canonical),
+        parts: &Parts,
+        piece: &Region,
+        division: &Division,
+    ) -> Found {
+        let mut found = Found::default();
+        let shape = piece.shape();
+        for n in range {
+            let (a, b) = (one.get(n), other.get(n));
+            let is_same_type = self.logical[0].data_type == self.logical[1].data_type;
+            if is_same_type && a == b {
+                continue;
+            }
+            let mut differs = false;
+            if parts.is_variable {
+                differs = true;
+                let shown = |bytes: &[u8]| {
+                    text(bytes.get(4..).unwrap_or_default(), None, parts.is_text, false)
+                };
+                found.place(n, &shape, piece, "", || (shown(a), shown(b)));
+            }
+            for (leaf, scalar) in parts.leaves.iter().filter(|_| !parts.is_variable) {
+                let (a, b) = (part(a, leaf, leaf.scalar), part(b, leaf, *scalar));
+                let Some(how) = self.tolerance.compare((a, leaf.scalar), (b, *scalar)) else {
+                    continue;
+                };
+                differs = true;
+                found.note(how);
+                if !leaf.field.is_empty() {
+                    *found.diff.fields.entry(leaf.field.clone()).or_default() += 1;
+                }
+                let show = |bytes: &[u8], scalar| text(bytes, scalar, leaf.is_text, leaf.is_utf32);
+                found.place(n, &shape, piece, &leaf.field, || {
+                    (show(a, leaf.scalar), show(b, *scalar))
+                });
+            }
+            if differs {
+                found.diff.different += 1;
+                found.region(&index(n, &shape, piece), division);
+            }
+        }
+        found
+    }
+}
+
+/// The bytes of a part of an element.
+fn part<'a>(element: &'a [u8], leaf: &Leaf, scalar: Option<Scalar>) -> &'a [u8] {
+    let size = scalar.map_or(leaf.size, Scalar::size);
+    element.get(leaf.offset..leaf.offset + size).unwrap_or(element)
+}
+
+/// The coordinates of the `n`th element of a piece.
+fn index(mut n: usize, shape: &[u64], piece: &Region) -> Vec<u64> {
+    let mut index: Vec<u64> = piece.intervals().iter().map(|range| range.start).collect();
+    for (at, len) in index.iter_mut().zip(shape).rev() {
+        *at += n as u64 % len;
+        n /= *len as usize;
+    }
+    index
+}
+
+/// What one thread found.
+#[derive(Default)]
+struct Found {
+    diff: ElementsDiff,
+    /// The box of what differs in a block, by the block's number.
+    boxes: BTreeMap<u64, Vec<(u64, u64)>>,
+}
+
+/// How many places a thread remembers.
+const PLACES: usize = 100;
+
+impl Found {
+    fn note(&mut self, how: Difference) {
+        let Difference::Number { absolute, relative } = how else { return };
+        let is_larger = |old: ScalarValue| match (absolute, old) {
+            (ScalarValue::Integer(new), ScalarValue::Integer(old)) => new > old,
+            (new, old) => as_double(new) > as_double(old),
+        };
+        if self.diff.max_absolute.is_none_or(is_larger) {
+            self.diff.max_absolute = Some(absolute);
+        }
+        if self.diff.max_relative.is_none_or(|old| relative > old) {
+            self.diff.max_relative = Some(relative);
+        }
+    }
+
+    fn place(
+        &mut self,
+        n: usize,
+        shape: &[u64],
+        piece: &Region,
+        field: &str,
+        values: impl FnOnce() -> (String, String),
+    ) {
+        if self.diff.places.len() < PLACES {
+            let (first, second) = values();
+            let (index, field) = (index(n, shape, piece), field.to_owned());
+            self.diff.places.push(Place { index, field, first, second });
+        }
+    }
+
+    fn region(&mut self, index: &[u64], division: &Division) {
+        let block: Vec<u64> = index.iter().zip(&division.block).map(|(at, len)| at / len).collect();
+        let number = division.number(&block);
+        if self.boxes.len() >= REGIONS && !self.boxes.contains_key(&number) {
+            self.diff.more_regions = true;
+            return;
+        }
+        let axes =
+            self.boxes.entry(number).or_insert_with(|| index.iter().map(|&at| (at, at)).collect());
+        for (axis, &at) in axes.iter_mut().zip(index) {
+            *axis = (axis.0.min(at), axis.1.max(at));
+        }
+    }
+
+    fn merge(&mut self, other: Found, places: usize) {
+        let Found { diff, boxes } = other;
+        self.diff.different += diff.different;
+        self.diff.more_regions |= diff.more_regions;
+        if let (Some(absolute), Some(relative)) = (diff.max_absolute, diff.max_relative) {
+            self.note(Difference::Number { absolute, relative });
+        }
+        let room = places.saturating_sub(self.diff.places.len());
+        self.diff.places.extend(diff.places.into_iter().take(room));
+        for (field, count) in diff.fields {
+            *self.diff.fields.entry(field).or_default() += count;
+        }
+        for (number, axes) in boxes {
+            if let Some(own) = self.boxes.get_mut(&number) {
+                for (own, axis) in own.iter_mut().zip(axes) {
+                    *own = (own.0.min(axis.0), own.1.max(axis.1));
+                }
+            } else if self.boxes.len() < REGIONS {
+                self.boxes.insert(number, axes);
+            } else {
+                self.diff.more_regions = true;
+            }
+        }
+    }
+
+    fn finish(mut self) -> ElementsDiff {
+        let region = |axes: &Vec<(u64, u64)>| Region::new(axes.iter().map(|(a, b)| *a..b + 1));
+        self.diff.regions = self.boxes.values().map(region).collect();
+        self.diff
+    }
+}
