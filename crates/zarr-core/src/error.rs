@@ -4,6 +4,7 @@
 //! store, path, chunk and key. Sources are kept. [`ErrorKind`] is the coarse answer for programs.
 
 mod layers;
+mod secrets;
 
 use std::borrow::Cow;
 use std::error::Error as StdError;
@@ -12,6 +13,7 @@ use std::fmt;
 pub use self::layers::{
     AccessError, Backend, Cause, CodecError, MetadataError, StoreError, Unsupported,
 };
+pub use self::secrets::without_secrets;
 use crate::path::NodePath;
 use crate::store::StoreKey;
 
@@ -177,9 +179,9 @@ impl Error {
         }
     }
 
-    /// The same error, at this store.
-    pub fn at_store(mut self, store: impl Into<String>) -> Self {
-        self.0.store.get_or_insert_with(|| store.into());
+    /// The same error, at this store, whose URL is shown without secrets.
+    pub fn at_store(mut self, store: impl AsRef<str>) -> Self {
+        self.0.store.get_or_insert_with(|| without_secrets(store.as_ref()));
         self
     }
 

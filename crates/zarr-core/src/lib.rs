@@ -68,7 +68,7 @@ pub use dialect::{Dialect, Era, Strictness, Warning};
 pub use element::Element;
 pub use error::{
     AccessError, Backend, Cause, CodecError, Error, ErrorKind, MetadataError, Result, StoreError,
-    Unsupported,
+    Unsupported, without_secrets,
 };
 pub use format::Reading;
 pub use handles::{

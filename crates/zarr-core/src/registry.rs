@@ -320,7 +320,7 @@ impl Registry {
                 format!("no store is registered for `{scheme}://`; known are: {known}")
             }
         };
-        Err(StoreError::InvalidUrl { url: url.to_owned(), why })
+        Err(StoreError::invalid_url(url, why))
     }
 }
 

@@ -46,7 +46,7 @@ impl NcUrl {
     /// # Errors
     /// [`StoreError::InvalidUrl`] for an empty one, and for `mode=bytes`, which means a file of another format.
     pub fn parse(url: &str) -> Result<NcUrl, StoreError> {
-        let invalid = |why: &str| StoreError::InvalidUrl { url: url.to_owned(), why: why.into() };
+        let invalid = |why: &str| StoreError::invalid_url(url, why);
         let (store, fragment) = url.split_once('#').unwrap_or((url, ""));
         let mut parsed = NcUrl {
             // `file://relative`, which netCDF takes for a path.

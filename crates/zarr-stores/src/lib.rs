@@ -88,7 +88,7 @@ fn left_out(url: &str, feature: &str) -> zarr_core::StoreError {
     let why = format!(
         "that kind of store was left out of this build; enable the feature `{feature}` of `zarr`"
     );
-    zarr_core::StoreError::InvalidUrl { url: url.to_owned(), why }
+    zarr_core::StoreError::invalid_url(url, why)
 }
 
 /// One row for each store with URLs: its feature and module, how it is registered, and its scheme.

@@ -13,8 +13,7 @@ use crate::percent::decode;
 /// # Errors
 /// [`StoreError::InvalidUrl`] for a URL of another host or scheme, or one that is not well formed.
 pub(crate) fn to_path(location: &str) -> Result<PathBuf> {
-    let invalid =
-        |why: &str| StoreError::InvalidUrl { url: location.to_owned(), why: why.to_owned() };
+    let invalid = |why: &str| StoreError::invalid_url(location, why);
     let rest = match location.split_once("://") {
         Some((scheme, rest)) if scheme.eq_ignore_ascii_case("file") => rest,
         _ if location.is_empty() => return Err(invalid("it is empty")),

@@ -108,6 +108,35 @@ fn no_secret_is_printed_or_described() {
     check(&format!("{out}{err}"));
 }
 
+/// Whatever is wrong with a URL, the error does not show its password.
+#[test]
+fn no_error_about_a_url_shows_its_password() {
+    for url in [
+        "https://me:hush@",
+        "https://hush@host/x?y=hush",
+        "https://me:hu/sh@ho st/x",
+        "https://me:hush@a..b c/x",
+        "http://me:hush@",
+        "htp://me:hush@host/x",
+        "s3://me:hush@/x",
+        "s3://me:hush@host/x?y",
+        "file://me:hush@host/x",
+        "zip::https://me:hush@host/x",
+        "zip::htp://me:hush@host/x.zip",
+        "zip://a::https://me:hush@ho st/x.zip",
+        "https://me:hush@host/x#mode=bytes",
+        "https://me:hush@host/%zz",
+    ] {
+        let store = OpenOptions::new(standard()).store(url).map(|store| store.name());
+        check(&format!("{store:?} {store:#?}"));
+        let found =
+            zarr::open_with(url, &OpenOptions::new(standard()).store_option("max_retries", "0"));
+        check(&format!("{found:?}"));
+        check(&found.map_or_else(|e| e.to_string(), |_| String::new()));
+        check(&format!("{:?}", zarr::nczarr::NcUrl::parse(url).map(|_| ())));
+    }
+}
+
 #[test]
 fn options_that_a_store_does_not_know_are_errors_without_their_values() {
     let file = refused("memory://", "region", "hush");

@@ -116,7 +116,7 @@ impl HierarchyContext {
                 return Ok(found);
             }
             let name = found.format.name();
-            let why = format!("{url} holds a hierarchy in {name}, not {dialect}");
+            let why = format!("{} holds a hierarchy in {name}, not {dialect}", store.name());
             Err(Error::from(AccessError::Argument(why)).at_store(url))
         };
         match open().await {

@@ -40,7 +40,7 @@ use zarr_core::store::{
     Capabilities, GetOptions, Got, ListOptions, Listing, Payload, Precondition, Result, Snapshot,
     SnapshotOptions, Store, StoreKey, StorePrefix, check_size,
 };
-use zarr_core::{Access, StoreError, sync};
+use zarr_core::{Access, StoreError, sync, without_secrets};
 
 use self::connector::{Connector, Counts};
 use self::runtime::Task;
@@ -89,7 +89,7 @@ impl Location {
         service: &'static ServiceInfo,
         connect: impl Fn(&Settings, Connector) -> object_store::Result<Backend> + Send + Sync + 'static,
     ) -> Location {
-        let name = settings::without_secrets(name).trim_end_matches('/').to_owned();
+        let name = without_secrets(name).trim_end_matches('/').to_owned();
         Location { name, prefix, service, connect: Box::new(connect) }
     }
 }
@@ -297,9 +297,8 @@ impl Shared {
             counts: self.counts.clone(),
             redirects: self.location.service.redirects,
         };
-        let backend = (self.location.connect)(&self.settings, connector).map_err(|e| {
-            StoreError::InvalidUrl { url: self.location.name.clone(), why: failure::settings(&e) }
-        })?;
+        let backend = (self.location.connect)(&self.settings, connector)
+            .map_err(|e| StoreError::invalid_url(&self.location.name, failure::settings(&e)))?;
         let permits = Arc::new(Semaphore::new(self.settings.in_flight));
         let made = Connected { backend, permits };
         let before = connected.replace((std::process::id(), made.clone()));

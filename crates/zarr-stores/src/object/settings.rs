@@ -67,19 +67,6 @@ fn is_public(name: &str, value: &str) -> bool {
     known && !value.contains(['@', '?'])
 }
 
-/// A URL without what may be a secret: a user with a password, and what follows a `?`.
-pub(super) fn without_secrets(url: &str) -> String {
-    let (url, query) = url.split_once('?').map_or((url, ""), |(url, _)| (url, "?…"));
-    let (scheme, rest) = url.split_once("://").map_or(("", url), |(scheme, rest)| (scheme, rest));
-    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-    let authority = match authority.rsplit_once('@') {
-        Some((user, host)) if user.contains(':') => host,
-        _ => authority,
-    };
-    let slashes = if scheme.is_empty() { "" } else { "://" };
-    format!("{scheme}{slashes}{authority}{path}{query}")
-}
-
 impl Settings {
     pub fn from_options<K: AsRef<str>, V: Into<String>>(
         url: &str,
@@ -164,8 +151,8 @@ impl Settings {
     }
 }
 
-pub(super) fn invalid(url: &str, why: impl Into<String>) -> StoreError {
-    StoreError::InvalidUrl { url: without_secrets(url), why: why.into() }
+pub(super) fn invalid(url: &str, why: impl AsRef<str>) -> StoreError {
+    StoreError::invalid_url(url, why)
 }
 
 /// A URL's scheme, authority, and path without its first `/`.

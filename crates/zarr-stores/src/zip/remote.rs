@@ -317,8 +317,7 @@ pub(crate) fn open_chain(
     access: Access,
     registry: &Registry,
 ) -> Result<Arc<dyn Store>> {
-    let invalid =
-        |why: &str| StoreError::InvalidUrl { url: format!("{link}::{url}"), why: why.to_owned() };
+    let invalid = |why: &str| StoreError::invalid_url(&format!("{link}::{url}"), why);
     let folder = link.split_once("://").map_or("", |(_, folder)| folder).trim_matches('/');
     let folder = if folder.is_empty() { String::new() } else { format!("{folder}/") };
     let is_local = match url.split_once("://") {
