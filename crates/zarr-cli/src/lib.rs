@@ -29,6 +29,8 @@ mod csv;
 mod element;
 mod failure;
 mod foreign;
+#[doc(hidden)]
+pub mod fuzzing;
 mod human;
 mod nested;
 mod npy;
@@ -39,9 +41,10 @@ mod record;
 mod region;
 mod session;
 mod summary;
+mod terminal;
 
 use std::ffi::OsString;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -50,6 +53,7 @@ use zarr::{ErrorKind, Registry};
 use self::commands::Command;
 use self::failure::Failure;
 use self::session::{Global, Session};
+use self::terminal::{Plain, plain};
 
 /// Look into, read, write and convert Zarr data: v2, v3 and the v3 drafts of 2019 and 2020.
 ///
@@ -102,7 +106,8 @@ pub fn run(registry: Registry, args: impl Iterator<Item = OsString>) -> ExitCode
         }
     };
     let session = Session::new(registry, cli.global, program);
-    let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    let out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    let mut out = Plain { is_plain: io::stdout().is_terminal(), out };
     let result = commands::run(&cli.command, &session, &mut out);
     let result = result.and_then(|()| session.flush()).and_then(|()| Ok(out.flush()?));
     match result {
@@ -122,7 +127,7 @@ pub fn run(registry: Registry, args: impl Iterator<Item = OsString>) -> ExitCode
                 failure.line()
             };
             if let Some(line) = line {
-                let _ = writeln!(io::stderr(), "{line}");
+                let _ = writeln!(io::stderr(), "{}", plain(&line));
             }
             ExitCode::from(failure.exit_code())
         }

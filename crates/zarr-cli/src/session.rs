@@ -15,6 +15,7 @@ use zarr::{
 use crate::failure::Failure;
 use crate::other_format::format_of_file;
 use crate::parse::{self, ReadAs, Written};
+use crate::terminal::plain;
 
 const COMMON: &str = "Options of every command";
 
@@ -321,7 +322,7 @@ impl Session {
                     .with("message", warning.what.as_str());
                 writeln!(io::stderr(), "{}", Json::from(Object::new().with("warning", line)))
             } else {
-                writeln!(io::stderr(), "warning: {warning}")
+                writeln!(io::stderr(), "warning: {}", plain(&warning.to_string()))
             };
         }
     }
@@ -348,7 +349,7 @@ impl Session {
                 let line = Json::from(Object::new().with(member, what.as_str()));
                 writeln!(io::stderr(), "{line}")
             } else {
-                writeln!(io::stderr(), "{label}: {what}")
+                writeln!(io::stderr(), "{label}: {}", plain(what))
             };
         }
     }
@@ -371,7 +372,7 @@ impl Session {
     /// Says something on standard error, if a person reads it.
     pub fn talk(&self, what: &str) {
         if io::stderr().is_terminal() && !self.global.json {
-            let _ = writeln!(io::stderr(), "{what}");
+            let _ = writeln!(io::stderr(), "{}", plain(what));
         }
     }
 }

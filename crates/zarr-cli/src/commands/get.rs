@@ -61,7 +61,7 @@ pub(crate) struct Get {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
+pub(crate) enum Format {
     Raw,
     Json,
     Jsonl,
@@ -160,7 +160,13 @@ fn summarise(
     Ok(summary.write(kind, &bytes, out)?)
 }
 
-fn write(array: &Array, elements: &Elements, format: Format, out: Out<'_>) -> Result<(), Failure> {
+/// Writes elements, all of them.
+pub(crate) fn write(
+    array: &Array,
+    elements: &Elements,
+    format: Format,
+    out: Out<'_>,
+) -> Result<(), Failure> {
     let shape = elements.shape();
     let Some(mut writer) = Writer::new(array, &shape, format)? else {
         let probe = array.read_le_bytes(&Elements::none(shape.len()));

@@ -48,7 +48,7 @@ pub(crate) struct Put {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
+pub(crate) enum Format {
     Raw,
     Npy,
     Json,
@@ -70,65 +70,71 @@ struct Input<'a> {
 impl Put {
     pub fn run(&self, session: &Session) -> Result<(), Failure> {
         let array = session.open_rw(&self.target, &self.care)?.into_array()?;
-        let result = self.write(&array, &self.which.of(&array)?, &mut io::stdin().lock());
+        let elements = self.which.of(&array)?;
+        let result = write(&array, &elements, self.format, &mut io::stdin().lock());
         session.warn(array.hierarchy());
         result
     }
+}
 
-    fn write(&self, array: &Array, region: &Elements, input: &mut dyn Read) -> Result<(), Failure> {
-        let data_type = array.data_type();
-        let Some(kind) = data_type.resolved() else {
-            // Says what is not supported.
-            array.write_le_bytes(region, &[])?;
-            return Ok(());
-        };
-        let item = element::size(&kind) as u64;
-        let total = region.count().and_then(|n| n.checked_mul(item));
-        let total = total.ok_or_else(|| Failure::usage("the region is too large"))?;
-        let format = match self.format {
-            Format::Raw => "raw elements",
-            Format::Npy => "a NumPy file",
-            Format::Json => "JSON",
-            Format::Csv => "CSV",
-        };
-        let place = human::place(array.hierarchy(), array.path());
-        let what = format!("{place}: standard input, read as {format}");
-        let mut input = Input { from: input, what, swap: None, total, read: 0 };
-        match (&kind, self.format) {
-            (one, Format::Raw) if one.is_variable() => {
-                let mut stream = Vec::new();
-                input.from.read_to_end(&mut stream).map_err(Failure::input)?;
-                return Ok(array.write_le_bytes(region, &stream)?);
-            }
-            (one, Format::Npy) if one.is_variable() => {
-                let why = format!(
-                    "NumPy files have no words for the type `{data_type}`; use --format json"
-                );
-                return Err(Failure::Usage(why));
-            }
-            // The length of the text is unknown.
-            (one, Format::Json | Format::Csv) if one.is_variable() => {
-                input.total = u64::MAX;
-            }
-            _ => {}
+/// Writes the elements that `input` holds.
+pub(crate) fn write(
+    array: &Array,
+    region: &Elements,
+    format: Format,
+    input: &mut dyn Read,
+) -> Result<(), Failure> {
+    let data_type = array.data_type();
+    let Some(kind) = data_type.resolved() else {
+        // Says what is not supported.
+        array.write_le_bytes(region, &[])?;
+        return Ok(());
+    };
+    let item = element::size(&kind) as u64;
+    let total = region.count().and_then(|n| n.checked_mul(item));
+    let total = total.ok_or_else(|| Failure::usage("the region is too large"))?;
+    let name = match format {
+        Format::Raw => "raw elements",
+        Format::Npy => "a NumPy file",
+        Format::Json => "JSON",
+        Format::Csv => "CSV",
+    };
+    let place = human::place(array.hierarchy(), array.path());
+    let what = format!("{place}: standard input, read as {name}");
+    let mut input = Input { from: input, what, swap: None, total, read: 0 };
+    match (&kind, format) {
+        (one, Format::Raw) if one.is_variable() => {
+            let mut stream = Vec::new();
+            input.from.read_to_end(&mut stream).map_err(Failure::input)?;
+            return Ok(array.write_le_bytes(region, &stream)?);
         }
-        match self.format {
-            Format::Raw => input.stream(array, region, item),
-            Format::Json => input.lists(array, region, kind),
-            Format::Csv => input.lines(array, region, &kind),
-            Format::Npy => {
-                let header = Header::read(input.from).map_err(|trouble| match trouble {
-                    Trouble::Format(why) => input.wrong(format!("is not one: {why}")),
-                    Trouble::Io(e) => Failure::input(e),
-                })?;
-                let swap = check(&header, array, region).map_err(|why| input.wrong(why))?;
-                input.swap = Some(swap);
-                let long = header.shape.iter().filter(|&&len| len > 1).count();
-                if header.fortran_order && long > 1 {
-                    input.transposed(array, region, item)
-                } else {
-                    input.stream(array, region, item)
-                }
+        (one, Format::Npy) if one.is_variable() => {
+            let why =
+                format!("NumPy files have no words for the type `{data_type}`; use --format json");
+            return Err(Failure::Usage(why));
+        }
+        // The length of the text is unknown.
+        (one, Format::Json | Format::Csv) if one.is_variable() => {
+            input.total = u64::MAX;
+        }
+        _ => {}
+    }
+    match format {
+        Format::Raw => input.stream(array, region, item),
+        Format::Json => input.lists(array, region, kind),
+        Format::Csv => input.lines(array, region, &kind),
+        Format::Npy => {
+            let header = Header::read(input.from).map_err(|trouble| match trouble {
+                Trouble::Format(why) => input.wrong(format!("is not one: {why}")),
+                Trouble::Io(e) => Failure::input(e),
+            })?;
+            let swap = check(&header, array, region).map_err(|why| input.wrong(why))?;
+            input.swap = Some(swap);
+            let long = header.shape.iter().filter(|&&len| len > 1).count();
+            if header.fortran_order && long > 1 {
+                input.transposed(array, region, item)
+            } else {
+                input.stream(array, region, item)
             }
         }
     }

@@ -10,6 +10,7 @@ use super::{Out, netcdf};
 use crate::failure::{self, Failure};
 use crate::human;
 use crate::session::{self, Session, Target};
+use crate::terminal::plain;
 
 /// Draw the groups and arrays below a node
 #[derive(Debug, Args)]
@@ -76,7 +77,7 @@ impl Tree {
                 );
                 writeln!(io::stderr(), "{said}")
             } else {
-                writeln!(io::stderr(), "error: {trouble}")
+                writeln!(io::stderr(), "error: {}", plain(&trouble.to_string()))
             };
             code.get_or_insert(exit_code);
         }
