@@ -1,0 +1,72 @@
+//! CDL texts, and datasets of NCZarr.
+
+use zarr::nczarr::cdl::{Document, Printing};
+use zarr::nczarr::schema::Group;
+use zarr::nczarr::{Dataset, DatasetOptions, NewDataset};
+
+use crate::driver::{note, noted};
+use crate::input;
+
+/// Elements of a dataset beyond which only its definitions are printed.
+const MOST_ELEMENTS: u64 = 10_000;
+
+fn elements(root: &Group, group: &Group) -> u64 {
+    let len = |path: &String| root.dimension(path).map_or(0, |dimension| dimension.len);
+    let shapes = group.variables.iter().map(|variable| variable.dimensions.iter().map(len));
+    let own = shapes.map(|shape| shape.fold(1, u64::saturating_mul));
+    own.chain(group.groups.iter().map(|group| elements(root, group))).fold(0, u64::saturating_add)
+}
+
+fn printing(root: &Group) -> Printing {
+    Printing { header_only: elements(root, root) > MOST_ELEMENTS, ..Printing::default() }
+}
+
+/// A CDL text: what is printed of it is printed the same when it is read again; and it is made a dataset.
+pub fn cdl(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let Some(document) = noted(Document::parse(text)) else { return };
+    let printing = printing(&document.root);
+    let mut printed = Vec::new();
+    document.print(&printing, &mut printed).expect("memory takes it");
+    let printed = String::from_utf8(printed).expect("CDL is text");
+    // Names that netCDF does not allow are not read again.
+    if let Ok(again) = Document::parse(&printed) {
+        let mut twice = Vec::new();
+        again.print(&printing, &mut twice).expect("memory takes it");
+        let third = String::from_utf8(twice).expect("CDL is text");
+        assert_eq!(third, printed);
+    }
+    if printing.header_only {
+        return;
+    }
+    let options = DatasetOptions::of(input::options().read_write());
+    let store = input::store(&[]);
+    let Ok(dataset) = Dataset::create(store.clone(), &NewDataset::nczarr_v3(), &options) else {
+        return;
+    };
+    if document.write_to(&dataset).is_ok() {
+        Dataset::open(store, &options).expect("what was written is read");
+    }
+}
+
+/// Documents of a dataset; an input of one file is `.zattrs` of the root.
+pub fn nczarr(data: &[u8]) {
+    let mut files = input::files(data, ".zattrs");
+    let has = |name: &str| files.iter().any(|(key, _)| *key == name);
+    if !has(".zgroup") && !has("zarr.json") && !has(".zarray") {
+        files.push((".zgroup", br#"{"zarr_format":2}"#));
+    }
+    let store = input::store(&files);
+    let options = DatasetOptions::of(input::options());
+    let Some(dataset) = noted(Dataset::open(store.clone(), &options)) else { return };
+    let schema = dataset.schema();
+    dataset.warnings().iter().for_each(note);
+    schema.opaque.iter().for_each(|opaque| note(&opaque.why));
+    let mut out = Vec::new();
+    let printing = printing(&schema);
+    let _ = dataset.print_cdl::<Box<dyn std::error::Error>>("x", &printing, &mut out);
+    std::str::from_utf8(&out).expect("CDL is text");
+    let _ = dataset.plan_copy(&NewDataset::nczarr_v3()).map(|plan| plan.lost);
+    let strict = DatasetOptions::of(input::options().strict());
+    let _ = Dataset::open(store, &strict);
+}
