@@ -29,6 +29,13 @@ pub struct DocumentMember {
     pub may_be_absent: bool,
 }
 
+impl DocumentMember {
+    /// A member of a document that must be there.
+    pub fn new(key: StoreKey, member: &'static str) -> DocumentMember {
+        DocumentMember { key, member: Some(member), may_be_absent: false }
+    }
+}
+
 /// What an array's document says of where its elements are: its shape and its chunk grid.
 pub type Layout = [Option<Json>; 2];
 

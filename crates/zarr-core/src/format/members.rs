@@ -227,6 +227,17 @@ pub(super) fn regular_chunk_shape(
     })
 }
 
+/// Refuses a `zarr_format` other than this integer (Z2-004, Z2-011).
+pub(super) fn check_version(object: &Object, version: &str) -> Result<(), MetadataError> {
+    match object.get("zarr_format") {
+        None => Err(MetadataError::Missing("zarr_format")),
+        Some(json) if json.as_number() == Some(version) => Ok(()),
+        Some(json) => {
+            Err(invalid("zarr_format", format!("{} is not the integer {version}", json.brief())))
+        }
+    }
+}
+
 /// A member that breaks its rules.
 pub(super) fn invalid(member: &str, why: impl Into<String>) -> MetadataError {
     MetadataError::invalid(member, why)

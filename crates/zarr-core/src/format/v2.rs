@@ -3,8 +3,9 @@
 use super::children::{kind_by_key, supposed_children};
 use super::flat_chain::{flat_chain, serialized};
 use super::members::{
-    attributes, attributes_with_dimensions, cannot, document, fill_to_metadata, invalid, lengths,
-    parse_fill, parse_object, regular_chunk_shape, type_to_metadata, xarray_dimensions,
+    attributes, attributes_with_dimensions, cannot, check_version, document, fill_to_metadata,
+    invalid, lengths, parse_fill, parse_object, regular_chunk_shape, type_to_metadata,
+    xarray_dimensions,
 };
 use super::{Child, DocumentMember, Documents, Format, JsonEncoding, Reading};
 use crate::codec::{CodecSpec, reversing_codec};
@@ -79,7 +80,7 @@ impl Format for V2 {
         }
         let Some(bytes) = group else { return Ok(None) };
         let mut object = parse_object(bytes, &JsonEncoding, false, reading)?;
-        check_version(&object)?;
+        check_version(&object, "2")?;
         object.remove("zarr_format");
         Ok(Some(NodeMetadata::Group(GroupMetadata {
             attributes,
@@ -124,11 +125,7 @@ impl Format for V2 {
     }
 
     fn shape_member(&self, path: &NodePath) -> Result<DocumentMember, StoreError> {
-        Ok(DocumentMember {
-            key: path.key_below(ARRAY)?,
-            member: Some("shape"),
-            may_be_absent: false,
-        })
+        Ok(DocumentMember::new(path.key_below(ARRAY)?, "shape"))
     }
 
     fn children(
@@ -138,18 +135,6 @@ impl Format for V2 {
         warnings: &mut Vec<String>,
     ) -> Vec<Child> {
         supposed_children(path, listing, ".z", warnings)
-    }
-}
-
-/// Refuses a `zarr_format` other than the integer 2 (Z2-004, Z2-011).
-fn check_version(object: &Object) -> Result<(), MetadataError> {
-    match object.get("zarr_format") {
-        None => Err(MetadataError::Missing("zarr_format")),
-        Some(json) if json.as_number() == Some("2") => Ok(()),
-        Some(json) => Err(MetadataError::invalid(
-            "zarr_format",
-            format!("{} is not the integer 2", json.brief()),
-        )),
     }
 }
 
@@ -226,7 +211,7 @@ fn parse_array(
     attributes_: Object,
     reading: &mut Reading<'_>,
 ) -> Result<ArrayMetadata, MetadataError> {
-    check_version(&object)?;
+    check_version(&object, "2")?;
     for member in ["shape", "chunks", "dtype", "compressor", "order"] {
         if !object.contains(member) {
             return Err(MetadataError::Missing(member));

@@ -2,8 +2,8 @@
 
 use super::children::supposed_children;
 use super::members::{
-    INLINE, attributes, cannot, document, fill_to_metadata, invalid, lengths, parse_fill,
-    parse_node_object, type_to_metadata,
+    INLINE, attributes, cannot, check_version, document, fill_to_metadata, invalid, lengths,
+    parse_fill, parse_node_object, type_to_metadata,
 };
 use super::{Child, DocumentMember, Documents, Format, JsonEncoding, Reading};
 use crate::codec::CodecSpec;
@@ -58,14 +58,7 @@ impl Format for V3 {
             return Ok(None);
         };
         let object = parse_node_object(bytes, reading)?;
-        match object.get("zarr_format") {
-            None => return Err(MetadataError::Missing("zarr_format")),
-            Some(json) if json.as_number() == Some("3") => {}
-            Some(json) => {
-                let why = format!("{} is not the integer 3", json.brief());
-                return Err(MetadataError::invalid("zarr_format", why));
-            }
-        }
+        check_version(&object, "3")?;
         match object.get("node_type").map(|json| (json, json.as_str())) {
             Some((_, Some("array"))) => {
                 parse_array(object, reading).map(|a| Some(NodeMetadata::Array(Box::new(a))))
@@ -112,19 +105,11 @@ impl Format for V3 {
         path: &NodePath,
         _: NodeKind,
     ) -> Result<DocumentMember, StoreError> {
-        Ok(DocumentMember {
-            key: path.key_below(DOCUMENT)?,
-            member: Some("attributes"),
-            may_be_absent: false,
-        })
+        Ok(DocumentMember::new(path.key_below(DOCUMENT)?, "attributes"))
     }
 
     fn shape_member(&self, path: &NodePath) -> Result<DocumentMember, StoreError> {
-        Ok(DocumentMember {
-            key: path.key_below(DOCUMENT)?,
-            member: Some("shape"),
-            may_be_absent: false,
-        })
+        Ok(DocumentMember::new(path.key_below(DOCUMENT)?, "shape"))
     }
 
     fn children(

@@ -253,11 +253,7 @@ impl Format for Draft {
     }
 
     fn shape_member(&self, path: &NodePath) -> Result<DocumentMember, StoreError> {
-        Ok(DocumentMember {
-            key: self.array_key(path)?,
-            member: Some("shape"),
-            may_be_absent: false,
-        })
+        Ok(DocumentMember::new(self.array_key(path)?, "shape"))
     }
 
     /// Q5: a list of codecs among an array's attributes is its filters.

@@ -50,10 +50,6 @@ impl SingleDocument {
     pub fn key(&self) -> &StoreKey {
         &self.key
     }
-
-    fn place(&self, member: &'static str) -> DocumentMember {
-        DocumentMember { key: self.key.clone(), member: Some(member), may_be_absent: false }
-    }
 }
 
 impl Format for SingleDocument {
@@ -111,11 +107,11 @@ impl Format for SingleDocument {
     }
 
     fn attributes_member(&self, _: &NodePath, _: NodeKind) -> Result<DocumentMember, StoreError> {
-        Ok(self.place("attributes"))
+        Ok(DocumentMember::new(self.key.clone(), "attributes"))
     }
 
     fn shape_member(&self, _: &NodePath) -> Result<DocumentMember, StoreError> {
-        Ok(self.place("shape"))
+        Ok(DocumentMember::new(self.key.clone(), "shape"))
     }
 
     fn chunk_prefix(&self, _: &NodePath) -> Result<StorePrefix, StoreError> {
