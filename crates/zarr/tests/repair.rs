@@ -19,7 +19,7 @@ use std::time::{Duration, SystemTime};
 use zarr::repair::{RepairAction, RepairOptions, StepState, restore};
 
 use zarr::store::{Capabilities, Payload, Precondition, Store, StoreKey, SyncStore, from_sync};
-use zarr::{Dialect, Guard, Level, StoreError};
+use zarr::{Dialect, Guard, Level, ProblemKind, StoreError};
 
 type Damage = fn(&dyn SyncStore, Dialect);
 
@@ -173,7 +173,12 @@ fn orphans_move_only_when_asked() {
         zarr::open_rw(&place.url)
             .and_then(|node| node.hierarchy().remove_consolidated().map(drop))
             .expect("removed");
-        place.change(|store| store.erase(&key(document(dialect))).expect("erased"));
+        place.change(|store| {
+            store.erase(&key(document(dialect))).expect("erased");
+            if dialect == Dialect::V2 {
+                set(store, "g/a/.zattrs", b"{\"units\": \"K\"}");
+            }
+        });
         let before = place.values();
         let (report, steps) = place.repair(&RepairOptions::new().apply(true));
         assert!(!report.is_sound() && report.done == 0, "{dialect}: {steps:?}");
@@ -478,4 +483,27 @@ fn a_broken_root_is_no_reason_to_move_all_that_is_below_it() {
             assert_all_kept(&before, &after, "a broken root");
         }
     }
+}
+
+/// A document that readers take, though it does not follow its dialect to the letter, is not moved away.
+#[test]
+fn a_document_that_can_be_read_stays() {
+    let place = Place::new("memory");
+    fill(&place, Dialect::V3);
+    place.change(|store| {
+        edit(store, document(Dialect::V3), |bytes| {
+            let text = String::from_utf8(bytes.clone()).expect("text");
+            *bytes = text.replacen("\"fill_value\": 0", "\"fill_value\": 0.0", 1).into_bytes();
+        });
+        set(store, "stray", b"passed over");
+    });
+    let found = place.problems();
+    let is_invalid = |problem: &zarr::Problem| problem.kind == ProblemKind::InvalidDocument;
+    assert!(found.iter().any(is_invalid), "{found:?}");
+    let before = place.values();
+    let skip = [ProblemKind::StrayKey, ProblemKind::ConsolidatedDiffers];
+    let how = RepairOptions::new().apply(true).skip(skip);
+    let (report, steps) = place.repair(&how);
+    assert_eq!((report.steps, report.left), (1, 1), "{steps:?}");
+    assert_eq!(place.values(), before, "{steps:?}");
 }

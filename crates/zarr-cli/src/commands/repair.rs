@@ -2,7 +2,7 @@
 
 use clap::Args;
 use zarr::repair::{RepairOptions, RepairReport, RepairStep, Restored, StepState};
-use zarr::validate::{Level, ValidateProgress};
+use zarr::validate::{Level, ProblemKind, ValidateProgress};
 use zarr::{Json, Object};
 
 use super::Out;
@@ -18,6 +18,7 @@ Examples:
   zarr repair data.zarr                         what would be done; nothing is written
   zarr repair data.zarr --apply
   zarr repair data.zarr --path ocean --level keys --apply
+  zarr repair data.zarr --skip stray_key --apply
   zarr repair data.zarr --restore --apply       moves all back from the quarantine
 
 Damaged values move to .zarr-quarantine/KEY, with a record in .zarr-quarantine/.records; no byte is destroyed. Chunks
@@ -35,7 +36,10 @@ pub(crate) struct Repair {
     /// How deep to look for damage: meta, keys, index or data
     #[arg(long, value_name = "LEVEL", default_value = "data")]
     level: Level,
-    /// Also move chunks without an array to the quarantine; else they wait for the document of their array
+    /// Problems to pass over, by their kinds as validate prints them
+    #[arg(long, value_name = "KIND,…", value_delimiter = ',', value_parser = kind, conflicts_with = "restore")]
+    skip: Vec<ProblemKind>,
+    /// Also move chunks and attributes without a node to the quarantine; else they wait for the document of their node
     #[arg(long, conflicts_with = "restore")]
     orphans: bool,
     /// Move values back from the quarantine instead, where their keys are free
@@ -52,6 +56,10 @@ impl Repair {
             Some(url) => url.hierarchy(&options)?,
             None => (url(&self.target.target), options),
         };
+        // Characters may be narrower than their documents say.
+        let node = zarr::open_with(&url, &options).ok();
+        let narrow = node.and_then(|node| zarr::nczarr::narrow_characters(&node, &options));
+        let options = narrow.unwrap_or(options);
         let path = &self.target.path;
         if self.restore {
             return self.restore(&url, &options, session, out);
@@ -65,6 +73,7 @@ impl Repair {
             .level(self.level)
             .apply(self.apply)
             .orphans(self.orphans)
+            .skip(self.skip.iter().copied())
             .progress(&show);
         let mut steps = Vec::new();
         let mut written = Ok(());
@@ -167,6 +176,15 @@ impl Repair {
             }
         }
     }
+}
+
+fn kind(name: &str) -> Result<ProblemKind, String> {
+    let known = ProblemKind::ALL.iter().find(|kind| kind.name() == name);
+    known.copied().ok_or_else(|| {
+        let known = zarr::did_you_mean(name, ProblemKind::ALL.iter().map(|kind| kind.name()));
+        let hint = known.map_or(String::new(), |known| format!("; did you mean `{known}`?"));
+        format!("no kind of problem has this name{hint}")
+    })
 }
 
 /// A step on two lines: what is wrong, and what is done about it.

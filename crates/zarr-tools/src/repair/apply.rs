@@ -8,7 +8,7 @@ use zarr_core::store::{
     Payload, Precondition, SnapshotOptions, Store, StoreKey, SyncSnapshot, SyncStore,
 };
 use zarr_core::{
-    Array, Consolidated, Dialect, Error, Hierarchy, Json, NodePath, OpenOptions, Result,
+    Array, Consolidated, Dialect, Error, ErrorKind, Hierarchy, Json, NodePath, OpenOptions, Result,
 };
 
 use super::judge;
@@ -45,6 +45,15 @@ impl Repair<'_> {
         value: &Arc<dyn SyncSnapshot>,
     ) -> Result<bool> {
         judge::has_problem(&self.sync, &*self.format, self.open, problem, key, value)
+    }
+
+    /// Whether a node can be opened, or cannot only since this build does not know something of it.
+    pub fn is_readable(&self, path: &NodePath) -> bool {
+        let node = Hierarchy::open(self.store.clone(), self.open).and_then(|it| it.node(path));
+        match node {
+            Ok(_) => true,
+            Err(e) => matches!(e.kind(), ErrorKind::Unsupported | ErrorKind::Limit),
+        }
     }
 
     /// How the shard at a key is built; `None` if it is none, or none that can be taken apart.

@@ -241,6 +241,7 @@ fn look(
         let prefix = if format.tree_prefix().is_some() { "" } else { prefix.as_str() };
         problems.extend(leftovers::find(&store.name(), prefix, path));
     }
+    problems.retain(|problem| !options.skip.contains(&problem.kind));
     Ok(problems)
 }
 

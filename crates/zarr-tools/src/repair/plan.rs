@@ -65,10 +65,14 @@ pub(super) fn plan(repair: &Repair<'_>, problems: &[Problem]) -> Result<Vec<Task
                 let what = "first the documents of the root have to be whole; then repair again";
                 tasks.push(Task::new(problem, RepairAction::ByHand, what));
             }
+            ProblemKind::InvalidDocument if repair.is_readable(&problem.path) => {
+                let what = "correct the member that is named; readers here take the document as it is, so it stays";
+                tasks.push(Task::new(problem, RepairAction::ByHand, what));
+            }
             kind if is_moved(kind) => match problem.key.as_deref() {
                 Some(key) if restored.keys().any(|document| is_below(repair, document, key)) => {}
-                Some(_) if kind == ProblemKind::OrphanedChunk && !repair.orphans => {
-                    let what = "put the document of its array back; or move all such chunks to the quarantine with `--orphans` \
+                Some(_) if is_orphan(kind) && !repair.orphans => {
+                    let what = "put the document of its node back; or move all that has none to the quarantine with `--orphans` \
                                 (library: `RepairOptions::orphans`)";
                     tasks.push(Task::new(problem, RepairAction::ByHand, what));
                 }
@@ -237,6 +241,9 @@ fn restored(
     let orphans: BTreeSet<&str> = orphans(problems).collect();
     for problem in problems {
         let keys: Vec<String> = match (&problem.key, problem.kind) {
+            (Some(_), ProblemKind::InvalidDocument) if repair.is_readable(&problem.path) => {
+                continue;
+            }
             (Some(key), ProblemKind::UnreadableDocument | ProblemKind::InvalidDocument) => {
                 vec![key.clone()]
             }
@@ -268,6 +275,11 @@ fn restored(
 fn orphans(problems: &[Problem]) -> impl Iterator<Item = &str> {
     let orphans = problems.iter().filter(|problem| problem.kind == ProblemKind::OrphanedChunk);
     orphans.filter_map(|problem| problem.key.as_deref())
+}
+
+/// Whether a value belongs to a node that has lost its document.
+fn is_orphan(kind: ProblemKind) -> bool {
+    matches!(kind, ProblemKind::OrphanedChunk | ProblemKind::OrphanedDocument)
 }
 
 /// Whether a document cannot be used.

@@ -133,8 +133,10 @@ pub struct RepairOptions<'a> {
     pub level: Level,
     /// Whether the steps are made; else they are only planned.
     pub apply: bool,
-    /// Whether chunks without an array are moved away, too. They may be all that is left of an array that lost its document.
+    /// Whether chunks and attributes without a node are moved away, too. They may be all that is left of a node that lost its document.
     pub orphans: bool,
+    /// Problems that are passed over.
+    pub skip: Vec<ProblemKind>,
     /// Called from time to time while damage is looked for.
     pub progress: Option<&'a (dyn Fn(&ValidateProgress) + Sync)>,
     /// Cancels the call between two steps.
@@ -144,7 +146,8 @@ pub struct RepairOptions<'a> {
 impl Default for RepairOptions<'_> {
     fn default() -> Self {
         let (apply, orphans) = (false, false);
-        RepairOptions { level: Level::Data, apply, orphans, progress: None, cancel: None }
+        let (skip, progress, cancel) = (Vec::new(), None, None);
+        RepairOptions { level: Level::Data, apply, orphans, skip, progress, cancel }
     }
 }
 
@@ -168,10 +171,17 @@ impl<'a> RepairOptions<'a> {
         self
     }
 
-    /// Moves chunks without an array away, too.
+    /// Moves chunks and attributes without a node away, too.
     #[must_use]
     pub fn orphans(mut self, orphans: bool) -> Self {
         self.orphans = orphans;
+        self
+    }
+
+    /// Passes over problems of these kinds.
+    #[must_use]
+    pub fn skip(mut self, kinds: impl IntoIterator<Item = ProblemKind>) -> Self {
+        self.skip.extend(kinds);
         self
     }
 
