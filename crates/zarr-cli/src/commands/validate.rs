@@ -95,16 +95,14 @@ impl Validate {
         Err(Failure::No(format!("{problems} in {url}; {}", checked(&report, self.level))))
     }
 
-    /// The URL and the options of the target, with characters in the encoding that its writer used.
+    /// The URL and the options of the target.
     fn place(&self, session: &Session) -> Result<(String, OpenOptions), Failure> {
         let options = session.options()?;
         let (url, options) = match netcdf_url(&self.target.target)? {
             Some(url) => url.hierarchy(&options)?,
             None => (url(&self.target.target), options),
         };
-        let node = zarr::open_with(&url, &options).ok();
-        let narrow = node.and_then(|node| zarr::nczarr::narrow_characters(&node, &options));
-        Ok((url, narrow.unwrap_or(options)))
+        Ok((url, options))
     }
 }
 

@@ -103,7 +103,7 @@ fn missing(
                 return;
             }
             let indices = array.indices(&array.ordinals(number));
-            let key = array.key(&indices).map_or(String::new(), |key| key.to_string());
+            let key = array.written_key(&indices).map_or(String::new(), |key| key.to_string());
             let what = format!("chunk {indices:?} is not stored, and reads as the fill value");
             let problem = Problem::new(&array.path, ProblemKind::MissingChunk, what);
             sink.add(problem.at(key).by(clause));

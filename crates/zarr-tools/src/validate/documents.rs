@@ -243,13 +243,12 @@ fn parse(context: &Context<'_>, checked: &mut Checked, found: &Documents) -> Opt
                 let key = document_of(&refusal, found);
                 if warnings.is_empty() {
                     let problem = problem(&refusal);
-                    checked
-                        .problems
-                        .push(Problem { kind: ProblemKind::InvalidDocument, ..problem });
+                    let kind = ProblemKind::DeviatingDocument;
+                    checked.problems.push(Problem { kind, ..problem });
                 }
                 for what in warnings {
                     let clause = clauses::of_text(dialect, &what);
-                    let problem = Problem::new(&checked.path, ProblemKind::InvalidDocument, what);
+                    let problem = Problem::new(&checked.path, ProblemKind::DeviatingDocument, what);
                     checked.problems.push(problem.at(&key).by(clause));
                 }
                 node
@@ -298,7 +297,9 @@ fn array(
 fn dimension_names(checked: &mut Checked, metadata: &ArrayMetadata) {
     const NAMES: &str = "_ARRAY_DIMENSIONS";
     let Some(names) = metadata.attributes.get(NAMES).and_then(Json::as_array) else { return };
-    if names.len() == metadata.rank() {
+    // NCZarr's scalars are arrays of one element whose dimensions have no names (N-020).
+    let is_scalar = names.is_empty() && metadata.shape == [1];
+    if names.len() == metadata.rank() || is_scalar {
         return;
     }
     let what = format!("`{NAMES}` has {} names for {} axes", names.len(), metadata.rank());

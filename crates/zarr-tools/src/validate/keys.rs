@@ -245,7 +245,8 @@ fn orphaned_folder(key: &str) -> &str {
             return folder;
         }
         folder = above;
-        if name.starts_with('c') {
+        // A key with periods has all indices in its last segment.
+        if name.starts_with('c') || name.contains('.') {
             return folder;
         }
     }
@@ -302,6 +303,7 @@ mod tests {
             ("c/0", ""),
             ("0", ""),
             ("a/c", "a"),
+            ("0/0.0", "0"),
         ] {
             assert_eq!(orphaned_folder(key), folder, "{key}");
         }

@@ -24,6 +24,8 @@ mod documents;
 mod inventory;
 mod keys;
 mod names;
+#[cfg(feature = "nczarr")]
+mod netcdf;
 mod pool;
 mod problem;
 mod shards;
@@ -99,7 +101,7 @@ pub fn validate(
 ) -> Result<Report> {
     let open = &as_stored(open);
     let below = path.as_ref().trim_matches('/');
-    match Hierarchy::locate(url, open) {
+    match located(url, open) {
         Ok((hierarchy, base)) => {
             let path = if below.is_empty() { base } else { base.join(below)? };
             checked(hierarchy.store(), Ok(hierarchy.format().clone()), path, open, options, found)
@@ -124,8 +126,30 @@ pub fn validate_store(
 ) -> Result<Report> {
     let open = &as_stored(open);
     let path = NodePath::new(path.as_ref().trim_matches('/'))?;
-    let opened = Hierarchy::open(store.clone(), open).map(|hierarchy| hierarchy.format().clone());
+    let opened =
+        narrowed(open, |open| Ok((Hierarchy::open(store.clone(), open)?, NodePath::root())));
+    let opened = opened.map(|(hierarchy, _)| hierarchy.format().clone());
     checked(store, opened, path, open, options, found)
+}
+
+/// The hierarchy that a URL names, and the node in it.
+fn located(url: &str, open: &OpenOptions) -> Result<(Hierarchy, NodePath)> {
+    narrowed(open, |open| Hierarchy::locate(url, open))
+}
+
+/// What `locate` finds, its characters in the encoding that netcdf-c wrote (N-081).
+fn narrowed(
+    open: &OpenOptions,
+    locate: impl Fn(&OpenOptions) -> Result<(Hierarchy, NodePath)>,
+) -> Result<(Hierarchy, NodePath)> {
+    let (hierarchy, path) = locate(open)?;
+    #[cfg(feature = "nczarr")]
+    if let Ok(node) = hierarchy.node(&path)
+        && let Some(open) = zarr_nczarr::narrow_characters(&node, open)
+    {
+        return locate(&open);
+    }
+    Ok((hierarchy, path))
 }
 
 /// Documents are read where they are stored, and none is refused before it is looked at.
@@ -183,6 +207,8 @@ fn checked(
     }
     names::check(&context, &inventory, &tree, &mut sink);
     consolidated::check(&context, &inventory, &tree, &mut sink)?;
+    #[cfg(feature = "nczarr")]
+    netcdf::check(&context, store, &tree, &mut sink);
     if context.has(Level::Keys) {
         let stored = keys::check(&context, &inventory, &tree, &mut sink);
         chunks::check(&context, &inventory, &tree, &stored, &mut sink)?;

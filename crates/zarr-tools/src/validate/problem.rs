@@ -79,9 +79,12 @@ kinds! {
     /// A document that is no JSON: cut short, damaged, empty.
     UnreadableDocument, "unreadable_document", Meta, problem,
         "restore it from a copy; `zarr repair` takes it from consolidated metadata, if they have it";
-    /// A document that does not follow its dialect.
+    /// A document that no reader can read, since it breaks its specification.
     InvalidDocument, "invalid_document", Meta, problem,
         "correct the member that is named, or copy the data with `zarr copy`, which writes documents anew";
+    /// A document that tolerant readers read, though it breaks its specification.
+    DeviatingDocument, "deviating_document", Meta, problem,
+        "strict readers may refuse it: copy the data with `zarr copy`, which writes documents anew";
     /// A node that has no document, though others are below it, or an entry point that is not there.
     MissingDocument, "missing_document", Meta, problem,
         "restore it from a copy, or create the node again";
@@ -118,6 +121,9 @@ kinds! {
     /// Dimensions of NCZarr that disagree with the arrays.
     NczarrDimensions, "nczarr_dimensions", Meta, problem,
         "set the dimension, or the shape, that is wrong";
+    /// Other metadata of NCZarr that are wrong, such as a variable that is listed and not there.
+    NczarrMetadata, "nczarr_metadata", Meta, problem,
+        "correct the attribute that is named";
     /// A copy that has not ended.
     CopyUnderWay, "copy_under_way", Meta, problem,
         "go on with `zarr copy ... --resume`, or undo it with `zarr repair`";

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use zarr_core::codec::CodecChain;
 use zarr_core::format::{Draft, Format, V2, V3};
-use zarr_core::grid::ChunkGrid;
+use zarr_core::grid::{ChunkGrid, ChunkKeys};
 use zarr_core::store::{StoreKey, StorePrefix};
 use zarr_core::{
     ArrayMetadata, Cause, Dialect, Error, ErrorKind, MetadataError, NodeKind, NodePath,
@@ -120,6 +120,16 @@ impl FoundArray {
     /// The key of the chunk with these indices.
     pub fn key(&self, indices: &[i64]) -> Option<StoreKey> {
         self.prefix.key(&self.metadata.chunk_keys.key(indices)).ok()
+    }
+
+    /// The key at which writers put the chunk with these indices.
+    pub fn written_key(&self, indices: &[i64]) -> Option<StoreKey> {
+        match &self.metadata.chunk_keys {
+            keys @ ChunkKeys::Draft { scalar_at_c0: true, .. } if indices.is_empty() => {
+                self.prefix.key(&keys.other_key(indices)?).ok()
+            }
+            _ => self.key(indices),
+        }
     }
 
     /// The indices of the chunk at a key; `None` if no chunk has it.
