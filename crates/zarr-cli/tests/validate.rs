@@ -102,3 +102,57 @@ fn a_broken_or_missing_root_is_a_problem_and_nothing_at_all_is_3() {
     folder.bad("validate v3 --level deep", 2);
     assert_eq!(FORMATS.len(), 3);
 }
+
+#[test]
+fn what_writers_left_and_copies_under_way_are_named() {
+    let folder = Folder::new();
+    for (format, chunks) in [("v3", "b/c/0/0"), ("v2", "b/0.0"), ("draft-2020", "data/root/b/c0/0")]
+    {
+        folder.table(format, format);
+        folder.write(&format!("{format}/a/.zarr-tmp-0123456789abcdef"), "half a value");
+        folder.write(&format!("{format}/.zarr-lock"), "");
+        let run = folder.run(&format!("validate {format} --json"));
+        let left = [".zarr-lock", "a/.zarr-tmp-0123456789abcdef"];
+        assert_eq!(problems(&run), left.map(|key| pair("leftover", key)), "{format}");
+        for key in left {
+            fs::remove_file(folder.path(format).join(key)).unwrap();
+        }
+
+        // Its chunks are there before its document.
+        let plan = ".zarr-copy/0123456789abcdef/plan.json";
+        folder.write(&format!("{format}/{plan}"), r#"{"target": {"path": "/b"}, "parts": [1, 2]}"#);
+        folder.write(&format!("{format}/{chunks}"), "half a chunk");
+        let run = folder.run(&format!("validate {format} --json"));
+        assert_eq!(problems(&run), [pair("copy_under_way", plan)], "{format}");
+        folder.write(&format!("{format}/.zarr-quarantine/a/x"), "aside");
+        let run = folder.run(&format!("validate {format}"));
+        assert!(
+            run.text().contains("note: /, `.zarr-quarantine`: quarantined: 1 values"),
+            "{}",
+            run.text()
+        );
+    }
+}
+
+#[test]
+fn consolidated_metadata_that_differ_are_named() {
+    let folder = Folder::new();
+    for (format, document) in [("v3", "a/zarr.json"), ("v2", "a/.zarray")] {
+        folder.table(format, format);
+        folder.good(&format!("consolidate {format}"));
+        folder.good(&format!("validate {format}"));
+        let path = folder.path(format).join(document);
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(&path, text.replace("5\n", "6\n")).unwrap();
+        let run = folder.run(&format!("validate {format} --json"));
+        assert_eq!(problems(&run), [pair("consolidated_differs", document)], "{format}");
+        fs::remove_file(&path).unwrap();
+        let run = folder.run(&format!("validate {format} --json --level meta"));
+        assert!(problems(&run).contains(&pair("consolidated_extra", document)), "{format}");
+        fs::write(&path, &text).unwrap();
+        let name = document.replace("a/", "b/");
+        folder.write(&format!("{format}/{name}"), &text);
+        let run = folder.run(&format!("validate {format} --json --level meta"));
+        assert_eq!(problems(&run), [pair("consolidated_missing", &name)], "{format}");
+    }
+}

@@ -108,7 +108,7 @@ pub(super) fn has_problem(
     let mut look = |found: &Problem| {
         is_found |= !found.kind.is_note() && found.key.as_deref() == Some(key.as_str());
     };
-    let level = ValidateOptions::new(problem.kind.level());
+    let level = ValidateOptions::new(problem.kind.level()).without_leftovers();
     match validate_store(&excerpt, &problem.path, open, &level, &mut look) {
         Ok(_) => Ok(is_found),
         // Then it is not Zarr's.

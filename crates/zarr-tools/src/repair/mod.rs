@@ -7,7 +7,6 @@
 mod apply;
 mod documents;
 mod judge;
-mod leftovers;
 mod plan;
 mod quarantine;
 mod shard;
@@ -26,6 +25,7 @@ use self::apply::Repair;
 use self::plan::{Task, plan};
 use self::quarantine::{Quarantine, Return};
 pub use self::step::{RepairAction, RepairOptions, RepairReport, RepairStep, StepState};
+use crate::validate::leftovers::{self, Writers};
 use crate::validate::{
     Level, Problem, ProblemKind, ValidateOptions, guessed_format, validate_store,
 };
@@ -222,7 +222,7 @@ fn look(
 ) -> Result<Vec<Problem>> {
     let Found { store, path, format, .. } = found;
     let mut problems = Vec::new();
-    let mut validation = ValidateOptions::new(level);
+    let mut validation = ValidateOptions::new(level).without_leftovers();
     validation.progress = options.progress;
     validation.cancel.clone_from(&options.cancel);
     validate_store(store, path, open, &validation, &mut |problem| {
@@ -239,7 +239,7 @@ fn look(
     if level >= Level::Keys {
         let prefix = format.children_prefix(path)?;
         let prefix = if format.tree_prefix().is_some() { "" } else { prefix.as_str() };
-        problems.extend(leftovers::find(&store.name(), prefix, path));
+        problems.extend(leftovers::find(&store.name(), prefix, path, Writers::Dead));
     }
     problems.retain(|problem| !options.skip.contains(&problem.kind));
     Ok(problems)

@@ -12,6 +12,7 @@ use zarr_core::{
 
 use super::inventory::Inventory;
 use super::problem::{Problem, ProblemKind};
+use super::tools::Tools;
 use super::tree::{FoundArray, FoundNode, Tree};
 use super::{Context, Sink, clauses, pool};
 
@@ -29,6 +30,7 @@ struct Checked {
 pub(super) fn check(
     context: &Context<'_>,
     inventory: &Inventory,
+    tools: &Tools,
     sink: &mut Sink<'_>,
 ) -> Result<Tree> {
     let mut odd_names = Vec::new();
@@ -73,7 +75,7 @@ pub(super) fn check(
         tree.nodes.insert(checked.path, node);
     })?;
     sink.report.nodes = tree.nodes.len() as u64;
-    relations(context, &mut tree, sink);
+    relations(context, tools, &mut tree, sink);
     Ok(tree)
 }
 
@@ -309,7 +311,7 @@ fn dimension_names(checked: &mut Checked, metadata: &ArrayMetadata) {
 }
 
 /// Reports nodes below arrays, nodes below folders without a document, and attributes without a node.
-fn relations(context: &Context<'_>, tree: &mut Tree, sink: &mut Sink<'_>) {
+fn relations(context: &Context<'_>, tools: &Tools, tree: &mut Tree, sink: &mut Sink<'_>) {
     let dialect = context.format.dialect();
     let clause = match dialect {
         Dialect::V2 => "Z2-003",
@@ -330,6 +332,8 @@ fn relations(context: &Context<'_>, tree: &mut Tree, sink: &mut Sink<'_>) {
                     sink.add(problem.at(key).by(clause));
                     break;
                 }
+                // A copy puts documents last.
+                None if tools.is_target(&ancestor) => {}
                 None if context.format.groups_are_explicit() => drop(missing.insert(ancestor)),
                 _ => {}
             }

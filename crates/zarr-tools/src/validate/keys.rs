@@ -10,14 +10,9 @@ use zarr_core::{Dialect, Era, NodePath};
 use super::documents::document_names;
 use super::inventory::Inventory;
 use super::problem::{Problem, ProblemKind};
+use super::tools::Tools;
 use super::tree::{FoundArray, Tree};
 use super::{Context, Sink};
-
-/// Where a copy keeps its journal, and where repairs put aside what they remove.
-const COPY: &str = ".zarr-copy/";
-const QUARANTINE: &str = ".zarr-quarantine/";
-/// What it says of each value there.
-const QUARANTINE_RECORDS: &str = ".zarr-quarantine/.records/";
 
 /// A chunk that is stored inside its array's grid.
 #[derive(Clone, Copy, Debug)]
@@ -33,11 +28,13 @@ pub(super) fn check(
     context: &Context<'_>,
     inventory: &Inventory,
     tree: &Tree,
+    tools: &Tools,
     sink: &mut Sink<'_>,
 ) -> Vec<StoredChunk> {
     let documents: BTreeSet<&StoreKey> =
         tree.nodes.values().flat_map(|node| &node.documents).chain(&tree.attributes_only).collect();
-    let mut judge = Judge { context, inventory, tree, documents, orphans: BTreeSet::new() };
+    let orphans = BTreeSet::new();
+    let mut judge = Judge { context, inventory, tree, tools, documents, orphans };
     let mut chunks = Vec::new();
     for (at, key) in inventory.keys.iter().enumerate() {
         match judge.chunk(key) {
@@ -65,6 +62,7 @@ struct Judge<'a> {
     context: &'a Context<'a>,
     inventory: &'a Inventory,
     tree: &'a Tree,
+    tools: &'a Tools,
     documents: BTreeSet<&'a StoreKey>,
     /// Folders of chunks without an array, each with a key.
     orphans: BTreeSet<(String, String)>,
@@ -78,15 +76,8 @@ impl Judge<'_> {
 
     fn chunk(&mut self, key: &StoreKey) -> Verdict {
         let text = key.as_str();
-        if self.documents.contains(key) || self.is_extra(key) || text.starts_with(COPY) {
+        if self.documents.contains(key) || self.is_extra(key) {
             return Verdict::Known;
-        }
-        if text.starts_with(QUARANTINE_RECORDS) {
-            return Verdict::Known;
-        }
-        if text.starts_with(QUARANTINE) {
-            let what = "`zarr repair` put it aside";
-            return Verdict::Problem(self.problem(key, ProblemKind::Quarantined, what));
         }
         let name = text.rsplit('/').next().unwrap_or_default();
         if name == ".zarr-lock" || name.starts_with(".zarr-tmp-") {
@@ -100,6 +91,8 @@ impl Judge<'_> {
             Some((_, Some(array))) => self.of_array(key, array),
             // Its document could not be read, which is reported: its chunks cannot be judged.
             Some((_, None)) if is_zarr_key(key) => Verdict::Known,
+            // A copy puts chunks first.
+            _ if self.tools.is_copied(key) => Verdict::Known,
             _ if is_zarr_key(key) => {
                 let folder = orphaned_folder(text);
                 if !self.orphans.iter().any(|(known, _)| known == folder) {

@@ -23,12 +23,14 @@ mod consolidated;
 mod documents;
 mod inventory;
 mod keys;
+pub(crate) mod leftovers;
 mod names;
 #[cfg(feature = "nczarr")]
 mod netcdf;
 mod pool;
 mod problem;
 mod shards;
+mod tools;
 mod tree;
 
 use std::sync::Arc;
@@ -40,6 +42,7 @@ use zarr_core::{
 };
 
 use self::inventory::Inventory;
+use self::leftovers::Writers;
 pub use self::problem::{Level, Problem, ProblemKind, Report, ValidateOptions, ValidateProgress};
 
 pub(crate) use self::tree::guessed as guessed_format;
@@ -195,11 +198,13 @@ fn checked(
         None => Inventory::of(&context, capabilities.list, &mut sink)?,
     };
     sink.report.keys = inventory.keys.len() as u64;
-    if let Some(error) = error {
+    let tools = tools::take(&context, &mut inventory, &mut sink);
+    if let Some(error) = error.filter(|_| !tools.is_target(&NodePath::root())) {
         tree::report_root(&context, &inventory, &error, &mut sink);
     }
-    let tree = documents::check(&context, &inventory, &mut sink)?;
-    if tree.nodes.is_empty() && !inventory.keys.iter().any(is_zarr_key) {
+    let tree = documents::check(&context, &inventory, &tools, &mut sink)?;
+    let is_empty = tools.is_empty() && !inventory.keys.iter().any(is_zarr_key);
+    if tree.nodes.is_empty() && is_empty {
         return Err(nothing().at_store(store.name()).at_path(&context.path));
     }
     if !inventory.is_listed && context.has(Level::Keys) {
@@ -210,7 +215,14 @@ fn checked(
     #[cfg(feature = "nczarr")]
     netcdf::check(&context, store, &tree, &mut sink);
     if context.has(Level::Keys) {
-        let stored = keys::check(&context, &inventory, &tree, &mut sink);
+        if !options.skip_leftovers {
+            let prefix = context.format.children_prefix(&context.path)?;
+            let is_apart = context.format.tree_prefix().is_some();
+            let prefix = if is_apart { "" } else { prefix.as_str() };
+            let left = leftovers::find(&store.name(), prefix, &context.path, Writers::Gone);
+            left.into_iter().for_each(|problem| sink.add(problem));
+        }
+        let stored = keys::check(&context, &inventory, &tree, &tools, &mut sink);
         chunks::check(&context, &inventory, &tree, &stored, &mut sink)?;
     }
     Ok(sink.report)

@@ -251,6 +251,8 @@ pub struct ValidateOptions<'a> {
     pub progress: Option<&'a (dyn Fn(&ValidateProgress) + Sync)>,
     /// Cancels the call.
     pub cancel: Option<CancelToken>,
+    /// Whether files that no store lists are looked for, too.
+    pub(crate) skip_leftovers: bool,
 }
 
 impl<'a> ValidateOptions<'a> {
@@ -263,6 +265,12 @@ impl<'a> ValidateOptions<'a> {
     #[must_use]
     pub fn expect_complete(mut self, expect: bool) -> Self {
         self.expect_complete = expect;
+        self
+    }
+
+    /// Looks at what the store lists only.
+    pub(crate) fn without_leftovers(mut self) -> Self {
+        self.skip_leftovers = true;
         self
     }
 

@@ -110,11 +110,12 @@ impl Patient {
     pub fn examine(&mut self, flips: usize) {
         for at in 0..self.values.len() {
             let (key, bytes) = self.values[at].clone();
-            // A stray is reported as it is.
-            let is_stray = |(_, at, _): &(ProblemKind, Option<String>, String)| {
-                at.as_deref() == Some(key.as_str())
+            // What does not belong here is reported as it is.
+            let is_stray = |(kind, at, _): &(ProblemKind, Option<String>, String)| {
+                let is_conflict = *kind == ProblemKind::ConflictingDocuments;
+                at.as_deref() == Some(key.as_str()) && (is_conflict || !is_document(key.as_str()))
             };
-            if !is_document(key.as_str()) && self.known.iter().any(is_stray) {
+            if self.known.iter().any(is_stray) {
                 continue;
             }
             if is_document(key.as_str()) {
@@ -288,9 +289,10 @@ impl Patient {
             let kinds = [ProblemKind::MissingDocument, ProblemKind::NczarrMetadata];
             what == "document removed" && kinds.contains(&problem.kind)
         };
-        let is_found = match exchanged {
-            true => !fresh.is_empty(),
-            false => fresh.iter().any(|problem| at(&problem) || is_lost(problem)),
+        let is_found = if exchanged {
+            !fresh.is_empty()
+        } else {
+            fresh.iter().any(|problem| at(&problem) || is_lost(problem))
         };
         let text = format!("/{key}");
         let is_not_decoded = self

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod damage;
+mod sound;
 mod stores;
 
 use std::collections::BTreeMap;
@@ -14,12 +15,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
 
-use libtest_mimic::{Arguments, Trial};
-use zarr::OpenOptions;
-use zarr::validate::{Level, Problem, ValidateOptions, validate};
-
 use self::damage::{Count, Outcome, Patient};
 use self::stores::Fixture;
+use libtest_mimic::{Arguments, Trial};
 
 /// How many stores the ordinary tests damage, and how often each value is flipped there.
 const SAMPLE: usize = 60;
@@ -63,22 +61,7 @@ fn main() -> ExitCode {
             if outcome.missed.is_empty() { Ok(()) } else { Err(outcome.missed.join("\n").into()) }
         }));
     }
-    trials.push(Trial::test("sound", move || {
-        for fixture in &fixtures {
-            let mut found = Vec::new();
-            let report = sound(fixture, &mut found);
-            for p in found.iter().filter(|p| !p.kind.is_note() || std::env::var("NOTES").is_ok()) {
-                println!(
-                    "{} {} {} {:?} {} {:?}",
-                    fixture.id, p.kind, p.path, p.key, p.message, p.clause
-                );
-            }
-            if let Err(e) = report {
-                println!("{} ERROR {e}", fixture.id);
-            }
-        }
-        Ok(())
-    }));
+    trials.push(Trial::test("sound", move || sound::check(&home, &fixtures).map_err(Into::into)));
     let conclusion = libtest_mimic::run(&arguments, trials);
     for (what, count) in &*total.lock().expect("all tests are done") {
         let Count { tried, found, harmless, noted, unprotected, not_decoded } = count;
@@ -100,14 +83,6 @@ fn damaged(fixture: &Fixture, flips: usize, all: bool) -> Result<Outcome, String
     let mut patient = Patient::new(&fixture.id, values);
     patient.examine(flips);
     Ok(patient.outcome)
-}
-
-fn sound(fixture: &Fixture, found: &mut Vec<Problem>) -> Result<(), String> {
-    let options = OpenOptions::new(zarr::standard()).threads(2);
-    let how = ValidateOptions::new(Level::Data);
-    let url = fixture.path.display().to_string();
-    let report = validate(&url, "/", &options, &how, &mut |problem| found.push(problem.clone()));
-    report.map(drop).map_err(|e| e.to_string())
 }
 
 /// The folder `specs-conformance`.

@@ -6,16 +6,25 @@ use std::time::Duration;
 
 use zarr_core::NodePath;
 
-use crate::validate::{Problem, ProblemKind};
+use super::problem::{Problem, ProblemKind};
 
 /// An unfinished file that was not written to for this long is a dead writer's.
 const DEAD: Duration = Duration::from_secs(3600);
 
-/// What dead writers left in the store of this name, below a prefix.
-pub(super) fn find(store: &str, prefix: &str, path: &NodePath) -> Vec<Problem> {
+/// Whose files count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Writers {
+    /// Those of writers that must be dead.
+    Dead,
+    /// Also unfinished files of the last hour, unless a writer holds the lock of their folder.
+    Gone,
+}
+
+/// What writers left in the store of this name, below a prefix.
+pub(crate) fn find(store: &str, prefix: &str, path: &NodePath, whose: Writers) -> Vec<Problem> {
     let mut found = Vec::new();
     if let Some(root) = local_path(store, "file://") {
-        walk(&root.join(prefix), prefix, &mut found);
+        walk(&root.join(prefix), prefix, whose, &mut found);
     } else if let Some(inside) = local_path(store, "zip://") {
         let archive = inside.ancestors().find(|at| at.is_file());
         for end in [".zarr-part", ".zarr-compact"] {
@@ -68,7 +77,7 @@ fn local_path(store: &str, scheme: &str) -> Option<PathBuf> {
 }
 
 /// Adds what is left in a folder and in those below it. Links are not followed.
-fn walk(folder: &Path, prefix: &str, found: &mut Vec<String>) {
+fn walk(folder: &Path, prefix: &str, whose: Writers, found: &mut Vec<String>) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
         let Ok(kind) = entry.file_type() else { continue };
@@ -76,22 +85,24 @@ fn walk(folder: &Path, prefix: &str, found: &mut Vec<String>) {
         let Some(name) = name.to_str() else { continue };
         let full = format!("{prefix}{name}");
         if kind.is_dir() {
-            walk(&entry.path(), &format!("{full}/"), found);
-        } else if kind.is_file() && is_dead(name, &entry.path()) {
+            walk(&entry.path(), &format!("{full}/"), whose, found);
+        } else if kind.is_file() && is_left(name, &entry.path(), whose) {
             found.push(full);
         }
     }
 }
 
-/// Whether a file is a dead writer's: an old unfinished one, or a lock that no process holds.
-fn is_dead(name: &str, path: &Path) -> bool {
+/// Whether a writer that is gone left a file: an old unfinished one, or a lock that no process holds.
+fn is_left(name: &str, path: &Path, whose: Writers) -> bool {
     if name == ".zarr-lock" {
         // Elsewhere lock files stay.
         return cfg!(unix) && is_unlocked(path);
     }
     let changed = || fs::metadata(path).and_then(|metadata| metadata.modified());
-    name.starts_with(".zarr-tmp-")
-        && changed().is_ok_and(|changed| changed.elapsed().is_ok_and(|age| age > DEAD))
+    let is_old = || changed().is_ok_and(|changed| changed.elapsed().is_ok_and(|age| age > DEAD));
+    let lock = path.with_file_name(".zarr-lock");
+    let is_locked = || lock.is_file() && !is_unlocked(&lock);
+    name.starts_with(".zarr-tmp-") && (is_old() || whose == Writers::Gone && !is_locked())
 }
 
 /// Whether no process holds the lock on a file. It is held for a moment here, for which others wait.

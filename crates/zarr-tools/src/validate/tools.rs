@@ -1,0 +1,107 @@
+//! Finds the folders of tools: journals of copies under way, and what repairs put aside.
+
+use std::collections::BTreeMap;
+
+use zarr_core::format::is_tool_key;
+use zarr_core::store::{GetOptions, StoreKey, StorePrefix};
+use zarr_core::{Json, NodePath};
+
+use super::inventory::Inventory;
+use super::problem::{Problem, ProblemKind};
+use super::{Context, Sink};
+
+/// The folder of journals, and that of what was put aside.
+const COPY: &str = ".zarr-copy";
+const QUARANTINE: &str = ".zarr-quarantine";
+
+/// What tools keep in the store.
+#[derive(Debug, Default)]
+pub(super) struct Tools {
+    /// Where copies under way lead.
+    targets: Vec<NodePath>,
+    /// The prefixes of their chunks.
+    prefixes: Vec<StorePrefix>,
+    is_any: bool,
+}
+
+impl Tools {
+    pub fn is_empty(&self) -> bool {
+        !self.is_any
+    }
+
+    /// Whether a copy is under way to a node, or above or below it.
+    pub fn is_target(&self, path: &NodePath) -> bool {
+        self.targets.iter().any(|target| path.is_within(target) || target.is_within(path))
+    }
+
+    /// Whether a copy under way may have written a key.
+    pub fn is_copied(&self, key: &StoreKey) -> bool {
+        self.prefixes.iter().any(|prefix| prefix.strip(key).is_some())
+    }
+}
+
+/// Takes the keys of tools out of the inventory, and reports copies under way and what was put aside.
+pub(super) fn take(context: &Context<'_>, inventory: &mut Inventory, sink: &mut Sink<'_>) -> Tools {
+    let mut tools = Tools::default();
+    // How many parts of each journal are done.
+    let mut journals: BTreeMap<String, u64> = BTreeMap::new();
+    let mut aside: BTreeMap<String, u64> = BTreeMap::new();
+    inventory.keys.retain(|key| {
+        if !is_tool_key(key) {
+            return true;
+        }
+        tools.is_any = true;
+        let names: Vec<&str> = key.as_str().split('/').collect();
+        let at = names.iter().position(|name| [COPY, QUARANTINE].contains(name)).unwrap_or(0);
+        let folder = names[..=at].join("/");
+        if names[at] == QUARANTINE {
+            let is_record = names.get(at + 1).is_some_and(|name| *name == ".records");
+            *aside.entry(folder).or_default() += u64::from(!is_record);
+        } else if let Some(id) = names.get(at + 1) {
+            let is_done = names.get(at + 2).is_some_and(|name| *name == "done");
+            *journals.entry(format!("{folder}/{id}")).or_default() += u64::from(is_done);
+        }
+        false
+    });
+    for (folder, count) in aside {
+        let what = format!("{count} values that `zarr repair` put aside");
+        sink.add(Problem::new(&context.path, ProblemKind::Quarantined, what).at(folder));
+    }
+    for (journal, done) in journals {
+        let plan = plan(context, &journal);
+        let above = journal.rsplit_once(COPY).map_or("", |(above, _)| above.trim_matches('/'));
+        let target = plan.as_ref().and_then(target).unwrap_or_else(NodePath::root);
+        let base = NodePath::new(above).unwrap_or_else(|_| NodePath::root());
+        let target = base.join(target.as_str().trim_matches('/')).unwrap_or(base);
+        let parts = plan.as_ref().and_then(Json::as_object).and_then(|plan| plan.get("parts"));
+        let parts = parts.and_then(Json::as_array).map_or(0, <[Json]>::len);
+        let what = match (&plan, parts) {
+            (None, _) => "the journal of a copy that cannot be read".to_owned(),
+            (Some(_), 0) => "a copy to here has not ended".to_owned(),
+            (Some(_), parts) => {
+                format!("a copy to here has not ended: {done} of {parts} parts are done")
+            }
+        };
+        let problem = Problem::new(&target, ProblemKind::CopyUnderWay, what);
+        sink.add(problem.at(format!("{journal}/plan.json")));
+        let format = &*context.format;
+        let prefixes = [format.chunk_prefix(&target), format.children_prefix(&target)];
+        tools.prefixes.extend(prefixes.into_iter().flatten());
+        tools.targets.push(target);
+    }
+    tools
+}
+
+/// The plan of a copy, as its journal has it.
+fn plan(context: &Context<'_>, journal: &str) -> Option<Json> {
+    let key = StoreKey::new(format!("{journal}/plan.json")).ok()?;
+    let limit = context.open.options.limits.document;
+    let got = context.store.get(&key, GetOptions::at_most(limit)).ok()??;
+    Json::parse(&got.bytes?).ok()
+}
+
+/// Where a plan leads.
+fn target(plan: &Json) -> Option<NodePath> {
+    let target = plan.as_object()?.get("target")?.as_object()?;
+    NodePath::new(target.get("path")?.as_str()?).ok()
+}
