@@ -22,7 +22,7 @@ impl LocalOptions {
     /// # Errors
     /// [`StoreError::InvalidUrl`] for an option that these stores do not have, or a value that is neither `true` nor `false`.
     pub fn parse(url: &str, options: &[(String, String)]) -> Result<Self> {
-        let invalid = |why| StoreError::InvalidUrl { url: url.to_owned(), why };
+        let invalid = |why: String| StoreError::invalid_url(url, why);
         let mut parsed = LocalOptions::default();
         for (name, value) in options {
             let place = match name.to_ascii_lowercase().as_str() {
