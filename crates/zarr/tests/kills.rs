@@ -165,7 +165,7 @@ fn sweep(within: &Path, url: &str, what: &str, figures: &mut Figures) {
     assert!(now.arrays.values().all(|array| array.elements == [5; 170]), "{what}: {now:?}");
     drop(hierarchy);
     let took = began.elapsed();
-    assert!(took < Duration::from_secs(10), "{what}: the next writer took {took:?}");
+    assert!(took < Duration::from_secs(60), "{what}: the next writer took {took:?}");
     let left = own_files(within);
     assert!(left.is_empty(), "{what}: {left:?}");
 }
