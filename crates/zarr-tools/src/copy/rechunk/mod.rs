@@ -8,21 +8,18 @@
 mod axis;
 mod plan;
 mod spool;
+mod spooled;
 mod stored;
 mod workers;
 
 use std::num::NonZero;
-use std::ops::Range;
 use std::path::PathBuf;
-use std::sync::Mutex;
 
 use zarr_core::metadata::ArrayMetadata;
-use zarr_core::sync::lock;
 use zarr_core::{Array, CancelToken, Guard, Hierarchy, Region, Result, Selection, View, ViewMut};
 
-use self::axis::{Axis, Boxes, common, inside, ordinals_of, region_of};
+use self::axis::{Axis, Boxes, inside, ordinals_of, region_of};
 use self::plan::{Numbers, Plan, Way};
-use self::spool::Spool;
 use self::stored::Stored;
 pub(crate) use self::workers::Done;
 use self::workers::{Buffers, Workers};
@@ -153,25 +150,17 @@ impl<'a> Rechunk<'a> {
                     done,
                 )
             }
-            Way::Spooled { piece, readers, writers, reading, writing } => {
+            Way::Spooled(how) => {
                 let handle = |array: &Array| array.with_options(|all| all.threads = 1);
                 let arrays = (&handle(&self.from), &handle(&self.to));
-                let sizes = Sizes {
-                    piece,
-                    readers: *readers,
-                    writers: *writers,
-                    reading: *reading as usize,
-                    writing: *writing as usize,
-                };
-                let mut spool = None;
-                jobs.into_iter()
-                    .try_for_each(|job| self.copy_spooled(arrays, job, &sizes, &mut spool, done))
+                self.copy_spooled(arrays, numbers, how, jobs, done)
             }
         }
     }
 
     fn workers(&self, count: usize, buffer: usize) -> Workers<'_> {
-        Workers { count, buffer, buffers: &self.buffers, cancel: self.options.cancel.as_ref() }
+        let (buffers, cancel) = (&self.buffers, self.options.cancel.as_ref());
+        Workers { count, buffer, buffers, cancel, stop: None }
     }
 
     /// The parts of a job without the objects that are there already.
@@ -265,103 +254,6 @@ impl<'a> Rechunk<'a> {
         // The plan has seen that it fits into memory.
         region.element_count().unwrap_or(0) as usize * self.element
     }
-
-    /// Copies a group through a temporary file.
-    fn copy_spooled(
-        &self,
-        (from, to): (&Array, &Array),
-        job: Job,
-        sizes: &Sizes<'_>,
-        kept: &mut Option<Spool>,
-        done: Done<'_>,
-    ) -> Result<()> {
-        let Some(numbers) = &self.numbers else { return Ok(()) };
-        let parts = self.remaining(numbers, job.parts);
-        let place = &job.place;
-        if parts.is_empty() || self.skips_fill && self.is_hole(place) {
-            return parts.iter().try_for_each(done);
-        }
-        // The objects by their number inside the place.
-        let ordinals = ordinals_of(&numbers.to, place);
-        let count = ordinals.iter().fold(1, |all, range| all * (range.end - range.start));
-        let number = |object: &[Range<u64>]| {
-            let each = object.iter().zip(&ordinals);
-            each.fold(0, |at, (object, all)| at * (all.end - all.start) + object.start - all.start)
-                as usize
-        };
-        let mut is_copied = vec![false; count as usize];
-        for part in &parts {
-            let ones = vec![1; ordinals.len()];
-            Boxes::new(ordinals_of(&numbers.to, part), &ones)
-                .for_each(|object| is_copied[number(&object)] = true);
-        }
-        let spool = match kept {
-            Some(spool) => spool,
-            None => {
-                let folder = self.options.folder.clone().unwrap_or_else(std::env::temp_dir);
-                let longest = numbers.to.iter().fold(1, |size, axis| size * axis.longest());
-                let slot = longest * self.element as u64;
-                kept.insert(Spool::new(&folder, slot, self.element, self.fill.clone())?)
-            }
-        };
-        spool.clear(count as usize);
-        let spool = &*spool;
-
-        let cut = Boxes::new(ordinals_of(&numbers.from, place), sizes.piece);
-        let pieces = Mutex::new(cut.clone().enumerate());
-        let pieces = std::iter::from_fn(|| lock(&pieces).next());
-        // The places of pieces, by their number.
-        let places = Places::of(&numbers.from, sizes.piece, place);
-        let read = |buffer: &mut [u8], (n, piece): (usize, Vec<Range<u64>>)| {
-            let piece = common(&region_of(&numbers.from, &piece), place);
-            if piece.is_empty() || self.is_hole(&piece) {
-                return Ok(());
-            }
-            let (memory, scratch) = buffer.split_at_mut(self.size_of(&piece));
-            let shape = piece.shape();
-            from.read_view(self.source(&piece), ViewMut::new(memory, &shape, self.element))?;
-            let all = View::new(memory, &shape, self.element);
-            let ones = vec![1; ordinals.len()];
-            for object in Boxes::new(ordinals_of(&numbers.to, &piece), &ones) {
-                let at = number(&object);
-                if is_copied[at] {
-                    let part = common(&region_of(&numbers.to, &object), &piece);
-                    spool.keep(at, n as u64, &all.part(&inside(&part, &piece)), scratch)?;
-                }
-            }
-            Ok(())
-        };
-        let reading = self.workers(sizes.readers, sizes.reading);
-        reading.run(pieces, |buffer, piece, _| read(buffer, piece), &mut |_| Ok(()))?;
-
-        let remaining = parts.iter().flat_map(|part| {
-            let ones = vec![1; ordinals.len()];
-            Boxes::new(ordinals_of(&numbers.to, part), &ones)
-        });
-        let remaining = Mutex::new(remaining);
-        let remaining = std::iter::from_fn(|| lock(&remaining).next());
-        let write = |buffer: &mut [u8], object: Vec<Range<u64>>| {
-            let region = region_of(&numbers.to, &object);
-            let shape = region.shape();
-            let (memory, scratch) = buffer.split_at_mut(self.size_of(&region));
-            let place = |piece| common(&places.get(piece), place);
-            let out = ViewMut::new(memory, &shape, self.element);
-            let found = spool.read(number(&object), &region, place, out, scratch)?;
-            if !found {
-                if self.skips_fill {
-                    return Ok::<_, zarr_core::Error>(region);
-                }
-                ViewMut::new(memory, &shape, self.element).fill(&self.fill);
-            }
-            let elements = View::new(memory, &shape, self.element);
-            if !(self.options.leaves_holes && elements.is_all(&self.fill)) {
-                to.write_view(&region, elements)?;
-            }
-            Ok(region)
-        };
-        let writing = self.workers(sizes.writers, sizes.writing);
-        writing.run(remaining, |buffer, object, done| done(write(buffer, object)?), done)
-    }
 }
 
 /// Refuses a copy that would need more memory than it is given; returns the bytes of the temporary file that it would
@@ -407,45 +299,6 @@ fn plan(from: &Array, numbers: &Numbers, memory: Option<u64>) -> Result<Plan> {
         threads => threads,
     };
     numbers.plan(memory, threads, memory.saturating_mul(SPOOL_TIMES).max(LEAST_SPOOL))
-}
-
-/// Numbers of [`Way::Spooled`].
-struct Sizes<'a> {
-    piece: &'a [u64],
-    readers: usize,
-    writers: usize,
-    reading: usize,
-    writing: usize,
-}
-
-/// The regions of source pieces, by their number in C order.
-struct Places<'a> {
-    axes: &'a [Axis],
-    size: &'a [u64],
-    /// The ordinals of all chunks, and the number of pieces, along each axis.
-    all: Vec<(Range<u64>, u64)>,
-}
-
-impl<'a> Places<'a> {
-    fn of(axes: &'a [Axis], size: &'a [u64], place: &Region) -> Places<'a> {
-        let count = |(range, &size): (Range<u64>, &u64)| {
-            let count = range.end.div_ceil(size) - range.start / size;
-            (range, count)
-        };
-        let all = ordinals_of(axes, place).into_iter().zip(size).map(count).collect();
-        Places { axes, size, all }
-    }
-
-    fn get(&self, mut piece: u64) -> Region {
-        let mut found = vec![0..0; self.all.len()];
-        for (axis, (all, count)) in self.all.iter().enumerate().rev() {
-            let at = all.start / self.size[axis] + piece % count;
-            piece /= count;
-            let start = at * self.size[axis];
-            found[axis] = start.max(all.start)..(start + self.size[axis]).min(all.end);
-        }
-        region_of(self.axes, &found)
-    }
 }
 
 /// The objects of a region of whole ones.

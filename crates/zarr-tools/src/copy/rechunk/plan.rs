@@ -62,16 +62,22 @@ pub(super) enum Way {
     },
     /// The source chunks of a group are read piece by piece into a temporary file, then the objects are written, each by one
     /// thread.
-    Spooled {
-        /// How many source chunks along each axis are read together.
-        piece: Vec<u64>,
-        readers: usize,
-        writers: usize,
-        /// Bytes that a reader has: its piece, and what of it belongs to one object.
-        reading: u64,
-        /// Bytes that a writer has: an object, and what is read of the file at a time.
-        writing: u64,
-    },
+    Spooled(Spooled),
+}
+
+/// Numbers of a copy through temporary files.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Spooled {
+    /// How many source chunks along each axis are read together.
+    pub piece: Vec<u64>,
+    pub readers: usize,
+    pub writers: usize,
+    /// Bytes that a reader has: its piece, and what of it belongs to one object.
+    pub reading: u64,
+    /// Bytes that a writer has: an object, and what is read of the file at a time.
+    pub writing: u64,
+    /// Whether one group is read while the one before it is written: there are two files then.
+    pub overlaps: bool,
 }
 
 /// Numbers of an array's copy.
@@ -327,7 +333,6 @@ impl Numbers {
             let rank = |group: &Combination| ((group.decodes * 10.0).round() as u64, group.bytes);
             rank(a).cmp(&rank(b))
         })?;
-        let size_of_group = group.bytes;
         // Whole source chunks are decoded into their place, others into memory of the thread first.
         let is_whole = |((from, to), &count): ((&Axis, &Axis), &u64)| {
             let run = to.run(count);
@@ -343,24 +348,41 @@ impl Numbers {
                 let part = self.part(piece);
                 let reading = piece.bytes.saturating_add(part);
                 let writing = self.object + part.max(STEP as u64).min(self.object);
-                let fit = |size: u64| (room / size.max(1)).min(threads as u64) as usize;
                 let fetched = if self.is_from_remote { piece.bytes.max(self.source) } else { 0 };
                 let put = if self.is_to_remote { self.object } else { 0 };
-                let readers = fit(reading.saturating_add(decoding).saturating_add(fetched));
-                let writers = fit(writing.saturating_add(self.encoding).saturating_add(put));
-                if readers == 0 || writers == 0 {
-                    continue;
-                }
+                // What a reader and a writer have each, with what a thread needs beside its buffer.
+                let each = [
+                    reading.saturating_add(decoding).saturating_add(fetched),
+                    writing.saturating_add(self.encoding).saturating_add(put),
+                ];
                 // What it costs to decode a byte, to write parts of a piece, and to read them.
                 let reads = self.decode * group.decodes + SPOOL / 2.0 + PART / part.max(1) as f64;
-                let cost = reads / readers as f64 + (ENCODE + SPOOL / 2.0) / writers as f64;
-                let size = (piece.bytes as f64 / self.best_piece(readers)).log2().abs();
-                let cost = cost * (1.0 + 0.002 * size);
-                if best.as_ref().is_none_or(|best| cost < best.0) {
-                    let piece = piece.counts.clone();
-                    let way = Way::Spooled { piece, readers, writers, reading, writing };
-                    let (group, decodes) = (group.counts.clone(), group.decodes);
-                    best = Some((cost, Plan { group, way, decodes, spool: size_of_group }));
+                let writes = ENCODE + SPOOL / 2.0;
+                let fit = |size: u64| (room / size.max(1)).min(threads as u64) as usize;
+                let one_by_one = (fit(each[0]), fit(each[1]), false);
+                let fits_twice = group.bytes.saturating_mul(2) <= largest;
+                let together = (1..threads).filter(|_| fits_twice).map(|readers| {
+                    let left = room.saturating_sub(each[0].saturating_mul(readers as u64));
+                    let writers = (left / each[1].max(1)).min((threads - readers) as u64);
+                    (readers, writers as usize, true)
+                });
+                for (readers, writers, overlaps) in together.chain([one_by_one]) {
+                    if readers == 0 || writers == 0 {
+                        continue;
+                    }
+                    let (reads, writes) = (reads / readers as f64, writes / writers as f64);
+                    // Work that waits for other work, and a second file, must be worth it.
+                    let cost = if overlaps { reads.max(writes) * 1.1 } else { reads + writes };
+                    let size = (piece.bytes as f64 / self.best_piece(readers)).log2().abs();
+                    let cost = cost * (1.0 + 0.002 * size);
+                    if best.as_ref().is_none_or(|best| cost < best.0) {
+                        let piece = piece.counts.clone();
+                        let how = Spooled { piece, readers, writers, reading, writing, overlaps };
+                        let (counts, decodes) = (group.counts.clone(), group.decodes);
+                        let spool = group.bytes * if overlaps { 2 } else { 1 };
+                        let way = Way::Spooled(how);
+                        best = Some((cost, Plan { group: counts, way, decodes, spool }));
+                    }
                 }
             }
         }

@@ -9,6 +9,7 @@ use zarr_core::store::{Call, ObservedStore, Store, from_sync};
 use zarr_core::{CoreType, DataType, Dialect, ErrorKind, Hierarchy, OpenOptions, Registry};
 use zarr_stores::MemoryStore;
 
+use super::plan::Spooled;
 use super::*;
 
 /// How often each key was put.
@@ -149,13 +150,14 @@ fn plan(case: &Case, numbers: &Numbers, element: u64) -> Plan {
     } else {
         let piece: Vec<u64> = numbers.from.iter().map(|_| 1 + next(3)).collect();
         let object = size(&numbers.to, &ones);
-        Way::Spooled {
+        Way::Spooled(Spooled {
             reading: size(&numbers.from, &piece) + object,
             piece,
             readers: 1 + next(3) as usize,
             writers: 1 + next(3) as usize,
             writing: object * 2,
-        }
+            overlaps: next(2) == 0,
+        })
     };
     Plan { group, way, decodes: 1.0, spool: 0 }
 }
@@ -181,7 +183,7 @@ proptest! {
         let how = ElementOptions { memory: Some(1 << 30), source: Some(source_of), ..Default::default() };
         let mut rechunk = Rechunk::new(&source, &copy, &how).unwrap();
         let mut given = plan(&case, rechunk.numbers.as_ref().unwrap(), rechunk.element as u64);
-        if !is_box && matches!(given.way, Way::Spooled { .. }) {
+        if !is_box && matches!(given.way, Way::Spooled(_)) {
             given = rechunk.plan.clone().unwrap();
         }
         rechunk.plan = Some(given);
@@ -291,7 +293,7 @@ fn plans_fit_into_memory() {
     let (cubes, slabs) = ([64, 64, 64], [1, 2048, 2048]);
     for (from, to) in [(slabs, cubes), (cubes, slabs)] {
         let small = plan(from, to, 256).unwrap();
-        assert!(matches!(small.way, Way::Spooled { .. }), "{small:?}");
+        assert!(matches!(small.way, Way::Spooled(_)), "{small:?}");
         assert_eq!(small.spool, 1 << 30, "{small:?}");
         assert!(small.decodes < 1.01);
         let large = plan(from, to, 6 << 10).unwrap();

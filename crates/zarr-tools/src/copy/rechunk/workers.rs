@@ -45,14 +45,15 @@ pub(super) struct Workers<'a> {
     pub buffer: usize,
     pub buffers: &'a Buffers,
     pub cancel: Option<&'a CancelToken>,
+    /// Set when other work has failed that needs this one.
+    pub stop: Option<&'a AtomicBool>,
 }
 
 impl Workers<'_> {
     fn check(&self) -> Result<()> {
-        match self.cancel {
-            Some(cancel) if cancel.is_cancelled() => Err(AccessError::Cancelled.into()),
-            _ => Ok(()),
-        }
+        let is_cancelled = self.cancel.is_some_and(CancelToken::is_cancelled);
+        let is_stopped = self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
+        if is_cancelled || is_stopped { Err(AccessError::Cancelled.into()) } else { Ok(()) }
     }
 
     /// Calls `work` for every item, with a buffer and a way to tell what is done. Stops after the first error, and when
