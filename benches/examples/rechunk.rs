@@ -334,6 +334,10 @@ fn main() -> Result<(), Box<dyn Error>> {
             median(ratios),
         );
         fs::remove_dir_all(folder)?;
+        if peak > bound as f64 {
+            let why = format!("{}: {peak:.0} MiB are more than the bound", case.name);
+            return Err(why.into());
+        }
     }
     Ok(())
 }
