@@ -128,7 +128,8 @@ impl Copying<'_> {
     fn next(&self, jobs: &mut Jobs<'_>, done: Done<'_>) -> Result<Option<Group>> {
         for Job { place, parts } in jobs {
             let parts = self.rechunk.remaining(self.numbers, parts);
-            if !parts.is_empty() && !(self.rechunk.skips_fill && self.rechunk.is_hole(&place)) {
+            let is_hole = self.rechunk.skips_fill && self.rechunk.is_hole(&place);
+            if !is_hole && !parts.is_empty() {
                 return Ok(Some(Group::new(self.numbers, place, parts)));
             }
             parts.iter().try_for_each(&mut *done)?;
