@@ -28,7 +28,8 @@ pub(crate) fn open_all(node: &Node) -> Result<Vec<Node>> {
     // Listings leave out nodes whose documents are broken, with a warning.
     for warning in hierarchy.warnings() {
         let Ok(place) = NodePath::new(&warning.place) else { continue };
-        let is_below = place.as_str().starts_with(node.path().as_str());
+        let top = node.path().as_str().trim_end_matches('/');
+        let is_below = place.as_str().strip_prefix(top).is_some_and(|rest| rest.starts_with('/'));
         if is_below && tree.iter().all(|child| child.path != place) {
             match hierarchy.node(&place) {
                 Err(e) if e.kind() != ErrorKind::NotFound => return Err(e),

@@ -354,5 +354,8 @@ fn a_broken_node_has_no_checksum() -> Result<()> {
     let error = checksum(&hierarchy).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidMetadata);
     assert_eq!(error.path(), Some(&NodePath::new("/sea/temp")?));
+    // It is no part of its siblings.
+    hierarchy.create_group("/sea/te", Object::new())?;
+    checksum_of(&hierarchy.node("/sea/te")?)?;
     Ok(())
 }
