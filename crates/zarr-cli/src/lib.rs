@@ -116,7 +116,10 @@ pub fn run(registry: Registry, args: impl Iterator<Item = OsString>) -> ExitCode
             // What was found before it failed is still worth having.
             let _ = out.flush();
             let failure = match failure {
-                Failure::Zarr(error) if error.kind() == ErrorKind::NotFound => {
+                Failure::Zarr(error)
+                    if error.kind() == ErrorKind::NotFound
+                        && error.hint_id() != Some("resume_copy") =>
+                {
                     absent::explain(error, &session)
                 }
                 failure => failure,

@@ -99,6 +99,15 @@ impl Elements {
         Elements(shape.iter().map(|&len| Along::range(0, len)).collect())
     }
 
+    /// They, axis by axis; nothing if an axis has a list.
+    pub fn steps(&self) -> Option<Vec<zarr::Steps>> {
+        let steps = |along: &Along| match *along {
+            Along::Steps { start, step, len } => Some(zarr::Steps { start, step, len }),
+            Along::List(_) => None,
+        };
+        self.0.iter().map(steps).collect()
+    }
+
     /// None of them.
     pub fn none(rank: usize) -> Elements {
         Elements::all(&vec![0; rank])

@@ -258,6 +258,54 @@ impl Session {
         Ok(Place { hierarchy, path, begun: false })
     }
 
+    /// The place of a copy, as [`Session::place`]; a new hierarchy is not begun. Of a copy under way it is the place
+    /// where its journal is, in the format of the copy if none is given.
+    pub fn copy_place(
+        &self,
+        target: &Target,
+        format: Option<Written>,
+        default: Dialect,
+        care: &Care,
+    ) -> Result<Place, Failure> {
+        let mut options = self.writing(care)?.any_dialect();
+        options.consolidated = Consolidated::IfFound;
+        options.plain_draft = format.map_or(options.plain_draft, |format| format.plain_draft);
+        let url = url(&target.target);
+        let absent = match zarr::locate(&url, &options) {
+            Err(e) if e.kind() == ErrorKind::NotFound => Some(e),
+            _ => None,
+        };
+        let is_new = absent.is_some() && self.above(&url, &options).is_none();
+        let Some(absent) = absent.filter(|_| is_new) else {
+            return self.place(target, format, default, care);
+        };
+        let (url, at) = match (absent.store(), absent.path()) {
+            (Some(store), Some(at)) if absent.hint_id() == Some("resume_copy") => {
+                (store.to_owned(), at.clone())
+            }
+            _ => (url, NodePath::root()),
+        };
+        if let Some(format) = format_of_file(&url, &options) {
+            let why = format!("store {url}: this is {format}; choose another TARGET");
+            return Err(Failure::Usage(why));
+        }
+        let path = below(&at, &target.path)?;
+        let store = options.store(&url).map_err(|e| Error::from(e).at_store(&url))?;
+        let hierarchy =
+            |dialect| Hierarchy::of_format(store.clone(), options.format(dialect), &options);
+        let mut dialect = format.map_or(default, |format| format.dialect);
+        if format.is_none()
+            && let Some(plan) = zarr::Plan::under_way(&hierarchy(dialect), &path)?
+        {
+            let dialects = [Dialect::V3, Dialect::V2, Dialect::Draft];
+            let named = |it: &Dialect| hierarchy(*it).format_name() == plan.format_name();
+            dialect = dialects.into_iter().find(named).unwrap_or(dialect);
+        }
+        let hierarchy = hierarchy(dialect);
+        self.written(&hierarchy);
+        Ok(Place { hierarchy, path, begun: true })
+    }
+
     /// The hierarchy above a URL without a node, and the path of the URL in it.
     fn above(&self, url: &str, options: &OpenOptions) -> Option<(Hierarchy, NodePath)> {
         let mut names: Vec<&str> = Vec::new();

@@ -129,7 +129,7 @@ impl Error {
 
     /// Which of the library's hints [`Error::hint`] is, for programs in other languages that have their own words for it:
     /// `read_write` (open for writing), `overwrite` (erase, or create anew), `decoded_limit` (raise the limit of decoded
-    /// bytes), `locking` (open the store without locks). `None` for a hint that only this error has.
+    /// bytes), `locking` (open the store without locks), `resume_copy` (finish the copy that is under way). `None` for a hint that only this error has.
     ///
     /// ```
     /// let error = zarr_core::Error::from(zarr_core::StoreError::ReadOnly);
@@ -168,7 +168,9 @@ impl Error {
                 _ => ErrorKind::CorruptData,
             },
             Cause::Access(e) => match e {
-                AccessError::NotFound { .. } => ErrorKind::NotFound,
+                AccessError::NotFound { .. } | AccessError::CopyUnderWay { .. } => {
+                    ErrorKind::NotFound
+                }
                 AccessError::Exists(_) => ErrorKind::Exists,
                 AccessError::ReadOnly | AccessError::Frozen(_) => ErrorKind::ReadOnly,
                 AccessError::Conflict { .. } | AccessError::Replaced => ErrorKind::Conflict,
@@ -213,7 +215,12 @@ impl Error {
 impl<C: Into<Cause>> From<C> for Error {
     fn from(cause: C) -> Self {
         let cause = cause.into();
+        let resume;
         let hint = match &cause {
+            Cause::Access(AccessError::CopyUnderWay { resume: command, .. }) => {
+                resume = format!("resume with `{command}`");
+                Some(("resume_copy", resume.as_str()))
+            }
             Cause::Store(StoreError::ReadOnly) | Cause::Access(AccessError::ReadOnly) => {
                 Some(("read_write", "open it with `zarr::open_rw` or `OpenOptions::read_write`"))
             }

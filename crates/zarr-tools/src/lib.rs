@@ -20,7 +20,7 @@ mod tree_progress;
 pub mod validate;
 
 pub use checksum::{Blocks, Checksum, ChecksumOptions, Digest, NodeChecksum, checksum};
-pub use copy::{CopyOptions, Progress, copy};
+pub use copy::{CopyOptions, Part, Plan, Progress, Steps, copy, plan_copy};
 pub use diff::{Change, Diff, DiffOptions, ElementsDiff, NodeDiff, Place, diff};
 pub use repair::{
     RepairAction, RepairOptions, RepairReport, RepairStep, Restored, StepState, repair, restore,

@@ -267,6 +267,11 @@ macro_rules! script {
             attempt!(hierarchy.check_consolidated());
             attempt!(hierarchy.remove_consolidated());
             attempt!(hierarchy.foreign_keys(&path("/a")));
+            attempt!(hierarchy.chunk_keys(&path("/a"), &array.metadata()));
+            note!(hierarchy.format().name());
+            note!(hierarchy.check_writeable());
+            let metadata = zarr::ArrayMetadata::clone(&array.metadata());
+            note!(hierarchy.array_of_metadata(&path("/none"), metadata).map(|it| it.shape()));
             attempt!(hierarchy.interrupted_keys(&path("/gone")));
             attempt!(hierarchy.erase(&path("/g/small")));
             attempt!(hierarchy.erase(&path("/gone")));

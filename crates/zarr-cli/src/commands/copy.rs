@@ -1,7 +1,9 @@
 //! `zarr copy`: copies a node into another hierarchy, whatever their formats.
 
+use std::io::{self, Write};
+
 use clap::Args;
-use zarr::{CopyOptions, ErrorKind};
+use zarr::{Array, CancelToken, CopyOptions, ErrorKind, Json, Node, Object, Plan};
 
 use super::netcdf;
 use crate::failure::Failure;
@@ -9,7 +11,8 @@ use crate::foreign;
 use crate::human;
 use crate::parse::{self, CopyTo, Shape};
 use crate::progress::Progress;
-use crate::session::{self, Care, Session, Target};
+use crate::region::Elements;
+use crate::session::{self, Care, Place, Session, Target};
 
 /// Copy an array, or a group with everything below it, into a new place, in any format
 #[derive(Debug, Args)]
@@ -21,8 +24,14 @@ Examples:
   zarr copy slabs.zarr cubes.zarr --chunks 64,64,64 --memory 512MiB
   zarr copy extra.zarr data.zarr/extra
   zarr copy model.zarr 'model.zip#mode=nczarr,zip' --to nczarr-v2
+  zarr copy big.zarr s3://bucket/big.zarr --verify          after a kill: the same with --resume
+  zarr copy big.zarr far.zarr --part 3/8                     one of 8 jobs; after all: --finish
+  zarr copy data.zarr week.zarr --path temperature --region 0:7,...
+  zarr copy data.zarr some.zarr --select temperature,time --exclude 'old/**' --dry-run
 
-DST is a new hierarchy, or a new node in one that is there. Nothing is overwritten. What the other
+DST is a new hierarchy, or a new node in one that is there. Nothing is overwritten without --overwrite. All chunks are
+written before the first document: a copy that was killed is not taken for a complete one, and --resume goes on with it,
+without the options with which it was begun. What the other
 format has no words for is refused before the first element is written, or left out with --skip-unsupported. Arrays whose
 axes have names keep their missing values; what cannot be kept is told, and refused with --strict. A netCDF dataset (--to nczarr-v2,
 nczarr-v3, zarr-v2 or zarr-v3) keeps dimensions, types and typed attributes; what of it cannot be kept is
@@ -61,6 +70,36 @@ pub(crate) struct Copy {
     /// other chunks need, a temporary file takes the rest: in the folder that TMPDIR names
     #[arg(long, value_name = "SIZE", value_parser = parse::size)]
     memory: Option<u64>,
+    /// Go on with the copy to DST that is under way, if one is; options that are not given again are those of its beginning
+    #[arg(long)]
+    resume: bool,
+    /// Read every chunk back, and compare it with SRC
+    #[arg(long)]
+    verify: bool,
+    /// Erase what is at DST, once nothing of the copy was refused
+    #[arg(long, conflicts_with_all = ["resume", "part", "finish"])]
+    overwrite: bool,
+    /// Copy the chunks of one of N parts, I from 1 to N; other processes copy the others, at any time
+    #[arg(long, value_name = "I/N", value_parser = part, conflicts_with = "finish")]
+    part: Option<(u64, u64)>,
+    /// Write the documents after all parts are done
+    #[arg(long)]
+    finish: bool,
+    /// Copy only the nodes whose path from SRC on matches, and those below: `*` in a name, `**` in a path, `?`
+    #[arg(long, value_name = "GLOB")]
+    include: Vec<String>,
+    /// Leave out the nodes whose path from SRC on matches, and those below
+    #[arg(long, value_name = "GLOB")]
+    exclude: Vec<String>,
+    /// Copy only the arrays of these names or paths
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    select: Vec<String>,
+    /// Copy a part of one array, axis by axis, as in 0:4,::2,-1 or ...,-1; all axes stay
+    #[arg(long, value_name = "REGION", allow_hyphen_values = true)]
+    region: Option<String>,
+    /// Only say what would be copied
+    #[arg(long)]
+    dry_run: bool,
     #[command(flatten)]
     care: Care,
 }
@@ -75,6 +114,16 @@ impl Copy {
             ("--shards", self.shards.is_some()),
             ("--codec", !self.codec.is_empty()),
             ("--memory", self.memory.is_some()),
+            ("--resume", self.resume),
+            ("--verify", self.verify),
+            ("--overwrite", self.overwrite),
+            ("--part", self.part.is_some()),
+            ("--finish", self.finish),
+            ("--include", !self.include.is_empty()),
+            ("--exclude", !self.exclude.is_empty()),
+            ("--select", !self.select.is_empty()),
+            ("--region", self.region.is_some()),
+            ("--dry-run", self.dry_run),
         ];
         match said.into_iter().find(|(_, said)| *said) {
             Some((option, _)) => {
@@ -85,7 +134,7 @@ impl Copy {
         }
     }
 
-    pub fn run(&self, session: &Session) -> Result<(), Failure> {
+    pub fn run(&self, session: &Session, out: &mut dyn Write) -> Result<(), Failure> {
         let to = match &self.to {
             Some(CopyTo::NetCdf(new)) => {
                 self.check_plain()?;
@@ -98,19 +147,15 @@ impl Copy {
         let source = Target { target: self.source.clone(), path: self.path.clone() };
         let source = session.open(&source)?;
         let target = Target { target: self.target.clone(), path: self.at.clone() };
-        let place = session.place(&target, to, source.hierarchy().dialect(), &self.care)?;
-        match place.hierarchy.node(&place.path) {
-            Ok(_) if !place.begun => {
-                let (store, path) = (place.hierarchy.store().name(), &place.path);
-                let why = format!(
-                    "{path} of {store} is there already, and nothing is overwritten; choose another DST or --at"
-                );
-                return Err(Failure::Usage(why));
-            }
-            Err(e) if e.kind() != ErrorKind::NotFound => return Err(e.into()),
-            _ => {}
+        let place = session.copy_place(&target, to, source.hierarchy().dialect(), &self.care)?;
+        let under_way = Plan::under_way(&place.hierarchy, &place.path)?;
+        if self.finish {
+            return self.close(session, &place, under_way);
         }
-        foreign::warn(session, &place, &session::url(&self.target));
+        if under_way.is_none() && !self.overwrite {
+            self.check_absent(&place)?;
+            foreign::warn(session, &place, &session::url(&self.target));
+        }
         let bar = Progress::of_bytes(0, false);
         let told = |progress: &zarr::Progress| {
             bar.total(progress.bytes_total);
@@ -119,26 +164,28 @@ impl Copy {
                 bar.message(path.to_string());
             }
         };
-        let codecs = (!self.codec.is_empty())
-            .then(|| self.codec.iter().filter(|name| *name != "none").cloned().collect());
-        let options = CopyOptions {
-            chunks: self.chunks.as_ref().map(|Shape(chunks)| chunks.clone()),
-            shards: self.shards.as_ref().map(|Shape(shards)| shards.clone()),
-            codecs,
-            strict: session.is_strict(),
-            skip_unsupported: self.skip_unsupported,
-            only: None,
-            memory: self.memory,
-            cancel: None,
-            progress: Some(&told),
+        let cancel = CancelToken::new();
+        let options = self.options(session, &source, cancel.clone(), &told)?;
+        if self.dry_run {
+            let plan = zarr::plan_copy(&source, &place.hierarchy, &place.path, &options)?;
+            session.warn(source.hierarchy());
+            return self.tell(session, &plan, out);
+        }
+        stop_on_signal(cancel);
+        let copied = match self.part {
+            None => zarr::copy(&source, &place.hierarchy, &place.path, &options),
+            Some((part, _)) => self.copy_part(part, &source, &place, &options),
         };
-        let copied = zarr::copy(&source, &place.hierarchy, &place.path, &options);
         drop(bar);
         session.warn(source.hierarchy());
-        let copied = copied.inspect_err(|_| place.take_back())?;
+        let copied = copied.map_err(|e| stopped(e, &place))?;
         session.tell_notes(&copied.notes);
         session.tell_lost(&copied.not_kept);
         session.tell_skipped(&copied.skipped);
+        if let Some((part, parts)) = self.part {
+            session.talk(&format!("part {part}/{parts} is done"));
+            return Ok(());
+        }
         session.talk(&format!(
             "copied {}, {}, to {} in {}",
             human::plural(copied.nodes_done, "node"),
@@ -147,5 +194,189 @@ impl Copy {
             place.hierarchy.format_name(),
         ));
         Ok(())
+    }
+
+    /// Refuses a place that is taken.
+    fn check_absent(&self, place: &Place) -> Result<(), Failure> {
+        match place.hierarchy.node(&place.path) {
+            Ok(_) if !place.begun => {
+                let (store, path) = (place.hierarchy.store().name(), &place.path);
+                let what = if self.resume || self.part.is_some() {
+                    "no copy to it is under way"
+                } else {
+                    "nothing is overwritten"
+                };
+                Err(Failure::Usage(format!(
+                    "{path} of {store} is there already, and {what}; choose another DST or --at, or give --overwrite"
+                )))
+            }
+            Err(e) if e.kind() != ErrorKind::NotFound => Err(e.into()),
+            _ => Ok(()),
+        }
+    }
+
+    fn options<'a>(
+        &self,
+        session: &Session,
+        source: &Node,
+        cancel: CancelToken,
+        told: &'a (dyn Fn(&zarr::Progress) + Sync),
+    ) -> Result<CopyOptions<'a>, Failure> {
+        let codecs = (!self.codec.is_empty())
+            .then(|| self.codec.iter().filter(|name| *name != "none").cloned().collect());
+        let mut options = CopyOptions {
+            chunks: self.chunks.as_ref().map(|Shape(chunks)| chunks.clone()),
+            shards: self.shards.as_ref().map(|Shape(shards)| shards.clone()),
+            codecs,
+            strict: session.is_strict(),
+            skip_unsupported: self.skip_unsupported,
+            include: self.include.clone(),
+            exclude: self.exclude.clone(),
+            select: self.select.clone(),
+            overwrite: self.overwrite,
+            resume: self.resume,
+            verify: self.verify,
+            memory: self.memory,
+            parts: self.part.map(|(_, parts)| parts),
+            cancel: Some(cancel),
+            progress: Some(told),
+            ..CopyOptions::default()
+        };
+        if let Some(text) = &self.region {
+            let array = self.only_array(source)?;
+            let place = || human::place(array.hierarchy(), array.path());
+            let elements = Elements::of_region(Some(text), &array.shape());
+            let elements = elements.map_err(|why| Failure::Usage(format!("{}: {why}", place())))?;
+            let steps = elements.steps().ok_or_else(|| {
+                let why = "a list of coordinates cannot be copied; use start:stop:step";
+                Failure::Usage(format!("{}: region `{text}`: {why}", place()))
+            })?;
+            options.regions.insert(array.path().clone(), steps);
+        }
+        Ok(options)
+    }
+
+    /// The array of which a region is copied.
+    fn only_array(&self, source: &Node) -> Result<Array, Failure> {
+        let nodes = source.hierarchy().nodes(source.path())?;
+        let mut arrays: Vec<Array> =
+            nodes.into_iter().filter_map(|node| node.into_array().ok()).collect();
+        if !self.select.is_empty() {
+            let is_selected = |array: &Array| {
+                let below = session::from(source.path(), array.path());
+                let names = [array.path().name().unwrap_or_default(), below.trim_matches('/')];
+                self.select.iter().any(|name| names.contains(&name.trim_matches('/')))
+            };
+            arrays.retain(is_selected);
+        }
+        match (arrays.pop(), arrays.is_empty()) {
+            (Some(array), true) => Ok(array),
+            _ => Err(Failure::usage("--region is for one array; name it with --path or --select")),
+        }
+    }
+
+    /// Copies the chunks of one part.
+    fn copy_part(
+        &self,
+        part: u64,
+        source: &Node,
+        place: &Place,
+        options: &CopyOptions<'_>,
+    ) -> zarr::Result<zarr::Progress> {
+        let planned = zarr::plan_copy(source, &place.hierarchy, &place.path, options)?;
+        let plan = planned.begin(&place.hierarchy, options)?;
+        let done = plan.run(&[part as usize - 1], source.hierarchy(), &place.hierarchy, options)?;
+        place.hierarchy.flush()?;
+        Ok(done)
+    }
+
+    /// Closes a copy whose parts are done.
+    fn close(&self, session: &Session, place: &Place, plan: Option<Plan>) -> Result<(), Failure> {
+        let Some(plan) = plan else {
+            let (store, path) = (place.hierarchy.store().name(), &place.path);
+            let why =
+                format!("no copy to {path} of {store} is under way; begin one without --finish");
+            return Err(Failure::Usage(why));
+        };
+        let copied = plan.finish(&place.hierarchy)?;
+        session.tell_lost(&copied.not_kept);
+        session.talk(&format!("finished {}", human::plural(copied.nodes_done, "node")));
+        Ok(())
+    }
+
+    /// Says what would be copied.
+    fn tell(&self, session: &Session, plan: &Plan, out: &mut dyn Write) -> Result<(), Failure> {
+        session.tell_notes(plan.notes());
+        session.tell_lost(plan.not_kept());
+        session.tell_skipped(plan.skipped());
+        if session.is_json() {
+            let paths = plan.paths();
+            let object = Object::new()
+                .with("nodes", plan.nodes())
+                .with("chunks", plan.chunks())
+                .with("bytes", plan.bytes())
+                .with("parts", plan.parts().len() as u64)
+                .with("paths", paths.iter().map(|path| path.as_str().into()).collect::<Json>());
+            writeln!(out, "{}", Json::from(object))?;
+            return Ok(());
+        }
+        for path in plan.paths() {
+            writeln!(out, "{path}")?;
+        }
+        writeln!(
+            out,
+            "{}, {}, {} of elements, in {}",
+            human::plural(plan.nodes(), "node"),
+            human::plural(plan.chunks(), "chunk"),
+            human::size(plan.bytes()),
+            human::plural(plan.parts().len() as u64, "part"),
+        )?;
+        Ok(())
+    }
+}
+
+/// `3/8`: the third of eight parts.
+fn part(text: &str) -> Result<(u64, u64), String> {
+    let numbers = text.split_once('/').and_then(|(part, parts)| {
+        Some((part.trim().parse::<u64>().ok()?, parts.trim().parse::<u64>().ok()?))
+    });
+    match numbers {
+        Some((part, parts)) if (1..=parts).contains(&part) && parts <= MOST_PARTS => {
+            Ok((part, parts))
+        }
+        _ => {
+            Err(format!("a part is I/N, as in 3/8, with I from 1 to N, and N at most {MOST_PARTS}"))
+        }
+    }
+}
+
+/// The most parts of a copy.
+const MOST_PARTS: u64 = 100_000;
+
+/// Lets the first signal to end the program stop the copy between two chunks; the second one ends the program.
+fn stop_on_signal(cancel: CancelToken) {
+    // Without a handler a signal ends the program at once, and the copy can be resumed as well.
+    let _ = ctrlc::set_handler(move || {
+        if cancel.is_cancelled() {
+            std::process::exit(STOPPED.into());
+        }
+        cancel.cancel();
+    });
+}
+
+/// The exit code of a program that a signal has stopped.
+const STOPPED: u8 = 130;
+
+/// The failure of a copy; one that was stopped says how it is resumed.
+fn stopped(error: zarr::Error, place: &Place) -> Failure {
+    if error.kind() != ErrorKind::Cancelled {
+        return error.into();
+    }
+    match place.hierarchy.node(&place.path) {
+        Err(e) if e.hint_id() == Some("resume_copy") => {
+            let _ = writeln!(io::stderr(), "stopped: {e}");
+            Failure::Told(STOPPED)
+        }
+        _ => error.into(),
     }
 }

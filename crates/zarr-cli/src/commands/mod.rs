@@ -56,7 +56,7 @@ pub(crate) fn run(command: &Command, session: &Session, out: Out<'_>) -> Result<
         Command::Put(put) => put.run(session),
         Command::Create(create) => create.run(session),
         Command::Attrs(attrs) => attrs.run(session, out),
-        Command::Copy(copy) => copy.run(session),
+        Command::Copy(copy) => copy.run(session, out),
         Command::Dump(dump) => dump.run(session, out),
         Command::Gen(generate) => generate.run(session),
         Command::Checksum(checksum) => checksum.run(session, out),

@@ -22,7 +22,7 @@ impl ArrayCore {
         part: &ResolvedSelection,
     ) -> Result<()> {
         let context = &self.context;
-        if context.options.guard == Guard::Off || !context.store.capabilities().read {
+        if self.options.guard == Guard::Off || !context.store.capabilities().read {
             return Ok(());
         }
         // A format without documents has nothing to compare.

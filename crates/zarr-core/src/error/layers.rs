@@ -309,6 +309,14 @@ pub enum AccessError {
         /// What was looked for.
         looked_for: String,
     },
+    /// No document is there yet, since a copy is under way.
+    #[error("copy under way, {percent} % done")]
+    CopyUnderWay {
+        /// How many percent of its parts are done.
+        percent: u8,
+        /// The command that finishes it.
+        resume: String,
+    },
     /// Something is there already.
     #[error("{0} is there already")]
     Exists(&'static str),

@@ -1,12 +1,21 @@
 //! Tells keys that some dialect may have written from those of other files, by their names.
 
-use crate::store::StoreKey;
+use crate::path::NodePath;
+use crate::store::{StoreKey, StorePrefix};
 
 /// Documents of v2 and v3, of NCZarr, and what a writer that was killed may have left.
 const DOCUMENTS: [&str; 5] = ["zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata"];
 
 /// The folders of tools, which hold no nodes: copies under way, and what a repair moved away.
 pub const TOOL_FOLDERS: [&str; 2] = [".zarr-copy", ".zarr-quarantine"];
+
+/// Where the journal of a copy to `path` is, at the root of the target: below `.zarr-copy/`, in the folder that the 64-bit
+/// FNV-1a hash of the path names in 16 hexadecimal digits (decision 0017).
+pub fn copy_journal(path: &NodePath) -> StorePrefix {
+    let hash = |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    let hash = path.as_str().bytes().fold(0xcbf2_9ce4_8422_2325, hash);
+    StorePrefix::new(format!(".zarr-copy/{hash:016x}/")).expect("hexadecimal digits make a prefix")
+}
 
 /// Whether a key is below one of [`TOOL_FOLDERS`].
 pub fn is_tool_key(key: &StoreKey) -> bool {

@@ -73,6 +73,28 @@ macro_rules! handles {
                 self.context.unguarded_store()
             }
 
+            /// Whether nodes may be created and chunks written.
+            ///
+            /// # Errors
+            /// [`AccessError::ReadOnly`], [`AccessError::Frozen`]; [`StoreError::NotCapable`].
+            pub fn check_writeable(&self) -> Result<()> {
+                let writeable = self.context.writeable();
+                writeable.map(drop).map_err(|e| self.context.at(&NodePath::root(), e))
+            }
+
+            /// The array at `path` that has this metadata, whether or not a document says so: the store is not read. With
+            /// the guard off its chunks can be written before the document.
+            ///
+            /// # Errors
+            /// For metadata of which no array can be made.
+            pub fn array_of_metadata(
+                &self,
+                path: &NodePath,
+                metadata: ArrayMetadata,
+            ) -> Result<Array> {
+                Ok(self.array_of(ArrayNode::new(self.context.clone(), path.clone(), metadata)?))
+            }
+
             /// How arrays are read and written.
             pub fn options(&self) -> &Options {
                 &self.context.options

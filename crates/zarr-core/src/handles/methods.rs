@@ -172,6 +172,19 @@ macro_rules! methods {
                 wait_for!(self.context.foreign_keys(&self.node_path(path)?))
             }
 
+            /// The keys that are stored as chunks of an array at `path` with this metadata, whether or not there is one,
+            /// by one listing; none if the store cannot list.
+            ///
+            /// # Errors
+            /// What the store reports.
+            pub $($async)? fn chunk_keys(
+                &self,
+                path: &NodePath,
+                metadata: &ArrayMetadata,
+            ) -> Result<Vec<StoreKey>> {
+                wait_for!(self.context.leftovers(path, metadata, CreateMode::default()))
+            }
+
             /// The keys that an interrupted erase of the node at `path` left: all below it that Zarr may have written,
             /// if there is no node. None if there is one, or the store cannot list.
             ///

@@ -18,7 +18,7 @@ use crate::element::Element;
 use crate::error::{AccessError, Result};
 use crate::format::{Child, Format};
 use crate::grid::Pieces;
-use crate::hierarchy::{ArrayNode, GroupCore, HierarchyContext, NodeCore, OpenOptions};
+use crate::hierarchy::{ArrayNode, CreateMode, GroupCore, HierarchyContext, NodeCore, OpenOptions};
 use crate::json::Object;
 use crate::metadata::{ArrayMetadata, GroupMetadata, NodeKind};
 use crate::options::Options;

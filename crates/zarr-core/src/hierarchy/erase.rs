@@ -6,7 +6,7 @@ use super::consolidated::AffectedNodes;
 use super::context::HierarchyContext;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::consolidated::is_document;
-use crate::format::{Child, is_zarr_key};
+use crate::format::{Child, copy_journal, is_zarr_key};
 use crate::path::NodePath;
 use crate::store::{StoreKey, StorePrefix};
 
@@ -99,7 +99,9 @@ impl HierarchyContext {
             return Ok(Vec::new());
         }
         let mut found = Vec::new();
-        for prefix in &prefixes {
+        // What a copy under way has written goes with its journal.
+        let journal = (!path.is_root()).then(|| copy_journal(path));
+        for prefix in journal.iter().chain(&prefixes) {
             found.extend(self.list_prefix(prefix).await?.into_iter().filter(is_zarr_key));
         }
         Ok(found)

@@ -1,6 +1,7 @@
 //! Reads nodes, and finds those below a node.
 
 use super::context::HierarchyContext;
+use super::under_way::copy_under_way;
 use crate::dialect::Dialect;
 use crate::error::{AccessError, Error, Result, StoreError};
 use crate::format::consolidated::{DRAFT, DRAFT_GROUP, is_document};
@@ -33,10 +34,16 @@ impl HierarchyContext {
             self.compare_with_copies(path, &node).await.map_err(|e| self.at(path, e))?;
             return Ok(node);
         }
-        if !self.format.groups_are_explicit()
+        let is_implicit = !self.format.groups_are_explicit()
             && (path.is_root()
-                || self.store.capabilities().list && !self.children(path).await?.is_empty())
+                || self.store.capabilities().list && !self.children(path).await?.is_empty());
+        // The root of a draft needs no document.
+        if !(is_implicit && path.is_root())
+            && let Some(e) = copy_under_way(&*self.live, path, &self.options.limits).await
         {
+            return Err(e);
+        }
+        if is_implicit {
             return Ok(implicit_group());
         }
         // If the store cannot list here, there may be no group.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::node::NodeCore;
+use super::under_way::copy_under_way;
 use super::{ArrayNode, Consolidated, CreateMode, HierarchyContext, OpenOptions};
 use crate::array::executor::elsewhere;
 use crate::array::wrong_kind;
@@ -17,6 +18,9 @@ use crate::store::{Store, guarded};
 
 /// The most path segments between a URL and the hierarchy that it is in.
 const MOST_SEGMENTS: usize = 64;
+
+/// The most places, the URL and those above it, where the journal of a copy is looked for.
+const MOST_JOURNALS: usize = 4;
 
 /// A hierarchy, a node in it, and the documents at the hierarchy's root that were read on the way.
 type Located = (Arc<HierarchyContext>, NodePath, Documents);
@@ -41,8 +45,11 @@ impl HierarchyContext {
     /// The hierarchy that begins at a store's root.
     pub async fn at_root(store: Arc<dyn Store>, options: &OpenOptions) -> Result<Arc<Self>> {
         let found = HierarchyContext::open(guarded(store.clone()), options, None).await?;
-        let (context, _) = found.ok_or_else(|| not_found().at_store(store.name()))?;
-        Ok(context.share(store))
+        if let Some((context, _)) = found {
+            return Ok(context.share(store));
+        }
+        let under_way = copy_under_way(&*store, &NodePath::root(), &options.options.limits).await;
+        Err(under_way.unwrap_or_else(|| not_found().at_store(store.name())))
     }
 
     /// A new hierarchy with its root group.
@@ -175,6 +182,13 @@ impl HierarchyContext {
                     Consolidated::Use | Consolidated::At(_) => return Err(e),
                     _ => break,
                 },
+            }
+        }
+        for (base, below) in with_parents(base).into_iter().take(MOST_JOURNALS) {
+            let Ok(store) = open_store(base, options).await else { break };
+            let Ok(path) = node_below(&below) else { break };
+            if let Some(e) = copy_under_way(&*store, &path, &options.options.limits).await {
+                return Err(e);
             }
         }
         Err(not_found().at_store(url))

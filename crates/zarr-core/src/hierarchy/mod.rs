@@ -16,6 +16,7 @@ mod prepend;
 mod probe;
 mod resize;
 mod single_document;
+mod under_way;
 
 pub(crate) use self::array_node::ArrayNode;
 pub(crate) use self::context::HierarchyContext;

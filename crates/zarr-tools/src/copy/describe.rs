@@ -9,8 +9,9 @@ use zarr_core::{
     AccessError, Array, Dialect, Error, Hierarchy, Json, Object, Result, missing_value,
 };
 
+use super::check::{WAYS_OUT, with_way_out};
 use super::elements::{Holes, holes};
-use super::{CopyOptions, WAYS_OUT, attributes_for, with_way_out};
+use super::{CopyOptions, Steps, attributes_for};
 
 /// The copy of an array.
 pub(super) struct Described {
@@ -22,6 +23,8 @@ pub(super) struct Described {
     pub not_kept: Option<String>,
     /// What the target writes otherwise, with nothing lost.
     pub note: Option<String>,
+    /// The selected elements of the source, axis by axis, if not all.
+    pub region: Option<Vec<Steps>>,
 }
 
 /// Bytes of elements in all.
@@ -60,7 +63,11 @@ pub(super) fn describe(
         leaves_holes: false,
         not_kept: None,
         note: None,
+        region: options.regions.get(array.path()).cloned(),
     };
+    if let Some(region) = &described.region {
+        cut(&mut described.metadata, region, options)?;
+    }
     if is_variable {
         keep_missing_value(array, to, &mut described)?;
         // xarray opens no dataset of v2 with a scalar that does not say that it has no axes.
@@ -178,4 +185,28 @@ fn in_words_of(
         }
         None => Ok(metadata),
     }
+}
+
+/// The selected part of an array's metadata.
+///
+/// # Errors
+/// [`AccessError::Argument`] for a region of another rank, outside the array, or of an array whose chunks have no one shape.
+fn cut(metadata: &mut ArrayMetadata, region: &[Steps], options: &CopyOptions<'_>) -> Result<()> {
+    let argument = |why: &str| Error::from(AccessError::Argument(why.into()));
+    if region.len() != metadata.rank() {
+        return Err(argument("the region has another number of axes than the array"));
+    }
+    if region.iter().zip(&metadata.shape).any(|(steps, len)| !steps.is_within(*len)) {
+        return Err(argument("the region leaves the array"));
+    }
+    let chunks = metadata.grid.as_ref().and_then(|grid| grid.chunk_shape());
+    let chunks = chunks.or_else(|| options.chunks.clone());
+    let chunks = chunks.ok_or_else(|| {
+        argument(
+            "a region of an array whose chunks differ in shape cannot be copied; give --chunks",
+        )
+    })?;
+    metadata.shape = region.iter().map(|steps| steps.len).collect();
+    metadata.grid = Some(Arc::new(zarr_core::grid::RegularGrid::new(&chunks, &metadata.shape)?));
+    Ok(())
 }

@@ -6,33 +6,49 @@ use zarr_core::grid::{ChunkGrid, Pieces};
 use zarr_core::metadata::ArrayMetadata;
 use zarr_core::{Array, ErrorKind, Region, Result};
 
-use super::rechunk::{ElementOptions, Rechunk};
-use super::{CopyOptions, Progress, report};
+use super::rechunk::{Done, ElementOptions, Rechunk, Source};
+use super::run::source_of;
+use super::{CopyOptions, Progress, Steps};
 
-/// Copies all elements. If it `leaves_holes`, objects of nothing but the source's fill value are not written.
+/// Which elements of an array are copied.
+pub(super) struct Which<'a> {
+    /// Whether objects of nothing but the source's fill value are not written.
+    pub leaves_holes: bool,
+    /// The selected elements of the source; all, if there are none.
+    pub region: Option<&'a [Steps]>,
+    /// Whether an object of the target is there already, and is left out.
+    pub is_done: &'a (dyn Fn(&Region) -> bool + Sync),
+}
+
+/// Where the first of the selected elements is in the source, if they are a box.
+pub(super) fn box_start(steps: &[Steps]) -> Option<Vec<u64>> {
+    let is_box = steps.iter().all(|steps| steps.step == 1);
+    is_box.then(|| steps.iter().map(|steps| steps.start).collect())
+}
+
+/// Copies boxes of whole objects of the target. Calls `done` for each box of objects that is stored, or is a hole, but not
+/// for those that were there.
 pub(super) fn copy_elements(
-    from: &Array,
-    to: &Array,
-    leaves_holes: bool,
-    options: &CopyOptions<'_>,
-    progress: &mut Progress,
+    (from, to): (&Array, &Array),
+    boxes: &[Region],
+    which: &Which<'_>,
+    (options, progress): (&CopyOptions<'_>, &mut Progress),
+    done: &mut dyn FnMut(&Region, &mut Progress) -> Result<()>,
 ) -> Result<()> {
+    let select = |region: &Region| source_of(region, which.region);
+    let source = which.region.map(|steps| Source { select: &select, start: box_start(steps) });
     let how = ElementOptions {
         memory: options.memory,
-        leaves_holes,
+        leaves_holes: which.leaves_holes,
         cancel: options.cancel.clone(),
+        is_done: Some(which.is_done),
+        source,
         ..ElementOptions::default()
     };
-    let element = to.metadata().data_type.repr().map_or(1, |repr| repr.size() as u64);
     let rechunk = Rechunk::new(from, to, &how)?;
     progress.spool = rechunk.spool();
-    rechunk.copy(&[Region::all(&to.shape())], &mut |region| {
-        // Of elements of variable length a total can only count the cells.
-        let bytes = region.element_count().unwrap_or(u64::MAX).saturating_mul(element);
-        progress.bytes_done = progress.bytes_done.saturating_add(bytes);
-        report(options, progress);
-        Ok(())
-    })
+    let done: Done<'_> = &mut |region: &Region| done(region, progress);
+    rechunk.copy(boxes, done)
 }
 
 /// Whether an array's bytes, as they are read, are nothing but this element.

@@ -1,26 +1,37 @@
 //! Copies groups and arrays from one hierarchy into another, whatever their dialects.
 //!
-//! [`copy`] first describes every node as metadata of the target (`describe`), so that everything that can be refused is
-//! refused before it writes; then it creates the nodes and copies the elements (`elements`).
+//! [`plan_copy`] describes every node as metadata of the target (`plan`, `describe`), so that everything that can be refused
+//! is refused before anything is written. The plan is put in the target's store as the journal of the copy (`journal`). Then
+//! all chunks are copied, part by part (`run`, `elements`), and the documents are written last (`finish`): no reader finds a
+//! node before its chunks are there. [`copy`] does all of that.
 
+mod check;
+mod choose;
 mod describe;
 mod elements;
+mod finish;
+mod journal;
+mod json;
 mod memory;
+mod plan;
 mod rechunk;
+mod run;
+mod split;
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
+use std::ops::Range;
 
+#[cfg(doc)]
+use zarr_core::{AccessError, MetadataError, missing_value};
 use zarr_core::{
-    AccessError, Array, CancelToken, Dialect, Error, ErrorKind, Group, Hierarchy, Json,
-    MetadataError, Node, NodePath, Object, Result, missing_value,
+    AxisSelection, CancelToken, Dialect, Error, Hierarchy, Json, Node, NodePath, Object, Result,
 };
 
-use self::describe::{Described, describe, size};
-use self::elements::copy_elements;
-use self::rechunk::check_memory;
+pub use self::plan::{Plan, plan_copy};
+pub use self::split::Part;
 
 /// What may be different in the copy.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct CopyOptions<'a> {
     /// Another chunk shape, for arrays of that rank; others keep theirs. An error if no array has that rank.
     pub chunks: Option<Vec<u64>>,
@@ -39,10 +50,69 @@ pub struct CopyOptions<'a> {
     /// memory. An array that needs more is refused before it is written; elements of variable length are taken to have
     /// 256 bytes each. Where chunks of the source would be decoded many times otherwise, the copy takes a temporary file.
     pub memory: Option<u64>,
-    /// Cancels the copy, from another thread.
+    /// Copies only the nodes whose path, from the copied node on, one of these patterns matches, or that are below such a
+    /// node; and the groups above them. `*` is any part of one name, `**` any part of the path, `?` one character.
+    pub include: Vec<String>,
+    /// Leaves out the nodes whose path one of these patterns matches, with all below them.
+    pub exclude: Vec<String>,
+    /// Copies only the arrays of these names or paths, and the groups above them.
+    pub select: Vec<String>,
+    /// Copies a part of these arrays, axis by axis; of others all. The copy has the shape of the part.
+    pub regions: BTreeMap<NodePath, Vec<Steps>>,
+    /// Erases what is at the place of the copy, once the copy is planned and nothing of it was refused. A kill in between
+    /// leaves what an interrupted erase leaves: no document of a node that has lost chunks. It erases nothing that is not
+    /// Zarr's.
+    pub overwrite: bool,
+    /// Goes on with the copy that is under way, if one is: options that have their default here are those with which it was
+    /// begun, others must be equal. Without it, and without `parts`, a copy under way is an error.
+    pub resume: bool,
+    /// Reads each chunk back, and compares it with the source, before its part counts as done.
+    pub verify: bool,
+    /// Cuts the copy into this number of parts; about one for 64 chunks if `None`. See [`Plan::run`].
+    pub parts: Option<u64>,
+    /// Cancels the copy, from another thread: it stops between two chunks.
     pub cancel: Option<CancelToken>,
     /// Called after each block of elements.
     pub progress: Option<&'a (dyn Fn(&Progress) + Sync)>,
+}
+
+/// The selected coordinates along one axis: `len` of them from `start` on, each `step` further than the one before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Steps {
+    /// The first coordinate.
+    pub start: u64,
+    /// How far from one to the next; negative for backwards.
+    pub step: i64,
+    /// How many.
+    pub len: u64,
+}
+
+impl Steps {
+    /// The coordinate at a position.
+    fn at(self, position: u64) -> Option<u64> {
+        let offset = i128::from(self.step) * i128::from(position);
+        u64::try_from(i128::from(self.start).checked_add(offset)?).ok()
+    }
+
+    /// Whether an axis of this length has all of them.
+    fn is_within(self, len: u64) -> bool {
+        let has = |position| self.at(position).is_some_and(|at| at < len);
+        self.step != 0 && (self.len == 0 || has(0) && has(self.len - 1))
+    }
+
+    /// Those at some positions, of which there are any.
+    fn part(self, positions: &Range<u64>) -> AxisSelection {
+        let ends = [positions.start, positions.end.saturating_sub(1)].map(|at| self.at(at));
+        let [first, last] = ends.map(Option::unwrap_or_default);
+        zarr_core::steps(first.min(last)..=first.max(last), self.step)
+    }
+}
+
+impl CopyOptions<'_> {
+    /// Whether the options choose among the nodes.
+    fn filters(&self) -> bool {
+        !(self.include.is_empty() && self.exclude.is_empty() && self.select.is_empty())
+    }
 }
 
 /// How far a copy has come.
@@ -73,7 +143,8 @@ pub struct Progress {
 /// copied.
 ///
 /// Everything that can be refused is refused before the first element is written: a node that is there
-/// already, an array that the dialect cannot say. Arrays whose axes have names keep the missing value that netCDF and
+/// already, an array that the dialect cannot say. Documents are written after all chunks: a copy that fails, or is killed,
+/// is not taken for a complete one, and [`CopyOptions::resume`] goes on with it. Arrays whose axes have names keep the missing value that netCDF and
 /// xarray see (see [`missing_value`]). Where groups of the source have consolidated metadata, their copies have them,
 /// too.
 ///
@@ -86,272 +157,34 @@ pub fn copy(
     at: impl AsRef<str>,
     options: &CopyOptions<'_>,
 ) -> Result<Progress> {
-    let at =
-        &NodePath::new(at.as_ref()).map_err(|e| Error::from(e).at_store(target.store().name()))?;
-    let from = source.hierarchy();
-    let mut nodes = from.tree(source.path())?;
-    if let Some(only) = &options.only {
-        nodes.retain(|child| only.contains(&child.path));
-    }
-    let nodes = nodes.iter().map(|child| from.node(&child.path)).collect::<Result<Vec<_>>>()?;
-    let mut progress = Progress { nodes_total: nodes.len() as u64, ..Progress::default() };
-    check_ranks(&nodes, options, &mut progress)?;
-    let datasets = match &options.only {
-        None => Datasets::of(&nodes, from.dialect()),
-        Some(_) => Datasets::of(&from.nodes(source.path())?, from.dialect()),
-    };
-    let mut plan = Vec::new();
-    let mut left_out = HashSet::new();
-    for node in nodes {
-        let path = node.path().clone();
-        let below =
-            path.as_str()[source.path().as_str().trim_end_matches('/').len()..].trim_matches('/');
-        let to = if below.is_empty() { at.clone() } else { at.join(below)? };
-        if path.parent().is_some_and(|above| left_out.contains(&above)) {
-            left_out.insert(path);
-            continue;
-        }
-        let described = planned(&node, target, &to, &datasets, options)
-            .and_then(|described| place(target, &to, described.is_some()).map(|()| described));
-        let described = match described {
-            Err(e) if options.skip_unsupported && may_skip(&e) && path != *source.path() => {
-                let hint = e.hint().map_or_else(String::new, |hint| format!("; {hint}"));
-                progress.skipped.push(format!("{path}: {}{hint}", e.cause()));
-                left_out.insert(path);
-                continue;
-            }
-            described => described?,
-        };
-        if let Some(described) = &described {
-            progress.bytes_total = progress.bytes_total.saturating_add(size(&described.metadata));
-            let at = |what: &String| format!("{path}: {what}");
-            progress.not_kept.extend(described.not_kept.iter().map(at));
-            progress.notes.extend(described.note.iter().map(at));
-        }
-        let stored = node.attributes();
-        if attributes_for(stored.clone(), from.dialect(), target) != stored {
-            let what = "bare `NaN` and `Infinity` among its attributes become strings";
-            progress.notes.push(format!("{path}: {what}"));
-        }
-        // In the drafts a group needs no document (D-008).
-        if let Node::Group(group) = &node
-            && group.metadata().implicit
-            && from.dialect() != Dialect::Draft
-        {
-            progress.notes.push(format!("{path}: the group has no document; the copy has one"));
-        }
-        plan.push((node, to, described));
-    }
-    if let (true, Some(what)) = (options.strict, progress.not_kept.first()) {
-        let hint = "copy without `--strict` (library: `CopyOptions::strict`) to leave it behind";
-        let what = format!("all of it: {what}");
-        return Err(
-            MetadataError::CannotRepresent { format: "the copy", what, hint: hint.into() }.into()
-        );
-    }
-    let mut consolidated = Vec::new();
-    for (node, to, described) in plan {
-        let has_copies = match &node {
-            Node::Group(group) => group.is_consolidated()?,
-            Node::Array(array) => array.path().is_root() && from.is_consolidated()?,
-        };
-        if has_copies {
-            consolidated.push(to.clone());
-        }
-        match (node, described) {
-            (Node::Array(array), Some(described)) => {
-                let metadata = described.metadata.clone();
-                let copy = target.create_array(&to).from_metadata(metadata).create()?;
-                progress.path = Some(to);
-                let leaves = described.leaves_holes;
-                if let Err(e) = copy_elements(&array, &copy, leaves, options, &mut progress) {
-                    // Half a copy looks like a whole one that holds fill: it must not stay.
-                    let _ = target.erase(copy.path());
-                    return Err(e);
-                }
-            }
-            (node, _) => copy_group(&node, target, &to)?,
-        }
-        progress.nodes_done += 1;
+    let plan = plan_copy(source, target, at, options)?;
+    let planned = plan.clone();
+    let run = || {
+        let (plan, is_new) = plan.begun(target, options)?;
+        let all: Vec<usize> = (0..plan.parts().len()).collect();
+        let mut progress = planned.progress();
+        plan.run_parts((&all, is_new), source.hierarchy(), target, options, &mut progress)?;
+        let finished = plan.finish(target)?;
+        progress.not_kept.extend(finished.not_kept);
+        progress.nodes_done = finished.nodes_done;
         report(options, &progress);
-    }
-    // Inner groups come first: the copies of a group's document hold what that document holds.
-    for to in consolidated.iter().rev() {
-        consolidate(target, to, &mut progress)?;
-    }
-    target.flush()?;
-    Ok(progress)
-}
-
-/// Consolidates the metadata of a copied group, if the target has a place for them.
-fn consolidate(target: &Hierarchy, at: &NodePath, progress: &mut Progress) -> Result<()> {
-    let done = if at.is_root() {
-        target.consolidate()
-    } else {
-        match target.node(at)? {
-            Node::Group(group) => group.consolidate(),
-            Node::Array(_) => return Ok(()),
-        }
+        Ok(progress)
     };
-    match done {
-        // A v3 array at the root has no place for copies; it needs none.
-        Err(e) if at.is_root() && e.kind() == ErrorKind::Argument => {}
-        Err(e) if matches!(e.kind(), ErrorKind::Argument | ErrorKind::NotCapable) => {
-            progress.not_kept.push(format!("{at}: consolidated metadata: {}", e.cause()));
+    run().map_err(|e: Error| {
+        let under_way = matches!(Plan::under_way(target, &planned.at), Ok(Some(_)));
+        if !under_way || e.hint().is_some_and(|hint| hint.contains("--resume")) {
+            return e;
         }
-        other => drop(other?),
-    }
-    Ok(())
-}
-
-/// What the copy of an array is to be; nothing for a group. Refuses what cannot be represented in the target.
-fn planned(
-    node: &Node,
-    target: &Hierarchy,
-    to: &NodePath,
-    datasets: &Datasets,
-    options: &CopyOptions<'_>,
-) -> Result<Option<Described>> {
-    match node {
-        Node::Group(group) => {
-            target.check_group(to, group.attributes())?;
-            Ok(None)
-        }
-        Node::Array(array) => {
-            let described = describe(array, target, datasets.has(array), options);
-            let described = described
-                .map_err(|e| e.at_store(array.hierarchy().store().name()).at_path(array.path()))?;
-            target.check_array(to, &described.metadata).map_err(with_way_out)?;
-            let start = vec![0; array.rank()];
-            check_memory(array, &described.metadata, target, Some(&start), options.memory)
-                .map_err(|e| e.at_store(target.store().name()).at_path(to))?;
-            Ok(Some(described))
-        }
-    }
-}
-
-/// Refuses a place in the target that is taken, or that its store has no keys for.
-fn place(target: &Hierarchy, to: &NodePath, for_array: bool) -> Result<()> {
-    match target.node(to) {
-        Ok(Node::Group(group)) if makes_way(&group, for_array)? => Ok(()),
-        Ok(_) => {
-            let taken = Error::from(AccessError::Exists("a node"));
-            Err(taken.at_store(target.store().name()).at_path(to))
-        }
-        Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
-        Err(e) => Err(e),
-    }
-}
-
-/// Whether a node, or its name, cannot be represented in the target.
-fn may_skip(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::Argument)
-}
-
-/// A shape for another rank than any array's is a mistake; arrays of other ranks are named.
-fn check_ranks(nodes: &[Node], options: &CopyOptions<'_>, progress: &mut Progress) -> Result<()> {
-    for (what, shape) in [("chunks", &options.chunks), ("shards", &options.shards)] {
-        let Some(shape) = shape else { continue };
-        let arrays = nodes.iter().filter_map(Node::as_array);
-        let (fit, others): (Vec<&Array>, Vec<_>) =
-            arrays.partition(|array| array.shape().len() == shape.len());
-        if let (true, Some(first)) = (fit.is_empty(), others.first()) {
-            let axes = |count: usize| match count {
-                1 => "1 axis".to_owned(),
-                count => format!("{count} axes"),
-            };
-            let (asked, due) = (axes(shape.len()), axes(first.shape().len()));
-            let why =
-                format!("{what} of {asked} for an array of {due}; give one length for each axis");
-            let store = first.hierarchy().store().name();
-            let error = Error::from(AccessError::Argument(why));
-            return Err(error.at_store(store).at_path(first.path()));
-        }
-        let kept = others.iter().map(|array| {
-            let rank = array.shape().len();
-            format!("{}: has {rank} axes, not {}, and keeps its {what}", array.path(), shape.len())
-        });
-        progress.notes.extend(kept);
-    }
-    Ok(())
-}
-
-/// The groups that xarray opens as datasets: all arrays in them have names for their axes.
-struct Datasets {
-    others: HashSet<Option<NodePath>>,
-    has_names_of_scalars: bool,
-}
-
-impl Datasets {
-    fn of(nodes: &[Node], dialect: Dialect) -> Datasets {
-        let arrays = nodes.iter().filter_map(Node::as_array).map(|array| (array, array.metadata()));
-        let unnamed = arrays
-            .filter(|(_, metadata)| metadata.rank() > 0 && !missing_value::has_names(metadata));
-        let mut others: HashSet<_> = unnamed.map(|(array, _)| array.path().parent()).collect();
-        // An array that is copied by itself is in no group.
-        if let [Node::Array(array)] = nodes {
-            others.insert(array.path().parent());
-        }
-        Datasets { others, has_names_of_scalars: dialect != Dialect::V3 }
-    }
-
-    /// Whether readers take the array for a variable. A scalar's document says nothing of it in v3: there its group
-    /// tells.
-    fn has(&self, array: &Array) -> bool {
-        let metadata = array.metadata();
-        let is_silent = metadata.rank() == 0 && metadata.dimension_names.is_none();
-        if is_silent && !self.has_names_of_scalars {
-            return !self.others.contains(&array.path().parent());
-        }
-        missing_value::has_names(&metadata)
-    }
-}
-
-/// Whether a group that is there is no obstacle: an implicit one, the root for another group, and for an
-/// array the bare root group that a draft's hierarchy begins with.
-fn makes_way(group: &Group, for_array: bool) -> Result<bool> {
-    let root = group.path().is_root();
-    if !for_array {
-        return Ok(root || group.metadata().implicit);
-    }
-    let draft = group.hierarchy().dialect() == Dialect::Draft;
-    Ok(root && draft && group.attributes().is_empty() && group.children()?.is_empty())
-}
-
-const WAYS_OUT: &str =
-    "a copy can take others: `--codec gzip`, `--chunks` (library: `CopyOptions`)";
-
-/// The error, saying how a copy gets round it, where it does.
-fn with_way_out(error: Error) -> Error {
-    match error.cause() {
-        zarr_core::Cause::Metadata(MetadataError::CannotRepresent { what, .. })
-            if ["codec", "compress", "chunk"].iter().any(|word| what.contains(word)) =>
-        {
-            error.with_hint(WAYS_OUT)
-        }
-        _ => error,
-    }
+        let hint = e.hint().map_or_else(String::new, |hint| format!("{hint}; "));
+        e.with_hint(format!(
+            "{hint}what is copied so far stays: go on with `--resume` (library: `CopyOptions::resume`)"
+        ))
+    })
 }
 
 fn report(options: &CopyOptions<'_>, progress: &Progress) {
     if let Some(call) = options.progress {
         call(progress);
-    }
-}
-
-fn copy_group(node: &Node, target: &Hierarchy, to: &NodePath) -> Result<()> {
-    let attributes = attributes_for(node.attributes(), node.hierarchy().dialect(), target);
-    match target.create_group(to, attributes.clone()) {
-        // The root group came with the hierarchy.
-        Err(e) if e.kind() == ErrorKind::Exists => {
-            target.group(to)?.update_attributes(|old| {
-                for (name, value) in attributes.iter() {
-                    old.insert(name, value.clone());
-                }
-            })?;
-            Ok(())
-        }
-        other => other.map(|_| ()),
     }
 }
 

@@ -1,0 +1,153 @@
+//! Checks whether a node can be copied to a place, before anything is written.
+
+use std::collections::HashSet;
+
+use zarr_core::{
+    AccessError, Array, Dialect, Error, ErrorKind, Group, Hierarchy, MetadataError, Node, NodePath,
+    Result, missing_value,
+};
+
+use super::CopyOptions;
+use super::describe::{Described, describe};
+use super::elements::box_start;
+use super::plan::Role;
+use super::rechunk::check_memory;
+
+/// What the copy of an array is to be; nothing for a group. Refuses what cannot be represented in the target.
+pub(super) fn planned(
+    node: &Node,
+    target: &Hierarchy,
+    to: &NodePath,
+    datasets: &Datasets,
+    options: &CopyOptions<'_>,
+) -> Result<Option<Described>> {
+    match node {
+        Node::Group(group) => {
+            target.check_group(to, group.attributes())?;
+            Ok(None)
+        }
+        Node::Array(array) => {
+            let described = describe(array, target, datasets.has(array), options);
+            let described = described
+                .map_err(|e| e.at_store(array.hierarchy().store().name()).at_path(array.path()))?;
+            target.check_array(to, &described.metadata).map_err(with_way_out)?;
+            let start = match &described.region {
+                None => Some(vec![0; array.rank()]),
+                Some(steps) => box_start(steps),
+            };
+            check_memory(array, &described.metadata, target, start.as_deref(), options.memory)
+                .map_err(|e| e.at_store(target.store().name()).at_path(to))?;
+            Ok(Some(described))
+        }
+    }
+}
+
+/// What the documents of a node are at its place in the target. Refuses one that is taken, or that its store has no keys for.
+pub(super) fn place(target: &Hierarchy, to: &NodePath, for_array: bool) -> Result<Role> {
+    match target.node(to) {
+        Ok(Node::Group(group)) if makes_way(&group, for_array)? => {
+            let is_merged = !for_array && !group.metadata().implicit;
+            Ok(if is_merged { Role::Merged } else { Role::Node })
+        }
+        Ok(_) => {
+            let taken = Error::from(AccessError::Exists("a node"));
+            Err(taken.at_store(target.store().name()).at_path(to))
+        }
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(Role::Node),
+        Err(e) => Err(e),
+    }
+}
+
+/// Whether a node, or its name, cannot be represented in the target.
+pub(super) fn may_skip(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::Argument)
+}
+
+/// A shape for another rank than any array's is a mistake; arrays of other ranks are named.
+pub(super) fn check_ranks(
+    nodes: &[Node],
+    options: &CopyOptions<'_>,
+    notes: &mut Vec<String>,
+) -> Result<()> {
+    for (what, shape) in [("chunks", &options.chunks), ("shards", &options.shards)] {
+        let Some(shape) = shape else { continue };
+        let arrays = nodes.iter().filter_map(Node::as_array);
+        let (fit, others): (Vec<&Array>, Vec<_>) =
+            arrays.partition(|array| array.shape().len() == shape.len());
+        if let (true, Some(first)) = (fit.is_empty(), others.first()) {
+            let axes = |count: usize| match count {
+                1 => "1 axis".to_owned(),
+                count => format!("{count} axes"),
+            };
+            let (asked, due) = (axes(shape.len()), axes(first.shape().len()));
+            let why =
+                format!("{what} of {asked} for an array of {due}; give one length for each axis");
+            let store = first.hierarchy().store().name();
+            let error = Error::from(AccessError::Argument(why));
+            return Err(error.at_store(store).at_path(first.path()));
+        }
+        let kept = others.iter().map(|array| {
+            let rank = array.shape().len();
+            format!("{}: has {rank} axes, not {}, and keeps its {what}", array.path(), shape.len())
+        });
+        notes.extend(kept);
+    }
+    Ok(())
+}
+
+/// The groups that xarray opens as datasets: all arrays in them have names for their axes.
+pub(super) struct Datasets {
+    others: HashSet<Option<NodePath>>,
+    has_names_of_scalars: bool,
+}
+
+impl Datasets {
+    pub fn of(nodes: &[Node], dialect: Dialect) -> Datasets {
+        let arrays = nodes.iter().filter_map(Node::as_array).map(|array| (array, array.metadata()));
+        let unnamed = arrays
+            .filter(|(_, metadata)| metadata.rank() > 0 && !missing_value::has_names(metadata));
+        let mut others: HashSet<_> = unnamed.map(|(array, _)| array.path().parent()).collect();
+        // An array that is copied by itself is in no group.
+        if let [Node::Array(array)] = nodes {
+            others.insert(array.path().parent());
+        }
+        Datasets { others, has_names_of_scalars: dialect != Dialect::V3 }
+    }
+
+    /// Whether readers take the array for a variable. A scalar's document says nothing of it in v3: there its group
+    /// tells.
+    pub fn has(&self, array: &Array) -> bool {
+        let metadata = array.metadata();
+        let is_silent = metadata.rank() == 0 && metadata.dimension_names.is_none();
+        if is_silent && !self.has_names_of_scalars {
+            return !self.others.contains(&array.path().parent());
+        }
+        missing_value::has_names(&metadata)
+    }
+}
+
+/// Whether a group that is there is no obstacle: an implicit one, the root for another group, and for an
+/// array the bare root group that a draft's hierarchy begins with.
+fn makes_way(group: &Group, for_array: bool) -> Result<bool> {
+    let root = group.path().is_root();
+    if !for_array {
+        return Ok(root || group.metadata().implicit);
+    }
+    let draft = group.hierarchy().dialect() == Dialect::Draft;
+    Ok(root && draft && group.attributes().is_empty() && group.children()?.is_empty())
+}
+
+pub(super) const WAYS_OUT: &str =
+    "a copy can take others: `--codec gzip`, `--chunks` (library: `CopyOptions`)";
+
+/// The error, saying how a copy gets round it, where it does.
+pub(super) fn with_way_out(error: Error) -> Error {
+    match error.cause() {
+        zarr_core::Cause::Metadata(MetadataError::CannotRepresent { what, .. })
+            if ["codec", "compress", "chunk"].iter().any(|word| what.contains(word)) =>
+        {
+            error.with_hint(WAYS_OUT)
+        }
+        _ => error,
+    }
+}

@@ -1,0 +1,139 @@
+//! Chooses the nodes of the source that are copied.
+
+use std::collections::HashSet;
+
+use zarr_core::format::Child;
+use zarr_core::{AccessError, NodeKind, NodePath, Result};
+
+use super::CopyOptions;
+
+/// The path of a node from `base`, without a `/` before it; empty for `base` itself.
+pub(super) fn below<'a>(base: &NodePath, path: &'a NodePath) -> &'a str {
+    path.as_str()[base.as_str().trim_end_matches('/').len()..].trim_matches('/')
+}
+
+/// The nodes that the options choose among the node at `base` and those below it, with the groups that they are in.
+///
+/// # Errors
+/// [`AccessError::Argument`] for a pattern or a name that no node has.
+pub(super) fn chosen(
+    mut nodes: Vec<Child>,
+    base: &NodePath,
+    options: &CopyOptions<'_>,
+) -> Result<Vec<Child>> {
+    if let Some(only) = &options.only {
+        nodes.retain(|child| only.contains(&child.path));
+    }
+    if !options.filters() {
+        return Ok(nodes);
+    }
+    let name = |child: &Child| below(base, &child.path).to_owned();
+    let names: Vec<String> = nodes.iter().map(name).collect();
+    let unknown = |what: &str, text: &str| {
+        let known: Vec<&str> = names.iter().map(String::as_str).filter(|n| !n.is_empty()).collect();
+        let near = zarr_core::did_you_mean(text, known.iter().copied());
+        let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+        AccessError::Argument(format!("{what} `{text}` names no node below {base}{near}"))
+    };
+    for pattern in options.include.iter().chain(&options.exclude) {
+        if !names.iter().any(|name| matches(pattern, name)) {
+            return Err(unknown("the pattern", pattern).into());
+        }
+    }
+    let is_called = |text: &str, name: &str| {
+        let text = text.trim_matches('/');
+        name == text || name.rsplit('/').next() == Some(text)
+    };
+    let is_array = |child: &Child| child.kind == Some(NodeKind::Array);
+    for text in &options.select {
+        let mut all = nodes.iter().zip(&names);
+        if !all.any(|(child, name)| is_array(child) && is_called(text, name)) {
+            return Err(unknown("`select`:", text).into());
+        }
+    }
+    let any = |patterns: &[String], name: &str| patterns.iter().any(|it| within(it, name));
+    let is_kept = |child: &Child, name: &str| {
+        let included = options.include.is_empty() || any(&options.include, name);
+        let selected = options.select.is_empty()
+            || is_array(child) && options.select.iter().any(|text| is_called(text, name));
+        included && selected && !any(&options.exclude, name)
+    };
+    let mut kept = HashSet::from([base.clone()]);
+    for (child, name) in nodes.iter().zip(&names).filter(|(child, name)| is_kept(child, name)) {
+        let _ = name;
+        kept.extend(child.path.ancestors().take_while(|path| path.is_within(base)));
+        kept.insert(child.path.clone());
+    }
+    nodes.retain(|child| kept.contains(&child.path));
+    Ok(nodes)
+}
+
+/// Whether a pattern matches the name of a node, or that of a group which the node is in.
+fn within(pattern: &str, name: &str) -> bool {
+    let ends = name.match_indices('/').map(|(end, _)| end).chain([name.len()]);
+    ends.into_iter().any(|end| matches(pattern, &name[..end]))
+}
+
+/// Whether a pattern matches all of a path: `*` is any part of one name, `**` any part of the path, `?` one character.
+fn matches(pattern: &str, path: &str) -> bool {
+    let pattern: Vec<char> = pattern.trim_matches('/').chars().collect();
+    let path: Vec<char> = path.chars().collect();
+    // For each length of the path's beginning, whether the pattern so far matches it.
+    let mut fits = vec![false; path.len() + 1];
+    fits[0] = true;
+    let mut at = 0;
+    while at < pattern.len() {
+        let stars = pattern[at..].iter().take_while(|&&c| c == '*').count();
+        let before = std::mem::replace(&mut fits, vec![false; path.len() + 1]);
+        for end in 0..=path.len() {
+            fits[end] = match (stars, pattern[at]) {
+                (0, '?') => end > 0 && before[end - 1] && path[end - 1] != '/',
+                (0, c) => end > 0 && before[end - 1] && path[end - 1] == c,
+                (1, _) => before[end] || end > 0 && fits[end - 1] && path[end - 1] != '/',
+                _ => before[end] || end > 0 && fits[end - 1],
+            };
+        }
+        at += stars.max(1);
+    }
+    fits[path.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_match_whole_paths() {
+        for (pattern, path) in [
+            ("a", "a"),
+            ("/a/", "a"),
+            ("a/*", "a/b"),
+            ("*/b", "a/b"),
+            ("**", "a/b/c"),
+            ("**/c", "a/b/c"),
+            ("a?c", "abc"),
+            ("t*_m*", "temp_max"),
+            ("a**c", "a/b/c"),
+        ] {
+            assert!(matches(pattern, path), "{pattern} {path}");
+        }
+        for (pattern, path) in [
+            ("a", "ab"),
+            ("a/*", "a/b/c"),
+            ("*", "a/b"),
+            ("a?b", "a/b"),
+            ("**/c", "c/d"),
+            ("", "a"),
+        ] {
+            assert!(!matches(pattern, path), "{pattern} {path}");
+        }
+        assert!(within("a/*", "a/b/c") && !within("a/*", "a"));
+    }
+
+    /// No pattern takes long: each character of it is one pass over the path.
+    #[test]
+    fn many_stars_take_no_time() {
+        let path = "a".repeat(2000);
+        assert!(!matches(&"*a".repeat(300).replace("a*", "a*b*"), &path));
+    }
+}

@@ -1,0 +1,261 @@
+//! Writes plans as JSON, and reads them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use zarr_core::store::StoreKey;
+use zarr_core::{Json, NodePath, Object};
+
+use super::plan::{Plan, PlannedArray, PlannedDocument, Role, Told};
+use super::split::Part;
+use super::{CopyOptions, Steps};
+
+/// The version of the form.
+const VERSION: u64 = 1;
+
+impl Plan {
+    /// The plan as JSON, to be read by [`Plan::from_json`].
+    pub fn to_json(&self) -> String {
+        Json::from(self.to_object()).to_string()
+    }
+
+    /// The plan that [`Plan::to_json`] wrote.
+    ///
+    /// # Errors
+    /// [`MetadataError::Json`](zarr_core::MetadataError::Json) for a text that is none.
+    pub fn from_json(text: &str) -> zarr_core::Result<Plan> {
+        let plan = Json::parse(text.as_bytes()).and_then(|json| Plan::from_value(&json));
+        plan.map_err(|why| zarr_core::MetadataError::Json(why).into())
+    }
+
+    fn to_object(&self) -> Object {
+        let options = self.store_options.iter();
+        let options: Object =
+            options.map(|(name, value)| (name.clone(), value.as_str().into())).collect();
+        let source = Object::new()
+            .with("store", self.store.as_str())
+            .with("options", options)
+            .with("path", self.from.as_str());
+        let target =
+            Object::new().with("path", self.at.as_str()).with("format", self.format.as_str());
+        let paths = |paths: &[NodePath]| paths.iter().map(|path| path.as_str().into()).collect();
+        Object::new()
+            .with("zarr_copy", VERSION)
+            .with("source", source)
+            .with("target", target)
+            .with("asked", self.asked.clone())
+            .with("fingerprint", self.fingerprint.as_str())
+            .with("begun", self.begun.as_str())
+            .with("arrays", self.arrays.iter().map(of_array).collect::<Json>())
+            .with("documents", self.documents.iter().map(of_document).collect::<Json>())
+            .with("consolidated", Json::Array(paths(&self.consolidated)))
+            .with("parts", self.parts.iter().map(Part::to_json).collect::<Json>())
+    }
+
+    pub(super) fn from_value(json: &Json) -> Result<Plan, String> {
+        let plan = json.as_object().ok_or("it is no object")?;
+        if plan.get("zarr_copy").and_then(Json::as_u64) != Some(VERSION) {
+            return Err(format!("its `zarr_copy` is not {VERSION}"));
+        }
+        read(plan).ok_or_else(|| "a member is missing or has another form".into())
+    }
+
+    /// What of this plan the other has otherwise, if anything that matters.
+    pub(super) fn difference(&self, other: &Plan) -> Option<String> {
+        if (&self.store, &self.from) != (&other.store, &other.from) {
+            return Some(format!("its source is {} at {}", self.from, self.store));
+        }
+        if self.format != other.format {
+            return Some(format!("its format is {}", self.format));
+        }
+        let names = self.asked.iter().chain(other.asked.iter()).map(|(name, _)| name);
+        if let Some(name) = names.into_iter().find(|it| self.asked.get(it) != other.asked.get(it)) {
+            let value = self.asked.get(name).map_or("the default".into(), Json::to_string);
+            return Some(format!("its `{name}` is {value}"));
+        }
+        if self.parts.len() != other.parts.len() {
+            return Some(format!("it has {} parts", self.parts.len()));
+        }
+        let same = self.fingerprint == other.fingerprint
+            && self.arrays == other.arrays
+            && self.documents == other.documents
+            && self.consolidated == other.consolidated
+            && self.parts == other.parts;
+        (!same).then(|| "the metadata of the source have changed since it began".into())
+    }
+}
+
+fn of_array(array: &PlannedArray) -> Json {
+    let region = array.region.as_ref();
+    let steps =
+        |steps: &Steps| Json::from(vec![steps.start.into(), steps.step.into(), steps.len.into()]);
+    Object::new()
+        .with("from", array.from.as_str())
+        .with("to", array.to.as_str())
+        .with("region", region.map_or(Json::Null, |region| region.iter().map(steps).collect()))
+        .with("leaves_holes", array.leaves_holes)
+        .with("chunks", array.chunks)
+        .with("bytes", array.bytes)
+        .into()
+}
+
+fn of_document(document: &PlannedDocument) -> Json {
+    let object =
+        Object::new().with("path", document.path.as_str()).with("key", document.key.as_str()).with(
+            "role",
+            match document.role {
+                Role::Node => "node",
+                Role::Merged => "merged",
+                Role::Above => "above",
+            },
+        );
+    match std::str::from_utf8(&document.value) {
+        Ok(text) => object.with("text", text).into(),
+        Err(_) => {
+            let bytes = document.value.iter().map(|&byte| Json::from(u64::from(byte)));
+            object.with("bytes", bytes.collect::<Json>()).into()
+        }
+    }
+}
+
+fn read(plan: &Object) -> Option<Plan> {
+    let object = |of: &Object, name| of.get(name)?.as_object().cloned();
+    let text = |of: &Object, name| of.get(name)?.as_str().map(str::to_owned);
+    let path = |of: &Object, name| NodePath::new(of.get(name)?.as_str()?).ok();
+    let list = |name| plan.get(name)?.as_array();
+    let (source, target) = (object(plan, "source")?, object(plan, "target")?);
+    let options = object(&source, "options")?;
+    let options = options.iter().map(|(name, value)| Some((name.into(), value.as_str()?.into())));
+    let steps = |json: &Json| {
+        let [start, step, len] = json.as_array()? else { return None };
+        Some(Steps { start: start.as_u64()?, step: step.as_i64()?, len: len.as_u64()? })
+    };
+    let array = |json: &Json| {
+        let of = json.as_object()?;
+        let region = match of.get("region")? {
+            Json::Null => None,
+            region => Some(region.as_array()?.iter().map(steps).collect::<Option<_>>()?),
+        };
+        Some(PlannedArray {
+            from: path(of, "from")?,
+            to: path(of, "to")?,
+            region,
+            leaves_holes: of.get("leaves_holes")?.as_bool()?,
+            chunks: of.get("chunks")?.as_u64()?,
+            bytes: of.get("bytes")?.as_u64()?,
+        })
+    };
+    let document = |json: &Json| {
+        let of = json.as_object()?;
+        let byte = |json: &Json| u8::try_from(json.as_u64()?).ok();
+        let value = match of.get("text") {
+            Some(text) => text.as_str()?.as_bytes().to_vec(),
+            None => of.get("bytes")?.as_array()?.iter().map(byte).collect::<Option<_>>()?,
+        };
+        let role = match of.get("role")?.as_str()? {
+            "node" => Role::Node,
+            "merged" => Role::Merged,
+            "above" => Role::Above,
+            _ => return None,
+        };
+        let key = StoreKey::new(of.get("key")?.as_str()?).ok()?;
+        Some(PlannedDocument { path: path(of, "path")?, key, value, role })
+    };
+    let arrays: Vec<PlannedArray> = list("arrays")?.iter().map(array).collect::<Option<_>>()?;
+    let counts: Vec<u64> = arrays.iter().map(|array| array.chunks).collect();
+    let part = |json| Part::from_json(json, &counts);
+    let node = |json: &Json| NodePath::new(json.as_str()?).ok();
+    Some(Plan {
+        store: text(&source, "store")?,
+        store_options: options.collect::<Option<_>>()?,
+        from: path(&source, "path")?,
+        at: path(&target, "path")?,
+        format: text(&target, "format")?,
+        asked: object(plan, "asked")?,
+        fingerprint: text(plan, "fingerprint")?,
+        begun: text(plan, "begun")?,
+        documents: list("documents")?.iter().map(document).collect::<Option<_>>()?,
+        consolidated: list("consolidated")?.iter().map(node).collect::<Option<_>>()?,
+        parts: list("parts")?.iter().map(part).collect::<Option<_>>()?,
+        arrays,
+        told: Told::default(),
+    })
+}
+
+impl CopyOptions<'_> {
+    /// What is asked for, without what the copy does not depend on; a member for each option that has no default.
+    pub(super) fn to_json(&self) -> Object {
+        let mut asked = Object::new();
+        let texts =
+            |texts: &[String]| texts.iter().map(|text| text.as_str().into()).collect::<Json>();
+        for (name, shape) in [("chunks", &self.chunks), ("shards", &self.shards)] {
+            if let Some(shape) = shape {
+                asked.insert(name, &shape[..]);
+            }
+        }
+        if let Some(codecs) = &self.codecs {
+            asked.insert("codecs", texts(codecs));
+        }
+        let lists =
+            [("include", &self.include), ("exclude", &self.exclude), ("select", &self.select)];
+        for (name, list) in lists.into_iter().filter(|(_, list)| !list.is_empty()) {
+            asked.insert(name, texts(list));
+        }
+        if let Some(only) = &self.only {
+            let only: BTreeSet<&str> = only.iter().map(NodePath::as_str).collect();
+            asked.insert("only", only.into_iter().map(Json::from).collect::<Json>());
+        }
+        if !self.regions.is_empty() {
+            let steps = |s: &Steps| Json::from(vec![s.start.into(), s.step.into(), s.len.into()]);
+            let region = |(path, region): (&NodePath, &Vec<Steps>)| {
+                (path.to_string(), region.iter().map(steps).collect::<Json>())
+            };
+            asked.insert("regions", self.regions.iter().map(region).collect::<Object>());
+        }
+        if self.skip_unsupported {
+            asked.insert("skip_unsupported", true);
+        }
+        asked
+    }
+
+    /// These options, and what a copy under way was asked for where they have the default.
+    pub(super) fn completed_by(&self, asked: &Object) -> Self {
+        let mut options = self.clone();
+        let texts = |name| -> Option<Vec<String>> {
+            let texts = asked.get(name)?.as_array()?.iter();
+            texts.map(|text| text.as_str().map(str::to_owned)).collect()
+        };
+        let shape = |name| -> Option<Vec<u64>> {
+            asked.get(name)?.as_array()?.iter().map(Json::as_u64).collect()
+        };
+        options.chunks = options.chunks.or_else(|| shape("chunks"));
+        options.shards = options.shards.or_else(|| shape("shards"));
+        options.codecs = options.codecs.or_else(|| texts("codecs"));
+        for (name, list) in [
+            ("include", &mut options.include),
+            ("exclude", &mut options.exclude),
+            ("select", &mut options.select),
+        ] {
+            if list.is_empty() {
+                *list = texts(name).unwrap_or_default();
+            }
+        }
+        let node = |path: String| NodePath::new(&path).ok();
+        options.only = options.only.or_else(|| texts("only")?.into_iter().map(node).collect());
+        if options.regions.is_empty()
+            && let Some(regions) = asked.get("regions").and_then(Json::as_object)
+        {
+            options.regions = regions.iter().filter_map(region_of).collect::<BTreeMap<_, _>>();
+        }
+        options.skip_unsupported |= asked.contains("skip_unsupported");
+        options
+    }
+}
+
+fn region_of((path, region): (&str, &Json)) -> Option<(NodePath, Vec<Steps>)> {
+    let steps = |json: &Json| {
+        let [start, step, len] = json.as_array()? else { return None };
+        Some(Steps { start: start.as_u64()?, step: step.as_i64()?, len: len.as_u64()? })
+    };
+    let region = region.as_array()?.iter().map(steps).collect::<Option<_>>()?;
+    Some((NodePath::new(path).ok()?, region))
+}

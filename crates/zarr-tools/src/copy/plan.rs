@@ -1,0 +1,477 @@
+//! Plans a copy: which nodes it has, what their documents say, and the parts in which the chunks are copied.
+
+use std::collections::{BTreeSet, HashSet};
+use std::ops::Range;
+use std::time::SystemTime;
+
+use zarr_core::format::Documents;
+use zarr_core::grid::chunk_count;
+use zarr_core::metadata::ArrayMetadata;
+use zarr_core::store::StoreKey;
+use zarr_core::{
+    AccessError, Error, ErrorKind, GroupMetadata, Hierarchy, Json, MetadataError, Node, NodeKind,
+    NodeMetadata, NodePath, Object, Reading, Result,
+};
+
+use super::check::{Datasets, check_ranks, may_skip, place, planned};
+use super::choose::{below, chosen};
+use super::describe::{Described, size};
+use super::journal::Journal;
+use super::split::{Part, parts};
+use super::{CopyOptions, Steps, attributes_for};
+
+/// What a copy is going to do: the arrays and their chunks in parts, and the documents that are written at the end.
+///
+/// [`plan_copy`] makes it. It can be given to other processes as JSON, which run its parts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// The store of the source: its URL, and the options that are no secret.
+    pub(super) store: String,
+    pub(super) store_options: Vec<(String, String)>,
+    pub(super) from: NodePath,
+    pub(super) at: NodePath,
+    pub(super) format: String,
+    /// What was asked for.
+    pub(super) asked: Object,
+    /// Of the metadata of the source.
+    pub(super) fingerprint: String,
+    /// When the copy was begun, and by which process: no two copies have the same.
+    pub(super) begun: String,
+    pub(super) arrays: Vec<PlannedArray>,
+    /// In the order in which they are written.
+    pub(super) documents: Vec<PlannedDocument>,
+    /// The groups that get consolidated metadata.
+    pub(super) consolidated: Vec<NodePath>,
+    pub(super) parts: Vec<Part>,
+    pub(super) told: Told,
+}
+
+/// What a plan tells a person.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Told {
+    pub not_kept: Vec<String>,
+    pub skipped: Vec<String>,
+    pub notes: Vec<String>,
+}
+
+/// An array that is copied.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct PlannedArray {
+    pub from: NodePath,
+    pub to: NodePath,
+    /// The selected elements of the source, axis by axis; all, if there are none.
+    pub region: Option<Vec<Steps>>,
+    /// Whether chunks of nothing but the source's fill value stay unstored, though the copy's is undefined.
+    pub leaves_holes: bool,
+    /// How many objects its chunks, or shards, are.
+    pub chunks: u64,
+    /// How many bytes its elements have.
+    pub bytes: u64,
+}
+
+/// A document that is written after all chunks.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct PlannedDocument {
+    pub path: NodePath,
+    pub key: StoreKey,
+    pub value: Vec<u8>,
+    pub role: Role,
+}
+
+/// What a document is in the copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// Of a copied node.
+    Node,
+    /// Of a group that is there: the copy adds attributes.
+    Merged,
+    /// Of a group above the copy, or of the hierarchy itself, which another writer may create, too.
+    Above,
+}
+
+/// Plans to copy a node with all below it to `at` in another hierarchy, as [`copy`](super::copy) does. Nothing is written.
+///
+/// The target may be a hierarchy that does not exist yet: one from [`Hierarchy::of_format`]. Its documents are then the last
+/// that are written.
+///
+/// # Errors
+/// As [`copy`](super::copy), before it writes anything.
+pub fn plan_copy(
+    source: &Node,
+    target: &Hierarchy,
+    at: impl AsRef<str>,
+    options: &CopyOptions<'_>,
+) -> Result<Plan> {
+    let at =
+        &NodePath::new(at.as_ref()).map_err(|e| Error::from(e).at_store(target.store().name()))?;
+    target.check_writeable()?;
+    let stored = Journal::new(target, at).plan()?;
+    match stored {
+        Some(stored) if !options.overwrite => resumed(source, target, at, options, stored),
+        _ => planned_anew(source, target, at, options, None),
+    }
+}
+
+/// The plan of a copy that is under way, if the same is asked for.
+fn resumed(
+    source: &Node,
+    target: &Hierarchy,
+    at: &NodePath,
+    options: &CopyOptions<'_>,
+    stored: Plan,
+) -> Result<Plan> {
+    let at_store = |e: AccessError| Error::from(e).at_store(target.store().name()).at_path(at);
+    if !options.resume && options.parts.is_none() {
+        let what = "a copy under way";
+        return Err(at_store(AccessError::Exists(what)).with_hint(
+            "go on with `--resume` (library: `CopyOptions::resume`), or begin anew with `--overwrite`",
+        ));
+    }
+    let asked = options.completed_by(&stored.asked);
+    let mut plan = planned_anew(source, target, at, &asked, Some(&stored))?;
+    plan.begun.clone_from(&stored.begun);
+    if let Some(what) = stored.difference(&plan) {
+        let why = format!("the copy that is under way is another one: {what}");
+        return Err(at_store(AccessError::Argument(why)).with_hint(
+            "ask for the same copy to go on with it, or begin anew with `--overwrite`",
+        ));
+    }
+    Ok(plan)
+}
+
+fn planned_anew(
+    source: &Node,
+    target: &Hierarchy,
+    at: &NodePath,
+    options: &CopyOptions<'_>,
+    stored: Option<&Plan>,
+) -> Result<Plan> {
+    let from = source.hierarchy();
+    let base = source.path();
+    let nodes = chosen(from.tree(base)?, base, options)
+        .map_err(|e| e.at_store(from.store().name()).at_path(base))?;
+    let nodes = nodes.iter().map(|child| from.node(&child.path)).collect::<Result<Vec<_>>>()?;
+    let mut told = Told::default();
+    check_ranks(&nodes, options, &mut told.notes)?;
+    let datasets = if options.only.is_some() || options.filters() {
+        Datasets::of(&from.nodes(base)?, from.dialect())
+    } else {
+        Datasets::of(&nodes, from.dialect())
+    };
+    let mut plan = Plan {
+        store: from.store().name(),
+        store_options: from.store().public_options(),
+        from: base.clone(),
+        at: at.clone(),
+        format: target.format_name().to_owned(),
+        asked: options.to_json(),
+        fingerprint: fingerprint(&nodes),
+        begun: begun(),
+        arrays: Vec::new(),
+        documents: Vec::new(),
+        consolidated: Vec::new(),
+        parts: Vec::new(),
+        told,
+    };
+    let mut left_out = HashSet::new();
+    let mut documents = Vec::new();
+    for node in &nodes {
+        let path = node.path().clone();
+        let below = below(base, &path);
+        let to = if below.is_empty() { at.clone() } else { at.join(below)? };
+        if path.parent().is_some_and(|above| left_out.contains(&above)) {
+            left_out.insert(path);
+            continue;
+        }
+        let described = planned(node, target, &to, &datasets, options).and_then(|described| {
+            let role = match stored {
+                Some(stored) => stored.role(&to),
+                None if options.overwrite && to.is_within(at) => Role::Node,
+                None => place(target, &to, described.is_some())?,
+            };
+            Ok((described, role))
+        });
+        let (described, role) = match described {
+            Err(e) if options.skip_unsupported && may_skip(&e) && path != *base => {
+                let hint = e.hint().map_or_else(String::new, |hint| format!("; {hint}"));
+                plan.told.skipped.push(format!("{path}: {}{hint}", e.cause()));
+                left_out.insert(path);
+                continue;
+            }
+            described => described?,
+        };
+        plan.tell(node, target, described.as_ref());
+        let has_copies = match node {
+            Node::Group(group) => group.is_consolidated()?,
+            Node::Array(array) => array.path().is_root() && from.is_consolidated()?,
+        };
+        if has_copies {
+            plan.consolidated.push(to.clone());
+        }
+        documents.push(plan.add(node, target, to, described, role)?);
+    }
+    if let (true, Some(what)) = (options.strict, plan.told.not_kept.first()) {
+        let hint = "copy without `--strict` (library: `CopyOptions::strict`) to leave it behind";
+        let what = format!("all of it: {what}");
+        return Err(
+            MetadataError::CannotRepresent { format: "the copy", what, hint: hint.into() }.into()
+        );
+    }
+    // The deepest first, and of equally deep ones in the order of their paths.
+    documents.sort_by_key(|of_node: &Vec<PlannedDocument>| {
+        std::cmp::Reverse(of_node.first().map_or(0, |document| document.path.names().count()))
+    });
+    plan.documents = documents.into_iter().flatten().collect();
+    plan.documents.extend(match stored {
+        Some(stored) => {
+            stored.documents.iter().filter(|it| it.role == Role::Above).cloned().collect()
+        }
+        None => {
+            let is_root = plan.arrays.iter().any(|array| array.to.is_root());
+            above(target, at, is_root, options)?
+        }
+    });
+    let wanted = options.parts.or(stored.map(|stored| stored.parts.len() as u64));
+    let arrays: Vec<_> = plan.arrays.iter().map(|array| (array.chunks, array.bytes)).collect();
+    plan.parts = parts(&arrays, wanted);
+    Ok(plan)
+}
+
+impl Plan {
+    /// The plan of the copy to `at` that is under way, if one is.
+    ///
+    /// # Errors
+    /// For a journal of another version; what the store reports.
+    pub fn under_way(target: &Hierarchy, at: &NodePath) -> Result<Option<Plan>> {
+        Journal::new(target, at).plan()
+    }
+
+    /// The parts, each of which can be run by another process.
+    pub fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
+    /// The format of the copy: `v2`, `v3`, `draft-2020`.
+    pub fn format_name(&self) -> &str {
+        &self.format
+    }
+
+    /// How many nodes are copied.
+    pub fn nodes(&self) -> u64 {
+        let nodes = self.documents.iter().filter(|it| it.role != Role::Above);
+        nodes.map(|document| &document.path).collect::<BTreeSet<_>>().len() as u64
+    }
+
+    /// The paths of the nodes in the target, sorted.
+    pub fn paths(&self) -> Vec<NodePath> {
+        let nodes = self.documents.iter().filter(|it| it.role != Role::Above);
+        let paths: BTreeSet<_> = nodes.map(|document| document.path.clone()).collect();
+        paths.into_iter().collect()
+    }
+
+    /// How many chunks, or shards, are written at most: those of nothing but the fill value are not.
+    pub fn chunks(&self) -> u64 {
+        self.arrays.iter().fold(0, |sum, array| sum.saturating_add(array.chunks))
+    }
+
+    /// How many bytes the elements have in memory.
+    pub fn bytes(&self) -> u64 {
+        self.arrays.iter().fold(0, |sum, array| sum.saturating_add(array.bytes))
+    }
+
+    /// What the copy does not keep, each with its place. A plan that was read from JSON does not tell.
+    pub fn not_kept(&self) -> &[String] {
+        &self.told.not_kept
+    }
+
+    /// The nodes that the copy leaves out, each with the reason. A plan that was read from JSON does not tell.
+    pub fn skipped(&self) -> &[String] {
+        &self.told.skipped
+    }
+
+    /// What the copy says otherwise than the source, with nothing lost. A plan that was read from JSON does not tell.
+    pub fn notes(&self) -> &[String] {
+        &self.told.notes
+    }
+
+    /// The copy's metadata of an array.
+    pub(super) fn metadata(
+        &self,
+        target: &Hierarchy,
+        array: &PlannedArray,
+    ) -> Result<ArrayMetadata> {
+        let of_node = self.documents.iter().filter(|document| document.path == array.to);
+        parsed(target, &array.to, of_node)
+    }
+
+    fn role(&self, path: &NodePath) -> Role {
+        let merged = |it: &&PlannedDocument| it.path == *path && it.role == Role::Merged;
+        if self.documents.iter().any(|it| merged(&it)) { Role::Merged } else { Role::Node }
+    }
+
+    /// Adds a node; returns its documents.
+    fn add(
+        &mut self,
+        node: &Node,
+        target: &Hierarchy,
+        to: NodePath,
+        described: Option<Described>,
+        role: Role,
+    ) -> Result<Vec<PlannedDocument>> {
+        let Node::Array(array) = node else {
+            let attributes = attributes_for(node.attributes(), node.hierarchy().dialect(), target);
+            let group = GroupMetadata { attributes, ..GroupMetadata::default() };
+            return documents(target, &to, &NodeMetadata::Group(group), role);
+        };
+        let Some(Described { metadata, leaves_holes, region, .. }) = described else {
+            return Ok(Vec::new());
+        };
+        let documents = documents(target, &to, &NodeMetadata::Array(Box::new(metadata)), role)?;
+        // As a reader finds it: the format may have another grid.
+        let metadata = parsed(target, &to, documents.iter())?;
+        let chunks = metadata.grid.as_deref().and_then(|grid| chunk_count(grid, &metadata.shape));
+        self.arrays.push(PlannedArray {
+            from: array.path().clone(),
+            to,
+            region,
+            leaves_holes,
+            chunks: chunks.unwrap_or(u64::MAX),
+            bytes: size(&metadata),
+        });
+        Ok(documents)
+    }
+
+    /// Notes what a person should know of a node.
+    fn tell(&mut self, node: &Node, target: &Hierarchy, described: Option<&Described>) {
+        let (path, dialect) = (node.path(), node.hierarchy().dialect());
+        let at = |what: &String| format!("{path}: {what}");
+        if let Some(described) = described {
+            self.told.not_kept.extend(described.not_kept.iter().map(at));
+            self.told.notes.extend(described.note.iter().map(at));
+        }
+        let stored = node.attributes();
+        if attributes_for(stored.clone(), dialect, target) != stored {
+            let what = "bare `NaN` and `Infinity` among its attributes become strings";
+            self.told.notes.push(format!("{path}: {what}"));
+        }
+        // In the drafts a group needs no document (D-008).
+        if let Node::Group(group) = node
+            && group.metadata().implicit
+            && dialect != zarr_core::Dialect::Draft
+        {
+            self.told.notes.push(format!("{path}: the group has no document; the copy has one"));
+        }
+    }
+}
+
+/// The documents of a new node, the one that makes it a node last.
+fn documents(
+    target: &Hierarchy,
+    path: &NodePath,
+    node: &NodeMetadata,
+    role: Role,
+) -> Result<Vec<PlannedDocument>> {
+    let at = |e| Error::from(e).at_store(target.store().name()).at_path(path);
+    let new = target.format().create(path, node).map_err(at)?.into_iter().rev();
+    let document = |(key, value): (StoreKey, zarr_core::store::Bytes)| PlannedDocument {
+        path: path.clone(),
+        key,
+        value: value.to_vec(),
+        role,
+    };
+    Ok(new.map(document).collect())
+}
+
+/// The metadata that the documents of an array have.
+fn parsed<'a>(
+    target: &Hierarchy,
+    path: &NodePath,
+    documents: impl Iterator<Item = &'a PlannedDocument>,
+) -> Result<ArrayMetadata> {
+    let found: Documents = documents.map(|it| (it.key.clone(), it.value.clone().into())).collect();
+    let mut reading = Reading::new(target.registry(), target.options().strictness);
+    reading.limits = target.options().limits;
+    reading.ignore_hidden_filters = target.options().ignore_hidden_filters;
+    let at = |e| Error::from(e).at_store(target.store().name()).at_path(path);
+    match target.format().parse(path, &found, &mut reading).map_err(at)? {
+        Some(NodeMetadata::Array(metadata)) => Ok(*metadata),
+        _ => Err(at(MetadataError::invalid("documents", "there is none of this array"))),
+    }
+}
+
+/// The documents of missing groups above the copy, the nearest first, and of a new hierarchy.
+fn above(
+    target: &Hierarchy,
+    at: &NodePath,
+    root_is_array: bool,
+    options: &CopyOptions<'_>,
+) -> Result<Vec<PlannedDocument>> {
+    let mut above = Vec::new();
+    if target.format().groups_are_explicit() {
+        for path in at.ancestors() {
+            match target.node(&path) {
+                Ok(Node::Group(group)) if !group.metadata().implicit => continue,
+                Ok(Node::Array(_)) => {
+                    let why = format!("{path} is an array; nothing can be created below it");
+                    let error = Error::from(AccessError::Argument(why));
+                    return Err(error.at_store(target.store().name()).at_path(at));
+                }
+                Err(e) if e.kind() != ErrorKind::NotFound => return Err(e),
+                _ => {}
+            }
+            let group = NodeMetadata::Group(GroupMetadata::default());
+            above.extend(documents(target, &path, &group, Role::Above)?);
+        }
+    }
+    let store = target.store().to_sync();
+    let root_group = target.format().attributes_member(&NodePath::root(), NodeKind::Group)?.key;
+    for (key, value) in target.format().entry_point()? {
+        // A draft's hierarchy begins with an empty root group.
+        if root_is_array && key == root_group {
+            continue;
+        }
+        let is_erased = options.overwrite && at.is_root();
+        if is_erased || store.get(&key, Default::default())?.is_none() {
+            let (path, value) = (NodePath::root(), value.to_vec());
+            above.push(PlannedDocument { path, key, value, role: Role::Above });
+        }
+    }
+    Ok(above)
+}
+
+/// What no other copy has: a time and a process.
+fn begun() -> String {
+    let time = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    format!("{:x}-{:x}", time.as_nanos(), std::process::id())
+}
+
+/// A hash of what the nodes' documents say, in whatever form they say it.
+fn fingerprint(nodes: &[Node]) -> String {
+    let mut hash = 0xcbf2_9ce4_8422_2325u64;
+    let mut add = |text: &str| {
+        for byte in text.bytes().chain([0xff]) {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    };
+    for node in nodes {
+        add(node.path().as_str());
+        add(&Json::from(node.attributes()).to_string());
+        let Node::Array(array) = node else { continue };
+        let metadata = array.metadata();
+        add(&format!("{:?} {:?}", metadata.shape, metadata.dimension_names));
+        add(&format!("{} {}", metadata.declared_type, metadata.declared_fill));
+        let extents = |axis: usize| -> Option<Vec<Range<u64>>> {
+            let (grid, len) = (metadata.grid.as_ref()?, metadata.shape[axis]);
+            let last = grid.count(axis, len).checked_sub(1)?;
+            let extent = |ordinal| {
+                let extent = grid.span(axis, ordinal);
+                extent.start..extent.start.saturating_add(extent.len)
+            };
+            Some(vec![extent(0), extent(last)])
+        };
+        let grid: Vec<_> = (0..metadata.rank()).map(extents).collect();
+        add(&format!("{:?} {:?} {grid:?}", metadata.chunk_shape(), metadata.chunk_keys));
+        metadata.codecs.iter().for_each(|codec| add(&codec.to_string()));
+    }
+    format!("{hash:016x}")
+}

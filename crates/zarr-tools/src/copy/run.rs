@@ -1,0 +1,449 @@
+//! Runs parts of a copy: finds which chunks are stored already, copies the others, and marks the parts that are done.
+
+use std::collections::{BTreeSet, HashSet};
+use std::ops::Range;
+use std::sync::Arc;
+
+use zarr_core::grid::ChunkGrid;
+use zarr_core::metadata::ArrayMetadata;
+use zarr_core::{
+    AccessError, Array, CodecError, Error, Guard, Hierarchy, MetadataError, NodePath, Region,
+    Result, Selection,
+};
+
+use super::elements::{Which, copy_elements};
+use super::journal::Journal;
+use super::plan::{Plan, PlannedArray};
+use super::split::{boxes, region};
+use super::{CopyOptions, Progress, Steps, report};
+
+/// After this number of bytes the target is flushed for the first time, and after as many again as were flushed before.
+const FIRST_FLUSH: u64 = 256 << 20;
+/// About how many bytes are read back at once.
+const BLOCK: u64 = 64 << 20;
+
+impl Plan {
+    /// Puts the plan in the target, or finds an equal one there, and erases what others have left at the place of the copy.
+    /// No part may be run before. Several processes may call it at the same time.
+    ///
+    /// # Errors
+    /// [`AccessError::Exists`] if another copy to this place is under way; [`AccessError::Argument`] if others have left
+    /// chunks and [`CopyOptions::parts`] is set: one process, without it, may erase those; what the store reports.
+    pub fn begin(&self, target: &Hierarchy, options: &CopyOptions<'_>) -> Result<Plan> {
+        self.begun(target, options).map(|(plan, _)| plan)
+    }
+
+    /// As [`Plan::begin`]; the second is whether no chunk of the copy can be there.
+    pub(super) fn begun(
+        &self,
+        target: &Hierarchy,
+        options: &CopyOptions<'_>,
+    ) -> Result<(Plan, bool)> {
+        let journal = Journal::new(target, &self.at);
+        let at = |e: AccessError| Error::from(e).at_store(target.store().name()).at_path(&self.at);
+        let stored = journal.plan()?;
+        if options.overwrite {
+            self.erase_old(target, &journal)?;
+        }
+        let stored = stored.filter(|_| !options.overwrite);
+        let (plan, is_ours) = match stored {
+            Some(stored) => (stored, false),
+            None if journal.put_plan(self)? => (self.clone(), true),
+            None => {
+                let found = journal.plan()?;
+                (found.ok_or_else(|| at(AccessError::Conflict { attempts: 1 }))?, false)
+            }
+        };
+        if let Some(what) = plan.difference(self) {
+            let why = format!("the copy that is under way is another one: {what}");
+            return Err(at(AccessError::Argument(why)));
+        }
+        if !is_ours && journal.is_cleared(&plan)? {
+            return Ok((plan, false));
+        }
+        let mut left = Vec::new();
+        for array in &plan.arrays {
+            left.extend(target.chunk_keys(&array.to, &plan.metadata(target, array)?)?);
+        }
+        // Another process may have cleared the place and begun to copy.
+        if !is_ours && journal.is_cleared(&plan)? {
+            return Ok((plan, false));
+        }
+        if options.parts.is_some() && !left.is_empty() && !is_ours {
+            let why = format!("{} chunks are left at the place of the copy", left.len());
+            return Err(at(AccessError::Argument(why)).with_hint(
+                "another process is erasing them, or was killed while it did; if so, run `zarr copy` once with `--resume` \
+                 and without `--part`",
+            ));
+        }
+        let store = target.store().to_sync();
+        for key in &left {
+            store.erase(key).map_err(|e| Error::from(e).at_store(store.name()).at_key(key))?;
+        }
+        journal.set_cleared(&plan)?;
+        Ok((plan, is_ours))
+    }
+
+    /// Erases what is at the place of the copy, and the journal of another copy.
+    fn erase_old(&self, target: &Hierarchy, journal: &Journal) -> Result<()> {
+        journal.erase()?;
+        let foreign = if target.store().capabilities().list {
+            target.foreign_keys(&self.at)?
+        } else {
+            Vec::new()
+        };
+        if let Some(key) = foreign.first() {
+            let why = format!("{} files there are not Zarr's, the first is `{key}`", foreign.len());
+            let error = Error::from(AccessError::Argument(why));
+            let hint = "move them away, or erase all with `zarr rm` before the copy";
+            return Err(error.at_store(target.store().name()).at_path(&self.at).with_hint(hint));
+        }
+        match target.erase(&self.at) {
+            Err(e) if e.kind() == zarr_core::ErrorKind::NotFound => Ok(()),
+            other => other,
+        }
+    }
+
+    /// The parts that are not done, by their numbers from 0 on.
+    ///
+    /// # Errors
+    /// What the store reports.
+    pub fn missing(&self, target: &Hierarchy) -> Result<Vec<usize>> {
+        let done = Journal::new(target, &self.at).parts_done(self)?;
+        Ok((0..self.parts.len()).filter(|part| !done.contains(part)).collect())
+    }
+
+    /// Copies the chunks of some parts that are not stored yet, and marks the parts as done. A part that is done is left out.
+    ///
+    /// # Errors
+    /// What either store meets; [`AccessError::Cancelled`]; [`CodecError::Corrupt`] if [`CopyOptions::verify`] finds other
+    /// elements than in the source.
+    pub fn run(
+        &self,
+        parts: &[usize],
+        source: &Hierarchy,
+        target: &Hierarchy,
+        options: &CopyOptions<'_>,
+    ) -> Result<Progress> {
+        let mut progress = self.progress();
+        self.run_parts((parts, false), source, target, options, &mut progress)?;
+        Ok(progress)
+    }
+
+    pub(super) fn run_parts(
+        &self,
+        (parts, is_new): (&[usize], bool),
+        source: &Hierarchy,
+        target: &Hierarchy,
+        options: &CopyOptions<'_>,
+        progress: &mut Progress,
+    ) -> Result<()> {
+        let journal = Journal::new(target, &self.at);
+        let done = if is_new { BTreeSet::new() } else { self.done(&journal, target)? };
+        let missing: Vec<usize> =
+            parts.iter().copied().filter(|part| !done.contains(part)).collect();
+        let others = (0..self.parts.len()).filter(|part| !missing.contains(part));
+        progress.bytes_done = others.map(|part| self.bytes_of(part)).sum();
+        let mut run = Run {
+            plan: self,
+            is_new,
+            journal,
+            target,
+            left: self.parts.iter().map(|part| part.chunks()).collect(),
+            options,
+            flushed: 0,
+            written: 0,
+        };
+        // A part without chunks has nothing to wait for.
+        for &part in missing.iter().filter(|&&part| self.parts[part].chunks() == 0) {
+            run.journal.set_done(part)?;
+        }
+        for number in 0..self.arrays.len() {
+            let of_array = |&part: &usize| {
+                let chunks = self.parts[part].chunks.iter();
+                let mut chunks = chunks.filter(move |(array, _)| *array == number);
+                chunks.next().map(|(_, chunks)| (part, chunks.clone()))
+            };
+            let chunks: Vec<_> = missing.iter().filter_map(of_array).collect();
+            if !chunks.is_empty() {
+                run.copy_array(number, &chunks, source, progress)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The parts that are done, and of which chunks are stored: not of what was erased since. A part of nothing but fill is
+    /// copied again.
+    fn done(&self, journal: &Journal, target: &Hierarchy) -> Result<BTreeSet<usize>> {
+        let done = journal.parts_done(self)?;
+        let mut trusted: BTreeSet<usize> = BTreeSet::new();
+        trusted.extend(done.iter().filter(|&&part| self.parts[part].chunks() == 0));
+        for (number, planned) in self.arrays.iter().enumerate() {
+            let of_array = |&part: &usize| {
+                let mut chunks = self.parts[part].chunks.iter();
+                chunks.find(|(array, _)| *array == number).map(|(_, chunks)| (part, chunks))
+            };
+            let chunks: Vec<_> = done.difference(&trusted).filter_map(of_array).collect();
+            if chunks.is_empty() {
+                continue;
+            }
+            let stored = Place::new(planned, self.metadata(target, planned)?)?.stored(target)?;
+            let is_stored = |chunks: &Range<u64>| stored.iter().any(|chunk| chunks.contains(chunk));
+            trusted.extend(chunks.iter().filter(|(_, it)| is_stored(it)).map(|(part, _)| *part));
+        }
+        Ok(trusted)
+    }
+
+    pub(super) fn progress(&self) -> Progress {
+        Progress {
+            nodes_total: self.nodes(),
+            bytes_total: self.bytes(),
+            not_kept: self.told.not_kept.clone(),
+            skipped: self.told.skipped.clone(),
+            notes: self.told.notes.clone(),
+            ..Progress::default()
+        }
+    }
+
+    /// About how many bytes of elements a part has.
+    fn bytes_of(&self, part: usize) -> u64 {
+        let of_array = |(array, chunks): &(usize, Range<u64>)| {
+            let PlannedArray { chunks: all, bytes, .. } = self.arrays[*array];
+            let chunks = u128::from(chunks.end - chunks.start);
+            (u128::from(bytes) * chunks / u128::from(all.max(1))) as u64
+        };
+        self.parts[part].chunks.iter().map(of_array).sum()
+    }
+}
+
+/// What one process does for a copy.
+struct Run<'a> {
+    plan: &'a Plan,
+    /// Whether no chunk was there before.
+    is_new: bool,
+    journal: Journal,
+    target: &'a Hierarchy,
+    /// How many chunks of each part are not done.
+    left: Vec<u64>,
+    options: &'a CopyOptions<'a>,
+    flushed: u64,
+    written: u64,
+}
+
+/// An array of the source, and its copy.
+struct Pair {
+    from: Array,
+    to: Array,
+    region: Option<Vec<Steps>>,
+    place: Place,
+}
+
+/// Where the chunks of a copied array are.
+struct Place {
+    path: NodePath,
+    metadata: ArrayMetadata,
+    grid: Arc<dyn ChunkGrid>,
+    /// How many there are along each axis.
+    counts: Vec<u64>,
+}
+
+impl Place {
+    fn new(planned: &PlannedArray, metadata: ArrayMetadata) -> Result<Place> {
+        let missing = || MetadataError::invalid("chunk_grid", "this build does not know it");
+        let grid = metadata.grid.clone().ok_or_else(missing)?;
+        let axes = metadata.shape.iter().enumerate();
+        let counts: Vec<u64> = axes.map(|(axis, &len)| grid.count(axis, len)).collect();
+        if zarr_core::region::element_count(&counts) != Some(planned.chunks) {
+            let why = format!("the document of {} has another number of chunks", planned.to);
+            return Err(MetadataError::invalid("plan", why).into());
+        }
+        Ok(Place { path: planned.to.clone(), metadata, grid, counts })
+    }
+
+    /// The number, in C order, of the chunk that has the first element of a region.
+    fn number_of(&self, region: &Region) -> u64 {
+        let axes = region.intervals().iter().zip(&self.counts).enumerate();
+        axes.fold(0, |at, (axis, (range, count))| at * count + self.grid.locate(axis, range.start))
+    }
+
+    fn regions(&self, chunks: &Range<u64>) -> Vec<Region> {
+        let boxes = boxes(&self.counts, chunks.clone()).into_iter();
+        boxes.map(|chunks| region(&*self.grid, &self.metadata.shape, &chunks)).collect()
+    }
+
+    /// The numbers of the chunks that are stored.
+    fn stored(&self, target: &Hierarchy) -> Result<HashSet<u64>> {
+        let prefix = target.format().chunk_prefix(&self.path)?;
+        let keys = target.chunk_keys(&self.path, &self.metadata)?;
+        let number = |key| {
+            let name = prefix.strip(key)?;
+            let indices = self.metadata.chunk_keys.parse(name, self.counts.len())?;
+            let axes = indices.iter().zip(&self.counts).enumerate();
+            axes.into_iter().try_fold(0u64, |at, (axis, (index, count))| {
+                let first = self.grid.span(axis, 0).index;
+                let ordinal = u64::try_from(index.checked_sub(first)?).ok()?;
+                (ordinal < *count).then(|| at * count + ordinal)
+            })
+        };
+        Ok(keys.iter().filter_map(number).collect())
+    }
+}
+
+impl Run<'_> {
+    /// The array of this number, and its copy.
+    fn open(&self, planned: &PlannedArray, source: &Hierarchy) -> Result<Pair> {
+        let metadata = self.plan.metadata(self.target, planned)?;
+        let with = |array: Array| {
+            array.with_options(|options| {
+                options.guard = Guard::Off;
+                options.cancel = self.options.cancel.clone().or(options.cancel.take());
+            })
+        };
+        Ok(Pair {
+            from: with(source.array(&planned.from)?),
+            to: with(self.target.array_of_metadata(&planned.to, metadata.clone())?),
+            region: planned.region.clone(),
+            place: Place::new(planned, metadata)?,
+        })
+    }
+
+    /// Copies the chunks of one array, for each part that has some.
+    fn copy_array(
+        &mut self,
+        number: usize,
+        chunks: &[(usize, Range<u64>)],
+        source: &Hierarchy,
+        progress: &mut Progress,
+    ) -> Result<()> {
+        let planned = &self.plan.arrays[number];
+        let pair = &self.open(planned, source)?;
+        let place = &pair.place;
+        let stored = if self.is_new { HashSet::new() } else { place.stored(self.target)? };
+        progress.path = Some(planned.to.clone());
+        let regions = chunks.iter().flat_map(|(_, chunks)| place.regions(chunks));
+        let regions: Vec<Region> = regions.collect();
+        let element = place.metadata.data_type.repr().map_or(1, |repr| repr.size() as u64);
+        let of_chunk = self.plan.arrays[number].bytes / planned.chunks.max(1);
+        for (part, chunks) in chunks {
+            let there = stored.iter().filter(|chunk| chunks.contains(chunk)).count() as u64;
+            self.left[*part] -= there;
+            progress.bytes_done += there * of_chunk;
+            if self.options.verify && there > 0 {
+                for region in place.regions(chunks) {
+                    let is_there = |region: &Region| stored.contains(&place.number_of(region));
+                    verify(pair, &region, &is_there)?;
+                }
+            }
+            if self.left[*part] == 0 {
+                self.journal.set_done(*part)?;
+            }
+        }
+        let is_done = |region: &Region| stored.contains(&place.number_of(region));
+        let region = pair.region.as_deref();
+        let which = Which { leaves_holes: planned.leaves_holes, region, is_done: &is_done };
+        let arrays = (&pair.from, &pair.to);
+        copy_elements(
+            arrays,
+            &regions,
+            &which,
+            (self.options, progress),
+            &mut |region, progress| {
+                let bytes = region.element_count().unwrap_or(u64::MAX).saturating_mul(element);
+                progress.bytes_done = progress.bytes_done.saturating_add(bytes);
+                self.written = self.written.saturating_add(bytes);
+                report(self.options, progress);
+                if self.options.verify {
+                    verify(pair, region, &|_| true)?;
+                }
+                for (part, count) in parts_of(place, region, chunks) {
+                    self.left[part] -= count;
+                    if self.left[part] == 0 {
+                        self.journal.set_done(part)?;
+                    }
+                }
+                if self.written - self.flushed >= FIRST_FLUSH.max(self.flushed) {
+                    self.target.flush()?;
+                    self.flushed = self.written;
+                }
+                Ok(())
+            },
+        )
+    }
+}
+
+/// How many chunks of a box belong to each part.
+fn parts_of(place: &Place, region: &Region, chunks: &[(usize, Range<u64>)]) -> Vec<(usize, u64)> {
+    let axes = region.intervals().iter().enumerate();
+    let mut ordinals: Vec<Range<u64>> = axes
+        .map(|(axis, range)| {
+            let last = place.grid.locate(axis, range.end.saturating_sub(1));
+            place.grid.locate(axis, range.start)..last + 1
+        })
+        .collect();
+    // Rows of chunks have numbers that follow each other.
+    let row = ordinals.pop().unwrap_or(0..1);
+    let mut rows = vec![0u64];
+    for (range, count) in ordinals.iter().zip(&place.counts) {
+        rows = rows.iter().flat_map(|at| range.clone().map(move |n| at * count + n)).collect();
+    }
+    let along = place.counts.last().copied().unwrap_or(1);
+    let mut found: Vec<(usize, u64)> = Vec::new();
+    for at in rows {
+        let row = at * along + row.start..at * along + row.end;
+        for (part, chunks) in chunks {
+            let (start, end) = (row.start.max(chunks.start), row.end.min(chunks.end));
+            if start >= end {
+                continue;
+            }
+            match found.iter_mut().find(|(of, _)| of == part) {
+                Some((_, count)) => *count += end - start,
+                None => found.push((*part, end - start)),
+            }
+        }
+    }
+    found
+}
+
+/// The elements of the source that a region of the copy has.
+pub(super) fn source_of(region: &Region, steps: Option<&[Steps]>) -> Selection {
+    match steps {
+        None => region.into(),
+        Some(steps) => {
+            let axes = steps.iter().zip(region.intervals());
+            Selection::outer(axes.map(|(steps, range)| steps.part(range)))
+        }
+    }
+}
+
+/// Reads back what was copied of the objects in a box that are there, and compares it with the source. One that differs is
+/// erased.
+fn verify(pair: &Pair, region: &Region, is_there: &dyn Fn(&Region) -> bool) -> Result<()> {
+    for piece in pair.to.pieces(region, BLOCK)? {
+        let axes = piece.place.intervals().iter().zip(region.intervals());
+        let all = axes.map(|(within, of)| of.start + within.start..of.start + within.end);
+        let all = Region::new(all);
+        let source = |region: &Region| {
+            let elements = source_of(region, pair.region.as_deref());
+            pair.from.read_bytes(elements)
+        };
+        let mut chunks: Vec<_> = pair.to.chunks(&all)?.collect();
+        let count = chunks.len();
+        chunks.retain(|chunk| is_there(chunk.region()));
+        if chunks.len() == count && source(&all)? == pair.to.read_bytes(&all)? {
+            continue;
+        }
+        for mut chunk in chunks {
+            if pair.to.read_bytes(chunk.region())? == source(chunk.region())? {
+                continue;
+            }
+            chunk.erase()?;
+            let why =
+                format!("{:?} was read back otherwise than it is in the source", chunk.region());
+            let error = Error::from(CodecError::Corrupt { codec: "copy", why });
+            let hint = "the chunk was erased; copy it again with `--resume`";
+            let error = error.at_store(pair.to.hierarchy().store().name()).at_path(pair.to.path());
+            return Err(error.at_chunk(chunk.indices()).with_hint(hint));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,197 @@
+//! A copy under way is found by no reader as a complete one, and is gone on with (decision 0017).
+#![cfg(all(feature = "memory", feature = "gzip"))]
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use zarr::format::of_dialect;
+use zarr::store::{Call, ObservedStore, Observer, Outcome, Request, Store, async_trait, from_sync};
+use zarr::stores::MemoryStore;
+use zarr::{
+    CopyOptions, Dialect, ErrorKind, Hierarchy, Node, NodePath, Object, OpenOptions, Plan,
+    StoreError,
+};
+
+const DIALECTS: [Dialect; 3] = [Dialect::V2, Dialect::V3, Dialect::Draft];
+
+fn writing() -> OpenOptions {
+    OpenOptions::new(zarr::standard()).read_write()
+}
+
+fn path(text: &str) -> NodePath {
+    NodePath::new(text).unwrap()
+}
+
+/// A hierarchy with groups, arrays, holes, and elements that are all different.
+fn source(dialect: Dialect) -> Hierarchy {
+    let store = from_sync(MemoryStore::new());
+    let hierarchy = Hierarchy::create(store, of_dialect(dialect), &writing()).unwrap();
+    hierarchy.root().unwrap().update_attributes(|all| drop(all.insert("n", 1u64))).unwrap();
+    for (at, shape, chunks) in
+        [("/a", &[40u64, 30][..], &[7u64, 8][..]), ("/g/b", &[100], &[3]), ("/g/h/c", &[], &[])]
+    {
+        let array = hierarchy.create_array(at).shape(shape).chunks(chunks).data_type_named("int32");
+        let array = array.codec(zarr::codec("gzip:1").unwrap()).create().unwrap();
+        let all: Vec<i32> = (1..).take(array.len() as usize).collect();
+        array.write(.., &all).unwrap();
+    }
+    // A hole.
+    hierarchy.array("/g/b").unwrap().write(30..60, &[0i32; 30]).unwrap();
+    hierarchy
+}
+
+fn same(a: &Hierarchy, b: &Hierarchy, at: &str) {
+    for node in a.nodes("/").unwrap() {
+        let place = format!("{}{}", at.trim_end_matches('/'), node.path().as_str());
+        let other = b.node(place.trim_end_matches('/')).unwrap();
+        assert_eq!(other.attributes().get("n"), node.attributes().get("n"), "{place}");
+        let (Node::Array(a), Node::Array(b)) = (node, other) else { continue };
+        assert_eq!(a.read::<i32>(..).unwrap(), b.read::<i32>(..).unwrap(), "{place}");
+    }
+}
+
+/// Lets the first changes of a store through, and then fails all, as if the process had been killed.
+#[derive(Debug)]
+struct Killed(AtomicU64);
+
+const CHANGES: [&str; 7] =
+    ["put", "erase", "put_unchecked", "erase_unchecked", "put_if", "create", "erase_prefix"];
+
+#[async_trait]
+impl Observer for Killed {
+    async fn before(&self, request: &Request<'_>) -> Result<(), StoreError> {
+        let is_change = CHANGES.contains(&request.operation);
+        let one_less = |left: u64| left.checked_sub(1);
+        if is_change && self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, one_less).is_err() {
+            let dead = std::io::Error::other("the process is dead");
+            return Err(StoreError::io("set", request.key)(dead));
+        }
+        Ok(())
+    }
+
+    async fn after(&self, _: &Call<'_>) -> Result<(), StoreError> {
+        Ok(())
+    }
+}
+
+/// A place in a store, for a new hierarchy or in one that is there.
+fn target(store: Arc<dyn Store>, dialect: Dialect, is_new: bool) -> Hierarchy {
+    if is_new {
+        Hierarchy::of_format(store, of_dialect(dialect), &writing())
+    } else {
+        Hierarchy::open(store, &writing()).unwrap()
+    }
+}
+
+fn keys(store: &Arc<dyn Store>) -> BTreeSet<String> {
+    store.to_sync().list().unwrap().iter().map(|key| key.as_str().to_owned()).collect()
+}
+
+fn is_document(key: &str) -> bool {
+    [".json", ".zarray", ".zgroup", ".zattrs", ".zmetadata"].iter().any(|end| key.ends_with(end))
+}
+
+/// Chunks of the copy among keys.
+fn chunks(keys: &BTreeSet<String>) -> BTreeSet<&String> {
+    keys.iter().filter(|key| !is_document(key) && !key.starts_with(".zarr-copy/")).collect()
+}
+
+fn options(resume: bool) -> CopyOptions<'static> {
+    CopyOptions { resume, parts: Some(5), ..CopyOptions::default() }
+}
+
+/// Each place at which a copy can be killed: no document is there before all chunks are; what is there is found by no reader
+/// as a complete copy, and a second run writes only the chunks that are missing.
+#[test]
+fn a_copy_that_is_killed_anywhere_is_gone_on_with() {
+    let from = source(Dialect::V3);
+    let root = from.node("/").unwrap();
+    for (dialect, is_new) in DIALECTS.into_iter().flat_map(|it| [(it, true), (it, false)]) {
+        let at = if is_new { "/" } else { "/x/y" };
+        let store = || {
+            let store = from_sync(MemoryStore::new());
+            if !is_new {
+                let there = Hierarchy::create(store.clone(), of_dialect(dialect), &writing());
+                let there = there.unwrap();
+                there.create_group("/other", Object::new()).unwrap();
+                there.consolidate().unwrap();
+            }
+            store
+        };
+        let whole = store();
+        zarr::copy(&root, &target(whole.clone(), dialect, is_new), at, &options(false)).unwrap();
+        let whole = keys(&whole);
+        let (mut seen, mut changes) = (BTreeSet::new(), 0);
+        loop {
+            let store = store();
+            let before = keys(&store);
+            let killed = ObservedStore::new(store.clone(), Killed(AtomicU64::new(changes)));
+            let place = format!("{dialect:?} at {at}, killed after {changes} changes");
+            let first =
+                zarr::copy(&root, &target(Arc::new(killed), dialect, is_new), at, &options(false));
+            let left = keys(&store);
+            let is_done = chunks(&left) == chunks(&whole);
+            let new: BTreeSet<_> = left.difference(&before).collect();
+            let has_documents =
+                new.iter().any(|key| is_document(key) && !key.starts_with(".zarr-copy"));
+            assert!(is_done || !has_documents, "{place}: {new:?}");
+            // What a reader of ours finds.
+            let found = Hierarchy::open(store.clone(), &OpenOptions::new(zarr::standard()));
+            match found.and_then(|found| found.node(at)) {
+                Ok(_) => {
+                    let found = Hierarchy::open(store.clone(), &writing()).unwrap();
+                    same(&from, &found, at);
+                    seen.insert("complete");
+                }
+                Err(e) if e.hint_id() == Some("resume_copy") => {
+                    let text = e.to_string();
+                    assert!(
+                        text.contains("copy under way, ") && text.contains(" % done"),
+                        "{text}"
+                    );
+                    assert!(
+                        text.contains("zarr copy memory:") && text.contains("--resume"),
+                        "{text}"
+                    );
+                    assert_eq!(e.kind(), ErrorKind::NotFound);
+                    seen.insert("under way");
+                }
+                Err(e) => {
+                    assert_eq!(e.kind(), ErrorKind::NotFound, "{place}: {e}");
+                    assert!(chunks(&left).len() == chunks(&before).len(), "{place}: {left:?}");
+                    seen.insert("absent");
+                }
+            }
+            if let Ok(progress) = first {
+                assert_eq!(progress.bytes_done, progress.bytes_total);
+                break;
+            }
+            // The second run.
+            let put = Arc::new(Mutex::new(Vec::new()));
+            let noted = put.clone();
+            let counted = ObservedStore::new(store.clone(), move |call: &Call<'_>| {
+                if call.operation.starts_with("put") && matches!(call.outcome, Outcome::Done) {
+                    noted.lock().unwrap().push(call.key.to_owned());
+                }
+            });
+            let again = target(Arc::new(counted), dialect, is_new);
+            // After the plan is erased only the end of the journal is left.
+            let is_whole = Plan::under_way(&again, &path(at)).unwrap().is_none() && is_done;
+            if !is_whole {
+                zarr::copy(&root, &again, at, &options(true)).unwrap();
+            }
+            let put: BTreeSet<String> = put.lock().unwrap().iter().cloned().collect();
+            let twice: Vec<_> =
+                chunks(&put).intersection(&chunks(&left)).cloned().cloned().collect();
+            assert_eq!(twice, Vec::<String>::new(), "{place}");
+            let mut now = keys(&store);
+            now.retain(|key| !is_whole || !key.starts_with(".zarr-copy/"));
+            assert_eq!(now, whole, "{place}");
+            same(&from, &Hierarchy::open(store, &writing()).unwrap(), at);
+            changes += 1;
+        }
+        assert!(seen.contains("under way") && seen.contains("complete"), "{seen:?}");
+        assert!(changes > 60, "{changes}");
+    }
+}
