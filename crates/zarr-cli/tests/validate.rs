@@ -156,3 +156,23 @@ fn consolidated_metadata_that_differ_are_named() {
         assert_eq!(problems(&run), [pair("consolidated_missing", &name)], "{format}");
     }
 }
+
+#[test]
+fn damage_to_an_archive_is_a_problem() {
+    let folder = Folder::new();
+    folder.table("a.zip", "v3");
+    folder.good("validate a.zip --expect-complete");
+    let path = folder.path("a.zip");
+    let whole = fs::read(&path).unwrap();
+    // Of a value of the archive: its checksum tells.
+    let name = b"a/c/0/1";
+    let at = whole.windows(name.len()).position(|window| window == name).unwrap();
+    let mut flipped = whole.clone();
+    flipped[at + name.len() + 20] ^= 4;
+    fs::write(&path, flipped).unwrap();
+    let run = folder.run("validate a.zip --json");
+    assert_eq!((run.code, problems(&run)), (1, vec![pair("unreadable", "a/c/0/1")]));
+    fs::write(&path, &whole[..whole.len() / 2]).unwrap();
+    let run = folder.run("validate a.zip --json");
+    assert_eq!((run.code, problems(&run)), (1, vec![pair("unreadable", "")]));
+}

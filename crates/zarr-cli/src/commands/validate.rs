@@ -1,7 +1,7 @@
 //! Finds what is wrong with a hierarchy.
 
 use clap::Args;
-use zarr::validate::{Level, Problem, Report, ValidateOptions, ValidateProgress};
+use zarr::validate::{Level, Problem, ProblemKind, Report, ValidateOptions, ValidateProgress};
 use zarr::{Json, Object, OpenOptions};
 
 use super::Out;
@@ -53,7 +53,7 @@ impl Validate {
         // Notes follow the problems in the document.
         let mut notes = Vec::new();
         let mut written = Ok(());
-        let mut count = 0u64;
+        let mut unchecked = 0u64;
         if session.is_json() {
             // Nothing is printed before the target is known to be there.
             let mut begun = false;
@@ -80,15 +80,19 @@ impl Validate {
             return if report.is_sound() { Ok(()) } else { Err(Failure::Told(1)) };
         }
         let report = zarr::validate::validate(&url, &self.target.path, &options, &how, &mut |p| {
+            unchecked += u64::from(p.kind == ProblemKind::NotChecked);
             if written.is_ok() && !(self.quiet && p.kind.is_note()) {
-                count += 1;
                 written = writeln!(out, "{}", line(p));
             }
         })?;
         written?;
         drop(bar);
         if report.is_sound() {
-            writeln!(out, "nothing is wrong: {}", checked(&report, self.level))?;
+            let checked = checked(&report, self.level);
+            match unchecked {
+                0 => writeln!(out, "nothing is wrong: {checked}")?,
+                _ => writeln!(out, "nothing is wrong with what could be checked: {checked}")?,
+            }
             return Ok(());
         }
         let problems = human::plural(report.problems, "problem");

@@ -33,12 +33,14 @@ mod shards;
 mod tools;
 mod tree;
 
+use std::io::ErrorKind as IoErrorKind;
 use std::sync::Arc;
 
 use zarr_core::format::{Format, is_zarr_key};
 use zarr_core::store::{Store, SyncStore};
 use zarr_core::{
     AccessError, Cause, Consolidated, Error, ErrorKind, Hierarchy, NodePath, OpenOptions, Result,
+    StoreError,
 };
 
 use self::inventory::Inventory;
@@ -111,8 +113,26 @@ pub fn validate(
         }
         Err(error) => match open.store(url) {
             Ok(store) => checked(&store, Err(error), NodePath::new(below)?, open, options, found),
-            Err(_) => Err(error),
+            Err(unopened) => broken_store(&unopened, error, found),
         },
+    }
+}
+
+/// An archive or a database that is damaged itself is a problem, the only one that can be found.
+fn broken_store(
+    unopened: &StoreError,
+    error: Error,
+    found: &mut dyn FnMut(&Problem),
+) -> Result<Report> {
+    let damage = [IoErrorKind::InvalidData, IoErrorKind::UnexpectedEof];
+    match unopened {
+        StoreError::Io { source, .. } if damage.contains(&source.kind()) => {
+            let mut sink = Sink { found, report: Report::default() };
+            let what = unopened.to_string();
+            sink.add(Problem::new(&NodePath::root(), ProblemKind::Unreadable, what));
+            Ok(sink.report)
+        }
+        _ => Err(error),
     }
 }
 

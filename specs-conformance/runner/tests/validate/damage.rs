@@ -286,7 +286,11 @@ impl Patient {
         let is_noted = what == "chunk lengthened" && notes.iter().any(|p| at(&p));
         // Which document was removed, its array's or its group's, its chunks do not tell.
         let is_lost = |problem: &Problem| {
-            let kinds = [ProblemKind::MissingDocument, ProblemKind::NczarrMetadata];
+            let kinds = [
+                ProblemKind::MissingDocument,
+                ProblemKind::OrphanedDocument,
+                ProblemKind::NczarrMetadata,
+            ];
             what == "document removed" && kinds.contains(&problem.kind)
         };
         let is_found = if exchanged {
