@@ -247,6 +247,31 @@ fn an_index_with_a_wrong_byte_is_found_again() {
     }
 }
 
+/// Entries that look like those of other inner chunks: only the checksum tells whose each is.
+#[test]
+fn exchanged_offsets_do_not_mislead() {
+    for codec in [None, Some("gzip")] {
+        let place = Place::new("memory");
+        fill_shards(&place, codec);
+        let name = "s/c/1/1";
+        let sound = place.values()[name].clone();
+        let index = sound.len() - 68;
+        let entry = |number: usize| index + 16 * number..index + 16 * number + 8;
+        for (one, other) in [(0, 1), (1, 3), (2, 0)] {
+            let mut bytes = sound.clone();
+            bytes[entry(one)].copy_from_slice(&sound[entry(other)]);
+            bytes[entry(other)].copy_from_slice(&sound[entry(one)]);
+            for number in [one, other] {
+                bytes[entry(number).end + 5] ^= 1;
+            }
+            let what = format!("{codec:?}, {one} and {other}");
+            let (numbers, _) = with_shard(&place, name, &bytes, &what);
+            assert_eq!(numbers, shard_numbers(), "{what}");
+            assert_eq!(place.values()[name], sound, "{what}");
+        }
+    }
+}
+
 /// Whatever is changed in a shard, each inner chunk is what it was, or fill. None is in another's place.
 #[test]
 fn no_inner_chunk_is_in_the_place_of_another() {

@@ -128,7 +128,7 @@ impl Repair<'_> {
     pub fn make(&mut self, task: &Task) -> RepairStep {
         let step = task.step.clone();
         let made = match (step.action, &task.key) {
-            (RepairAction::ByHand | RepairAction::UndoCopy | RepairAction::RemoveLeftover, _) => {
+            (RepairAction::ByHand | RepairAction::RemoveLeftover, _) => {
                 return step;
             }
             (RepairAction::Consolidate, _) => self.consolidate(&step.path, &task.problem),

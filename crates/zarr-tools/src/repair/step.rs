@@ -18,8 +18,6 @@ pub enum RepairAction {
     Consolidate,
     /// Lets the store remove what writers left.
     RemoveLeftover,
-    /// Erases what a copy that was cut off has written.
-    UndoCopy,
     /// Nothing: a person has to decide.
     ByHand,
 }
@@ -33,7 +31,6 @@ impl RepairAction {
             RepairAction::Quarantine => "quarantine",
             RepairAction::Consolidate => "consolidate",
             RepairAction::RemoveLeftover => "remove_leftover",
-            RepairAction::UndoCopy => "undo_copy",
             RepairAction::ByHand => "by_hand",
         }
     }

@@ -126,7 +126,7 @@ kinds! {
         "correct the attribute that is named";
     /// A copy that has not ended.
     CopyUnderWay, "copy_under_way", Meta, problem,
-        "go on with `zarr copy ... --resume`, or undo it with `zarr repair`";
+        "go on with `zarr copy ... --resume`";
     /// A key that is neither a document nor a chunk.
     StrayKey, "stray_key", Keys, problem,
         "move it elsewhere, or erase it with `zarr repair`";
