@@ -114,7 +114,9 @@ fn no_error_about_a_url_shows_its_password() {
     for url in [
         "https://me:hush@",
         "https://hush@host/x?y=hush",
-        "https://me:hu/sh@ho st/x",
+        "https://me:hush/x@host/x",
+        "https://me:hu sh/hush@host/x",
+        "https://me:x/hush@ho st/x",
         "https://me:hush@a..b c/x",
         "http://me:hush@",
         "htp://me:hush@host/x",

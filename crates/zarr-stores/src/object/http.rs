@@ -6,7 +6,7 @@ use object_store::ClientConfigKey;
 use object_store::http::HttpBuilder;
 use zarr_core::store::Result;
 
-use super::settings::{Settings, decoded_prefix};
+use super::settings::{Settings, decoded_prefix, invalid};
 use super::{Backend, Connector, Location, ServiceInfo};
 
 static SERVICE: ServiceInfo = ServiceInfo {
@@ -26,6 +26,11 @@ pub(super) fn location(url: &str, authority: &str, path: &str) -> Result<Locatio
     let base = format!("{scheme}://{authority}");
     // What precedes an `@` is a secret.
     let host = authority.rsplit('@').next().unwrap_or_default();
+    let port = host.rsplit_once(':').map_or("", |(_, port)| port);
+    if !port.ends_with(']') && port.bytes().any(|byte| !byte.is_ascii_digit()) {
+        let why = "what follows the `:` is no port; a `/` in a password is written `%2F`";
+        return Err(invalid(url, why));
+    }
     let name = format!("{scheme}://{host}/{path}");
     Ok(Location::new(&name, prefix, &SERVICE, move |settings, connector| {
         connect(&base, settings, connector)
