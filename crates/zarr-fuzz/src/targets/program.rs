@@ -70,6 +70,8 @@ pub fn elements(data: &[u8]) {
     }
     let Ok(held) = array.read_le_bytes(..) else { return };
     for format in FORMATS {
+        // The format before may have changed the bits of a NaN.
+        array.write_le_bytes(.., &held).expect("it was read before");
         let Ok(written) = get(&array, None, format) else { continue };
         let shown = String::from_utf8_lossy(&written);
         put(&array, None, format, &written)
