@@ -31,7 +31,8 @@ pub(super) fn chosen(
     let names: Vec<String> = nodes.iter().map(name).collect();
     let unknown = |what: &str, text: &str| {
         let known: Vec<&str> = names.iter().map(String::as_str).filter(|n| !n.is_empty()).collect();
-        let near = zarr_core::did_you_mean(text, known.iter().copied());
+        let last = known.iter().filter_map(|name| name.rsplit('/').next());
+        let near = zarr_core::did_you_mean(text, known.iter().copied().chain(last));
         let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
         AccessError::Argument(format!("{what} `{text}` names no node below {base}{near}"))
     };
