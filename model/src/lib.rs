@@ -1,7 +1,7 @@
 //! Runs the code that threads and processes share under a model checker, which decides after each step who goes on.
 //!
 //! The files are those of the library, not copies: they name threads, locks and files by `crate::primitives` and `crate::system`, which are
-//! the standard library's there, and here shuttle's, and a model of a file system with `flock` ([`system`]). Each function of
+//! the standard library's there, and here shuttle's, and a model of a file system with `flock` (`system`). Each function of
 //! [`PROTOCOLS`] is one execution with what must hold in it; `tests/protocols.rs` runs it with many schedules, and `mutations.py` shows
 //! that a lock or a wake-up which is taken out of the code is noticed.
 

@@ -25,7 +25,7 @@ use self::apply::Repair;
 use self::plan::{Task, plan};
 use self::quarantine::{Quarantine, Return};
 pub use self::step::{RepairAction, RepairOptions, RepairReport, RepairStep, StepState};
-use crate::validate::leftovers::{self, Writers};
+use crate::validate::leftovers;
 use crate::validate::{
     Level, Problem, ProblemKind, ValidateOptions, guessed_format, validate_store,
 };
@@ -239,7 +239,7 @@ fn look(
     if level >= Level::Keys {
         let prefix = format.children_prefix(path)?;
         let prefix = if format.tree_prefix().is_some() { "" } else { prefix.as_str() };
-        problems.extend(leftovers::find(&store.name(), prefix, path, Writers::Dead));
+        problems.extend(leftovers::find(&store.name(), prefix, path));
     }
     problems.retain(|problem| !options.skip.contains(&problem.kind));
     Ok(problems)

@@ -57,7 +57,7 @@ pub(super) fn plan(repair: &Repair<'_>, problems: &[Problem]) -> Result<Vec<Task
             }
             // What the store lists is a value like others: an archive may have it from a folder.
             ProblemKind::Leftover if !repair.is_value(problem) => {
-                let what = "its store removes it, unless a writer holds it";
+                let what = "its store removes it, unless a writer holds it or may: an unfinished file stays for an hour";
                 tasks.push(Task::new(problem, RepairAction::RemoveLeftover, what));
             }
             // Without them nothing tells what is a chunk, and what a stray.

@@ -11,20 +11,11 @@ use super::problem::{Problem, ProblemKind};
 /// An unfinished file that was not written to for this long is a dead writer's.
 const DEAD: Duration = Duration::from_secs(3600);
 
-/// Whose files count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Writers {
-    /// Those of writers that must be dead.
-    Dead,
-    /// Also unfinished files of the last hour, unless a writer holds the lock of their folder.
-    Gone,
-}
-
 /// What writers left in the store of this name, below a prefix.
-pub(crate) fn find(store: &str, prefix: &str, path: &NodePath, whose: Writers) -> Vec<Problem> {
+pub(crate) fn find(store: &str, prefix: &str, path: &NodePath) -> Vec<Problem> {
     let mut found = Vec::new();
     if let Some(root) = local_path(store, "file://") {
-        walk(&root.join(prefix), prefix, whose, &mut found);
+        walk(&root.join(prefix), prefix, &mut found);
     } else if let Some(inside) = local_path(store, "zip://") {
         let archive = inside.ancestors().find(|at| at.is_file());
         for end in [".zarr-part", ".zarr-compact"] {
@@ -77,7 +68,7 @@ fn local_path(store: &str, scheme: &str) -> Option<PathBuf> {
 }
 
 /// Adds what is left in a folder and in those below it. Links are not followed.
-fn walk(folder: &Path, prefix: &str, whose: Writers, found: &mut Vec<String>) {
+fn walk(folder: &Path, prefix: &str, found: &mut Vec<String>) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
         let Ok(kind) = entry.file_type() else { continue };
@@ -85,15 +76,16 @@ fn walk(folder: &Path, prefix: &str, whose: Writers, found: &mut Vec<String>) {
         let Some(name) = name.to_str() else { continue };
         let full = format!("{prefix}{name}");
         if kind.is_dir() {
-            walk(&entry.path(), &format!("{full}/"), whose, found);
-        } else if kind.is_file() && is_left(name, &entry.path(), whose) {
+            walk(&entry.path(), &format!("{full}/"), found);
+        } else if kind.is_file() && is_left(name, &entry.path()) {
             found.push(full);
         }
     }
 }
 
-/// Whether a writer that is gone left a file: an old unfinished one, or a lock that no process holds.
-fn is_left(name: &str, path: &Path, whose: Writers) -> bool {
+/// Whether a writer that is gone left a file: a lock that no process holds, or an unfinished file of a folder that no writer has locked, or an
+/// old one.
+fn is_left(name: &str, path: &Path) -> bool {
     if name == ".zarr-lock" {
         // Elsewhere lock files stay.
         return cfg!(unix) && is_unlocked(path);
@@ -102,7 +94,7 @@ fn is_left(name: &str, path: &Path, whose: Writers) -> bool {
     let is_old = || changed().is_ok_and(|changed| changed.elapsed().is_ok_and(|age| age > DEAD));
     let lock = path.with_file_name(".zarr-lock");
     let is_locked = || lock.is_file() && !is_unlocked(&lock);
-    name.starts_with(".zarr-tmp-") && (is_old() || whose == Writers::Gone && !is_locked())
+    name.starts_with(".zarr-tmp-") && (is_old() || !is_locked())
 }
 
 /// Whether no process holds the lock on a file. It is held for a moment here, for which others wait.

@@ -44,7 +44,6 @@ use zarr_core::{
 };
 
 use self::inventory::Inventory;
-use self::leftovers::Writers;
 pub use self::problem::{Level, Problem, ProblemKind, Report, ValidateOptions, ValidateProgress};
 
 pub(crate) use self::tree::guessed as guessed_format;
@@ -239,7 +238,7 @@ fn checked(
             let prefix = context.format.children_prefix(&context.path)?;
             let is_apart = context.format.tree_prefix().is_some();
             let prefix = if is_apart { "" } else { prefix.as_str() };
-            let left = leftovers::find(&store.name(), prefix, &context.path, Writers::Gone);
+            let left = leftovers::find(&store.name(), prefix, &context.path);
             left.into_iter().for_each(|problem| sink.add(problem));
         }
         let stored = keys::check(&context, &inventory, &tree, &tools, &mut sink);
