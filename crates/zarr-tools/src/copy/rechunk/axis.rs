@@ -79,13 +79,13 @@ impl Axis {
     pub fn expansion(&self, size: u64, other: &Axis) -> f64 {
         let groups = self.count().div_ceil(size.max(1));
         let sampled = groups.min(SAMPLED);
-        let (mut own, mut touched) = (0u64, 0u64);
+        let (mut own, mut touched) = (0u128, 0u128);
         for sample in 0..sampled {
             let at = (u128::from(sample) * u128::from(groups) / u128::from(sampled)) as u64;
             let coordinates = self.coordinates(&self.group(size, at));
             let cover = other.coordinates(&other.ordinals(&coordinates));
-            own += coordinates.end - coordinates.start;
-            touched += cover.end - cover.start;
+            own += u128::from(coordinates.end - coordinates.start);
+            touched += u128::from(cover.end - cover.start);
         }
         if own == 0 { 1.0 } else { touched as f64 / own as f64 }
     }

@@ -247,7 +247,8 @@ impl Numbers {
 
     /// Bytes that a thread needs beside its piece, to read it and to write it.
     fn scratch(&self) -> u64 {
-        let reading = if self.is_plain { self.source } else { self.source + self.encoded };
+        let encoded = if self.is_plain { 0 } else { self.encoded };
+        let reading = self.source.saturating_add(encoded);
         reading.saturating_add(self.gathering)
     }
 
@@ -340,14 +341,14 @@ impl Numbers {
                 && (run == to.len || run.is_multiple_of(from.stored()))
         };
         let is_whole = self.from.iter().zip(&self.to).zip(&group.counts).all(is_whole);
-        let decoding = if is_whole { self.encoded } else { self.source + self.encoded };
+        let decoding = if is_whole { 0 } else { self.source }.saturating_add(self.encoded);
         let mut best: Option<(f64, Plan)> = None;
         for threads in 1..=most {
             let room = self.room(memory, threads);
             for piece in pieces.iter().filter(|piece| piece.bytes <= group.bytes.max(self.source)) {
                 let part = self.part(piece);
                 let reading = piece.bytes.saturating_add(part);
-                let writing = self.object + part.max(STEP as u64).min(self.object);
+                let writing = self.object.saturating_add(part.max(STEP as u64).min(self.object));
                 let fetched = if self.is_from_remote { piece.bytes.max(self.source) } else { 0 };
                 let put = if self.is_to_remote { self.object } else { 0 };
                 // What a reader and a writer have each, with what a thread needs beside its buffer.
@@ -379,7 +380,7 @@ impl Numbers {
                         let piece = piece.counts.clone();
                         let how = Spooled { piece, readers, writers, reading, writing, overlaps };
                         let (counts, decodes) = (group.counts.clone(), group.decodes);
-                        let spool = group.bytes * if overlaps { 2 } else { 1 };
+                        let spool = group.bytes.saturating_mul(if overlaps { 2 } else { 1 });
                         let way = Way::Spooled(how);
                         best = Some((cost, Plan { group: counts, way, decodes, spool }));
                     }
@@ -439,7 +440,7 @@ fn combinations(own: &[Axis], others: &[Axis], element: u64) -> Vec<Combination>
             decodes: before.decodes * choice.expansion,
             // Inside the last axis along which source chunks are cut, all of a chunk is one run.
             run: if choice.expansion > 1.01 {
-                element * choice.len
+                element.saturating_mul(choice.len)
             } else {
                 before.run.saturating_mul(other.longest())
             },
