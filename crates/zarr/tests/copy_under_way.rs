@@ -195,3 +195,24 @@ fn a_copy_that_is_killed_anywhere_is_gone_on_with() {
         assert!(changes > 60, "{changes}");
     }
 }
+
+/// Arrays that are copied into a group that is there are in its consolidated metadata afterwards.
+#[test]
+fn nodes_that_are_copied_into_a_consolidated_group_are_in_its_metadata() {
+    for dialect in [Dialect::V2, Dialect::V3] {
+        let from = source(dialect);
+        let store = from_sync(MemoryStore::new());
+        let to = Hierarchy::create(store.clone(), of_dialect(dialect), &writing()).unwrap();
+        to.create_group("/g", Object::new()).unwrap();
+        let only =
+            |name: &str| CopyOptions { only: Some([path(name)].into()), ..CopyOptions::default() };
+        let root = Node::Group(from.root().unwrap());
+        zarr::copy(&root, &to, "/", &only("/a")).unwrap();
+        to.consolidate().unwrap();
+        zarr::copy(&root, &to, "/", &only("/g/b")).unwrap();
+        let found = Hierarchy::open(store, &writing()).unwrap();
+        assert!(found.is_consolidated().unwrap());
+        assert_eq!(found.check_consolidated().unwrap(), [], "{dialect:?}");
+        assert_eq!(found.nodes("/").unwrap().len(), 4, "{dialect:?}");
+    }
+}

@@ -88,8 +88,11 @@ impl Plan {
 
     /// Makes the consolidated metadata of groups above the copy again, where there are any.
     fn consolidate_above(&self, target: &Hierarchy, progress: &mut Progress) -> Result<()> {
-        let root = self.documents.iter().any(|document| document.role == Role::Merged);
-        let itself = (root && !self.consolidated.contains(&self.at)).then(|| self.at.clone());
+        // A group that was there before, and that nodes were copied into.
+        let is_new =
+            |document: &PlannedDocument| document.path == self.at && document.role != Role::Merged;
+        let is_kept = !self.documents.iter().any(is_new) && !self.consolidated.contains(&self.at);
+        let itself = is_kept.then(|| self.at.clone());
         // A draft has them at the root only, where its groups need no documents.
         let may_have = |path: &NodePath| path.is_root() || target.dialect() != Dialect::Draft;
         for path in itself.into_iter().chain(self.at.ancestors()).filter(may_have) {
