@@ -4,12 +4,12 @@
 mod common;
 
 use std::collections::BTreeSet;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use common::Folder;
-use zarr::Json;
+use zarr::{Json, OpenOptions};
 
 /// An array of 600 chunks, and a small one beside it, all elements different.
 fn source(folder: &Folder) -> String {
@@ -46,23 +46,61 @@ fn kill_after(mut child: Child, delay: Duration) -> bool {
     false
 }
 
-fn keys(folder: &Folder, target: &str) -> BTreeSet<String> {
-    fn walk(folder: &std::path::Path, base: &std::path::Path, found: &mut BTreeSet<String>) {
-        for entry in folder.read_dir().into_iter().flatten().flatten() {
-            let path = entry.path();
-            if path.is_dir() {
-                walk(&path, base, found);
-            } else if !path.display().to_string().contains("/.zarr-tmp")
-                && !path.ends_with(".zarr-lock")
-            {
-                found.insert(path.strip_prefix(base).unwrap().display().to_string());
-            }
-        }
+/// A store that copies are killed in: its name, the URL of a place in it, and what the program finds it by.
+struct Kind {
+    name: &'static str,
+    url: Box<dyn Fn(u32) -> String>,
+    options: Vec<(String, String)>,
+}
+
+impl Kind {
+    fn new(name: &'static str, url: impl Fn(u32) -> String + 'static) -> Kind {
+        Kind { name, url: Box::new(url), options: Vec::new() }
     }
-    let mut found = BTreeSet::new();
-    let base = folder.path(target);
-    walk(&base, &base, &mut found);
-    found
+
+    /// The keys of a place; none if nothing is there.
+    fn keys(&self, url: &str) -> BTreeSet<String> {
+        let with =
+            |open: OpenOptions, (name, value): &(String, String)| open.store_option(name, value);
+        let open = self.options.iter().fold(OpenOptions::new(zarr::standard()), with);
+        let Ok(store) = open.store(url) else { return BTreeSet::new() };
+        store.to_sync().list().unwrap().iter().map(|key| key.as_str().to_owned()).collect()
+    }
+
+    fn command(&self, folder: &Folder, line: &str) -> Command {
+        let mut command = folder.command(line);
+        for (name, value) in &self.options {
+            command.env(format!("AWS_{}", name.to_uppercase()), value);
+        }
+        command
+    }
+
+    fn run(&self, folder: &Folder, line: &str) -> (i32, String, String) {
+        let output = self.command(folder, line).stdin(Stdio::null()).output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+    }
+}
+
+/// Folders, archives, LMDB files, and the bucket of `ZARR_TEST_S3`, if that names one.
+fn kinds(folder: &Folder) -> Vec<Kind> {
+    let at = |name: &str| folder.path(name).display().to_string();
+    let (folders, archives, files) = (at("f"), at("z"), at("l"));
+    let mut kinds = vec![
+        Kind::new("folder", move |n| format!("{folders}{n}")),
+        Kind::new("zip", move |n| format!("zip://{archives}{n}.zip")),
+        Kind::new("lmdb", move |n| format!("lmdb://{files}{n}.mdb")),
+    ];
+    let servers = std::env::var("ZARR_TEST_S3").unwrap_or_default();
+    if let Some(server) = servers.split_whitespace().find_map(|text| text.strip_prefix("s3s=")) {
+        let (bucket, options) = server.split_once('?').unwrap_or((server, ""));
+        let bucket = format!("{}/killed-{}", bucket.trim_end_matches('/'), std::process::id());
+        let mut kind = Kind::new("bucket", move |n| format!("{bucket}/{n}"));
+        let option = |text: &str| text.split_once('=').map(|(n, v)| (n.into(), v.into()));
+        kind.options = options.split('&').filter_map(option).collect();
+        kinds.push(kind);
+    }
+    kinds
 }
 
 /// Kills copies into each store at different moments. Each is read, gone on with, and compared.
@@ -70,60 +108,67 @@ fn keys(folder: &Folder, target: &str) -> BTreeSet<String> {
 fn killed_copies_are_never_complete_and_always_gone_on_with() {
     let folder = Folder::new();
     let all = source(&folder);
-    let begun = Instant::now();
-    folder.good("copy a.zarr whole.zarr");
-    let whole = begun.elapsed();
-    // `ZARR_COPY_KILLS=67` makes 201 kills.
-    let rounds = std::env::var("ZARR_COPY_KILLS").ok().and_then(|text| text.parse().ok());
-    let rounds: u32 = rounds.unwrap_or(3);
-    let (mut under_way, mut absent, mut ended) = (0, 0, 0);
-    for round in 0..rounds {
-        for (store, url) in [
-            ("folder", format!("f{round}")),
-            ("zip", format!("z{round}.zip")),
-            ("lmdb", format!("lmdb://{}", folder.path(&format!("l{round}.mdb")).display())),
-        ] {
-            let child = start(&folder, &format!("copy a.zarr {url}"));
-            if kill_after(child, whole.mul_f64(0.1 + 0.9 * f64::from(round) / f64::from(rounds))) {
+    // `ZARR_COPY_KILLS=50` makes 50 kills a store.
+    let kills = std::env::var("ZARR_COPY_KILLS").ok().and_then(|text| text.parse().ok());
+    let kills: u32 = kills.unwrap_or(3);
+    for kind in kinds(&folder) {
+        let begun = Instant::now();
+        let (code, _, err) = kind.run(&folder, &format!("copy a.zarr {}", (kind.url)(u32::MAX)));
+        assert_eq!(code, 0, "{}: {err}", kind.name);
+        let whole = begun.elapsed();
+        let (mut under_way, mut absent, mut complete, mut ended) = (0, 0, 0, 0);
+        for attempt in 0.. {
+            if under_way + absent + complete == kills || ended > 20 + 4 * kills {
+                break;
+            }
+            let url = (kind.url)(attempt);
+            let mut child = kind.command(&folder, &format!("copy a.zarr {url}"));
+            let child = child.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+            // 61 moments, in an order that does not go up.
+            let moment = f64::from(attempt * 23 % 61) / 61.0;
+            if kill_after(child, whole.mul_f64(0.02 + 0.95 * moment)) {
                 ended += 1;
                 continue;
             }
-            let info = folder.run(&format!("get {url} --path big"));
-            if info.code == 0 {
-                assert!(info.text() == all, "{store}: an incomplete copy was read");
-                continue;
-            }
-            assert_eq!(info.code, 3, "{store}: {}", info.err);
-            let is_told = info.err.contains("copy under way, ") && info.err.contains("--resume");
-            under_way += u32::from(is_told);
-            absent += u32::from(!is_told);
-            let before = keys(&folder, &url);
-            if store == "folder" && !is_told {
-                assert!(before.is_empty(), "{before:?}");
-            }
-            let again = folder.run(&format!("copy a.zarr {url} --resume --verify --trace"));
-            assert_eq!(again.code, 0, "{store}: {}", again.err);
-            if store == "folder" {
-                let puts = again.err.lines().filter(|line| {
-                    line.starts_with("trace: put")
-                        && line.contains(" big/c/")
-                        && line.contains("bytes")
-                });
+            let place = format!("{}, attempt {attempt}", kind.name);
+            let (code, text, err) = kind.run(&folder, &format!("get {url} --path big"));
+            let is_complete = code == 0;
+            if is_complete {
+                assert!(text == all, "{place}: an incomplete copy was read");
+                complete += 1;
+            } else {
+                assert_eq!(code, 3, "{place}: {err}");
+                let is_told = err.contains("copy under way, ") && err.contains("--resume");
+                under_way += u32::from(is_told);
+                absent += u32::from(!is_told);
+                let before = kind.keys(&url);
+                assert!(is_told || before.is_empty(), "{place}: {before:?}");
+                let again = format!("copy a.zarr {url} --resume --verify --trace");
+                let (code, _, err) = kind.run(&folder, &again);
+                assert_eq!(code, 0, "{place}: {err}");
+                let is_put = |line: &&str| {
+                    let is_put = line.starts_with("trace: put") && line.contains("bytes");
+                    is_put && line.contains(" big/c/")
+                };
+                let puts = err.lines().filter(is_put).count();
                 let there = before.iter().filter(|key| key.starts_with("big/c/")).count();
-                assert!(puts.count() <= 600 - there, "finished chunks were written again");
-                assert!(!folder.path(&url).join(".zarr-copy").exists());
+                assert!(puts <= 600 - there, "{place}: {there} chunks were there, {puts} were put");
             }
-            assert!(folder.good(&format!("get {url} --path big")).text() == all, "{store}");
-            assert_eq!(
-                folder.good(&format!("get {url} --path g/small")).text(),
-                "[1,2,3,4,5,6,7,8,9]\n"
-            );
+            let left: Vec<_> =
+                kind.keys(&url).into_iter().filter(|key| key.contains(".zarr-copy")).collect();
+            assert!(is_complete || left.is_empty(), "{place}: {left:?}");
+            let (_, text, err) = kind.run(&folder, &format!("get {url} --path big"));
+            assert!(text == all, "{place}: {err}");
+            let (_, text, err) = kind.run(&folder, &format!("get {url} --path g/small"));
+            assert_eq!(text, "[1,2,3,4,5,6,7,8,9]\n", "{place}: {err}");
         }
+        println!(
+            "kills: copies into {}: {} killed, of them {under_way} under way, {absent} before anything was there, {complete} complete and equal; {ended} ended before the kill",
+            kind.name,
+            under_way + absent + complete
+        );
+        assert!(under_way + absent > 0, "{}: no copy was killed", kind.name);
     }
-    println!(
-        "kills: copies: {under_way} under way, {absent} before anything was there, {ended} ended before the kill"
-    );
-    assert!(under_way > 0, "no copy was killed while it was under way");
 }
 
 /// Eight processes, two of which are killed and run again.
