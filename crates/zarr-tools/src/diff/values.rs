@@ -97,6 +97,9 @@ impl Tolerance {
                 }
                 (Integer(absolute), larger)
             }
+            // A whole number keeps its value beside an integer that a double cannot hold.
+            (Integer(_), Float(x)) if is_whole(x) => return self.real(a, Integer(x as i128)),
+            (Float(x), Integer(_)) if is_whole(x) => return self.real(Integer(x as i128), b),
             (a, b) => {
                 if a.is_nan() && b.is_nan() || is_same(a, b) {
                     return None;
@@ -142,10 +145,13 @@ fn is_same(a: ScalarValue, b: ScalarValue) -> bool {
     match (a, b) {
         (Integer(a), Integer(b)) => a == b,
         (Float(a), Float(b)) => a == b,
-        (Integer(n), Float(x)) | (Float(x), Integer(n)) => {
-            x.fract() == 0.0 && x.abs() < 1e30 && x as i128 == n
-        }
+        (Integer(n), Float(x)) | (Float(x), Integer(n)) => is_whole(x) && x as i128 == n,
     }
+}
+
+/// Whether it is a whole number that 128 bits hold.
+fn is_whole(x: f64) -> bool {
+    x.fract() == 0.0 && x.abs() < 1e30
 }
 
 pub(super) fn as_double(value: ScalarValue) -> f64 {
