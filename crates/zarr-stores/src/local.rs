@@ -43,6 +43,7 @@ impl LocalOptions {
     }
 
     /// Those that are not as they are by default, as data.
+    #[cfg(any(feature = "filesystem", feature = "lmdb"))]
     pub fn public(self) -> Vec<(String, String)> {
         let all = [("locking", self.locking, true), ("sync", self.sync, false)];
         let set = all.into_iter().filter(|(_, is, default)| is != default);

@@ -1,13 +1,15 @@
 //! Asks the system, for the folder and the archive, whether an opened file is still the one under its name, and makes names
 //! durable on the disk.
 
-use std::io::{self, ErrorKind};
+use std::io;
+#[cfg(any(feature = "filesystem", feature = "zip"))]
+use std::io::ErrorKind;
 use std::path::Path;
 
 use crate::system::fs::{self, File};
 
 /// Whether `path` still is the opened `file`.
-#[cfg(unix)]
+#[cfg(all(unix, any(feature = "filesystem", feature = "zip")))]
 pub(crate) fn is_still_at(path: &Path, file: &File) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt;
     let at_path = match fs::symlink_metadata(path) {
@@ -23,12 +25,13 @@ pub(crate) fn is_still_at(path: &Path, file: &File) -> io::Result<bool> {
 }
 
 /// Elsewhere lock files are never unlinked, see there.
-#[cfg(not(unix))]
+#[cfg(all(not(unix), any(feature = "filesystem", feature = "zip")))]
 pub(crate) fn is_still_at(_: &Path, _: &File) -> io::Result<bool> {
     Ok(true)
 }
 
 /// Whether the system says that there is nothing: no such name, or a file where a folder would be.
+#[cfg(any(feature = "filesystem", feature = "zip"))]
 pub(crate) fn is_absence(e: &io::Error) -> bool {
     matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
