@@ -2,8 +2,8 @@
 //!
 //! - [`copy()`] copies and converts groups and arrays.
 //! - [`validate()`](validate()) finds what is wrong with a hierarchy.
+//! - [`repair()`] repairs what that finds, and never destroys the only copy of a byte.
 //! - [`checksum()`] computes a checksum of what a node is, however it is stored.
-//! - [`repair()`] repairs it, and never destroys the only copy of a byte.
 //! - [`diff()`] compares two nodes with all below them: metadata and elements.
 //! - [`codec()`] parses the short text by which people name a codec.
 //!
