@@ -3,6 +3,9 @@
 use std::io::{self, IsTerminal};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use zarr::NodePath;
+
+use crate::terminal::plain;
 
 /// A bar on standard error, if that is a terminal; else nothing. The thread that reports progress draws
 /// it: the system may refuse a further thread.
@@ -34,10 +37,20 @@ impl Progress {
         Progress(bar)
     }
 
-    /// Says what is being worked on.
-    pub fn message(&self, text: String) {
+    /// Says what is being worked on. A name is data: the terminal must not obey it.
+    pub fn message(&self, text: &str) {
+        let text = one_line(text);
         if self.0.message() != text {
             self.0.set_message(text);
+        }
+    }
+
+    /// Says how many of how many bytes are done, and at which node.
+    pub fn at(&self, done: u64, total: u64, path: Option<&NodePath>) {
+        self.total(total);
+        self.done(done);
+        if let Some(path) = path {
+            self.message(path.as_str());
         }
     }
 
@@ -57,5 +70,24 @@ impl Progress {
 impl Drop for Progress {
     fn drop(&mut self) {
         self.0.finish_and_clear();
+    }
+}
+
+/// The text without control characters, on one line.
+fn one_line(text: &str) -> String {
+    plain(text).replace('\n', "\\n").replace('\t', "\\t")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_shown_and_not_obeyed() {
+        let bar = Progress::of_bytes(1, true);
+        let path = NodePath::new("/a\u{1b}[2Jb\nc").unwrap();
+        bar.at(1, 2, Some(&path));
+        assert_eq!(bar.0.message(), "/a\\u{1b}[2Jb\\nc");
+        assert_eq!((bar.0.position(), bar.0.length()), (1, Some(2)));
     }
 }

@@ -226,10 +226,7 @@ impl Session {
         default: Dialect,
         care: &Care,
     ) -> Result<Place, Failure> {
-        let mut options = self.writing(care)?.any_dialect();
-        // Of a copy, only the source is read.
-        options.consolidated = Consolidated::IfFound;
-        options.plain_draft = format.map_or(options.plain_draft, |format| format.plain_draft);
+        let options = self.new_place_options(format, care)?;
         let dialect = format.map(|format| format.dialect);
         let url = url(&target.target);
         let found = match zarr::locate(&url, &options) {
@@ -267,9 +264,7 @@ impl Session {
         default: Dialect,
         care: &Care,
     ) -> Result<Place, Failure> {
-        let mut options = self.writing(care)?.any_dialect();
-        options.consolidated = Consolidated::IfFound;
-        options.plain_draft = format.map_or(options.plain_draft, |format| format.plain_draft);
+        let options = self.new_place_options(format, care)?;
         let url = url(&target.target);
         let absent = match zarr::locate(&url, &options) {
             Err(e) if e.kind() == ErrorKind::NotFound => Some(e),
@@ -304,6 +299,19 @@ impl Session {
         let hierarchy = hierarchy(dialect);
         self.written(&hierarchy);
         Ok(Place { hierarchy, path, begun: true })
+    }
+
+    /// Options to open what a new node is created in.
+    fn new_place_options(
+        &self,
+        format: Option<Written>,
+        care: &Care,
+    ) -> Result<OpenOptions, Failure> {
+        let mut options = self.writing(care)?.any_dialect();
+        // Of a copy, only the source is read.
+        options.consolidated = Consolidated::IfFound;
+        options.plain_draft = format.map_or(options.plain_draft, |format| format.plain_draft);
+        Ok(options)
     }
 
     /// The hierarchy above a URL without a node, and the path of the URL in it.

@@ -158,11 +158,7 @@ impl Copy {
         }
         let bar = Progress::of_bytes(0, false);
         let told = |progress: &zarr::Progress| {
-            bar.total(progress.bytes_total);
-            bar.done(progress.bytes_done);
-            if let Some(path) = &progress.path {
-                bar.message(path.to_string());
-            }
+            bar.at(progress.bytes_done, progress.bytes_total, progress.path.as_ref());
         };
         let cancel = CancelToken::new();
         let options = self.options(session, &source, cancel.clone(), &told)?;

@@ -85,11 +85,7 @@ impl Diff {
         let (first, second) = (open(&self.first)?, open(&self.second)?);
         let bar = Progress::of_bytes(0, session.is_json());
         let shown = |progress: &TreeProgress| {
-            bar.total(progress.bytes_total);
-            bar.done(progress.bytes_done);
-            if let Some(path) = &progress.path {
-                bar.message(path.to_string());
-            }
+            bar.at(progress.bytes_done, progress.bytes_total, progress.path.as_ref());
         };
         let options = DiffOptions {
             absolute: self.tolerance,

@@ -128,7 +128,7 @@ pub(super) fn copy(
     let bar = Progress::of_bytes(plan.bytes, false);
     let copied = from.copy_to(&to, &plan, &|path, done| {
         bar.done(done);
-        bar.message(path.to_owned());
+        bar.message(path);
     });
     drop(bar);
     let copied = copied.and_then(|()| {

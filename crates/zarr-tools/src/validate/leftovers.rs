@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use percent_encoding::percent_decode_str;
 use zarr_core::NodePath;
 
 use super::problem::{Problem, ProblemKind};
@@ -51,20 +52,8 @@ pub(crate) fn find(store: &str, prefix: &str, path: &NodePath) -> Vec<Problem> {
 
 /// The path in the name of a store on this machine.
 fn local_path(store: &str, scheme: &str) -> Option<PathBuf> {
-    let mut bytes = Vec::new();
-    let mut rest = store.strip_prefix(scheme)?.as_bytes();
-    while let Some((&byte, after)) = rest.split_first() {
-        rest = after;
-        match (byte, after) {
-            (b'%', [high, low, after @ ..]) => {
-                let digits = [*high, *low];
-                bytes.push(u8::from_str_radix(std::str::from_utf8(&digits).ok()?, 16).ok()?);
-                rest = after;
-            }
-            _ => bytes.push(byte),
-        }
-    }
-    String::from_utf8(bytes).ok().map(PathBuf::from)
+    let path = percent_decode_str(store.strip_prefix(scheme)?).decode_utf8().ok()?;
+    Some(PathBuf::from(path.into_owned()))
 }
 
 /// Adds what is left in a folder and in those below it. Links are not followed.
