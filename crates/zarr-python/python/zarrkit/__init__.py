@@ -1,0 +1,46 @@
+"""Reads and writes Zarr arrays of every dialect: v2, v3, the v3 drafts, NCZarr."""
+
+from ._errors import (
+    ArgumentError,
+    CancelledError,
+    ConflictError,
+    CorruptDataError,
+    ExistsError,
+    InvalidMetadataError,
+    LimitError,
+    MemberNotFoundError,
+    NotCapableError,
+    NotFoundError,
+    OutOfBoundsError,
+    ReadOnlyError,
+    StoreError,
+    UnsupportedError,
+    ZarrError,
+    ZarrWarning,
+)
+from ._zarrkit import Array, Group, __version__, create_array, create_group, open
+
+__all__ = [
+    "Array",
+    "ArgumentError",
+    "CancelledError",
+    "ConflictError",
+    "CorruptDataError",
+    "ExistsError",
+    "Group",
+    "InvalidMetadataError",
+    "LimitError",
+    "MemberNotFoundError",
+    "NotCapableError",
+    "NotFoundError",
+    "OutOfBoundsError",
+    "ReadOnlyError",
+    "StoreError",
+    "UnsupportedError",
+    "ZarrError",
+    "ZarrWarning",
+    "__version__",
+    "create_array",
+    "create_group",
+    "open",
+]

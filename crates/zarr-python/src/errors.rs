@@ -1,0 +1,34 @@
+//! Errors of the library as exceptions of Python. Their classes are in `zarrkit/_errors.py`: each is one of Python's own, too.
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// The exception for an error of the library.
+pub fn exception(py: Python<'_>, error: &zarr::Error) -> PyErr {
+    let build = || -> PyResult<PyErr> {
+        let details = PyDict::new(py);
+        details.set_item("store", error.store())?;
+        details.set_item("path", error.path().map(|path| path.as_str()))?;
+        details.set_item("key", error.key().map(|key| key.as_str()))?;
+        details.set_item("chunk", error.chunk().map(<[i64]>::to_vec))?;
+        details.set_item("hint", error.hint())?;
+        details.set_item("hint_id", error.hint_id())?;
+        let make = py.import("zarrkit._errors")?.getattr("exception")?;
+        let made =
+            make.call1((error.kind().name(), error.to_string(), error.message(), details))?;
+        Ok(PyErr::from_value(made))
+    };
+    build().unwrap_or_else(|failed| failed)
+}
+
+/// Turns errors of the library into exceptions.
+pub trait OrRaise<T> {
+    /// The value, or the exception.
+    fn or_raise(self, py: Python<'_>) -> PyResult<T>;
+}
+
+impl<T, E: Into<zarr::Error>> OrRaise<T> for Result<T, E> {
+    fn or_raise(self, py: Python<'_>) -> PyResult<T> {
+        self.map_err(|error| exception(py, &error.into()))
+    }
+}

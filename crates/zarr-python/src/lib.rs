@@ -1,0 +1,30 @@
+//! The compiled part of the Python package `zarrkit`: the library `zarr` as classes of Python.
+//!
+//! `open` makes nodes, `array` and `group` are their classes; `keys` reads NumPy's index expressions, `dtype` names data types, `buffer`
+//! lends memory of NumPy's to the library, `call` runs it without Python's lock, `errors` and `json` translate.
+
+mod array;
+mod buffer;
+mod call;
+mod create;
+mod dtype;
+mod errors;
+mod fork;
+mod group;
+mod json;
+mod keys;
+mod open;
+
+use pyo3::prelude::*;
+
+/// The compiled part of zarrkit.
+#[pymodule(gil_used = false)]
+fn _zarrkit(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<array::Array>()?;
+    module.add_class::<group::Group>()?;
+    module.add_function(wrap_pyfunction!(open::open, module)?)?;
+    module.add_function(wrap_pyfunction!(create::create_array, module)?)?;
+    module.add_function(wrap_pyfunction!(create::create_group, module)?)?;
+    fork::register(module.py())
+}
