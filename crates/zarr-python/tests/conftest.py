@@ -1,0 +1,11 @@
+"""Finds the package beside the tests, built by `crates/zarr-python/develop`; with ZARRKIT_INSTALLED=1 the installed one."""
+
+import os
+import sys
+from pathlib import Path
+
+if not os.environ.get("ZARRKIT_INSTALLED"):
+    sources = str(Path(__file__).resolve().parent.parent / "python")
+    sys.path.insert(0, sources)
+    # For the processes that tests start.
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [sources, os.environ.get("PYTHONPATH")]))
