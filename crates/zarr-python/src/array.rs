@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use numpy::{PyArrayDescr, PyUntypedArray};
+use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -31,6 +31,11 @@ impl Array {
     pub fn dtype_of<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArrayDescr>> {
         let made = || dtype::of_data_type(py, &self.inner.data_type()).map(Bound::unbind);
         Ok(self.dtype.get_or_try_init(py, made)?.bind(py).clone())
+    }
+
+    /// Bytes of an element in memory.
+    pub fn itemsize(&self, py: Python<'_>) -> PyResult<u64> {
+        Ok(self.dtype_of(py)?.itemsize() as u64)
     }
 
     /// An array of NumPy's for elements of this array, with zeros.

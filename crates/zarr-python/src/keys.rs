@@ -3,6 +3,8 @@
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyEllipsis, PySlice, PyTuple};
+
+use crate::region::Region;
 use zarr::{AxisSelection, Selection, steps};
 
 /// What an index expression selects, and the shape of the result.
@@ -20,9 +22,12 @@ pub struct Key {
 /// # Errors
 /// `IndexError` for an integer that is outside, for too many axes and two ellipses; `TypeError` for other objects.
 pub fn basic(key: &Bound<'_, PyAny>, array_shape: &[u64]) -> PyResult<Key> {
-    let parts: Vec<Bound<'_, PyAny>> = match key.cast::<PyTuple>() {
-        Ok(tuple) => tuple.iter().collect(),
-        Err(_) => vec![key.clone()],
+    let parts: Vec<Bound<'_, PyAny>> = if let Ok(tuple) = key.cast::<PyTuple>() {
+        tuple.iter().collect()
+    } else if let Ok(region) = key.cast::<Region>() {
+        region.get().slices(key.py())?.iter().collect()
+    } else {
+        vec![key.clone()]
     };
     let is_ellipsis = |part: &Bound<'_, PyAny>| part.is_instance_of::<PyEllipsis>();
     let ellipses = parts.iter().filter(|part| is_ellipsis(part)).count();

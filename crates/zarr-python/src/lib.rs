@@ -14,6 +14,7 @@ mod group;
 mod json;
 mod keys;
 mod open;
+mod region;
 
 use pyo3::prelude::*;
 
@@ -23,6 +24,7 @@ fn _zarrkit(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<array::Array>()?;
     module.add_class::<group::Group>()?;
+    module.add_class::<region::Region>()?;
     module.add_function(wrap_pyfunction!(open::open, module)?)?;
     module.add_function(wrap_pyfunction!(create::create_array, module)?)?;
     module.add_function(wrap_pyfunction!(create::create_group, module)?)?;

@@ -18,7 +18,7 @@ from ._errors import (
     ZarrError,
     ZarrWarning,
 )
-from ._zarrkit import Array, Group, __version__, create_array, create_group, open
+from ._zarrkit import Array, Group, Region, __version__, create_array, create_group, open
 
 __all__ = [
     "Array",
@@ -35,6 +35,7 @@ __all__ = [
     "NotFoundError",
     "OutOfBoundsError",
     "ReadOnlyError",
+    "Region",
     "StoreError",
     "UnsupportedError",
     "ZarrError",
