@@ -1,10 +1,18 @@
 //! Errors of the library as exceptions of Python. Their classes are in `zarrkit/_errors.py`: each is one of Python's own, too.
 
+use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// The exception for an error of the library.
+use crate::py_store;
+
+/// The exception for an error of the library. If that comes from an exception of a store of Python's, this one is its `__cause__`.
 pub fn exception(py: Python<'_>, error: &zarr::Error) -> PyErr {
+    let cause = py_store::cause(error).map(|cause| cause.clone_ref(py));
+    if let Some(exit) = cause.as_ref().filter(|cause| !cause.is_instance_of::<PyException>(py)) {
+        // Such as that of Ctrl-C, which is no error of the store's.
+        return exit.clone_ref(py);
+    }
     let build = || -> PyResult<PyErr> {
         let details = PyDict::new(py);
         details.set_item("store", error.store())?;
@@ -16,7 +24,9 @@ pub fn exception(py: Python<'_>, error: &zarr::Error) -> PyErr {
         let make = py.import("zarrkit._errors")?.getattr("exception")?;
         let made =
             make.call1((error.kind().name(), error.to_string(), error.message(), details))?;
-        Ok(PyErr::from_value(made))
+        let made = PyErr::from_value(made);
+        made.set_cause(py, cause);
+        Ok(made)
     };
     build().unwrap_or_else(|failed| failed)
 }

@@ -1,7 +1,8 @@
 //! The compiled part of the Python package `zarrkit`: the library `zarr` as classes of Python.
 //!
 //! `open` makes nodes, `array` and `group` are their classes; `keys` reads NumPy's index expressions, `dtype` names data types, `buffer`
-//! lends memory of NumPy's to the library, `call` runs it without Python's lock, `errors` and `json` translate.
+//! lends memory of NumPy's to the library, `call` runs it without Python's lock, `errors` and `json` translate. `py_store` makes stores of the
+//! library of Python's stores.
 
 mod array;
 mod buffer;
@@ -14,6 +15,7 @@ mod group;
 mod json;
 mod keys;
 mod open;
+mod py_store;
 mod region;
 
 use pyo3::prelude::*;

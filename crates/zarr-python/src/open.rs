@@ -10,6 +10,7 @@ use zarr::{Dialect, Node, OpenOptions, Registry};
 use crate::array::Array;
 use crate::errors::OrRaise;
 use crate::group::Group;
+use crate::py_store::{self, Source};
 
 /// What this build knows.
 pub static REGISTRY: LazyLock<Arc<Registry>> = LazyLock::new(|| Arc::new(zarr::standard()));
@@ -79,6 +80,8 @@ pub fn dialect(name: &str) -> PyResult<Dialect> {
 }
 
 /// The group or array that a path or URL names: a hierarchy's root, or a node inside.
+///
+/// In place of a URL, a store: one of zarr-python's or obstore's, or a mapping of keys to bytes, such as a `dict`.
 #[pyfunction]
 #[pyo3(signature = (url, mode = "r", *, storage_options = None, threads = None))]
 pub fn open(
@@ -97,14 +100,22 @@ pub fn open(
             )));
         }
     };
-    let url = url_of(url)?;
     let mut origin = Origin {
         url: None,
         writeable,
         storage_options: self::storage_options(storage_options)?,
         threads: threads.unwrap_or(0),
     };
-    let node = py.detach(|| zarr::open_with(&url, &origin.options())).or_raise(py)?;
-    origin.url = Some(url);
+    let options = origin.options();
+    let node = match py_store::source_of(url)? {
+        Source::Url(url) => {
+            let node = py.detach(|| zarr::open_with(&url, &options)).or_raise(py)?;
+            origin.url = Some(url);
+            node
+        }
+        Source::Store(store) => {
+            py.detach(|| zarr::Hierarchy::open(store, &options)?.node("/")).or_raise(py)?
+        }
+    };
     node_to_python(py, node, &Arc::new(origin))
 }

@@ -1,0 +1,388 @@
+"""Stores of Python's behind the few blocking calls that the compiled module makes of them."""
+
+import asyncio
+import os
+import sys
+from collections.abc import Mapping, MutableMapping
+
+
+def resolve(target):
+    """The URL of the place that `target` names, if the library has a store for it; otherwise an `Adapter`.
+
+    Raises `TypeError` for what is neither path, URL nor store.
+    """
+    if isinstance(target, str | os.PathLike):
+        return os.fspath(target)
+    zarr_stores = sys.modules.get("zarr.abc.store")
+    if zarr_stores is not None:
+        if isinstance(target, zarr_stores.Store):
+            return _place_of(target) or ZarrAdapter(target)
+        if type(target).__name__ == "StorePath" and type(target).__module__.startswith("zarr."):
+            return _below(target)
+    if type(target).__module__.split(".")[0] == "obstore":
+        return _place_of_obstore(target) or ObstoreAdapter(target)
+    if isinstance(target, Mapping):
+        return MappingAdapter(target)
+    raise TypeError(
+        f"cannot open {type(target).__name__!r}: give a path, a URL, a store of zarr-python or obstore, or a mapping of keys to bytes"
+    )
+
+
+def _place_of(store):
+    """The path of a store of zarr-python's that is a folder."""
+    storage = sys.modules["zarr.storage"]
+    if type(store) is storage.LocalStore:
+        return os.fspath(store.root)
+    if type(store) is storage.ObjectStore:
+        return _place_of_obstore(store.store)
+    return None
+
+
+def _place_of_obstore(store):
+    if type(store).__name__ == "LocalStore" and store.prefix is not None:
+        return os.fspath(store.prefix)
+    return None
+
+
+def _below(target):
+    """What a `StorePath` of zarr-python's names."""
+    below = target.path.strip("/")
+    place = _place_of(target.store)
+    if place is not None:
+        return os.path.join(place, *below.split("/")) if below else place
+    adapter = ZarrAdapter(target.store)
+    return PrefixAdapter(adapter, below + "/") if below else adapter
+
+
+class Adapter:
+    """What the compiled module calls. Keys and prefixes are text as in the specification; values are `bytes`.
+
+    Versions are `bytes`, too; a store that has none says None. `get` returns `(value, version)` and `head` `(size, version)`, or None
+    if the key is absent. `read` returns the parts of a value, or None if it is no longer of that version. Only a store that `swaps` is
+    asked to `swap`: to set a value if the version is still the one that was read, or, with None, if the key is absent.
+    """
+
+    name = "a store of Python's"
+    writeable = False
+    listable = True
+    #: Whether `swap` compares and sets in one step.
+    swaps = False
+    #: Whether `head` and `read` do not read the whole value.
+    ranges = False
+
+    def get(self, key):
+        raise NotImplementedError
+
+    def head(self, key):
+        raise NotImplementedError
+
+    def read(self, key, ranges, version):
+        raise NotImplementedError
+
+    def set(self, key, value):
+        raise NotImplementedError
+
+    def swap(self, key, value, version):
+        raise NotImplementedError
+
+    def delete(self, key):
+        raise NotImplementedError
+
+    def list_prefix(self, prefix):
+        raise NotImplementedError
+
+    def list_dir(self, prefix):
+        """Names directly below `prefix`, in full; those of prefixes end in `/`. Names further below may be among them."""
+        return self.list_prefix(prefix)
+
+    def erase_prefix(self, prefix):
+        for key in list(self.list_prefix(prefix)):
+            self.delete(key)
+
+
+class PrefixAdapter(Adapter):
+    """The keys of another adapter that begin with a prefix."""
+
+    def __init__(self, inner, prefix):
+        self.inner, self.prefix = inner, prefix
+        self.name = f"{inner.name}/{prefix[:-1]}"
+        self.writeable, self.listable, self.swaps, self.ranges = inner.writeable, inner.listable, inner.swaps, inner.ranges
+
+    def get(self, key):
+        return self.inner.get(self.prefix + key)
+
+    def head(self, key):
+        return self.inner.head(self.prefix + key)
+
+    def read(self, key, ranges, version):
+        return self.inner.read(self.prefix + key, ranges, version)
+
+    def set(self, key, value):
+        self.inner.set(self.prefix + key, value)
+
+    def swap(self, key, value, version):
+        return self.inner.swap(self.prefix + key, value, version)
+
+    def delete(self, key):
+        self.inner.delete(self.prefix + key)
+
+    def _strip(self, names):
+        return [name[len(self.prefix) :] for name in names if name.startswith(self.prefix)]
+
+    def list_prefix(self, prefix):
+        return self._strip(self.inner.list_prefix(self.prefix + prefix))
+
+    def list_dir(self, prefix):
+        return self._strip(self.inner.list_dir(self.prefix + prefix))
+
+    def erase_prefix(self, prefix):
+        self.inner.erase_prefix(self.prefix + prefix)
+
+
+class MappingAdapter(Adapter):
+    """A mapping of keys to bytes: a `dict`, or a mapper of fsspec."""
+
+    def __init__(self, mapping):
+        self.mapping = mapping
+        self.writeable = isinstance(mapping, MutableMapping)
+        root = getattr(mapping, "root", None)
+        place = root if isinstance(root, str) else f"at {id(mapping):#x}"
+        self.name = f"{type(mapping).__name__} {place}"
+
+    def get(self, key):
+        try:
+            value = self.mapping[key]
+        except KeyError:
+            return None
+        return _bytes_of(value, key), None
+
+    def set(self, key, value):
+        self.mapping[key] = value
+
+    def delete(self, key):
+        try:
+            del self.mapping[key]
+        except (KeyError, FileNotFoundError):
+            pass
+
+    def list_prefix(self, prefix):
+        # A copy, since other threads may change the mapping.
+        return [key for key in list(self.mapping) if isinstance(key, str) and key.startswith(prefix)]
+
+
+def _bytes_of(value, key):
+    if isinstance(value, bytes):
+        return value
+    try:
+        return bytes(memoryview(value).cast("B"))
+    except TypeError:
+        raise TypeError(f"the value of {key!r} is {type(value).__name__}, not bytes") from None
+
+
+class ObstoreAdapter(Adapter):
+    """A store of obstore's. It compares and swaps, where its service does."""
+
+    ranges = True
+
+    def __init__(self, store):
+        self.store = store
+        self.name = repr(store).strip("<>")
+        self.writeable = type(store).__name__ != "HTTPStore"
+        self.swaps = self.writeable and type(store).__name__ != "LocalStore"
+
+    @staticmethod
+    def _version(meta):
+        if meta["e_tag"] is None:
+            return None
+        return "\n".join((meta["e_tag"], meta["version"] or "")).encode()
+
+    @staticmethod
+    def _mode(version):
+        e_tag, _, version = version.decode().partition("\n")
+        return {"e_tag": e_tag, "version": version} if version else {"e_tag": e_tag}
+
+    def get(self, key):
+        try:
+            found = self.store.get(key)
+            return bytes(found.bytes()), self._version(found.meta)
+        except FileNotFoundError:
+            return None
+
+    def head(self, key):
+        try:
+            meta = self.store.head(key)
+        except FileNotFoundError:
+            return None
+        return meta["size"], self._version(meta)
+
+    def read(self, key, ranges, version):
+        from obstore.exceptions import PreconditionError
+
+        try:
+            if version is None:
+                starts, ends = zip(*ranges, strict=True) if ranges else ((), ())
+                return [bytes(part) for part in self.store.get_ranges(key, starts=starts, ends=ends)]
+            options = {"if_match": self._mode(version)["e_tag"]}
+            return [
+                bytes(self.store.get(key, options={**options, "range": range}).bytes()) if range[0] < range[1] else b""
+                for range in ranges
+            ]
+        except (FileNotFoundError, PreconditionError):
+            return None
+
+    def set(self, key, value):
+        self.store.put(key, value)
+
+    def swap(self, key, value, version):
+        from obstore.exceptions import AlreadyExistsError, PreconditionError
+
+        try:
+            self.store.put(key, value, mode="create" if version is None else self._mode(version))
+            return True
+        except (AlreadyExistsError, PreconditionError, FileNotFoundError):
+            return False
+
+    def delete(self, key):
+        try:
+            self.store.delete(key)
+        except FileNotFoundError:
+            pass
+
+    def list_prefix(self, prefix):
+        return [meta["path"] for page in self.store.list(prefix.rstrip("/") or None) for meta in page]
+
+    def list_dir(self, prefix):
+        found = self.store.list_with_delimiter(prefix.rstrip("/") or None)
+        prefixes = [prefix.rstrip("/") + "/" for prefix in found["common_prefixes"]]
+        return prefixes + [meta["path"] for meta in found["objects"]]
+
+
+class ZarrAdapter(Adapter):
+    """A store of zarr-python's. Async calls run in zarr-python's event loop, which asynchronous file systems need."""
+
+    ranges = True
+
+    def __init__(self, store):
+        from zarr.core.buffer import default_buffer_prototype
+
+        self.store = store
+        self.name = str(store)
+        self.writeable = store.supports_writes and not store.read_only
+        self.listable = store.supports_listing
+        self.prototype = default_buffer_prototype()
+        try:
+            from zarr.abc.store import _store_supports_sync_io
+
+            self.is_sync = _store_supports_sync_io(store)
+        except ImportError:  # zarr-python before 3.4
+            self.is_sync = False
+
+    def _run(self, coroutine):
+        return run(coroutine)
+
+    def _get(self, key, byte_range=None):
+        if self.is_sync:
+            value = self.store.get_sync(key, prototype=self.prototype, byte_range=byte_range)
+        else:
+            value = self._run(self.store.get(key, self.prototype, byte_range))
+        return None if value is None else value.to_bytes()
+
+    def get(self, key):
+        value = self._get(key)
+        return None if value is None else (value, None)
+
+    def head(self, key):
+        try:
+            return self._run(self.store.getsize(key)), None
+        except (FileNotFoundError, KeyError):
+            return None
+
+    def read(self, key, ranges, version):
+        from zarr.abc.store import RangeByteRequest
+
+        # Stores may refuse empty ranges.
+        wanted = [RangeByteRequest(start, end) if start < end else None for start, end in ranges]
+        if self.is_sync:
+            parts = [b"" if one is None else self._get(key, one) for one in wanted]
+        else:
+            parts = self._run(self._read(key, wanted))
+        return None if None in parts else parts
+
+    async def _read(self, key, wanted):
+        found = await asyncio.gather(*(self.store.get(key, self.prototype, one) for one in wanted if one is not None))
+        found = iter(found)
+        parts = [b"" if one is None else next(found) for one in wanted]
+        return [part if part is None or part == b"" else part.to_bytes() for part in parts]
+
+    def set(self, key, value):
+        value = self.prototype.buffer.from_bytes(value)
+        if self.is_sync:
+            self.store.set_sync(key, value)
+        else:
+            self._run(self.store.set(key, value))
+
+    def delete(self, key):
+        try:
+            if self.is_sync:
+                self.store.delete_sync(key)
+            else:
+                self._run(self.store.delete(key))
+        except (FileNotFoundError, KeyError):
+            pass
+
+    def list_prefix(self, prefix):
+        return self._run(_collected(self.store.list_prefix(prefix)))
+
+    def list_dir(self, prefix):
+        return self._run(self._list_dir(prefix))
+
+    async def _list_dir(self, prefix):
+        names = [prefix + name.rstrip("/") async for name in self.store.list_dir(prefix)]
+        # zarr-python's listing does not tell keys from prefixes.
+        are_keys = await asyncio.gather(*(self.store.exists(name) for name in names))
+        return [name if is_key else name + "/" for name, is_key in zip(names, are_keys, strict=True)]
+
+    def erase_prefix(self, prefix):
+        self._run(self.store.delete_dir(prefix.rstrip("/")))
+
+
+async def _collected(names):
+    return [name async for name in names]
+
+
+#: How long the event loop of zarr-python may be silent, in seconds, before a call that waits for it gives up.
+PATIENCE = 60
+
+
+def run(coroutine):
+    """The result of a coroutine in zarr-python's event loop.
+
+    Raises `RuntimeError` in the loop's own thread, and if the loop does not run: a call of zarrkit in a coroutine of zarr-python's loop keeps it from
+    running; call it in another thread, by `asyncio.to_thread`.
+    """
+    from zarr.core import sync
+
+    loop = sync._get_loop()
+    hint = "call zarrkit from another thread, such as by asyncio.to_thread"
+    if sync.iothread[0] is not None and sync.iothread[0].ident == _ident():
+        coroutine.close()
+        raise RuntimeError(f"zarrkit was called in the event loop of zarr-python, which the store needs; {hint}")
+    future = asyncio.run_coroutine_threadsafe(coroutine, loop)
+    while True:
+        try:
+            return future.result(PATIENCE)
+        except TimeoutError:
+            if future.done():
+                raise
+            alive = asyncio.run_coroutine_threadsafe(asyncio.sleep(0), loop)
+            try:
+                alive.result(PATIENCE)
+            except TimeoutError:
+                future.cancel()
+                raise RuntimeError(f"the event loop of zarr-python has not run for {PATIENCE} s; {hint}") from None
+
+
+def _ident():
+    import threading
+
+    return threading.get_ident()

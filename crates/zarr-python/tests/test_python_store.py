@@ -1,0 +1,230 @@
+"""Stores of Python's, given to `zarrkit.open`."""
+
+import asyncio
+import threading
+from types import MappingProxyType
+
+import numpy as np
+import pytest
+import zarr
+import zarr.storage
+
+import zarrkit
+
+pytestmark = pytest.mark.timeout(60)
+
+ELEMENTS = np.arange(60 * 50, dtype="i4").reshape(60, 50)
+LAYOUTS = {"v3": {}, "shards": {"shards": (28, 27)}, "v2": {"zarr_format": 2}}
+
+
+class AsyncOnly(zarr.storage.MemoryStore):
+    """A store that has no blocking calls in any version of zarr-python, and takes its time."""
+
+    _supports_sync_io = False
+
+    async def get(self, key, prototype, byte_range=None):
+        await asyncio.sleep(0.001)
+        return await super().get(key, prototype, byte_range)
+
+    async def set(self, key, value, byte_range=None):
+        await asyncio.sleep(0.001)
+        await super().set(key, value, byte_range)
+
+
+class Broken(AsyncOnly):
+    """A store whose chunks cannot be read."""
+
+    async def get(self, key, prototype, byte_range=None):
+        if key[-1].isdigit():
+            raise ConnectionResetError("the cable was pulled")
+        return await super().get(key, prototype, byte_range)
+
+
+def mapper():
+    store = pytest.importorskip("fsspec").get_mapper("memory://zarrkit-mapper")
+    store.clear()
+    return store
+
+
+def obstore_memory():
+    return pytest.importorskip("obstore.store").MemoryStore()
+
+
+KINDS = {"dict": dict, "fsspec": mapper, "memory": zarr.storage.MemoryStore, "async": AsyncOnly, "obstore": obstore_memory}
+
+
+def fill(store, layout="v3"):
+    """Has zarr-python write a group with an array."""
+    layout = dict(LAYOUTS[layout])
+    zarr_format = layout.pop("zarr_format", 3)
+    group = zarr.open_group(store, mode="w", zarr_format=zarr_format).create_group("g", attributes={"title": "inner"})
+    group.create_array("a", shape=ELEMENTS.shape, chunks=(7, 9), dtype="i4", **layout)[...] = ELEMENTS
+
+
+def contents(store):
+    """The keys and values of a store of zarr-python's in memory."""
+    return {key: value.to_bytes() for key, value in store._store_dict.items()}
+
+
+def with_data(kind, layout):
+    """A store of a kind with what zarr-python wrote."""
+    store = KINDS[kind]()
+    if kind == "obstore":
+        fill(zarr.storage.ObjectStore(store), layout)
+    elif kind in ("dict", "fsspec"):
+        source = zarr.storage.MemoryStore()
+        fill(source, layout)
+        store.update(contents(source))
+    else:
+        fill(store, layout)
+    return store
+
+
+def as_zarr_python_reads(kind, store):
+    if kind == "obstore":
+        store = zarr.storage.ObjectStore(store)
+    elif kind in ("dict", "fsspec"):
+        values = {key: zarr.core.buffer.cpu.Buffer.from_bytes(bytes(store[key])) for key in store}
+        store = zarr.storage.MemoryStore(values)
+    return zarr.open_array(store, path="g/a", mode="r")[...]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_reads_what_zarr_python_wrote_and_back(kind, layout):
+    store = with_data(kind, layout)
+    group = zarrkit.open(store, "r+")
+    assert list(group.keys()) == ["g"]
+    assert group["g"].attrs["title"] == "inner"
+    array = group["g/a"]
+    assert np.array_equal(array[...], ELEMENTS)
+    assert array[59, 49] == ELEMENTS[59, 49]
+    array[10:55, 4:41] = 7
+    changed = ELEMENTS.copy()
+    changed[10:55, 4:41] = 7
+    assert np.array_equal(array[...], changed)
+    assert np.array_equal(as_zarr_python_reads(kind, store), changed)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_threads_that_write_one_chunk_lose_nothing(kind):
+    store = with_data(kind, "shards")
+    array = zarrkit.open(store, "r+")["g/a"]
+
+    failed = []
+
+    def write(first):
+        try:
+            for row in range(first, 28, 4):
+                array[row, :] = -row - 1
+        except Exception as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=write, args=(first,)) for first in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failed
+    assert np.array_equal(array[:28, 0], -np.arange(28) - 1)
+    assert np.array_equal(array[28:], ELEMENTS[28:])
+
+
+def test_an_exception_of_the_store_is_the_cause(tmp_path):
+    store = Broken()
+    fill(store)
+    array = zarrkit.open(store)["g/a"]
+    with pytest.raises(zarrkit.StoreError, match="the cable was pulled") as raised:
+        array[...]
+    assert isinstance(raised.value.__cause__, ConnectionResetError)
+    assert raised.value.path == "/g/a"
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit])
+def test_what_ends_the_program_is_no_error_of_the_store(stop):
+    class Stopped(dict):
+        def __getitem__(self, key):
+            if key[-1].isdigit():
+                raise stop
+            return super().__getitem__(key)
+
+    array = zarrkit.open(Stopped(with_data("dict", "v3")))["g/a"]
+    with pytest.raises(stop):
+        array[0, 0]
+
+
+def test_what_is_read_only_is_not_written():
+    store = with_data("dict", "v3")
+    for given, mode in [(store, "r"), (MappingProxyType(store), "r+")]:
+        array = zarrkit.open(given, mode)["g/a"]
+        assert array[1, 2] == ELEMENTS[1, 2]
+        with pytest.raises((PermissionError, NotImplementedError)):
+            array[0, 0] = 1
+    theirs = zarr.storage.MemoryStore(read_only=True)
+    theirs._store_dict = with_data("memory", "v3")._store_dict
+    array = zarrkit.open(theirs, "r+")["g/a"]
+    with pytest.raises((PermissionError, NotImplementedError)):
+        array[0, 0] = 1
+
+
+def test_a_value_that_is_not_bytes_is_named():
+    with pytest.raises(zarrkit.StoreError, match="'zarr.json' is str, not bytes"):
+        zarrkit.open({"zarr.json": "{}"})
+
+
+def test_other_objects_are_refused():
+    for bad in (7, None, [b"zarr.json"], object()):
+        with pytest.raises(TypeError, match="cannot open"):
+            zarrkit.open(bad)
+
+
+def test_a_folder_of_zarr_pythons_is_our_folder(tmp_path):
+    fill(zarr.storage.LocalStore(tmp_path / "a.zarr"))
+    for store in (zarr.storage.LocalStore(tmp_path / "a.zarr"), zarr.storage.StorePath(zarr.storage.LocalStore(tmp_path), "a.zarr")):
+        with pytest.raises(zarrkit.NotFoundError, match="file://"):
+            zarrkit.open(store)["nothing"]
+        assert np.array_equal(zarrkit.open(store)["g/a"][...], ELEMENTS)
+
+
+def test_a_path_in_a_store():
+    store = with_data("async", "shards")
+    group = zarrkit.open(zarr.storage.StorePath(store, "g"), "r+")
+    assert list(group.keys()) == ["a"]
+    group["a"][0, 0] = 9
+    assert zarr.open_array(store, path="g/a", mode="r")[0, 0] == 9
+
+
+def test_a_call_in_zarr_pythons_event_loop_is_an_error_not_a_hang():
+    store = with_data("async", "v3")
+
+    async def within():
+        return zarrkit.open(store)
+
+    with pytest.raises(zarrkit.StoreError, match="asyncio.to_thread"):
+        zarr.core.sync.sync(within())
+
+    async def beside():
+        return await asyncio.to_thread(zarrkit.open, store)
+
+    assert list(zarr.core.sync.sync(beside()).keys()) == ["g"]
+
+
+def test_one_inner_chunk_is_read_without_its_shard():
+    class Counting(AsyncOnly):
+        got = 0
+
+        async def get(self, key, prototype, byte_range=None):
+            value = await super().get(key, prototype, byte_range)
+            type(self).got += 0 if value is None else len(value)
+            return value
+
+        async def getsize(self, key):
+            return len(self._store_dict[key])
+
+    store = Counting()
+    elements = np.random.default_rng(0).integers(0, 2**31, (1000, 1000), dtype="i4")
+    zarr.create_array(store, shape=elements.shape, chunks=(50, 50), shards=(1000, 1000), dtype="i4")[...] = elements
+    array = zarrkit.open(store)
+    Counting.got = 0
+    assert np.array_equal(array[100:150, 100:150], elements[100:150, 100:150])
+    assert Counting.got < 100_000
