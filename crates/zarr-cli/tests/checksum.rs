@@ -217,3 +217,69 @@ fn long_answers_are_cut() {
     assert_eq!(run.text().lines().count(), 8, "{}", run.text());
     assert!(run.text().contains("  and 28 differences more\n"), "{}", run.text());
 }
+
+/// A document can claim any shape, and elements that were never stored are read, too.
+#[test]
+fn a_shape_without_end_is_refused_at_once() {
+    let folder = Folder::new();
+    for name in ["a.zarr", "b.zarr"] {
+        let shape = "--shape 100000000,10000000 --chunks 1000,1000 --dtype float64";
+        folder.good(&format!("create {name} --path big {shape}"));
+        folder.good(&format!("create {name} --path small --shape 300 --chunks 100 --dtype int64"));
+    }
+    for line in ["checksum a.zarr", "checksum a.zarr --manifest", "diff a.zarr b.zarr"] {
+        let err = folder.bad(line, 5);
+        assert!(err.contains("8000000000002400 bytes") && err.contains("--max-size"), "{err}");
+    }
+    // What has an end is read, and metadata are compared.
+    folder.good("checksum a.zarr --path small");
+    folder.good("diff a.zarr b.zarr --path small");
+    folder.good("diff a.zarr b.zarr --metadata");
+    // The limit is the caller's.
+    let err = folder.bad("checksum a.zarr --path small --max-size 2KiB", 5);
+    assert!(err.contains("2400 bytes"), "{err}");
+    folder.bad("diff a.zarr b.zarr --path small --max-size 2399", 5);
+    folder.good("checksum a.zarr --path small --max-size 2400");
+    folder.good("diff a.zarr b.zarr --path small --max-size 2400");
+}
+
+/// Two far copies of 1 GiB of elements that differ in one are compared as docs/checksum.md says: what one side sends is counted.
+#[test]
+fn far_copies_are_compared_by_kilobytes() {
+    let folder = Folder::new();
+    // Each side has its own dialect and chunks.
+    folder.good("create here.zarr --path t --shape 8192,32768 --chunks 512,4096 --dtype float32 --codec gzip");
+    folder.good(
+        "create far.zarr --path t --shape 8192,32768 --chunks 300,5000 --dtype float32 --as v2",
+    );
+    for at in ["0,0", "4000,20000", "8191,32767"] {
+        folder.feed(&format!("put here.zarr --path t --region {at}"), b"[1.5]");
+        folder.feed(&format!("put far.zarr --path t --region {at}"), b"[1.5]");
+    }
+    folder.feed("put far.zarr --path t --region 5000,7", b"[0.25]");
+    let mut sent = 0;
+    let mut lines = |asked: &str, from: usize, count: usize| -> [Vec<String>; 2] {
+        let of = |target: &str| -> Vec<String> {
+            let run = folder.good(&format!("checksum {target} --path t {asked}"));
+            run.text().lines().skip(from).take(count).map(str::to_owned).collect()
+        };
+        let both = [of("here.zarr"), of("far.zarr")];
+        sent += both[1].iter().map(|line| line.len() + 1).sum::<usize>();
+        both
+    };
+    let differ = |[here, far]: &[Vec<String>; 2]| -> Vec<usize> {
+        assert_eq!(here.len(), far.len());
+        (0..here.len()).filter(|&n| here[n] != far[n]).collect()
+    };
+    assert_eq!(differ(&lines("", 0, 1)), [0]);
+    // Four groups of 256 blocks, of which one differs; then the blocks of that one.
+    let groups = lines("--regions=1", 0, usize::MAX);
+    assert_eq!(groups[0].len(), 4);
+    let [group] = differ(&groups)[..] else { panic!("{groups:?}") };
+    let blocks = lines("--regions=0", 256 * group, 256);
+    assert_eq!(blocks[0].len(), 256);
+    let [block] = differ(&blocks)[..] else { panic!("{blocks:?}") };
+    assert!(blocks[1][block].ends_with("  /t  (4608..5120, 0..512)"), "{}", blocks[1][block]);
+    println!("regions: the far side of 1 GiB sent {sent} bytes");
+    assert!(sent < 32 << 10, "{sent} bytes");
+}

@@ -1,6 +1,6 @@
 //! Opens all nodes of a tree, and tells how far work on them has come.
 
-use zarr_core::{ErrorKind, Node, NodePath, Result};
+use zarr_core::{AccessError, ErrorKind, Node, NodePath, Result};
 
 /// How far work on the nodes of a tree has come.
 #[derive(Clone, Debug, Default)]
@@ -39,6 +39,19 @@ pub(crate) fn open_all(node: &Node) -> Result<Vec<Node>> {
     }
     tree.sort_by(|a, b| a.path.as_str().split('/').cmp(b.path.as_str().split('/')));
     tree.iter().map(|child| hierarchy.node(&child.path)).collect()
+}
+
+/// The most bytes of elements that are read, if a caller gives no limit.
+const MAX_SIZE: u64 = 16 << 40;
+
+/// Refuses to read elements of more than `max` bytes, 0 standing for the usual limit: a document can claim elements that
+/// take years to read, although nothing is stored.
+pub(crate) fn check_size(size: u64, max: u64) -> Result<()> {
+    if size <= (if max == 0 { MAX_SIZE } else { max }) {
+        return Ok(());
+    }
+    let hint = "raise `max_size` (--max-size; 16 TiB if not given), or name a smaller node";
+    Err(AccessError::TooLarge { what: "reading all elements", size, hint }.into())
 }
 
 /// The path of `node` from `base`, which is `/` there.

@@ -9,6 +9,7 @@ use zarr::{Blocks, ChecksumOptions, Digest, Json, NodeChecksum, Object, TreeProg
 use super::Out;
 use crate::failure::Failure;
 use crate::human;
+use crate::parse;
 use crate::progress::Progress;
 use crate::session::{Session, Target};
 
@@ -42,6 +43,9 @@ pub(crate) struct Checksum {
     /// Bytes of elements to hold at once, 256 MiB if not given
     #[arg(long, value_name = "BYTES", default_value_t = 0, hide_default_value = true)]
     memory: u64,
+    /// The most bytes of elements to read, stored or not, as in 50TiB; 16 TiB if not given
+    #[arg(long, value_name = "SIZE", default_value = "0", hide_default_value = true, value_parser = parse::size)]
+    max_size: u64,
 }
 
 impl Checksum {
@@ -54,6 +58,7 @@ impl Checksum {
         };
         let options = ChecksumOptions {
             memory: self.memory,
+            max_size: self.max_size,
             threads: session.threads(),
             regions: self.regions.is_some(),
             cancel: None,

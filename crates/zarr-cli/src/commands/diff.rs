@@ -8,6 +8,7 @@ use super::Out;
 use super::checksum::from_target;
 use crate::failure::Failure;
 use crate::human;
+use crate::parse;
 use crate::progress::Progress;
 use crate::session::{Session, Target};
 
@@ -60,6 +61,9 @@ pub(crate) struct Diff {
     /// Bytes of elements to hold at once, 256 MiB if not given
     #[arg(long, value_name = "BYTES", default_value_t = 0, hide_default_value = true)]
     memory: u64,
+    /// The most bytes of elements to read, stored or not, as in 50TiB; 16 TiB if not given
+    #[arg(long, value_name = "SIZE", default_value = "0", hide_default_value = true, value_parser = parse::size)]
+    max_size: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -99,6 +103,7 @@ impl Diff {
             common: self.common,
             places: self.limit,
             memory: self.memory,
+            max_size: self.max_size,
             threads: session.threads(),
             cancel: None,
             progress: Some(&shown),

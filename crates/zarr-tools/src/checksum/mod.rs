@@ -18,7 +18,7 @@ use zarr_core::{AccessError, Array, CancelToken, Error, Group, Node, NodeKind, O
 use self::blocks::{Division, Tree};
 use self::lines::{Canonical, LineHasher, Pieces, piece_lengths};
 use self::logical::Logical;
-use crate::tree_progress::{TreeProgress, relative};
+use crate::tree_progress::{TreeProgress, check_size, relative};
 
 /// A SHA-256 hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -58,6 +58,8 @@ pub struct ChecksumOptions<'a> {
     pub threads: usize,
     /// Keeps the hashes of all blocks, in [`Blocks::levels`].
     pub regions: bool,
+    /// The most bytes of elements that all arrays may have, stored or not; 0 for 16 TiB. A document can claim any shape.
+    pub max_size: u64,
     /// Cancels the call.
     pub cancel: Option<CancelToken>,
     /// Called after each piece of elements and after each node.
@@ -150,7 +152,8 @@ const GROUP_TAG: &str = "zarr.group.1\n";
 /// ```
 ///
 /// # Errors
-/// What reading any node or chunk meets; [`AccessError::Cancelled`].
+/// What reading any node or chunk meets; [`AccessError::TooLarge`] for more elements than [`ChecksumOptions::max_size`];
+/// [`AccessError::Cancelled`].
 pub fn checksum(node: &Node, options: &ChecksumOptions<'_>) -> Result<Checksum> {
     let nodes = crate::tree_progress::open_all(node)?;
     let logical: Vec<Option<Logical>> =
@@ -161,6 +164,7 @@ pub fn checksum(node: &Node, options: &ChecksumOptions<'_>) -> Result<Checksum> 
         bytes_total: bytes.fold(0, u64::saturating_add),
         ..TreeProgress::default()
     };
+    check_size(progress.bytes_total, options.max_size).map_err(|e| e.at_path(node.path()))?;
     let mut done: Vec<NodeChecksum> = Vec::with_capacity(nodes.len());
     // The members of groups whose turn comes later, by the path of the group.
     let mut members: BTreeMap<String, BTreeMap<String, Digest>> = BTreeMap::new();

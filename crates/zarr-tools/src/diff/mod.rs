@@ -15,7 +15,7 @@ use self::elements::Pair;
 use self::values::Tolerance;
 use crate::checksum::canonical_json;
 use crate::checksum::logical::{Logical, node_attributes};
-use crate::tree_progress::{TreeProgress, open_all, relative};
+use crate::tree_progress::{TreeProgress, check_size, open_all, relative};
 
 /// What counts as a difference, and how many differences are kept.
 pub struct DiffOptions<'a> {
@@ -41,6 +41,9 @@ pub struct DiffOptions<'a> {
     pub places: usize,
     /// About how many bytes of elements are held at once; 0 for 256 MiB.
     pub memory: u64,
+    /// The most bytes of elements that all arrays of the first tree may have, stored or not; 0 for 16 TiB. A document can
+    /// claim any shape.
+    pub max_size: u64,
     /// Threads that compare; 0 for as many as the machine has.
     pub threads: usize,
     /// Cancels the call.
@@ -63,6 +66,7 @@ impl Default for DiffOptions<'_> {
             common: false,
             places: 10,
             memory: 0,
+            max_size: 0,
             threads: 0,
             cancel: None,
             progress: None,
@@ -145,7 +149,8 @@ pub enum Change {
 /// ```
 ///
 /// # Errors
-/// What reading any node or chunk meets; [`zarr_core::AccessError::Cancelled`].
+/// What reading any node or chunk meets; [`zarr_core::AccessError::TooLarge`] for more elements than
+/// [`DiffOptions::max_size`]; [`zarr_core::AccessError::Cancelled`].
 pub fn diff(first: &Node, second: &Node, options: &DiffOptions<'_>) -> Result<Diff> {
     let tree = |top: &Node| -> Result<BTreeMap<Vec<String>, Node>> {
         let nodes = open_all(top)?;
@@ -160,6 +165,7 @@ pub fn diff(first: &Node, second: &Node, options: &DiffOptions<'_>) -> Result<Di
     if !options.only_metadata {
         let sizes = one.values().filter_map(Node::as_array).map(|array| Logical::of(array).size());
         progress.bytes_total = sizes.fold(0, u64::saturating_add);
+        check_size(progress.bytes_total, options.max_size).map_err(|e| e.at_path(first.path()))?;
     }
     let mut diff = Diff::default();
     let mut paths: Vec<&Vec<String>> = one.keys().chain(other.keys()).collect();
