@@ -21,6 +21,7 @@
 
 use std::cell::Cell;
 use std::marker::PhantomData;
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use crate::primitives::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -34,6 +35,9 @@ const PAUSE: Duration = Duration::from_micros(50);
 
 /// Threads that hold a lock, counted in several places so that threads rarely write to the same line of the cache.
 static HOLDING: [Slot; 64] = [const { Slot(AtomicUsize::new(0)) }; 64];
+
+/// How a thread sleeps that needs a lock while another is about to fork.
+static SLEEP: OnceLock<fn(Duration)> = OnceLock::new();
 
 #[repr(align(128))]
 struct Slot(AtomicUsize);
@@ -76,7 +80,7 @@ pub fn hold() -> Hold {
         while CLOSED.load(Ordering::SeqCst) {
             slot.fetch_sub(1, Ordering::SeqCst);
             while CLOSED.load(Ordering::Relaxed) {
-                thread::sleep(PAUSE);
+                SLEEP.get().map_or_else(|| thread::sleep(PAUSE), |sleep| sleep(PAUSE));
             }
             slot.fetch_add(1, Ordering::SeqCst);
         }
@@ -94,19 +98,30 @@ impl Drop for Hold {
     }
 }
 
+/// Has threads that wait for a fork to be over sleep by `sleep`. An interpreter's threads give up its lock for that time: the
+/// one that forks may need it. The first call holds for the process.
+pub fn sleep_by(sleep: fn(Duration)) {
+    let _ = SLEEP.set(sleep);
+}
+
 /// Waits until no other thread holds a lock of this library, and lets none take another. The caller forks, and calls
 /// [`parent`] or [`child`]. The calling thread itself may go on using the library.
 ///
 /// Returns whether that is so. A thread that holds a lock for more than 10 seconds is not waited for, because it may
 /// need something that the caller holds; then the forked process may hang where it needs the same lock.
 pub fn prepare() -> bool {
+    prepare_within(PATIENCE)
+}
+
+/// As [`prepare`], with another time after which it gives up.
+pub fn prepare_within(patience: Duration) -> bool {
     if FORKS.replace(true) {
         return true;
     }
     while CLOSED.swap(true, Ordering::SeqCst) {
         thread::sleep(PAUSE);
     }
-    let give_up = Instant::now() + PATIENCE;
+    let give_up = Instant::now() + patience;
     if HELD.get() == 0 {
         slot().fetch_add(1, Ordering::SeqCst);
     }

@@ -9,6 +9,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple};
 
 use crate::buffer::Memory;
+use crate::call::Call;
 use crate::errors::OrRaise;
 use crate::keys::{self, Key};
 use crate::open::Origin;
@@ -56,14 +57,21 @@ impl Array {
         key: Key,
         out: Option<Bound<'py, PyUntypedArray>>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        let fills_lent_memory = out.is_some();
         let target = match out {
             Some(out) => out,
             None => self.allocated(py, &key.shape)?,
         };
-        let mut memory = Memory::writeable(&target)?;
-        let bytes = target.getattr("nbytes")?.extract()?;
-        call::on_array(py, &self.inner, bytes, |array| {
-            array.read_view(key.selection, memory.view_mut()?)
+        let memory = Memory::writeable(&target)?;
+        let call = Call {
+            selection: Some(&key.selection),
+            bytes: target.getattr("nbytes")?.extract()?,
+            fills_lent_memory,
+            ..Call::default()
+        };
+        let selection = key.selection.clone();
+        call::on_array(py, &self.inner, call, memory, move |array, memory| {
+            array.read_view(selection, memory.view_mut()?)
         })?;
         if key.is_scalar { target.get_item(PyTuple::empty(py)) } else { Ok(target.into_any()) }
     }
@@ -76,9 +84,15 @@ impl Array {
         let value: Bound<'_, PyUntypedArray> =
             numpy.getattr("broadcast_to")?.call1((value, shape))?.cast_into()?;
         let memory = Memory::of(&value)?;
-        let bytes = value.getattr("nbytes")?.extract()?;
-        call::on_array(py, &self.inner, bytes, |array| {
-            array.write_view(key.selection, memory.view()?)
+        let call = Call {
+            selection: Some(&key.selection),
+            bytes: value.getattr("nbytes")?.extract()?,
+            writes: true,
+            ..Call::default()
+        };
+        let selection = key.selection.clone();
+        call::on_array(py, &self.inner, call, memory, move |array, memory| {
+            array.write_view(selection, memory.view()?)
         })
     }
 }

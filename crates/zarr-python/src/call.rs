@@ -1,71 +1,287 @@
-//! Calls into the library without Python's lock, which Ctrl-C ends.
+//! Calls into the library without Python's lock, which Ctrl-C ends, and which report their progress.
+//!
+//! A signal's handler runs on Python's main thread only, and between two calls. So a call of the main thread that may take
+//! long is made on another thread, and the main thread looks for signals while it waits. After a signal the call is
+//! cancelled. What is slow to notice that is left behind, with the memory that it needs; memory that a caller lends to be
+//! written to is waited for.
 
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use zarr::{Array, CancelToken};
+use pyo3::types::{PyDict, PyTuple};
+use zarr::{Array, CancelToken, ChunkProgress, ProgressCallback, Selection};
 
 use crate::errors::OrRaise;
+use crate::progress::{self, Reporter};
+use crate::threads;
 
-/// How often a long call looks for signals such as that of Ctrl-C.
+/// How often a long call looks for signals such as that of Ctrl-C, and reports its progress.
 const BETWEEN_SIGNALS: Duration = Duration::from_millis(50);
 
-/// A call that moves fewer bytes than this, from or to a store that is near, is over before a signal could be noticed.
-const SHORT: u64 = 1 << 20;
+/// How long a call that was cancelled is waited for.
+const GRACE: Duration = Duration::from_millis(100);
 
-/// Runs `work` on an array without Python's lock. `bytes` is how much it reads or writes. A signal ends a long call: its handler's
-/// exception is raised, and chunks are stored whole or not at all.
-pub fn on_array<T: Send>(
-    py: Python<'_>,
-    array: &Array,
-    bytes: u64,
-    work: impl FnOnce(&Array) -> zarr::Result<T> + Send,
-) -> PyResult<T> {
-    let is_short = bytes < SHORT && array.hierarchy().store().as_sync().is_some();
-    if is_short || !is_main_thread(py)? {
-        return py.detach(|| work(array)).or_raise(py);
-    }
-    let cancel = CancelToken::new();
-    let array = array.with_options(|options| options.cancel = Some(cancel.clone()));
-    interruptible(py, &cancel, || work(&array))
+/// A call to a local store that touches chunks of fewer bytes is over before anybody could interrupt it.
+const SHORT: u64 = 16 << 20;
+
+/// A call that touches chunks of fewer bytes is faster without other threads.
+const TINY: u64 = 256 << 10;
+
+/// How one call is made.
+#[derive(Default)]
+pub struct Call<'py> {
+    /// The keyword `threads` of the call.
+    pub threads: Option<usize>,
+    /// The keyword `progress` of the call.
+    pub progress: Option<Bound<'py, PyAny>>,
+    /// What is read or written, if that is one selection.
+    pub selection: Option<&'py Selection>,
+    /// How many bytes of elements are read or written.
+    pub bytes: u64,
+    /// Whether elements are written: objects of a store are written whole.
+    pub writes: bool,
+    /// Whether the caller lends memory that the call fills. It is not touched after the call, however that ends.
+    pub fills_lent_memory: bool,
 }
 
-/// Runs `work` on another thread, without Python's lock, and cancels it when a signal's handler raises an exception.
-pub fn interruptible<T: Send>(
+thread_local! {
+    /// Cancels the calls of this thread: that of a task of asyncio.
+    static OF_TASK: RefCell<Option<CancelToken>> = const { RefCell::new(None) };
+}
+
+/// Runs `work` on an array without Python's lock. `memory` is what it reads from or writes to; it is dropped with the lock.
+///
+/// # Errors
+/// Those of `work`; what a signal's handler or the progress callback raises. Chunks are stored whole or not at all.
+pub fn on_array<M: Send + 'static, T: Send + 'static>(
     py: Python<'_>,
-    cancel: &CancelToken,
-    work: impl FnOnce() -> zarr::Result<T> + Send,
+    array: &Array,
+    call: Call<'_>,
+    mut memory: M,
+    work: impl FnOnce(&Array, &mut M) -> zarr::Result<T> + Send + 'static,
 ) -> PyResult<T> {
-    let mut raised = None;
-    let result = py.detach(|| {
-        thread::scope(|scope| {
-            let (done, wait) = channel::<()>();
-            let worker = scope.spawn(move || {
-                let _done = done;
-                work()
-            });
-            while let Err(RecvTimeoutError::Timeout) = wait.recv_timeout(BETWEEN_SIGNALS) {
-                if raised.is_none()
-                    && let Err(signal) = Python::attach(|py| py.check_signals())
-                {
-                    raised = Some(signal);
-                    cancel.cancel();
+    let touched = touched(array, &call);
+    let is_local = array.hierarchy().store().as_sync().is_some();
+    let chosen = match call.threads {
+        Some(threads) => threads,
+        None if touched <= TINY && is_local => 1,
+        None => match array.hierarchy().options().threads {
+            0 => threads::default(py)?,
+            threads => threads,
+        },
+    };
+    let reporter = progress::reporter(py, call.progress)?;
+    let of_task = OF_TASK.with_borrow(Option::clone);
+    let is_short = reporter.is_none() && touched < SHORT && is_local;
+    if is_short || (reporter.is_none() && !is_main_thread(py)?) {
+        let array = array.with_options(|options| {
+            options.threads = chosen;
+            options.cancel = of_task;
+        });
+        return py.detach(|| work(&array, &mut memory)).or_raise(py);
+    }
+    let cancel = of_task.unwrap_or_default();
+    let latest = reporter.is_some().then(Latest::default);
+    let array = array.with_options(|options| {
+        options.threads = chosen;
+        options.cancel = Some(cancel.clone());
+        options.progress = latest.as_ref().map(Latest::callback);
+    });
+    let done = begin(move || (work(&array, &mut memory), memory));
+    let watch = Watch { cancel, reporter, latest, waits: call.fills_lent_memory };
+    let (result, _memory) = watch.wait(py, done)?;
+    result.or_raise(py)
+}
+
+/// Runs `work` that may call a store, such as opening, without Python's lock. `is_local`: whether the store answers at once.
+///
+/// # Errors
+/// Those of `work`; what a signal's handler raises.
+pub fn on_store<T: Send + 'static>(
+    py: Python<'_>,
+    is_local: bool,
+    work: impl FnOnce() -> zarr::Result<T> + Send + 'static,
+) -> PyResult<T> {
+    if is_local || !is_main_thread(py)? {
+        return py.detach(work).or_raise(py);
+    }
+    let cancel = CancelToken::new();
+    let watch = Watch { cancel, reporter: None, latest: None, waits: false };
+    let done = begin(work);
+    watch.wait(py, done)?.or_raise(py)
+}
+
+/// What a thread has done; a panic is passed on.
+type Done<T> = Receiver<thread::Result<T>>;
+
+/// Has another thread do the work; this one, if the system starts none.
+fn begin<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Done<T> {
+    let (send, receive) = channel();
+    let work = Arc::new(Mutex::new(Some((work, send))));
+    let run = |work: Arc<Mutex<Option<(_, Sender<_>)>>>| {
+        let taken = work.lock().ok().and_then(|mut work| work.take());
+        if let Some((work, send)) = taken {
+            let _ = send.send(catch_unwind(AssertUnwindSafe(work)));
+        }
+    };
+    let there = work.clone();
+    let started =
+        thread::Builder::new().name("zarrkit-call".into()).spawn(move || run(there)).is_ok();
+    if !started {
+        run(work);
+    }
+    receive
+}
+
+/// The newest progress of a call. The threads that decode leave it here: they never wait for Python.
+#[derive(Clone, Default)]
+struct Latest(Arc<Mutex<Option<ChunkProgress>>>);
+
+impl Latest {
+    fn callback(&self) -> ProgressCallback {
+        let latest = self.0.clone();
+        ProgressCallback::new(move |now| {
+            if let Ok(mut latest) = latest.lock()
+                && latest.is_none_or(|before| before.chunks_done < now.chunks_done)
+            {
+                *latest = Some(now);
+            }
+        })
+    }
+
+    fn take(&self) -> Option<ChunkProgress> {
+        self.0.lock().ok()?.take()
+    }
+}
+
+/// Waits for a call that another thread makes.
+struct Watch {
+    cancel: CancelToken,
+    reporter: Option<Reporter>,
+    latest: Option<Latest>,
+    /// Whether the end of a cancelled call is waited for, however long it takes.
+    waits: bool,
+}
+
+impl Watch {
+    fn wait<T: Send>(&self, py: Python<'_>, mut done: Done<T>) -> PyResult<T> {
+        let result = loop {
+            let received;
+            (received, done) = py.detach(move || (done.recv_timeout(BETWEEN_SIGNALS), done));
+            match received {
+                Ok(result) => break result,
+                Err(RecvTimeoutError::Timeout) => {
+                    if let Err(raised) = py.check_signals().and_then(|()| self.report(py)) {
+                        self.cancel.cancel();
+                        self.end(py, done);
+                        return Err(raised);
+                    }
+                }
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(PyRuntimeError::new_err("a thread ended before its call was done"));
                 }
             }
-            worker.join()
-        })
-    });
-    match (raised, result) {
-        (Some(signal), _) => Err(signal),
-        (None, Ok(result)) => result.or_raise(py),
-        (None, Err(panic)) => std::panic::resume_unwind(panic),
+        };
+        let reported = self.report(py);
+        if let Some(reporter) = &self.reporter {
+            reporter.close(py);
+        }
+        let result = result.unwrap_or_else(|panic| resume_unwind(panic));
+        reported.map(|()| result)
     }
+
+    fn report(&self, py: Python<'_>) -> PyResult<()> {
+        let Some(reporter) = &self.reporter else { return Ok(()) };
+        match self.latest.as_ref().and_then(Latest::take) {
+            Some(now) => reporter.report(py, now),
+            None => Ok(()),
+        }
+    }
+
+    /// Waits for the end of a call that was cancelled, as long as it must.
+    fn end<T: Send>(&self, py: Python<'_>, done: Done<T>) {
+        let waits = self.waits;
+        let ended =
+            py.detach(move || if waits { done.recv().ok() } else { done.recv_timeout(GRACE).ok() });
+        // Memory of Python's is given back with Python's lock.
+        drop(ended);
+        if let Some(reporter) = &self.reporter {
+            reporter.close(py);
+        }
+    }
+}
+
+/// About how many bytes the chunks have that a call touches, decoded.
+fn touched(array: &Array, call: &Call<'_>) -> u64 {
+    /// As many chunks are counted; of more the most is taken that there can be.
+    const COUNTED: usize = 64;
+    if call.bytes >= SHORT {
+        return call.bytes;
+    }
+    let metadata = array.metadata();
+    let shard = metadata.shard_shape().filter(|_| call.writes);
+    let Some(chunk) = shard.or_else(|| metadata.inner_chunk_shape()) else { return u64::MAX };
+    let product = |lens: &mut dyn Iterator<Item = u64>| lens.fold(1, u64::saturating_mul);
+    let element = metadata.data_type.repr().map_or(1, |repr| repr.size().max(1)) as u64;
+    let chunk_bytes = product(&mut chunk.iter().copied()).saturating_mul(element);
+    let counted = call.selection.and_then(|selection| {
+        let count = array.chunks(selection).ok()?.take(COUNTED).count();
+        (count < COUNTED).then_some(count as u64)
+    });
+    let most = || {
+        let along = |(len, chunk): (&u64, &u64)| len.div_ceil((*chunk).max(1));
+        let all = product(&mut metadata.shape.iter().zip(&chunk).map(along));
+        all.min(call.bytes.div_ceil(element))
+    };
+    // A piece of a shard is one chunk here, and may be many inner ones.
+    counted.unwrap_or_else(most).saturating_mul(chunk_bytes).max(call.bytes)
 }
 
 /// Whether this is the thread on which Python runs the handlers of signals.
 fn is_main_thread(py: Python<'_>) -> PyResult<bool> {
     let threading = py.import("threading")?;
     threading.call_method0("current_thread")?.eq(threading.call_method0("main_thread")?)
+}
+
+/// Cancels the calls that [`run_cancellable`] makes.
+#[pyclass(frozen, module = "zarrkit._zarrkit")]
+#[derive(Default)]
+pub struct Cancel(CancelToken);
+
+#[pymethods]
+impl Cancel {
+    #[new]
+    fn new() -> Cancel {
+        Cancel::default()
+    }
+
+    /// Has the calls end: nothing further is read or written.
+    fn cancel(&self) {
+        self.0.cancel();
+    }
+}
+
+/// Calls `function(*args, **kwargs)`. Reads and writes that it makes on this thread end when `cancel` is cancelled.
+#[pyfunction]
+#[pyo3(signature = (cancel, function, *args, **kwargs))]
+pub fn run_cancellable<'py>(
+    cancel: &Cancel,
+    function: &Bound<'py, PyAny>,
+    args: &Bound<'py, PyTuple>,
+    kwargs: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    struct Before(Option<CancelToken>);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            OF_TASK.set(self.0.take());
+        }
+    }
+    let _before = Before(OF_TASK.replace(Some(cancel.0.clone())));
+    function.call(args, kwargs)
 }

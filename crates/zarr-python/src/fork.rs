@@ -1,14 +1,40 @@
 //! Lets the process fork while its threads read and write.
 
+use std::sync::LazyLock;
+use std::thread;
+use std::time::{Duration, Instant};
+
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use pyo3::wrap_pyfunction;
 use zarr::fork;
 
+use crate::open::REGISTRY;
+
+/// How long locks of other threads are waited for.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long they are waited for with Python's lock: most are held for less.
+const SHORT: Duration = Duration::from_millis(1);
+
 #[pyfunction]
 fn before_fork(py: Python<'_>) {
-    // Threads that hold a lock may need Python's, to report progress or read a store of Python's.
-    py.detach(fork::prepare);
+    // No thread is in the middle of making it.
+    LazyLock::force(&REGISTRY);
+    let give_up = Instant::now() + PATIENCE;
+    // Afterwards no thread takes one of the library's locks, also none that has Python's: it is not given up between here and
+    // the fork. Threads that hold one may need Python's, to read a store of Python's.
+    while !fork::prepare_within(SHORT) && Instant::now() < give_up {
+        fork::parent();
+        py.detach(|| thread::sleep(SHORT));
+    }
+}
+
+/// Sleeps without Python's lock.
+fn sleep(time: Duration) {
+    if Python::try_attach(|py| py.detach(|| thread::sleep(time))).is_none() {
+        thread::sleep(time);
+    }
 }
 
 #[pyfunction]
@@ -26,6 +52,8 @@ pub fn register(py: Python<'_>) -> PyResult<()> {
     let os = py.import("os")?;
     // Windows cannot fork.
     let Ok(register_at_fork) = os.getattr("register_at_fork") else { return Ok(()) };
+    // The functions that other packages registered run between ours and the fork, and may give up Python's lock.
+    fork::sleep_by(sleep);
     let calls = PyDict::new(py);
     calls.set_item("before", wrap_pyfunction!(before_fork, py)?)?;
     calls.set_item("after_in_parent", wrap_pyfunction!(after_fork_in_parent, py)?)?;

@@ -15,8 +15,10 @@ mod group;
 mod json;
 mod keys;
 mod open;
+mod progress;
 mod py_store;
 mod region;
+mod threads;
 
 use pyo3::prelude::*;
 
@@ -26,6 +28,9 @@ fn _zarrkit(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<array::Array>()?;
     module.add_class::<group::Group>()?;
+    module.add_class::<progress::Progress>()?;
+    module.add_class::<call::Cancel>()?;
+    module.add_function(wrap_pyfunction!(call::run_cancellable, module)?)?;
     module.add_class::<region::Region>()?;
     module.add_function(wrap_pyfunction!(open::open, module)?)?;
     module.add_function(wrap_pyfunction!(create::create_array, module)?)?;

@@ -8,7 +8,7 @@ use pyo3::types::PyDict;
 use zarr::{Dialect, Node, OpenOptions, Registry};
 
 use crate::array::Array;
-use crate::errors::OrRaise;
+use crate::call;
 use crate::group::Group;
 use crate::py_store::{self, Source};
 
@@ -53,6 +53,12 @@ pub fn node_to_python(py: Python<'_>, node: Node, origin: &Arc<Origin>) -> PyRes
 /// The text of a path or URL: `str` or `os.PathLike`.
 pub fn url_of(target: &Bound<'_, PyAny>) -> PyResult<String> {
     target.py().import("os")?.call_method1("fspath", (target,))?.extract()
+}
+
+/// Whether a path or URL names a place on this machine.
+pub fn is_near(url: &str) -> bool {
+    let (scheme, _) = url.split_once("://").unwrap_or(("file", ""));
+    ["file", "memory", "zip", "lmdb"].contains(&scheme) && !url.contains("::")
 }
 
 /// The store's options as text; `True` is `true`.
@@ -109,12 +115,14 @@ pub fn open(
     let options = origin.options();
     let node = match py_store::source_of(url)? {
         Source::Url(url) => {
-            let node = py.detach(|| zarr::open_with(&url, &options)).or_raise(py)?;
+            let located = url.clone();
+            let node =
+                call::on_store(py, is_near(&url), move || zarr::open_with(&located, &options))?;
             origin.url = Some(url);
             node
         }
         Source::Store(store) => {
-            py.detach(|| zarr::Hierarchy::open(store, &options)?.node("/")).or_raise(py)?
+            call::on_store(py, false, move || zarr::Hierarchy::open(store, &options)?.node("/"))?
         }
     };
     node_to_python(py, node, &Arc::new(origin))

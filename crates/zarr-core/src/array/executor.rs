@@ -4,13 +4,19 @@
 //! global one (decision 0130). Without the feature `rayon`, or with one thread, the calling thread does all the work.
 
 use std::cell::RefCell;
+use std::task::Poll;
+use std::time::Duration;
 
+use futures::FutureExt;
 use futures::stream::{self, Stream, StreamExt};
 
 use crate::control::CancelToken;
 use crate::error::{AccessError, Error, Result};
 use crate::options::Options;
-use crate::store::block_on;
+use crate::store::{block_on, pause};
+
+/// How often a call that waits for requests looks whether its caller cancelled it: a server may never answer.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
 /// The amount of work on some chunks.
 #[derive(Clone, Copy, Debug)]
@@ -59,7 +65,7 @@ pub(crate) fn for_each<T: Send>(
     use crate::sync::lock;
 
     let work = until_cancelled(options, work);
-    let Some(pool) = pool(options).filter(|_| many) else { return serially(items, work) };
+    let Some(pool) = many.then(|| pool(options)).flatten() else { return serially(items, work) };
     // A thread of another pool would begin another task of the caller while it waits for this one, and one more in that:
     // each holds its chunks. A thread that belongs to no pool only waits.
     let foreign = rayon::current_thread_index().is_some() && pool.current_thread_index().is_none();
@@ -130,7 +136,7 @@ pub(crate) fn for_each_async<T: Send>(
 }
 
 /// The results of `work` for every item, as they come; `count` items are under way at the same time. Stops when the caller
-/// cancels.
+/// cancels, and drops what is under way.
 pub(crate) fn in_flight<T, R, F: Future<Output = Result<R>>>(
     options: &Options,
     count: usize,
@@ -141,7 +147,17 @@ pub(crate) fn in_flight<T, R, F: Future<Output = Result<R>>>(
         let begun = options.check_cancelled().map(|()| work(item));
         async move { begun?.await }
     };
-    stream::iter(items).map(begin).buffer_unordered(count)
+    let mut running = Box::pin(stream::iter(items).map(begin).buffer_unordered(count));
+    let mut look = options.cancel.is_some().then(|| pause(BETWEEN_LOOKS));
+    stream::poll_fn(move |context| {
+        while look.as_mut().is_some_and(|look| look.poll_unpin(context).is_ready()) {
+            if let Err(cancelled) = options.check_cancelled() {
+                return Poll::Ready(Some(Err(cancelled)));
+            }
+            look = Some(pause(BETWEEN_LOOKS));
+        }
+        running.poll_next_unpin(context)
+    })
 }
 
 fn serially<T>(

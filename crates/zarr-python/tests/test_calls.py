@@ -1,0 +1,227 @@
+"""Ctrl-C, progress, threads of calls, and Python's lock."""
+
+import http.server
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import zarrkit
+
+
+def slow_array(folder, seconds=3.0):
+    """An array that takes a thread about as long to read: random bytes, with many chunks and a slow codec."""
+    url = folder / "slow.zarr"
+    chunk = np.random.default_rng(1).integers(0, 4, 1 << 18, dtype="u1")
+    one = zarrkit.create_array(url, "/one", shape=chunk.shape, dtype="u1", chunks=chunk.shape, codecs=["bz2"])
+    one[...] = chunk
+    began = time.perf_counter()
+    one[...]
+    count = int(seconds / (time.perf_counter() - began)) + 1
+    many = zarrkit.create_array(url, "/many", shape=(count << 18,), dtype="u1", chunks=chunk.shape, codecs=["bz2"])
+    for n in range(count):
+        # The same object again, as a chunk of the other array.
+        source = url / "one" / "c" / "0"
+        target = url / "many" / "c" / str(n)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        os.link(source, target)
+    return many, chunk
+
+
+def interrupted(call, after=0.3):
+    """How many seconds after Ctrl-C a call ended."""
+    at = []
+
+    def press():
+        time.sleep(after)
+        at.append(time.perf_counter())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=press)
+    thread.start()
+    early = False
+    with pytest.raises(KeyboardInterrupt):
+        call()
+        early = True
+        time.sleep(10)
+    ended = time.perf_counter()
+    thread.join()
+    assert not early, "the call was over before Ctrl-C"
+    return ended - at[0]
+
+
+@pytest.mark.timeout(60)
+def test_ctrl_c_ends_a_long_read_and_the_next_one_works(tmp_path):
+    many, chunk = slow_array(tmp_path)
+    one_thread = zarrkit.open(tmp_path / "slow.zarr", threads=1)["many"]
+    assert interrupted(lambda: one_thread[...]) < 0.3
+    assert np.array_equal(many[: 1 << 18], chunk)
+    assert np.array_equal(many[-(1 << 18) :], chunk)
+
+
+@pytest.mark.timeout(60)
+def test_ctrl_c_ends_a_long_write_and_chunks_are_whole(tmp_path):
+    shape, chunk = (1 << 27,), (1 << 18,)
+    url = tmp_path / "a.zarr"
+    zarrkit.create_array(url, "/a", shape=shape, dtype="u1", chunks=chunk, codecs=["bz2"])
+    array = zarrkit.open(url, "r+", threads=1)["a"]
+    elements = np.random.default_rng(2).integers(1, 9, shape, dtype="u1")
+
+    def write():
+        array[...] = elements
+
+    assert interrupted(write) < 0.3
+    time.sleep(0.5)
+    stored = array[...].reshape(-1, 1 << 18)
+    wanted = elements.reshape(-1, 1 << 18)
+    whole = (stored == wanted).all(axis=1)
+    assert (whole | (stored == 0).all(axis=1)).all()
+    assert not whole.all()
+
+
+@pytest.mark.timeout(60)
+def test_ctrl_c_ends_a_loop_of_small_reads(tmp_path):
+    array = zarrkit.create_array(tmp_path / "a.zarr", "/a", shape=(100,), dtype="i4", chunks=(10,))
+
+    def loop():
+        while True:
+            array[3:40]
+
+    assert interrupted(loop) < 0.3
+    assert array[5] == 0
+
+
+class Hanging(http.server.SimpleHTTPRequestHandler):
+    """Answers at first, and then never."""
+
+    hangs = threading.Event()
+    released = threading.Event()
+
+    def do_GET(self):
+        if self.hangs.is_set():
+            self.released.wait(30)
+        try:
+            super().do_GET()
+        except OSError:
+            pass  # The client went away.
+
+    do_HEAD = do_GET
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def hanging(tmp_path):
+    """A folder behind a web server that can hang."""
+    Hanging.hangs.clear()
+    Hanging.released.clear()
+
+    def handler(*args):
+        return Hanging(*args, directory=str(tmp_path))
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    Hanging.released.set()
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.mark.timeout(60)
+def test_ctrl_c_ends_calls_to_a_server_that_does_not_answer(tmp_path, hanging):
+    local = zarrkit.create_array(tmp_path / "a.zarr", "/a", shape=(100,), dtype="i4", chunks=(10,))
+    local[...] = np.arange(100)
+    array = zarrkit.open(f"{hanging}/a.zarr/a")
+    assert array[42] == 42
+    Hanging.hangs.set()
+    assert interrupted(lambda: array[...]) < 0.3
+    assert interrupted(lambda: array[3]) < 0.3
+    assert interrupted(lambda: zarrkit.open(f"{hanging}/a.zarr/a")) < 0.3
+    Hanging.hangs.clear()
+    Hanging.released.set()
+    assert np.array_equal(array[...], np.arange(100))
+
+
+SCHEDSTAT = "/proc/thread-self/schedstat"
+
+
+@pytest.mark.skipif(not os.path.exists(SCHEDSTAT), reason="the system counts no times of threads")
+@pytest.mark.timeout(60)
+def test_another_thread_of_python_runs_on_during_a_read(tmp_path):
+    """Row G1: it keeps 0.9 of its speed. It runs or waits for a processor; the rest of the time it waits for Python's lock."""
+    slow_array(tmp_path, seconds=2)
+    one_thread = zarrkit.open(tmp_path / "slow.zarr", threads=1)["many"]
+    shares, stop = [], threading.Event()
+
+    def nanoseconds():
+        with open(SCHEDSTAT) as times:
+            return sum(map(int, times.read().split()[:2]))
+
+    def work():
+        before, began = nanoseconds(), time.perf_counter_ns()
+        while not stop.is_set():
+            for _ in range(1000):
+                pass
+        shares.append((nanoseconds() - before) / (time.perf_counter_ns() - began))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        one_thread[...]
+    finally:
+        stop.set()
+        thread.join()
+    assert shares[0] > 0.9
+
+
+def in_process(code, **variables):
+    """What a fresh process prints."""
+    environment = {**os.environ, **variables}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+THREADS = """
+import os, sys, zarrkit
+def names():
+    return {open(f"/proc/self/task/{task}/comm").read().strip() for task in os.listdir("/proc/self/task")}
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="threads are counted in /proc")
+@pytest.mark.timeout(60)
+def test_threads_are_as_many_as_are_chosen(tmp_path):
+    array = zarrkit.create_array(tmp_path / "a.zarr", "/a", shape=(1 << 24,), dtype="u1", chunks=(1 << 20,))
+    array[...] = np.random.default_rng(1).integers(0, 255, 1 << 24, "u1")
+    url = str(tmp_path / "a.zarr" / "a")
+    read = THREADS + f"array = zarrkit.open({url!r}, threads=%s); array[...]; print(sum(name.startswith('zarr-') for name in names()))"
+    assert in_process(read % 3) == "3"
+    assert in_process(read % None, ZARRKIT_THREADS="2") == "2"
+    assert in_process(read % None, ZARRKIT_THREADS="1") == "0"
+    # The caller's word is stronger than the environment's.
+    assert in_process(read % 3, ZARRKIT_THREADS="2") == "3"
+    # A worker of a `DataLoader`, as the module says that is imported.
+    torch = "import sys, types; sys.modules['torch.utils.data'] = types.SimpleNamespace(get_worker_info=lambda: %s)\n"
+    assert in_process(torch % 1 + read % None) == "0"
+    assert in_process(torch % None + read % None, ZARRKIT_THREADS="") == str(os.cpu_count())
+    # A tiny read has no pool.
+    tiny = THREADS + f"array = zarrkit.open({url!r}); array[5:9]; print([name for name in names() if name.startswith('zarr')])"
+    assert in_process(tiny) == "[]"
+    with pytest.raises(AssertionError, match="ValueError: ZARRKIT_THREADS is \"many\""):
+        in_process(read % None, ZARRKIT_THREADS="many")
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="threads are counted in /proc")
+def test_the_import_starts_no_thread():
+    code = "import os, numpy; n = len(os.listdir('/proc/self/task')); import zarrkit; print(len(os.listdir('/proc/self/task')) - n)"
+    assert in_process(code) == "0"
