@@ -18,6 +18,7 @@ mod open;
 mod progress;
 mod py_store;
 mod region;
+mod store;
 mod threads;
 
 use pyo3::prelude::*;
@@ -35,5 +36,6 @@ fn _zarrkit(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(open::open, module)?)?;
     module.add_function(wrap_pyfunction!(create::create_array, module)?)?;
     module.add_function(wrap_pyfunction!(create::create_group, module)?)?;
+    module.add_class::<store::RawStore>()?;
     fork::register(module.py())
 }

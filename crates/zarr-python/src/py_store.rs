@@ -13,6 +13,8 @@ use zarr::store::{
     SnapshotOptions, Store, StoreKey, StorePrefix, SyncSnapshot, SyncStore, Version, from_sync,
 };
 
+use crate::store::RawStore;
+
 type Result<T, E = StoreError> = std::result::Result<T, E>;
 
 /// What can be opened: the place that a path, a URL or an object names, or a store of Python's.
@@ -29,6 +31,9 @@ pub enum Source {
 pub fn source_of(target: &Bound<'_, PyAny>) -> PyResult<Source> {
     let resolve = target.py().import("zarrkit._python_store")?.getattr("resolve")?;
     let found = resolve.call1((target,))?;
+    if let Ok(ours) = found.cast::<RawStore>() {
+        return Ok(Source::Store(ours.get().store.clone()));
+    }
     Ok(match found.extract() {
         Ok(url) => Source::Url(url),
         Err(_) => Source::Store(from_sync(PyStore::new(&found)?)),

@@ -36,6 +36,7 @@ __all__ = [
     "OutOfBoundsError",
     "ReadOnlyError",
     "Region",
+    "Store",
     "StoreError",
     "UnsupportedError",
     "ZarrError",
@@ -45,3 +46,15 @@ __all__ = [
     "create_group",
     "open",
 ]
+
+#: What needs another package, which is imported when this is first asked for.
+_LAZY = {"Store": "._store"}
+
+
+def __getattr__(name):
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value = globals()[name] = getattr(import_module(_LAZY[name], __name__), name)
+    return value

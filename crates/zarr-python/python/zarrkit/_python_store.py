@@ -7,7 +7,7 @@ from collections.abc import Mapping, MutableMapping
 
 
 def resolve(target):
-    """The URL of the place that `target` names, if the library has a store for it; otherwise an `Adapter`.
+    """The URL of the place that `target` names, if the library has a store for it, or the library's store that it is; otherwise an `Adapter`.
 
     Raises `TypeError` for what is neither path, URL nor store.
     """
@@ -29,7 +29,10 @@ def resolve(target):
 
 
 def _place_of(store):
-    """The path of a store of zarr-python's that is a folder."""
+    """The path of a store of zarr-python's that is a folder, or the library's own store."""
+    ours = sys.modules.get("zarrkit._store")
+    if ours is not None and isinstance(store, ours.Store):
+        return store._raw if store.read_only == store._is_raw_read_only else None
     storage = sys.modules["zarr.storage"]
     if type(store) is storage.LocalStore:
         return os.fspath(store.root)
@@ -48,8 +51,10 @@ def _below(target):
     """What a `StorePath` of zarr-python's names."""
     below = target.path.strip("/")
     place = _place_of(target.store)
-    if place is not None:
+    if isinstance(place, str):
         return os.path.join(place, *below.split("/")) if below else place
+    if place is not None and not below:
+        return place
     adapter = ZarrAdapter(target.store)
     return PrefixAdapter(adapter, below + "/") if below else adapter
 
