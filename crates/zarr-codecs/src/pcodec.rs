@@ -5,8 +5,9 @@
 
 use std::borrow::Cow;
 
+use pco::metadata::DeltaEncoding;
 use pco::standalone::{DecompressorItem, FileDecompressor, simple_compress};
-use pco::{ChunkConfig, DeltaSpec, ModeSpec, PagingSpec};
+use pco::{ChunkConfig, DeltaSpec, ModeSpec, PagingSpec, wrapped};
 use zarr_core::codec::{
     ArrayToBytes, BytesToBytes, ChunkContext, Codec, CodecResult, CodecSpec, DecodedSize,
     Parameters,
@@ -23,6 +24,9 @@ const CODEC: &str = "pcodec";
 
 /// The most numbers that one of its pages holds.
 const MOST: i64 = 1 << 24;
+
+/// The most numbers in the window of a page that has fewer; no encoder takes more.
+const WINDOW: usize = 1 << 15;
 
 /// The names of its parameters.
 const PARAMETERS: [&str; 6] = [
@@ -123,12 +127,31 @@ impl Pcodec {
 
     /// Native numbers of a file, as many bytes as are expected.
     ///
-    /// Memory is asked for page by page, each once its header was read.
+    /// Memory is asked for page by page, each once its header was read and found to claim no more than is expected. `pco` takes
+    /// memory for twice the window of a page before it gives a number, so a window beyond the page is refused first.
     fn decompress(&self, file: &[u8], size: DecodedSize) -> Result<Vec<u8>, CodecError> {
         let broken = |error: pco::errors::PcoError| CodecError::corrupt(CODEC, error);
         let (header, mut rest) = FileDecompressor::new(file).map_err(broken)?;
+        let version = if header.format_version().major < 4 { 1 } else { 2 };
+        let inner = &file[(file.len() - rest.len()).saturating_sub(version)..];
+        let (inner, _) = wrapped::FileDecompressor::new(inner).map_err(broken)?;
         let mut out = Vec::new();
         with_scalar!(self.core(), T => loop {
+            // A page begins with its type, which is 0 behind the last page, and its count of numbers less one, in three bytes.
+            if let [1..=u8::MAX, a, b, c, page @ ..] = rest {
+                let n = u32::from_le_bytes([*a, *b, *c, 0]) as usize + 1;
+                let found = (out.len() + n * T::SIZE) as u64;
+                if found > size.limit() {
+                    size.check(CODEC, found)?;
+                }
+                let (page, _) = inner.chunk_decompressor::<T, _>(page).map_err(broken)?;
+                if let DeltaEncoding::Lookback { config, .. } = &page.meta().delta_encoding
+                    && 1 << config.window_n_log > n.next_power_of_two().max(WINDOW)
+                {
+                    let why = format!("a page of {n} numbers has a window of 2^{}", config.window_n_log);
+                    return Err(CodecError::corrupt(CODEC, why));
+                }
+            }
             let item = header.chunk_decompressor::<T, _>(rest).map_err(broken)?;
             let mut page = match item {
                 DecompressorItem::Chunk(page) => page,
@@ -141,16 +164,12 @@ impl Pcodec {
                     return Ok(out);
                 }
             };
-            let found = out.len() + page.n() * T::SIZE;
-            if found as u64 > size.limit() {
-                size.check(CODEC, found as u64)?;
-            }
             let mut numbers = vec![T::of(zarr_core::data_type::ScalarValue::Integer(0)); page.n()];
             if !page.read(&mut numbers).map_err(broken)?.finished {
                 return Err(CodecError::corrupt(CODEC, "a page ends before its last number"));
             }
             let start = out.len();
-            out.resize(found, 0);
+            out.resize(start + numbers.len() * T::SIZE, 0);
             let elements = out[start..].chunks_exact_mut(T::SIZE);
             elements.zip(numbers).for_each(|(element, number)| number.store(element));
             rest = page.into_src();
@@ -324,6 +343,32 @@ mod tests {
         let one = codec.encode(View::new(&numbers[..4], &[], 4)).unwrap();
         let view = ViewMut::new(&mut out[..4], &[], 4);
         codec.decode_into(&one, &[], &Region::all(&[]), view).unwrap();
+    }
+
+    /// `pco` would take 64 MiB for this window, of which 320 numbers need 1 KiB, and decode the file.
+    #[test]
+    fn a_window_that_no_page_needs_is_refused() {
+        let (codec, numbers) = (flat(CoreType::Uint16, r#"{"delta_spec":"try_lookback"}"#), 320);
+        let digits: Vec<u8> = [3u16, 1, 4, 1, 5, 9, 2, 6]
+            .repeat(numbers / 8)
+            .into_iter()
+            .flat_map(u16::to_le_bytes)
+            .collect();
+        let mut file = encode(&*codec, &digits);
+        let size = DecodedSize::Exactly(digits.len() as u64);
+        // Five bits behind the page's type, count, mode and delta encoding have the logarithm of the window, less one.
+        let page = file.windows(4).position(|bytes| bytes == [7, 63, 1, 0]).unwrap();
+        assert_eq!((file[page + 4] & 0xf0, file[page + 5] & 0x1f), (0x20, 8));
+        for log in [9, 15, 16, 24] {
+            file[page + 5] = file[page + 5] & 0xe0 | (log - 1);
+            let decoded = codec.decode(Cow::Borrowed(&file), size);
+            if log <= 15 {
+                assert_eq!(*decoded.unwrap(), digits);
+            } else {
+                let error = decoded.unwrap_err().to_string();
+                assert!(error.contains(&format!("320 numbers has a window of 2^{log}")), "{error}");
+            }
+        }
     }
 
     #[test]

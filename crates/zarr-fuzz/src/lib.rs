@@ -80,9 +80,6 @@ impl Target {
 
 const MIB: usize = 1 << 20;
 
-/// The crate `pco` takes memory for the window that a chunk announces, at most 2^24 numbers, before it gives a number.
-const WITH_PCODEC: usize = 256 * MIB;
-
 const fn target(name: &'static str, kind: Kind, run: fn(&[u8])) -> Target {
     Target { name, run, kind, holds: 64 * MIB, seconds: 20 }
 }
@@ -96,8 +93,8 @@ pub const TARGETS: &[Target] = &[
     target("nczarr", Kind::Json, netcdf::nczarr),
     target("json", Kind::Json, text::json),
     target("data_type", Kind::Json, text::data_type),
-    Target { holds: WITH_PCODEC, ..target("codec", Kind::Binary, chunk::codec) },
-    Target { holds: WITH_PCODEC, ..target("chain", Kind::Json, chunk::chain) },
+    target("codec", Kind::Binary, chunk::codec),
+    target("chain", Kind::Json, chunk::chain),
     target("shard", Kind::Binary, chunk::shard),
     target("zip", Kind::Binary, archive::zip),
     target("cdl", Kind::Text, netcdf::cdl),
