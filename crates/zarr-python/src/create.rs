@@ -40,7 +40,7 @@ pub fn create_array(
         url: Some(url.clone()),
         writeable: true,
         storage_options: open::storage_options(storage_options)?,
-        threads: 0,
+        ..Origin::default()
     };
     let descr = dtype::to_descr(dtype)?;
     let fill = fill_value.map(json::from_python).transpose()?;
@@ -91,7 +91,7 @@ pub fn create_group(
         url: Some(url.clone()),
         writeable: true,
         storage_options: open::storage_options(storage_options)?,
-        threads: 0,
+        ..Origin::default()
     };
     let attributes = attributes.map(json::object_from_python).transpose()?.unwrap_or_default();
     let create = || -> zarr::Result<zarr::Group> {

@@ -15,6 +15,7 @@ mod group;
 mod json;
 mod keys;
 mod open;
+mod pickle;
 mod progress;
 mod py_store;
 mod region;
@@ -31,6 +32,7 @@ fn _zarrkit(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<group::Group>()?;
     module.add_class::<progress::Progress>()?;
     module.add_class::<call::Cancel>()?;
+    module.add_class::<pickle::Root>()?;
     module.add_function(wrap_pyfunction!(call::run_cancellable, module)?)?;
     module.add_class::<region::Region>()?;
     module.add_function(wrap_pyfunction!(open::open, module)?)?;

@@ -8,21 +8,23 @@ use pyo3::types::PyDict;
 use zarr::{Dialect, Node, OpenOptions, Registry};
 
 use crate::array::Array;
-use crate::call;
 use crate::group::Group;
 use crate::py_store::{self, Source};
+use crate::{call, threads};
 
 /// What this build knows.
 pub static REGISTRY: LazyLock<Arc<Registry>> = LazyLock::new(|| Arc::new(zarr::standard()));
 
 /// How a node was opened, so that another process can open it again.
-#[derive(Clone, Debug)]
+#[derive(Debug, Default)]
 pub struct Origin {
     /// The path or URL of the hierarchy's root; `None` if it cannot be opened again, such as that of a Python store.
     pub url: Option<String>,
+    /// The store of Python's, if it is one.
+    pub source: Option<Py<PyAny>>,
     /// Whether it was opened for writing.
     pub writeable: bool,
-    /// The options of the store that are no secrets.
+    /// The options of the store as they were given: some may be secrets.
     pub storage_options: Vec<(String, String)>,
     /// Threads for reading and writing; 0 for as many as the machine has.
     pub threads: usize,
@@ -107,10 +109,10 @@ pub fn open(
         }
     };
     let mut origin = Origin {
-        url: None,
         writeable,
         storage_options: self::storage_options(storage_options)?,
-        threads: threads.unwrap_or(0),
+        threads: threads::checked(threads.unwrap_or(0))?,
+        ..Origin::default()
     };
     let options = origin.options();
     let node = match py_store::source_of(url)? {
@@ -122,6 +124,7 @@ pub fn open(
             node
         }
         Source::Store(store) => {
+            origin.source = Some(url.clone().unbind());
             call::on_store(py, false, move || zarr::Hierarchy::open(store, &options)?.node("/"))?
         }
     };

@@ -1,0 +1,219 @@
+//! Handles in other processes: pickled, compared, and named to Dask.
+//!
+//! A pickle has the URL of the store, the options that are no secrets, and the path. `zarrkit/_pickle.py` opens them again, once
+//! in a process.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use zarr::store::Store;
+use zarr::{Hierarchy, NodePath};
+
+use crate::array::Array;
+use crate::call;
+use crate::group::Group;
+use crate::open::{self, Origin, node_to_python};
+use crate::py_store::{self, Source};
+
+/// What is the same of arrays and groups.
+struct Handle<'a> {
+    class: &'static str,
+    hierarchy: &'a Hierarchy,
+    path: &'a NodePath,
+    origin: &'a Origin,
+    version: u128,
+}
+
+impl Array {
+    fn handle(&self) -> Handle<'_> {
+        let inner = &self.inner;
+        let found = inner.metadata();
+        let version = version(&(
+            (&found.shape, &found.declared_type, &found.grid, &found.chunk_keys, &found.codecs),
+            (&found.declared_fill, &found.attributes, &found.dimension_names, &found.unknown),
+            &found.shards,
+        ));
+        let (hierarchy, path) = (inner.hierarchy(), inner.path());
+        Handle { class: "zarrkit.Array", hierarchy, path, origin: &self.origin, version }
+    }
+}
+
+impl Group {
+    fn handle(&self) -> Handle<'_> {
+        let inner = &self.inner;
+        let version = version(inner.metadata());
+        let (hierarchy, path) = (inner.hierarchy(), inner.path());
+        Handle { class: "zarrkit.Group", hierarchy, path, origin: &self.origin, version }
+    }
+}
+
+/// A number that tells what a document says from what it said before.
+fn version(metadata: &impl std::fmt::Debug) -> u128 {
+    let text = format!("{metadata:?}");
+    let half = |number: u8| {
+        let mut hasher = DefaultHasher::new();
+        (number, &text).hash(&mut hasher);
+        u128::from(hasher.finish())
+    };
+    half(0) << 64 | half(1)
+}
+
+impl Handle<'_> {
+    fn store(&self) -> &Arc<dyn Store> {
+        self.hierarchy.store()
+    }
+
+    /// The store's URL, without secrets, if the store can be opened again by it.
+    fn url(&self) -> Option<String> {
+        let name = self.store().name();
+        let lasts = self.origin.url.is_some() && !name.starts_with("memory:");
+        lasts.then_some(name)
+    }
+
+    /// What tells the store from others, also in another process.
+    fn place(&self) -> (String, Vec<(String, String)>) {
+        match self.url() {
+            Some(url) => (url, self.store().public_options()),
+            // In no other process is there the same store.
+            None => {
+                let address = Arc::as_ptr(self.store()).cast::<()>().addr();
+                (format!("{}#{}.{address:x}", self.store().name(), std::process::id()), Vec::new())
+            }
+        }
+    }
+
+    fn reduce<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let module = py.import("zarrkit._pickle")?;
+        let (place, options) = match (self.url(), &self.origin.source) {
+            (Some(url), _) => {
+                let options = PyTuple::new(py, self.store().public_options())?;
+                (url.into_pyobject(py)?.into_any(), options)
+            }
+            (None, Some(source)) => {
+                let source = module.call_method1("checked", (source.bind(py),))?;
+                (source, PyTuple::empty(py))
+            }
+            (None, None) => {
+                return Err(PyTypeError::new_err(format!(
+                    "{} {} cannot be pickled: its store {} is in the memory of this process; keep it in a folder, an archive or a bucket",
+                    self.class,
+                    self.path,
+                    self.store().name(),
+                )));
+            }
+        };
+        let path = self.path.as_str();
+        let how = (place, path, self.origin.writeable, options, self.origin.threads, self.version);
+        (module.getattr("load")?, how).into_pyobject(py)
+    }
+
+    fn is_same(&self, other: &Handle<'_>) -> bool {
+        self.class == other.class
+            && self.path == other.path
+            && self.origin.writeable == other.origin.writeable
+            && (Arc::ptr_eq(self.store(), other.store()) || self.place() == other.place())
+    }
+
+    fn hash(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        (self.class, self.path.as_str(), self.place().0).hash(&mut hasher);
+        hasher.finish()
+    }
+
+    /// What Dask makes a name of.
+    fn token<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let (place, options) = self.place();
+        (self.class, place, options, self.path.as_str(), self.version).into_pyobject(py)
+    }
+}
+
+macro_rules! handles {
+    ($($class:ident)*) => { $(
+        #[pymethods]
+        impl $class {
+            fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+                self.handle().reduce(py)
+            }
+
+            fn __copy__(this: Bound<'_, Self>) -> Bound<'_, Self> {
+                this
+            }
+
+            fn __deepcopy__<'py>(this: Bound<'py, Self>, _memo: &Bound<'py, PyAny>) -> Bound<'py, Self> {
+                this
+            }
+
+            /// Whether both are handles of the same node, opened in the same mode. No elements are compared.
+            fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+                other.cast::<$class>().is_ok_and(|other| self.handle().is_same(&other.get().handle()))
+            }
+
+            fn __hash__(&self) -> u64 {
+                self.handle().hash()
+            }
+
+            /// Another one if the document has changed since: a computation on it has another name. A change of elements is not
+            /// noticed.
+            fn __dask_tokenize__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+                self.handle().token(py)
+            }
+
+            /// Which document this handle knows.
+            #[getter]
+            fn _version(&self) -> u128 {
+                self.handle().version
+            }
+        }
+    )* };
+}
+
+handles!(Array Group);
+
+/// A hierarchy that a pickle names.
+#[pyclass(frozen, module = "zarrkit._zarrkit")]
+pub struct Root {
+    hierarchy: Hierarchy,
+    path: NodePath,
+    origin: Arc<Origin>,
+}
+
+#[pymethods]
+impl Root {
+    #[new]
+    fn new(
+        py: Python<'_>,
+        place: &Bound<'_, PyAny>,
+        writeable: bool,
+        options: Vec<(String, String)>,
+        threads: usize,
+    ) -> PyResult<Root> {
+        let mut origin =
+            Origin { writeable, storage_options: options, threads, ..Origin::default() };
+        let options = origin.options();
+        let (hierarchy, path) = match py_store::source_of(place)? {
+            Source::Url(url) => {
+                origin.url = Some(url.clone());
+                call::on_store(py, open::is_near(&url), move || zarr::locate(&url, &options))?
+            }
+            Source::Store(store) => {
+                origin.source = Some(place.clone().unbind());
+                let open = move || Ok((Hierarchy::open(store, &options)?, NodePath::root()));
+                call::on_store(py, false, open)?
+            }
+        };
+        Ok(Root { hierarchy, path, origin: Arc::new(origin) })
+    }
+
+    /// The node at a path.
+    fn node(&self, py: Python<'_>, path: &str) -> PyResult<Py<PyAny>> {
+        let (hierarchy, root, path) = (self.hierarchy.clone(), self.path.clone(), path.to_owned());
+        let is_local = hierarchy.store().as_sync().is_some();
+        let node = call::on_store(py, is_local, move || {
+            hierarchy.node(root.join(path.trim_start_matches('/'))?)
+        })?;
+        node_to_python(py, node, &self.origin)
+    }
+}
