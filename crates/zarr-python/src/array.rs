@@ -1,37 +1,73 @@
-//! The class `Array`: properties, reading and writing.
+//! The class `Array`: reading and writing. Its other properties are in `properties`.
 
 use std::sync::Arc;
 
-use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray};
-use pyo3::exceptions::PyValueError;
+use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::PyTuple;
+use zarr::{Dialect, Hierarchy, Selection};
 
-use crate::buffer::Memory;
+use crate::buffer::{Memory, zeros};
 use crate::call::Call;
+use crate::elements::Layout;
 use crate::errors::OrRaise;
 use crate::keys::{self, Key};
 use crate::open::Origin;
-use crate::{call, dtype, json};
+use crate::{call, np};
 
 /// An array in a store. It is indexed as NumPy's; what is selected is read when it is asked for.
 #[pyclass(frozen, module = "zarrkit", weakref)]
 pub struct Array {
     pub inner: zarr::Array,
     pub origin: Arc<Origin>,
-    dtype: PyOnceLock<Py<PyArrayDescr>>,
+    layout: PyOnceLock<Layout>,
+}
+
+/// How a caller asks for one read or write.
+#[derive(Default)]
+pub struct How<'py> {
+    /// How many threads read, write and (de)compress chunks.
+    pub threads: Option<usize>,
+    /// What is called with the progress.
+    pub progress: Option<Bound<'py, PyAny>>,
+}
+
+impl<'py> How<'py> {
+    /// A call that reads or writes a selection, of `bytes` bytes of elements.
+    pub fn call<'a>(&self, selection: &'a Selection, bytes: u64) -> Call<'a>
+    where
+        'py: 'a,
+    {
+        Call {
+            threads: self.threads,
+            progress: self.progress.clone(),
+            selection: Some(selection),
+            bytes,
+            ..Call::default()
+        }
+    }
 }
 
 impl Array {
     pub fn new(inner: zarr::Array, origin: Arc<Origin>) -> Array {
-        Array { inner, origin, dtype: PyOnceLock::new() }
+        Array { inner, origin, layout: PyOnceLock::new() }
+    }
+
+    /// How the elements are in NumPy's arrays.
+    pub fn layout(&self, py: Python<'_>) -> PyResult<&Layout> {
+        self.layout.get_or_try_init(py, || {
+            let metadata = self.inner.metadata();
+            let hierarchy: &Hierarchy = self.inner.hierarchy();
+            let in_type = hierarchy.dialect() != Dialect::V3;
+            Layout::new(py, &metadata.data_type, in_type.then_some(&metadata.declared_type))
+        })
     }
 
     /// The dtype of the elements.
     pub fn dtype_of<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArrayDescr>> {
-        let made = || dtype::of_data_type(py, &self.inner.data_type()).map(Bound::unbind);
-        Ok(self.dtype.get_or_try_init(py, made)?.bind(py).clone())
+        Ok(self.layout(py)?.dtype.bind(py).clone())
     }
 
     /// Bytes of an element in memory.
@@ -39,118 +75,226 @@ impl Array {
         Ok(self.dtype_of(py)?.itemsize() as u64)
     }
 
-    /// An array of NumPy's for elements of this array, with zeros.
-    fn allocated<'py>(
-        &self,
-        py: Python<'py>,
-        shape: &[u64],
-    ) -> PyResult<Bound<'py, PyUntypedArray>> {
-        let shape = PyTuple::new(py, shape)?;
-        let zeros = py.import("numpy")?.getattr("zeros")?;
-        Ok(zeros.call1((shape, self.dtype_of(py)?))?.cast_into()?)
-    }
-
     /// Reads what a key selects into `out`, or into a new array.
-    fn read_key<'py>(
+    pub fn read_key<'py>(
         &self,
         py: Python<'py>,
+        how: &How<'py>,
         key: Key,
-        out: Option<Bound<'py, PyUntypedArray>>,
+        out: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let fills_lent_memory = out.is_some();
-        let target = match out {
-            Some(out) => out,
-            None => self.allocated(py, &key.shape)?,
+        let layout = self.layout(py)?;
+        let is_scalar = key.is_scalar;
+        let out = out.map(|out| out_array(out, &key, self, layout)).transpose()?;
+        // Chunks are decoded straight into what the caller gets, if it has the same form.
+        let direct = out.as_ref().filter(|out| {
+            key.fields.is_none()
+                && key.arranged.is_none()
+                && layout.is_fixed()
+                && out.dtype().is_equiv_to(layout.memory(py))
+        });
+        if let Some(out) = direct {
+            read_into(py, &self.inner, how, key, out, true)?;
+            return Ok(out.clone().into_any());
+        }
+        let elements = if key.fields.is_some() {
+            crate::fields::read(py, layout, &self.inner, how, key)?
+        } else {
+            read_new(py, layout, &self.inner, how, key)?
         };
-        let memory = Memory::writeable(&target)?;
-        let call = Call {
-            selection: Some(&key.selection),
-            bytes: target.getattr("nbytes")?.extract()?,
-            fills_lent_memory,
-            ..Call::default()
-        };
-        let selection = key.selection.clone();
-        call::on_array(py, &self.inner, call, memory, move |array, memory| {
-            array.read_view(selection, memory.view_mut()?)
-        })?;
-        if key.is_scalar { target.get_item(PyTuple::empty(py)) } else { Ok(target.into_any()) }
+        if let Some(out) = out {
+            np::copyto(py)?.call1((&out, elements))?;
+            return Ok(out.into_any());
+        }
+        if is_scalar { elements.get_item(PyTuple::empty(py)) } else { Ok(elements) }
     }
 
     /// Writes a value, broadcast to the shape of what a key selects.
-    fn write_key(&self, py: Python<'_>, key: Key, value: &Bound<'_, PyAny>) -> PyResult<()> {
-        let numpy = py.import("numpy")?;
-        let value = numpy.getattr("asarray")?.call1((value, self.dtype_of(py)?))?;
-        let shape = PyTuple::new(py, &key.shape)?;
-        let value: Bound<'_, PyUntypedArray> =
-            numpy.getattr("broadcast_to")?.call1((value, shape))?.cast_into()?;
-        let memory = Memory::of(&value)?;
-        let call = Call {
-            selection: Some(&key.selection),
-            bytes: value.getattr("nbytes")?.extract()?,
-            writes: true,
-            ..Call::default()
-        };
+    pub fn write_key<'py>(
+        &self,
+        py: Python<'py>,
+        how: &How<'py>,
+        key: Key,
+        value: &Bound<'py, PyAny>,
+    ) -> PyResult<()> {
+        let layout = self.layout(py)?;
+        if key.fields.is_some() {
+            return crate::fields::write(py, layout, &self.inner, how, key, value);
+        }
+        let size = size_of(&key.selected, layout.memory(py).itemsize());
         let selection = key.selection.clone();
-        call::on_array(py, &self.inner, call, memory, move |array, memory| {
-            array.write_view(selection, memory.view()?)
-        })
+        let call = Call { writes: true, ..how.call(&key.selection, size) };
+        if !layout.is_fixed() {
+            let value = layout.objects(value)?;
+            if value.len() == 1 {
+                // However many elements are selected, memory has one.
+                let element = layout.to_list(&value)?.pop().unwrap_or_default();
+                return call::on_array(py, &self.inner, call, element, |array, element| {
+                    array.write_fill(selection, element)
+                });
+            }
+            let stream = layout.to_stream(&as_selected(value, &key)?)?;
+            return call::on_array(py, &self.inner, call, stream, |array, stream| {
+                array.write_bytes(selection, stream)
+            });
+        }
+        let mut value = layout.given_by_caller(value)?;
+        if key.arranged.is_some() {
+            value = as_selected(value, &key)?;
+        }
+        let memory = Memory::of(&value)?;
+        let element = memory.only_element();
+        let memory = memory.broadcast(&key.selected)?;
+        match element {
+            Some(element) => call::on_array(py, &self.inner, call, element, |array, element| {
+                array.write_fill(selection, element)
+            }),
+            None => call::on_array(py, &self.inner, call, memory, |array, memory| {
+                array.write_view(selection, memory.view()?)
+            }),
+        }
     }
+}
+
+/// Bytes of elements in a shape.
+pub fn size_of(shape: &[u64], itemsize: usize) -> u64 {
+    shape.iter().fold(itemsize as u64, |size, &len| size.saturating_mul(len))
+}
+
+/// The caller's memory for a result, if it fits.
+fn out_array<'py>(
+    out: &Bound<'py, PyAny>,
+    key: &Key,
+    array: &Array,
+    layout: &Layout,
+) -> PyResult<Bound<'py, PyUntypedArray>> {
+    let py = out.py();
+    // Whatever has memory: NumPy's arrays, and others by the buffer protocol.
+    let view: Bound<'py, PyUntypedArray> = match out.cast::<PyUntypedArray>() {
+        Ok(array) => array.clone(),
+        Err(_) => np::asarray(&py.import("builtins")?.getattr("memoryview")?.call1((out,))?, None)?,
+    };
+    let shape: Vec<u64> = view.shape().iter().map(|&len| len as u64).collect();
+    if shape != key.shape() && key.fields.is_none() {
+        return Err(PyValueError::new_err(format!(
+            "`out` has the shape {}, the selection {}",
+            keys::shape_text(&shape),
+            keys::shape_text(&key.shape())
+        )));
+    }
+    let swapped = || view.dtype().call_method1("newbyteorder", ("=",));
+    if key.fields.is_none()
+        && !view.dtype().eq(layout.dtype.bind(py))?
+        && !swapped()?.eq(layout.native.bind(py))?
+    {
+        return Err(PyValueError::new_err(format!(
+            "`out` has elements of dtype {}, {} has {}",
+            view.dtype(),
+            array.inner.path(),
+            layout.dtype.bind(py)
+        )));
+    }
+    Ok(view)
+}
+
+/// Reads elements of a fixed size into memory of the library's form.
+fn read_into<'py>(
+    py: Python<'py>,
+    array: &zarr::Array,
+    how: &How<'py>,
+    key: Key,
+    out: &Bound<'py, PyUntypedArray>,
+    is_lent: bool,
+) -> PyResult<()> {
+    let memory = Memory::writeable(out)?;
+    let size = size_of(&key.selected, out.dtype().itemsize());
+    let call = Call { fills_lent_memory: is_lent, ..how.call(&key.selection, size) };
+    let selection = key.selection.clone();
+    call::on_array(py, array, call, memory, |array, memory| {
+        array.read_view(selection, memory.view_mut()?)
+    })
+}
+
+/// Reads elements into a new array.
+fn read_new<'py>(
+    py: Python<'py>,
+    layout: &Layout,
+    array: &zarr::Array,
+    how: &How<'py>,
+    mut key: Key,
+) -> PyResult<Bound<'py, PyAny>> {
+    let arranged = key.arranged.take();
+    let elements = if layout.is_fixed() {
+        let elements = zeros(py, &key.selected, layout.memory(py))?;
+        read_into(py, array, how, key, &elements, false)?;
+        layout.finished(elements.into_any())?
+    } else {
+        let (selected, itemsize) = (key.selected, layout.memory(py).itemsize());
+        let selection = key.selection.clone();
+        let call = how.call(&key.selection, size_of(&selected, itemsize));
+        let stream = call::on_array(py, array, call, (), |array, ()| array.read_bytes(selection))?;
+        layout.of_stream(py, &stream, &selected)?
+    };
+    arrange(elements, arranged.as_ref())
+}
+
+/// A result in the shape and order of axes that a key asks for.
+pub fn arrange<'py>(
+    elements: Bound<'py, PyAny>,
+    arranged: Option<&keys::Arranged>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let Some(arranged) = arranged else { return Ok(elements) };
+    let shape = PyTuple::new(elements.py(), &arranged.shape)?;
+    let elements = elements.call_method1("reshape", (shape,))?;
+    if arranged.order.is_sorted() {
+        return Ok(elements);
+    }
+    elements.call_method1("transpose", (&arranged.order,))
+}
+
+/// A value broadcast to the shape of what a key selects, in the shape and order that the library selects in.
+pub fn as_selected<'py>(
+    value: Bound<'py, PyUntypedArray>,
+    key: &Key,
+) -> PyResult<Bound<'py, PyUntypedArray>> {
+    let py = value.py();
+    // NumPy assigns what has more axes, if those in front have one element.
+    let extra = value.ndim().saturating_sub(key.shape().len());
+    let mut value = value.into_any();
+    if value
+        .getattr("shape")?
+        .cast::<PyTuple>()?
+        .iter()
+        .take(extra)
+        .all(|len| len.eq(1).unwrap_or(false))
+    {
+        for _ in 0..extra {
+            value = value.get_item(0)?;
+        }
+    }
+    let shape = PyTuple::new(py, key.shape())?;
+    let broadcast = np::broadcast_to(py)?.call1((&value, &shape));
+    let value = broadcast.map_err(|_| {
+        let own = value.getattr("shape").map(|shape| shape.to_string()).unwrap_or_default();
+        PyValueError::new_err(format!(
+            "could not broadcast input array from shape {own} into shape {shape}"
+        ))
+    })?;
+    let Some(arranged) = &key.arranged else { return Ok(value.cast_into()?) };
+    let mut back = vec![0; arranged.order.len()];
+    for (at, &axis) in arranged.order.iter().enumerate() {
+        back[axis] = at;
+    }
+    let value = value.call_method1("transpose", (back,))?;
+    Ok(value.call_method1("reshape", (PyTuple::new(py, &key.selected)?,))?.cast_into()?)
 }
 
 #[pymethods]
 impl Array {
-    /// The path in its hierarchy, such as `/ocean/temperature`.
-    #[getter]
-    fn path(&self) -> &str {
-        self.inner.path().as_str()
-    }
-
-    /// How many elements along each axis.
-    #[getter]
-    fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, self.inner.shape())
-    }
-
-    /// How many axes.
-    #[getter]
-    fn ndim(&self) -> usize {
-        self.inner.rank()
-    }
-
-    /// How many elements.
-    #[getter]
-    fn size(&self) -> u64 {
-        self.inner.len()
-    }
-
-    /// The dtype of an element.
-    #[getter]
-    fn dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArrayDescr>> {
-        self.dtype_of(py)
-    }
-
-    /// The shape of the chunks that are read; in a shard, of its inner chunks. None if they differ.
-    #[getter]
-    fn chunks<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
-        self.inner.chunk_shape().map(|shape| PyTuple::new(py, shape)).transpose()
-    }
-
-    /// The shape of the shards, the objects that are stored; None without shards.
-    #[getter]
-    fn shards<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
-        self.inner.shard_shape().map(|shape| PyTuple::new(py, shape)).transpose()
-    }
-
-    /// The attributes when the array was opened, or last changed through it.
-    #[getter]
-    fn attrs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        json::object_to_python(py, &self.inner.attributes())
-    }
-
     fn __len__(&self) -> PyResult<usize> {
         match self.inner.shape().first() {
             Some(&len) => Ok(usize::try_from(len)?),
-            None => Err(pyo3::exceptions::PyTypeError::new_err("an array of rank 0 has no length")),
+            None => Err(PyTypeError::new_err("len() of an array of rank 0")),
         }
     }
 
@@ -159,8 +303,8 @@ impl Array {
         py: Python<'py>,
         key: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let key = keys::basic(key, &self.inner.shape())?;
-        self.read_key(py, key, None)
+        let key = keys::numpy(key, &self.inner.shape())?;
+        self.read_key(py, &How::default(), key, None)
     }
 
     fn __setitem__(
@@ -169,8 +313,47 @@ impl Array {
         key: &Bound<'_, PyAny>,
         value: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
-        let key = keys::basic(key, &self.inner.shape())?;
-        self.write_key(py, key, value)
+        let key = keys::numpy(key, &self.inner.shape())?;
+        self.write_key(py, &How::default(), key, value)
+    }
+
+    /// Reads what `key` selects, as `a[key]` does.
+    ///
+    /// `out` is memory to read into, of the selection's shape and the array's dtype, in any strides: a NumPy array, or whatever has
+    /// the buffer protocol; it is returned. `threads` is how many threads read and decompress chunks; `progress` is `True` for a
+    /// bar on the terminal, or a function that is called with a `Progress`.
+    ///
+    /// Raises `IndexError` for what leaves the array, `ValueError` if `out` does not fit, `MemoryError` for what memory does not
+    /// hold. After an error `out` may have some of the elements.
+    #[pyo3(signature = (key = None, *, out = None, threads = None, progress = None))]
+    fn read<'py>(
+        &self,
+        py: Python<'py>,
+        key: Option<&Bound<'py, PyAny>>,
+        out: Option<&Bound<'py, PyAny>>,
+        threads: Option<usize>,
+        progress: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let all = py.Ellipsis().into_bound(py);
+        let key = keys::numpy(key.unwrap_or(&all), &self.inner.shape())?;
+        self.read_key(py, &How { threads, progress }, key, out)
+    }
+
+    /// Writes `value`, broadcast to what `key` selects, as `a[key] = value` does. `threads` and `progress` are those of `read`.
+    ///
+    /// Raises `IndexError` for what leaves the array, `ValueError` if the value does not fit, `PermissionError` for an array that
+    /// was opened for reading.
+    #[pyo3(signature = (key, value, *, threads = None, progress = None))]
+    fn write<'py>(
+        &self,
+        py: Python<'py>,
+        key: &Bound<'py, PyAny>,
+        value: &Bound<'py, PyAny>,
+        threads: Option<usize>,
+        progress: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<()> {
+        let key = keys::numpy(key, &self.inner.shape())?;
+        self.write_key(py, &How { threads, progress }, key, value)
     }
 
     #[pyo3(signature = (dtype = None, copy = None))]
@@ -186,9 +369,9 @@ impl Array {
             ));
         }
         let all = keys::basic(&py.Ellipsis().into_bound(py), &self.inner.shape())?;
-        let elements = self.read_key(py, all, None)?;
+        let elements = self.read_key(py, &How::default(), all, None)?;
         match dtype {
-            Some(dtype) => elements.call_method1("astype", (dtype,)),
+            Some(dtype) => np::asarray_function(py)?.call1((elements, dtype)),
             None => Ok(elements),
         }
     }

@@ -2,11 +2,15 @@
 
 #![allow(unsafe_code)]
 
-use numpy::npyffi::PyArrayObject;
-use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
-use pyo3::exceptions::PyValueError;
+use numpy::npyffi::{NPY_ARRAY_WRITEABLE, PyArrayObject};
+use numpy::{
+    PY_ARRAY_API, PyArrayDescr, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods,
+};
+use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 use zarr::{View, ViewMut};
+
+use crate::keys::shape_text;
 
 /// The elements of a NumPy array, wherever they are in memory. It keeps the array alive.
 ///
@@ -45,6 +49,47 @@ impl Memory {
         })
     }
 
+    /// The same elements in another shape, repeated along axes of one element and along new ones in front: as NumPy assigns a value.
+    ///
+    /// # Errors
+    /// `ValueError`, with NumPy's text, if the shapes do not fit.
+    pub fn broadcast(mut self, shape: &[u64]) -> PyResult<Memory> {
+        if self.shape == shape {
+            return Ok(self);
+        }
+        let refused = || {
+            PyValueError::new_err(format!(
+                "could not broadcast input array from shape {} into shape {}",
+                shape_text(&self.shape),
+                shape_text(shape)
+            ))
+        };
+        let extra = self.shape.len().saturating_sub(shape.len());
+        if self.shape[..extra].iter().any(|&len| len != 1) {
+            return Err(refused());
+        }
+        let (own, own_strides) = (&self.shape[extra..], &self.strides[extra..]);
+        let new = shape.len() - own.len();
+        let mut strides = vec![0; shape.len()];
+        for (axis, (&len, &stride)) in own.iter().zip(own_strides).enumerate() {
+            if len == shape[new + axis] {
+                strides[new + axis] = stride;
+            } else if len != 1 {
+                return Err(refused());
+            }
+        }
+        (self.shape, self.strides) = (shape.to_vec(), strides);
+        Ok(self)
+    }
+
+    /// The bytes of the one element that there is, if there is one, in whatever shape.
+    pub fn only_element(&self) -> Option<Vec<u8>> {
+        let is_one = self.shape.iter().all(|&len| len == 1);
+        // SAFETY: there is an element of that size, and `self` keeps the array alive.
+        is_one
+            .then(|| unsafe { std::slice::from_raw_parts(self.first, self.element_size) }.to_vec())
+    }
+
     /// The elements, to be read.
     ///
     /// # Errors
@@ -65,9 +110,48 @@ impl Memory {
 
     /// The memory of an array that may be written to.
     pub fn writeable(array: &Bound<'_, PyUntypedArray>) -> PyResult<Memory> {
-        if !array.getattr("flags")?.getattr("writeable")?.extract::<bool>()? {
+        // SAFETY: the pointer is that of a live array.
+        let flags = unsafe { (*array.as_array_ptr()).fields.flags };
+        if flags & NPY_ARRAY_WRITEABLE == 0 {
             return Err(PyValueError::new_err("`out` is read-only"));
         }
         Memory::of(array)
+    }
+}
+
+/// A new array in C order, of zeros.
+///
+/// # Errors
+/// `MemoryError` if no memory holds it.
+pub fn zeros<'py>(
+    py: Python<'py>,
+    shape: &[u64],
+    dtype: &Bound<'py, PyArrayDescr>,
+) -> PyResult<Bound<'py, PyUntypedArray>> {
+    let size = shape.iter().map(|&len| len.max(1)).try_fold(1u64, u64::checked_mul);
+    let size = size.and_then(|size| size.checked_mul(dtype.itemsize().max(1) as u64));
+    if size.is_none_or(|size| isize::try_from(size).is_err()) {
+        return Err(PyMemoryError::new_err(format!(
+            "no memory holds elements of {} bytes in the shape {}; read a smaller part",
+            dtype.itemsize(),
+            shape_text(shape)
+        )));
+    }
+    if shape.len() > 32 {
+        // NumPy's limit depends on its version.
+        let shape = pyo3::types::PyTuple::new(py, shape)?;
+        return Ok(crate::np::zeros(py)?.call1((shape, dtype))?.cast_into()?);
+    }
+    let mut lens: Vec<isize> = shape.iter().map(|&len| len as isize).collect();
+    // SAFETY: `lens` has as many lengths as are announced; the call takes over a reference to the dtype.
+    unsafe {
+        let array = PY_ARRAY_API.PyArray_Zeros(
+            py,
+            lens.len() as i32,
+            lens.as_mut_ptr(),
+            dtype.clone().into_dtype_ptr(),
+            0,
+        );
+        Ok(Bound::from_owned_ptr_or_err(py, array)?.cast_into_unchecked())
     }
 }

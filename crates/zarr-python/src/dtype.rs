@@ -16,7 +16,16 @@ pub fn of_data_type<'py>(
     py: Python<'py>,
     data_type: &DataType,
 ) -> PyResult<Bound<'py, PyArrayDescr>> {
-    let Some(descr) = data_type.numpy_descr(Endian::NATIVE) else {
+    of_data_type_in(py, data_type, Endian::NATIVE)
+}
+
+/// As [`of_data_type`], of elements in this byte order.
+pub fn of_data_type_in<'py>(
+    py: Python<'py>,
+    data_type: &DataType,
+    endian: Endian,
+) -> PyResult<Bound<'py, PyArrayDescr>> {
+    let Some(descr) = data_type.numpy_descr(endian) else {
         return Err(pyo3::exceptions::PyNotImplementedError::new_err(format!(
             "NumPy has no dtype for {data_type}"
         )));
@@ -24,7 +33,8 @@ pub fn of_data_type<'py>(
     of_descr(py, &descr)
 }
 
-fn of_descr<'py>(py: Python<'py>, descr: &Json) -> PyResult<Bound<'py, PyArrayDescr>> {
+/// The dtype that a `descr` names.
+pub fn of_descr<'py>(py: Python<'py>, descr: &Json) -> PyResult<Bound<'py, PyArrayDescr>> {
     let numpy = py.import("numpy")?;
     let argument = match descr {
         Json::String(name) if name == "T" => {

@@ -1,25 +1,32 @@
 //! The compiled part of the Python package `zarrkit`: the library `zarr` as classes of Python.
 //!
-//! `open` makes nodes, `array` and `group` are their classes; `keys` reads NumPy's index expressions, `dtype` names data types, `buffer`
-//! lends memory of NumPy's to the library, `call` runs it without Python's lock, `errors` and `json` translate. `py_store` makes stores of the
-//! library of Python's stores.
+//! `open` makes nodes, `array` and `group` are their classes; `keys` reads NumPy's index expressions, `dtype` names data types, `elements`
+//! brings elements into the form of NumPy's, `buffer` lends memory of NumPy's to the library, `call` runs it without Python's lock,
+//! `errors` and `json` translate. `py_store` makes stores of the library of Python's stores.
 
 mod array;
 mod buffer;
 mod call;
+mod coordinates;
 mod create;
 mod dtype;
+mod elements;
 mod errors;
+mod fields;
 mod fork;
 mod group;
+mod indexers;
 mod json;
 mod keys;
+mod np;
 mod open;
 mod pickle;
 mod progress;
+mod properties;
 mod py_store;
 mod region;
 mod store;
+mod strings;
 mod threads;
 
 use pyo3::prelude::*;
@@ -35,6 +42,7 @@ fn _zarrkit(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<pickle::Root>()?;
     module.add_function(wrap_pyfunction!(call::run_cancellable, module)?)?;
     module.add_class::<region::Region>()?;
+    module.add_class::<indexers::Indexer>()?;
     module.add_function(wrap_pyfunction!(open::open, module)?)?;
     module.add_function(wrap_pyfunction!(create::create_array, module)?)?;
     module.add_function(wrap_pyfunction!(create::create_group, module)?)?;
