@@ -111,7 +111,10 @@ pub(crate) fn error_json(kind: &str, exit_code: u8, message: &str, error: Option
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let hint = match error.cause() {
-            Cause::Access(AccessError::Exists(_)) => {
+            // A hint that only this error has stays.
+            Cause::Access(AccessError::Exists(_))
+                if error.hint().is_none() || error.hint_id().is_some() =>
+            {
                 "choose another --path, or replace it with --overwrite"
             }
             Cause::Access(AccessError::NodeKind { is: "a group", .. }) => {

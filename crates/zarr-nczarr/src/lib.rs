@@ -42,6 +42,8 @@ mod model;
 mod url;
 
 pub use documents::narrow::narrow_characters;
+pub use edit::copy::convert::Conversion;
+pub use edit::copy::draft::{CopyTarget, Draft, DraftVariable};
 pub use edit::copy::plan::Other;
 pub use edit::copy::plan::Plan;
 pub use edit::create::NewDataset;

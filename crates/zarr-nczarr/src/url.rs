@@ -2,9 +2,12 @@
 //!
 //! `file:///data/x#mode=nczarr,file`: the store's URL, and behind `#` how it is to be understood.
 
-use zarr_core::store::{ListOptions, StorePrefix};
+use std::sync::Arc;
+
+use zarr_core::store::{ListOptions, Store, StorePrefix};
 use zarr_core::{AccessError, Consolidated, Dialect, OpenOptions, Registry, Result, StoreError};
 
+use crate::edit::copy::draft::CopyTarget;
 use crate::edit::create::NewDataset;
 use crate::handles::dataset::Dataset;
 use crate::model::options::{DatasetOptions, Profile};
@@ -172,6 +175,36 @@ impl NcUrl {
     /// As [`Dataset::create`]: [`AccessError::Exists`] if one is there; [`AccessError::Argument`] if the modes say neither
     /// `nczarr` nor `zarr`, or something unknown.
     pub fn create(&self, options: &DatasetOptions) -> Result<Dataset> {
+        let (store, new, options) = self.begun(options)?;
+        let dataset = Dataset::create(store, &new, &options)?;
+        if self.consolidated == Some(true) {
+            // From now on, changes of documents change the copies, too.
+            dataset.consolidate()?;
+        }
+        Ok(dataset)
+    }
+
+    /// Where a copy is made that becomes the dataset which [`NcUrl::create`] would create. Nothing is written.
+    ///
+    /// # Errors
+    /// As [`NcUrl::create`], but for a dataset that is there.
+    pub fn copy_target(&self, options: &DatasetOptions) -> Result<CopyTarget> {
+        let (store, new, options) = self.begun(options)?;
+        let mut target = CopyTarget::new(store, &new, &options)?;
+        target.is_consolidated = self.consolidated == Some(true);
+        Ok(target)
+    }
+
+    /// The URL by which the registry finds the store of a new dataset.
+    pub fn location_of_new(&self) -> String {
+        self.location(true)
+    }
+
+    /// The store of a new dataset, and what it is to be.
+    fn begun(
+        &self,
+        options: &DatasetOptions,
+    ) -> Result<(Arc<dyn Store>, NewDataset, DatasetOptions)> {
         if let Some(word) = self.unknown.first() {
             let why = format!("mode `{word}` is not known");
             return Err(AccessError::Argument(why).into());
@@ -185,12 +218,7 @@ impl NcUrl {
         let mut options = self.options(options).read_write();
         options.zarr = options.zarr.any_dialect();
         let store = options.zarr.store(&self.location(true))?;
-        let dataset = Dataset::create(store, &new, &options)?;
-        if self.consolidated == Some(true) {
-            // From now on, changes of documents change the copies, too.
-            dataset.consolidate()?;
-        }
-        Ok(dataset)
+        Ok((store, new, options))
     }
 }
 

@@ -2,20 +2,14 @@
 
 mod common;
 
-use std::sync::Arc;
-
-use common::{holding, memory, options, write_demo};
-use zarr_core::store::Store;
+use common::{copy_of, holding, memory, options, write_demo};
 use zarr_core::{Dialect, Json};
 use zarr_nczarr::schema::Group;
-use zarr_nczarr::{Attribute, Dataset, NewDataset, Profile, Type, Values};
+use zarr_nczarr::{Attribute, CopyTarget, Dataset, NewDataset, Profile, Type, Values};
 
 fn copied(from: &Dataset, new: &NewDataset) -> (Dataset, Vec<String>) {
-    let plan = from.plan_copy(new).unwrap();
-    let store: Arc<dyn Store> = memory();
-    let to = Dataset::create(store.clone(), new, &options()).unwrap();
-    from.copy_to(&to, &plan, &|_, _| {}).unwrap();
-    (Dataset::open(store, &options()).unwrap(), plan.lost)
+    let (store, lost) = copy_of(from, new);
+    (Dataset::open(store, &options()).unwrap(), lost)
 }
 
 fn same_values(a: &Dataset, b: &Dataset, group: &Group, path: &str) {
@@ -478,5 +472,55 @@ fn packed_bools_are_copied() {
             assert_eq!(read, Values::Bool(due.to_vec()));
             assert_eq!(lost, [""; 0]);
         }
+    }
+}
+
+/// A group's `_ARRAY_DIMENSIONS`, as neuroglancer's fixtures of OME-Zarr 0.5 have, names no dimensions: plain Zarr keeps it,
+/// NCZarr says that it does not.
+#[test]
+fn a_group_keeps_its_array_dimensions_or_says_so() {
+    let attributes = r#"{"_ARRAY_DIMENSIONS":["x","y"],"a":"b"}"#;
+    let group = format!(r#"{{"zarr_format":3,"node_type":"group","attributes":{attributes}}}"#);
+    let v3 = holding(&[("zarr.json", &group), ("g/zarr.json", &group)]);
+    let v2 = holding(&[
+        (".zgroup", r#"{"zarr_format":2}"#),
+        (".zattrs", attributes),
+        ("g/.zgroup", r#"{"zarr_format":2}"#),
+        ("g/.zattrs", attributes),
+    ]);
+    for store in [v3, v2] {
+        let original = Dataset::open(store, &options()).unwrap();
+        for new in [NewDataset::pure(Dialect::V2), NewDataset::pure(Dialect::V3)] {
+            let (copy, lost) = copied(&original, &new);
+            assert_eq!(lost, [""; 0]);
+            for path in ["/", "/g"] {
+                let group = copy.hierarchy().group(path).unwrap();
+                let kept = group.attributes().get("_ARRAY_DIMENSIONS").map(Json::to_string);
+                assert_eq!(kept.as_deref(), Some(r#"["x","y"]"#), "{new:?} {path}");
+            }
+        }
+        for new in [NewDataset::nczarr_v2(), NewDataset::nczarr_v3()] {
+            let (_, lost) = copied(&original, &new);
+            let due = ["/: attribute `_ARRAY_DIMENSIONS`", "/g: attribute `_ARRAY_DIMENSIONS`"];
+            assert!(lost.len() == 2 && due.iter().all(|it| lost.iter().any(|l| l.starts_with(it))));
+        }
+    }
+}
+
+/// What this build cannot read is refused before anything is written.
+#[test]
+fn elements_that_cannot_be_read_are_refused_first() {
+    let codec = r#"{"id":"nonesuch"}"#;
+    let array = format!(
+        r#"{{"zarr_format":2,"shape":[1],"dtype":"<i4","chunks":[1],"fill_value":null,"order":"C","compressor":{codec},"filters":null}}"#
+    );
+    let store = holding(&[(".zgroup", r#"{"zarr_format":2}"#), ("a/.zarray", &array)]);
+    let original = Dataset::open(store, &options()).unwrap();
+    for new in [NewDataset::nczarr_v3(), NewDataset::pure(Dialect::V2)] {
+        let store = memory();
+        let target = CopyTarget::new(store.clone(), &new, &options()).unwrap();
+        let error = zarr_tools::copy_dataset(&original, &target, &Default::default()).unwrap_err();
+        assert_eq!(error.kind(), zarr_core::ErrorKind::Unsupported, "{error}");
+        assert_eq!(store.to_sync().list().unwrap(), []);
     }
 }

@@ -4,7 +4,7 @@ mod common;
 
 use std::sync::Arc;
 
-use common::{document, holding, memory, options, value};
+use common::{copy_of, document, holding, memory, options, value};
 use zarr_core::store::Store;
 use zarr_core::{Dialect, Json};
 use zarr_nczarr::{Attribute, Dataset, NewDataset, Type, Values};
@@ -50,10 +50,7 @@ fn put(store: &Arc<dyn Store>, key: &str, bytes: &[u8]) {
 }
 
 fn copied(from: &Dataset, new: &NewDataset) -> (Arc<dyn Store>, Dataset, Vec<String>) {
-    let plan = from.plan_copy(new).unwrap();
-    let store = memory();
-    let to = Dataset::create(store.clone(), new, &options()).unwrap();
-    from.copy_to(&to, &plan, &|_, _| {}).unwrap();
+    let (store, lost) = copy_of(from, new);
     let copy = Dataset::open(store.clone(), &options()).unwrap();
     assert_eq!(
         copy.variable("a").unwrap().read().unwrap(),
@@ -63,7 +60,7 @@ fn copied(from: &Dataset, new: &NewDataset) -> (Arc<dyn Store>, Dataset, Vec<Str
             other => other,
         }
     );
-    (store, copy, plan.lost)
+    (store, copy, lost)
 }
 
 fn kinds(dialect: Dialect) -> [NewDataset; 2] {
@@ -338,11 +335,8 @@ fn complex_numbers_keep_their_missing_value() {
     ]);
     let original = Dataset::open(store, &options()).unwrap();
     let copied = |from: &Dataset, new: &NewDataset| {
-        let plan = from.plan_copy(new).unwrap();
-        let store = memory();
-        let to = Dataset::create(store.clone(), new, &options()).unwrap();
-        from.copy_to(&to, &plan, &|_, _| {}).unwrap();
-        assert_eq!(plan.lost, [""; 0], "{new:?}");
+        let (store, lost) = copy_of(from, new);
+        assert_eq!(lost, [""; 0], "{new:?}");
         (Dataset::open(store.clone(), &options()).unwrap(), store)
     };
     let spelled = [

@@ -21,6 +21,8 @@ pub mod validate;
 
 pub use checksum::{Blocks, Checksum, ChecksumOptions, Digest, NodeChecksum, checksum};
 pub use copy::{CopyOptions, Part, Plan, Progress, Steps, copy, plan_copy};
+#[cfg(feature = "nczarr")]
+pub use copy::{copy_dataset, plan_dataset};
 pub use diff::{Change, Diff, DiffOptions, ElementsDiff, NodeDiff, Place, diff};
 pub use repair::{
     RepairAction, RepairOptions, RepairReport, RepairStep, Restored, StepState, repair, restore,

@@ -3,7 +3,10 @@
 use std::io::{self, Write};
 
 use clap::Args;
-use zarr::{Array, CancelToken, CopyOptions, ErrorKind, Json, Node, Object, Plan};
+use zarr::nczarr::{CopyTarget, Dataset, Profile};
+use zarr::{
+    Array, CancelToken, CopyOptions, ErrorKind, Hierarchy, Json, Node, NodePath, Object, Plan,
+};
 
 use super::netcdf;
 use crate::failure::Failure;
@@ -113,17 +116,10 @@ impl Copy {
             ("--chunks", self.chunks.is_some()),
             ("--shards", self.shards.is_some()),
             ("--codec", !self.codec.is_empty()),
-            ("--memory", self.memory.is_some()),
-            ("--resume", self.resume),
-            ("--verify", self.verify),
-            ("--overwrite", self.overwrite),
-            ("--part", self.part.is_some()),
-            ("--finish", self.finish),
             ("--include", !self.include.is_empty()),
             ("--exclude", !self.exclude.is_empty()),
             ("--select", !self.select.is_empty()),
             ("--region", self.region.is_some()),
-            ("--dry-run", self.dry_run),
         ];
         match said.into_iter().find(|(_, said)| *said) {
             Some((option, _)) => {
@@ -135,19 +131,7 @@ impl Copy {
     }
 
     pub fn run(&self, session: &Session, out: &mut dyn Write) -> Result<(), Failure> {
-        let to = match &self.to {
-            Some(CopyTo::NetCdf(new)) => {
-                self.check_plain()?;
-                let places = (self.source.as_str(), self.target.as_str());
-                return netcdf::copy(session, places, new, self.skip_unsupported, &self.care);
-            }
-            Some(CopyTo::Zarr(written)) => Some(*written),
-            None => None,
-        };
-        let source = Target { target: self.source.clone(), path: self.path.clone() };
-        let source = session.open(&source)?;
-        let target = Target { target: self.target.clone(), path: self.at.clone() };
-        let place = session.copy_place(&target, to, source.hierarchy().dialect(), &self.care)?;
+        let (source, place) = self.open(session)?;
         let under_way = Plan::under_way(&place.hierarchy, &place.path)?;
         if self.finish {
             return self.close(session, &place, under_way);
@@ -162,18 +146,19 @@ impl Copy {
         };
         let cancel = CancelToken::new();
         let options = self.options(session, &source, cancel.clone(), &told)?;
+        let plan = source.plan(&place, &options)?;
         if self.dry_run {
-            let plan = zarr::plan_copy(&source, &place.hierarchy, &place.path, &options)?;
-            session.warn(source.hierarchy());
+            source.warn(session, &plan);
             return self.tell(session, &plan, out);
         }
         stop_on_signal(cancel);
+        let (from, to) = (source.hierarchy(), &place.hierarchy);
         let copied = match self.part {
-            None => zarr::copy(&source, &place.hierarchy, &place.path, &options),
-            Some((part, _)) => self.copy_part(part, &source, &place, &options),
+            None => plan.copy(&from, to, &options),
+            Some((part, _)) => copy_part(part, &plan, &from, to, &options),
         };
         drop(bar);
-        session.warn(source.hierarchy());
+        source.warn(session, &plan);
         let copied = copied.map_err(|e| stopped(e, &place))?;
         session.tell_notes(&copied.notes);
         session.tell_lost(&copied.not_kept);
@@ -182,14 +167,46 @@ impl Copy {
             session.talk(&format!("part {part}/{parts} is done"));
             return Ok(());
         }
+        let as_nczarr = match plan.new_dataset() {
+            Some(new) if new.profile != Profile::Pure => "NCZarr in ",
+            _ => "",
+        };
         session.talk(&format!(
-            "copied {}, {}, to {} in {}",
+            "copied {}, {}, to {} in {as_nczarr}{}",
             human::plural(copied.nodes_done, "node"),
             human::size(copied.bytes_done),
             session::url(&self.target),
             place.hierarchy.format_name(),
         ));
         Ok(())
+    }
+
+    /// What is copied, and the place of the copy.
+    fn open(&self, session: &Session) -> Result<(Source, Place), Failure> {
+        let goes_on = self.resume || self.part.is_some() || self.finish;
+        let new = match &self.to {
+            Some(CopyTo::NetCdf(new)) => Some(new.clone()),
+            // A copy that was begun as a netCDF dataset.
+            None if goes_on => netcdf::under_way(session, &self.target),
+            _ => None,
+        };
+        if let Some(new) = new {
+            self.check_plain()?;
+            let target = netcdf::copy_target(session, &self.target, &new, &self.care)?;
+            let hierarchy = target.hierarchy().clone();
+            let place = Place { hierarchy, path: NodePath::root(), begun: true };
+            let source = netcdf::source(session, &self.source)?;
+            return Ok((Source::Dataset(source, Box::new(target)), place));
+        }
+        let to = match &self.to {
+            Some(CopyTo::Zarr(written)) => Some(*written),
+            _ => None,
+        };
+        let source = Target { target: self.source.clone(), path: self.path.clone() };
+        let source = session.open(&source)?;
+        let target = Target { target: self.target.clone(), path: self.at.clone() };
+        let place = session.copy_place(&target, to, source.hierarchy().dialect(), &self.care)?;
+        Ok((Source::Node(source), place))
     }
 
     /// Refuses a place that is taken.
@@ -214,7 +231,7 @@ impl Copy {
     fn options<'a>(
         &self,
         session: &Session,
-        source: &Node,
+        source: &Source,
         cancel: CancelToken,
         told: &'a (dyn Fn(&zarr::Progress) + Sync),
     ) -> Result<CopyOptions<'a>, Failure> {
@@ -238,7 +255,7 @@ impl Copy {
             progress: Some(told),
             ..CopyOptions::default()
         };
-        if let Some(text) = &self.region {
+        if let (Some(text), Source::Node(source)) = (&self.region, source) {
             let array = self.only_array(source)?;
             let place = || human::place(array.hierarchy(), array.path());
             let elements = Elements::of_region(Some(text), &array.shape());
@@ -269,21 +286,6 @@ impl Copy {
             (Some(array), true) => Ok(array),
             _ => Err(Failure::usage("--region is for one array; name it with --path or --select")),
         }
-    }
-
-    /// Copies the chunks of one part.
-    fn copy_part(
-        &self,
-        part: u64,
-        source: &Node,
-        place: &Place,
-        options: &CopyOptions<'_>,
-    ) -> zarr::Result<zarr::Progress> {
-        let planned = zarr::plan_copy(source, &place.hierarchy, &place.path, options)?;
-        let plan = planned.begin(&place.hierarchy, options)?;
-        let done = plan.run(&[part as usize - 1], source.hierarchy(), &place.hierarchy, options)?;
-        place.hierarchy.flush()?;
-        Ok(done)
     }
 
     /// Closes a copy whose parts are done.
@@ -329,6 +331,51 @@ impl Copy {
         )?;
         Ok(())
     }
+}
+
+/// What is copied.
+enum Source {
+    Node(Node),
+    /// A netCDF dataset, and what the copy is to be.
+    Dataset(Dataset, Box<CopyTarget>),
+}
+
+impl Source {
+    fn hierarchy(&self) -> Hierarchy {
+        match self {
+            Source::Node(node) => node.hierarchy().clone(),
+            Source::Dataset(dataset, _) => dataset.hierarchy(),
+        }
+    }
+
+    fn plan(&self, place: &Place, options: &CopyOptions<'_>) -> zarr::Result<Plan> {
+        match self {
+            Source::Node(node) => zarr::plan_copy(node, &place.hierarchy, &place.path, options),
+            Source::Dataset(dataset, target) => zarr::plan_dataset(dataset, target, options),
+        }
+    }
+
+    /// Says what a tolerant reader overlooked.
+    fn warn(&self, session: &Session, plan: &Plan) {
+        match self {
+            Source::Node(node) => session.warn(node.hierarchy()),
+            Source::Dataset(dataset, _) => netcdf::warn(session, dataset, plan),
+        }
+    }
+}
+
+/// Copies the chunks of one part.
+fn copy_part(
+    part: u64,
+    plan: &Plan,
+    from: &Hierarchy,
+    to: &Hierarchy,
+    options: &CopyOptions<'_>,
+) -> zarr::Result<zarr::Progress> {
+    let plan = plan.begin(to, options)?;
+    let done = plan.run(&[part as usize - 1], from, to, options)?;
+    to.flush()?;
+    Ok(done)
 }
 
 /// `3/8`: the third of eight parts.

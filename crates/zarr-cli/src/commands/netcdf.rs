@@ -1,12 +1,12 @@
 //! Opens, makes and describes netCDF datasets.
 
-use zarr::nczarr::schema::{Group, Variable};
-use zarr::nczarr::{Dataset, DatasetOptions, NcUrl, NewDataset, Other, Profile, Storage};
-use zarr::{CopyOptions, Error, ErrorKind, Hierarchy, Json, MetadataError, Node, NodePath, Object};
+use std::collections::HashSet;
+
+use zarr::nczarr::schema::Variable;
+use zarr::nczarr::{CopyTarget, Dataset, DatasetOptions, NcUrl, NewDataset, Storage};
+use zarr::{Error, Hierarchy, Json, Node, NodePath, Object, Plan};
 
 use crate::failure::Failure;
-use crate::human;
-use crate::progress::Progress;
 use crate::session::{self, Care, Session, Target};
 
 /// The dataset that a URL or path means.
@@ -44,6 +44,20 @@ fn new_dataset(target: &str, asked: Option<&NewDataset>) -> Result<NewDataset, F
     }
 }
 
+/// The URL of a new dataset.
+fn url_of_new(target: &str, asked: Option<&NewDataset>) -> Result<NcUrl, Failure> {
+    Ok(completed(url_of(target)?, &new_dataset(target, asked)?))
+}
+
+/// The URL with what is to be made there.
+fn completed(mut url: NcUrl, new: &NewDataset) -> NcUrl {
+    (url.profile, url.dialect) = (Some(new.profile), Some(new.dialect));
+    if url.storage.is_none() && url.store.ends_with(".zip") {
+        url.storage = Some(Storage::Zip);
+    }
+    url
+}
+
 /// The dataset that TARGET means, for reading.
 pub(super) fn open(session: &Session, target: &Target) -> Result<Dataset, Failure> {
     let mut url = url_of(&target.target)?;
@@ -61,11 +75,7 @@ pub(super) fn create(
     asked: Option<&NewDataset>,
     care: &Care,
 ) -> Result<Dataset, Failure> {
-    let (mut url, new) = (url_of(target)?, new_dataset(target, asked)?);
-    (url.profile, url.dialect) = (Some(new.profile), Some(new.dialect));
-    if url.storage.is_none() && url.store.ends_with(".zip") {
-        url.storage = Some(Storage::Zip);
-    }
+    let url = url_of_new(target, asked)?;
     let dataset = url.create(&DatasetOptions::of(session.writing(care)?))?;
     session.written(&dataset.hierarchy());
     Ok(dataset)
@@ -77,148 +87,61 @@ pub(super) fn take_back(dataset: &Dataset) {
     let _ = dataset.hierarchy().erase(zarr::NodePath::root());
 }
 
-/// Copies the dataset that `source` means to `target`, as `new`. Nodes that netCDF cannot represent are copied as they are
-/// into plain Zarr; into NCZarr they are left out, if the user asks for that.
-pub(super) fn copy(
+/// The dataset that a copy is made of.
+pub(super) fn source(session: &Session, source: &str) -> Result<Dataset, Failure> {
+    Ok(url_of(source)?.open(&DatasetOptions::of(session.options()?))?)
+}
+
+/// Where a copy is made that becomes what [`create`] would create.
+pub(super) fn copy_target(
     session: &Session,
-    (source, target): (&str, &str),
+    target: &str,
     new: &NewDataset,
-    skip_unsupported: bool,
     care: &Care,
-) -> Result<(), Failure> {
-    new_dataset(target, Some(new))?;
-    let from = url_of(source)?.open(&DatasetOptions::of(session.options()?))?;
-    let mut plan = from.plan_copy(new)?;
-    let (arrays, skipped) = others(&from, std::mem::take(&mut plan.others), new);
-    // Of these the copy says more: nodes that are no variables, and attributes.
-    let is_other = |place: &str| {
-        let skipped = skipped.iter().map(|(path, _)| path);
-        arrays.iter().chain(skipped).any(|path| path.as_str() == place)
+) -> Result<CopyTarget, Failure> {
+    let url = url_of_new(target, Some(new))?;
+    let target = url.copy_target(&DatasetOptions::of(session.writing(care)?))?;
+    session.written(target.hierarchy());
+    Ok(target)
+}
+
+/// What the copy to `target` that is under way is to be, if it is a netCDF dataset.
+pub(super) fn under_way(session: &Session, target: &str) -> Option<NewDataset> {
+    let options = DatasetOptions::of(session.options().ok()?);
+    // An archive of NCZarr has a folder in it.
+    [NewDataset::nczarr_v3(), NewDataset::pure(zarr::Dialect::V3)].into_iter().find_map(|new| {
+        let mut url = url_of(target).ok()?;
+        (url.profile, url.dialect) = (None, None);
+        let url = completed(url, &new);
+        let location = url.location_of_new();
+        let store = options.zarr.store(&location).ok()?;
+        let target = CopyTarget::new(store, &new, &options).ok()?;
+        let plan = Plan::under_way(target.hierarchy(), &NodePath::root()).ok()??;
+        plan.new_dataset()
+    })
+}
+
+/// Says on standard error what a tolerant reader overlooked, but for what the plan of a copy says better.
+pub(super) fn warn(session: &Session, from: &Dataset, plan: &Plan) {
+    let root = from.root_path();
+    let paths: HashSet<String> = plan
+        .paths()
+        .iter()
+        .map(|path| format!("{}{path}", root.as_str().trim_end_matches('/')))
+        .collect();
+    let is_skipped = |place: &str| {
+        let begin = format!("{place}: ");
+        plan.skipped().iter().any(|skipped| skipped.starts_with(&begin))
     };
     let mut warnings = from.warnings();
     warnings.retain(|warning| {
         let is_attribute = warning.what.starts_with("attribute `");
         let is_node = ["is no variable: ", "is not shown: "];
         let is_node = is_node.iter().any(|begin| warning.what.starts_with(begin));
-        !(is_attribute && warning.what.contains("` is not shown: ")
-            || is_node && is_other(&warning.place))
+        let is_copied = is_node && (paths.contains(&warning.place) || is_skipped(&warning.place));
+        !(is_attribute && warning.what.contains("` is not shown: ") || is_copied)
     });
     session.warn_of(&warnings);
-    if let (false, Some((path, why))) = (skip_unsupported, skipped.first()) {
-        return Err(left_behind(&from, path, why, skipped.len() - 1, new));
-    }
-    let mut skipped: Vec<String> =
-        skipped.iter().map(|(path, why)| format!("{path}: {why}")).collect();
-    if session.is_strict()
-        && let Some(what) = plan.lost.first()
-    {
-        let hint = "copy without `--strict` to leave such things behind".into();
-        let what = format!("all of it: {what}");
-        return Err(
-            Error::from(MetadataError::CannotRepresent { format: "the copy", what, hint }).into()
-        );
-    }
-    let to = create(session, target, Some(new), care)?;
-    let options = CopyOptions {
-        strict: session.is_strict(),
-        skip_unsupported,
-        only: Some(arrays.iter().cloned().collect()),
-        ..CopyOptions::default()
-    };
-    let bar = Progress::of_bytes(plan.bytes, false);
-    let copied = from.copy_to(&to, &plan, &|path, done| {
-        bar.done(done);
-        bar.message(path);
-    });
-    drop(bar);
-    let copied = copied.and_then(|()| {
-        if arrays.is_empty() {
-            Ok(zarr::Progress::default())
-        } else {
-            copy_others(&from, &to, &arrays, options)
-        }
-    });
-    let copied = copied.inspect_err(|_| take_back(&to))?;
-    skipped.extend(copied.skipped);
-    session.tell_notes(&copied.notes);
-    session.tell_lost(&plan.lost);
-    session.tell_lost(&copied.not_kept);
-    session.tell_skipped(&skipped);
-    session.talk(&format!(
-        "copied {}, {}, to {} as {} in {}",
-        human::plural(count(&plan.schema) + arrays.len() as u64, "variable"),
-        human::size(plan.bytes.saturating_add(copied.bytes_done)),
-        session::url(target),
-        match new.profile {
-            Profile::Pure => "plain Zarr",
-            _ => "NCZarr",
-        },
-        new.dialect,
-    ));
-    Ok(())
-}
-
-/// Of the nodes that no copy by netCDF has, those that plain Zarr can have, and the others, each with the reason.
-fn others(
-    from: &Dataset,
-    all: Vec<Other>,
-    new: &NewDataset,
-) -> (Vec<NodePath>, Vec<(NodePath, String)>) {
-    let (mut arrays, mut skipped) = (Vec::new(), Vec::new());
-    for Other { path, why } in all {
-        match from.hierarchy().node(&path) {
-            Err(e) if e.kind() == ErrorKind::InvalidMetadata => skipped.push((path, why)),
-            _ if new.profile == Profile::Pure => arrays.push(path),
-            _ => skipped.push((path, why)),
-        }
-    }
-    (arrays, skipped)
-}
-
-/// Copies nodes as those that they are, into the groups that a copy has already.
-fn copy_others(
-    from: &Dataset,
-    to: &Dataset,
-    nodes: &[NodePath],
-    mut options: CopyOptions<'_>,
-) -> zarr::Result<zarr::Progress> {
-    let base = from.hierarchy().node(from.root_path())?;
-    let at = match (&base, nodes) {
-        // An array that the dataset takes for the one variable of a group.
-        (Node::Array(_), [variable]) => {
-            options.only = None;
-            variable
-        }
-        _ => to.root_path(),
-    };
-    zarr::copy(&base, &to.hierarchy(), at, &options)
-}
-
-/// Refuses a copy that would lose a node.
-fn left_behind(
-    from: &Dataset,
-    path: &NodePath,
-    why: &str,
-    more: usize,
-    new: &NewDataset,
-) -> Failure {
-    let more = match more {
-        0 => String::new(),
-        more => format!(" (and {more} more)"),
-    };
-    let hint = match new.profile {
-        Profile::Pure => "leave such nodes out, each named, with `--skip-unsupported`",
-        _ => {
-            "copy to `zarr-v2` or `zarr-v3`, or leave such nodes out, each named, with `--skip-unsupported`"
-        }
-    };
-    let what = format!("the whole of it: {why}{more}");
-    let error = MetadataError::CannotRepresent { format: "the copy", what, hint: hint.into() };
-    Error::from(error).at_store(from.hierarchy().store().name()).at_path(path).into()
-}
-
-fn count(group: &Group) -> u64 {
-    group.variables.len() as u64 + group.groups.iter().map(count).sum::<u64>()
 }
 
 /// The dataset of NCZarr's that a node is part of, if it is.

@@ -61,6 +61,39 @@ impl NewDataset {
         }
         NodeAttributes::with_own(own).into_object(self.dialect, nczarr)
     }
+
+    /// How the documents of such a dataset are written.
+    ///
+    /// # Errors
+    /// As [`Dataset::create`], for a profile that is not written.
+    pub(crate) fn prepared(&self, options: &DatasetOptions) -> Result<Prepared> {
+        let profiles = [Profile::Nczarr, Profile::Pure];
+        let in_draft = self.dialect == Dialect::Draft && self.profile == Profile::Nczarr;
+        if in_draft || !profiles.contains(&self.profile) {
+            let why = format!(
+                "no dataset of profile `{}` is written in {}; choose `nczarr` in v2 or v3, or `pure`",
+                self.profile.name(),
+                self.dialect
+            );
+            return Err(AccessError::Argument(why).into());
+        }
+        let mut options = options.clone().read_write();
+        options.pure |= self.profile == Profile::Pure;
+        options.fixed_strings |= self.fixed_strings;
+        options.zarr = options.zarr.any_dialect();
+        let conventions = Conventions { nczarr: self.profile == Profile::Nczarr, narrow_u1: false };
+        let conventions = Arc::new(OnceLock::from(conventions));
+        let inner = options.zarr.format(self.dialect);
+        let format = Arc::new(NcFormat { inner, conventions: conventions.clone() });
+        Ok(Prepared { options, conventions, format })
+    }
+}
+
+/// How the documents of a new dataset are written.
+pub(crate) struct Prepared {
+    pub options: DatasetOptions,
+    pub conventions: Arc<OnceLock<Conventions>>,
+    pub format: Arc<NcFormat>,
 }
 
 impl Dataset {
@@ -74,24 +107,7 @@ impl Dataset {
         new: &NewDataset,
         options: &DatasetOptions,
     ) -> Result<Dataset> {
-        let profiles = [Profile::Nczarr, Profile::Pure];
-        let in_draft = new.dialect == Dialect::Draft && new.profile == Profile::Nczarr;
-        if in_draft || !profiles.contains(&new.profile) {
-            let why = format!(
-                "no dataset of profile `{}` is written in {}; choose `nczarr` in v2 or v3, or `pure`",
-                new.profile.name(),
-                new.dialect
-            );
-            return Err(AccessError::Argument(why).into());
-        }
-        let mut options = options.clone().read_write();
-        options.pure |= new.profile == Profile::Pure;
-        options.fixed_strings |= new.fixed_strings;
-        options.zarr = options.zarr.any_dialect();
-        let conventions = Conventions { nczarr: new.profile == Profile::Nczarr, narrow_u1: false };
-        let conventions = Arc::new(OnceLock::from(conventions));
-        let inner = options.zarr.format(new.dialect);
-        let format = Arc::new(NcFormat { inner, conventions: conventions.clone() });
+        let Prepared { options, conventions, format } = new.prepared(options)?;
         let root = NodePath::root();
         let hierarchy = Hierarchy::begin(store, format, &options.hierarchy(&conventions))?;
         match new.dialect {

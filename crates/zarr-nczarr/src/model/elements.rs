@@ -66,7 +66,7 @@ pub(crate) fn text_in(element: &[u8]) -> &[u8] {
     &element[..end]
 }
 
-fn utf32(element: &[u8]) -> String {
+pub(crate) fn utf32(element: &[u8]) -> String {
     let (units, _) = element.as_chunks::<4>();
     let units = units.iter().map(|unit| u32::from_ne_bytes(*unit)).take_while(|&unit| unit != 0);
     units.map(|unit| char::from_u32(unit).unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
@@ -134,7 +134,11 @@ pub(crate) fn write(
 }
 
 /// Texts padded to a fixed width (N-060, N-062).
-fn encode_texts(list: &[String], repr: Repr, truncate: bool) -> Result<Vec<u8>, AccessError> {
+pub(crate) fn encode_texts(
+    list: &[String],
+    repr: Repr,
+    truncate: bool,
+) -> Result<Vec<u8>, AccessError> {
     let width = repr.size();
     let mut out = Vec::new();
     for text in list {

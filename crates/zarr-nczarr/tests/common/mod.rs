@@ -7,8 +7,11 @@ use std::sync::Arc;
 use zarr_core::store::{Payload, Store, StoreKey, from_sync};
 use zarr_core::{Json, Registry};
 use zarr_nczarr::schema::{Endian, Filter, Group, Variable};
-use zarr_nczarr::{Attribute, Dataset, DatasetOptions, Dimension, NewDataset, Slab, Type, Values};
+use zarr_nczarr::{
+    Attribute, CopyTarget, Dataset, DatasetOptions, Dimension, NewDataset, Slab, Type, Values,
+};
 use zarr_stores::MemoryStore;
+use zarr_tools::CopyOptions;
 
 /// What all tests know.
 pub fn registry() -> Registry {
@@ -21,6 +24,15 @@ pub fn options() -> DatasetOptions {
 
 pub fn memory() -> Arc<dyn Store> {
     from_sync(MemoryStore::new())
+}
+
+/// A copy of a dataset in memory, and what it does not keep. Nodes that cannot be represented are left out.
+pub fn copy_of(from: &Dataset, new: &NewDataset) -> (Arc<dyn Store>, Vec<String>) {
+    let store = memory();
+    let target = CopyTarget::new(store.clone(), new, &options()).unwrap();
+    let options = CopyOptions { skip_unsupported: true, verify: true, ..CopyOptions::default() };
+    let copied = zarr_tools::copy_dataset(from, &target, &options).unwrap();
+    (store, copied.not_kept)
 }
 
 /// A store that holds these documents.

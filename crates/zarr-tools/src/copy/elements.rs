@@ -6,6 +6,7 @@ use zarr_core::grid::{ChunkGrid, Pieces};
 use zarr_core::metadata::ArrayMetadata;
 use zarr_core::{Array, ErrorKind, Region, Result};
 
+use super::netcdf::Conversion;
 use super::rechunk::{Done, ElementOptions, Rechunk, Source};
 use super::run::source_of;
 use super::{CopyOptions, Progress, Steps};
@@ -16,6 +17,8 @@ pub(super) struct Which<'a> {
     pub leaves_holes: bool,
     /// The selected elements of the source; all, if there are none.
     pub region: Option<&'a [Steps]>,
+    /// How elements become those of the copy, if they are not the same.
+    pub conversion: Option<&'a Conversion>,
     /// Whether an object of the target is there already, and is left out.
     pub is_done: &'a (dyn Fn(&Region) -> bool + Sync),
 }
@@ -36,13 +39,20 @@ pub(super) fn copy_elements(
     done: &mut dyn FnMut(&Region, &mut Progress) -> Result<()>,
 ) -> Result<()> {
     let select = |region: &Region| source_of(region, which.region);
-    let source = which.region.map(|steps| Source { select: &select, start: box_start(steps) });
+    let source = match (which.conversion, which.region) {
+        (Some(_), _) => Some(Source { select: &select, start: None }),
+        (None, steps) => steps.map(|steps| Source { select: &select, start: box_start(steps) }),
+    };
+    let convert = which
+        .conversion
+        .map(|conversion| |from: &Array, region: &Region| conversion.read(from, region));
     let how = ElementOptions {
         memory: options.memory,
         leaves_holes: which.leaves_holes,
         cancel: options.cancel.clone(),
         is_done: Some(which.is_done),
         source,
+        convert: convert.as_ref().map(|convert| convert as _),
         ..ElementOptions::default()
     };
     let rechunk = Rechunk::new(from, to, &how)?;

@@ -12,6 +12,9 @@ use super::{CopyOptions, Steps};
 /// The version of the form.
 const VERSION: u64 = 1;
 
+/// What is asked for a copy to a netCDF dataset.
+pub(super) const DATASET: &str = "netcdf";
+
 impl Plan {
     /// The plan as JSON, to be read by [`Plan::from_json`].
     pub fn to_json(&self) -> String {

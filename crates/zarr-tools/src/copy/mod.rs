@@ -3,7 +3,8 @@
 //! [`plan_copy`] describes every node as metadata of the target (`plan`, `describe`), so that everything that can be refused
 //! is refused before anything is written. The plan is put in the target's store as the journal of the copy (`journal`). Then
 //! all chunks are copied, part by part (`run`, `elements`), and the documents are written last (`finish`): no reader finds a
-//! node before its chunks are there. [`copy`] does all of that.
+//! node before its chunks are there. [`copy`] does all of that. Copies to netCDF datasets (`netcdf`) have the same plan; only
+//! their documents are made by other rules.
 
 mod check;
 mod choose;
@@ -13,6 +14,11 @@ mod finish;
 mod journal;
 mod json;
 mod memory;
+#[cfg(feature = "nczarr")]
+mod netcdf;
+#[cfg(not(feature = "nczarr"))]
+#[path = "without_netcdf.rs"]
+mod netcdf;
 mod plan;
 mod rechunk;
 mod run;
@@ -27,6 +33,8 @@ use zarr_core::{
     AxisSelection, CancelToken, Dialect, Error, Hierarchy, Json, Node, NodePath, Object, Result,
 };
 
+#[cfg(feature = "nczarr")]
+pub use self::netcdf::{copy_dataset, plan_dataset};
 pub use self::plan::{Plan, plan_copy};
 pub use self::split::Part;
 
@@ -157,29 +165,43 @@ pub fn copy(
     at: impl AsRef<str>,
     options: &CopyOptions<'_>,
 ) -> Result<Progress> {
-    let plan = plan_copy(source, target, at, options)?;
-    let planned = plan.clone();
-    let run = || {
-        let (plan, is_new) = plan.begun(target, options)?;
-        let all: Vec<usize> = (0..plan.parts().len()).collect();
-        let mut progress = planned.progress();
-        plan.run_parts((&all, is_new), source.hierarchy(), target, options, &mut progress)?;
-        let finished = plan.finish(target)?;
-        progress.not_kept.extend(finished.not_kept);
-        progress.nodes_done = finished.nodes_done;
-        report(options, &progress);
-        Ok(progress)
-    };
-    run().map_err(|e: Error| {
-        let under_way = matches!(Plan::under_way(target, &planned.at), Ok(Some(_)));
-        if !under_way || e.hint().is_some_and(|hint| hint.contains("--resume")) {
-            return e;
-        }
-        let hint = e.hint().map_or_else(String::new, |hint| format!("{hint}; "));
-        e.with_hint(format!(
-            "{hint}what is copied so far stays: go on with `--resume` (library: `CopyOptions::resume`)"
-        ))
-    })
+    plan_copy(source, target, at, options)?.copy(source.hierarchy(), target, options)
+}
+
+impl Plan {
+    /// Does all that was planned: puts the plan in the target, copies the chunks of all parts, and writes the documents.
+    /// `source` and the options are those of the planning.
+    ///
+    /// # Errors
+    /// As [`copy`]; what is copied so far stays.
+    pub fn copy(
+        &self,
+        source: &Hierarchy,
+        target: &Hierarchy,
+        options: &CopyOptions<'_>,
+    ) -> Result<Progress> {
+        let run = || {
+            let (plan, is_new) = self.begun(target, options)?;
+            let all: Vec<usize> = (0..plan.parts().len()).collect();
+            let mut progress = self.progress();
+            plan.run_parts((&all, is_new), source, target, options, &mut progress)?;
+            let finished = plan.finish(target)?;
+            progress.not_kept.extend(finished.not_kept);
+            progress.nodes_done = finished.nodes_done;
+            report(options, &progress);
+            Ok(progress)
+        };
+        run().map_err(|e: Error| {
+            let under_way = matches!(Plan::under_way(target, &self.at), Ok(Some(_)));
+            if !under_way || e.hint().is_some_and(|hint| hint.contains("--resume")) {
+                return e;
+            }
+            let hint = e.hint().map_or_else(String::new, |hint| format!("{hint}; "));
+            e.with_hint(format!(
+                "{hint}what is copied so far stays: go on with `--resume` (library: `CopyOptions::resume`)"
+            ))
+        })
+    }
 }
 
 fn report(options: &CopyOptions<'_>, progress: &Progress) {

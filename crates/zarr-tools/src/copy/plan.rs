@@ -69,6 +69,20 @@ pub(super) struct PlannedArray {
     pub bytes: u64,
 }
 
+impl PlannedArray {
+    /// An array whose copy has this metadata.
+    pub fn new(
+        (from, to): (NodePath, NodePath),
+        region: Option<Vec<Steps>>,
+        leaves_holes: bool,
+        metadata: &ArrayMetadata,
+    ) -> PlannedArray {
+        let chunks = metadata.grid.as_deref().and_then(|grid| chunk_count(grid, &metadata.shape));
+        let (chunks, bytes) = (chunks.unwrap_or(u64::MAX), size(metadata));
+        PlannedArray { from, to, region, leaves_holes, chunks, bytes }
+    }
+}
+
 /// A document that is written after all chunks.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct PlannedDocument {
@@ -104,21 +118,36 @@ pub fn plan_copy(
 ) -> Result<Plan> {
     let at =
         &NodePath::new(at.as_ref()).map_err(|e| Error::from(e).at_store(target.store().name()))?;
+    planned_or_resumed(target, at, options, &|options, stored| {
+        planned_anew(source, target, at, options, stored)
+    })
+}
+
+/// Makes a plan with these options, which may be those of a copy under way, whose plan is stored.
+pub(super) type Planner<'a> = &'a dyn Fn(&CopyOptions<'_>, Option<&Plan>) -> Result<Plan>;
+
+/// The plan of a copy to `at`: that of the copy that is under way, or a new one.
+pub(super) fn planned_or_resumed(
+    target: &Hierarchy,
+    at: &NodePath,
+    options: &CopyOptions<'_>,
+    planner: Planner<'_>,
+) -> Result<Plan> {
     target.check_writeable()?;
     let stored = Journal::new(target, at).plan()?;
     match stored {
-        Some(stored) if !options.overwrite => resumed(source, target, at, options, stored),
-        _ => planned_anew(source, target, at, options, None),
+        Some(stored) if !options.overwrite => resumed(target, at, options, stored, planner),
+        _ => planner(options, None),
     }
 }
 
 /// The plan of a copy that is under way, if the same is asked for.
 fn resumed(
-    source: &Node,
     target: &Hierarchy,
     at: &NodePath,
     options: &CopyOptions<'_>,
     stored: Plan,
+    planner: Planner<'_>,
 ) -> Result<Plan> {
     let at_store = |e: AccessError| Error::from(e).at_store(target.store().name()).at_path(at);
     if !options.resume && options.parts.is_none() {
@@ -128,7 +157,7 @@ fn resumed(
         ));
     }
     let asked = options.completed_by(&stored.asked);
-    let mut plan = planned_anew(source, target, at, &asked, Some(&stored))?;
+    let mut plan = planner(&asked, Some(&stored))?;
     plan.begun.clone_from(&stored.begun);
     if let Some(what) = stored.difference(&plan) {
         let why = format!("the copy that is under way is another one: {what}");
@@ -139,7 +168,7 @@ fn resumed(
     Ok(plan)
 }
 
-fn planned_anew(
+pub(super) fn planned_anew(
     source: &Node,
     target: &Hierarchy,
     at: &NodePath,
@@ -158,21 +187,8 @@ fn planned_anew(
     } else {
         Datasets::of(&nodes, from.dialect())
     };
-    let mut plan = Plan {
-        store: from.store().name(),
-        store_options: from.store().public_options(),
-        from: base.clone(),
-        at: at.clone(),
-        format: target.format_name().to_owned(),
-        asked: options.to_json(),
-        fingerprint: fingerprint(&nodes),
-        begun: begun(),
-        arrays: Vec::new(),
-        documents: Vec::new(),
-        consolidated: Vec::new(),
-        parts: Vec::new(),
-        told,
-    };
+    let mut plan = Plan::new(source, &nodes, target, at, options.to_json());
+    plan.told = told;
     let mut left_out = HashSet::new();
     let mut documents = Vec::new();
     for node in &nodes {
@@ -210,34 +226,75 @@ fn planned_anew(
         }
         documents.push(plan.add(node, target, to, described, role)?);
     }
-    if let (true, Some(what)) = (options.strict, plan.told.not_kept.first()) {
-        let hint = "copy without `--strict` (library: `CopyOptions::strict`) to leave it behind";
-        let what = format!("all of it: {what}");
-        return Err(
-            MetadataError::CannotRepresent { format: "the copy", what, hint: hint.into() }.into()
-        );
-    }
-    // The deepest first, and of equally deep ones in the order of their paths.
-    documents.sort_by_key(|of_node: &Vec<PlannedDocument>| {
-        std::cmp::Reverse(of_node.first().map_or(0, |document| document.path.names().count()))
-    });
-    plan.documents = documents.into_iter().flatten().collect();
-    plan.documents.extend(match stored {
-        Some(stored) => {
-            stored.documents.iter().filter(|it| it.role == Role::Above).cloned().collect()
-        }
-        None => {
-            let is_root = plan.arrays.iter().any(|array| array.to.is_root());
-            above(target, at, is_root, options)?
-        }
-    });
-    let wanted = options.parts.or(stored.map(|stored| stored.parts.len() as u64));
-    let arrays: Vec<_> = plan.arrays.iter().map(|array| (array.chunks, array.bytes)).collect();
-    plan.parts = parts(&arrays, wanted);
-    Ok(plan)
+    plan.complete(documents, target, options, stored)
 }
 
 impl Plan {
+    /// A plan without arrays and documents yet, of a copy of these nodes.
+    pub(super) fn new(
+        source: &Node,
+        nodes: &[Node],
+        target: &Hierarchy,
+        at: &NodePath,
+        asked: Object,
+    ) -> Plan {
+        let store = source.hierarchy().store();
+        Plan {
+            store: store.name(),
+            store_options: store.public_options(),
+            from: source.path().clone(),
+            at: at.clone(),
+            format: target.format_name().to_owned(),
+            asked,
+            fingerprint: fingerprint(nodes),
+            begun: begun(),
+            arrays: Vec::new(),
+            documents: Vec::new(),
+            consolidated: Vec::new(),
+            parts: Vec::new(),
+            told: Told::default(),
+        }
+    }
+
+    /// Adds the documents, those of each node together, and the parts. Refuses a strict copy that loses something.
+    pub(super) fn complete(
+        mut self,
+        mut documents: Vec<Vec<PlannedDocument>>,
+        target: &Hierarchy,
+        options: &CopyOptions<'_>,
+        stored: Option<&Plan>,
+    ) -> Result<Plan> {
+        if let (true, Some(what)) = (options.strict, self.told.not_kept.first()) {
+            let hint =
+                "copy without `--strict` (library: `CopyOptions::strict`) to leave it behind";
+            let what = format!("all of it: {what}");
+            return Err(MetadataError::CannotRepresent {
+                format: "the copy",
+                what,
+                hint: hint.into(),
+            }
+            .into());
+        }
+        // The deepest first, and of equally deep ones in the order of their paths.
+        documents.sort_by_key(|of_node: &Vec<PlannedDocument>| {
+            std::cmp::Reverse(of_node.first().map_or(0, |document| document.path.names().count()))
+        });
+        self.documents = documents.into_iter().flatten().collect();
+        self.documents.extend(match stored {
+            Some(stored) => {
+                stored.documents.iter().filter(|it| it.role == Role::Above).cloned().collect()
+            }
+            None => {
+                let is_root = self.arrays.iter().any(|array| array.to.is_root());
+                above(target, &self.at, is_root, options)?
+            }
+        });
+        let wanted = options.parts.or(stored.map(|stored| stored.parts.len() as u64));
+        let arrays: Vec<_> = self.arrays.iter().map(|array| (array.chunks, array.bytes)).collect();
+        self.parts = parts(&arrays, wanted);
+        Ok(self)
+    }
+
     /// The plan of the copy to `at` that is under way, if one is.
     ///
     /// # Errors
@@ -329,15 +386,8 @@ impl Plan {
         let documents = documents(target, &to, &NodeMetadata::Array(Box::new(metadata)), role)?;
         // As a reader finds it: the format may have another grid.
         let metadata = parsed(target, &to, documents.iter())?;
-        let chunks = metadata.grid.as_deref().and_then(|grid| chunk_count(grid, &metadata.shape));
-        self.arrays.push(PlannedArray {
-            from: array.path().clone(),
-            to,
-            region,
-            leaves_holes,
-            chunks: chunks.unwrap_or(u64::MAX),
-            bytes: size(&metadata),
-        });
+        let from = array.path().clone();
+        self.arrays.push(PlannedArray::new((from, to), region, leaves_holes, &metadata));
         Ok(documents)
     }
 
@@ -383,7 +433,7 @@ fn documents(
 }
 
 /// The metadata that the documents of an array have.
-fn parsed<'a>(
+pub(super) fn parsed<'a>(
     target: &Hierarchy,
     path: &NodePath,
     documents: impl Iterator<Item = &'a PlannedDocument>,

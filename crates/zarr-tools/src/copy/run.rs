@@ -13,6 +13,8 @@ use zarr_core::{
 
 use super::elements::{Which, copy_elements};
 use super::journal::Journal;
+use super::json::DATASET;
+use super::netcdf::Conversion;
 use super::plan::{Plan, PlannedArray};
 use super::split::{boxes, region};
 use super::{CopyOptions, Progress, Steps, report};
@@ -235,7 +237,19 @@ struct Pair {
     from: Array,
     to: Array,
     region: Option<Vec<Steps>>,
+    /// How elements become those of the copy, if they are not the same.
+    conversion: Option<Conversion>,
     place: Place,
+}
+
+impl Pair {
+    /// What the copy has in a region, as the source has it.
+    fn source(&self, region: &Region) -> Result<Vec<u8>> {
+        match &self.conversion {
+            Some(conversion) => conversion.read(&self.from, region),
+            None => self.from.read_bytes(source_of(region, self.region.as_deref())),
+        }
+    }
 }
 
 /// Where the chunks of a copied array are.
@@ -299,8 +313,12 @@ impl Run<'_> {
                 options.cancel = self.options.cancel.clone().or(options.cancel.take());
             })
         };
+        let from = with(source.array(&planned.from)?);
+        let is_dataset = self.plan.asked.contains(DATASET);
+        let converted = is_dataset.then(|| Conversion::between(&from.metadata(), &metadata));
         Ok(Pair {
-            from: with(source.array(&planned.from)?),
+            from,
+            conversion: converted.flatten(),
             to: with(self.target.array_of_metadata(&planned.to, metadata.clone())?),
             region: planned.region.clone(),
             place: Place::new(planned, metadata)?,
@@ -340,7 +358,9 @@ impl Run<'_> {
         }
         let is_done = |region: &Region| stored.contains(&place.number_of(region));
         let region = pair.region.as_deref();
-        let which = Which { leaves_holes: planned.leaves_holes, region, is_done: &is_done };
+        let conversion = pair.conversion.as_ref();
+        let leaves_holes = planned.leaves_holes;
+        let which = Which { leaves_holes, region, conversion, is_done: &is_done };
         let arrays = (&pair.from, &pair.to);
         copy_elements(
             arrays,
@@ -422,18 +442,14 @@ fn verify(pair: &Pair, region: &Region, is_there: &dyn Fn(&Region) -> bool) -> R
         let axes = piece.place.intervals().iter().zip(region.intervals());
         let all = axes.map(|(within, of)| of.start + within.start..of.start + within.end);
         let all = Region::new(all);
-        let source = |region: &Region| {
-            let elements = source_of(region, pair.region.as_deref());
-            pair.from.read_bytes(elements)
-        };
         let mut chunks: Vec<_> = pair.to.chunks(&all)?.collect();
         let count = chunks.len();
         chunks.retain(|chunk| is_there(chunk.region()));
-        if chunks.len() == count && source(&all)? == pair.to.read_bytes(&all)? {
+        if chunks.len() == count && pair.source(&all)? == pair.to.read_bytes(&all)? {
             continue;
         }
         for mut chunk in chunks {
-            if pair.to.read_bytes(chunk.region())? == source(chunk.region())? {
+            if pair.to.read_bytes(chunk.region())? == pair.source(chunk.region())? {
                 continue;
             }
             chunk.erase()?;

@@ -197,6 +197,9 @@ impl Planning<'_> {
         let plain = self.from.profile() == Profile::Pure;
         // Those that hold the model itself are in the plan in other words.
         let is_pure = self.new.profile == Profile::Pure;
+        // Of a group they are no names of dimensions.
+        let is_hidden =
+            |name: &str| is_hidden(name) || kind == NodeKind::Group && name == "_ARRAY_DIMENSIONS";
         for (name, json) in stored.iter().filter(|_| plain) {
             if is_pure && (is_hidden(name) || name == "_NCProperties") {
                 let json = if self.from.dialect() == self.new.dialect {

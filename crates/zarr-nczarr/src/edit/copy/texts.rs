@@ -4,14 +4,13 @@ use zarr_core::data_type::{DataType, FillValue, Repr};
 use zarr_core::metadata::ArrayMetadata;
 use zarr_core::{Array, Dialect, Result, Selection};
 
+use crate::edit::copy::convert::trimmed;
 use crate::edit::copy::plan::{BLOCK, Planning, TEXT};
-use crate::handles::variable;
 use crate::model::attribute;
 use crate::model::elements::text_in;
 use crate::model::options::Profile;
 use crate::model::schema::{Attribute, FixedText, Variable};
 use crate::model::slab::{Slab, pieces};
-use crate::model::types::Type;
 use crate::model::values::Values;
 
 const WIDTH: &str = "_nczarr_maxstrlen";
@@ -55,54 +54,6 @@ fn selection(array: &Array, slab: &Slab) -> Selection {
 /// The bytes of each element.
 fn elements(bytes: &[u8], width: usize) -> impl Iterator<Item = &[u8]> {
     bytes.chunks_exact(width)
-}
-
-/// Bytes without the NULs that pad them.
-fn trimmed(element: &[u8]) -> &[u8] {
-    let end = element.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
-    &element[..end]
-}
-
-/// Copies a slab of strings as the bytes that they are, which need not be UTF-8; `false`, and nothing is copied, if
-/// either side has other elements.
-pub(crate) fn copy_slab(
-    from: &variable::Variable,
-    to: &variable::Variable,
-    slab: &Slab,
-) -> Result<bool> {
-    if to.ty()? != Type::String {
-        return Ok(false);
-    }
-    let (source, copy) = (from.array()?, to.array()?);
-    let (old, new) = (width_of(&source), width_of(&copy));
-    let is_wide = matches!(source.data_type().repr(), Some(Repr::Utf32(_)));
-    let is_same = is_wide && source.data_type() == copy.data_type();
-    if !(old.is_some() && new.is_some() || is_same) {
-        return Ok(false);
-    }
-    let there = there(&source, slab);
-    if there.count != slab.count {
-        // The rest is fill.
-        to.write_slab(slab, from.read_slab(slab)?)?;
-    }
-    if there.is_empty() {
-        return Ok(true);
-    }
-    let bytes = source.read_bytes(selection(&source, &there))?;
-    let bytes = match (old, new) {
-        (Some(old), Some(new)) => {
-            let mut padded = Vec::new();
-            for element in elements(&bytes, old) {
-                let (start, text) = (padded.len(), trimmed(element));
-                padded.extend_from_slice(&text[..text.len().min(new)]);
-                padded.resize(start + new, 0);
-            }
-            padded
-        }
-        _ => bytes,
-    };
-    copy.write_bytes(selection(&copy, &there), &bytes)?;
-    Ok(true)
 }
 
 impl Planning<'_> {

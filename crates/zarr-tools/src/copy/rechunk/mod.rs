@@ -44,7 +44,12 @@ pub(crate) struct ElementOptions<'a> {
     pub folder: Option<PathBuf>,
     /// What is copied of the source; `None` for all.
     pub source: Option<Source<'a>>,
+    /// Reads what a region of the target gets, where that is not the source's bytes. `source` has no start then.
+    pub convert: Option<&'a Convert<'a>>,
 }
+
+/// Reads what a region of the target gets.
+pub(crate) type Convert<'a> = dyn Fn(&Array, &Region) -> Result<Vec<u8>> + Sync + 'a;
 
 /// What is copied of a source.
 #[derive(Clone)]
@@ -143,7 +148,8 @@ impl<'a> Rechunk<'a> {
             Way::Direct { workers, threads, buffer } => {
                 let handle = |array: &Array| array.with_options(|all| all.threads = *threads);
                 let (from, to) = (handle(&self.from), handle(&self.to));
-                let buffer = if numbers.is_variable() { 0 } else { *buffer as usize };
+                let is_whole = numbers.is_variable() || self.options.convert.is_some();
+                let buffer = if is_whole { 0 } else { *buffer as usize };
                 self.workers(*workers, buffer).run(
                     jobs,
                     |buffer, job, done| self.copy_directly(&from, &to, job, buffer, done),
@@ -202,8 +208,8 @@ impl<'a> Rechunk<'a> {
         if parts.is_empty() || self.skips_fill && self.is_hole(place) {
             return parts.into_iter().try_for_each(done);
         }
-        if numbers.is_variable() {
-            return parts.into_iter().try_for_each(|part| self.copy_variable(from, to, part, done));
+        if numbers.is_variable() || self.options.convert.is_some() {
+            return parts.into_iter().try_for_each(|part| self.copy_bytes(from, to, part, done));
         }
         let shape = place.shape();
         let size = self.size_of(place);
@@ -226,8 +232,8 @@ impl<'a> Rechunk<'a> {
         Ok(())
     }
 
-    /// Copies elements of variable length.
-    fn copy_variable(
+    /// Copies elements of variable length, or converted ones.
+    fn copy_bytes(
         &self,
         from: &Array,
         to: &Array,
@@ -236,8 +242,20 @@ impl<'a> Rechunk<'a> {
     ) -> Result<()> {
         let Some(numbers) = &self.numbers else { return Ok(()) };
         let copy = |region: &Region| {
-            let bytes = from.read_bytes(self.source(region))?;
-            if self.options.leaves_holes && super::elements::is_all(&self.fill, &bytes, true) {
+            let (bytes, is_fill) = match self.options.convert {
+                Some(convert) => {
+                    let bytes = convert(from, region)?;
+                    // Of what is converted, only zeros and empty texts are left out.
+                    let is_fill = bytes.iter().all(|&byte| byte == 0);
+                    (bytes, is_fill)
+                }
+                None => {
+                    let bytes = from.read_bytes(self.source(region))?;
+                    let is_fill = super::elements::is_all(&self.fill, &bytes, true);
+                    (bytes, is_fill)
+                }
+            };
+            if self.options.leaves_holes && is_fill {
                 return Ok(());
             }
             to.write_bytes(region, &bytes)

@@ -1,0 +1,224 @@
+//! Plans copies to netCDF datasets: what they define becomes the documents of a plan, which are written last.
+
+use zarr_core::{
+    AccessError, Dialect, Error, ErrorKind, Hierarchy, MetadataError, Node, NodePath, OpenOptions,
+    Region, Result,
+};
+pub(super) use zarr_nczarr::Conversion;
+use zarr_nczarr::{CopyTarget, Dataset, Draft, NewDataset, Other, Profile};
+
+use super::json::DATASET;
+use super::plan::{
+    Plan, PlannedArray, PlannedDocument, Role, parsed, planned_anew, planned_or_resumed,
+};
+use super::rechunk::check_memory;
+use super::{CopyOptions, Progress};
+
+/// Copies a netCDF dataset, or plain Zarr as one, to the place and in the form of `target`, as [`copy`](super::copy()) does.
+///
+/// Nodes that netCDF cannot represent are copied as they are into plain Zarr. Into NCZarr they are refused, or left out with
+/// [`CopyOptions::skip_unsupported`].
+///
+/// # Errors
+/// As [`copy`](super::copy()); [`AccessError::Argument`] for options that change chunks or codecs, or that choose nodes.
+pub fn copy_dataset(
+    source: &Dataset,
+    target: &CopyTarget,
+    options: &CopyOptions<'_>,
+) -> Result<Progress> {
+    let plan = plan_dataset(source, target, options)?;
+    plan.copy(&source.hierarchy(), target.hierarchy(), options)
+}
+
+/// Plans what [`copy_dataset`] does, as [`plan_copy`](super::plan_copy()). Nothing is written.
+///
+/// # Errors
+/// As [`copy_dataset`], before it writes anything.
+pub fn plan_dataset(
+    source: &Dataset,
+    target: &CopyTarget,
+    options: &CopyOptions<'_>,
+) -> Result<Plan> {
+    let set = [
+        options.chunks.is_some(),
+        options.shards.is_some(),
+        options.codecs.is_some(),
+        options.only.is_some(),
+        options.filters(),
+        !options.regions.is_empty(),
+    ];
+    if set.contains(&true) {
+        let why = "a netCDF dataset is copied as a whole, with its chunks and codecs";
+        return Err(AccessError::Argument(why.into()).into());
+    }
+    planned_or_resumed(target.hierarchy(), &NodePath::root(), options, &|options, stored| {
+        planned_dataset(source, target, options, stored)
+    })
+}
+
+impl Plan {
+    /// What the copy is to be, if it is a netCDF dataset.
+    pub fn new_dataset(&self) -> Option<NewDataset> {
+        let asked = self.asked.get(DATASET)?.as_object()?;
+        let text = |name| asked.get(name).and_then(zarr_core::Json::as_str);
+        let dialects = [Dialect::V2, Dialect::V3, Dialect::Draft];
+        let dialect = dialects.into_iter().find(|it| Some(it.name()) == text("dialect"))?;
+        let profiles = [Profile::Nczarr, Profile::Pure];
+        let profile = profiles.into_iter().find(|it| Some(it.name()) == text("profile"))?;
+        let fixed_strings = asked.get("fixed_strings").and_then(zarr_core::Json::as_bool)?;
+        Some(NewDataset { dialect, profile, fixed_strings })
+    }
+}
+
+fn planned_dataset(
+    source: &Dataset,
+    target: &CopyTarget,
+    options: &CopyOptions<'_>,
+    stored: Option<&Plan>,
+) -> Result<Plan> {
+    let (hierarchy, new) = (target.hierarchy(), target.new_dataset());
+    if stored.is_none() {
+        check_free(hierarchy, options)?;
+    }
+    let mut planned = source.plan_copy(new)?;
+    let (arrays, skipped) = others(source, std::mem::take(&mut planned.others), new);
+    if let (false, Some((path, why))) = (options.skip_unsupported, skipped.first()) {
+        return Err(left_behind(source, path, why, skipped.len() - 1, new));
+    }
+    let draft = source.draft_copy(&planned, target)?;
+    let base = source.hierarchy().node(source.root_path())?;
+    let nodes = nodes(source, &base, &draft, &arrays)?;
+    let asked = target.to_json().as_object().cloned().unwrap_or_default();
+    let asked = asked.with("source", source.profile().name());
+    let asked = options.to_json().with(DATASET, asked);
+    let mut plan = Plan::new(&base, &nodes, hierarchy, &NodePath::root(), asked);
+    plan.told.not_kept = planned.lost;
+    plan.told.skipped = skipped.iter().map(|(path, why)| format!("{path}: {why}")).collect();
+    if source.hierarchy().is_consolidated()? || target.is_consolidated {
+        plan.consolidated.push(NodePath::root());
+    }
+    let mut documents: Vec<Vec<PlannedDocument>> = Vec::new();
+    for (path, key, value) in draft.documents {
+        let role = Role::Node;
+        let document = PlannedDocument { path, key, value: value.to_vec(), role };
+        match documents.last_mut().filter(|last| last[0].path == document.path) {
+            Some(of_node) => of_node.push(document),
+            None => documents.push(vec![document]),
+        }
+    }
+    for variable in draft.variables {
+        let (from, to) = (variable.from, variable.to);
+        let of_node = documents.iter().flatten().filter(|document| document.path == to);
+        let metadata = parsed(hierarchy, &to, of_node)?;
+        let array = source.hierarchy().array(&from)?;
+        // Elements that this build cannot read are refused before anything is written.
+        let _ = array.chunks(Region::new(array.shape().iter().map(|_| 0..0)))?;
+        let start = match Conversion::between(&array.metadata(), &metadata) {
+            None => Some(vec![0; metadata.rank()]),
+            Some(_) => None,
+        };
+        check_memory(&array, &metadata, hierarchy, start.as_deref(), options.memory)
+            .map_err(|e| e.at_store(hierarchy.store().name()).at_path(&to))?;
+        plan.arrays.push(PlannedArray::new((from, to), None, variable.leaves_holes, &metadata));
+    }
+    if !arrays.is_empty() {
+        add_others(&mut plan, &mut documents, (&base, hierarchy), arrays, options)?;
+    }
+    plan.complete(documents, hierarchy, options, stored)
+}
+
+/// Refuses a place where something of Zarr is, but for what is going to be erased.
+fn check_free(target: &Hierarchy, options: &CopyOptions<'_>) -> Result<()> {
+    let any = OpenOptions::new(target.registry().clone()).any_dialect();
+    let at = |e: AccessError| Error::from(e).at_store(target.store().name());
+    match Hierarchy::open(target.store().clone(), &any) {
+        Ok(there) if options.overwrite && there.dialect() != target.dialect() => {
+            let why = format!("a hierarchy in {} is there", there.format_name());
+            let hint = "erase it with `zarr rm`, then copy";
+            Err(at(AccessError::Argument(why)).with_hint(hint))
+        }
+        Ok(_) if !options.overwrite => {
+            Err(at(AccessError::Exists("a hierarchy")).at_path(&NodePath::root()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The nodes that are copied.
+fn nodes(source: &Dataset, base: &Node, draft: &Draft, arrays: &[NodePath]) -> Result<Vec<Node>> {
+    if let Node::Array(_) = base {
+        return Ok(vec![base.clone()]);
+    }
+    let variables = draft.variables.iter().map(|variable| &variable.from);
+    let paths = draft.groups.iter().chain(variables).chain(arrays);
+    let below = paths.map(|path| source.hierarchy().node(path));
+    std::iter::once(Ok(base.clone())).chain(below).collect()
+}
+
+/// Adds the nodes that netCDF cannot represent, as the arrays and groups that they are.
+fn add_others(
+    plan: &mut Plan,
+    documents: &mut Vec<Vec<PlannedDocument>>,
+    (base, target): (&Node, &Hierarchy),
+    arrays: Vec<NodePath>,
+    options: &CopyOptions<'_>,
+) -> Result<()> {
+    let mut options = CopyOptions { parts: None, ..options.clone() };
+    let at = match (base, &arrays[..]) {
+        // An array that the dataset takes for the one variable of a group.
+        (Node::Array(_), [variable]) => variable.clone(),
+        _ => {
+            options.only = Some(arrays.into_iter().collect());
+            NodePath::root()
+        }
+    };
+    // Their documents are compared with the stored ones as a part of this plan.
+    options.overwrite = true;
+    let others = planned_anew(base, target, &at, &options, None)?;
+    plan.arrays.extend(others.arrays);
+    plan.consolidated.extend(others.consolidated);
+    plan.told.not_kept.extend(others.told.not_kept);
+    plan.told.skipped.extend(others.told.skipped);
+    plan.told.notes.extend(others.told.notes);
+    for document in others.documents.into_iter().filter(|document| document.role == Role::Node) {
+        match documents.last_mut().filter(|last| last[0].path == document.path) {
+            Some(of_node) => of_node.push(document),
+            None => documents.push(vec![document]),
+        }
+    }
+    Ok(())
+}
+
+/// Of the nodes that no copy by netCDF has, those that plain Zarr can have, and the others, each with the reason.
+fn others(
+    from: &Dataset,
+    all: Vec<Other>,
+    new: &NewDataset,
+) -> (Vec<NodePath>, Vec<(NodePath, String)>) {
+    let (mut arrays, mut skipped) = (Vec::new(), Vec::new());
+    for Other { path, why } in all {
+        match from.hierarchy().node(&path) {
+            Err(e) if e.kind() == ErrorKind::InvalidMetadata => skipped.push((path, why)),
+            _ if new.profile == Profile::Pure => arrays.push(path),
+            _ => skipped.push((path, why)),
+        }
+    }
+    (arrays, skipped)
+}
+
+/// Refuses a copy that would lose a node.
+fn left_behind(from: &Dataset, path: &NodePath, why: &str, more: usize, new: &NewDataset) -> Error {
+    let more = match more {
+        0 => String::new(),
+        more => format!(" (and {more} more)"),
+    };
+    let hint = match new.profile {
+        Profile::Pure => "leave such nodes out, each named, with `--skip-unsupported`",
+        _ => {
+            "copy to `zarr-v2` or `zarr-v3`, or leave such nodes out, each named, with `--skip-unsupported`"
+        }
+    };
+    let what = format!("the whole of it: {why}{more}");
+    let error = MetadataError::CannotRepresent { format: "the copy", what, hint: hint.into() };
+    Error::from(error).at_store(from.hierarchy().store().name()).at_path(path)
+}
