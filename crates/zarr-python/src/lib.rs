@@ -9,6 +9,7 @@ mod buffer;
 mod call;
 mod coordinates;
 mod create;
+mod dataset;
 mod dtype;
 mod elements;
 mod errors;
@@ -47,5 +48,6 @@ fn _zarrkit(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(create::create_array, module)?)?;
     module.add_function(wrap_pyfunction!(create::create_group, module)?)?;
     module.add_class::<store::RawStore>()?;
+    module.add_function(wrap_pyfunction!(dataset::netcdf_group, module)?)?;
     fork::register(module.py())
 }
