@@ -2,9 +2,11 @@
 //!
 //! `open` makes nodes, `array` and `group` are their classes; `keys` reads NumPy's index expressions, `dtype` names data types, `elements`
 //! brings elements into the form of NumPy's, `buffer` lends memory of NumPy's to the library, `call` runs it without Python's lock,
-//! `errors` and `json` translate. `py_store` makes stores of the library of Python's stores.
+//! `errors` and `json` translate. `py_store` makes stores of the library of Python's stores. `pipeline` serves zarr-python
+//! as its codec pipeline, and reads its batches by `batch`.
 
 mod array;
+mod batch;
 mod buffer;
 mod call;
 mod coordinates;
@@ -22,6 +24,7 @@ mod keys;
 mod np;
 mod open;
 mod pickle;
+mod pipeline;
 mod progress;
 mod properties;
 mod py_store;
@@ -44,6 +47,7 @@ fn _zarrkit(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(call::run_cancellable, module)?)?;
     module.add_class::<region::Region>()?;
     module.add_class::<indexers::Indexer>()?;
+    module.add_class::<pipeline::PipelineArray>()?;
     module.add_function(wrap_pyfunction!(open::open, module)?)?;
     module.add_function(wrap_pyfunction!(create::create_array, module)?)?;
     module.add_function(wrap_pyfunction!(create::create_group, module)?)?;

@@ -18,12 +18,14 @@ from ._errors import (
     ZarrError,
     ZarrWarning,
 )
+from ._fallbacks import fallbacks, strict_pipeline
 from ._zarrkit import Array, Group, Region, __version__, create_array, create_group, open
 
 __all__ = [
     "Array",
     "ArgumentError",
     "CancelledError",
+    "CodecPipeline",
     "ConflictError",
     "CorruptDataError",
     "ExistsError",
@@ -34,6 +36,7 @@ __all__ = [
     "NotCapableError",
     "NotFoundError",
     "OutOfBoundsError",
+    "Pipeline",
     "ReadOnlyError",
     "Region",
     "Store",
@@ -44,11 +47,13 @@ __all__ = [
     "__version__",
     "create_array",
     "create_group",
+    "fallbacks",
     "open",
+    "strict_pipeline",
 ]
 
 #: What needs another package, which is imported when this is first asked for.
-_LAZY = {"Store": "._store"}
+_LAZY = {"CodecPipeline": "._pipeline", "Pipeline": "._pipeline", "Store": "._store"}
 
 
 def __getattr__(name):

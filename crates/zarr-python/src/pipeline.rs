@@ -1,0 +1,129 @@
+//! Reads and writes batches of chunks as zarr-python's codec pipelines are asked to.
+//!
+//! A batch has an item for each chunk: `(StorePath, ArraySpec, selection in the chunk, selection in the output, …)`. `_pipeline.py` calls
+//! this module once a batch; `batch` reads the items.
+
+use numpy::PyUntypedArray;
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyTuple};
+use zarr::{Array, Dialect, NodePath, OpenOptions};
+
+use crate::batch::{self, Batch};
+use crate::buffer::Memory;
+use crate::call::{self, Call};
+use crate::dtype;
+use crate::errors::OrRaise;
+use crate::open::REGISTRY;
+use crate::py_store::{self, Source};
+
+/// An array of zarr-python's, as its pipeline sees it: chunks by key.
+#[pyclass(frozen, module = "zarrkit._zarrkit")]
+pub struct PipelineArray {
+    inner: Array,
+}
+
+impl PipelineArray {
+    /// Reads the document again if a selection leaves the array as it is known here: zarr-python has resized it.
+    fn follow_resize(&self, py: Python<'_>, end: &[u64]) -> PyResult<()> {
+        let is_outside = end.iter().zip(self.inner.shape()).any(|(&end, len)| end > len);
+        if is_outside { py.detach(|| self.inner.refresh()).or_raise(py) } else { Ok(()) }
+    }
+}
+
+#[pymethods]
+impl PipelineArray {
+    /// The array at `path` of a store of zarr-python's, of which zarr-python has the document. Nothing is read.
+    #[new]
+    fn new(
+        py: Python<'_>,
+        store: &Bound<'_, PyAny>,
+        path: &str,
+        document: &[u8],
+        zarr_format: u8,
+    ) -> PyResult<PipelineArray> {
+        let dialect = if zarr_format == 2 { Dialect::V2 } else { Dialect::V3 };
+        let mut options = OpenOptions::new(REGISTRY.clone()).dialect(dialect);
+        if !store.getattr("read_only")?.extract::<bool>()? {
+            options = options.read_write();
+        }
+        let store = match py_store::source_of(store)? {
+            Source::Url(url) => py.detach(|| options.store(&url)).or_raise(py)?,
+            Source::Store(store) => store,
+        };
+        let path = NodePath::root().join(path).or_raise(py)?;
+        let inner = Array::from_document(store, &path, document, &options).or_raise(py)?;
+        Ok(PipelineArray { inner })
+    }
+
+    /// The dtype of the elements in memory, in native byte order.
+    fn dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(dtype::of_data_type(py, &self.inner.data_type())?.into_any())
+    }
+
+    /// Reads a batch into `out`, whose dtype is that of [`PipelineArray::dtype`]. Returns for each item whether its chunk is stored, if
+    /// `finds_missing`; otherwise True. None, having read nothing, if the batch has another form.
+    fn read<'py>(
+        &self,
+        py: Python<'py>,
+        items: &Bound<'py, PyList>,
+        out: &Bound<'py, PyUntypedArray>,
+        drop_axes: Vec<usize>,
+        finds_missing: bool,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let memory = Memory::writeable(out)?;
+        let call = Call { bytes: out.getattr("nbytes")?.extract()?, ..Call::default() };
+        let batch = Batch::new(&self.inner, items, drop_axes)?;
+        let shape = batch::shape_of(out.as_any())?;
+        if !finds_missing && let Some(filled) = batch.as_box()?.filter(|it| it.shape == shape) {
+            self.follow_resize(py, &filled.end)?;
+            let selection = filled.selection.clone();
+            let call = Call { selection: Some(&filled.selection), ..call };
+            call::on_array(py, &self.inner, call, memory, |array, memory| {
+                array.read_view(selection, memory.view_mut()?)
+            })?;
+            return Ok(Some(true.into_pyobject(py)?.to_owned().into_any()));
+        }
+        let Some(parts) = batch.parts(&shape)? else { return Ok(None) };
+        self.follow_resize(py, &parts.end)?;
+        let parts = parts.chunk_parts();
+        let stored = call::on_array(py, &self.inner, call, memory, move |array, memory| {
+            array.read_chunks_into(&parts, memory.view_mut()?)
+        })?;
+        Ok(Some(PyList::new(py, stored)?.into_any()))
+    }
+
+    /// Writes a batch of elements of that dtype; a `value` of shape `()` is repeated. False, having written nothing, if the batch has
+    /// another form.
+    fn write(
+        &self,
+        py: Python<'_>,
+        items: &Bound<'_, PyList>,
+        value: &Bound<'_, PyAny>,
+        drop_axes: Vec<usize>,
+        keep_fill_chunks: bool,
+    ) -> PyResult<bool> {
+        let batch = Batch::new(&self.inner, items, drop_axes)?;
+        let found = match batch.as_box()? {
+            Some(filled) => Some(filled),
+            None => batch.parts(&batch::shape_of(value)?)?.and_then(|parts| parts.composed()),
+        };
+        let Some(found) = found else { return Ok(false) };
+        self.follow_resize(py, &found.end)?;
+        let shape = PyTuple::new(py, &found.shape)?;
+        let value: Bound<'_, PyUntypedArray> =
+            py.import("numpy")?.getattr("broadcast_to")?.call1((value, shape))?.cast_into()?;
+        let memory = Memory::of(&value)?;
+        let selection = found.selection.clone();
+        let call = Call {
+            selection: Some(&found.selection),
+            bytes: value.getattr("nbytes")?.extract()?,
+            writes: true,
+            ..Call::default()
+        };
+        let array = self.inner.with_options(|options| options.keep_fill_chunks = keep_fill_chunks);
+        call::on_array(py, &array, call, memory, |array, memory| {
+            array.write_view(selection, memory.view()?)
+        })?;
+        Ok(true)
+    }
+}
