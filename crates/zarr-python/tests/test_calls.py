@@ -204,7 +204,7 @@ def test_threads_are_as_many_as_are_chosen(tmp_path):
     array = zarrkit.create_array(tmp_path / "a.zarr", "/a", shape=(1 << 24,), dtype="u1", chunks=(1 << 20,))
     array[...] = np.random.default_rng(1).integers(0, 255, 1 << 24, "u1")
     url = str(tmp_path / "a.zarr" / "a")
-    read = THREADS + f"array = zarrkit.open({url!r}, threads=%s); array[...]; print(sum(name.startswith('zarr-') for name in names()))"
+    read = THREADS + f"array = zarrkit.open({url!r}, threads=%s); array[...]; import time; time.sleep(0.5); print(sum(name.startswith('zarr-') for name in names()))"
     assert in_process(read % 3) == "3"
     assert in_process(read % None, ZARRKIT_THREADS="2") == "2"
     assert in_process(read % None, ZARRKIT_THREADS="1") == "0"
