@@ -125,7 +125,21 @@ fn what_writers_left_and_copies_under_way_are_named() {
         let run = folder.run(&format!("validate {format} --json"));
         assert_eq!(problems(&run), [pair("copy_under_way", plan)], "{format}");
         folder.write(&format!("{format}/.zarr-quarantine/a/x"), "aside");
+
+        // The list of a run of zarrkit is beside the chunks of its array.
+        let run_list = chunks.replace("b/c/0/0", "a").replace("b/c0/0", "a").replace("b/0.0", "a");
+        let run_list = format!("{run_list}/.zarrkit-run");
+        for part in 0..3 {
+            folder.write(&format!("{format}/{run_list}/0123456789abcdef/{part}"), "{}");
+        }
+        let run = folder.run(&format!("validate {format} --json"));
+        let expected = [pair("copy_under_way", plan), pair("run_under_way", &run_list)];
+        let mut found = problems(&run);
+        found.sort();
+        assert_eq!(found, expected, "{format}");
         let run = folder.run(&format!("validate {format}"));
+        assert!(run.text().contains("/a, "), "{}", run.text());
+        assert!(run.text().contains("3 of its parts are done"), "{}", run.text());
         assert!(
             run.text().contains("note: /, `.zarr-quarantine`: quarantined: 1 values"),
             "{}",

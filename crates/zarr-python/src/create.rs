@@ -69,7 +69,10 @@ pub fn create_array(
         if let Some(names) = dimension_names {
             builder = builder.dimension_names(names);
         }
-        builder.create()
+        let array = builder.create()?;
+        // Lock files of the documents' folders do not stay as long as the array is open.
+        hierarchy.flush()?;
+        Ok(array)
     };
     let array = py.detach(create).or_raise(py)?;
     Ok(Array::new(array, Arc::new(origin)))
@@ -97,7 +100,9 @@ pub fn create_group(
     let create = || -> zarr::Result<zarr::Group> {
         let path = NodePath::new(path)?;
         let hierarchy = zarr::create_with(&url, dialect, &origin.options())?;
-        hierarchy.create_group(path, attributes)
+        let group = hierarchy.create_group(path, attributes)?;
+        hierarchy.flush()?;
+        Ok(group)
     };
     let group = py.detach(create).or_raise(py)?;
     Ok(Group::new(group, Arc::new(origin)))

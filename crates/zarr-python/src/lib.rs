@@ -29,6 +29,7 @@ mod progress;
 mod properties;
 mod py_store;
 mod region;
+mod run;
 mod store;
 mod strings;
 mod threads;

@@ -6,8 +6,8 @@ use crate::store::{StoreKey, StorePrefix};
 /// Documents of v2 and v3, of NCZarr, and what a writer that was killed may have left.
 const DOCUMENTS: [&str; 5] = ["zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata"];
 
-/// The folders of tools, which hold no nodes: copies under way, and what a repair moved away.
-pub const TOOL_FOLDERS: [&str; 2] = [".zarr-copy", ".zarr-quarantine"];
+/// The folders of tools, which hold no nodes: copies under way, what a repair moved away, runs of `zarrkit.dask.store` under way.
+pub const TOOL_FOLDERS: [&str; 3] = [".zarr-copy", ".zarr-quarantine", ".zarrkit-run"];
 
 /// Where the journal of a copy to `path` is, at the root of the target: below `.zarr-copy/`, in the folder that the 64-bit
 /// FNV-1a hash of the path names in 16 hexadecimal digits (decision 0017).

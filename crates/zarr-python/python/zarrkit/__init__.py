@@ -14,6 +14,7 @@ from ._errors import (
     OutOfBoundsError,
     ReadOnlyError,
     StoreError,
+    UnalignedWriteError,
     UnsupportedError,
     ZarrError,
     ZarrWarning,
@@ -41,6 +42,7 @@ __all__ = [
     "Region",
     "Store",
     "StoreError",
+    "UnalignedWriteError",
     "UnsupportedError",
     "ZarrError",
     "ZarrWarning",
@@ -52,8 +54,8 @@ __all__ = [
     "strict_pipeline",
 ]
 
-#: What needs another package, which is imported when this is first asked for.
-_LAZY = {"CodecPipeline": "._pipeline", "Pipeline": "._pipeline", "Store": "._store"}
+#: What needs another package, which is imported when this is first asked for: the module of a name, or a module itself.
+_LAZY = {"CodecPipeline": "._pipeline", "Pipeline": "._pipeline", "Store": "._store", "dask": ".dask"}
 
 
 def __getattr__(name):
@@ -61,5 +63,6 @@ def __getattr__(name):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    value = globals()[name] = getattr(import_module(_LAZY[name], __name__), name)
+    module = import_module(_LAZY[name], __name__)
+    value = globals()[name] = module if _LAZY[name] == f".{name}" else getattr(module, name)
     return value

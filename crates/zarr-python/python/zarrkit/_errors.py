@@ -34,6 +34,10 @@ class OutOfBoundsError(ArgumentError, IndexError):
     """A selection leaves the array."""
 
 
+class UnalignedWriteError(ArgumentError):
+    """Several tasks would write parts of the same stored object."""
+
+
 class NotCapableError(ZarrError, NotImplementedError):
     """The store lacks a capability."""
 

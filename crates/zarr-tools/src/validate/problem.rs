@@ -127,6 +127,9 @@ kinds! {
     /// A copy that has not ended.
     CopyUnderWay, "copy_under_way", Meta, problem,
         "go on with `zarr copy ... --resume`";
+    /// A run of `zarrkit.dask.store` that has not ended.
+    RunUnderWay, "run_under_way", Meta, problem,
+        "go on with `zarrkit.dask.store(..., resume=True)`, or start it again";
     /// A key that is neither a document nor a chunk.
     StrayKey, "stray_key", Keys, problem,
         "move it elsewhere, or erase it with `zarr repair`";

@@ -1,4 +1,4 @@
-//! Finds the folders of tools: journals of copies under way, and what repairs put aside.
+//! Finds the folders of tools: journals of copies and lists of runs under way, and what repairs put aside.
 
 use std::collections::BTreeMap;
 
@@ -10,9 +10,10 @@ use super::inventory::Inventory;
 use super::problem::{Problem, ProblemKind};
 use super::{Context, Sink};
 
-/// The folder of journals, and that of what was put aside.
+/// The folder of journals, that of what was put aside, and that of the lists of `zarrkit.dask.store`.
 const COPY: &str = ".zarr-copy";
 const QUARANTINE: &str = ".zarr-quarantine";
+const RUN: &str = ".zarrkit-run";
 
 /// What tools keep in the store.
 #[derive(Debug, Default)]
@@ -46,17 +47,20 @@ pub(super) fn take(context: &Context<'_>, inventory: &mut Inventory, sink: &mut 
     // How many parts of each journal are done.
     let mut journals: BTreeMap<String, u64> = BTreeMap::new();
     let mut aside: BTreeMap<String, u64> = BTreeMap::new();
+    let mut runs: BTreeMap<String, u64> = BTreeMap::new();
     inventory.keys.retain(|key| {
         if !is_tool_key(key) {
             return true;
         }
         tools.is_any = true;
         let names: Vec<&str> = key.as_str().split('/').collect();
-        let at = names.iter().position(|name| [COPY, QUARANTINE].contains(name)).unwrap_or(0);
+        let at = names.iter().position(|name| [COPY, QUARANTINE, RUN].contains(name)).unwrap_or(0);
         let folder = names[..=at].join("/");
         if names[at] == QUARANTINE {
             let is_record = names.get(at + 1).is_some_and(|name| *name == ".records");
             *aside.entry(folder).or_default() += u64::from(!is_record);
+        } else if names[at] == RUN {
+            *runs.entry(folder).or_default() += 1;
         } else if let Some(id) = names.get(at + 1) {
             let is_done = names.get(at + 2).is_some_and(|name| *name == "done");
             *journals.entry(format!("{folder}/{id}")).or_default() += u64::from(is_done);
@@ -66,6 +70,12 @@ pub(super) fn take(context: &Context<'_>, inventory: &mut Inventory, sink: &mut 
     for (folder, count) in aside {
         let what = format!("{count} values that `zarr repair` put aside");
         sink.add(Problem::new(&context.path, ProblemKind::Quarantined, what).at(folder));
+    }
+    for (folder, done) in runs {
+        let what =
+            format!("a run that writes to this array has not ended: {done} of its parts are done");
+        let path = run_target(context, &folder);
+        sink.add(Problem::new(&path, ProblemKind::RunUnderWay, what).at(folder));
     }
     for (journal, done) in journals {
         let plan = plan(context, &journal);
@@ -90,6 +100,15 @@ pub(super) fn take(context: &Context<'_>, inventory: &mut Inventory, sink: &mut 
         tools.targets.push(target);
     }
     tools
+}
+
+/// The array to which a run writes, whose list is in this folder beside the chunks.
+fn run_target(context: &Context<'_>, folder: &str) -> NodePath {
+    let root = NodePath::root();
+    let prefix = context.format.chunk_prefix(&root).unwrap_or_else(|_| StorePrefix::root());
+    let below = folder.strip_prefix(prefix.as_str()).unwrap_or(folder);
+    let above = below.strip_suffix(RUN).unwrap_or(below);
+    NodePath::new(above.trim_matches('/')).unwrap_or(root)
 }
 
 /// The plan of a copy, as its journal has it.
