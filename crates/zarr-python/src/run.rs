@@ -199,17 +199,3 @@ impl Left {
         }
     }
 }
-
-#[pymethods]
-impl Array {
-    fn _location(&self) -> (String, bool, Vec<(String, String)>) {
-        let store = self.inner.hierarchy().store().name();
-        let path = self.inner.path().as_str().trim_matches('/');
-        let url = format!("{}/{path}", store.trim_end_matches('/'));
-        (
-            url.trim_end_matches('/').to_owned(),
-            self.origin.writeable,
-            self.origin.storage_options.clone(),
-        )
-    }
-}

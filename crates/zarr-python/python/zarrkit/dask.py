@@ -36,15 +36,6 @@ _MOST_PIECES = 200_000
 _DEAD = 5.0
 
 
-def _reopen(url, writeable, options):
-    return open_node(url, "r+" if writeable else "r", storage_options=dict(options))
-
-
-import copyreg  # noqa: E402
-copyreg.pickle(Array, lambda array: (_reopen, array._location()))
-dask.base.normalize_token.register(Array, lambda array: (array._location()[::2], array.shape, str(array.dtype)))
-
-
 def from_zarr(url: Any, chunks: Any = "shards", *, storage_options: dict[str, Any] | None = None) -> da.Array:
     """A Dask array of the array at a URL or path, or of an `Array`.
 
