@@ -7,8 +7,8 @@ use zarr::{Consolidated, Error, ErrorKind, Hierarchy, Node, NodePath, OpenOption
 
 use crate::failure::Failure;
 use crate::human;
-use crate::other_format::{head, other_format, parent};
 use crate::session::Session;
+use zarr::other_format::{head, other_format, parent};
 
 /// At most this many names are listed.
 const LISTED: usize = 10;

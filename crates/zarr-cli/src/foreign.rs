@@ -1,13 +1,13 @@
 //! Refuses to erase files that are not Zarr's, and warns of those that a new node is put among.
 
 use zarr::format::is_zarr_key;
+use zarr::other_format::other_format;
 use zarr::store::{ListOptions, StoreKey, StorePrefix};
-use zarr::{Era, ErrorKind, Hierarchy, NodePath, Warning};
+use zarr::{Era, ErrorKind, Hierarchy, NewPlace, NodePath, Warning};
 
 use crate::failure::Failure;
 use crate::human;
-use crate::other_format::other_format;
-use crate::session::{Place, Session};
+use crate::session::Session;
 
 /// At most this many are listed by name.
 const LISTED: usize = 10;
@@ -37,7 +37,7 @@ pub(crate) fn refuse(hierarchy: &Hierarchy, path: &NodePath) -> Result<(), Failu
 
 /// Warns if data of another format, or files that are not Zarr's, are at `url`, where a hierarchy or a node is about to be
 /// created.
-pub(crate) fn warn(session: &Session, place: &Place, url: &str) {
+pub(crate) fn warn(session: &Session, place: &NewPlace, url: &str) {
     let hierarchy = &place.hierarchy;
     // The folders of some formats hold nothing but folders.
     let options = session.options().ok().filter(|_| place.begun);

@@ -34,7 +34,6 @@ pub mod fuzzing;
 mod human;
 mod nested;
 mod npy;
-mod other_format;
 mod parse;
 mod progress;
 mod record;
@@ -86,6 +85,11 @@ Examples:
 /// Says what went wrong on standard error; the exit code tells the kind. It never panics on what it
 /// was given, and ends quietly when the reader of its output goes away.
 pub fn run(registry: Registry, args: impl Iterator<Item = OsString>) -> ExitCode {
+    exit_code(registry, args).into()
+}
+
+/// As [`run`], for callers that end the process themselves.
+pub fn exit_code(registry: Registry, args: impl Iterator<Item = OsString>) -> u8 {
     let args: Vec<OsString> = args.collect();
     let program = args.first().map_or("zarr".into(), |name| name.to_string_lossy().into_owned());
     let wants_json = args.iter().take_while(|arg| *arg != "--").any(|arg| arg == "--json");
@@ -97,12 +101,12 @@ pub fn run(registry: Registry, args: impl Iterator<Item = OsString>) -> ExitCode
             let code = u8::try_from(error.exit_code()).unwrap_or(2);
             let _ =
                 writeln!(io::stderr(), "{}", failure::error_json("argument", code, message, None));
-            return ExitCode::from(code);
+            return code;
         }
         Err(error) => {
             // Help goes to standard output; a reader that closed that does not need it.
             let _ = error.print();
-            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+            return u8::try_from(error.exit_code()).unwrap_or(2);
         }
     };
     let session = Session::new(registry, cli.global, program);
@@ -111,7 +115,7 @@ pub fn run(registry: Registry, args: impl Iterator<Item = OsString>) -> ExitCode
     let result = commands::run(&cli.command, &session, &mut out);
     let result = result.and_then(|()| session.flush()).and_then(|()| Ok(out.flush()?));
     match result {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => 0,
         Err(failure) => {
             // What was found before it failed is still worth having.
             let _ = out.flush();
@@ -132,7 +136,7 @@ pub fn run(registry: Registry, args: impl Iterator<Item = OsString>) -> ExitCode
             if let Some(line) = line {
                 let _ = writeln!(io::stderr(), "{}", plain(&line));
             }
-            ExitCode::from(failure.exit_code())
+            failure.exit_code()
         }
     }
 }

@@ -5,15 +5,13 @@ use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
-use zarr::nczarr::NcUrl;
 use zarr::store::StoreKey;
 use zarr::{
-    Consolidated, Dialect, Error, ErrorKind, Hierarchy, Json, Node, NodePath, Object, OpenOptions,
-    Registry, Warning,
+    Consolidated, Dialect, Error, ErrorKind, Hierarchy, Json, NewPlace, Node, NodePath, Object,
+    OpenOptions, Registry, Warning,
 };
 
 use crate::failure::Failure;
-use crate::other_format::format_of_file;
 use crate::parse::{self, ReadAs, Written};
 use crate::terminal::plain;
 
@@ -85,14 +83,6 @@ pub(crate) enum Guard {
     On,
     /// No other program writes here now
     Off,
-}
-
-/// Where a new node is to be.
-pub(crate) struct Place {
-    pub hierarchy: Hierarchy,
-    pub path: NodePath,
-    /// Whether the hierarchy was begun for it.
-    pub begun: bool,
 }
 
 /// What the program knows while it runs one command.
@@ -177,44 +167,8 @@ impl Session {
         Ok(node)
     }
 
-    /// The node, with the characters of its strings in the encoding that its writer used.
     fn find(&self, target: &Target, options: &OpenOptions) -> Result<Node, Failure> {
-        let node = self.find_plainly(target, options)?;
-        match zarr::nczarr::narrow_characters(&node, options) {
-            Some(options) => {
-                // Its documents may be large, and are not held twice.
-                drop(node);
-                self.find_plainly(target, &options)
-            }
-            None => Ok(node),
-        }
-    }
-
-    fn find_plainly(&self, target: &Target, options: &OpenOptions) -> Result<Node, Failure> {
-        let (url, options) = match netcdf_url(&target.target)? {
-            Some(url) => url.hierarchy(options)?,
-            None => (url(&target.target), options.clone()),
-        };
-        let options = &options;
-        if target.path.trim_matches('/').is_empty() {
-            return Ok(zarr::open_with(&url, options)?);
-        }
-        let (hierarchy, path) = match zarr::locate(&url, options) {
-            // A folder without documents that holds a node with one: v2 and v3 nodes need no parents.
-            Err(e) if e.kind() == ErrorKind::NotFound => {
-                let inner = format!(
-                    "{}{}",
-                    url.trim_end_matches('/'),
-                    below(&NodePath::root(), &target.path)?
-                );
-                return match zarr::locate(&inner, options) {
-                    Ok((hierarchy, path)) => Ok(hierarchy.node(&path)?),
-                    Err(_) => Err(e.into()),
-                };
-            }
-            found => found?,
-        };
-        Ok(hierarchy.node(&below(&path, &target.path)?)?)
+        Ok(zarr::find_node(&target.target, &target.path, options)?)
     }
 
     /// The place of a node to be created: in the hierarchy at TARGET or above it; else in a new
@@ -225,34 +179,12 @@ impl Session {
         format: Option<Written>,
         default: Dialect,
         care: &Care,
-    ) -> Result<Place, Failure> {
+    ) -> Result<NewPlace, Failure> {
         let options = self.new_place_options(format, care)?;
         let dialect = format.map(|format| format.dialect);
-        let url = url(&target.target);
-        let found = match zarr::locate(&url, &options) {
-            Ok(found) => Some(found),
-            Err(e) if e.kind() == ErrorKind::NotFound => self.above(&url, &options),
-            Err(e) => return Err(e.into()),
-        };
-        let Some((hierarchy, path)) = found else {
-            if let Some(format) = format_of_file(&url, &options) {
-                let why = format!("store {url}: this is {format}; choose another TARGET");
-                return Err(Failure::Usage(why));
-            }
-            let path = below(&NodePath::root(), &target.path)?;
-            let hierarchy = zarr::create_with(&url, dialect.unwrap_or(default), &options)?;
-            self.written(&hierarchy);
-            return Ok(Place { hierarchy, path, begun: true });
-        };
-        if let Some(dialect) = dialect.filter(|&dialect| dialect != hierarchy.dialect()) {
-            let (store, format) = (hierarchy.store().name(), hierarchy.format_name());
-            let why =
-                format!("{store} holds a hierarchy in {format}; nothing in {dialect} can be in it");
-            return Err(Failure::Usage(why));
-        }
-        let path = below(&path, &target.path)?;
-        self.written(&hierarchy);
-        Ok(Place { hierarchy, path, begun: false })
+        let place = zarr::new_place((&target.target, &target.path), dialect, default, &options)?;
+        self.written(&place.hierarchy);
+        Ok(place)
     }
 
     /// The place of a copy, as [`Session::place`]; a new hierarchy is not begun. Of a copy under way it is the place
@@ -263,42 +195,12 @@ impl Session {
         format: Option<Written>,
         default: Dialect,
         care: &Care,
-    ) -> Result<Place, Failure> {
+    ) -> Result<NewPlace, Failure> {
         let options = self.new_place_options(format, care)?;
-        let url = url(&target.target);
-        let absent = match zarr::locate(&url, &options) {
-            Err(e) if e.kind() == ErrorKind::NotFound => Some(e),
-            _ => None,
-        };
-        let is_new = absent.is_some() && self.above(&url, &options).is_none();
-        let Some(absent) = absent.filter(|_| is_new) else {
-            return self.place(target, format, default, care);
-        };
-        let (url, at) = match (absent.store(), absent.path()) {
-            (Some(store), Some(at)) if absent.hint_id() == Some("resume_copy") => {
-                (store.to_owned(), at.clone())
-            }
-            _ => (url, NodePath::root()),
-        };
-        if let Some(format) = format_of_file(&url, &options) {
-            let why = format!("store {url}: this is {format}; choose another TARGET");
-            return Err(Failure::Usage(why));
-        }
-        let path = below(&at, &target.path)?;
-        let store = options.store(&url).map_err(|e| Error::from(e).at_store(&url))?;
-        let hierarchy =
-            |dialect| Hierarchy::of_format(store.clone(), options.format(dialect), &options);
-        let mut dialect = format.map_or(default, |format| format.dialect);
-        if format.is_none()
-            && let Some(plan) = zarr::Plan::under_way(&hierarchy(dialect), &path)?
-        {
-            let dialects = [Dialect::V3, Dialect::V2, Dialect::Draft];
-            let named = |it: &Dialect| hierarchy(*it).format_name() == plan.format_name();
-            dialect = dialects.into_iter().find(named).unwrap_or(dialect);
-        }
-        let hierarchy = hierarchy(dialect);
-        self.written(&hierarchy);
-        Ok(Place { hierarchy, path, begun: true })
+        let dialect = format.map(|format| format.dialect);
+        let place = zarr::copy_place((&target.target, &target.path), dialect, default, &options)?;
+        self.written(&place.hierarchy);
+        Ok(place)
     }
 
     /// Options to open what a new node is created in.
@@ -314,28 +216,6 @@ impl Session {
         Ok(options)
     }
 
-    /// The hierarchy above a URL without a node, and the path of the URL in it.
-    fn above(&self, url: &str, options: &OpenOptions) -> Option<(Hierarchy, NodePath)> {
-        let mut names: Vec<&str> = Vec::new();
-        let mut base = url.trim_end_matches('/');
-        while names.len() < 8 {
-            let (above, name) = base.rsplit_once('/')?;
-            if above.is_empty() || above.ends_with(['/', ':']) {
-                return None;
-            }
-            names.insert(0, name);
-            match zarr::locate(above, options) {
-                Ok((hierarchy, path)) => {
-                    let path = below(&path, &names.join("/")).ok()?;
-                    return Some((hierarchy, path));
-                }
-                Err(e) if e.kind() == ErrorKind::NotFound => base = above,
-                Err(_) => return None,
-            }
-        }
-        None
-    }
-
     /// The node, for erasing: as a child of the hierarchy that contains it, where there is one.
     pub fn find_in_parent(
         &self,
@@ -343,18 +223,20 @@ impl Session {
         care: &Care,
     ) -> Result<(Hierarchy, NodePath), Failure> {
         let options = self.writing(care)?;
-        let url = url(&target.target);
+        let url = zarr::absolute_url(&target.target);
         let (hierarchy, path) = match zarr::locate(&url, &options) {
             // Its own document may be what an interrupted erase has erased.
-            Err(e) if e.kind() == ErrorKind::NotFound => match self.above(&url, &options) {
-                Some(above) => above,
-                None => interrupted(&url, &options).ok_or(e)?,
-            },
+            Err(e) if e.kind() == ErrorKind::NotFound => {
+                match zarr::hierarchy_above(&url, &options) {
+                    Some(above) => above,
+                    None => interrupted(&url, &options).ok_or(e)?,
+                }
+            }
             other => other?,
         };
-        let path = below(&path, &target.path)?;
+        let path = zarr::path_below(&path, &target.path)?;
         if path.is_root()
-            && let Some((above, path)) = self.above(&url, &options)
+            && let Some((above, path)) = zarr::hierarchy_above(&url, &options)
             && above.dialect() == hierarchy.dialect()
             && above.node(&path).is_ok()
         {
@@ -441,74 +323,6 @@ fn interrupted(url: &str, options: &OpenOptions) -> Option<(Hierarchy, NodePath)
     (!left.is_empty()).then_some((hierarchy, NodePath::root()))
 }
 
-impl Place {
-    /// After a failure: takes back the documents with which a hierarchy was begun, so that the next try
-    /// does not find them. Chunks and nodes are left as they are.
-    pub fn take_back(&self) {
-        let root = NodePath::root();
-        let nodes = self.hierarchy.tree(&root);
-        let alone = nodes.is_ok_and(|nodes| nodes.len() <= 1);
-        let group = self.hierarchy.root();
-        let untouched = group.is_ok_and(|group| group.attributes().is_empty());
-        let store = self.hierarchy.store();
-        if !(self.begun && alone && untouched && store.capabilities().write) {
-            return;
-        }
-        let store = store.to_sync();
-        let format = zarr::format::of_dialect(self.hierarchy.dialect());
-        let keys = format.document_keys(&root).unwrap_or_default();
-        let entry = format.entry_point().unwrap_or_default();
-        for key in keys.into_iter().chain(entry.into_iter().map(|(key, _)| key)) {
-            // The first failure is reported.
-            let _ = store.erase(&key);
-        }
-    }
-}
-
-/// What TARGET is as netCDF's users type it, `x#mode=nczarr,file` or `x#nczarr`, if it is that: other paths may have
-/// a `#`, too.
-pub(crate) fn netcdf_url(target: &str) -> Result<Option<NcUrl>, Failure> {
-    let url = url(target);
-    let fragment = url.split_once('#').map_or("", |(_, fragment)| fragment);
-    let is_mode = |part: &str| part.starts_with("mode=");
-    let is_word = |part: &str| !part.is_empty() && !part.contains('=');
-    let has_mode = fragment.split('&').any(is_mode);
-    match NcUrl::parse(&url) {
-        Err(e) if has_mode => Err(Error::from(e).into()),
-        Ok(parsed) if has_mode => Ok(Some(parsed)),
-        Ok(parsed) if parsed.unknown.is_empty() && fragment.split('&').any(is_word) => {
-            Ok(Some(parsed))
-        }
-        _ => Ok(None),
-    }
-}
-
-/// TARGET as the library takes it. A relative path becomes absolute, since a draft's nodes are found
-/// by looking at the folders above.
-pub(crate) fn url(target: &str) -> String {
-    if let Some((link, rest)) = target.split_once("::")
-        && (link == "zip" || link.starts_with("zip://"))
-    {
-        return format!("{link}::{}", url(rest));
-    }
-    if target.is_empty() || target.contains("://") {
-        return target.to_owned();
-    }
-    let absolute = std::path::absolute(target).ok();
-    let absolute = absolute.and_then(|path| path.into_os_string().into_string().ok());
-    absolute.unwrap_or_else(|| target.to_owned())
-}
-
-/// The path of `relative`, which may begin with a `/`, from `node`.
-pub(crate) fn below(node: &NodePath, relative: &str) -> Result<NodePath, Error> {
-    let relative = relative.strip_prefix('/').unwrap_or(relative);
-    match relative {
-        "" => Ok(node.clone()),
-        relative if node.is_root() => Ok(NodePath::new(&format!("/{relative}"))?),
-        relative => Ok(NodePath::new(&format!("{node}/{relative}"))?),
-    }
-}
-
 /// The path of `node` as --path takes it, from `base`.
 pub(crate) fn from(base: &NodePath, node: &NodePath) -> String {
     let rest = node.as_str().strip_prefix(base.as_str()).unwrap_or(node.as_str());
@@ -530,18 +344,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_are_from_the_node_that_target_means() {
+    fn paths_are_shown_as_path_takes_them() {
         let path = |text: &str| NodePath::new(text).unwrap();
         let node = path("/a/b");
-        for (relative, expected) in
-            [("/", "/a/b"), ("", "/a/b"), ("/c", "/a/b/c"), ("c/d/", "/a/b/c/d")]
-        {
-            assert_eq!(below(&node, relative).unwrap(), path(expected), "{relative}");
-        }
-        assert_eq!(below(&NodePath::root(), "c").unwrap(), path("/c"));
-        for bad in ["//", "//c", "../c", "c//d"] {
-            assert!(below(&node, bad).is_err(), "{bad}");
-        }
         assert_eq!(from(&node, &path("/a/b")), "/");
         assert_eq!(from(&node, &path("/a/b/c")), "/c");
         assert_eq!(from(&NodePath::root(), &path("/a")), "/a");

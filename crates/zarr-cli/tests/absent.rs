@@ -147,7 +147,7 @@ fn nothing_is_created_in_data_of_another_format() {
         [("create a.h5 --group", "HDF5"), ("create a.h5 --path a --shape 2 --dtype int8", "HDF5")]
     {
         let why = folder.bad(line, 2);
-        assert!(why.contains(format) && why.contains("choose another TARGET"), "{line}: {why}");
+        assert!(why.contains(format) && why.contains("choose another place"), "{line}: {why}");
     }
     assert_eq!(fs::read(folder.path("a.h5")).unwrap(), b"\x89HDF\r\n\x1a\n rest");
 }

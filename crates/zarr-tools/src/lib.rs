@@ -5,6 +5,7 @@
 //! - [`repair()`] repairs what that finds, and never destroys the only copy of a byte.
 //! - [`checksum()`] computes a checksum of what a node is, however it is stored.
 //! - [`diff()`] compares two nodes with all below them: metadata and elements.
+//! - [`find_node`] and [`new_place`] find what a path or URL that a person wrote refers to.
 //! - [`codec()`] parses the short text by which people name a codec.
 //!
 //! The crate `zarr` has all of this under the same names.
@@ -14,13 +15,16 @@
 mod checksum;
 mod copy;
 mod diff;
+#[doc(hidden)]
+pub mod other_format;
 pub mod repair;
 mod shorthand;
+mod target;
 mod tree_progress;
 pub mod validate;
 
 pub use checksum::{Blocks, Checksum, ChecksumOptions, Digest, NodeChecksum, checksum};
-pub use copy::{CopyOptions, Part, Plan, Progress, Steps, copy, plan_copy};
+pub use copy::{CopyOptions, Part, Plan, Progress, Steps, copy, metadata_like, plan_copy};
 #[cfg(feature = "nczarr")]
 pub use copy::{copy_dataset, plan_dataset};
 pub use diff::{Change, Diff, DiffOptions, ElementsDiff, NodeDiff, Place, diff};
@@ -28,6 +32,11 @@ pub use repair::{
     RepairAction, RepairOptions, RepairReport, RepairStep, Restored, StepState, repair, restore,
 };
 pub use shorthand::codec;
+#[cfg(feature = "nczarr")]
+pub use target::netcdf_url;
+pub use target::{
+    NewPlace, absolute_url, copy_place, find_node, hierarchy_above, new_place, path_below,
+};
 pub use tree_progress::TreeProgress;
 pub use validate::{
     Level, Problem, ProblemKind, Report, ValidateOptions, ValidateProgress, validate,

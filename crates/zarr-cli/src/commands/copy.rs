@@ -5,7 +5,8 @@ use std::io::{self, Write};
 use clap::Args;
 use zarr::nczarr::{CopyTarget, Dataset, Profile};
 use zarr::{
-    Array, CancelToken, CopyOptions, ErrorKind, Hierarchy, Json, Node, NodePath, Object, Plan,
+    Array, CancelToken, CopyOptions, ErrorKind, Hierarchy, Json, NewPlace, Node, NodePath, Object,
+    Plan,
 };
 
 use super::netcdf;
@@ -15,7 +16,7 @@ use crate::human;
 use crate::parse::{self, CopyTo, Shape};
 use crate::progress::Progress;
 use crate::region::Elements;
-use crate::session::{self, Care, Place, Session, Target};
+use crate::session::{self, Care, Session, Target};
 
 /// Copy an array, or a group with everything below it, into a new place, in any format
 #[derive(Debug, Args)]
@@ -138,7 +139,7 @@ impl Copy {
         }
         if under_way.is_none() && !self.overwrite {
             self.check_absent(&place)?;
-            foreign::warn(session, &place, &session::url(&self.target));
+            foreign::warn(session, &place, &zarr::absolute_url(&self.target));
         }
         let bar = Progress::of_bytes(0, false);
         let told = |progress: &zarr::Progress| {
@@ -175,14 +176,14 @@ impl Copy {
             "copied {}, {}, to {} in {as_nczarr}{}",
             human::plural(copied.nodes_done, "node"),
             human::size(copied.bytes_done),
-            session::url(&self.target),
+            zarr::absolute_url(&self.target),
             place.hierarchy.format_name(),
         ));
         Ok(())
     }
 
     /// What is copied, and the place of the copy.
-    fn open(&self, session: &Session) -> Result<(Source, Place), Failure> {
+    fn open(&self, session: &Session) -> Result<(Source, NewPlace), Failure> {
         let goes_on = self.resume || self.part.is_some() || self.finish;
         let new = match &self.to {
             Some(CopyTo::NetCdf(new)) => Some(new.clone()),
@@ -194,7 +195,7 @@ impl Copy {
             self.check_plain()?;
             let target = netcdf::copy_target(session, &self.target, &new, &self.care)?;
             let hierarchy = target.hierarchy().clone();
-            let place = Place { hierarchy, path: NodePath::root(), begun: true };
+            let place = NewPlace { hierarchy, path: NodePath::root(), begun: true };
             let source = netcdf::source(session, &self.source)?;
             return Ok((Source::Dataset(source, Box::new(target)), place));
         }
@@ -210,7 +211,7 @@ impl Copy {
     }
 
     /// Refuses a place that is taken.
-    fn check_absent(&self, place: &Place) -> Result<(), Failure> {
+    fn check_absent(&self, place: &NewPlace) -> Result<(), Failure> {
         match place.hierarchy.node(&place.path) {
             Ok(_) if !place.begun => {
                 let (store, path) = (place.hierarchy.store().name(), &place.path);
@@ -289,7 +290,12 @@ impl Copy {
     }
 
     /// Closes a copy whose parts are done.
-    fn close(&self, session: &Session, place: &Place, plan: Option<Plan>) -> Result<(), Failure> {
+    fn close(
+        &self,
+        session: &Session,
+        place: &NewPlace,
+        plan: Option<Plan>,
+    ) -> Result<(), Failure> {
         let Some(plan) = plan else {
             let (store, path) = (place.hierarchy.store().name(), &place.path);
             let why =
@@ -348,7 +354,7 @@ impl Source {
         }
     }
 
-    fn plan(&self, place: &Place, options: &CopyOptions<'_>) -> zarr::Result<Plan> {
+    fn plan(&self, place: &NewPlace, options: &CopyOptions<'_>) -> zarr::Result<Plan> {
         match self {
             Source::Node(node) => zarr::plan_copy(node, &place.hierarchy, &place.path, options),
             Source::Dataset(dataset, target) => zarr::plan_dataset(dataset, target, options),
@@ -411,7 +417,7 @@ fn stop_on_signal(cancel: CancelToken) {
 const STOPPED: u8 = 130;
 
 /// The failure of a copy; one that was stopped says how it is resumed.
-fn stopped(error: zarr::Error, place: &Place) -> Failure {
+fn stopped(error: zarr::Error, place: &NewPlace) -> Failure {
     if error.kind() != ErrorKind::Cancelled {
         return error.into();
     }

@@ -1,12 +1,12 @@
 //! Creates an array or a group.
 
 use clap::Args;
-use zarr::{AccessError, Dialect, Error, ErrorKind, Json, Node, NodePath, Object};
+use zarr::{AccessError, Dialect, Error, ErrorKind, Json, NewPlace, Node, NodePath, Object};
 
 use crate::failure::Failure;
 use crate::foreign;
 use crate::parse::{self, Shape, Written};
-use crate::session::{self, Care, Place, Session, Target};
+use crate::session::{Care, Session, Target};
 
 /// Create an array or a group, and the hierarchy around it if there is none
 #[derive(Debug, Args)]
@@ -91,7 +91,7 @@ impl Create {
         } else if !self.force {
             foreign::refuse(&place.hierarchy, &place.path)?;
         }
-        foreign::warn(session, &place, &session::url(&self.target.target));
+        foreign::warn(session, &place, &zarr::absolute_url(&self.target.target));
         let attributes: Object = self.attr.iter().cloned().collect();
         let created = if self.group {
             self.create_group(&place, attributes)
@@ -107,8 +107,8 @@ impl Create {
         Ok(())
     }
 
-    fn create_group(&self, place: &Place, attributes: Object) -> Result<(), Failure> {
-        let Place { hierarchy, path, .. } = place;
+    fn create_group(&self, place: &NewPlace, attributes: Object) -> Result<(), Failure> {
+        let NewPlace { hierarchy, path, .. } = place;
         if self.overwrite {
             erase(place, path)?;
         }
@@ -124,8 +124,8 @@ impl Create {
         Ok(())
     }
 
-    fn create_array(&self, place: &Place, attributes: Object) -> Result<(), Failure> {
-        let Place { hierarchy, path, .. } = place;
+    fn create_array(&self, place: &NewPlace, attributes: Object) -> Result<(), Failure> {
+        let NewPlace { hierarchy, path, .. } = place;
         let mut array =
             hierarchy.create_array(path).attributes(attributes).overwrite(self.overwrite);
         if self.purge || self.no_purge {
@@ -172,8 +172,8 @@ impl Create {
 
 /// The drafts create a node without a look at what is there (D-151, D-153), so that a group and an array
 /// can get the same path, and the group is never seen again. A person's command looks.
-fn refuse_other_kind(place: &Place, group: bool) -> Result<(), Failure> {
-    let Place { hierarchy, path, begun } = place;
+fn refuse_other_kind(place: &NewPlace, group: bool) -> Result<(), Failure> {
+    let NewPlace { hierarchy, path, begun } = place;
     if *begun || hierarchy.dialect() != Dialect::Draft {
         return Ok(());
     }
@@ -188,7 +188,7 @@ fn refuse_other_kind(place: &Place, group: bool) -> Result<(), Failure> {
     Err(Failure::Zarr(taken.at_store(hierarchy.store().name()).at_path(path)))
 }
 
-fn erase(place: &Place, path: &NodePath) -> Result<(), Failure> {
+fn erase(place: &NewPlace, path: &NodePath) -> Result<(), Failure> {
     match place.hierarchy.erase(path) {
         Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
         other => Ok(other?),

@@ -7,15 +7,15 @@ use zarr::nczarr::{CopyTarget, Dataset, DatasetOptions, NcUrl, NewDataset, Stora
 use zarr::{Error, Hierarchy, Json, Node, NodePath, Object, Plan};
 
 use crate::failure::Failure;
-use crate::session::{self, Care, Session, Target};
+use crate::session::{Care, Session, Target};
 
 /// The dataset that a URL or path means.
 fn url_of(text: &str) -> Result<NcUrl, Failure> {
-    Ok(match session::netcdf_url(text)? {
+    Ok(match zarr::netcdf_url(text)? {
         Some(url) => url,
         None => {
             let plain = NcUrl::parse("/").map_err(Error::from)?;
-            NcUrl { store: session::url(text), ..plain }
+            NcUrl { store: zarr::absolute_url(text), ..plain }
         }
     })
 }

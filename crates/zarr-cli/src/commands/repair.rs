@@ -9,7 +9,7 @@ use super::Out;
 use crate::failure::Failure;
 use crate::human;
 use crate::progress::Progress;
-use crate::session::{Care, Session, Target, netcdf_url, url};
+use crate::session::{Care, Session, Target};
 
 /// Repair what validate finds; without --apply, only say what would be done
 #[derive(Debug, Args)]
@@ -52,9 +52,9 @@ pub(crate) struct Repair {
 impl Repair {
     pub fn run(&self, session: &Session, out: Out<'_>) -> Result<(), Failure> {
         let options = if self.apply { session.writing(&self.care)? } else { session.options()? };
-        let (url, options) = match netcdf_url(&self.target.target)? {
+        let (url, options) = match zarr::netcdf_url(&self.target.target)? {
             Some(url) => url.hierarchy(&options)?,
-            None => (url(&self.target.target), options),
+            None => (zarr::absolute_url(&self.target.target), options),
         };
         // Characters may be narrower than their documents say.
         let node = zarr::open_with(&url, &options).ok();

@@ -53,7 +53,7 @@ impl Tree {
         let options = zarr::nczarr::DatasetOptions::of(session.options()?);
         if let Some(dataset) = netcdf::dataset_of(node.hierarchy(), options) {
             for shown in &mut nodes {
-                let path = session::below(node.path(), &shown.path)?;
+                let path = zarr::path_below(node.path(), &shown.path)?;
                 shown.axes = netcdf::axes(&dataset, path.as_str());
             }
         }

@@ -8,7 +8,7 @@ use super::Out;
 use crate::failure::Failure;
 use crate::human;
 use crate::progress::Progress;
-use crate::session::{Session, Target, netcdf_url, url};
+use crate::session::{Session, Target};
 
 /// Find what is wrong: documents, keys, indices of shards, chunks that do not decode
 #[derive(Debug, Args)]
@@ -102,9 +102,9 @@ impl Validate {
     /// The URL and the options of the target.
     fn place(&self, session: &Session) -> Result<(String, OpenOptions), Failure> {
         let options = session.options()?;
-        let (url, options) = match netcdf_url(&self.target.target)? {
+        let (url, options) = match zarr::netcdf_url(&self.target.target)? {
             Some(url) => url.hierarchy(&options)?,
-            None => (url(&self.target.target), options),
+            None => (zarr::absolute_url(&self.target.target), options),
         };
         Ok((url, options))
     }

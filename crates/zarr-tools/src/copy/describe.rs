@@ -50,6 +50,36 @@ fn serializer(metadata: &ArrayMetadata) -> Option<CodecSpec> {
     Some(bytes)
 }
 
+/// The metadata of an array in `target` that is like another one, with other chunks, shards and codecs if the options ask for
+/// them; the other options are not looked at. An array whose axes have names keeps its missing value.
+///
+/// # Errors
+/// [`MetadataError::CannotRepresent`](zarr_core::MetadataError::CannotRepresent) for what the target's dialect cannot represent;
+/// [`AccessError::Argument`] for chunks of another rank.
+pub fn metadata_like(
+    array: &Array,
+    target: &Hierarchy,
+    options: &CopyOptions<'_>,
+) -> Result<ArrayMetadata> {
+    let (from, to) = (array.hierarchy().dialect(), target.dialect());
+    let mut metadata = (*array.metadata()).clone();
+    for given in [&options.chunks, &options.shards].into_iter().flatten() {
+        if given.len() != metadata.rank() {
+            let (given, rank) = (given.len(), metadata.rank());
+            let why = format!("a chunk has {given} lengths, the array {rank} axes");
+            return Err(AccessError::Argument(why).into());
+        }
+    }
+    if metadata.dimension_names.is_some() {
+        missing_value::convert(&mut metadata, from, to);
+        if from != Dialect::V3 && to == Dialect::V3 {
+            metadata.attributes.remove("_ARRAY_DIMENSIONS");
+        }
+    }
+    metadata.attributes = attributes_for(metadata.attributes, from, target);
+    in_words_of(target, array, metadata, options)
+}
+
 /// The copy of an array, `is_variable` if netCDF and xarray take the array for one.
 pub(super) fn describe(
     array: &Array,

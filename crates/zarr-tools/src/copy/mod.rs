@@ -33,6 +33,7 @@ use zarr_core::{
     AxisSelection, CancelToken, Dialect, Error, Hierarchy, Json, Node, NodePath, Object, Result,
 };
 
+pub use self::describe::metadata_like;
 #[cfg(feature = "nczarr")]
 pub use self::netcdf::{copy_dataset, plan_dataset};
 pub use self::plan::{Plan, plan_copy};

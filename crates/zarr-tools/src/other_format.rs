@@ -1,9 +1,9 @@
 //! Recognizes data of other formats than Zarr, by their first bytes or by the names in a folder.
 
-use zarr::store::{
+use zarr_core::store::{
     ByteRange, GetOptions, ListOptions, SnapshotOptions, StoreKey, StorePrefix, SyncStore,
 };
-use zarr::{OpenOptions, StoreError};
+use zarr_core::{OpenOptions, StoreError};
 
 /// The bytes of a file that are looked at: HDF5 may begin behind 2,048 bytes of the user's own.
 const HEAD: u64 = 4096;
@@ -13,25 +13,25 @@ const COPIES: u64 = 16 << 20;
 const ABOVE: usize = 8;
 
 /// What is at a URL, if it is of a format that is known and not read: `an HDF5 file, as netCDF-4 files are, too`.
-pub(crate) fn other_format(url: &str, options: &OpenOptions) -> Option<&'static str> {
+pub fn other_format(url: &str, options: &OpenOptions) -> Option<&'static str> {
     // A web server answers for a folder, too, with its own page.
     format_of_file(url, options).or_else(|| of_folder(url, options))
 }
 
 /// The format of the file at a URL, if there is one.
-pub(crate) fn format_of_file(url: &str, options: &OpenOptions) -> Option<&'static str> {
+pub fn format_of_file(url: &str, options: &OpenOptions) -> Option<&'static str> {
     head(url, options).and_then(|head| of_file(&head))
 }
 
 /// The first bytes of the value at a URL, if there is one.
-pub(crate) fn head(url: &str, options: &OpenOptions) -> Option<Vec<u8>> {
+pub fn head(url: &str, options: &OpenOptions) -> Option<Vec<u8>> {
     let (above, name) = parent(url)?;
     let store = options.store(above).ok()?.to_sync();
     get(&*store, name, HEAD)
 }
 
 /// The URL above, and the name in it.
-pub(crate) fn parent(url: &str) -> Option<(&str, &str)> {
+pub fn parent(url: &str) -> Option<(&str, &str)> {
     let (above, name) = url.trim_end_matches('/').rsplit_once('/')?;
     let is_place = !above.is_empty() && !above.ends_with(['/', ':']) && !url.contains("::");
     is_place.then_some((above, name))

@@ -1,0 +1,273 @@
+//! Finds what a path or URL that a person wrote refers to: a node to be read, or the place of a new one.
+
+use zarr_core::{
+    AccessError, Dialect, Error, ErrorKind, Hierarchy, Node, NodePath, OpenOptions, Result,
+};
+
+use crate::Plan;
+use crate::other_format::format_of_file;
+
+/// The most folders above a URL that are asked whether they are a hierarchy.
+const MOST_ABOVE: usize = 8;
+
+/// Where a new node is to be.
+#[derive(Clone, Debug)]
+pub struct NewPlace {
+    /// The hierarchy that it is to be part of.
+    pub hierarchy: Hierarchy,
+    /// Its path.
+    pub path: NodePath,
+    /// Whether the hierarchy was begun for it.
+    pub begun: bool,
+}
+
+/// A path as the library takes it. A relative one becomes absolute, since a draft's nodes are found by looking at the
+/// folders above; URLs stay as they are.
+pub fn absolute_url(target: &str) -> String {
+    if let Some((link, rest)) = target.split_once("::")
+        && (link == "zip" || link.starts_with("zip://"))
+    {
+        return format!("{link}::{}", absolute_url(rest));
+    }
+    if target.is_empty() || target.contains("://") {
+        return target.to_owned();
+    }
+    let absolute = std::path::absolute(target).ok();
+    let absolute = absolute.and_then(|path| path.into_os_string().into_string().ok());
+    absolute.unwrap_or_else(|| target.to_owned())
+}
+
+/// The path of `relative`, which may begin with a `/`, from `node`.
+///
+/// # Errors
+/// [`AccessError::Argument`] for text that is no path.
+pub fn path_below(node: &NodePath, relative: &str) -> Result<NodePath> {
+    let relative = relative.strip_prefix('/').unwrap_or(relative);
+    match relative {
+        "" => Ok(node.clone()),
+        relative if node.is_root() => Ok(NodePath::new(&format!("/{relative}"))?),
+        relative => Ok(NodePath::new(&format!("{node}/{relative}"))?),
+    }
+}
+
+/// What a path or URL is as netCDF's users write it, `x#mode=nczarr,file` or `x#nczarr`, if it is that: other paths may
+/// have a `#`, too.
+///
+/// # Errors
+/// For a mode that is not known.
+#[cfg(feature = "nczarr")]
+pub fn netcdf_url(target: &str) -> Result<Option<zarr_nczarr::NcUrl>> {
+    let url = absolute_url(target);
+    let fragment = url.split_once('#').map_or("", |(_, fragment)| fragment);
+    let is_mode = |part: &str| part.starts_with("mode=");
+    let is_word = |part: &str| !part.is_empty() && !part.contains('=');
+    let has_mode = fragment.split('&').any(is_mode);
+    match zarr_nczarr::NcUrl::parse(&url) {
+        Err(e) if has_mode => Err(e.into()),
+        Ok(parsed) if has_mode => Ok(Some(parsed)),
+        Ok(parsed) if parsed.unknown.is_empty() && fragment.split('&').any(is_word) => {
+            Ok(Some(parsed))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// The node at `path` from the one that a path or URL names. URLs of netCDF are taken, and the characters of its strings are
+/// read in the encoding that their writer used.
+///
+/// # Errors
+/// As [`Hierarchy::open_node`].
+pub fn find_node(target: &str, path: &str, options: &OpenOptions) -> Result<Node> {
+    #[cfg(feature = "nczarr")]
+    {
+        let node = find_plainly(target, path, options)?;
+        match zarr_nczarr::narrow_characters(&node, options) {
+            Some(options) => {
+                // Its documents may be large, and are not held twice.
+                drop(node);
+                find_plainly(target, path, &options)
+            }
+            None => Ok(node),
+        }
+    }
+    #[cfg(not(feature = "nczarr"))]
+    find_plainly(target, path, options)
+}
+
+fn find_plainly(target: &str, path: &str, options: &OpenOptions) -> Result<Node> {
+    #[cfg(feature = "nczarr")]
+    let (url, options) = match netcdf_url(target)? {
+        Some(url) => url.hierarchy(options)?,
+        None => (absolute_url(target), options.clone()),
+    };
+    #[cfg(not(feature = "nczarr"))]
+    let (url, options) = (absolute_url(target), options.clone());
+    let options = &options;
+    if path.trim_matches('/').is_empty() {
+        return Hierarchy::open_node(&url, options);
+    }
+    let (hierarchy, at) = match Hierarchy::locate(&url, options) {
+        // A folder without documents that holds a node with one: v2 and v3 nodes need no parents.
+        Err(e) if e.kind() == ErrorKind::NotFound => {
+            let inner =
+                format!("{}{}", url.trim_end_matches('/'), path_below(&NodePath::root(), path)?);
+            return match Hierarchy::locate(&inner, options) {
+                Ok((hierarchy, path)) => hierarchy.node(&path),
+                Err(_) => Err(e),
+            };
+        }
+        found => found?,
+    };
+    hierarchy.node(path_below(&at, path)?)
+}
+
+/// The place of a node to be created at `path` from `target`: in the hierarchy at `target` or above it; else in a new one, of
+/// `dialect` or else of `default`.
+///
+/// # Errors
+/// [`AccessError::Argument`] if the hierarchy that is there has another dialect than `dialect`, or if a file of another
+/// format is there; as [`Hierarchy::open_or_create`].
+pub fn new_place(
+    (target, path): (&str, &str),
+    dialect: Option<Dialect>,
+    default: Dialect,
+    options: &OpenOptions,
+) -> Result<NewPlace> {
+    let url = absolute_url(target);
+    let found = match Hierarchy::locate(&url, options) {
+        Ok(found) => Some(found),
+        Err(e) if e.kind() == ErrorKind::NotFound => hierarchy_above(&url, options),
+        Err(e) => return Err(e),
+    };
+    let Some((hierarchy, at)) = found else {
+        refuse_other_format(&url, options)?;
+        let path = path_below(&NodePath::root(), path)?;
+        let hierarchy = Hierarchy::open_or_create(&url, dialect.unwrap_or(default), options)?;
+        return Ok(NewPlace { hierarchy, path, begun: true });
+    };
+    if let Some(dialect) = dialect.filter(|&dialect| dialect != hierarchy.dialect()) {
+        let (store, format) = (hierarchy.store().name(), hierarchy.format_name());
+        let why =
+            format!("{store} holds a hierarchy in {format}; nothing in {dialect} can be in it");
+        return Err(AccessError::Argument(why).into());
+    }
+    let path = path_below(&at, path)?;
+    Ok(NewPlace { hierarchy, path, begun: false })
+}
+
+/// The place of a copy, as [`new_place`]; a new hierarchy is not begun. Of a copy under way it is the place where its journal
+/// is, in the format of the copy if no dialect is given.
+///
+/// # Errors
+/// As [`new_place`].
+pub fn copy_place(
+    (target, path): (&str, &str),
+    dialect: Option<Dialect>,
+    default: Dialect,
+    options: &OpenOptions,
+) -> Result<NewPlace> {
+    let url = absolute_url(target);
+    let absent = match Hierarchy::locate(&url, options) {
+        Err(e) if e.kind() == ErrorKind::NotFound => Some(e),
+        _ => None,
+    };
+    let is_new = absent.is_some() && hierarchy_above(&url, options).is_none();
+    let Some(absent) = absent.filter(|_| is_new) else {
+        return new_place((target, path), dialect, default, options);
+    };
+    let (url, at) = match (absent.store(), absent.path()) {
+        (Some(store), Some(at)) if absent.hint_id() == Some("resume_copy") => {
+            (store.to_owned(), at.clone())
+        }
+        _ => (url, NodePath::root()),
+    };
+    refuse_other_format(&url, options)?;
+    let path = path_below(&at, path)?;
+    let store = options.store(&url).map_err(|e| Error::from(e).at_store(&url))?;
+    let hierarchy = |dialect| Hierarchy::of_format(store.clone(), options.format(dialect), options);
+    let mut of = dialect.unwrap_or(default);
+    if dialect.is_none()
+        && let Some(plan) = Plan::under_way(&hierarchy(of), &path)?
+    {
+        let dialects = [Dialect::V3, Dialect::V2, Dialect::Draft];
+        let named = |it: &Dialect| hierarchy(*it).format_name() == plan.format_name();
+        of = dialects.into_iter().find(named).unwrap_or(of);
+    }
+    Ok(NewPlace { hierarchy: hierarchy(of), path, begun: true })
+}
+
+fn refuse_other_format(url: &str, options: &OpenOptions) -> Result<()> {
+    match format_of_file(url, options) {
+        Some(format) => {
+            let why = format!("this is {format}; choose another place");
+            Err(Error::from(AccessError::Argument(why)).at_store(url))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The hierarchy above a URL without a node, and the path of the URL in it.
+pub fn hierarchy_above(url: &str, options: &OpenOptions) -> Option<(Hierarchy, NodePath)> {
+    let mut names: Vec<&str> = Vec::new();
+    let mut base = url.trim_end_matches('/');
+    while names.len() < MOST_ABOVE {
+        let (above, name) = base.rsplit_once('/')?;
+        if above.is_empty() || above.ends_with(['/', ':']) {
+            return None;
+        }
+        names.insert(0, name);
+        match Hierarchy::locate(above, options) {
+            Ok((hierarchy, path)) => {
+                let path = path_below(&path, &names.join("/")).ok()?;
+                return Some((hierarchy, path));
+            }
+            Err(e) if e.kind() == ErrorKind::NotFound => base = above,
+            Err(_) => return None,
+        }
+    }
+    None
+}
+
+impl NewPlace {
+    /// After a failure: takes back the documents with which a hierarchy was begun, so that the next try
+    /// does not find them. Chunks and nodes are left as they are.
+    pub fn take_back(&self) {
+        let root = NodePath::root();
+        let nodes = self.hierarchy.tree(&root);
+        let is_only_root = nodes.is_ok_and(|nodes| nodes.len() <= 1);
+        let group = self.hierarchy.root();
+        let is_untouched = group.is_ok_and(|group| group.attributes().is_empty());
+        let store = self.hierarchy.store();
+        if !(self.begun && is_only_root && is_untouched && store.capabilities().write) {
+            return;
+        }
+        let store = store.to_sync();
+        let format = zarr_core::format::of_dialect(self.hierarchy.dialect());
+        let keys = format.document_keys(&root).unwrap_or_default();
+        let entry = format.entry_point().unwrap_or_default();
+        for key in keys.into_iter().chain(entry.into_iter().map(|(key, _)| key)) {
+            // The first failure is reported.
+            let _ = store.erase(&key);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_from_the_node_that_target_means() {
+        let path = |text: &str| NodePath::new(text).unwrap();
+        let node = path("/a/b");
+        for (relative, expected) in
+            [("/", "/a/b"), ("", "/a/b"), ("/c", "/a/b/c"), ("c/d/", "/a/b/c/d")]
+        {
+            assert_eq!(path_below(&node, relative).unwrap(), path(expected), "{relative}");
+        }
+        assert_eq!(path_below(&NodePath::root(), "c").unwrap(), path("/c"));
+        for bad in ["//", "//c", "../c", "c//d"] {
+            assert!(path_below(&node, bad).is_err(), "{bad}");
+        }
+    }
+}
