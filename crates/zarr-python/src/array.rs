@@ -380,9 +380,4 @@ impl Array {
     fn refresh(&self, py: Python<'_>) -> PyResult<()> {
         py.detach(|| self.inner.refresh()).or_raise(py)
     }
-
-    fn __repr__(&self) -> String {
-        let (path, shape) = (self.inner.path(), self.inner.shape());
-        format!("<zarrkit.Array {path} {shape:?} {}>", self.inner.data_type())
-    }
 }

@@ -117,6 +117,23 @@ pub fn on_store<T: Send + 'static>(
     watch.wait(py, done)?.or_raise(py)
 }
 
+/// Runs `work`, which looks at `cancel`, without Python's lock. A signal cancels it.
+///
+/// # Errors
+/// Those of `work`; what a signal's handler raises.
+pub fn cancellable<T: Send + 'static>(
+    py: Python<'_>,
+    cancel: CancelToken,
+    work: impl FnOnce() -> zarr::Result<T> + Send + 'static,
+) -> PyResult<T> {
+    if !is_main_thread(py)? {
+        return py.detach(work).or_raise(py);
+    }
+    let watch = Watch { cancel, reporter: None, latest: None, waits: false };
+    let done = begin(work);
+    watch.wait(py, done)?.or_raise(py)
+}
+
 /// What a thread has done; a panic is passed on.
 type Done<T> = Receiver<thread::Result<T>>;
 

@@ -8,6 +8,15 @@ use crate::py_store;
 
 /// The exception for an error of the library. If that comes from an exception of a store of Python's, this one is its `__cause__`.
 pub fn exception(py: Python<'_>, error: &zarr::Error) -> PyErr {
+    made(py, error, false)
+}
+
+/// The exception for an error of looking up a member of a group: one that is not there is a `KeyError`, too.
+pub fn member_exception(py: Python<'_>, error: &zarr::Error) -> PyErr {
+    made(py, error, true)
+}
+
+fn made(py: Python<'_>, error: &zarr::Error, is_lookup: bool) -> PyErr {
     let cause = py_store::cause(error).map(|cause| cause.clone_ref(py));
     if let Some(exit) = cause.as_ref().filter(|cause| !cause.is_instance_of::<PyException>(py)) {
         // Such as that of Ctrl-C, which is no error of the store's.
@@ -22,8 +31,7 @@ pub fn exception(py: Python<'_>, error: &zarr::Error) -> PyErr {
         details.set_item("hint", error.hint())?;
         details.set_item("hint_id", error.hint_id())?;
         let make = py.import("zarrkit._errors")?.getattr("exception")?;
-        let made =
-            make.call1((error.kind().name(), error.to_string(), error.message(), details))?;
+        let made = make.call1((error.kind().name(), error.message(), details, is_lookup))?;
         let made = PyErr::from_value(made);
         made.set_cause(py, cause);
         Ok(made)

@@ -1,24 +1,51 @@
 //! The class `Group`.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
+use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyIterator, PyString};
+use zarr::{ErrorKind, NewPlace, Object};
 
-use crate::errors::OrRaise;
+use crate::array::Array;
+use crate::create::{Keywords, NewArray, group_at, refuse_foreign, settle};
+use crate::errors::{OrRaise, member_exception};
 use crate::json;
-use crate::open::{Origin, node_to_python};
+use crate::open::{Origin, dialect_name, node_to_python};
 
-/// A group: a mapping of the names of its members to groups and arrays.
-#[pyclass(frozen, module = "zarrkit", weakref)]
+/// A group: a mapping of the names of its members, and of paths below it, to groups and arrays.
+#[pyclass(frozen, module = "zarrkit", weakref, mapping)]
 pub struct Group {
     pub inner: zarr::Group,
     pub origin: Arc<Origin>,
+    /// The attributes, if they were changed through this handle.
+    attributes: Mutex<Option<Object>>,
 }
 
 impl Group {
     pub fn new(inner: zarr::Group, origin: Arc<Origin>) -> Group {
-        Group { inner, origin }
+        Group { inner, origin, attributes: Mutex::default() }
+    }
+
+    /// The attributes when the group was opened, or last changed through this handle.
+    pub fn attributes(&self) -> Object {
+        let changed = zarr::sync::lock(&self.attributes);
+        changed.clone().unwrap_or_else(|| self.inner.attributes().clone())
+    }
+
+    /// Keeps the attributes after a change.
+    pub fn set_attributes(&self, attributes: Object) {
+        *zarr::sync::lock(&self.attributes) = Some(attributes);
+    }
+
+    fn warn(&self, py: Python<'_>) -> PyResult<()> {
+        self.origin.warn(py, self.inner.hierarchy())
+    }
+
+    /// The place of a new node below the group.
+    fn place(&self, path: &str) -> zarr::Result<NewPlace> {
+        let path = zarr::path_below(self.inner.path(), path)?;
+        Ok(NewPlace { hierarchy: self.inner.hierarchy().clone(), path, begun: false })
     }
 }
 
@@ -30,24 +57,255 @@ impl Group {
         self.inner.path().as_str()
     }
 
-    /// The attributes when the group was opened.
+    /// The last part of the path; empty for a root.
     #[getter]
-    fn attrs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        json::object_to_python(py, self.inner.attributes())
+    fn name(&self) -> &str {
+        self.inner.path().name().unwrap_or_default()
     }
 
+    /// The store, as its URL or a description.
+    #[getter]
+    fn store(&self) -> String {
+        self.inner.hierarchy().store().name()
+    }
+
+    /// The dialect: "v2", "v3" or "draft".
+    #[getter]
+    fn dialect(&self) -> &'static str {
+        dialect_name(self.inner.hierarchy().dialect())
+    }
+
+    /// The format of the documents: "v2", "v3", "draft-2020" or "draft-2019".
+    #[getter]
+    fn format(&self) -> &'static str {
+        self.inner.hierarchy().format_name()
+    }
+
+    /// Whether the group has no document: only nodes below it say that it is there.
+    #[getter]
+    fn implicit(&self) -> bool {
+        self.inner.metadata().implicit
+    }
+
+    /// The member or the node further below at a path.
     fn __getitem__(&self, py: Python<'_>, path: &str) -> PyResult<Py<PyAny>> {
-        let node = py.detach(|| self.inner.node(path)).or_raise(py)?;
+        let node = py.detach(|| self.inner.node(path)).map_err(|e| member_exception(py, &e))?;
+        self.warn(py)?;
         node_to_python(py, node, &self.origin)
     }
 
-    /// The names of the members, sorted.
+    fn __contains__(&self, py: Python<'_>, path: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let Ok(path) = path.cast::<PyString>() else { return Ok(false) };
+        let path = path.to_str()?;
+        match py.detach(|| self.inner.node(path)) {
+            Ok(_) => Ok(true),
+            Err(e) if [ErrorKind::NotFound, ErrorKind::Argument].contains(&e.kind()) => Ok(false),
+            // What cannot be opened is there.
+            Err(e) if [ErrorKind::InvalidMetadata, ErrorKind::Unsupported].contains(&e.kind()) => {
+                Ok(true)
+            }
+            Err(e) => Err(e).or_raise(py),
+        }
+    }
+
+    /// Erases the member, with all below it.
+    fn __delitem__(&self, py: Python<'_>, path: &str) -> PyResult<()> {
+        let erase = || {
+            let place = self.place(path)?;
+            refuse_foreign(&place.hierarchy, &place.path)?;
+            self.inner.erase(path)?;
+            settle(&place.hierarchy)
+        };
+        py.detach(erase).map_err(|e| member_exception(py, &e))
+    }
+
+    /// The names of the members, sorted, by one listing.
     fn keys(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         let children = py.detach(|| self.inner.children()).or_raise(py)?;
+        self.warn(py)?;
         Ok(children.iter().filter_map(|child| child.path.name()).map(str::to_owned).collect())
     }
 
-    fn __repr__(&self) -> String {
-        format!("<zarrkit.Group {}>", self.inner.path())
+    /// The members, opened, sorted; with `recursive` all nodes below, too.
+    #[pyo3(name = "_nodes", signature = (recursive = false))]
+    fn nodes(&self, py: Python<'_>, recursive: bool) -> PyResult<Vec<Py<PyAny>>> {
+        let open = || {
+            if recursive { self.inner.nodes() } else { self.inner.members() }
+        };
+        let nodes = py.detach(open).or_raise(py)?;
+        self.warn(py)?;
+        let own = self.inner.path();
+        let nodes = nodes.into_iter().filter(|node| node.path() != own);
+        nodes.map(|node| node_to_python(py, node, &self.origin)).collect()
     }
+
+    #[pyo3(name = "_create")]
+    fn create_array(&self, py: Python<'_>, path: &str, keywords: Keywords<'_>) -> PyResult<Array> {
+        let new = NewArray::of(py, &keywords)?;
+        let create = || {
+            let place = self.place(path)?;
+            new.create(&place.hierarchy, &place.path)
+        };
+        let array = py.detach(create).or_raise(py)?;
+        self.warn(py)?;
+        Ok(Array::new(array, self.origin.clone()))
+    }
+
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(self.keys(py)?.len())
+    }
+
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
+        self.keys(py)?.into_pyobject(py)?.try_iter()
+    }
+
+    /// The members, sorted by name: each document is read once. What cannot be opened is left out, and a `ZarrWarning` names it.
+    fn values(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
+        self.nodes(py, false)
+    }
+
+    /// The names and the members, as `values`.
+    fn items(&self, py: Python<'_>) -> PyResult<Vec<(String, Py<PyAny>)>> {
+        let named = |node: Py<PyAny>| {
+            let name = node.bind(py).getattr("name")?.extract()?;
+            Ok((name, node))
+        };
+        self.nodes(py, false)?.into_iter().map(named).collect()
+    }
+
+    /// The member or the node further below at a path, or `default`.
+    #[pyo3(signature = (path, default = None))]
+    fn get(
+        &self,
+        py: Python<'_>,
+        path: &str,
+        default: Option<Py<PyAny>>,
+    ) -> PyResult<Option<Py<PyAny>>> {
+        match py.detach(|| self.inner.node(path)) {
+            Err(e) if e.kind() == ErrorKind::NotFound => Ok(default),
+            found => {
+                let node = found.or_raise(py)?;
+                self.warn(py)?;
+                node_to_python(py, node, &self.origin).map(Some)
+            }
+        }
+    }
+
+    /// What the members are, sorted by name, each a `Member` with `name`, `path`, `kind`, `shape`, `dtype` and `node`: each document is read
+    /// once. With `recursive`, all nodes below are listed, and `name` is the path from here.
+    #[pyo3(signature = (*, recursive = false))]
+    fn members<'py>(slf: &Bound<'py, Self>, recursive: bool) -> PyResult<Bound<'py, PyAny>> {
+        in_python(slf, "members", (slf, recursive))
+    }
+
+    /// The arrays among the members, by their names.
+    fn arrays<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        in_python(slf, "arrays", (slf,))
+    }
+
+    /// The groups among the members, by their names.
+    fn groups<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        in_python(slf, "groups", (slf,))
+    }
+
+    /// All below the group as text, drawn as a tree.
+    fn tree<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        in_python(slf, "tree", (slf,))
+    }
+
+    /// What the group is, as text.
+    fn info<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        in_python(slf, "group_info", (slf,))
+    }
+
+    fn __repr__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        in_python(slf, "group_repr", (slf,))
+    }
+
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        in_python(slf, "group_html", (slf,))
+    }
+
+    fn _ipython_key_completions_(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        self.keys(py)
+    }
+
+    /// Creates an array below this group; the keywords are those of `zarrkit.create`.
+    #[pyo3(
+        signature = (path, **keywords),
+        text_signature = "($self, path, *, shape=None, dtype=None, chunks=None, shards=None, codec=None, like=None, fill_value=None, \
+                          dims=None, attrs=None, order='C', separator=None, overwrite=False)"
+    )]
+    fn create<'py>(
+        slf: &Bound<'py, Self>,
+        path: &str,
+        keywords: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let create = slf.py().import("zarrkit._nodes")?.getattr("create_in")?;
+        create.call((slf, path), keywords)
+    }
+
+    /// Creates a group below this one.
+    #[pyo3(signature = (path, *, attrs = None, overwrite = false))]
+    fn create_group(
+        &self,
+        py: Python<'_>,
+        path: &str,
+        attrs: Option<&Bound<'_, PyDict>>,
+        overwrite: bool,
+    ) -> PyResult<Group> {
+        let attributes = attrs.map(json::object_from_python).transpose()?.unwrap_or_default();
+        let create = || group_at(&self.place(path)?, attributes, overwrite);
+        let group = py.detach(create).or_raise(py)?;
+        self.warn(py)?;
+        Ok(Group::new(group, self.origin.clone()))
+    }
+
+    /// Copies all documents of this group and of all below it to one place, so that readers need no others. Returns how many
+    /// nodes there are. Changes through zarrkit change the copies, too.
+    fn consolidate(&self, py: Python<'_>) -> PyResult<usize> {
+        let consolidate = || {
+            let count = self.inner.consolidate()?;
+            settle(self.inner.hierarchy())?;
+            Ok::<_, zarr::Error>(count)
+        };
+        py.detach(consolidate).or_raise(py)
+    }
+
+    /// Whether there are such copies.
+    #[getter]
+    fn is_consolidated(&self, py: Python<'_>) -> PyResult<bool> {
+        py.detach(|| self.inner.is_consolidated()).or_raise(py)
+    }
+
+    /// Puts what was written where other readers find it, in stores that gather it until then, such as zip archives.
+    fn flush(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| self.inner.hierarchy().flush()).or_raise(py)
+    }
+
+    /// Dimensions and their lengths, if netCDF sees this group: those of NCZarr; else None.
+    #[getter]
+    fn dimensions<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let path = self.inner.path().as_str();
+        let schema = py.detach(|| Some(self.origin.dataset(self.inner.hierarchy())?.schema()));
+        let group = schema.as_ref().and_then(|schema| match path {
+            "/" => Some(&**schema),
+            path => schema.group(path),
+        });
+        let Some(group) = group else { return Ok(None) };
+        let dict = PyDict::new(py);
+        for dimension in &group.dimensions {
+            dict.set_item(&dimension.name, dimension.len)?;
+        }
+        Ok(Some(dict))
+    }
+}
+
+/// Calls a function of `zarrkit._nodes` that is written in Python.
+pub fn in_python<'py, T>(
+    of: &Bound<'py, T>,
+    name: &str,
+    arguments: impl PyCallArgs<'py>,
+) -> PyResult<Bound<'py, PyAny>> {
+    of.py().import("zarrkit._nodes")?.getattr(name)?.call1(arguments)
 }

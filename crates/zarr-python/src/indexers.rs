@@ -163,7 +163,6 @@ impl Array {
 
     /// The names of the axes; `None` for one without a name.
     pub fn dims_of<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let none = || vec![None; self.inner.rank()];
-        PyTuple::new(py, self.inner.dimension_names().unwrap_or_else(none))
+        PyTuple::new(py, self.axis_names(py))
     }
 }

@@ -6,6 +6,7 @@
 //! as its codec pipeline, and reads its batches by `batch`.
 
 mod array;
+mod attributes;
 mod batch;
 mod buffer;
 mod call;
@@ -25,6 +26,8 @@ mod np;
 mod open;
 mod pickle;
 mod pipeline;
+mod plan;
+mod program;
 mod progress;
 mod properties;
 mod py_store;
@@ -33,6 +36,7 @@ mod run;
 mod store;
 mod strings;
 mod threads;
+mod tools;
 
 use pyo3::prelude::*;
 
@@ -50,9 +54,12 @@ fn _zarrkit(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<indexers::Indexer>()?;
     module.add_class::<pipeline::PipelineArray>()?;
     module.add_function(wrap_pyfunction!(open::open, module)?)?;
-    module.add_function(wrap_pyfunction!(create::create_array, module)?)?;
+    module.add_class::<plan::Plan>()?;
+    module.add_function(wrap_pyfunction!(create::create_at, module)?)?;
     module.add_function(wrap_pyfunction!(create::create_group, module)?)?;
     module.add_class::<store::RawStore>()?;
     module.add_function(wrap_pyfunction!(dataset::netcdf_group, module)?)?;
+    module.add_function(wrap_pyfunction!(program::run, module)?)?;
+    tools::register(module)?;
     fork::register(module.py())
 }

@@ -1,46 +1,114 @@
-//! Opens and creates what URLs name.
+//! Opens what URLs name.
 
-use std::sync::{Arc, LazyLock};
+use std::collections::BTreeSet;
+use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
-use zarr::{Dialect, Node, OpenOptions, Registry};
+use pyo3::types::{PyBool, PyDict, PyString};
+use zarr::nczarr::{Dataset, DatasetOptions};
+use zarr::store::StoreKey;
+use zarr::{
+    Consolidated, Dialect, ErrorKind, Hierarchy, Limits, Node, NodePath, Object, OpenOptions,
+    Registry,
+};
 
 use crate::array::Array;
+use crate::errors::OrRaise;
 use crate::group::Group;
 use crate::py_store::{self, Source};
-use crate::{call, threads};
+use crate::{call, create, threads};
 
 /// What this build knows.
 pub static REGISTRY: LazyLock<Arc<Registry>> = LazyLock::new(|| Arc::new(zarr::standard()));
 
 /// How a node was opened, so that another process can open it again.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Origin {
     /// The path or URL of the hierarchy's root; `None` if it cannot be opened again, such as that of a Python store.
     pub url: Option<String>,
     /// The store of Python's, if it is one.
-    pub source: Option<Py<PyAny>>,
+    pub source: Option<Arc<Py<PyAny>>>,
     /// Whether it was opened for writing.
     pub writeable: bool,
     /// The options of the store as they were given: some may be secrets.
     pub storage_options: Vec<(String, String)>,
     /// Threads for reading and writing; 0 for as many as the machine has.
     pub threads: usize,
+    /// The dialect, if it is not to be detected.
+    pub dialect: Option<Dialect>,
+    /// Whether documents are read from consolidated copies.
+    pub consolidated: Consolidated,
+    /// Whether what only a tolerant reader takes is refused.
+    pub strict: bool,
+    /// The most memory that documents and chunks may need.
+    pub limits: Limits,
+    /// The warnings that Python was given.
+    pub told: Arc<Mutex<BTreeSet<String>>>,
+    /// The dataset of NCZarr that begins at the root of the hierarchy, if one does.
+    pub dataset: Arc<OnceLock<Option<Dataset>>>,
 }
 
 impl Origin {
     /// The options with which it is opened.
     pub fn options(&self) -> OpenOptions {
         let mut options = OpenOptions::new(REGISTRY.clone()).threads(self.threads);
+        options.dialect = self.dialect;
+        options.consolidated = self.consolidated.clone();
+        options.options.limits = self.limits;
         if self.writeable {
             options = options.read_write();
+        }
+        if self.strict {
+            options = options.strict();
         }
         for (name, value) in &self.storage_options {
             options = options.store_option(name, value);
         }
         options
+    }
+
+    /// The options with which the hierarchy is opened in which a node is to be created.
+    pub fn creating_options(&self) -> OpenOptions {
+        // Writers read no document from its copy.
+        self.options().any_dialect().consolidated(Consolidated::IfFound).read_write()
+    }
+
+    /// The node that a URL names; with `creates`, a group that is created if nothing is there.
+    fn find(&self, url: &str, creates: bool) -> zarr::Result<Node> {
+        match zarr::find_node(url, "/", &self.options()) {
+            Err(e) if creates && e.kind() == ErrorKind::NotFound && e.hint_id().is_none() => {
+                let options = self.creating_options();
+                let default = self.dialect.unwrap_or(Dialect::V3);
+                let place = zarr::new_place((url, "/"), self.dialect, default, &options)?;
+                create::group_at(&place, Object::new(), false).map(Node::Group)
+            }
+            found => found,
+        }
+    }
+
+    /// Gives Python the warnings about a hierarchy that it was not given before.
+    pub fn warn(&self, py: Python<'_>, hierarchy: &Hierarchy) -> PyResult<()> {
+        let new: Vec<String> = {
+            let mut told = zarr::sync::lock(&self.told);
+            let texts = hierarchy.warnings().into_iter().map(|warning| warning.to_string());
+            texts.filter(|text| told.insert(text.clone())).collect()
+        };
+        if new.is_empty() {
+            return Ok(());
+        }
+        py.import("zarrkit._errors")?.getattr("warn")?.call1((new,))?;
+        Ok(())
+    }
+
+    /// The dataset of NCZarr at the root of a hierarchy, if one begins there.
+    pub fn dataset(&self, hierarchy: &Hierarchy) -> Option<&Dataset> {
+        let opened = || {
+            let options = DatasetOptions::of(OpenOptions::new(REGISTRY.clone()));
+            let is_one = Dataset::is_nczarr(hierarchy);
+            is_one.then(|| Dataset::open(hierarchy.store().clone(), &options).ok()).flatten()
+        };
+        self.dataset.get_or_init(opened).as_ref()
     }
 }
 
@@ -75,7 +143,7 @@ pub fn storage_options(options: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<(Str
     options.iter().map(|(name, value)| Ok((name.extract()?, text(&value)?))).collect()
 }
 
-/// The dialect that a name means.
+/// The dialect that a name refers to.
 pub fn dialect(name: &str) -> PyResult<Dialect> {
     Ok(match name {
         "v2" => Dialect::V2,
@@ -87,24 +155,78 @@ pub fn dialect(name: &str) -> PyResult<Dialect> {
     })
 }
 
+/// The name of a dialect, as [`dialect`] takes it.
+pub fn dialect_name(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::V2 => "v2",
+        Dialect::V3 => "v3",
+        _ => "draft",
+    }
+}
+
+/// Whether documents are read from copies: `None` if there are some, `True` always, `False` never, or the key of the copies.
+fn consolidated(py: Python<'_>, value: Option<&Bound<'_, PyAny>>) -> PyResult<Consolidated> {
+    let Some(value) = value else { return Ok(Consolidated::IfFound) };
+    if let Ok(flag) = value.cast::<PyBool>() {
+        return Ok(if flag.is_true() { Consolidated::Use } else { Consolidated::Ignore });
+    }
+    let key = value.cast::<PyString>().map_err(|_| {
+        PyValueError::new_err("`consolidated` is None, True, False or the key of the copies")
+    })?;
+    Ok(Consolidated::At(StoreKey::new(key.to_str()?).or_raise(py)?))
+}
+
+/// The limits, by their names.
+fn limits(limits: Option<&Bound<'_, PyDict>>) -> PyResult<Limits> {
+    let mut set = Limits::default();
+    for (name, value) in limits.into_iter().flatten() {
+        let name: String = name.extract()?;
+        match name.as_str() {
+            "document" => set.document = value.extract()?,
+            "decoded" => set.decoded = value.extract()?,
+            _ => {
+                return Err(PyValueError::new_err(format!(
+                    "limit `{name}` is not known: document or decoded, in bytes"
+                )));
+            }
+        }
+    }
+    Ok(set)
+}
+
 /// The group or array that a path or URL names: a hierarchy's root, or a node inside.
 ///
 /// In place of a URL, a store: one of zarr-python's or obstore's, or a mapping of keys to bytes, such as a `dict`.
+///
+/// `mode` is "r" to read, "r+" to read and write, "a" to read and write, and to create a group if nothing is there. The dialect
+/// is detected; `dialect` ("v2", "v3", "draft") takes the data for that one. `consolidated=None` reads documents from consolidated
+/// copies if there are some, True only from those, False never; text is the key of the copies. `strict` refuses what only a
+/// tolerant reader takes; else a `ZarrWarning` names it. `threads` is how many threads read and write, all of the machine if
+/// not given. `limits` are the most bytes that one document ("document", 64 MiB if not given) and the decoded chunks of all calls
+/// at once ("decoded", 2 GiB) may have.
+///
+/// Raises `NotFoundError` (a `FileNotFoundError`) if nothing is there.
 #[pyfunction]
-#[pyo3(signature = (url, mode = "r", *, storage_options = None, threads = None))]
+#[pyo3(signature = (url, mode = "r", *, storage_options = None, dialect = None, consolidated = None, strict = false, threads = None, limits = None))]
+#[expect(clippy::too_many_arguments, reason = "keywords of a Python function")]
 pub fn open(
     py: Python<'_>,
     url: &Bound<'_, PyAny>,
     mode: &str,
     storage_options: Option<&Bound<'_, PyDict>>,
+    dialect: Option<&str>,
+    consolidated: Option<&Bound<'_, PyAny>>,
+    strict: bool,
     threads: Option<usize>,
+    limits: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Py<PyAny>> {
-    let writeable = match mode {
-        "r" => false,
-        "r+" => true,
+    let (writeable, creates) = match mode {
+        "r" => (false, false),
+        "r+" => (true, false),
+        "a" => (true, true),
         other => {
             return Err(PyValueError::new_err(format!(
-                "mode {other:?} is not known: \"r\" to read, \"r+\" to read and write"
+                "mode {other:?} is not known: \"r\" to read, \"r+\" to read and write, \"a\" to create what is not there, too"
             )));
         }
     };
@@ -112,21 +234,26 @@ pub fn open(
         writeable,
         storage_options: self::storage_options(storage_options)?,
         threads: threads::checked(threads.unwrap_or(0))?,
+        dialect: dialect.map(self::dialect).transpose()?,
+        consolidated: self::consolidated(py, consolidated)?,
+        strict,
+        limits: self::limits(limits)?,
         ..Origin::default()
     };
-    let options = origin.options();
+    let found = origin.clone();
     let node = match py_store::source_of(url)? {
         Source::Url(url) => {
-            let located = url.clone();
-            let node =
-                call::on_store(py, is_near(&url), move || zarr::open_with(&located, &options))?;
-            origin.url = Some(url);
+            let node = call::on_store(py, is_near(&url), move || found.find(&url, creates))?;
+            origin.url = Some(node.hierarchy().store().name());
             node
         }
         Source::Store(store) => {
-            origin.source = Some(url.clone().unbind());
-            call::on_store(py, false, move || zarr::Hierarchy::open(store, &options)?.node("/"))?
+            origin.source = Some(Arc::new(url.clone().unbind()));
+            call::on_store(py, false, move || {
+                Hierarchy::open(store, &found.options())?.node(NodePath::root())
+            })?
         }
     };
+    origin.warn(py, node.hierarchy())?;
     node_to_python(py, node, &Arc::new(origin))
 }

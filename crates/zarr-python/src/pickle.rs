@@ -199,7 +199,7 @@ impl Root {
                 call::on_store(py, open::is_near(&url), move || zarr::locate(&url, &options))?
             }
             Source::Store(store) => {
-                origin.source = Some(place.clone().unbind());
+                origin.source = Some(Arc::new(place.clone().unbind()));
                 let open = move || Ok((Hierarchy::open(store, &options)?, NodePath::root()));
                 call::on_store(py, false, open)?
             }

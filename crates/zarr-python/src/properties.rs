@@ -27,12 +27,6 @@ impl Array {
         PyTuple::new(py, self.inner.shape())
     }
 
-    /// The names of the axes, a tuple as long as `shape`; None for an axis without a name.
-    #[getter]
-    fn dims<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        self.dims_of(py)
-    }
-
     /// How many axes.
     #[getter]
     fn ndim(&self) -> usize {
@@ -116,12 +110,6 @@ impl Array {
             }
             None => Ok(PyDict::new(py).into_any()),
         }
-    }
-
-    /// The attributes when the array was opened, or last changed through it.
-    #[getter]
-    fn attrs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        json::object_to_python(py, &self.inner.attributes())
     }
 
     /// Gives the array a new shape: `a.resize((20, 30))` or `a.resize(20, 30)`. What is cut off is erased, what is added reads as

@@ -20,38 +20,71 @@ from ._errors import (
     ZarrWarning,
 )
 from ._fallbacks import fallbacks, strict_pipeline
-from ._zarrkit import Array, Group, Region, __version__, create_array, create_group, open
+from ._nodes import Member, create, create_array
+from ._tools import (
+    Checksum,
+    CopyReport,
+    Diff,
+    Problem,
+    RepairReport,
+    ValidationReport,
+    checksum,
+    copy,
+    diff,
+    plan_copy,
+    repair,
+    validate,
+)
+from ._tree_progress import TreeProgress
+from ._zarrkit import Array, Group, Plan, Progress, Region, create_group, open, __version__
 
 __all__ = [
-    "Array",
     "ArgumentError",
+    "Array",
     "CancelledError",
+    "Checksum",
     "CodecPipeline",
     "ConflictError",
+    "CopyReport",
     "CorruptDataError",
+    "Diff",
     "ExistsError",
     "Group",
     "InvalidMetadataError",
     "LimitError",
+    "Member",
     "MemberNotFoundError",
     "NotCapableError",
     "NotFoundError",
     "OutOfBoundsError",
     "Pipeline",
+    "Plan",
+    "Problem",
+    "Progress",
     "ReadOnlyError",
     "Region",
+    "RepairReport",
     "Store",
     "StoreError",
+    "TreeProgress",
     "UnalignedWriteError",
     "UnsupportedError",
+    "ValidationReport",
     "ZarrError",
     "ZarrWarning",
     "__version__",
+    "checksum",
+    "copy",
+    "create",
     "create_array",
     "create_group",
+    "diff",
     "fallbacks",
     "open",
+    "plan_copy",
+    "repair",
     "strict_pipeline",
+    "validate",
 ]
 
 #: What needs another package, which is imported when this is first asked for: the module of a name, or a module itself.

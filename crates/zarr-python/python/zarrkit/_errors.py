@@ -1,5 +1,11 @@
 """The exceptions of zarrkit. Each is one of Python's own, too."""
 
+import errno
+import os
+import re
+import sys
+import warnings
+
 
 class ZarrError(Exception):
     """Something went wrong. `str()` has the whole text: what, where, and what to do.
@@ -48,18 +54,21 @@ class ReadOnlyError(ZarrError, PermissionError):
     """What was opened for reading cannot be written."""
 
     kind = "read_only"
+    errno = errno.EACCES
 
 
 class ExistsError(ZarrError, FileExistsError):
     """Something is there already."""
 
     kind = "exists"
+    errno = errno.EEXIST
 
 
 class NotFoundError(ZarrError, FileNotFoundError):
     """Nothing is there."""
 
     kind = "not_found"
+    errno = errno.ENOENT
 
 
 class MemberNotFoundError(NotFoundError, KeyError):
@@ -112,6 +121,18 @@ class ZarrWarning(UserWarning):
     """What a tolerant reader has overlooked in a document."""
 
 
+_HERE = os.path.dirname(__file__) + os.sep
+
+
+def warn(texts):
+    """Warns of what a tolerant reader has overlooked, at the line that called zarrkit."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_HERE):
+        level, frame = level + 1, frame.f_back
+    for text in texts:
+        warnings.warn(in_words_of_python(text), ZarrWarning, stacklevel=level)
+
+
 _BY_KIND = {
     cls.kind: cls
     for cls in (
@@ -131,9 +152,76 @@ _BY_KIND = {
 }
 
 
-def exception(kind, text, message, details):
-    """The exception for an error of the library."""
-    error = _BY_KIND.get(kind, StoreError)(text)
-    error.message = message
-    error.__dict__.update(details)
+# What to do, for the hints that the library names.
+_HINTS = {
+    "read_write": 'open it with mode="r+"',
+    "overwrite": "erase it first, or give overwrite=True",
+    "decoded_limit": 'give zarrkit.open limits={"decoded": BYTES} if you trust this data',
+    "locking": 'this file system does not lock; if no other process writes here, give storage_options={"locking": "false"}',
+    "resume_copy": "go on with zarrkit.copy(..., resume=True)",
+}
+
+_FLAGS = ("resume", "overwrite", "strict", "orphans", "expect-complete", "skip-unsupported", "apply", "finish")
+_FUNCTIONS = {
+    "copy": "zarrkit.copy",
+    "validate": "zarrkit.validate",
+    "repair": "zarrkit.repair",
+    "checksum": "zarrkit.checksum",
+    "diff": "zarrkit.diff",
+    "consolidate": "Group.consolidate",
+    "rm": "del group[name]",
+    "tree": "Group.tree",
+    "info": "Array.info",
+}
+
+
+def _option(match):
+    name = match[1]
+    if name in _FLAGS:
+        return f"{name.replace('-', '_')}=True"
+    name = {"codec": "codecs", "dims": "dims"}.get(name, name.replace("-", "_"))
+    value = match[2]
+    return f'{name}="{value}"' if value else f"{name}="
+
+
+def _call(match):
+    name = _FUNCTIONS.get(match[1])
+    if name is None:
+        return f"the program's `zarrkit {match[1]}`"
+    return f"`{name}(..., resume=True)`" if "--resume" in match[2] else f"`{name}`"
+
+
+# What the library and the program say, and what Python says. They follow each other.
+_WORDS = [
+    (re.compile(r" \(library: `[^`]*`\)"), ""),
+    (re.compile(r"; enable the feature `[^`]*` of `[^`]*`"), " of zarrkit"),
+    (re.compile(r"enable the feature `[^`]*` of `[^`]*`"), "use a build of zarrkit that has it"),
+    (re.compile(r"raise `Limits::(\w+)`"), r'give zarrkit.open limits={"\1": BYTES}'),
+    (re.compile(r"; open the file with another `LmdbStore::map_size`, or raise"), "; raise"),
+    (re.compile(r"; if no other program writes here, turn the guard off \(`--guard off`\)"), ""),
+    (re.compile(r"set `keep_cut_off` to leave them"), "use a store that can list"),
+    (re.compile(r"`zarr (\w+)((?: [^`]*)?)`"), _call),
+    (re.compile(r"`--([a-z][a-z-]+)(?:[= ]([^`]+))?`"), _option),
+    (re.compile(r"(?<![\w-])--([a-z][a-z-]+)()"), _option),
+    (re.compile(r"`(\w+)\((true|false)\)`"), lambda match: f"{match[1]}={match[2].capitalize()}"),
+]
+
+
+def in_words_of_python(text):
+    """A message of the library, with the names that things have in Python."""
+    for pattern, words in _WORDS:
+        text = pattern.sub(words, text)
+    return text
+
+
+def exception(kind, message, details, is_lookup=False):
+    """The exception for an error of the library; `is_lookup` says that a member of a group was looked up."""
+    message = in_words_of_python(message)
+    hint = _HINTS.get(details["hint_id"]) or (details["hint"] and in_words_of_python(details["hint"]))
+    cls = _BY_KIND.get(kind, StoreError)
+    if is_lookup and cls is NotFoundError:
+        cls = MemberNotFoundError
+    error = cls(f"{message}; {hint}" if hint else message)
+    chunk = details["chunk"]
+    error.__dict__.update(details, message=message, hint=hint, chunk=None if chunk is None else tuple(chunk))
     return error

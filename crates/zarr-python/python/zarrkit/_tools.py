@@ -1,0 +1,558 @@
+"""Copies, validates, repairs, computes checksums and compares."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from . import _zarrkit
+from ._tree_progress import TreeProgress, callback
+from ._zarrkit import Array, Group, Plan
+
+__all__ = [
+    "Change",
+    "Checksum",
+    "CopyReport",
+    "Diff",
+    "ElementsDiff",
+    "NodeChecksum",
+    "NodeDiff",
+    "Problem",
+    "RepairReport",
+    "RepairStep",
+    "ValidationReport",
+    "checksum",
+    "copy",
+    "diff",
+    "plan_copy",
+    "repair",
+    "validate",
+]
+
+Url = str | os.PathLike[str]
+Source = Url | Array | Group
+Report = bool | Callable[[TreeProgress], Any] | None
+Options = Mapping[str, Any] | None
+
+_UNITS = {"": 1, "b": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+
+
+def _bytes(size: int | str | None) -> int | None:
+    """A number of bytes: an integer, or text such as "2GiB"."""
+    if size is None or isinstance(size, int):
+        return size
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?i?)b?\s*", size, re.IGNORECASE)
+    if match is None or match[2].lower() not in _UNITS:
+        raise ValueError(f"{size!r} is no number of bytes, such as 2**30 or \"512MiB\"")
+    return int(float(match[1]) * _UNITS[match[2].lower()])
+
+
+def _dict(options: Options) -> dict[str, Any] | None:
+    return None if options is None else dict(options)
+
+
+def _texts(value: str | Iterable[str] | None) -> list[str]:
+    if value is None:
+        return []
+    return [value] if isinstance(value, str) else list(value)
+
+
+def _lens(value: int | Sequence[int] | None) -> list[int] | None:
+    if value is None:
+        return None
+    return [int(value)] if hasattr(value, "__index__") else [int(length) for length in value]  # type: ignore[union-attr, call-overload]
+
+
+def _codecs(codecs: Any) -> list[str] | None:
+    if codecs is None:
+        return None
+    if isinstance(codecs, (str, Mapping)):
+        codecs = [codecs]
+    import json
+
+    texts = [codec if isinstance(codec, str) else json.dumps(dict(codec)) for codec in codecs]
+    return [text for text in texts if text != "none"]
+
+
+@dataclass(frozen=True)
+class CopyReport:
+    """What was copied."""
+
+    #: How many nodes; of a part of a copy 0.
+    nodes: int
+    #: How many bytes of elements.
+    bytes: int
+    #: What the copy does not keep, each with its place.
+    not_kept: list[str] = field(default_factory=list)
+    #: The nodes that were left out, each with the reason.
+    skipped: list[str] = field(default_factory=list)
+    #: What the copy says otherwise, with nothing lost.
+    notes: list[str] = field(default_factory=list)
+
+
+def copy(
+    src: Source,
+    dst: Url,
+    *,
+    to: str | None = None,
+    chunks: int | Sequence[int] | None = None,
+    shards: int | Sequence[int] | None = None,
+    codecs: str | Mapping[str, Any] | Iterable[str | Mapping[str, Any]] | None = None,
+    resume: bool = False,
+    verify: bool = False,
+    overwrite: bool = False,
+    memory: int | str | None = None,
+    include: str | Iterable[str] | None = None,
+    exclude: str | Iterable[str] | None = None,
+    select: str | Iterable[str] | None = None,
+    part: str | tuple[int, int] | None = None,
+    finish: bool = False,
+    dry_run: bool = False,
+    strict: bool = False,
+    skip_unsupported: bool = False,
+    progress: Report = None,
+    source_options: Options = None,
+    storage_options: Options = None,
+    threads: int | None = None,
+) -> CopyReport | Plan:
+    """Copies an array, or a group with all below it, to a new place, in any dialect.
+
+    `src` is a path, a URL or a node that is open; `dst` a new hierarchy, or a new node in one that is there. `to` is the dialect of a new
+    hierarchy ("v2", "v3", "draft"), that of `src` if not given. `chunks`, `shards` and `codecs` are those of arrays of that rank in the copy.
+    All chunks are written before the first document: a copy that was killed is not taken for a complete one, and `resume=True` goes on with it.
+    `verify` reads every chunk back. `overwrite` erases what is at `dst` once nothing of the copy was refused. `memory` is about how much memory
+    the process may take ("2GiB"), a quarter of the machine's if not given.
+
+    `include` and `exclude` are patterns of paths below `src`: `*` in a name, `**` in a path, `?`. `select` names the arrays to be copied.
+    `part="3/8"` copies the chunks of one of eight parts, other processes the others; after all, `finish=True` writes the documents.
+    `dry_run` returns the plan and writes nothing. `strict` refuses a copy that does not keep all; `skip_unsupported` leaves out what the dialect
+    cannot represent. `progress` is True for a bar, or a function that takes a `TreeProgress`.
+
+    Raises `ExistsError` if something is at `dst`; `ArgumentError`, `UnsupportedError` for what cannot be copied, before anything is written.
+    Ctrl-C ends it between two chunks.
+    """
+    if finish:
+        return _report(_zarrkit._finish_copy(dst, to, _dict(storage_options)))
+    number = None
+    if part is not None:
+        number, parts = _part(part)
+    how = _how(chunks, shards, codecs, resume, verify, overwrite, memory, include, exclude, select, strict, skip_unsupported)
+    options = _dict(source_options), _dict(storage_options)
+    if number is None and not dry_run:
+        return _report(_zarrkit._copy(src, dst, to, how, callback(progress, "copy"), *options, threads))
+    how["parts"] = None if number is None else parts
+    plan = _zarrkit._plan_copy(src, dst, to, how, *options, threads)
+    if number is None or dry_run:
+        return plan
+    plan.run(number - 1, progress=progress)
+    return CopyReport(0, 0, plan.not_kept, plan.skipped, plan.notes)
+
+
+def plan_copy(
+    src: Source,
+    dst: Url,
+    *,
+    to: str | None = None,
+    chunks: int | Sequence[int] | None = None,
+    shards: int | Sequence[int] | None = None,
+    codecs: str | Mapping[str, Any] | Iterable[str | Mapping[str, Any]] | None = None,
+    resume: bool = False,
+    verify: bool = False,
+    overwrite: bool = False,
+    memory: int | str | None = None,
+    include: str | Iterable[str] | None = None,
+    exclude: str | Iterable[str] | None = None,
+    select: str | Iterable[str] | None = None,
+    parts: int | None = None,
+    strict: bool = False,
+    skip_unsupported: bool = False,
+    source_options: Options = None,
+    storage_options: Options = None,
+    threads: int | None = None,
+) -> Plan:
+    """Plans a copy, with the keywords of `copy`; nothing is written. `plan.begin()` puts it in the target; then `plan.run(n)` copies part `n` in
+    this process or another one, that the plan was pickled to; `plan.finish()` writes the documents. `parts` is how many there are to be.
+    """
+    how = _how(chunks, shards, codecs, resume, verify, overwrite, memory, include, exclude, select, strict, skip_unsupported)
+    how["parts"] = parts
+    return _zarrkit._plan_copy(src, dst, to, how, _dict(source_options), _dict(storage_options), threads)
+
+
+def _how(
+    chunks: Any,
+    shards: Any,
+    codecs: Any,
+    resume: bool,
+    verify: bool,
+    overwrite: bool,
+    memory: int | str | None,
+    include: Any,
+    exclude: Any,
+    select: Any,
+    strict: bool,
+    skip_unsupported: bool,
+) -> dict[str, Any]:
+    return {
+        "chunks": _lens(chunks),
+        "shards": _lens(shards),
+        "codecs": _codecs(codecs),
+        "resume": resume,
+        "verify": verify,
+        "overwrite": overwrite,
+        "memory": _bytes(memory),
+        "include": _texts(include),
+        "exclude": _texts(exclude),
+        "select": _texts(select),
+        "parts": None,
+        "strict": strict,
+        "skip_unsupported": skip_unsupported,
+    }
+
+
+def _part(part: str | tuple[int, int]) -> tuple[int, int]:
+    pieces = part.split("/") if isinstance(part, str) else part
+    try:
+        number, parts = (int(piece) for piece in pieces)
+    except ValueError:
+        number, parts = 0, 0
+    if not 1 <= number <= parts <= 100_000:
+        raise ValueError(f"a part is \"I/N\" with I from 1 to N, as in \"3/8\", not {part!r}")
+    return number, parts
+
+
+def _report(done: dict[str, Any]) -> CopyReport:
+    return CopyReport(**done)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something wrong, or a note."""
+
+    #: The node, or the group below which the key is.
+    path: str
+    #: The key in the store, if it is about one.
+    key: str | None
+    #: A word for programs, such as "stray_key".
+    kind: str
+    #: What is wrong, in a sentence.
+    message: str
+    #: The clause of the specification that is broken, if it is known.
+    clause: str | None
+    #: The first level that finds it.
+    level: str
+    #: What to do about it.
+    remedy: str
+
+    def __str__(self) -> str:
+        place = self.path if self.key is None else f"{self.path}: {self.key}"
+        return f"{place}: {self.kind}: {self.message}; {self.remedy}"
+
+
+@dataclass(frozen=True)
+class ValidationReport:
+    """What validation found, and how much it looked at."""
+
+    #: What is wrong.
+    problems: list[Problem]
+    #: What is no fault of the data, and may be worth knowing.
+    notes: list[Problem]
+    #: How many nodes, keys, chunks or shards, inner chunks of shards, and bytes of chunks were looked at.
+    nodes: int
+    keys: int
+    chunks: int
+    inner_chunks: int
+    bytes: int
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.problems
+
+    def __str__(self) -> str:
+        checked = f"{self.nodes} nodes, {self.keys} keys, {self.chunks} chunks were checked"
+        what = "nothing is wrong" if self.is_sound else f"{len(self.problems)} problems"
+        return "\n".join([*map(str, self.problems), f"{what}: {checked}"])
+
+
+def validate(
+    target: Source,
+    *,
+    level: str = "data",
+    path: str = "",
+    expect_complete: bool = False,
+    progress: Report = None,
+    storage_options: Options = None,
+    threads: int | None = None,
+) -> ValidationReport:
+    """Finds what is wrong with a node and all below it: a path, a URL or a node that is open.
+
+    `level` is how deep to look: "meta" reads the documents, "keys" also lists the store, "index" also looks at sizes and at the indices of
+    shards, "data" also decodes every chunk. With `expect_complete` a chunk that is not stored is a problem. What is wrong is in the report; it
+    raises `NotFoundError` only if no Zarr data are there.
+    """
+    found, counts = _zarrkit._validate(
+        target, path, level, expect_complete, callback(progress, "validate", bytes=False), _dict(storage_options), threads
+    )
+    problems: tuple[list[Problem], list[Problem]] = [], []
+    for members in found:
+        is_note = members.pop("is_note")
+        problems[is_note].append(Problem(**_in_words(members)))
+    return ValidationReport(*problems, **counts)
+
+
+def _in_words(members: dict[str, Any]) -> dict[str, Any]:
+    from ._errors import in_words_of_python
+
+    return {name: in_words_of_python(value) if name in ("message", "remedy", "what") else value for name, value in members.items()}
+
+
+@dataclass(frozen=True)
+class RepairStep:
+    """One step of a repair."""
+
+    #: The node, or the group below which the key is.
+    path: str
+    #: The key, if it is about one.
+    key: str | None
+    #: The kind of the problem.
+    problem: str
+    #: What is wrong, in a sentence.
+    message: str
+    #: What is done: "restore_document", "mend_shard", "quarantine", "consolidate", "remove_leftover" or "by_hand".
+    action: str
+    #: What is done, in a sentence.
+    what: str
+    #: How it ended: "planned", "done", "overtaken", "failed" or "by_hand".
+    state: str
+
+    def __str__(self) -> str:
+        place = self.path if self.key is None else f"{self.path}: {self.key}"
+        return f"{place}: {self.problem}: {self.action}, {self.state}: {self.what}"
+
+
+@dataclass(frozen=True)
+class RepairReport:
+    """The steps of a repair, and how they ended."""
+
+    steps: list[RepairStep]
+    #: How many steps were made.
+    done: int
+    #: How many another program made unnecessary.
+    overtaken: int
+    #: How many are planned, failed, or have to be made by hand.
+    left: int
+    #: How many problems a last look found, after steps were made.
+    found_after: int
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether nothing is left to do."""
+        return self.left == 0 and self.found_after == 0
+
+    def __str__(self) -> str:
+        return "\n".join([*map(str, self.steps), f"{self.done} done, {self.left} left"])
+
+
+def repair(
+    target: Source,
+    *,
+    apply: bool = False,
+    level: str = "data",
+    path: str = "",
+    orphans: bool = False,
+    skip: str | Iterable[str] | None = None,
+    progress: Report = None,
+    storage_options: Options = None,
+) -> RepairReport:
+    """Plans how to repair what `validate` finds; with `apply=True` it makes these steps. It never destroys the only copy of a byte: what it takes
+    away is in `.zarr-quarantine`. `orphans` moves chunks and attributes without a node away, too; `skip` names kinds of problems to pass over.
+    """
+    bar = callback(progress, "repair", bytes=False)
+    steps, counts = _zarrkit._repair(target, path, level, apply, orphans, _texts(skip), bar, _dict(storage_options))
+    counts.pop("steps")
+    return RepairReport([RepairStep(**_in_words(step)) for step in steps], **counts)
+
+
+@dataclass(frozen=True)
+class NodeChecksum:
+    """The checksum of one node in a tree."""
+
+    #: Its path from the node of which the checksum is.
+    path: str
+    #: "array" or "group".
+    kind: str
+    #: Its SHA-256 in hexadecimal digits; of a group with all below it.
+    digest: str
+    #: With `regions`, the shape of an array's blocks, and the hashes of blocks, of 256 of them each, and so on.
+    block_shape: tuple[int, ...] | None = None
+    levels: list[list[str]] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Checksum:
+    """The checksum of a node with all below it. Two are equal if their digests are."""
+
+    #: The SHA-256 in hexadecimal digits.
+    digest: str
+    #: Each node, sorted by path, the node itself first; without `manifest` and `regions` that one only.
+    nodes: list[NodeChecksum]
+
+    @property
+    def manifest(self) -> str:
+        """Lines with the digest and the path of each node, as `zarrkit checksum --check` reads them."""
+        return "".join(f"{node.digest}  {_escaped(node.path)}\n" for node in self.nodes)
+
+    def __str__(self) -> str:
+        return self.digest
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Checksum):
+            return self.digest == other.digest
+        return self.digest == other if isinstance(other, str) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+
+def _escaped(path: str) -> str:
+    return path.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r")
+
+
+def checksum(
+    target: Source,
+    *,
+    path: str = "",
+    manifest: bool = False,
+    regions: bool = False,
+    memory: int | str | None = None,
+    max_size: int | str | None = None,
+    progress: Report = None,
+    storage_options: Options = None,
+    threads: int | None = None,
+) -> Checksum:
+    """Computes the checksum of a node with all below it: of what it is, not of how it is stored. Copies in any dialect, with any chunks and codecs,
+    in any store, have the same. `manifest` keeps that of each node; `regions` also the hashes of the blocks of arrays, to find where far copies
+    differ. `memory` is about how many bytes of elements are held at once, 256 MiB if not given; `max_size` is the most that all arrays may have,
+    16 TiB if not given.
+    """
+    bar = callback(progress, "checksum")
+    nodes = _zarrkit._checksum(target, path, regions, (_bytes(memory) or 0, _bytes(max_size) or 0), bar, _dict(storage_options), threads)
+    for node in nodes:
+        if "block_shape" in node:
+            node["block_shape"] = tuple(node["block_shape"])
+    kept = nodes if manifest or regions else nodes[:1]
+    return Checksum(nodes[0]["digest"], [NodeChecksum(**node) for node in kept])
+
+
+@dataclass(frozen=True)
+class Change:
+    """A difference in metadata."""
+
+    #: "only_in_first", "only_in_second", "kind", "attribute", "property" or "not_compared".
+    what: str
+    #: The attribute or property; of "not_compared" the reason.
+    name: str
+    first: Any
+    second: Any
+
+
+@dataclass(frozen=True)
+class ElementsDiff:
+    """How the elements of two arrays differ."""
+
+    #: How many elements were compared, and how many differ.
+    compared: int
+    different: int
+    #: The largest differences, absolute and in proportion to the larger number, as text, where the elements are numbers.
+    max_absolute: str | None
+    max_relative: str | None
+    #: The first of them: dicts with `index`, `field`, `first` and `second`.
+    places: list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class NodeDiff:
+    """How a node differs."""
+
+    #: Its path from the nodes that are compared.
+    path: str
+    changes: list[Change]
+    elements: ElementsDiff | None = None
+
+    def __str__(self) -> str:
+        lines = [f"{self.path}: {change.what} {change.name}: {change.first!r}, {change.second!r}" for change in self.changes]
+        if self.elements is not None:
+            lines.append(f"{self.path}: {self.elements.different} of {self.elements.compared} elements differ")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Diff:
+    """How two trees differ."""
+
+    #: The nodes that differ, sorted by path.
+    nodes: list[NodeDiff]
+    #: How many nodes both have.
+    compared: int
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether there is no difference."""
+        return not self.nodes
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.nodes)) or f"no difference in {self.compared} nodes"
+
+
+def diff(
+    a: Source,
+    b: Source,
+    *,
+    tolerance: float = 0.0,
+    relative: float = 0.0,
+    bits: bool = False,
+    ignore_attributes: bool = False,
+    ignore_fill: bool = False,
+    ignore_dims: bool = False,
+    layout: bool = False,
+    only_metadata: bool = False,
+    common: bool = False,
+    places: int = 10,
+    max_size: int | str | None = None,
+    progress: Report = None,
+    first_options: Options = None,
+    second_options: Options = None,
+) -> Diff:
+    """Compares two nodes with all below them, whatever their dialects, chunks, codecs and stores.
+
+    Numbers may be `tolerance` from each other, or `relative` in proportion to the larger one. `bits` compares the bits of elements: NaNs with
+    other bits differ, and so do the two zeros. `layout` tells differences in chunks, shards, codecs, fill values and formats, too. Of arrays with
+    different lengths `common` compares the elements that both have. `places` is how many places of an array are listed, at most 100. `max_size` is as for
+    `checksum`.
+    """
+    options = {
+        "absolute": tolerance,
+        "relative": relative,
+        "bits": bits,
+        "ignore_attributes": ignore_attributes,
+        "ignore_fill": ignore_fill,
+        "ignore_dimensions": ignore_dims,
+        "layout": layout,
+        "only_metadata": only_metadata,
+        "common": common,
+        "places": places,
+        "max_size": _bytes(max_size),
+        "first_options": _dict(first_options),
+        "second_options": _dict(second_options),
+    }
+    nodes, compared = _zarrkit._diff(a, b, options, callback(progress, "diff"))
+    return Diff([_node_diff(node) for node in nodes], compared)
+
+
+def _node_diff(node: dict[str, Any]) -> NodeDiff:
+    elements = node.get("elements")
+    changes = [Change(**change) for change in node["changes"]]
+    return NodeDiff(node["path"], changes, None if elements is None else ElementsDiff(**elements))

@@ -1,0 +1,241 @@
+//! What arrays and groups have in common: attributes, names of axes, and what describes them.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use zarr::{AccessError, Object};
+
+use crate::array::Array;
+use crate::create::settle;
+use crate::errors::OrRaise;
+use crate::group::{Group, in_python};
+use crate::json;
+use crate::open::dialect_name;
+
+/// A change of attributes.
+struct Change {
+    /// What is set.
+    set: Object,
+    /// What is removed.
+    remove: Vec<String>,
+    /// Whether all others are removed.
+    replace: bool,
+    /// Whether what is there keeps its value.
+    only_absent: bool,
+}
+
+impl Change {
+    fn of(
+        set: &Bound<'_, PyDict>,
+        remove: Vec<String>,
+        replace: bool,
+        only_absent: bool,
+    ) -> PyResult<Change> {
+        Ok(Change { set: json::object_from_python(set)?, remove, replace, only_absent })
+    }
+
+    /// Makes the change; returns which attributes were to be removed and are not there.
+    fn make(&self, attributes: &mut Object) -> Vec<String> {
+        let absent = |name: &&String| !attributes.contains(name);
+        let missing: Vec<String> = self.remove.iter().filter(absent).cloned().collect();
+        if !missing.is_empty() {
+            return missing;
+        }
+        for name in &self.remove {
+            attributes.remove(name);
+        }
+        if self.replace {
+            *attributes = Object::new();
+        }
+        for (name, value) in self.set.iter() {
+            if !(self.only_absent && attributes.contains(name)) {
+                attributes.insert(name, value.clone());
+            }
+        }
+        missing
+    }
+}
+
+fn attributes_of<'py>(node: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    node.py().import("zarrkit._attributes")?.getattr("Attributes")?.call1((node,))
+}
+
+#[pymethods]
+impl Array {
+    /// The attributes: a mutable mapping, each change of which is written at once.
+    #[getter]
+    fn attrs<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        attributes_of(slf.as_any())
+    }
+
+    #[pyo3(name = "_attributes")]
+    fn attributes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        json::object_to_python(py, &self.inner.attributes())
+    }
+
+    #[pyo3(name = "_update_attributes", signature = (set, remove = Vec::new(), replace = false, only_absent = false))]
+    fn update_attributes(
+        &self,
+        py: Python<'_>,
+        set: &Bound<'_, PyDict>,
+        remove: Vec<String>,
+        replace: bool,
+        only_absent: bool,
+    ) -> PyResult<Vec<String>> {
+        let change = Change::of(set, remove, replace, only_absent)?;
+        let mut missing = Vec::new();
+        let array = &self.inner;
+        let update = || {
+            array.update_attributes(|attributes| missing = change.make(attributes))?;
+            settle(array.hierarchy())
+        };
+        py.detach(update).or_raise(py)?;
+        Ok(missing)
+    }
+
+    /// The names of the axes, a tuple as long as `shape`; None for an axis without a name. In NCZarr they are those of the
+    /// dimensions. Setting them writes the document.
+    #[getter]
+    fn dims<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        self.dims_of(py)
+    }
+
+    #[setter]
+    fn set_dims(&self, py: Python<'_>, names: Vec<String>) -> PyResult<()> {
+        let rename = || {
+            self.inner.rename_dimensions(&names)?;
+            settle(self.inner.hierarchy())
+        };
+        py.detach(rename).or_raise(py)
+    }
+
+    /// The names of the axes that the document has.
+    #[getter(_dims)]
+    fn document_dims<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        self.inner.dimension_names().map(|names| PyTuple::new(py, names)).transpose()
+    }
+
+    /// The last part of the path; empty for a root.
+    #[getter]
+    fn name(&self) -> String {
+        self.inner.path().name().unwrap_or_default().to_owned()
+    }
+
+    /// The store, as its URL or a description.
+    #[getter]
+    fn store(&self) -> String {
+        self.inner.hierarchy().store().name()
+    }
+
+    /// The dialect: "v2", "v3" or "draft".
+    #[getter]
+    fn dialect(&self) -> &'static str {
+        dialect_name(self.inner.hierarchy().dialect())
+    }
+
+    /// The format of the documents: "v2", "v3", "draft-2020" or "draft-2019".
+    #[getter]
+    fn format(&self) -> &'static str {
+        self.inner.hierarchy().format_name()
+    }
+
+    /// The name of the data type.
+    #[getter]
+    fn data_type(&self) -> String {
+        self.inner.data_type().to_string()
+    }
+
+    /// The fill value as the document says it.
+    #[pyo3(name = "_fill")]
+    fn fill<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        json::to_python(py, &self.inner.metadata().declared_fill)
+    }
+
+    /// How many chunks are stored, or shards, and in how many bytes: one listing, and a look at each.
+    fn stored_size(&self, py: Python<'_>) -> PyResult<(u64, u64)> {
+        let size = py.detach(|| self.inner.stored_size()).or_raise(py)?;
+        Ok((size.chunks, size.bytes))
+    }
+
+    /// Puts what was written where other readers find it, in stores that gather it until then, such as zip archives.
+    fn flush(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| self.inner.hierarchy().flush()).or_raise(py)
+    }
+
+    /// What the array is, as text. `stored` also counts the stored chunks, which lists them.
+    #[pyo3(signature = (*, stored = false))]
+    fn info<'py>(slf: &Bound<'py, Self>, stored: bool) -> PyResult<Bound<'py, PyAny>> {
+        in_python(slf, "array_info", (slf, stored))
+    }
+
+    fn __repr__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        in_python(slf, "array_repr", (slf,))
+    }
+
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        in_python(slf, "array_html", (slf,))
+    }
+}
+
+impl Array {
+    /// The names of the axes, one for each.
+    pub fn axis_names(&self, py: Python<'_>) -> Vec<Option<String>> {
+        let names = self.inner.dimension_names().or_else(|| py.detach(|| self.netcdf_dims()));
+        names.unwrap_or_else(|| vec![None; self.inner.rank()])
+    }
+
+    /// The names of the axes as NCZarr's documents have them.
+    fn netcdf_dims(&self) -> Option<Vec<Option<String>>> {
+        let schema = self.origin.dataset(self.inner.hierarchy())?.schema();
+        let names = &schema.variable(self.inner.path().as_str())?.dimensions;
+        let last = |name: &String| name.rsplit('/').next().map(str::to_owned);
+        (names.len() == self.inner.rank()).then(|| names.iter().map(last).collect())
+    }
+}
+
+#[pymethods]
+impl Group {
+    /// The attributes: a mutable mapping, each change of which is written at once.
+    #[getter]
+    fn attrs<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        attributes_of(slf.as_any())
+    }
+
+    #[pyo3(name = "_attributes")]
+    fn attributes_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        json::object_to_python(py, &self.attributes())
+    }
+
+    #[pyo3(name = "_update_attributes", signature = (set, remove = Vec::new(), replace = false, only_absent = false))]
+    fn update_attributes(
+        &self,
+        py: Python<'_>,
+        set: &Bound<'_, PyDict>,
+        remove: Vec<String>,
+        replace: bool,
+        only_absent: bool,
+    ) -> PyResult<Vec<String>> {
+        let change = Change::of(set, remove, replace, only_absent)?;
+        let mut missing = Vec::new();
+        let group = &self.inner;
+        let update = || {
+            let after = group.update_attributes(|attributes| missing = change.make(attributes))?;
+            settle(group.hierarchy())?;
+            Ok::<_, zarr::Error>(after)
+        };
+        let after = py.detach(update).or_raise(py)?;
+        self.set_attributes(after);
+        Ok(missing)
+    }
+
+    /// Reads the document again: other writers may have changed the attributes.
+    fn refresh(&self, py: Python<'_>) -> PyResult<()> {
+        let read = || self.inner.hierarchy().node(self.inner.path());
+        let node = py.detach(read).or_raise(py)?;
+        let group = match node {
+            zarr::Node::Group(group) => group,
+            zarr::Node::Array(_) => return Err(AccessError::Replaced).or_raise(py),
+        };
+        self.set_attributes(group.attributes().clone());
+        Ok(())
+    }
+}

@@ -1,0 +1,482 @@
+//! Copies, and the class `Plan`: a copy whose parts are run one by one, maybe by several processes.
+
+use std::sync::{Arc, Mutex, OnceLock};
+
+use pyo3::exceptions::{PyIndexError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString};
+use zarr::{CopyOptions, Dialect, Hierarchy, Json, NewPlace, Node, Object};
+
+use crate::errors::OrRaise;
+use crate::json;
+use crate::open::{self, Origin};
+use crate::tools::{Reporter, Target};
+
+/// The options of a copy, as Python gives them.
+#[derive(Clone, Debug, Default, FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct How {
+    chunks: Option<Vec<u64>>,
+    shards: Option<Vec<u64>>,
+    codecs: Option<Vec<String>>,
+    resume: bool,
+    verify: bool,
+    overwrite: bool,
+    memory: Option<u64>,
+    include: Vec<String>,
+    exclude: Vec<String>,
+    select: Vec<String>,
+    parts: Option<u64>,
+    strict: bool,
+    skip_unsupported: bool,
+}
+
+impl How {
+    fn options(&self) -> CopyOptions<'static> {
+        let how = self.clone();
+        CopyOptions {
+            chunks: how.chunks,
+            shards: how.shards,
+            codecs: how.codecs,
+            resume: how.resume,
+            verify: how.verify,
+            overwrite: how.overwrite,
+            memory: how.memory,
+            include: how.include,
+            exclude: how.exclude,
+            select: how.select,
+            parts: how.parts,
+            strict: how.strict,
+            skip_unsupported: how.skip_unsupported,
+            ..CopyOptions::default()
+        }
+    }
+}
+
+/// Where a copy is to be, as Python says it.
+struct To {
+    url: String,
+    path: String,
+    dialect: Option<Dialect>,
+    origin: Origin,
+}
+
+impl To {
+    fn of(
+        url: &Bound<'_, PyAny>,
+        dialect: Option<&str>,
+        storage_options: Option<&Bound<'_, PyDict>>,
+        threads: Option<usize>,
+    ) -> PyResult<To> {
+        let origin = Origin {
+            writeable: true,
+            storage_options: open::storage_options(storage_options)?,
+            threads: crate::threads::checked(threads.unwrap_or(0))?,
+            ..Origin::default()
+        };
+        let dialect = dialect.map(open::dialect).transpose()?;
+        Ok(To { url: open::url_of(url)?, path: String::new(), dialect, origin })
+    }
+
+    fn place(&self, source: Option<&Node>) -> zarr::Result<NewPlace> {
+        let default = source.map_or(Dialect::V3, |node| node.hierarchy().dialect());
+        let options = self.origin.creating_options();
+        zarr::copy_place((&self.url, &self.path), self.dialect, default, &options)
+    }
+}
+
+/// What a copy did, for Python.
+fn done(progress: &zarr::Progress) -> Json {
+    let list =
+        |list: &[String]| list.iter().map(|text| Json::from(text.as_str())).collect::<Json>();
+    Object::new()
+        .with("nodes", progress.nodes_done)
+        .with("bytes", progress.bytes_done)
+        .with("not_kept", list(&progress.not_kept))
+        .with("skipped", list(&progress.skipped))
+        .with("notes", list(&progress.notes))
+        .into()
+}
+
+/// Copies a node with all below it.
+#[pyfunction]
+#[pyo3(name = "_copy")]
+#[expect(clippy::too_many_arguments, reason = "keywords of a Python function")]
+pub fn copy<'py>(
+    py: Python<'py>,
+    source: &Bound<'py, PyAny>,
+    target: &Bound<'py, PyAny>,
+    to: Option<&str>,
+    how: How,
+    progress: Option<Py<PyAny>>,
+    source_options: Option<&Bound<'py, PyDict>>,
+    storage_options: Option<&Bound<'py, PyDict>>,
+    threads: Option<usize>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let source = Target::of(source, "", source_options, false, threads)?;
+    let to = To::of(target, to, storage_options, threads)?;
+    let reporter = Reporter::new(progress);
+    let origin = source.origin.clone();
+    let (node, copied) = reporter.run(py, move |reporter| {
+        let node = source.find()?;
+        let place = to.place(Some(&node))?;
+        let told = |progress: &zarr::Progress| tell(reporter, progress);
+        let mut options = how.options();
+        options.cancel = Some(reporter.cancel());
+        options.progress = Some(&told);
+        let copied = zarr::copy(&node, &place.hierarchy, &place.path, &options)?;
+        place.hierarchy.flush()?;
+        Ok((node, copied))
+    })?;
+    origin.warn(py, node.hierarchy())?;
+    json::to_python(py, &done(&copied))
+}
+
+fn tell(reporter: &Reporter, progress: &zarr::Progress) {
+    let path = progress.path.as_ref().map(|path| path.as_str());
+    reporter.tell(path, progress.bytes_done, progress.bytes_total);
+}
+
+/// Finishes the copy to a place whose parts are done.
+#[pyfunction]
+#[pyo3(name = "_finish_copy")]
+pub fn finish_copy<'py>(
+    py: Python<'py>,
+    target: &Bound<'py, PyAny>,
+    to: Option<&str>,
+    storage_options: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let to = To::of(target, to, storage_options, None)?;
+    let reporter = Reporter::new(None);
+    let url = to.url.clone();
+    let finished = reporter.run(py, move |_| {
+        let place = to.place(None)?;
+        match zarr::Plan::under_way(&place.hierarchy, &place.path)? {
+            Some(plan) => plan.finish(&place.hierarchy).map(Some),
+            None => Ok(None),
+        }
+    })?;
+    match finished {
+        Some(finished) => json::to_python(py, &done(&finished)),
+        None => {
+            let what = zarr::AccessError::NotFound { looked_for: "a copy under way".into() };
+            Err(zarr::Error::from(what).at_store(&url)).or_raise(py)
+        }
+    }
+}
+
+/// Plans a copy. Nothing is written.
+#[pyfunction]
+#[pyo3(name = "_plan_copy")]
+#[expect(clippy::too_many_arguments, reason = "keywords of a Python function")]
+pub fn plan_copy(
+    py: Python<'_>,
+    source: &Bound<'_, PyAny>,
+    target: &Bound<'_, PyAny>,
+    to: Option<&str>,
+    how: How,
+    source_options: Option<&Bound<'_, PyDict>>,
+    storage_options: Option<&Bound<'_, PyDict>>,
+    threads: Option<usize>,
+) -> PyResult<Plan> {
+    let source = Target::of(source, "", source_options, false, threads)?;
+    let to = To::of(target, to, storage_options, threads)?;
+    let reporter = Reporter::new(None);
+    let (mut origin, mut target) = ((*source.origin).clone(), to.origin.clone());
+    let asked = how.clone();
+    let (node, place, plan) = reporter.run(py, move |reporter| {
+        let node = source.find()?;
+        let place = to.place(Some(&node))?;
+        let mut options = asked.options();
+        options.cancel = Some(reporter.cancel());
+        let plan = zarr::plan_copy(&node, &place.hierarchy, &place.path, &options)?;
+        Ok((node, place, plan))
+    })?;
+    origin.warn(py, node.hierarchy())?;
+    target.url = Some(place.hierarchy.store().name());
+    let ends = Ends { source: node.hierarchy().clone(), target: place.hierarchy };
+    origin.url = Some(ends.source.store().name());
+    Ok(Plan(Arc::new(State {
+        plan: Mutex::new((plan, false)),
+        source: Arc::new(origin),
+        target: Arc::new(target),
+        ends: OnceLock::from(ends),
+        how,
+    })))
+}
+
+/// The hierarchies of a copy.
+#[derive(Clone)]
+struct Ends {
+    source: Hierarchy,
+    target: Hierarchy,
+}
+
+/// A copy that is run part by part. `zarrkit.plan_copy` makes it. It can be pickled and written as JSON, without the secrets
+/// among the options of the stores, so that other processes run its parts, in any order and at the same time.
+#[pyclass(frozen, module = "zarrkit", weakref)]
+pub struct Plan(Arc<State>);
+
+struct State {
+    /// The plan, and whether it was begun.
+    plan: Mutex<(zarr::Plan, bool)>,
+    source: Arc<Origin>,
+    target: Arc<Origin>,
+    ends: OnceLock<Ends>,
+    how: How,
+}
+
+impl State {
+    fn plan(&self) -> (zarr::Plan, bool) {
+        zarr::sync::lock(&self.plan).clone()
+    }
+
+    /// The hierarchies, opened once in this process.
+    fn ends(&self) -> zarr::Result<Ends> {
+        if let Some(ends) = self.ends.get() {
+            return Ok(ends.clone());
+        }
+        let (plan, _) = self.plan();
+        let url = |origin: &Origin| origin.url.clone().unwrap_or_default();
+        let (source, _) = zarr::locate(&url(&self.source), &self.source.options())?;
+        let options = self.target.creating_options();
+        let store = options.store(&url(&self.target))?;
+        let dialects = [Dialect::V3, Dialect::V2, Dialect::Draft];
+        let of = |dialect| Hierarchy::of_format(store.clone(), options.format(dialect), &options);
+        let target = dialects.into_iter().map(of).find(|it| it.format_name() == plan.format_name());
+        let target = target.unwrap_or_else(|| of(Dialect::V3));
+        Ok(self.ends.get_or_init(|| Ends { source, target }).clone())
+    }
+
+    fn begun(&self) -> zarr::Result<zarr::Plan> {
+        let (plan, is_begun) = self.plan();
+        if is_begun {
+            return Ok(plan);
+        }
+        let plan = plan.begin(&self.ends()?.target, &self.how.options())?;
+        *zarr::sync::lock(&self.plan) = (plan.clone(), true);
+        Ok(plan)
+    }
+}
+
+#[pymethods]
+impl Plan {
+    /// How many parts there are; they are numbered from 0 on.
+    #[getter]
+    fn parts(&self) -> usize {
+        self.0.plan().0.parts().len()
+    }
+
+    /// How many chunks, or shards, each part has.
+    #[getter]
+    fn part_chunks(&self) -> Vec<u64> {
+        self.0.plan().0.parts().iter().map(zarr::Part::chunks).collect()
+    }
+
+    /// How many nodes are copied.
+    #[getter]
+    fn nodes(&self) -> u64 {
+        self.0.plan().0.nodes()
+    }
+
+    /// How many chunks, or shards, are written at most.
+    #[getter]
+    fn chunks(&self) -> u64 {
+        self.0.plan().0.chunks()
+    }
+
+    /// How many bytes the elements have in memory.
+    #[getter]
+    fn nbytes(&self) -> u64 {
+        self.0.plan().0.bytes()
+    }
+
+    /// The paths of the nodes in the copy's hierarchy, sorted.
+    #[getter]
+    fn paths(&self) -> Vec<String> {
+        self.0.plan().0.paths().iter().map(ToString::to_string).collect()
+    }
+
+    /// What the copy does not keep, each with its place. A plan that was pickled does not tell.
+    #[getter]
+    fn not_kept(&self) -> Vec<String> {
+        self.0.plan().0.not_kept().to_vec()
+    }
+
+    /// The nodes that the copy leaves out, each with the reason. A plan that was pickled does not tell.
+    #[getter]
+    fn skipped(&self) -> Vec<String> {
+        self.0.plan().0.skipped().to_vec()
+    }
+
+    /// What the copy says otherwise than the source, with nothing lost. A plan that was pickled does not tell.
+    #[getter]
+    fn notes(&self) -> Vec<String> {
+        self.0.plan().0.notes().to_vec()
+    }
+
+    /// Puts the plan in the target, and erases what others left there. `run` does it if nothing did; call it before other
+    /// processes get the plan.
+    fn begin(&self, py: Python<'_>) -> PyResult<()> {
+        let reporter = Reporter::new(None);
+        let state = self.0.clone();
+        reporter.run(py, move |_| state.begun()).map(drop)
+    }
+
+    /// Copies the chunks of a part, or of several, that are not there yet, and marks them as done.
+    #[pyo3(signature = (parts, *, progress = None))]
+    fn run(
+        &self,
+        py: Python<'_>,
+        parts: &Bound<'_, PyAny>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        let parts: Vec<usize> = match parts.extract::<usize>() {
+            Ok(part) => vec![part],
+            Err(_) => parts.extract()?,
+        };
+        let count = self.parts();
+        if let Some(part) = parts.iter().find(|part| **part >= count) {
+            return Err(PyIndexError::new_err(format!(
+                "there is no part {part}: there are {count}"
+            )));
+        }
+        let callback =
+            py.import("zarrkit._tree_progress")?.getattr("callback")?.call1((progress, "copy"))?;
+        let reporter = Reporter::new((!callback.is_none()).then(|| callback.unbind()));
+        let state = self.0.clone();
+        reporter.run(py, move |reporter| {
+            let (plan, ends) = (state.begun()?, state.ends()?);
+            let told = |progress: &zarr::Progress| tell(reporter, progress);
+            let mut options = state.how.options();
+            options.cancel = Some(reporter.cancel());
+            options.progress = Some(&told);
+            plan.run(&parts, &ends.source, &ends.target, &options)?;
+            ends.target.flush()
+        })
+    }
+
+    /// The numbers of the parts that are not done.
+    fn missing(&self, py: Python<'_>) -> PyResult<Vec<usize>> {
+        let state = &self.0;
+        py.detach(|| state.plan().0.missing(&state.ends()?.target)).or_raise(py)
+    }
+
+    /// Writes the documents, once all parts are done: no reader finds the copy before.
+    fn finish(&self, py: Python<'_>) -> PyResult<()> {
+        let reporter = Reporter::new(None);
+        let state = self.0.clone();
+        reporter.run(py, move |_| state.begun()?.finish(&state.ends()?.target)).map(drop)
+    }
+
+    /// The plan as JSON, to be read by `Plan.from_json`. Secrets among the options of the stores are left out.
+    fn to_json(&self, py: Python<'_>) -> PyResult<String> {
+        let (plan, is_begun) = self.0.plan();
+        let state = &self.0;
+        let ends = py.detach(|| state.ends()).or_raise(py)?;
+        let end = |origin: &Origin, hierarchy: &Hierarchy| {
+            let options: Object = hierarchy
+                .store()
+                .public_options()
+                .into_iter()
+                .map(|(name, value)| (name, Json::from(value.as_str())))
+                .collect();
+            let url = zarr::without_secrets(origin.url.as_deref().unwrap_or_default());
+            Object::new()
+                .with("url", url.as_str())
+                .with("options", options)
+                .with("threads", origin.threads as u64)
+        };
+        let how = Object::new()
+            .with("verify", self.0.how.verify)
+            .with("strict", self.0.how.strict)
+            .with("memory", self.0.how.memory.map_or(Json::Null, Json::from));
+        let plan = Json::parse(plan.to_json().as_bytes()).map_err(PyValueError::new_err)?;
+        let object = Object::new()
+            .with("zarrkit_plan", 1u64)
+            .with("begun", is_begun)
+            .with("source", end(&self.0.source, &ends.source))
+            .with("target", end(&self.0.target, &ends.target))
+            .with("how", how)
+            .with("plan", plan);
+        Ok(Json::from(object).to_string())
+    }
+
+    /// The plan that `to_json` wrote. The options of the stores are those of the plan, and these.
+    #[staticmethod]
+    #[pyo3(signature = (text, *, source_options = None, storage_options = None))]
+    fn from_json(
+        py: Python<'_>,
+        text: &str,
+        source_options: Option<&Bound<'_, PyDict>>,
+        storage_options: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Plan> {
+        let json = Json::parse(text.as_bytes()).map_err(PyValueError::new_err)?;
+        let wrong = || PyValueError::new_err("this is no plan of a copy");
+        let object = json.as_object().ok_or_else(wrong)?;
+        if object.get("zarrkit_plan").and_then(Json::as_u64) != Some(1) {
+            return Err(wrong());
+        }
+        let member = |name: &str| object.get(name).and_then(Json::as_object).ok_or_else(wrong);
+        let end = |name: &str, more: Option<&Bound<'_, PyDict>>| -> PyResult<Origin> {
+            let end = member(name)?;
+            let options = end.get("options").and_then(Json::as_object);
+            let options = options.into_iter().flat_map(Object::iter);
+            let mut options: Vec<(String, String)> = options
+                .filter_map(|(name, value)| Some((name.to_owned(), value.as_str()?.to_owned())))
+                .collect();
+            options.extend(open::storage_options(more)?);
+            Ok(Origin {
+                url: Some(end.get("url").and_then(Json::as_str).ok_or_else(wrong)?.to_owned()),
+                writeable: name == "target",
+                storage_options: options,
+                threads: end.get("threads").and_then(Json::as_u64).unwrap_or(0) as usize,
+                ..Origin::default()
+            })
+        };
+        let (source, target) = (end("source", source_options)?, end("target", storage_options)?);
+        let how = member("how")?;
+        let flag = |name: &str| how.get(name).and_then(Json::as_bool).unwrap_or(false);
+        let plan = Json::from(member("plan")?.clone()).to_string();
+        let plan = zarr::Plan::from_json(&plan).or_raise(py)?;
+        let is_begun = object.get("begun").and_then(Json::as_bool).unwrap_or(false);
+        let how = How {
+            verify: flag("verify"),
+            strict: flag("strict"),
+            memory: how.get("memory").and_then(Json::as_u64),
+            resume: true,
+            parts: Some(plan.parts().len() as u64),
+            ..How::default()
+        };
+        Ok(Plan(Arc::new(State {
+            plan: Mutex::new((plan, is_begun)),
+            source: Arc::new(source),
+            target: Arc::new(target),
+            ends: OnceLock::new(),
+            how,
+        })))
+    }
+
+    fn __reduce__<'py>(
+        slf: &Bound<'py, Self>,
+    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyString>,))> {
+        let py = slf.py();
+        let text = slf.get().to_json(py)?;
+        Ok((py.get_type::<Plan>().getattr("from_json")?, (PyString::new(py, &text),)))
+    }
+
+    fn __len__(&self) -> usize {
+        self.parts()
+    }
+
+    fn __repr__(&self) -> String {
+        let (plan, _) = self.0.plan();
+        format!(
+            "<zarrkit.Plan: {} nodes, {} chunks, {} bytes of elements, in {} parts>",
+            plan.nodes(),
+            plan.chunks(),
+            plan.bytes(),
+            plan.parts().len()
+        )
+    }
+}

@@ -1,0 +1,440 @@
+//! Copies, validates, repairs, computes checksums and compares: the functions of `zarrkit._tools`, which make Python's objects of what
+//! these return.
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use zarr::repair::RepairOptions;
+use zarr::store::Store;
+use zarr::validate::{Level, ProblemKind, ValidateOptions, ValidateProgress};
+use zarr::{
+    CancelToken, Change, ChecksumOptions, DiffOptions, Hierarchy, Json, Node, Object, OpenOptions,
+    TreeProgress,
+};
+
+use crate::array::Array;
+use crate::call::cancellable;
+use crate::errors::OrRaise;
+use crate::group::Group;
+use crate::json;
+use crate::open::{self, Origin};
+use crate::py_store::{self, Source};
+
+/// How long no progress is reported after some was.
+const BETWEEN_REPORTS: Duration = Duration::from_millis(50);
+
+/// Reports progress to a function of Python. What that raises cancels the work.
+#[derive(Clone)]
+pub struct Reporter(Arc<Inner>);
+
+struct Inner {
+    callback: Option<Py<PyAny>>,
+    cancel: CancelToken,
+    raised: Mutex<Option<PyErr>>,
+    last: Mutex<Option<Instant>>,
+}
+
+impl Reporter {
+    pub fn new(callback: Option<Py<PyAny>>) -> Reporter {
+        let (raised, last) = (Mutex::default(), Mutex::default());
+        Reporter(Arc::new(Inner { callback, cancel: CancelToken::new(), raised, last }))
+    }
+
+    /// Cancels the work.
+    pub fn cancel(&self) -> CancelToken {
+        self.0.cancel.clone()
+    }
+
+    /// Tells how far the work has come, unless it did a moment ago and the work is not done.
+    pub fn tell(&self, path: Option<&str>, done: u64, total: u64) {
+        let Some(callback) = self.0.callback.as_ref().filter(|_| !self.0.cancel.is_cancelled())
+        else {
+            return;
+        };
+        {
+            let mut last = zarr::sync::lock(&self.0.last);
+            if done < total && last.is_some_and(|last| last.elapsed() < BETWEEN_REPORTS) {
+                return;
+            }
+            *last = Some(Instant::now());
+        }
+        Python::attach(|py| {
+            let call = || -> PyResult<()> {
+                let make = py.import("zarrkit._tree_progress")?.getattr("TreeProgress")?;
+                callback.call1(py, (make.call1((path, done, total))?,)).map(drop)
+            };
+            if let Err(error) = call() {
+                *zarr::sync::lock(&self.0.raised) = Some(error);
+                self.0.cancel.cancel();
+            }
+        });
+    }
+
+    /// Runs work that Ctrl-C and the callback can end.
+    pub fn run<T: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&Reporter) -> zarr::Result<T> + Send + 'static,
+    ) -> PyResult<T> {
+        let reporter = self.clone();
+        let result = cancellable(py, self.cancel(), move || work(&reporter));
+        match zarr::sync::lock(&self.0.raised).take() {
+            Some(raised) => Err(raised),
+            None => result,
+        }
+    }
+
+    fn tell_tree(&self, progress: &TreeProgress) {
+        let path = progress.path.as_ref().map(|path| path.as_str());
+        self.tell(path, progress.bytes_done, progress.bytes_total);
+    }
+
+    fn tell_values(&self, progress: &ValidateProgress) {
+        self.tell(None, progress.done, progress.total);
+    }
+}
+
+/// What a function works on: a node that is open, or what a URL names.
+pub struct Target {
+    node: Option<Node>,
+    store: Option<Arc<dyn Store>>,
+    pub origin: Arc<Origin>,
+    /// The URL as it was given; of a node that of its hierarchy.
+    pub url: Option<String>,
+    /// The path from there.
+    pub path: String,
+}
+
+impl Target {
+    /// A node, or the path or URL of one.
+    pub fn of(
+        target: &Bound<'_, PyAny>,
+        path: &str,
+        storage_options: Option<&Bound<'_, PyDict>>,
+        writeable: bool,
+        threads: Option<usize>,
+    ) -> PyResult<Target> {
+        let opened = match (target.cast::<Array>(), target.cast::<Group>()) {
+            (Ok(array), _) => {
+                let array = array.get();
+                Some((Node::Array(array.inner.clone()), array.origin.clone()))
+            }
+            (_, Ok(group)) => {
+                let group = group.get();
+                Some((Node::Group(group.inner.clone()), group.origin.clone()))
+            }
+            _ => None,
+        };
+        if let Some((node, origin)) = opened {
+            if storage_options.is_some() {
+                let why = "`storage_options` are for a URL: a node that is open has its own";
+                return Err(PyValueError::new_err(why));
+            }
+            let inside = format!("{}/{}", node.path(), path.trim_matches('/'));
+            let inside = inside.trim_matches('/').to_owned();
+            let url = origin.url.clone();
+            return Ok(Target { node: Some(node), store: None, origin, url, path: inside });
+        }
+        let (url, store) = match py_store::source_of(target)? {
+            Source::Url(url) => (Some(url), None),
+            Source::Store(store) => (None, Some(store)),
+        };
+        let origin = Origin {
+            url: url.clone(),
+            writeable,
+            storage_options: open::storage_options(storage_options)?,
+            threads: crate::threads::checked(threads.unwrap_or(0))?,
+            ..Origin::default()
+        };
+        let path = path.trim_matches('/').to_owned();
+        Ok(Target { node: None, store, origin: Arc::new(origin), url, path })
+    }
+
+    /// The node.
+    pub fn find(&self) -> zarr::Result<Node> {
+        match (&self.node, &self.url) {
+            (Some(node), _) if node.path().relative() == self.path => Ok(node.clone()),
+            (Some(node), _) => node.hierarchy().node(format!("/{}", self.path)),
+            (None, url) => {
+                if let Some(store) = &self.store {
+                    let hierarchy = Hierarchy::open(store.clone(), &self.origin.options())?;
+                    return hierarchy.node(format!("/{}", self.path));
+                }
+                let url = url.as_deref().unwrap_or_default();
+                zarr::find_node(url, &self.path, &self.origin.options())
+            }
+        }
+    }
+
+    /// The URL and the options, for tools that open what may be broken.
+    fn place(&self, writeable: bool) -> PyResult<(String, OpenOptions)> {
+        let url = self.url.as_deref().ok_or_else(|| {
+            PyValueError::new_err(
+                "a store that is an object of Python cannot be validated: it has no URL",
+            )
+        })?;
+        let mut options = self.origin.options();
+        if writeable {
+            options = options.read_write();
+        }
+        let placed = match zarr::netcdf_url(url) {
+            Ok(Some(url)) => url.hierarchy(&options),
+            Ok(None) => Ok((zarr::absolute_url(url), options)),
+            Err(e) => Err(e),
+        };
+        Python::attach(|py| placed.or_raise(py))
+    }
+}
+
+fn level(name: &str) -> PyResult<Level> {
+    name.parse().map_err(|why: String| PyValueError::new_err(why))
+}
+
+fn objects<'py>(py: Python<'py>, list: &[Json]) -> PyResult<Bound<'py, PyList>> {
+    let objects = list.iter().map(|json| json::to_python(py, json));
+    PyList::new(py, objects.collect::<PyResult<Vec<_>>>()?)
+}
+
+/// The problems, the notes and the counts.
+#[pyfunction]
+#[pyo3(name = "_validate")]
+#[expect(clippy::too_many_arguments, reason = "keywords of a Python function")]
+fn validate<'py>(
+    py: Python<'py>,
+    target: &Bound<'py, PyAny>,
+    path: &str,
+    level: &str,
+    expect_complete: bool,
+    progress: Option<Py<PyAny>>,
+    storage_options: Option<&Bound<'py, PyDict>>,
+    threads: Option<usize>,
+) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyAny>)> {
+    let target = Target::of(target, path, storage_options, false, threads)?;
+    let (url, open) = target.place(false)?;
+    let level = self::level(level)?;
+    let reporter = Reporter::new(progress);
+    let (found, report) = reporter.run(py, move |reporter| {
+        let show = |progress: &ValidateProgress| reporter.tell_values(progress);
+        let mut how = ValidateOptions::new(level).expect_complete(expect_complete).progress(&show);
+        how.cancel = Some(reporter.cancel());
+        let mut found = Vec::new();
+        let report = zarr::validate::validate(&url, &target.path, &open, &how, &mut |problem| {
+            let mut json = problem.to_json();
+            if let Json::Object(object) = &mut json {
+                object.insert("is_note", problem.kind.is_note());
+            }
+            found.push(json);
+        })?;
+        Ok((found, report))
+    })?;
+    Ok((objects(py, &found)?, json::to_python(py, &report.to_json())?))
+}
+
+/// The steps and the counts.
+#[pyfunction]
+#[pyo3(name = "_repair")]
+#[expect(clippy::too_many_arguments, reason = "keywords of a Python function")]
+fn repair<'py>(
+    py: Python<'py>,
+    target: &Bound<'py, PyAny>,
+    path: &str,
+    level: &str,
+    apply: bool,
+    orphans: bool,
+    skip: Vec<String>,
+    progress: Option<Py<PyAny>>,
+    storage_options: Option<&Bound<'py, PyDict>>,
+) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyAny>)> {
+    let target = Target::of(target, path, storage_options, apply, None)?;
+    let (url, open) = target.place(apply)?;
+    let kind = |name: &String| {
+        let found = ProblemKind::ALL.iter().find(|kind| kind.name() == name).copied();
+        found.ok_or_else(|| PyValueError::new_err(format!("`{name}` is no kind of problem")))
+    };
+    let skip = skip.iter().map(kind).collect::<PyResult<Vec<_>>>()?;
+    let level = self::level(level)?;
+    let reporter = Reporter::new(progress);
+    let (steps, report) = reporter.run(py, move |reporter| {
+        let show = |progress: &ValidateProgress| reporter.tell_values(progress);
+        let mut how = RepairOptions::new().level(level).apply(apply).orphans(orphans).skip(skip);
+        how.progress = Some(&show);
+        how.cancel = Some(reporter.cancel());
+        // Characters may be narrower than their documents say.
+        let node = zarr::open_with(&url, &open).ok();
+        let narrow = node.and_then(|node| zarr::nczarr::narrow_characters(&node, &open));
+        let open = narrow.unwrap_or(open);
+        let mut steps = Vec::new();
+        let report = zarr::repair::repair(&url, &target.path, &open, &how, &mut |step| {
+            steps.push(step.to_json());
+        })?;
+        Ok((steps, report))
+    })?;
+    Ok((objects(py, &steps)?, json::to_python(py, &report.to_json())?))
+}
+
+/// For each node its path, kind and digest, and of arrays, with `regions`, the shape of blocks and the digests of levels.
+#[pyfunction]
+#[pyo3(name = "_checksum")]
+#[expect(clippy::too_many_arguments, reason = "keywords of a Python function")]
+fn checksum<'py>(
+    py: Python<'py>,
+    target: &Bound<'py, PyAny>,
+    path: &str,
+    regions: bool,
+    sizes: (u64, u64),
+    progress: Option<Py<PyAny>>,
+    storage_options: Option<&Bound<'py, PyDict>>,
+    threads: Option<usize>,
+) -> PyResult<Bound<'py, PyList>> {
+    let target = Target::of(target, path, storage_options, false, threads)?;
+    let (memory, max_size) = sizes;
+    let reporter = Reporter::new(progress);
+    let origin = target.origin.clone();
+    let (node, checksum) = reporter.run(py, move |reporter| {
+        let node = target.find()?;
+        let show = |progress: &TreeProgress| reporter.tell_tree(progress);
+        let options = ChecksumOptions {
+            memory,
+            max_size,
+            threads: threads.unwrap_or(0),
+            regions,
+            cancel: Some(reporter.cancel()),
+            progress: Some(&show),
+        };
+        let checksum = zarr::checksum(&node, &options)?;
+        Ok((node, checksum))
+    })?;
+    origin.warn(py, node.hierarchy())?;
+    let one = |node: &zarr::NodeChecksum| -> Json {
+        let mut object = Object::new()
+            .with("path", node.path.as_str())
+            .with("kind", node.kind.name())
+            .with("digest", node.digest.to_string());
+        if let Some(blocks) = node.blocks.as_ref().filter(|_| regions) {
+            let level = |level: &Vec<zarr::Digest>| -> Json {
+                level.iter().map(|digest| Json::from(digest.to_string().as_str())).collect()
+            };
+            object.insert("block_shape", &blocks.block_shape[..]);
+            object.insert("levels", blocks.levels.iter().map(level).collect::<Json>());
+        }
+        object.into()
+    };
+    objects(py, &checksum.nodes.iter().map(one).collect::<Vec<_>>())
+}
+
+/// The nodes that differ, and how many were compared.
+#[pyfunction]
+#[pyo3(name = "_diff")]
+fn diff<'py>(
+    py: Python<'py>,
+    first: &Bound<'py, PyAny>,
+    second: &Bound<'py, PyAny>,
+    options: &Bound<'py, PyDict>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<(Bound<'py, PyList>, u64)> {
+    let of = |name: &str| -> PyResult<Option<Bound<'py, PyAny>>> {
+        Ok(options.get_item(name)?.filter(|value| !value.is_none()))
+    };
+    let flag =
+        |name: &str| -> PyResult<bool> { of(name)?.map_or(Ok(false), |value| value.extract()) };
+    let number =
+        |name: &str| -> PyResult<f64> { of(name)?.map_or(Ok(0.0), |value| value.extract()) };
+    let storage_options = |name: &str| -> PyResult<Option<Bound<'py, PyDict>>> {
+        of(name)?.map(|value| Ok(value.cast_into()?)).transpose()
+    };
+    let [a, b] = [(first, "first_options"), (second, "second_options")]
+        .map(|(target, name)| Target::of(target, "", storage_options(name)?.as_ref(), false, None));
+    let (a, b) = (a?, b?);
+    let reporter = Reporter::new(progress);
+    let mut how: DiffOptions<'static> = DiffOptions {
+        absolute: number("absolute")?,
+        relative: number("relative")?,
+        bits: flag("bits")?,
+        ignore_attributes: flag("ignore_attributes")?,
+        ignore_fill: flag("ignore_fill")?,
+        ignore_dimensions: flag("ignore_dimensions")?,
+        layout: flag("layout")?,
+        only_metadata: flag("only_metadata")?,
+        common: flag("common")?,
+        cancel: Some(reporter.cancel()),
+        ..DiffOptions::default()
+    };
+    if let Some(size) = of("max_size")? {
+        how.max_size = size.extract()?;
+    }
+    if let Some(places) = of("places")? {
+        how.places = places.extract()?;
+    }
+    let (nodes, compared) = reporter.run(py, move |reporter| {
+        let show = |progress: &TreeProgress| reporter.tell_tree(progress);
+        let how = DiffOptions { progress: Some(&show), ..how };
+        let found = zarr::diff(&a.find()?, &b.find()?, &how)?;
+        Ok((found.nodes.iter().map(of_node).collect::<Vec<_>>(), found.compared))
+    })?;
+    Ok((objects(py, &nodes)?, compared))
+}
+
+/// How a node differs, for Python: `path`, `changes` and `elements`.
+fn of_node(node: &zarr::NodeDiff) -> Json {
+    let text = |text: &str| Json::from(text);
+    let change = |change: &Change| -> Json {
+        let (what, name, first, second) = match change {
+            Change::OnlyInFirst(kind) => {
+                ("only_in_first", text("node"), text(kind.name()), Json::Null)
+            }
+            Change::OnlyInSecond(kind) => {
+                ("only_in_second", text("node"), Json::Null, text(kind.name()))
+            }
+            Change::Kind(a, b) => ("kind", text("node"), text(a.name()), text(b.name())),
+            Change::Attribute { name, first, second } => {
+                let or_null = |json: &Option<Json>| json.clone().unwrap_or(Json::Null);
+                ("attribute", text(name), or_null(first), or_null(second))
+            }
+            Change::Property { name, first, second } => {
+                ("property", text(name), first.clone(), second.clone())
+            }
+            Change::NotCompared(why) => ("not_compared", text(why), Json::Null, Json::Null),
+            _ => ("other", Json::Null, Json::Null, Json::Null),
+        };
+        let object = Object::new().with("what", what).with("name", name);
+        object.with("first", first).with("second", second).into()
+    };
+    let mut object = Object::new()
+        .with("path", node.path.as_str())
+        .with("changes", node.changes.iter().map(change).collect::<Json>());
+    if let Some(elements) = &node.elements {
+        let place = |place: &zarr::Place| -> Json {
+            let field = Some(&place.field).filter(|field| !field.is_empty());
+            Object::new()
+                .with("index", &place.index[..])
+                .with("field", field.map_or(Json::Null, |field| text(field)))
+                .with("first", place.first.as_str())
+                .with("second", place.second.as_str())
+                .into()
+        };
+        let largest = elements.max_absolute.as_ref().map_or(Json::Null, |it| text(&it.to_string()));
+        let relative = elements.max_relative.map_or(Json::Null, |it| text(&it.to_string()));
+        let found = Object::new()
+            .with("compared", elements.compared)
+            .with("different", elements.different)
+            .with("max_absolute", largest)
+            .with("max_relative", relative)
+            .with("places", elements.places.iter().map(place).collect::<Json>());
+        object.insert("elements", found);
+    }
+    object.into()
+}
+
+/// Adds the functions to the module.
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(validate, module)?)?;
+    module.add_function(wrap_pyfunction!(repair, module)?)?;
+    module.add_function(wrap_pyfunction!(checksum, module)?)?;
+    module.add_function(wrap_pyfunction!(diff, module)?)?;
+    module.add_function(wrap_pyfunction!(crate::plan::plan_copy, module)?)?;
+    module.add_function(wrap_pyfunction!(crate::plan::copy, module)?)?;
+    module.add_function(wrap_pyfunction!(crate::plan::finish_copy, module)?)
+}

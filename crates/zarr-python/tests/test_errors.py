@@ -1,0 +1,195 @@
+"""Errors are exceptions of Python's own, with text for those who write Python."""
+
+import errno
+import pickle
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import zarr
+
+import zarrkit
+from zarrkit import _errors
+
+# What nobody finds in Python: paths and functions of Rust, options and commands of the program.
+FOREIGN = re.compile(r"\w::[A-Za-z]|`[a-z_]+\((?:true|false|\.\.)?\)`|(?<![\w-])--[a-z]|library: |`zarr [a-z]|enable the feature|Limits|CopyOptions")
+
+
+@pytest.fixture
+def url(tmp_path):
+    url = tmp_path / "d.zarr"
+    zarrkit.create(url / "x", shape=(4, 6), dtype="i4", chunks=(2, 3))[...] = 1
+    return url
+
+
+def corrupt(url):
+    next(url.glob("x/c/*/*")).write_bytes(b"\1")
+    return zarrkit.open(url)["x"][...]
+
+
+def broken(url):
+    (url / "x" / "zarr.json").write_text('{"zarr_format": 3, "node_type": "array"}')
+    return zarrkit.open(url)["x"]
+
+
+def unknown(url):
+    document = url / "x" / "zarr.json"
+    document.write_text(document.read_text().replace('"bytes"', '"nobody.knows"'))
+    return zarrkit.open(url)["x"][...]
+
+
+def exists(url):
+    zarrkit.create(url / "x", shape=1, dtype="i1")
+
+
+def copied_twice(url):
+    zarrkit.copy(url, url.parent / "copy.zarr")
+    zarrkit.copy(url, url.parent / "copy.zarr")
+
+
+def under_way(url):
+    plan = zarrkit.plan_copy(url, url.parent / "copy.zarr", parts=2)
+    plan.begin()
+    return plan
+
+
+def opened_under_way(url):
+    under_way(url)
+    zarrkit.open(url.parent / "copy.zarr")
+
+
+def begun_again(url):
+    under_way(url)
+    zarrkit.copy(url, url.parent / "copy.zarr")
+
+
+def finished_too_early(url):
+    under_way(url).finish()
+
+
+def another_copy(url):
+    under_way(url)
+    zarrkit.copy(url, url.parent / "copy.zarr", resume=True, chunks=(4, 4))
+
+
+# What is done, the exceptions of Python that it raises, `kind`, and what the text says.
+CASES = {
+    "nothing": (lambda url: zarrkit.open(url / "y"), (FileNotFoundError,), "not_found", "nothing is there|no Zarr"),
+    "no member": (lambda url: zarrkit.open(url)["y"], (KeyError, FileNotFoundError), "not_found", "y"),
+    "read-only": (lambda url: zarrkit.open(url)["x"].__setitem__(0, 1), (PermissionError,), "read_only", 'mode="r\\+"'),
+    "read-only group": (lambda url: zarrkit.open(url).create_group("g"), (PermissionError,), "read_only", 'mode="r\\+"'),
+    "exists": (exists, (FileExistsError,), "exists", "overwrite=True"),
+    "copied twice": (copied_twice, (FileExistsError,), "exists", "overwrite=True"),
+    "damaged document": (broken, (ValueError,), "invalid_metadata", "shape"),
+    "unknown codec": (unknown, (NotImplementedError,), "unsupported", "nobody.knows"),
+    "damaged chunk": (corrupt, (OSError,), "corrupt_data", "chunk"),
+    "wrong chunks": (lambda url: zarrkit.create(url / "z", shape=(4,), dtype="i1", chunks=(1, 2)), (ValueError,), "argument", "chunk"),
+    "unknown type": (lambda url: zarrkit.create(url / "z", shape=(4,), dtype="int33"), (ValueError,), "argument", "int33"),
+    "unknown codec's name": (lambda url: zarrkit.create(url / "z", shape=4, dtype="i1", codec="zstandard"), (ValueError, NotImplementedError), None, "zstandard"),
+    "no path": (lambda url: zarrkit.open(url)["a//b"], (ValueError,), "argument", "a//b"),
+    "reserved name": (lambda url: zarrkit.open(url, "r+").create_group("__x"), (ValueError,), "argument", "__x"),
+    "below an array": (lambda url: zarrkit.open(url, "r+").create_group("x/y"), (ValueError,), "argument", "array"),
+    "no scheme": (lambda url: zarrkit.open("gopher://x/y"), (ValueError,), "argument", "gopher"),
+    "too large": (lambda url: zarrkit.open(url, limits={"document": 10}), (MemoryError,), "limit", "limits="),
+    "copy under way": (opened_under_way, (FileNotFoundError,), "not_found", "resume=True"),
+    "copy under way, begun again": (begun_again, (FileExistsError,), "exists", "resume=True"),
+    "parts are missing": (finished_too_early, (ValueError,), "argument", "part"),
+    "another copy is under way": (another_copy, (ValueError,), "argument", "chunks"),
+    "no copy under way": (lambda url: zarrkit.copy(url, url.parent / "copy.zarr", finish=True), (FileNotFoundError,), "not_found", "copy"),
+    "copy of nothing": (lambda url: zarrkit.copy(url / "y", url.parent / "copy.zarr"), (FileNotFoundError,), "not_found", "y"),
+    "chunks of another rank": (lambda url: zarrkit.copy(url, url.parent / "copy.zarr", chunks=(1, 2, 3)), (ValueError,), "argument", "chunk"),
+    "shards in v2": (lambda url: zarrkit.copy(url, url.parent / "c.zarr", to="v2", shards=(4, 6)), (ValueError,), "argument", "shards"),
+    "no copies": (lambda url: zarrkit.open(url, consolidated=True), (FileNotFoundError,), "not_found", "consolidated|copies"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_errors(url, case):
+    act, kinds, kind, text = CASES[case]
+    with pytest.raises(kinds) as caught:
+        act(url)
+    error = caught.value
+    assert isinstance(error, zarrkit.ZarrError) and all(isinstance(error, expected) for expected in kinds) or kind is None
+    assert re.search(text, str(error)), str(error)
+    assert not FOREIGN.search(str(error)), str(error)
+    assert kind is None or error.kind == kind
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is type(error) and str(again) == str(error) and again.__dict__ == error.__dict__
+
+
+def test_what_an_error_knows(url):
+    with pytest.raises(zarrkit.CorruptDataError) as caught:
+        corrupt(url)
+    error = caught.value
+    assert error.store == f"file://{url}" and error.path == "/x" and error.chunk in {(0, 0), (0, 1), (1, 0), (1, 1)}
+    assert error.key == f"x/c/{error.chunk[0]}/{error.chunk[1]}" and error.message in str(error)
+    with pytest.raises(zarrkit.ReadOnlyError) as caught:
+        zarrkit.open(url).attrs["a"] = 1
+    assert caught.value.hint == 'open it with mode="r+"' and caught.value.errno == errno.EACCES
+    assert zarrkit.NotFoundError("x").errno == errno.ENOENT and zarrkit.ExistsError("x").errno == errno.EEXIST
+
+
+def test_every_error_is_one_of_pythons_own():
+    builtins = (ValueError, OSError, NotImplementedError, MemoryError)
+    for name in zarrkit.__all__:
+        found = getattr(zarrkit, name)
+        if isinstance(found, type) and issubclass(found, zarrkit.ZarrError) and found is not zarrkit.ZarrError:
+            assert issubclass(found, builtins), name
+            assert str(found("text")) == "text" and found.__doc__
+
+
+def test_secrets_are_not_shown(tmp_path):
+    with pytest.raises(zarrkit.ZarrError) as caught:
+        zarrkit.open("https://user:hunter2@127.0.0.1:9/d.zarr?token=hunter2", storage_options={"password": "hunter2"})
+    assert "hunter2" not in str(caught.value) + repr(caught.value) + repr(caught.value.__dict__)
+
+
+def test_errors_of_zarrs_own_data(tmp_path):
+    """What zarr-python wrote, and this build cannot read, is named."""
+    zarr.create_array(tmp_path / "d.zarr", shape=(2,), dtype="i4")
+    document = tmp_path / "d.zarr" / "zarr.json"
+    document.write_text(document.read_text().replace('"int32"', '"int33"'))
+    array = zarrkit.open(tmp_path / "d.zarr")
+    for use in (lambda: array[...], lambda: array.dtype, lambda: np.asarray(array)):
+        with pytest.raises(NotImplementedError, match="int33"):
+            use()
+
+
+SOURCES = Path(__file__).resolve().parents[2]
+# What a Python user does not meet: the program's own sources, and its help.
+LIBRARY = ("zarr-core", "zarr-codecs", "zarr-stores", "zarr-tools", "zarr-nczarr", "zarr")
+
+
+def texts():
+    """All text between quotation marks in the sources of the library, without tests."""
+    for crate in LIBRARY:
+        for file in sorted((SOURCES / crate / "src").rglob("*.rs")):
+            if "tests" in file.parts or "testkit" in file.parts or file.name == "tests.rs":
+                continue
+            source = file.read_text().split("#[cfg(test)]")[0]
+            source = re.sub(r"^\s*//.*$", "", source, flags=re.M)
+            for match in re.finditer(r'"((?:[^"\\]|\\.)*)"', source, flags=re.S):
+                yield file, re.sub(r"\\\n\s*", "", match[1])
+
+
+@pytest.mark.skipif(not (SOURCES / "zarr-core").is_dir(), reason="the sources of the library are not here")
+def test_no_text_of_the_library_reaches_python_in_words_of_rust():
+    hints = re.compile(r"`--[a-z]|library: |`[A-Z]\w+::\w|enable the feature|`zarr [a-z]|\((?:true|false)\)`")
+    found = [(file, text) for file, text in texts() if hints.search(text)]
+    assert len(found) > 20
+    known = set(_errors._HINTS.values())
+    for file, text in found:
+        # What `concat!` puts together ends here.
+        text = text if text.count("`") % 2 == 0 else text + "x` of `zarr`"
+        words = _errors.in_words_of_python(text)
+        replaced = any(hint in text for hint in REPLACED)
+        assert replaced or words in known or not FOREIGN.search(words), f"{file}: {words}"
+
+
+# The hints with an identity, which `_errors._HINTS` replaces.
+REPLACED = (
+    "open it with `zarr::open_rw` or `OpenOptions::read_write`",
+    "erase it first, or create with `overwrite(true)`",
+    "`locking(false)`",
+)

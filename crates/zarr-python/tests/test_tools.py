@@ -1,0 +1,274 @@
+"""Copies, validates, repairs, checksums, compares, with zarr-python as the witness."""
+
+import json
+import os
+import pickle
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+import zarr
+
+import zarrkit
+
+ELEMENTS = np.random.default_rng(1).normal(size=(60, 50)).astype("f4")
+
+
+@pytest.fixture
+def url(tmp_path):
+    """A hierarchy that zarr-python wrote."""
+    url = tmp_path / "d.zarr"
+    root = zarr.create_group(url, attributes={"title": "all"})
+    root.create_array("t", shape=ELEMENTS.shape, chunks=(10, 10), dtype="f4", dimension_names=["y", "x"], fill_value=np.nan)[...] = ELEMENTS
+    root.create_group("more").create_array("n", shape=(7,), chunks=(3,), dtype="i2")[...] = np.arange(7)
+    return url
+
+
+def assert_is_copy(copy):
+    theirs = zarr.open_group(copy, mode="r")
+    assert np.array_equal(theirs["t"][...], ELEMENTS) and theirs["more/n"][...].tolist() == list(range(7))
+    assert theirs.attrs["title"] == "all"
+
+
+@pytest.mark.parametrize("to", [None, "v2", "v3"])
+def test_a_copy_is_what_zarr_python_wrote(url, tmp_path, to):
+    report = zarrkit.copy(url, tmp_path / "c.zarr", to=to, verify=True, memory="64 MiB")
+    assert report.nodes == 4 and report.bytes == ELEMENTS.nbytes + 14 and report.skipped == []
+    assert_is_copy(tmp_path / "c.zarr")
+    assert zarr.open_group(tmp_path / "c.zarr", mode="r").metadata.zarr_format == (2 if to == "v2" else 3)
+    with pytest.raises(FileExistsError):
+        zarrkit.copy(url, tmp_path / "c.zarr", to=to)
+    zarrkit.copy(url, tmp_path / "c.zarr", to=to, overwrite=True)
+    assert_is_copy(tmp_path / "c.zarr")
+
+
+def test_chunks_shards_and_codecs_of_a_copy(url, tmp_path):
+    zarrkit.copy(url, tmp_path / "c.zarr", chunks=(5, 25), shards=(30, 50), codecs=["gzip:1"])
+    found = zarr.open_array(tmp_path / "c.zarr", path="t")
+    assert (found.chunks, found.shards) == ((5, 25), (30, 50)) and "gzip" in str(found.metadata.codecs).lower()
+    assert_is_copy(tmp_path / "c.zarr")
+    zarrkit.copy(zarrkit.open(url)["t"], tmp_path / "t.zarr", codecs={"name": "zstd", "configuration": {"level": 1, "checksum": False}})
+    assert np.array_equal(zarr.open_array(tmp_path / "t.zarr")[...], ELEMENTS)
+    zarrkit.copy(url / "t", tmp_path / "c.zarr" / "again", codecs="none")
+    assert np.array_equal(zarr.open_array(tmp_path / "c.zarr", path="again")[...], ELEMENTS)
+
+
+def test_parts_of_the_tree(url, tmp_path):
+    names = lambda: sorted(name for name, _ in zarr.open_group(tmp_path / "c.zarr", mode="r").members(max_depth=None))
+    for keywords, expected in (
+        ({"select": "t"}, ["t"]),
+        ({"include": "more"}, ["more", "more/n"]),
+        ({"exclude": ["more/**"]}, ["more", "t"]),
+    ):
+        zarrkit.copy(url, tmp_path / "c.zarr", overwrite=True, **keywords)
+        assert names() == expected, keywords
+
+
+def test_a_dry_run_writes_nothing(url, tmp_path):
+    plan = zarrkit.copy(url, tmp_path / "c.zarr", dry_run=True)
+    assert isinstance(plan, zarrkit.Plan) and plan.nodes == 4 and plan.chunks == 33 and plan.nbytes == ELEMENTS.nbytes + 14
+    assert plan.paths == ["/", "/more", "/more/n", "/t"] and "4 nodes" in repr(plan)
+    assert not (tmp_path / "c.zarr").exists()
+
+
+def test_parts_and_their_end(url, tmp_path):
+    copy = tmp_path / "c.zarr"
+    for part in ("2/3", (1, 3)):
+        zarrkit.copy(url, copy, part=part)
+    with pytest.raises(ValueError, match="3/3"):
+        zarrkit.copy(url, copy, finish=True)
+    with pytest.raises(FileNotFoundError):
+        zarrkit.open(copy)
+    zarrkit.copy(url, copy, part="3/3")
+    assert zarrkit.copy(url, copy, finish=True).nodes == 4
+    assert_is_copy(copy)
+    for part in ("0/3", "4/3", "1", "a/b", (1, 2, 3)):
+        with pytest.raises(ValueError):
+            zarrkit.copy(url, copy, part=part)
+
+
+RUN = """
+import pickle, sys, zarrkit
+plan = pickle.loads(open(sys.argv[1], "rb").read())
+plan.run(int(sys.argv[2]))
+"""
+
+
+@pytest.mark.timeout(120)
+def test_a_plan_is_run_by_other_processes(url, tmp_path):
+    plan = zarrkit.plan_copy(url, tmp_path / "c.zarr", parts=3, chunks=(20, 20))
+    assert len(plan) == plan.parts == 3 and sum(plan.part_chunks) == plan.chunks
+    plan.begin()
+    (tmp_path / "plan").write_bytes(pickle.dumps(plan))
+    runs = [subprocess.Popen([sys.executable, "-c", RUN, tmp_path / "plan", str(part)]) for part in (0, 2)]
+    assert [run.wait() for run in runs] == [0, 0]
+    assert plan.missing() == [1]
+    again = zarrkit.Plan.from_json(plan.to_json())
+    with pytest.raises(ValueError):
+        again.finish()
+    with pytest.raises(IndexError):
+        again.run(3)
+    again.run([1])
+    again.finish()
+    assert_is_copy(tmp_path / "c.zarr")
+    for text in ("", "{}", "[]", '{"zarrkit_plan": 2}'):
+        with pytest.raises(ValueError):
+            zarrkit.Plan.from_json(text)
+
+
+def test_a_plan_has_no_secrets(url, tmp_path):
+    plan = zarrkit.plan_copy(url, tmp_path / "c.zarr", storage_options={"sync": True, "password": "hunter2"}) if False else None
+    text = zarrkit.plan_copy(url, tmp_path / "c.zarr", storage_options={"sync": True}).to_json()
+    assert plan is None and json.loads(text)["target"]["options"] == {"sync": "true"} and "hunter2" not in text
+
+
+def test_progress(url, tmp_path, capsys):
+    told = []
+    zarrkit.copy(url, tmp_path / "c.zarr", progress=told.append)
+    assert told[-1].done == told[-1].total == ELEMENTS.nbytes + 14 and all(isinstance(step, zarrkit.TreeProgress) for step in told)
+    assert [step.done for step in told] == sorted(step.done for step in told) and told[-1].path in ("/t", "/more/n")
+    for call in (zarrkit.validate, zarrkit.checksum):
+        told.clear()
+        call(url, progress=told.append)
+        assert told[-1].done == told[-1].total > 0
+    told.clear()
+    zarrkit.diff(url, tmp_path / "c.zarr", progress=told.append)
+    assert told[-1].done == told[-1].total > 0
+    zarrkit.checksum(url, progress=True)
+    with pytest.raises(TypeError):
+        zarrkit.checksum(url, progress=7)
+
+
+def test_what_a_progress_function_raises_ends_the_copy(url, tmp_path):
+    def refuse(progress):
+        raise LookupError("enough")
+
+    with pytest.raises(LookupError, match="enough"):
+        zarrkit.copy(url, tmp_path / "c.zarr", progress=refuse)
+    zarrkit.copy(url, tmp_path / "c.zarr", resume=True)
+    assert_is_copy(tmp_path / "c.zarr")
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("tool", ["copy", "checksum", "diff", "validate"])
+def test_ctrl_c_ends_them(tmp_path, tool):
+    big = tmp_path / "big.zarr"
+    zarrkit.create(big, shape=(2**36,), dtype="u1", chunks=(2**16,), fill_value=1)
+    if tool == "validate":
+        (big / "c").mkdir()
+        for n in range(3000):
+            (big / "c" / str(n)).write_bytes(os.urandom(1) * 2**16)
+    arguments = {"copy": (big, tmp_path / "c.zarr"), "checksum": (big,), "diff": (big, big), "validate": (big,)}[tool]
+    after = 0.05 if tool == "validate" else 0.3
+    threading.Timer(after, os.kill, (os.getpid(), signal.SIGINT)).start()
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        for _ in range(100):
+            getattr(zarrkit, tool)(*arguments)
+    assert time.monotonic() - began < after + 2
+
+
+@pytest.mark.timeout(60)
+def test_a_copy_goes_on_after_a_kill(url, tmp_path):
+    code = """
+import os, sys, zarrkit
+def stop(progress):
+    if progress.done >= 2000:
+        os.kill(os.getpid(), 9)
+zarrkit.copy(sys.argv[1], sys.argv[2], progress=stop, threads=1)
+"""
+    assert subprocess.run([sys.executable, "-c", code, url, tmp_path / "c.zarr"]).returncode == -9
+    with pytest.raises(FileNotFoundError, match="resume=True"):
+        zarrkit.open(tmp_path / "c.zarr")
+    zarrkit.copy(url, tmp_path / "c.zarr", resume=True)
+    assert_is_copy(tmp_path / "c.zarr")
+    assert zarrkit.validate(tmp_path / "c.zarr").is_sound
+
+
+def test_validation_finds_damage(url):
+    report = zarrkit.validate(url)
+    assert report.is_sound and report.nodes == 4 and report.chunks == 33 and "nothing is wrong" in str(report)
+    (url / "t" / "c" / "1" / "2").write_bytes(b"\0")
+    (url / "t" / "stray").write_text("x")
+    report = zarrkit.validate(url)
+    assert sorted((p.path, p.key, p.kind) for p in report.problems) == [("/t", "t/c/1/2", "undecodable"), ("/t", "t/stray", "stray_key")]
+    assert all(p.message and p.remedy and p.kind in str(report) for p in report.problems)
+    assert {p.kind for p in zarrkit.validate(url, level="keys").problems} == {"stray_key"}
+    assert zarrkit.validate(url, level="meta").is_sound and zarrkit.validate(zarrkit.open(url)["more"]).is_sound
+    assert zarrkit.validate(url, path="more").is_sound
+    (url / "t" / "c" / "1" / "2").unlink()
+    (url / "t" / "stray").unlink()
+    assert zarrkit.validate(url).is_sound
+    assert [p.kind for p in zarrkit.validate(url, expect_complete=True).problems] == ["missing_chunk"]
+    with pytest.raises(ValueError, match="meta, keys, index, data"):
+        zarrkit.validate(url, level="deep")
+    with pytest.raises(FileNotFoundError):
+        zarrkit.validate(url / "nothing")
+
+
+def test_repair_moves_damage_away(url):
+    (url / "t" / "c" / "1" / "2").write_bytes(b"\0")
+    planned = zarrkit.repair(url)
+    assert [(step.action, step.state, step.key) for step in planned.steps] == [("quarantine", "planned", "t/c/1/2")]
+    assert not planned.is_sound and planned.left == 1 and (url / "t" / "c" / "1" / "2").exists()
+    done = zarrkit.repair(url, apply=True)
+    assert done.is_sound and done.done == 1 and "quarantine" in str(done)
+    assert not (url / "t" / "c" / "1" / "2").exists() and zarrkit.validate(url).is_sound
+    kept = [file for file in (url / ".zarr-quarantine").rglob("*") if file.is_file() and file.read_bytes() == b"\0"]
+    assert len(kept) == 1
+    with pytest.raises(ValueError, match="no kind of problem"):
+        zarrkit.repair(url, skip="nothing")
+
+
+def test_checksums_are_those_of_the_program_and_of_copies(url, tmp_path):
+    found = zarrkit.checksum(url, manifest=True)
+    printed = subprocess.run([sys.executable, "-m", "zarrkit", "checksum", url, "--manifest"], capture_output=True, text=True)
+    assert printed.stdout == found.manifest and [node.path for node in found.nodes] == ["/", "/more", "/more/n", "/t"]
+    zarrkit.copy(url, tmp_path / "c.zarr", chunks=(7, 9), codecs="gzip")
+    assert zarrkit.checksum(tmp_path / "c.zarr") == found == found.digest and hash(found) == hash(zarrkit.checksum(url))
+    assert zarrkit.checksum(url, path="t").digest == found.nodes[3].digest == zarrkit.checksum(zarrkit.open(url)["t"]).digest
+    regions = zarrkit.checksum(url, path="t", regions=True).nodes[0]
+    assert regions.block_shape is not None and regions.levels[-1] and re.fullmatch("[0-9a-f]{64}", regions.levels[0][0])
+    zarr.open_array(tmp_path / "c.zarr", path="t", mode="r+")[0, 0] = 5
+    assert zarrkit.checksum(tmp_path / "c.zarr") != found
+    with pytest.raises(MemoryError, match="max_size"):
+        zarrkit.checksum(url, max_size="1 kB")
+
+
+def test_differences_are_named(url, tmp_path):
+    zarrkit.copy(url, tmp_path / "c.zarr", chunks=(30, 30))
+    assert zarrkit.diff(url, tmp_path / "c.zarr").is_equal
+    theirs = zarr.open_group(tmp_path / "c.zarr", mode="r+")
+    theirs["t"][3, 4] += 0.5
+    theirs.attrs["title"] = "some"
+    del theirs["more/n"]
+    found = zarrkit.diff(url, tmp_path / "c.zarr")
+    assert [node.path for node in found.nodes] == ["/", "/more/n", "/t"] and not found.is_equal
+    assert found.nodes[0].changes[0].name == "title" and (found.nodes[0].changes[0].first, found.nodes[0].changes[0].second) == ("all", "some")
+    assert found.nodes[1].changes[0].what == "only_in_first"
+    assert found.nodes[2].elements.different == 1 and found.nodes[2].elements.places[0]["index"] == [3, 4]
+    assert "1 of 3000 elements differ" in str(found)
+    assert [node.path for node in zarrkit.diff(url, tmp_path / "c.zarr", tolerance=1, ignore_attributes=True).nodes] == ["/more/n"]
+    assert zarrkit.diff(url / "t", tmp_path / "c.zarr" / "t", layout=True, only_metadata=True).nodes[0].changes[0].name == "chunks"
+
+
+def test_stores_of_python(url, tmp_path):
+    """A mapping is copied from, and its checksum is that of the folder."""
+    store = {str(file.relative_to(url)): file.read_bytes() for file in url.rglob("*") if file.is_file()}
+    assert zarrkit.checksum(store) == zarrkit.checksum(url)
+    zarrkit.copy(store, tmp_path / "c.zarr")
+    assert_is_copy(tmp_path / "c.zarr")
+
+
+def test_sizes_are_numbers_or_text():
+    from zarrkit._tools import _bytes
+
+    assert [_bytes(text) for text in (None, 5, "5", "1kB", "2 KiB", "1.5GiB", "1m")] == [None, 5, 5, 1000, 2048, 3 * 2**29, 10**6]
+    for text in ("", "x", "-1", "1 ZiB", "1e3"):
+        with pytest.raises(ValueError):
+            _bytes(text)
