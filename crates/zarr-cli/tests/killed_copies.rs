@@ -3,13 +3,13 @@
 
 mod common;
 
-use std::collections::BTreeSet;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use common::Folder;
-use zarr::{Json, OpenOptions};
+use common::stores::{TestStore, stores};
+use zarr::Json;
 
 /// An array of 600 chunks, and a small one beside it, all elements different.
 fn source(folder: &Folder) -> String {
@@ -46,73 +46,21 @@ fn kill_after(mut child: Child, delay: Duration) -> bool {
     false
 }
 
-/// A store that copies are killed in: its name, the URL of a place in it, and what the program finds it by.
-struct Kind {
-    name: &'static str,
-    url: Box<dyn Fn(u32) -> String>,
-    options: Vec<(String, String)>,
-    /// Options of the first copy; those that go on take none.
-    to: &'static str,
-}
-
-impl Kind {
-    fn new(name: &'static str, url: impl Fn(u32) -> String + 'static) -> Kind {
-        Kind { name, url: Box::new(url), options: Vec::new(), to: "" }
-    }
-
-    /// The keys of a place; none if nothing is there.
-    fn keys(&self, url: &str) -> BTreeSet<String> {
-        let with =
-            |open: OpenOptions, (name, value): &(String, String)| open.store_option(name, value);
-        let open = self.options.iter().fold(OpenOptions::new(zarr::standard()), with);
-        let Ok(store) = open.store(url) else { return BTreeSet::new() };
-        store.to_sync().list().unwrap().iter().map(|key| key.as_str().to_owned()).collect()
-    }
-
-    fn command(&self, folder: &Folder, line: &str) -> Command {
-        let mut command = folder.command(line);
-        for (name, value) in &self.options {
-            command.env(format!("AWS_{}", name.to_uppercase()), value);
-        }
-        command
-    }
-
-    fn run(&self, folder: &Folder, line: &str) -> (i32, String, String) {
-        let output = self.command(folder, line).stdin(Stdio::null()).output().unwrap();
-        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-        (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
-    }
-}
-
-/// Folders, archives, LMDB files, and the bucket of `ZARR_TEST_S3`, if that names one.
-fn kinds(folder: &Folder) -> Vec<Kind> {
+/// The stores that list, and copies of netCDF's datasets in two of them.
+fn kinds(folder: &Folder) -> Vec<TestStore> {
     let at = |name: &str| folder.path(name).display().to_string();
-    let (folders, archives, files) = (at("f"), at("z"), at("l"));
     let (datasets, plain) = (at("nc"), at("pure"));
-    let mut kinds = vec![
-        Kind::new("folder", move |n| format!("{folders}{n}")),
-        Kind::new("zip", move |n| format!("zip://{archives}{n}.zip")),
-        Kind::new("lmdb", move |n| format!("lmdb://{files}{n}.mdb")),
-        Kind {
-            to: "--to nczarr-v2",
-            ..Kind::new("folder, as NCZarr", move |n| format!("{datasets}{n}"))
-        },
-        Kind {
-            to: "--to zarr-v3",
-            ..Kind::new("lmdb, as a dataset of plain Zarr", move |n| {
-                format!("lmdb://{plain}{n}.mdb")
-            })
-        },
-    ];
-    let servers = std::env::var("ZARR_TEST_S3").unwrap_or_default();
-    if let Some(server) = servers.split_whitespace().find_map(|text| text.strip_prefix("s3s=")) {
-        let (bucket, options) = server.split_once('?').unwrap_or((server, ""));
-        let bucket = format!("{}/killed-{}", bucket.trim_end_matches('/'), std::process::id());
-        let mut kind = Kind::new("bucket", move |n| format!("{bucket}/{n}"));
-        let option = |text: &str| text.split_once('=').map(|(n, v)| (n.into(), v.into()));
-        kind.options = options.split('&').filter_map(option).collect();
-        kinds.push(kind);
-    }
+    let mut kinds = stores(folder);
+    kinds.push(TestStore {
+        to: "--to nczarr-v2",
+        ..TestStore::new("folder, as NCZarr", move |n| format!("{datasets}{n}"))
+    });
+    kinds.push(TestStore {
+        to: "--to zarr-v3",
+        ..TestStore::new("lmdb, as a dataset of plain Zarr", move |n| {
+            format!("lmdb://{plain}{n}.mdb")
+        })
+    });
     kinds
 }
 

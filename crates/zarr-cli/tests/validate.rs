@@ -190,3 +190,158 @@ fn damage_to_an_archive_is_a_problem() {
     let run = folder.run("validate a.zip --json");
     assert_eq!((run.code, problems(&run)), (1, vec![pair("unreadable", "")]));
 }
+
+/// A dataset of NCZarr, and a text of its documents replaced.
+fn netcdf(folder: &Folder, format: &str, document: &str, [from, to]: [&str; 2]) -> Vec<String> {
+    let text =
+        "netcdf m { dimensions: x = 3 ; y = 2 ; variables: int a(y, x) ; data: a = 1,2,3,4,5,6 ; }";
+    folder.write("m.cdl", text);
+    drop(fs::remove_dir_all(folder.path(format)));
+    folder.good(&format!("gen m.cdl -o {format} --format {format}"));
+    folder.good(&format!("validate {format}"));
+    let path = folder.path(format).join(document);
+    let text = fs::read_to_string(&path).unwrap();
+    assert_eq!(text.matches(from).count(), 1, "{text}");
+    fs::write(&path, text.replace(from, to)).unwrap();
+    let run = folder.run(&format!("validate {format} --level meta"));
+    assert_eq!(run.code, 1, "{format}, {document}: {from} as {to}: {}", run.text());
+    run.text().lines().map(str::to_owned).collect()
+}
+
+/// N-014, N-032: what only the documents of NCZarr say.
+#[test]
+fn documents_of_nczarr_that_disagree_are_named() {
+    let folder = Folder::new();
+    let v2 = ("nczarr-v2", "a/.zattrs", "a/.zarray", ".zattrs");
+    let v3 = ("nczarr-v3", "a/zarr.json", "a/zarr.json", "zarr.json");
+    for (format, references, shape, root) in [v2, v3] {
+        let sizes = if root == ".zattrs" {
+            ["\"x\": 3", "\"x\": 4"]
+        } else {
+            ["\"size\": 3", "\"size\": 4"]
+        };
+        let dimensions = [
+            // The dimension is longer than the array; the array is shorter; a dimension that is nowhere; one too few.
+            (root, sizes),
+            (shape, ["\"shape\": [2, 3]", "\"shape\": [2, 2]"]),
+            (references, ["\"/y\", \"/x\"", "\"/y\", \"/z\""]),
+            (references, ["\"/y\", \"/x\"", "\"/y\""]),
+        ];
+        for (document, change) in dimensions {
+            let found = netcdf(&folder, format, document, change);
+            let told =
+                |line: &String| line.contains(": nczarr_dimensions: ") && line.contains("[N-014]");
+            assert!(found.len() == 1 && told(&found[0]), "{format} {change:?}: {found:#?}");
+            assert!(found[0].starts_with("/a, `a/"), "{found:#?}");
+        }
+        let found =
+            netcdf(&folder, format, root, ["\"arrays\": [\"a\"]", "\"arrays\": [\"a\", \"b\"]"]);
+        let told = |line: &String| line.contains(": nczarr_metadata: ") && line.contains("[N-032]");
+        assert!(found.len() == 1 && told(&found[0]), "{format}: {found:#?}");
+        assert!(found[0].contains("/b"), "{found:#?}");
+    }
+}
+
+/// CF 2.7: a name is looked for in the array's group and in those above.
+#[test]
+fn attributes_that_name_no_variable_are_noted() {
+    let folder = Folder::new();
+    for format in FORMATS {
+        let attributes = if format == "v2" {
+            "g/t/.zattrs"
+        } else if format == "v3" {
+            "g/t/zarr.json"
+        } else {
+            "meta/root/g/t.array.json"
+        };
+        for path in ["lat", "g/lon", "g/deep/crs", "g/t"] {
+            folder.good(&format!(
+                "create {format} --path {path} --shape 2 --chunks 2 --dtype int8 --format {format}"
+            ));
+        }
+        let sound = [
+            "coordinates=\"lat lon\"",
+            "bounds=\"/lat\"",
+            "grid_mapping=\"deep/crs\"",
+            "ancillary_variables=[1]",
+            "cell_measures=\"area: lon\"",
+            "formula_terms=\"a: lat b: /g/lon\"",
+            "note=\"nothing\"",
+        ];
+        let set = |all: &[&str]| {
+            for one in all {
+                folder.good(&format!("attrs {format} --path g/t --set '{one}'"));
+            }
+            let run = folder.good(&format!("validate {format} --level meta"));
+            run.text()
+                .lines()
+                .filter(|line| line.starts_with("note: "))
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(set(&sound), [""; 0], "{format}");
+        let dangling = [
+            ("coordinates=\"lat height lon\"", "`coordinates` names `height`", "[CF 5]"),
+            ("bounds=\"lon_bnds\"", "`bounds` names `lon_bnds`", "[CF 7.1]"),
+            // A group is no variable, nor is one of another group.
+            ("grid_mapping=\"deep: lat crs: lon\"", "`grid_mapping` names `crs`", "[CF 5.6]"),
+            (
+                "ancillary_variables=\"lat /g/deep\"",
+                "`ancillary_variables` names `/g/deep`",
+                "[CF 3.4]",
+            ),
+            ("cell_measures=\"area: cells\"", "`cell_measures` names `cells`", "[CF 7.2]"),
+            ("formula_terms=\"a: lat b: ps\"", "`formula_terms` names `ps`", "[CF 4.3.3]"),
+        ];
+        for (change, told, clause) in dangling {
+            let notes = set(&[change]);
+            let starts = format!("note: /g/t, `{attributes}`: dangling_reference: ");
+            let is_told = |line: &&String| {
+                line.starts_with(&starts) && line.contains(told) && line.contains(clause)
+            };
+            assert!(notes.iter().any(|line| is_told(&line)), "{format} {change}: {notes:#?}");
+        }
+        // Twice in one attribute, for `deep` and `crs`.
+        assert_eq!(set(&[]).len(), dangling.len() + 1, "{format}");
+        // A variable in another file, and a part of a hierarchy.
+        folder.good(&format!("attrs {format} --set 'external_variables=\"cells more\"'"));
+        assert_eq!(set(&[]).len(), dangling.len(), "{format}");
+        assert!(!folder.good(&format!("validate {format} --path g")).text().contains("dangling"));
+    }
+}
+
+/// Z2-081: of entries with one name the last counts, and the others are not lost on readers of the archive alone.
+#[test]
+fn names_that_an_archive_has_twice_are_noted() {
+    let folder = Folder::new();
+    folder.table("a.zip", "v3");
+    folder.good("validate a.zip --expect-complete");
+    let path = folder.path("a.zip");
+    let whole = fs::read(&path).unwrap();
+    // One entry gets the name of another, beside its value and in the directory.
+    let rename = |from: &[u8], to: &[u8]| -> Vec<u8> {
+        let mut bytes = whole.clone();
+        let places: Vec<usize> =
+            (0..bytes.len() - from.len()).filter(|&at| bytes[at..].starts_with(from)).collect();
+        assert_eq!(places.len(), 2);
+        places.iter().for_each(|&at| bytes[at..at + to.len()].copy_from_slice(to));
+        bytes
+    };
+    fs::write(&path, rename(b"a/c/0/1", b"a/c/0/0")).unwrap();
+    let run = folder.good("validate a.zip --json");
+    let notes = run.text().split_once("\"notes\"").unwrap().1;
+    for told in [
+        "\"key\":\"a/c/0/0\",\"kind\":\"duplicate_entry\"",
+        "2 entries of this name, with different contents",
+        "Z2-081",
+    ] {
+        assert!(notes.contains(told), "{told}: {notes}");
+    }
+    assert_eq!(problems(&run), []);
+    let run = folder.good("validate a.zip --level meta");
+    assert!(!run.text().contains("duplicate_entry"), "{}", run.text());
+    // A part of the archive that has none.
+    let run = folder.good("copy a.zip b.zip");
+    assert_eq!(run.text(), "");
+    assert!(!folder.good("validate b.zip").text().contains("duplicate_entry"));
+}

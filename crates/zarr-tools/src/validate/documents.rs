@@ -6,8 +6,8 @@ use zarr_core::format::{Documents, Format};
 use zarr_core::metadata::ArrayMetadata;
 use zarr_core::store::{GetOptions, StoreKey};
 use zarr_core::{
-    Dialect, Json, MetadataError, NodeKind, NodeMetadata, NodePath, Reading, Result, StoreError,
-    Strictness,
+    Dialect, Json, MetadataError, NodeKind, NodeMetadata, NodePath, Object, Reading, Result,
+    StoreError, Strictness,
 };
 
 use super::inventory::Inventory;
@@ -23,6 +23,8 @@ struct Checked {
     is_node: bool,
     kind: Option<NodeKind>,
     array: Option<FoundArray>,
+    /// Those of a group.
+    attributes: Option<Object>,
     problems: Vec<Problem>,
 }
 
@@ -60,6 +62,9 @@ pub(super) fn check(
             return;
         }
         let kind = checked.kind;
+        if checked.path.is_root() {
+            tree.root_attributes = checked.attributes;
+        }
         // One that cannot be read may be an array's.
         if kind != Some(NodeKind::Group)
             && let Ok(prefix) = context.format.chunk_prefix(&checked.path)
@@ -131,6 +136,7 @@ fn check_node(context: &Context<'_>, path: &NodePath, documents: &[StoreKey]) ->
         is_node: true,
         kind: None,
         array: None,
+        attributes: None,
         problems: Vec::new(),
     };
     let mut found = Documents::new();
@@ -158,8 +164,12 @@ fn check_node(context: &Context<'_>, path: &NodePath, documents: &[StoreKey]) ->
     if !checked.is_node || found.is_empty() || !(is_whole || is_first_there) {
         return checked;
     }
-    if let Some(NodeMetadata::Array(metadata)) = parse(context, &mut checked, &found) {
-        checked.array = array(context, &mut checked, *metadata);
+    match parse(context, &mut checked, &found) {
+        Some(NodeMetadata::Array(metadata)) => {
+            checked.array = array(context, &mut checked, *metadata);
+        }
+        Some(NodeMetadata::Group(group)) => checked.attributes = Some(group.attributes),
+        None => {}
     }
     checked
 }

@@ -63,14 +63,20 @@ impl Inventory {
                 Err(e) => return Err(Error::from(e).at_store(context.store.name())),
             }
         }
-        let what = "the store does not list its keys: the documents of the nodes that consolidated metadata name, and the \
-                    chunks inside their grids, are asked for; stray keys and chunks outside the grids are not found";
-        sink.add(Problem::new(&context.path, ProblemKind::NotChecked, what));
         let mut keys = context.format.document_keys(&context.path)?;
         if context.path.is_root() {
             keys.extend(context.format.entry_point()?.into_iter().map(|(key, _)| key));
         }
-        keys.extend(consolidated::named_documents(context));
+        let named = consolidated::named_documents(context);
+        let what = if named.iter().all(|key| keys.contains(key)) {
+            "the store does not list its keys, and there are no consolidated metadata: this node's documents are checked, and if it is an \
+             array, the chunks inside its grid. Not checked: nodes below it, stray keys, what writers left, chunks outside the grid"
+        } else {
+            "the store does not list its keys: the documents that consolidated metadata name are checked, and the chunks inside the grids \
+             of their arrays. Not checked: nodes that they do not name, stray keys, what writers left, chunks outside the grids"
+        };
+        sink.add(Problem::new(&context.path, ProblemKind::NotChecked, what));
+        keys.extend(named);
         keys.sort_unstable();
         keys.dedup();
         let is_there = |key: &StoreKey| is_there(context, key);

@@ -51,7 +51,7 @@ pub(crate) fn find(store: &str, prefix: &str, path: &NodePath) -> Vec<Problem> {
 }
 
 /// The path in the name of a store on this machine.
-fn local_path(store: &str, scheme: &str) -> Option<PathBuf> {
+pub(super) fn local_path(store: &str, scheme: &str) -> Option<PathBuf> {
     let path = percent_decode_str(store.strip_prefix(scheme)?).decode_utf8().ok()?;
     Some(PathBuf::from(path.into_owned()))
 }

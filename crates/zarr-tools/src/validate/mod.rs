@@ -21,6 +21,7 @@ mod chunks;
 mod clauses;
 mod consolidated;
 mod documents;
+mod duplicates;
 mod inventory;
 mod keys;
 pub(crate) mod leftovers;
@@ -29,6 +30,7 @@ mod names;
 mod netcdf;
 mod pool;
 mod problem;
+mod references;
 mod shards;
 mod tools;
 mod tree;
@@ -230,6 +232,7 @@ fn checked(
         inventory.ask_for_chunks(&context, &tree, &mut sink)?;
     }
     names::check(&context, &inventory, &tree, &mut sink);
+    references::check(&context, &inventory, &tree, &mut sink);
     consolidated::check(&context, &inventory, &tree, &mut sink)?;
     #[cfg(feature = "nczarr")]
     netcdf::check(&context, store, &tree, &mut sink);
@@ -241,6 +244,7 @@ fn checked(
             let left = leftovers::find(&store.name(), prefix, &context.path);
             left.into_iter().for_each(|problem| sink.add(problem));
         }
+        duplicates::check(&context, &inventory, &tree, &mut sink);
         let stored = keys::check(&context, &inventory, &tree, &tools, &mut sink);
         chunks::check(&context, &inventory, &tree, &stored, &mut sink)?;
     }

@@ -169,6 +169,9 @@ kinds! {
     /// A value that the store could not read.
     Unreadable, "unreadable", Data, problem,
         "look at the store's message; restore the value from a copy";
+    /// A name that an archive has more than once.
+    DuplicateEntry, "duplicate_entry", Keys, note,
+        "write the archive anew with `zarr copy`, which writes each name once";
     /// Bytes of a shard to which its index does not refer.
     ShardGap, "shard_gap", Index, note,
         "nothing; writing the shard anew leaves none";

@@ -8,7 +8,7 @@ use zarr_core::format::{Draft, Format, V2, V3};
 use zarr_core::grid::{ChunkGrid, ChunkKeys};
 use zarr_core::store::{StoreKey, StorePrefix};
 use zarr_core::{
-    ArrayMetadata, Cause, Dialect, Error, ErrorKind, MetadataError, NodeKind, NodePath,
+    ArrayMetadata, Cause, Dialect, Error, ErrorKind, MetadataError, NodeKind, NodePath, Object,
 };
 
 use super::inventory::Inventory;
@@ -43,6 +43,8 @@ pub(super) struct Tree {
     pub arrays: Vec<FoundArray>,
     /// The array of each prefix of chunks; `None` for one whose document could not be read.
     pub prefixes: HashMap<String, Option<usize>>,
+    /// The attributes of a group at the root.
+    pub root_attributes: Option<Object>,
     /// Attributes of v2 without a document of a node.
     pub attributes_only: Vec<StoreKey>,
     /// Folders without a document above nodes, where groups need one.
