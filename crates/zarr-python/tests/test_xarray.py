@@ -162,3 +162,101 @@ def test_missing_values_of_v3(tmp_path, value):
     theirs = xr.open_dataset(tmp_path / "a.zarr", engine="zarr", consolidated=False)
     xr.testing.assert_identical(ours(tmp_path / "a.zarr"), theirs)
     assert repr(ours(tmp_path / "a.zarr").a.encoding["_FillValue"]) == repr(theirs.a.encoding["_FillValue"])
+
+
+@pytest.fixture(scope="module")
+def family(tmp_path_factory):
+    """Datasets that netcdf-c 4.9.0 and 4.10.1 wrote."""
+    folder = tmp_path_factory.mktemp("nczarr")
+    shutil.unpack_archive(CHECKOUT / "specs-conformance/families/nczarr-v2.tar.gz", folder)
+    return folder
+
+
+@pytest.mark.parametrize("store", ["ncgen-nczarr-file", "ncgen-noxarray-nczarr-file"])
+def test_nczarr_that_ncgen_wrote(family, store):
+    """The values of the CDL that `ncgen` was given; it is in `nczarr-v2.cdl.json`."""
+    tree = xr.open_datatree(family / store, engine=ZarrkitBackendEntrypoint)
+    root = tree.dataset
+    assert dict(root.sizes) == {"t": 1, "lat": 4, "lon": 6}
+    assert root.attrs["title"] == "nczarr test" and root.attrs["version"] == 3 and list(root.attrs["dbl"]) == [1.5, -2.25]
+    assert root.attrs["version"].dtype == "i4" and root.temp.attrs["valid"].dtype == "i2"
+    assert list(root.lat.values) == [1, 2, 3.5, 4]
+    temp = np.arange(1, 25, dtype="f4").reshape(1, 4, 6)
+    temp[0, 2, :3] = np.nan
+    assert root.temp.dims == ("t", "lat", "lon") and np.array_equal(root.temp.values, temp, equal_nan=True)
+    assert root.temp.encoding["preferred_chunks"] == {"t": 1, "lat": 2, "lon": 3}
+    assert root.temp.encoding["_FillValue"] == -999
+    assert root.scalar.shape == () and root.scalar == 42 and root.scalar.attrs == {"note": "zero-d"}
+    assert b"".join(root.name.values) == b"abcd"
+    assert list(root.ui64.values) == [0, 1, 2, 2**64 - 1] and root.ui64.dtype == "u8"
+    assert tree["g"].dataset.f.dims == ("x", "lat") and np.array_equal(tree["g/f"], np.arange(1, 13).reshape(3, 4))
+    assert list(tree["g/h/deep"].values) == [7, 8, 9] and tree["g"].attrs == {"inner": "yes"}
+    inner = ours(family / store, group="g/h")
+    assert list(inner.deep.values) == [7, 8, 9]
+
+
+def netcdf4_writes(url):
+    import netCDF4
+
+    with netCDF4.Dataset(url, "w") as root:
+        root.title = "written by netcdf-c"
+        root.numbers = np.array([1, 2, 3], "i2")
+        for name, len_ in {"time": None, "x": 5, "letters": 8}.items():
+            root.createDimension(name, len_)
+        time = root.createVariable("time", "f8", ("time",))
+        time.units, time.calendar = "hours since 2020-01-01", "standard"
+        time[:] = np.arange(7) * 6
+        packed = root.createVariable("packed", "i2", ("time", "x"), fill_value=-32768, chunksizes=(3, 2), zlib=True)
+        packed.set_auto_maskandscale(False)
+        packed.scale_factor, packed.add_offset, packed.units = 0.5, 10.0, "K"
+        packed[:] = np.arange(35).reshape(7, 5)
+        packed[2, 3] = -32768
+        short = root.createVariable("short", "f4", ("time", "x"), chunksizes=(2, 5))
+        short[:4] = np.arange(20, dtype="f4").reshape(4, 5)
+        letters = root.createVariable("letters", "S1", ("x", "letters"))
+        letters[:] = netCDF4.stringtochar(np.array([b"one", b"two", b"three", b"", b"12345678"], "S8"))
+        texts = root.createVariable("texts", str, ("x",))
+        texts[:] = np.array(["a", "\u00fc\u00df", "", "long text", "\u6f22"], dtype=object)
+        root.createVariable("number", "i8", ())[...] = 2**40
+        group = root.createGroup("inner")
+        group.createDimension("y", 3)
+        group.createVariable("v", "u1", ("y", "x"))[:] = np.arange(15).reshape(3, 5)
+
+
+@pytest.mark.parametrize("version", ["v2", "v3"])
+def test_nczarr_that_netcdf4_wrote_and_reads(tmp_path, version):
+    pytest.importorskip("netCDF4")
+    url = f"file://{tmp_path}/a.zarr#mode=nczarr,file,{version}"
+    netcdf4_writes(url)
+    theirs = xr.open_datatree(url, engine="netcdf4").load()
+    found = xr.open_datatree(tmp_path / "a.zarr", engine=ZarrkitBackendEntrypoint)
+    assert [group.path for group in found.subtree] == [group.path for group in theirs.subtree]
+    for path in ("/", "/inner"):
+        mine, other = found[path].dataset, theirs[path].dataset
+        assert set(mine.variables) == set(other.variables)
+        for name in other.variables:
+            xr.testing.assert_identical(mine[name], other[name])
+            assert mine[name].dtype == other[name].dtype or other[name].dtype.kind == "U", name
+        assert set(mine.attrs) == set(other.attrs)
+    assert found.dataset.encoding["unlimited_dims"] == {"time"}
+    part = found["/short"][[6, 1, 3], 2:]
+    assert np.array_equal(part.values, theirs["/short"].values[[6, 1, 3], 2:], equal_nan=True)
+    assert found["/short"][3, 4] == 19 and found["/short"][5].shape == (5,)
+
+
+def test_a_draft_of_v3(tmp_path):
+    array = zarrkit.create_array(
+        tmp_path / "a.zarr", "/a", shape=(4, 6), dtype="f4", chunks=(2, 3), dialect="draft", attributes={"_ARRAY_DIMENSIONS": ["y", "x"]}
+    )
+    array[...] = np.arange(24).reshape(4, 6)
+    expected = np.arange(24, dtype="f4").reshape(4, 6)
+    # As in v2, the fill value is the missing value.
+    expected[0, 0] = np.nan
+    found = ours(tmp_path / "a.zarr")
+    assert found.a.dims == ("y", "x") and np.array_equal(found.a.values, expected, equal_nan=True)
+    assert "_ARRAY_DIMENSIONS" not in found.a.attrs
+
+
+def test_zarrkit_needs_no_xarray():
+    code = "import sys; sys.modules['xarray'] = None; import zarrkit; print(zarrkit.open)"
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
