@@ -9,7 +9,14 @@ TOP = Path(__file__).resolve().parents[3]
 PAGES = sorted((TOP / "docs" / "python").glob("*.md")) + [TOP / "README.md", TOP / "crates" / "zarr-python" / "README.md"]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.M | re.S)
 # Pages that need a package beyond NumPy: each example that imports it is of no use without.
-NEEDS = {"dask": "distributed", "many-machines": "distributed", "xarray": "xarray", "zarr-python": "zarr"}
+NEEDS = {
+    "dask": "distributed",
+    "drafts-and-nczarr": "xarray",
+    "many-machines": "distributed",
+    "stores": "zarr",
+    "xarray": "xarray",
+    "zarr-python": "zarr",
+}
 
 
 def blocks(page):

@@ -13,7 +13,7 @@ import zarrkit
 
 xr = pytest.importorskip("xarray")
 
-from zarrkit._xarray import ZarrkitBackendEntrypoint  # noqa: E402
+XarrayEngine = zarrkit.XarrayEngine
 
 pytestmark = [pytest.mark.timeout(120), pytest.mark.filterwarnings("ignore")]
 
@@ -21,7 +21,7 @@ CHECKOUT = pathlib.Path(__file__).parents[3]
 
 
 def ours(url, **options):
-    return xr.open_dataset(url, engine=ZarrkitBackendEntrypoint, **options)
+    return xr.open_dataset(url, engine=XarrayEngine, **options)
 
 
 def sample():
@@ -125,8 +125,8 @@ def test_groups_and_trees(tmp_path):
         ours(path, group="inner/deep"), xr.open_dataset(path, engine="zarr", group="inner/deep", consolidated=False)
     )
     theirs = xr.open_datatree(path, engine="zarr", consolidated=False)
-    xr.testing.assert_identical(xr.open_datatree(path, engine=ZarrkitBackendEntrypoint), theirs)
-    inner = xr.open_groups(path, engine=ZarrkitBackendEntrypoint, group="inner")
+    xr.testing.assert_identical(xr.open_datatree(path, engine=XarrayEngine), theirs)
+    inner = xr.open_groups(path, engine=XarrayEngine, group="inner")
     assert sorted(inner) == ["/", "/deep"]
     with pytest.raises(ValueError, match="is an array"):
         ours(path, group="count")
@@ -175,7 +175,7 @@ def family(tmp_path_factory):
 @pytest.mark.parametrize("store", ["ncgen-nczarr-file", "ncgen-noxarray-nczarr-file"])
 def test_nczarr_that_ncgen_wrote(family, store):
     """The values of the CDL that `ncgen` was given; it is in `nczarr-v2.cdl.json`."""
-    tree = xr.open_datatree(family / store, engine=ZarrkitBackendEntrypoint)
+    tree = xr.open_datatree(family / store, engine=XarrayEngine)
     root = tree.dataset
     assert dict(root.sizes) == {"t": 1, "lat": 4, "lon": 6}
     assert root.attrs["title"] == "nczarr test" and root.attrs["version"] == 3 and list(root.attrs["dbl"]) == [1.5, -2.25]
@@ -229,7 +229,7 @@ def test_nczarr_that_netcdf4_wrote_and_reads(tmp_path, version):
     url = f"file://{tmp_path}/a.zarr#mode=nczarr,file,{version}"
     netcdf4_writes(url)
     theirs = xr.open_datatree(url, engine="netcdf4").load()
-    found = xr.open_datatree(tmp_path / "a.zarr", engine=ZarrkitBackendEntrypoint)
+    found = xr.open_datatree(tmp_path / "a.zarr", engine=XarrayEngine)
     assert [group.path for group in found.subtree] == [group.path for group in theirs.subtree]
     for path in ("/", "/inner"):
         mine, other = found[path].dataset, theirs[path].dataset

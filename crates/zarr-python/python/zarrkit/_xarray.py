@@ -27,11 +27,12 @@ class Elements(BackendArray):
     """
 
     def __init__(self, array, shape, convert=None, fill=None):
-        self.array, self.shape, self.convert, self.fill = array, tuple(shape), convert, fill
+        # xarray looks into an attribute `array` of NumPy's or its own.
+        self._array, self.shape, self._convert, self._fill = array, tuple(shape), convert, fill
         self.dtype = array.dtype if convert is None else CONVERTED[convert]
 
     def __getitem__(self, key: indexing.ExplicitIndexer) -> Any:
-        if self.array.shape != self.shape:
+        if self._array.shape != self.shape:
             read, support = self._within, indexing.IndexingSupport.OUTER
         else:
             read, support = self._reader(key), indexing.IndexingSupport.VECTORIZED
@@ -46,33 +47,33 @@ class Elements(BackendArray):
         return self._outer if isinstance(key, indexing.OuterIndexer) else self._basic
 
     def _converted(self, elements):
-        if self.convert is None:
+        if self._convert is None:
             return elements
-        return CONVERSIONS[self.convert](np.asarray(elements))
+        return CONVERSIONS[self._convert](np.asarray(elements))
 
     def _basic(self, key):
-        return self._converted(self.array[key])
+        return self._converted(self._array[key])
 
     def _outer(self, key):
-        return self._converted(self.array.oindex[key])
+        return self._converted(self._array.oindex[key])
 
     def _points(self, key):
         coordinates = np.broadcast_arrays(*key)
         shape = coordinates[0].shape
-        elements = self.array.vindex[tuple(coordinate.ravel() for coordinate in coordinates)]
+        elements = self._array.vindex[tuple(coordinate.ravel() for coordinate in coordinates)]
         return self._converted(np.asarray(elements).reshape(shape))
 
     def _within(self, key):
         """What a key selects of an array that has another shape than the variable."""
         if not self.shape:
-            return self._converted(self.array[(0,) * self.array.ndim])
+            return self._converted(self._array[(0,) * self._array.ndim])
         indices = [np.arange(len_)[one] for one, len_ in zip(key, self.shape, strict=True)]
         flat = [np.atleast_1d(index) for index in indices]
-        inside = [index < len_ for index, len_ in zip(flat, self.array.shape, strict=True)]
-        elements = np.full([len(index) for index in flat], self.fill, self.array.dtype)
+        inside = [index < len_ for index, len_ in zip(flat, self._array.shape, strict=True)]
+        elements = np.full([len(index) for index in flat], self._fill, self._array.dtype)
         if all(one.any() for one in inside):
             there = tuple(index[one] for index, one in zip(flat, inside, strict=True))
-            elements[np.ix_(*inside)] = self.array.oindex[there]
+            elements[np.ix_(*inside)] = self._array.oindex[there]
         dropped = tuple(axis for axis, index in enumerate(indices) if index.ndim == 0)
         return self._converted(elements.squeeze(dropped))
 
@@ -100,10 +101,11 @@ class GroupStore(AbstractDataStore):
         self.fill_value_as_mask = fill_value_as_mask
         self.netcdf = netcdf_group(group)
 
-    def load(self):
-        load = self._variables_of_netcdf if self.netcdf is not None else self._variables
-        attributes = self.group.attrs if self.netcdf is None else self.netcdf["attrs"]
-        return load(), dict(attributes)
+    def get_variables(self):
+        return self._variables() if self.netcdf is None else self._variables_of_netcdf()
+
+    def get_attrs(self):
+        return dict(self.group.attrs if self.netcdf is None else self.netcdf["attrs"])
 
     def get_encoding(self):
         return {"unlimited_dims": set(self.netcdf["unlimited"])} if self.netcdf and self.netcdf["unlimited"] else {}
@@ -123,7 +125,7 @@ class GroupStore(AbstractDataStore):
                 convert = None
             elements = Elements(array, defined["shape"], convert, defined["fill"])
             dims, attributes = _told_apart(defined["dims"]), dict(defined["attrs"])
-            variables[name] = _variable(dims, elements, attributes)
+            variables[name] = _variable(dims, elements, attributes, array)
         return variables
 
     def _variables(self):
@@ -148,12 +150,12 @@ class GroupStore(AbstractDataStore):
                     encoding["fill_value"] = array.fill_value
                 if "_FillValue" in attributes:
                     attributes["_FillValue"] = fill_of(attributes["_FillValue"], array.dtype)
-            variables[name] = _variable(dims, Elements(array, array.shape), attributes, encoding)
+            variables[name] = _variable(dims, Elements(array, array.shape), attributes, array, encoding)
         return variables
 
 
-def _variable(dims, elements, attributes, encoding=()):
-    array, encoding = elements.array, dict(encoding)
+def _variable(dims, elements, attributes, array, encoding=()):
+    encoding = dict(encoding)
     if array.chunks is not None and len(array.chunks) == len(dims):
         encoding["chunks"], encoding["shards"] = array.chunks, array.shards
         encoding["preferred_chunks"] = dict(zip(dims, array.shards or array.chunks, strict=True))
@@ -198,7 +200,7 @@ def fill_of(value: Any, dtype: np.dtype) -> Any:
     return plain(value) if plain is not None else value
 
 
-class ZarrkitBackendEntrypoint(BackendEntrypoint):
+class XarrayEngine(BackendEntrypoint):
     """Opens Zarr data of every dialect, and NCZarr, in every store of zarrkit's, for reading.
 
     It takes a path, a URL, a `zarrkit.Group`, a store of Python's or a mapping. `group` is the path of a group inside; `storage_options` are the
@@ -208,6 +210,21 @@ class ZarrkitBackendEntrypoint(BackendEntrypoint):
     description = "Open Zarr data of every dialect and NCZarr, in folders, zip, LMDB and buckets, by zarrkit"
     url = "https://docs.xarray.dev/en/stable/user-guide/io.html"
     supports_groups = True
+    # xarray finds them by itself where the engine is given by name, not by its class.
+    open_dataset_parameters = (
+        "mask_and_scale",
+        "decode_times",
+        "concat_characters",
+        "decode_coords",
+        "drop_variables",
+        "use_cftime",
+        "decode_timedelta",
+        "group",
+        "storage_options",
+        "consolidated",
+        "threads",
+        "use_zarr_fill_value_as_mask",
+    )
 
     def guess_can_open(self, filename_or_obj: Any) -> bool:
         return False
