@@ -49,8 +49,7 @@ ENCODING = {"temperature": {"chunks": (5, 6, 9)}, "count": {"chunks": (7,)}}
 def test_gives_what_xarrays_own_engine_gives(tmp_path, zarr_format, consolidated):
     sample().to_zarr(tmp_path / "a.zarr", zarr_format=zarr_format, consolidated=consolidated, encoding=ENCODING)
     theirs = xr.open_dataset(tmp_path / "a.zarr", engine="zarr", consolidated=consolidated)
-    takes = "consolidated" in zarrkit.open.__text_signature__
-    for options in ({}, {"consolidated": consolidated}) if takes else ({},):
+    for options in ({}, {"consolidated": consolidated}):
         found = ours(tmp_path / "a.zarr", **options)
         xr.testing.assert_identical(found, theirs)
         for name in theirs.variables:

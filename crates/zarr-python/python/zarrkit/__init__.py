@@ -88,9 +88,13 @@ __all__ = [
 ]
 
 #: What needs another package, which is imported when this is first asked for: the module of a name, or a module itself.
-_LAZY = {"CodecPipeline": "._pipeline", "Pipeline": "._pipeline", "Store": "._store", "dask": ".dask"}
-#: What needs another package, which is imported when this is first asked for.
-_LAZY = {"CodecPipeline": "._pipeline", "Pipeline": "._pipeline", "Store": "._store", "XarrayEngine": "._xarray"}
+_LAZY = {
+    "CodecPipeline": "._pipeline",
+    "Pipeline": "._pipeline",
+    "Store": "._store",
+    "XarrayEngine": "._xarray",
+    "dask": ".dask",
+}
 
 
 def __getattr__(name):
