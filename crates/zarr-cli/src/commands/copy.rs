@@ -320,6 +320,7 @@ impl Copy {
                 .with("chunks", plan.chunks())
                 .with("bytes", plan.bytes())
                 .with("parts", plan.parts().len() as u64)
+                .with("temporary_file", plan.spool())
                 .with("paths", paths.iter().map(|path| path.as_str().into()).collect::<Json>());
             writeln!(out, "{}", Json::from(object))?;
             return Ok(());
@@ -335,6 +336,14 @@ impl Copy {
             human::size(plan.bytes()),
             human::plural(plan.parts().len() as u64, "part"),
         )?;
+        if plan.spool() > 0 {
+            writeln!(
+                out,
+                "a temporary file of at most {} in {}",
+                human::size(plan.spool()),
+                std::env::temp_dir().display()
+            )?;
+        }
         Ok(())
     }
 }

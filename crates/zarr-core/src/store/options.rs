@@ -24,6 +24,8 @@ pub struct Capabilities {
     /// Parts of a value cost no more than their bytes, as those of a file do. Then inner chunks of a shard are read one
     /// by one, by several threads; of other stores neighbours are read together (decision 0131).
     pub cheap_ranges: bool,
+    /// A [`Payload`](super::Payload) of several parts is written while they are made; other stores hold the whole value.
+    pub streams: bool,
     /// How many requests are best in flight.
     pub in_flight: usize,
 }
@@ -39,6 +41,7 @@ impl Capabilities {
         create: false,
         local: false,
         cheap_ranges: false,
+        streams: false,
         in_flight: 16,
     };
 

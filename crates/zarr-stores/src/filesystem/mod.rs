@@ -217,7 +217,7 @@ impl SyncStore for FilesystemStore {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { create: true, cheap_ranges: true, ..Capabilities::FULL }
+        Capabilities { create: true, cheap_ranges: true, streams: true, ..Capabilities::FULL }
     }
 
     fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>> {

@@ -28,15 +28,16 @@ pub(super) fn planned(
         }
         Node::Array(array) => {
             let described = describe(array, target, datasets.has(array), options);
-            let described = described
+            let mut described = described
                 .map_err(|e| e.at_store(array.hierarchy().store().name()).at_path(array.path()))?;
             target.check_array(to, &described.metadata).map_err(with_way_out)?;
             let start = match &described.region {
                 None => Some(vec![0; array.rank()]),
                 Some(steps) => box_start(steps),
             };
-            check_memory(array, &described.metadata, target, start.as_deref(), options.memory)
-                .map_err(|e| e.at_store(target.store().name()).at_path(to))?;
+            let spool =
+                check_memory(array, &described.metadata, target, start.as_deref(), options.memory);
+            described.spool = spool.map_err(|e| e.at_store(target.store().name()).at_path(to))?;
             Ok(Some(described))
         }
     }

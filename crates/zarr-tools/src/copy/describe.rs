@@ -25,6 +25,8 @@ pub(super) struct Described {
     pub note: Option<String>,
     /// The selected elements of the source, axis by axis, if not all.
     pub region: Option<Vec<Steps>>,
+    /// Bytes of the temporary file that the copy makes at most.
+    pub spool: u64,
 }
 
 /// Bytes of elements in all.
@@ -94,6 +96,7 @@ pub(super) fn describe(
         not_kept: None,
         note: None,
         region: options.regions.get(array.path()).cloned(),
+        spool: 0,
     };
     if let Some(region) = &described.region {
         cut(&mut described.metadata, region, options)?;

@@ -52,6 +52,8 @@ pub(super) struct Told {
     pub not_kept: Vec<String>,
     pub skipped: Vec<String>,
     pub notes: Vec<String>,
+    /// Bytes of the largest temporary file.
+    pub spool: u64,
 }
 
 /// An array that is copied.
@@ -351,6 +353,12 @@ impl Plan {
         &self.told.notes
     }
 
+    /// Bytes that the largest temporary file of the copy has at most; 0 if it needs none. A plan that was read from JSON does
+    /// not tell. See [`CopyOptions::memory`].
+    pub fn spool(&self) -> u64 {
+        self.told.spool
+    }
+
     /// The copy's metadata of an array.
     pub(super) fn metadata(
         &self,
@@ -398,6 +406,7 @@ impl Plan {
         if let Some(described) = described {
             self.told.not_kept.extend(described.not_kept.iter().map(at));
             self.told.notes.extend(described.note.iter().map(at));
+            self.told.spool = self.told.spool.max(described.spool);
         }
         let stored = node.attributes();
         if attributes_for(stored.clone(), dialect, target) != stored {

@@ -169,7 +169,7 @@ impl Numbers {
         };
         let small = |size: u64| (size as f64 * share) as u64;
         let (encoding, copied) = if has_shards(target) {
-            let whole = if streams(store) { 0 } else { small(object) };
+            let whole = if store.capabilities().streams { 0 } else { small(object) };
             (chunk.saturating_mul(2).saturating_add(whole), if fits { 0 } else { object })
         } else {
             (small(object), object)
@@ -456,11 +456,6 @@ fn has_shards(metadata: &ArrayMetadata) -> bool {
 
 fn is_plain(codecs: &[CodecSpec]) -> bool {
     matches!(codecs, [only] if only.name == "bytes")
-}
-
-/// Whether a store writes the parts of a shard as they are made.
-fn streams(store: &dyn Store) -> bool {
-    store.name().starts_with("file:")
 }
 
 /// Nanoseconds to decode a byte, about.
