@@ -7,8 +7,8 @@ use std::sync::Arc;
 use clap::{Args, ValueEnum};
 use zarr::store::StoreKey;
 use zarr::{
-    Consolidated, Dialect, Error, ErrorKind, Hierarchy, Json, NewPlace, Node, NodePath, Object,
-    OpenOptions, Registry, Warning,
+    Consolidated, CopyUnderWay, Dialect, Error, ErrorKind, Hierarchy, Json, NewPlace, Node,
+    NodePath, Object, OpenOptions, Registry, Warning,
 };
 
 use crate::failure::Failure;
@@ -321,6 +321,17 @@ fn interrupted(url: &str, options: &OpenOptions) -> Option<(Hierarchy, NodePath)
     let hierarchy = Hierarchy::of_format(store, zarr::format::of_dialect(Dialect::V3), options);
     let left = hierarchy.interrupted_keys(NodePath::root()).ok()?;
     (!left.is_empty()).then_some((hierarchy, NodePath::root()))
+}
+
+/// Copies under way as members of JSON.
+pub(crate) fn copies(copies: &[CopyUnderWay]) -> Json {
+    let object = |copy: &CopyUnderWay| {
+        let object = Object::new().with("path", copy.path.as_str());
+        Json::from(
+            object.with("percent", u64::from(copy.percent)).with("resume", copy.resume.as_str()),
+        )
+    };
+    copies.iter().map(object).collect()
 }
 
 /// The path of `node` as --path takes it, from `base`.

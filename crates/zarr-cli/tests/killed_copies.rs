@@ -3,13 +3,14 @@
 
 mod common;
 
+use std::collections::BTreeMap;
 use std::process::{Child, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use common::Folder;
 use common::stores::{TestStore, stores};
-use zarr::Json;
+use zarr::{Json, OpenOptions};
 
 /// An array of 600 chunks, and a small one beside it, all elements different.
 fn source(folder: &Folder) -> String {
@@ -274,4 +275,150 @@ fn a_copy_that_is_interrupted_says_how_it_is_resumed() {
         return;
     }
     panic!("each copy was done before the signal came");
+}
+
+/// Decision 0017: who looks at the hierarchy that a copy is made in is told of it.
+#[test]
+fn a_copy_under_way_below_a_root_is_told() {
+    let folder = Folder::new();
+    source(&folder);
+    folder.good("create b.zarr --path old --shape 4 --chunks 2 --dtype int32");
+    folder.good("copy a.zarr b.zarr --at p/new --part 2/4");
+    let due = format!(
+        "zarr copy file://{} file://{}/p/new --resume",
+        folder.path("a.zarr").display(),
+        folder.path("b.zarr").display()
+    );
+    let info = folder.good("info b.zarr");
+    let line = format!("copy         /p/new: copy under way, 25 % done; resume with `{due}`\n");
+    assert!(info.text().ends_with(&line), "{} {line}", info.text());
+    let tree = folder.run("tree b.zarr");
+    let line = format!("warning: /p/new: copy under way, 25 % done; resume with `{due}`\n");
+    assert_eq!((tree.code, tree.err), (0, line));
+    for command in ["info", "tree"] {
+        let json = folder.good(&format!("{command} b.zarr --json")).json();
+        let copies = json.as_object().unwrap().get("copies_under_way").unwrap().to_string();
+        assert_eq!(copies, format!(r#"[{{"path":"/p/new","percent":25,"resume":"{due}"}}]"#));
+    }
+    assert!(!folder.good("info b.zarr --path old").text().contains("under way"));
+    // The command is one that can be typed.
+    folder.good(due.strip_prefix("zarr ").unwrap());
+    assert!(!folder.good("info b.zarr").text().contains("under way"));
+}
+
+/// Undoing erases what the copy wrote, and no other byte; a copy without its source stays, and one that is undone halfway is
+/// gone on with.
+#[test]
+fn copies_that_were_cut_off_are_undone() {
+    let folder = Folder::new();
+    source(&folder);
+    let at = |name: &str| folder.path(name).display().to_string();
+    for (url, to, path) in [
+        (at("t"), "", "/p/q/new"),
+        (at("v2"), "--to v2", "/p/new"),
+        (at("nc"), "--to nczarr-v2", "/"),
+        (format!("zip://{}", at("t.zip")), "", "/new"),
+        (format!("lmdb://{}", at("t.mdb")), "", "/new"),
+        (format!("lmdb://{}", at("whole.mdb")), "", "/"),
+    ] {
+        let run = |line: String| {
+            let run = folder.run(&line);
+            (run.code, run.text().to_owned(), run.err)
+        };
+        let values = || -> BTreeMap<String, Vec<u8>> {
+            let Ok(store) = OpenOptions::new(zarr::standard()).store(&url) else {
+                return BTreeMap::new();
+            };
+            let store = store.to_sync();
+            let value = |key: zarr::store::StoreKey| {
+                (key.to_string(), store.value(&key).unwrap().unwrap().to_vec())
+            };
+            store.list().unwrap_or_default().into_iter().map(value).collect()
+        };
+        if path != "/" {
+            // Neighbours, which stay.
+            let format = if to.is_empty() { "v3" } else { "v2" };
+            folder.good(&format!(
+                "create {url} --format {format} --path old --shape 4 --chunks 2 --dtype int32"
+            ));
+            assert_eq!(folder.feed(&format!("put {url} --path old"), b"[1,2,3,4]").code, 0);
+            folder.good(&format!("consolidate {url}"));
+        }
+        let before = values();
+        let at = if path == "/" { String::new() } else { format!("--at {path}") };
+        let part = |n: u32| folder.good(&format!("copy a.zarr/g {url} {at} {to} --part {n}/4"));
+        part(2);
+        part(4);
+        let begun = values();
+        assert!(begun.len() > before.len() + 3, "{url}: {}", begun.len());
+        let (code, told, err) = run(format!("repair {url} --undo-copies"));
+        assert!(
+            code == 1 && told.contains("would be undone") && err.contains("--apply"),
+            "{told}{err}"
+        );
+        assert!(told.contains(" chunks and 0 documents"), "{told}");
+        assert_eq!(values(), begun, "a dry run writes nothing");
+        // What is copied may be the only copy.
+        std::fs::rename(folder.path("a.zarr"), folder.path("gone")).unwrap();
+        let (code, told, _) = run(format!("repair {url} --undo-copies --apply"));
+        assert!(code == 1 && told.contains("may be the only copy"), "{told}");
+        assert_eq!(values(), begun);
+        std::fs::rename(folder.path("gone"), folder.path("a.zarr")).unwrap();
+        // In another node of the hierarchy no copy is under way.
+        if path != "/" {
+            let other = folder.good(&format!("repair {url} --path old --undo-copies --apply"));
+            assert_eq!(other.text(), "no copy is under way\n");
+        }
+        let json = folder.good(&format!("repair {url} --undo-copies --apply --json")).json();
+        assert!(json.to_string().contains("\"is_undone\":true"), "{json}");
+        assert!(values() == before, "{url}: {:?}", values().keys());
+        // All parts are done, and all documents are written: only the journal is left.
+        (1..=4).for_each(|n| drop(part(n)));
+        let store = OpenOptions::new(zarr::standard()).read_write().store(&url).unwrap().to_sync();
+        let plan = values().into_iter().find(|(key, _)| key.ends_with("plan.json")).unwrap().1;
+        let plan = Json::parse(&plan).unwrap();
+        let documents = plan.as_object().unwrap().get("documents").unwrap().as_array().unwrap();
+        let text = |json: &Json, member| {
+            json.as_object().unwrap().get(member).unwrap().as_str().unwrap().to_owned()
+        };
+        for document in documents {
+            let key = zarr::store::StoreKey::new(text(document, "key")).unwrap();
+            store.set(&key, text(document, "text").as_bytes().into()).unwrap();
+        }
+        store.flush().unwrap();
+        drop(store);
+        // One document that another program has changed: the node is in use.
+        let key = text(&documents[0], "key");
+        let changed =
+            text(&documents[0], "text").replacen('{', "{ ", 1).replacen(" ", " \"mine\": 1,", 1);
+        let put = |text: &str| {
+            let store =
+                OpenOptions::new(zarr::standard()).read_write().store(&url).unwrap().to_sync();
+            store
+                .set(&zarr::store::StoreKey::new(key.clone()).unwrap(), text.as_bytes().into())
+                .unwrap();
+            store.flush().unwrap();
+        };
+        put(&changed);
+        let full = values();
+        let (code, told, err) = run(format!("repair {url} --undo-copies --apply"));
+        assert!(code == 1 && told.contains("another program has changed"), "{told}{err}");
+        assert_eq!(values(), full);
+        put(&text(&documents[0], "text"));
+        let (code, told, err) = run(format!("repair {url} --undo-copies --apply --trace"));
+        assert!(
+            code == 0 && told.contains("5 chunks and ") && told.contains("is undone"),
+            "{told}{err}"
+        );
+        // A copy that is resumed when this was killed trusts no mark of a part of which chunks are erased.
+        let erased = |what: &str| {
+            let is_erased = |line: &str| line.starts_with("trace: ") && line.contains("erase");
+            err.lines().position(|line| is_erased(line) && line.contains(what))
+        };
+        let chunk = if to.is_empty() { "small/c/0" } else { "small/0" };
+        let order = [erased(&key), erased("/done/"), erased(chunk), erased("plan.json")];
+        assert!(order.iter().all(Option::is_some) && order.is_sorted(), "{order:?} {err}");
+        // Values are long.
+        assert!(values() == before, "{url}: {:?}", values().keys());
+    }
 }

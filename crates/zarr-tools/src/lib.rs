@@ -24,7 +24,10 @@ mod tree_progress;
 pub mod validate;
 
 pub use checksum::{Blocks, Checksum, ChecksumOptions, Digest, NodeChecksum, checksum};
-pub use copy::{CopyOptions, Part, Plan, Progress, Steps, copy, metadata_like, plan_copy};
+pub use copy::{
+    CopyOptions, CopyUnderWay, Part, Plan, Progress, Steps, UndoneCopy, copies_under_way, copy,
+    metadata_like, plan_copy, undo_copies,
+};
 #[cfg(feature = "nczarr")]
 pub use copy::{copy_dataset, plan_dataset};
 pub use diff::{Change, Diff, DiffOptions, ElementsDiff, NodeDiff, Place, diff};

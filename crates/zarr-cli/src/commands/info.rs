@@ -6,15 +6,15 @@ use clap::Args;
 use zarr::data_type::{DataType, Field};
 use zarr::grid::{ChunkGrid, RegularGrid, chunk_count};
 use zarr::{
-    Array, ArrayMetadata, ErrorKind, Group, Json, MetadataError, Node, Object, StoredSize,
-    Unsupported,
+    Array, ArrayMetadata, CopyUnderWay, ErrorKind, Group, Json, MetadataError, Node, Object,
+    StoredSize, Unsupported,
 };
 
 use super::{Out, netcdf};
 use crate::calendar;
 use crate::failure::Failure;
 use crate::human;
-use crate::session::{Session, Target};
+use crate::session::{self, Session, Target};
 
 /// Say what a group or an array is: shape, chunks, type, codecs, attributes
 #[derive(Debug, Args)]
@@ -48,9 +48,13 @@ impl Info {
         };
         let options = zarr::nczarr::DatasetOptions::of(session.options()?);
         let dataset = netcdf::dataset_with(&node, options);
+        let copies = zarr::copies_under_way(node.hierarchy(), node.path())?;
         match (session.is_json(), &node) {
             (true, _) => {
                 let mut members = members(&node);
+                if !copies.is_empty() {
+                    members.insert("copies_under_way", session::copies(&copies));
+                }
                 if let Some(dataset) = &dataset {
                     members.insert("netcdf", netcdf::members(dataset, &node));
                 }
@@ -76,6 +80,11 @@ impl Info {
         if !session.is_json() {
             for (label, text) in dataset.iter().flat_map(|dataset| netcdf::lines(dataset, &node)) {
                 line(out, label, text)?;
+            }
+            for CopyUnderWay { path, percent, resume, .. } in &copies {
+                let text =
+                    format!("{path}: copy under way, {percent} % done; resume with `{resume}`");
+                line(out, "copy", text)?;
             }
             session.warn(node.hierarchy());
         }

@@ -3,7 +3,7 @@
 use clap::Args;
 use zarr::repair::{RepairOptions, RepairReport, RepairStep, Restored, StepState};
 use zarr::validate::{Level, ProblemKind, ValidateProgress};
-use zarr::{Json, Object};
+use zarr::{Json, Object, UndoneCopy};
 
 use super::Out;
 use crate::failure::Failure;
@@ -20,6 +20,7 @@ Examples:
   zarr repair data.zarr --path ocean --level keys --apply
   zarr repair data.zarr --skip stray_key --apply
   zarr repair data.zarr --restore --apply       moves all back from the quarantine
+  zarr repair data.zarr --undo-copies           which copies were cut off, and how much they wrote; --apply erases it
 
 Damaged values move to .zarr-quarantine/KEY, with a record in .zarr-quarantine/.records; no byte is destroyed. Chunks
 that moved read as fill. Shards are written anew of their sound inner chunks. Consolidated metadata are made anew,
@@ -45,6 +46,10 @@ pub(crate) struct Repair {
     /// Move values back from the quarantine instead, where their keys are free
     #[arg(long, conflicts_with = "level")]
     restore: bool,
+    /// Erase what copies have written that were cut off, and their journals, instead; `zarr copy SRC DST --resume` goes on
+    /// with such a copy. No process may be at work on one
+    #[arg(long, conflicts_with_all = ["level", "restore", "skip", "orphans"])]
+    undo_copies: bool,
     #[command(flatten)]
     care: Care,
 }
@@ -61,6 +66,9 @@ impl Repair {
         let narrow = node.and_then(|node| zarr::nczarr::narrow_characters(&node, &options));
         let options = narrow.unwrap_or(options);
         let path = &self.target.path;
+        if self.undo_copies {
+            return self.undo(&url, &options, session, out);
+        }
         if self.restore {
             return self.restore(&url, &options, session, out);
         }
@@ -127,6 +135,62 @@ impl Repair {
         Err(Failure::No(format!("{url}: {}", parts.join("; "))))
     }
 
+    fn undo(
+        &self,
+        url: &str,
+        options: &zarr::OpenOptions,
+        session: &Session,
+        out: Out<'_>,
+    ) -> Result<(), Failure> {
+        let mut copies = Vec::new();
+        let mut written = Ok(());
+        let mut count = 0;
+        let mut told = |copy: &UndoneCopy| {
+            count += 1;
+            if session.is_json() {
+                let object = Object::new()
+                    .with("path", copy.path.as_str())
+                    .with("source", copy.source.as_str())
+                    .with("documents", copy.documents)
+                    .with("chunks", copy.chunks)
+                    .with("is_undone", copy.is_undone)
+                    .with("what", copy.what.as_str());
+                copies.push(Json::from(object));
+            } else if written.is_ok() {
+                let chunks = human::plural(copy.chunks, "chunk");
+                let documents = human::plural(copy.documents, "document");
+                let line = format!(
+                    "{}, a copy of {} with {chunks} and {documents}, {}",
+                    copy.path, copy.source, copy.what
+                );
+                written = writeln!(out, "{}", escaped(&line));
+            }
+        };
+        let left = zarr::undo_copies(url, &self.target.path, options, self.apply, &mut told)?;
+        written?;
+        if session.is_json() {
+            let object = Object::new()
+                .with("copies", Json::Array(copies))
+                .with("applied", self.apply)
+                .with("left", left);
+            writeln!(out, "{}", Json::from(object))?;
+            return if left == 0 { Ok(()) } else { Err(Failure::Told(1)) };
+        }
+        if count == 0 {
+            writeln!(out, "no copy is under way")?;
+        }
+        match (left, self.apply) {
+            (0, _) => Ok(()),
+            (left, true) => Err(Failure::No(format!("{url}: {} left", plural_copies(left)))),
+            (left, false) => {
+                let copies = plural_copies(left);
+                Err(Failure::No(format!(
+                    "{url}: {copies} under way; --apply undoes what can be undone"
+                )))
+            }
+        }
+    }
+
     fn restore(
         &self,
         url: &str,
@@ -176,6 +240,10 @@ impl Repair {
             }
         }
     }
+}
+
+fn plural_copies(count: u64) -> String {
+    if count == 1 { "1 copy is".into() } else { format!("{count} copies are") }
 }
 
 fn kind(name: &str) -> Result<ProblemKind, String> {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write as _};
 
 use clap::Args;
-use zarr::{Array, Json, Node, NodeKind, NodePath, Object};
+use zarr::{Array, CopyUnderWay, Json, Node, NodeKind, NodePath, Object, Warning};
 
 use super::{Out, netcdf};
 use crate::failure::{self, Failure};
@@ -57,11 +57,24 @@ impl Tree {
                 shown.axes = netcdf::axes(&dataset, path.as_str());
             }
         }
+        let copies = zarr::copies_under_way(node.hierarchy(), node.path())?;
         if session.is_json() {
             let list: Json = nodes.iter().map(members).collect();
-            writeln!(out, "{:#}", Json::from(Object::new().with("nodes", list)))?;
+            let mut object = Object::new().with("nodes", list);
+            if !copies.is_empty() {
+                object.insert("copies_under_way", session::copies(&copies));
+            }
+            writeln!(out, "{:#}", Json::from(object))?;
         } else {
-            write!(out, "{}", draw(&nodes))?
+            write!(out, "{}", draw(&nodes))?;
+            let told = |copy: &CopyUnderWay| Warning {
+                place: copy.path.to_string(),
+                what: format!(
+                    "copy under way, {} % done; resume with `{}`",
+                    copy.percent, copy.resume
+                ),
+            };
+            session.warn_of(&copies.iter().map(told).collect::<Vec<_>>());
         }
         session.warn(node.hierarchy());
         let mut code = None;

@@ -87,7 +87,11 @@ impl Plan {
     }
 
     /// Makes the consolidated metadata of groups above the copy again, where there are any.
-    fn consolidate_above(&self, target: &Hierarchy, progress: &mut Progress) -> Result<()> {
+    pub(super) fn consolidate_above(
+        &self,
+        target: &Hierarchy,
+        progress: &mut Progress,
+    ) -> Result<()> {
         // A group that was there before, and that nodes were copied into.
         let is_new =
             |document: &PlannedDocument| document.path == self.at && document.role != Role::Merged;
@@ -96,10 +100,11 @@ impl Plan {
         // A draft has them at the root only, where its groups need no documents.
         let may_have = |path: &NodePath| path.is_root() || target.dialect() != Dialect::Draft;
         for path in itself.into_iter().chain(self.at.ancestors()).filter(may_have) {
-            let is_consolidated = if path.is_root() {
-                target.is_consolidated()?
-            } else {
-                target.group(&path)?.is_consolidated()?
+            let is_consolidated = match target.node(&path) {
+                // A copy that is undone has erased it.
+                Err(e) if e.kind() == ErrorKind::NotFound => false,
+                Ok(Node::Group(group)) if !path.is_root() => group.is_consolidated()?,
+                _ => target.is_consolidated()?,
             };
             match (is_consolidated, target.options().drop_consolidated) {
                 (true, true) if path.is_root() => drop(target.remove_consolidated()?),

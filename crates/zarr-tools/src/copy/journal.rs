@@ -69,7 +69,7 @@ impl Journal {
 
     /// Notes that the place of the copy has nothing of others. Marks of earlier copies go before.
     pub fn set_cleared(&self, plan: &Plan) -> Result<()> {
-        self.store.erase_prefix(&self.done()?)?;
+        self.forget_parts()?;
         Ok(self.store.set(&self.cleared(plan)?, b"{}"[..].into())?)
     }
 
@@ -102,6 +102,11 @@ impl Journal {
             .filter_map(part)
             .filter(|&n: &usize| n < plan.parts().len())
             .collect())
+    }
+
+    /// Forgets which parts are done.
+    pub fn forget_parts(&self) -> Result<()> {
+        Ok(self.store.erase_prefix(&self.done()?)?)
     }
 
     /// Erases the journal: the plan first, without which the rest has no meaning.

@@ -23,6 +23,8 @@ mod plan;
 mod rechunk;
 mod run;
 mod split;
+mod under_way;
+mod undo;
 
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
@@ -38,6 +40,8 @@ pub use self::describe::metadata_like;
 pub use self::netcdf::{copy_dataset, plan_dataset};
 pub use self::plan::{Plan, plan_copy};
 pub use self::split::Part;
+pub use self::under_way::{CopyUnderWay, copies_under_way};
+pub use self::undo::{UndoneCopy, undo_copies};
 
 /// What may be different in the copy.
 #[derive(Clone, Default)]

@@ -1,11 +1,14 @@
 //! Plans copies to netCDF datasets: what they define becomes the documents of a plan, which are written last.
 
+use std::sync::Arc;
+
+use zarr_core::store::Store;
 use zarr_core::{
     AccessError, Dialect, Error, ErrorKind, Hierarchy, MetadataError, Node, NodePath, OpenOptions,
     Region, Result,
 };
 pub(super) use zarr_nczarr::Conversion;
-use zarr_nczarr::{CopyTarget, Dataset, Draft, NewDataset, Other, Profile};
+use zarr_nczarr::{CopyTarget, Dataset, DatasetOptions, Draft, NewDataset, Other, Profile};
 
 use super::json::DATASET;
 use super::plan::{
@@ -70,6 +73,17 @@ impl Plan {
     }
 }
 
+/// The hierarchy that a copy under way is going to be, if it is a netCDF dataset.
+pub(super) fn target(
+    plan: &Plan,
+    store: &Arc<dyn Store>,
+    open: &OpenOptions,
+) -> Result<Option<Hierarchy>> {
+    let Some(new) = plan.new_dataset() else { return Ok(None) };
+    let target = CopyTarget::new(store.clone(), &new, &DatasetOptions::of(open.clone()))?;
+    Ok(Some(target.hierarchy().clone()))
+}
+
 fn planned_dataset(
     source: &Dataset,
     target: &CopyTarget,
@@ -117,8 +131,9 @@ fn planned_dataset(
             None => Some(vec![0; metadata.rank()]),
             Some(_) => None,
         };
-        check_memory(&array, &metadata, hierarchy, start.as_deref(), options.memory)
+        let spool = check_memory(&array, &metadata, hierarchy, start.as_deref(), options.memory)
             .map_err(|e| e.at_store(hierarchy.store().name()).at_path(&to))?;
+        plan.told.spool = plan.told.spool.max(spool);
         plan.arrays.push(PlannedArray::new((from, to), None, variable.leaves_holes, &metadata));
     }
     if !arrays.is_empty() {
@@ -180,6 +195,7 @@ fn add_others(
     plan.told.not_kept.extend(others.told.not_kept);
     plan.told.skipped.extend(others.told.skipped);
     plan.told.notes.extend(others.told.notes);
+    plan.told.spool = plan.told.spool.max(others.told.spool);
     for document in others.documents.into_iter().filter(|document| document.role == Role::Node) {
         match documents.last_mut().filter(|last| last[0].path == document.path) {
             Some(of_node) => of_node.push(document),
