@@ -20,9 +20,24 @@ use crate::py_store::{self, Source};
 #[pyclass(frozen, module = "zarrkit._zarrkit")]
 pub struct PipelineArray {
     inner: Array,
+    /// Whether resizing the array changes its grid: chunks may differ in shape.
+    is_rectilinear: bool,
 }
 
 impl PipelineArray {
+    /// A batch of items, read with the grid of now.
+    fn batch<'a, 'py>(
+        &self,
+        items: &'a Bound<'py, PyList>,
+        drop_axes: Vec<usize>,
+    ) -> PyResult<Batch<'a, 'py>> {
+        let py = items.py();
+        if self.is_rectilinear {
+            py.detach(|| self.inner.refresh()).or_raise(py)?;
+        }
+        Batch::new(&self.inner, items, drop_axes)
+    }
+
     /// Reads the document again if a selection leaves the array as it is known here: zarr-python has resized it.
     fn follow_resize(&self, py: Python<'_>, end: &[u64]) -> PyResult<()> {
         let is_outside = end.iter().zip(self.inner.shape()).any(|(&end, len)| end > len);
@@ -40,6 +55,7 @@ impl PipelineArray {
         path: &str,
         document: &[u8],
         zarr_format: u8,
+        is_rectilinear: bool,
     ) -> PyResult<PipelineArray> {
         let dialect = if zarr_format == 2 { Dialect::V2 } else { Dialect::V3 };
         let mut options = OpenOptions::new(REGISTRY.clone()).dialect(dialect);
@@ -52,7 +68,7 @@ impl PipelineArray {
         };
         let path = NodePath::root().join(path).or_raise(py)?;
         let inner = Array::from_document(store, &path, document, &options).or_raise(py)?;
-        Ok(PipelineArray { inner })
+        Ok(PipelineArray { inner, is_rectilinear })
     }
 
     /// The dtype of the elements in memory, in native byte order.
@@ -72,7 +88,7 @@ impl PipelineArray {
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let memory = Memory::writeable(out)?;
         let call = Call { bytes: out.getattr("nbytes")?.extract()?, ..Call::default() };
-        let batch = Batch::new(&self.inner, items, drop_axes)?;
+        let batch = self.batch(items, drop_axes)?;
         let shape = batch::shape_of(out.as_any())?;
         if !finds_missing && let Some(filled) = batch.as_box()?.filter(|it| it.shape == shape) {
             self.follow_resize(py, &filled.end)?;
@@ -102,7 +118,7 @@ impl PipelineArray {
         drop_axes: Vec<usize>,
         keep_fill_chunks: bool,
     ) -> PyResult<bool> {
-        let batch = Batch::new(&self.inner, items, drop_axes)?;
+        let batch = self.batch(items, drop_axes)?;
         let found = match batch.as_box()? {
             Some(filled) => Some(filled),
             None => batch.parts(&batch::shape_of(value)?)?.and_then(|parts| parts.composed()),

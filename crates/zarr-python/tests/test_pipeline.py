@@ -8,7 +8,6 @@ import subprocess
 import sys
 import textwrap
 import threading
-import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -40,15 +39,10 @@ def pipeline():
 @pytest.fixture(scope="session")
 def installed(tmp_path_factory):
     """The variables of a process that finds the package's entry points as if it were installed."""
-    folder = tmp_path_factory.mktemp("installed")
-    groups = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]
-    lines = [line for group, found in groups.items() for line in (f"[{group}]", *(f"{name} = {what}" for name, what in found.items()))]
-    info = folder / "zarrkit-0.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: zarrkit\nVersion: 0.0\n")
-    (info / "entry_points.txt").write_text("\n".join(lines))
-    path = os.pathsep.join([str(folder), str(ROOT / "python"), os.environ.get("PYTHONPATH", "")])
-    return {**os.environ, "PYTHONPATH": path, "ZARR_CODEC_PIPELINE__PATH": "zarrkit.Pipeline", "ZARRKIT_STRICT": "1"}
+    sys.path.insert(0, str(ROOT / "suites"))
+    from others import environment
+
+    return environment(tmp_path_factory.mktemp("installed"), ZARR_CODEC_PIPELINE__PATH="zarrkit.Pipeline", ZARRKIT_STRICT="1")
 
 
 def python(code, environment, *args):
@@ -512,3 +506,25 @@ def test_a_write_into_an_array_that_is_gone_is_an_error(tmp_path):
     with pytest.raises(zarrkit.NotFoundError):
         array[0] = 2
     assert not (tmp_path / "data.zarr" / "a").exists()
+
+
+@pytest.mark.skipif(IS_OLD, reason="rectilinear grids are of zarr-python 3.4")
+@pytest.mark.parametrize("shape,chunks", [((5, 4), [[2, 3], [4]]), ((0, 5), [[3], [2, 3]]), ((7, 0), [[3, 4], [1]]), ((0, 1), [[3], [1]])])
+@pytest.mark.timeout(60)
+def test_chunks_of_several_shapes_grow(shape, chunks):
+    with zarr.config.set({"array.rectilinear_chunks": True}):
+        array = zarr.create_array({}, shape=shape, chunks=chunks, dtype="i4")
+    # Once it is open, the option does not matter.
+    array[...] = 1
+    with zarr.config.set({"array.rectilinear_chunks": True}):
+        for _ in range(2):
+            before = int(array[...].sum())
+            grown = tuple(length + 3 for length in array.shape)
+            array.resize(grown)
+            assert array[...].sum() == before
+            array[...] = 1
+            assert (array[...] == 1).all() and array[1:, -2].sum() == grown[0] - 1
+            array.append(np.full((2, grown[1]), 5))
+            assert (array[-2:] == 5).all()
+            array[-2:] = 1
+    assert zarrkit.fallbacks() == {}

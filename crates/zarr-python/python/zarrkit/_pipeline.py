@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from zarr.abc.codec import Codec, CodecPipeline as _Base
+from zarr.abc.store import Store
 from zarr.codecs import ShardingCodec
 from zarr.core.array import create_codec_pipeline
 from zarr.core.array_spec import ArraySpec
@@ -71,8 +72,10 @@ def _codecs(metadata: ArrayV2Metadata | ArrayV3Metadata) -> Iterable[Any]:
     return found
 
 
-def _foreign(metadata: ArrayV2Metadata | ArrayV3Metadata) -> str | None:
-    """Why chunks of an array cannot be ours, as far as its metadata tell."""
+def _foreign(metadata: ArrayV2Metadata | ArrayV3Metadata, store: Any) -> str | None:
+    """Why chunks of an array cannot be ours, as far as its metadata and its store tell."""
+    if not issubclass(type(store), Store):
+        return f"store {type(store).__name__}"
     for codec in _codecs(metadata):
         if type(codec).__module__.split(".")[0] not in ("zarr", "numcodecs"):
             return f"codec {type(codec).__name__}"
@@ -100,6 +103,15 @@ def _key_segments(metadata: ArrayV2Metadata | ArrayV3Metadata) -> int:
     return rank + 1 if encoding.name == "default" else max(1, rank)
 
 
+def _is_rectilinear(metadata: ArrayV2Metadata | ArrayV3Metadata) -> bool:
+    return isinstance(metadata, ArrayV3Metadata) and not hasattr(metadata.chunk_grid, "chunk_shape")
+
+
+def _document(metadata: ArrayV2Metadata | ArrayV3Metadata) -> bytes:
+    documents = metadata.to_buffer_dict(default_buffer_prototype())
+    return documents["zarr.json" if metadata.zarr_format == 3 else ".zarray"].to_bytes()
+
+
 class Pipeline(_Base):
     """Reads and writes chunks of zarr-python's arrays by zarrkit: parts of chunks that several writers write at once all arrive.
 
@@ -110,7 +122,9 @@ class Pipeline(_Base):
         self._metadata, self._store = metadata, store
         # Without a store zarr-python makes its own pipeline of the codecs, by `from_codecs`.
         self._own = create_codec_pipeline(metadata)
-        self._reason = _foreign(metadata)
+        self._reason = _foreign(metadata, store)
+        # zarr-python makes such documents under an option only, which may be another one at the first read.
+        self._document = _document(metadata) if _is_rectilinear(metadata) else None
         self._arrays: dict[str, tuple[PipelineArray, np.dtype[Any]]] = {}
 
     @classmethod
@@ -213,13 +227,12 @@ class Pipeline(_Base):
         path = "/".join(segments[: -_key_segments(self._metadata)])
         found = self._arrays.get(path)
         if found is None:
-            documents = self._metadata.to_buffer_dict(default_buffer_prototype())
-            name = "zarr.json" if self._metadata.zarr_format == 3 else ".zarray"
+            document = self._document or _document(self._metadata)
             try:
-                array = PipelineArray(self._store, path, documents[name].to_bytes(), self._metadata.zarr_format)
+                array = PipelineArray(self._store, path, document, self._metadata.zarr_format, _is_rectilinear(self._metadata))
                 found = array, array.dtype()
             except (NotImplementedError, InvalidMetadataError, ValueError) as error:
-                self._reason = f"metadata: {error}"
+                self._reason = _reason_of(error)
                 return self._reason
             self._arrays[path] = found
         return found
@@ -237,7 +250,7 @@ class Pipeline(_Base):
         try:
             stored = array.read(batch, memory, drop_axes, finds_missing)
         except (UnsupportedError, InvalidMetadataError) as error:
-            return str(error)
+            return _reason_of(error)
         if stored is None:
             return "selection"
         if memory is not out:
@@ -256,8 +269,13 @@ class Pipeline(_Base):
         try:
             written = array.write(batch, value, drop_axes, keep)
         except (UnsupportedError, InvalidMetadataError) as error:
-            return str(error)
+            return _reason_of(error)
         return None if written else "selection"
+
+
+def _reason_of(error: Exception) -> str:
+    """Why the library cannot read or write an array, without the array's place."""
+    return f"metadata: {getattr(error, 'message', None) or error}"
 
 
 def _converts(source: np.dtype[Any], target: np.dtype[Any]) -> bool:
