@@ -1,6 +1,5 @@
 """Dask arrays written by several processes: nothing is lost, whichever worker or driver dies."""
 
-import json
 import os
 import pickle
 import signal
@@ -45,9 +44,7 @@ def files(folder):
 
 
 def problems(url):
-    program = Path(__file__).parents[3] / "target" / "debug" / "zarr"
-    said = json.loads(subprocess.run([program, "validate", url, "--json"], capture_output=True, text=True).stdout)
-    return [json.dumps(problem) for problem in said["problems"]]
+    return [str(problem) for problem in zarrkit.validate(url).problems]
 
 
 def new_array(folder, shape=(800, 800), shards=(200, 200), chunks=(50, 50), dtype="f4", name="a"):
@@ -91,6 +88,25 @@ def test_dasks_own_store_loses_nothing(tmp_path, four):
     ours = new_array(tmp_path)
     da.store(da.from_array(elements, chunks=(70, 90)), ours, lock=False)
     assert int((zarr.open_array(tmp_path / "data.zarr", path="a", mode="r")[...] != elements).sum()) == 0
+
+
+def lies_under(pipeline):
+    zarrkit.Pipeline  # noqa: B018 (it registers itself, as the entry point of the installed package does)
+    return zarr.config.set({"codec_pipeline.path": pipeline})
+
+
+def test_zarr_pythons_arrays_lose_nothing_through_the_pipeline(tmp_path, four):
+    elements = numbers(800, 800)
+    four.run(lies_under, "zarrkit.Pipeline")
+    try:
+        with lies_under("zarrkit.Pipeline"):
+            theirs = zarr.create_array(tmp_path / "data.zarr", shape=(800, 800), shards=(200, 200), chunks=(50, 50), dtype="f4")
+            for chunks in ((50, 50), (70, 90)):
+                da.store(da.from_array(elements + sum(chunks), chunks=chunks), theirs, lock=False)
+                assert int((zarrkit.open(tmp_path / "data.zarr")[...] != elements + sum(chunks)).sum()) == 0
+        assert sum(four.run(lambda: sum(zarrkit.fallbacks().values())).values()) == 0
+    finally:
+        four.run(lies_under, "zarr.core.codec_pipeline.BatchedCodecPipeline")
 
 
 def test_strict_refuses_before_anything_is_written(tmp_path):
@@ -212,6 +228,16 @@ def test_a_driver_that_is_killed_goes_on_with_what_is_missing(tmp_path, table):
     assert np.array_equal(target[...], elements)
     assert problems(tmp_path / "data.zarr") == []
     assert notes(folder) == []
+
+
+def test_two_parts_of_a_copy_at_once(tmp_path, table):
+    elements, _, _, _ = table
+    command = [sys.executable, "-m", "zarrkit", "copy", tmp_path / "source.zarr", tmp_path / "copy.zarr", "--chunks", "70,80,40"]
+    parts = [subprocess.Popen([*command, "--part", part]) for part in ("1/2", "2/2")]
+    assert [part.wait() for part in parts] == [0, 0]
+    subprocess.run([*command[:6], "--finish"], check=True)
+    assert np.array_equal(zarr.open_array(tmp_path / "copy.zarr", path="a", mode="r")[...], elements)
+    assert problems(tmp_path / "copy.zarr") == []
 
 
 # One process
