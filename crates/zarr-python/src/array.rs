@@ -11,7 +11,7 @@ use zarr::{Dialect, Hierarchy, Selection};
 
 use crate::buffer::{Memory, zeros};
 use crate::call::Call;
-use crate::elements::Layout;
+use crate::elements::{Form, Layout};
 use crate::errors::OrRaise;
 use crate::keys::{self, Key};
 use crate::open::Origin;
@@ -103,7 +103,14 @@ impl Array {
             read_new(py, layout, &self.inner, how, key)?
         };
         if let Some(out) = out {
-            np::copyto(py)?.call1((&out, elements))?;
+            if matches!(layout.form, Form::Optional(_))
+                && !out.is_instance(np::ma(py)?.getattr("MaskedArray")?.as_any())?
+            {
+                return Err(PyValueError::new_err(
+                    "elements may be missing: `out` must be a numpy.ma.MaskedArray",
+                ));
+            }
+            out.set_item(py.Ellipsis(), elements)?;
             return Ok(out.into_any());
         }
         if is_scalar { elements.get_item(PyTuple::empty(py)) } else { Ok(elements) }
@@ -125,7 +132,7 @@ impl Array {
         let selection = key.selection.clone();
         let call = Call { writes: true, ..how.call(&key.selection, size) };
         if !layout.is_fixed() {
-            let value = layout.objects(value)?;
+            let value = layout.objects(value, key.is_scalar)?;
             if value.len() == 1 {
                 // However many elements are selected, memory has one.
                 let element = layout.to_list(&value)?.pop().unwrap_or_default();

@@ -1,6 +1,7 @@
 //! Data types as NumPy's dtypes, and back.
 
 use numpy::PyArrayDescr;
+use pyo3::exceptions::PyModuleNotFoundError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use zarr::Json;
@@ -41,11 +42,21 @@ pub fn of_descr<'py>(py: Python<'py>, descr: &Json) -> PyResult<Bound<'py, PyArr
             return Ok(numpy.getattr("dtypes")?.call_method0("StringDType")?.cast_into()?);
         }
         Json::String(name) if name.starts_with(['<', '>', '|', '=']) => json::to_python(py, descr)?,
-        Json::String(name) => py.import("ml_dtypes")?.getattr(name.as_str())?,
+        Json::String(name) => ml_dtypes(py, name)?.getattr(name.as_str())?,
         Json::Array(fields) => fields_of(py, fields)?.into_any(),
         other => json::to_python(py, other)?,
     };
     Ok(numpy.getattr("dtype")?.call1((argument,))?.cast_into()?)
+}
+
+/// The package that brings the small numbers which NumPy has not.
+fn ml_dtypes<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyModule>> {
+    py.import("ml_dtypes").map_err(|missing| {
+        let why = format!("elements of type {name} need the package ml_dtypes; install it");
+        let error = PyModuleNotFoundError::new_err(why);
+        error.set_cause(py, Some(missing));
+        error
+    })
 }
 
 /// The fields of a record as NumPy takes them: tuples.

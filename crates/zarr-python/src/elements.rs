@@ -52,12 +52,12 @@ impl Layout {
         let resolved = data_type.resolved().unwrap_or_else(|| data_type.clone());
         let (described, form) = match &resolved {
             DataType::Optional(optional) => {
-                let inner = dtype::of_data_type(py, optional.inner())?;
                 if matches!(optional.inner(), DataType::Optional(_)) {
                     return Err(PyNotImplementedError::new_err(format!(
                         "NumPy has no array of {data_type}: a masked array has one mask"
                     )));
                 }
+                let inner = dtype::of_data_type(py, optional.inner())?;
                 let fields =
                     [("is_there", "?".into_pyobject(py)?.into_any()), ("value", inner.into_any())];
                 let packed: Bound<'_, PyArrayDescr> =
@@ -189,13 +189,22 @@ impl Layout {
         .unbind())
     }
 
-    /// An array of variable-length elements, of what a caller gives.
+    /// An array of variable-length elements, of what a caller gives for one element, or for any number.
     ///
     /// # Errors
     /// `TypeError` for elements that are no strings; `ValueError` for missing ones.
-    pub fn objects<'py>(&self, value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyUntypedArray>> {
+    pub fn objects<'py>(
+        &self,
+        value: &Bound<'py, PyAny>,
+        is_one: bool,
+    ) -> PyResult<Bound<'py, PyUntypedArray>> {
         let py = value.py();
         let array = value.cast::<PyUntypedArray>().ok();
+        if is_one && matches!(self.form, Form::Json | Form::Lists(_)) {
+            return Ok(PyArray1::from_vec(py, vec![value.clone().unbind()])
+                .into_any()
+                .cast_into()?);
+        }
         match (&self.form, array) {
             (Form::Text, Some(array)) => match array.dtype().kind() {
                 b'T' => Ok(array.clone()),

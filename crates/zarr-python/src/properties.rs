@@ -144,7 +144,7 @@ impl Array {
                 array.append_view(axis, memory.view()?)
             });
         }
-        let values = layout.objects(values)?;
+        let values = layout.objects(values, false)?;
         let shape = self.inner.shape();
         let found: Vec<u64> = values.getattr("shape")?.extract()?;
         let fits = |at: usize| at == axis || shape.get(at) == found.get(at);

@@ -44,7 +44,7 @@ def elements(shape, dtype, offset=0):
             values = elements(count.shape, base, offset)
             field[...] = values.reshape(values.shape + (1,) * (field.ndim - 1))
     elif dtype.kind == "V":
-        made = np.frombuffer(count.astype("<i4").view("u1").reshape(-1, 4)[:, :3].tobytes(), dtype).copy()
+        made = np.frombuffer(np.resize(count.astype("<i4").view("u1").reshape(-1, 4), (count.size, dtype.itemsize)).tobytes(), dtype).copy()
     elif dtype.kind == "b":
         made = count % 3 == 0
     elif dtype.kind in "mM":
@@ -226,7 +226,7 @@ def test_selections_are_numpys(case):
         value = np.broadcast_to(value[(0,) * value.ndim], np.shape(want)) if value.size else value
     if kind == "orthogonal":
         array.oindex[key] = value
-        assign_outer(expected, key, np.broadcast_to(value, want.shape))
+        assign_outer(expected, key, np.broadcast_to(value, np.shape(want)))
     elif kind in ("points", "mask"):
         array.vindex[key] = value
         expected[key] = value

@@ -5,28 +5,45 @@ import base64
 import numpy as np
 
 
-def descr_of(value):
-    """The `descr` of what `numpy.dtype` takes; other text is returned as it is: the name of a data type of Zarr."""
+def descr_of(value: object) -> str | list:
+    """The `descr` of what `numpy.dtype` takes; other text is returned as it is: the name of a data type of Zarr.
+
+    Raises `TypeError` for what names no type, `ValueError` for records with padding.
+    """
     try:
         dtype = np.dtype(value)
     except TypeError:
         if isinstance(value, str):
             return value
         raise
+    return _descr(dtype)
+
+
+def _descr(dtype):
     if isinstance(dtype, np.dtypes.StringDType):
         return "string"
     if dtype.fields is not None:
-        return [_field(part) for part in dtype.descr]
-    if dtype.kind == "V" and dtype.type is not np.void or dtype.type.__module__ == "ml_dtypes":
+        return _fields(dtype)
+    if dtype.type.__module__ == "ml_dtypes":
         return dtype.name
     return dtype.str
 
 
-def _field(part):
-    name, descr, *shape = part
-    if isinstance(descr, list):
-        descr = [_field(inner) for inner in descr]
-    return [name, descr, *(list(lens) for lens in shape)]
+def _fields(dtype):
+    # `dtype.descr` takes the numbers of ml_dtypes for raw bytes.
+    fields, end = [], 0
+    for name in dtype.names:
+        inner, offset = dtype.fields[name][:2]
+        if offset != end:
+            break
+        end += inner.itemsize
+        fields.append([name, _descr(inner.base), *([list(inner.shape)] if inner.shape else [])])
+    if end != dtype.itemsize or len(fields) != len(dtype.names):
+        raise ValueError(
+            f"records are stored packed, but {dtype} has padding or overlapping fields; "
+            "numpy.lib.recfunctions.repack_fields makes a packed dtype"
+        )
+    return fields
 
 
 def fill_of(value, dtype=None):
