@@ -14,10 +14,16 @@ class ZarrError(Exception):
     where, and `hint` what to do; each may be None.
     """
 
-    kind = "store"
-    message = store = path = key = chunk = hint = hint_id = None
+    kind: str = "store"
+    message: str | None = None
+    store: str | None = None
+    path: str | None = None
+    key: str | None = None
+    chunk: tuple[int, ...] | None = None
+    hint: str | None = None
+    hint_id: str | None = None
 
-    def __str__(self):
+    def __str__(self) -> str:
         return str(self.args[0]) if self.args else ""
 
     def __reduce__(self):
