@@ -195,6 +195,14 @@ fn options_choose_what_is_copied() {
     folder.good("copy a.zarr d.zarr --path g/small --region ::-2");
     assert_eq!(folder.good("get d.zarr").text(), "[9,7,5,3,1]\n");
     assert!(folder.bad("copy a.zarr e.zarr --region 1:2", 2).contains("one array"));
+    folder.good("copy a.zarr f.zarr --region small=4:6 --region big=598:,::20");
+    assert_eq!(folder.good("get f.zarr --path g/small").text(), "[5,6]\n");
+    let part = "[[23921,23941],[23961,23981]]\n";
+    assert_eq!(folder.good("get f.zarr --path big").text(), part);
+    folder.good("copy a.zarr h.zarr --region g/small=-2: --select big,small");
+    assert_eq!(folder.good("get h.zarr --path g/small").text(), "[8,9]\n");
+    assert!(folder.good("info h.zarr --path big").text().contains("600 × 40"));
+    assert!(folder.bad("copy a.zarr e.zarr --region smal=1:2", 2).contains("names no array"));
     assert!(folder.bad("copy a.zarr e.zarr --select smal", 2).contains("names no node"));
     assert!(folder.bad("copy a.zarr e.zarr --finish", 2).contains("no copy to"));
     assert!(folder.bad("copy a.zarr e.zarr --part 9/8", 2).contains("I/N"));

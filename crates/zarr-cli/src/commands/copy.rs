@@ -31,6 +31,7 @@ Examples:
   zarr copy big.zarr s3://bucket/big.zarr --verify          after a kill: the same with --resume
   zarr copy big.zarr far.zarr --part 3/8                     one of 8 jobs; after all: --finish
   zarr copy data.zarr week.zarr --path temperature --region 0:7,...
+  zarr copy data.zarr week.zarr --region temperature=0:7,... --region time=0:7
   zarr copy data.zarr some.zarr --select temperature,time --exclude 'old/**' --dry-run
 
 DST is a new hierarchy, or a new node in one that is there. Nothing is overwritten without --overwrite. All chunks are
@@ -98,9 +99,10 @@ pub(crate) struct Copy {
     /// Copy only the arrays of these names or paths
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     select: Vec<String>,
-    /// Copy a part of one array, axis by axis, as in 0:4,::2,-1 or ...,-1; all axes stay
-    #[arg(long, value_name = "REGION", allow_hyphen_values = true)]
-    region: Option<String>,
+    /// Copy a part of one array, axis by axis, as in 0:4,::2,-1 or ...,-1; all axes stay. Of several: NAME=REGION, given once
+    /// for each array, or for all of the same name; arrays that are not named are copied whole
+    #[arg(long, value_name = "[NAME=]REGION", allow_hyphen_values = true)]
+    region: Vec<String>,
     /// Only say what would be copied
     #[arg(long)]
     dry_run: bool,
@@ -120,7 +122,7 @@ impl Copy {
             ("--include", !self.include.is_empty()),
             ("--exclude", !self.exclude.is_empty()),
             ("--select", !self.select.is_empty()),
-            ("--region", self.region.is_some()),
+            ("--region", !self.region.is_empty()),
         ];
         match said.into_iter().find(|(_, said)| *said) {
             Some((option, _)) => {
@@ -256,36 +258,30 @@ impl Copy {
             progress: Some(told),
             ..CopyOptions::default()
         };
-        if let (Some(text), Source::Node(source)) = (&self.region, source) {
-            let array = self.only_array(source)?;
-            let place = || human::place(array.hierarchy(), array.path());
-            let elements = Elements::of_region(Some(text), &array.shape());
-            let elements = elements.map_err(|why| Failure::Usage(format!("{}: {why}", place())))?;
-            let steps = elements.steps().ok_or_else(|| {
-                let why = "a list of coordinates cannot be copied; use start:stop:step";
-                Failure::Usage(format!("{}: region `{text}`: {why}", place()))
-            })?;
-            options.regions.insert(array.path().clone(), steps);
+        let Source::Node(source) = source else { return Ok(options) };
+        for text in &self.region {
+            let (arrays, text) = match text.split_once('=') {
+                Some((name, text)) => (arrays_called(source, name)?, text),
+                None => (vec![self.only_array(source)?], &text[..]),
+            };
+            for array in arrays {
+                options.regions.insert(array.path().clone(), steps(&array, text)?);
+            }
         }
         Ok(options)
     }
 
     /// The array of which a region is copied.
     fn only_array(&self, source: &Node) -> Result<Array, Failure> {
-        let nodes = source.hierarchy().nodes(source.path())?;
-        let mut arrays: Vec<Array> =
-            nodes.into_iter().filter_map(|node| node.into_array().ok()).collect();
+        let mut arrays = arrays(source)?;
         if !self.select.is_empty() {
-            let is_selected = |array: &Array| {
-                let below = session::from(source.path(), array.path());
-                let names = [array.path().name().unwrap_or_default(), below.trim_matches('/')];
-                self.select.iter().any(|name| names.contains(&name.trim_matches('/')))
-            };
-            arrays.retain(is_selected);
+            arrays.retain(|array| self.select.iter().any(|name| is_called(source, array, name)));
         }
         match (arrays.pop(), arrays.is_empty()) {
             (Some(array), true) => Ok(array),
-            _ => Err(Failure::usage("--region is for one array; name it with --path or --select")),
+            _ => Err(Failure::usage(
+                "a region without a name is for one array; name it with --path, --select or NAME=REGION",
+            )),
         }
     }
 
@@ -346,6 +342,41 @@ impl Copy {
         }
         Ok(())
     }
+}
+
+/// The arrays at a node and below it.
+fn arrays(source: &Node) -> Result<Vec<Array>, Failure> {
+    let nodes = source.hierarchy().nodes(source.path())?;
+    Ok(nodes.into_iter().filter_map(|node| node.into_array().ok()).collect())
+}
+
+/// Whether an array has this name, or this path from `source` on.
+fn is_called(source: &Node, array: &Array, name: &str) -> bool {
+    let below = session::from(source.path(), array.path());
+    let names = [array.path().name().unwrap_or_default(), below.trim_matches('/')];
+    names.contains(&name.trim_matches('/'))
+}
+
+/// The arrays of this name or path.
+fn arrays_called(source: &Node, name: &str) -> Result<Vec<Array>, Failure> {
+    let mut arrays = arrays(source)?;
+    arrays.retain(|array| is_called(source, array, name));
+    if arrays.is_empty() {
+        let place = human::place(source.hierarchy(), source.path());
+        return Err(Failure::Usage(format!("{place}: --region: `{name}` names no array")));
+    }
+    Ok(arrays)
+}
+
+/// The steps of a region.
+fn steps(array: &Array, text: &str) -> Result<Vec<zarr::Steps>, Failure> {
+    let place = || human::place(array.hierarchy(), array.path());
+    let elements = Elements::of_region(Some(text), &array.shape());
+    let elements = elements.map_err(|why| Failure::Usage(format!("{}: {why}", place())))?;
+    elements.steps().ok_or_else(|| {
+        let why = "a list of coordinates cannot be copied; use start:stop:step";
+        Failure::Usage(format!("{}: region `{text}`: {why}", place()))
+    })
 }
 
 /// What is copied.
