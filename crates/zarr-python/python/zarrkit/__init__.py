@@ -87,8 +87,9 @@ __all__ = [
     "validate",
 ]
 
-#: What needs another package, which is imported when this is first asked for: the module of a name, or a module itself.
+#: What needs a package beyond NumPy, or asyncio, which is imported when this is first asked for: the module of a name, or a module itself.
 _LAZY = {
+    "aio": ".aio",
     "CodecPipeline": "._pipeline",
     "Pipeline": "._pipeline",
     "Store": "._store",

@@ -1,0 +1,144 @@
+"""The same calls for asyncio: `await zarrkit.aio.open(url)`.
+
+Each call runs on a thread of a pool, without Python's lock, so that the event loop goes on; a call to a bucket or a web server has many
+requests under way on it. When a task is cancelled, its call ends: requests that are under way are dropped, and nothing further is
+written.
+"""
+
+import asyncio
+import contextvars
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+import zarrkit
+
+from . import _zarrkit
+
+__all__ = ["Array", "Group", "create", "create_group", "open"]
+
+#: As many calls run at the same time; further ones wait.
+THREADS = 64
+
+_pools = {}
+
+
+def _pool():
+    # The threads are not there in a forked process.
+    process = os.getpid()
+    pool = _pools.get(process)
+    if pool is None:
+        _pools.clear()
+        pool = _pools.setdefault(process, ThreadPoolExecutor(THREADS, thread_name_prefix="zarrkit-aio"))
+    return pool
+
+
+async def _run(function, *args, **kwargs):
+    cancel = _zarrkit.Cancel()
+    call = contextvars.copy_context().run
+    future = _pool().submit(call, _zarrkit.run_cancellable, cancel, function, *args, **kwargs)
+    try:
+        return _wrapped(await asyncio.wrap_future(future))
+    except asyncio.CancelledError:
+        cancel.cancel()
+        if kwargs.get("out") is not None:
+            # Memory of the caller is not touched after the call.
+            await asyncio.shield(_end(future))
+        raise
+
+
+async def _end(future):
+    while not future.done():
+        await asyncio.sleep(0.001)
+
+
+def _wrapped(value):
+    if isinstance(value, _zarrkit.Array):
+        return Array(value)
+    if isinstance(value, _zarrkit.Group):
+        return Group(value)
+    if isinstance(value, list):
+        return [_wrapped(item) for item in value]
+    return value
+
+
+async def open(url, mode="r", **options):
+    """As `zarrkit.open`: an `Array` or a `Group` of this module."""
+    return await _run(zarrkit.open, url, mode, **options)
+
+
+async def create(url, path="", **options):
+    """As `zarrkit.create`: an `Array` of this module."""
+    return await _run(zarrkit.create, url, path, **options)
+
+
+async def create_group(url, path="/", **options):
+    """As `zarrkit.create_group`: a `Group` of this module."""
+    return await _run(zarrkit.create_group, url, path, **options)
+
+
+class _Node:
+    """A handle. What it knows without a look into the store, such as `path`, is an attribute; what it does is awaited."""
+
+    def __init__(self, sync):
+        #: The handle whose calls block.
+        self.sync = sync
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        value = getattr(self.sync, name)
+        if not callable(value):
+            return value
+
+        async def call(*args, **kwargs):
+            return await _run(value, *args, **kwargs)
+
+        return call
+
+    @property
+    def attrs(self):
+        """The attributes that are known, as a `dict` of the caller's."""
+        return dict(self.sync.attrs)
+
+    async def update_attrs(self, attributes):
+        """Sets attributes, and leaves the others."""
+        await _run(self.sync.attrs.update, attributes)
+
+    def __dir__(self):
+        return [name for name in dir(self.sync) if not name.startswith("__")]
+
+    def __eq__(self, other):
+        return type(self) is type(other) and self.sync == other.sync
+
+    def __hash__(self):
+        return hash(self.sync)
+
+    def __reduce__(self):
+        return type(self), (self.sync,)
+
+
+class Array(_Node):
+    """An array. `shape`, `dtype` and the like are those of `zarrkit.Array`, and so are its methods, each to be awaited:
+    `await array.read(key)`, `await array.write(key, value)`."""
+
+    async def oindex(self, key):
+        """What lists, masks and slices select along each axis: `array.sync.oindex[key]`."""
+        return await _run(self.sync.oindex.__getitem__, key)
+
+    async def vindex(self, key):
+        """What lists of coordinates, or a mask, select: `array.sync.vindex[key]`."""
+        return await _run(self.sync.vindex.__getitem__, key)
+
+    def __repr__(self):
+        return f"<zarrkit.aio.Array {self.sync.path} {self.sync.shape} {self.sync.dtype}>"
+
+
+class Group(_Node):
+    """A group. The methods of `zarrkit.Group`, each to be awaited; `await group.get(path)` is the member at a path."""
+
+    async def get(self, path):
+        """The group or array at `path`. Raises `KeyError` if there is none."""
+        return await _run(self.sync.__getitem__, path)
+
+    def __repr__(self):
+        return f"<zarrkit.aio.Group {self.sync.path}>"
