@@ -73,16 +73,21 @@ impl Handle<'_> {
         lasts.then_some(name)
     }
 
-    /// What tells the store from others, also in another process.
-    fn place(&self) -> (String, Vec<(String, String)>) {
-        match self.url() {
-            Some(url) => (url, self.store().public_options()),
-            // In no other process is there the same store.
-            None => {
-                let address = Arc::as_ptr(self.store()).cast::<()>().addr();
-                (format!("{}#{}.{address:x}", self.store().name(), std::process::id()), Vec::new())
-            }
+    /// What tells the node from others, also in another process, through whichever of the groups above it the handle was opened.
+    fn node(&self) -> (String, Vec<(String, String)>) {
+        let (name, path) = (self.store().name(), self.path.as_str());
+        let url = format!("{}/{}", name.trim_end_matches('/'), path.trim_start_matches('/'));
+        let url = url.trim_end_matches('/').to_owned();
+        if self.url().is_some() {
+            return (url, self.store().public_options());
         }
+        // In no other process is there the same store.
+        let process = std::process::id();
+        if self.origin.url.is_some() && name != "memory://" {
+            return (format!("{url}#{process}"), Vec::new());
+        }
+        let address = Arc::as_ptr(self.store()).cast::<()>().addr();
+        (format!("{url}#{process}.{address:x}"), Vec::new())
     }
 
     fn reduce<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
@@ -112,21 +117,20 @@ impl Handle<'_> {
 
     fn is_same(&self, other: &Handle<'_>) -> bool {
         self.class == other.class
-            && self.path == other.path
             && self.origin.writeable == other.origin.writeable
-            && (Arc::ptr_eq(self.store(), other.store()) || self.place() == other.place())
+            && self.node() == other.node()
     }
 
     fn hash(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
-        (self.class, self.path.as_str(), self.place().0).hash(&mut hasher);
+        (self.class, self.node().0).hash(&mut hasher);
         hasher.finish()
     }
 
     /// What Dask makes a name of.
     fn token<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let (place, options) = self.place();
-        (self.class, place, options, self.path.as_str(), self.version).into_pyobject(py)
+        let (node, options) = self.node();
+        (self.class, node, options, self.version).into_pyobject(py)
     }
 }
 

@@ -156,6 +156,7 @@ def test_equal_handles_are_of_the_same_node_in_the_same_mode(array, tmp_path):
     group = zarrkit.open(url, "r+")["deep"]
     again = group["er/a"]
     assert again == array and hash(again) == hash(array) and {again: 1}[array] == 1
+    assert zarrkit.open(url / "deep" / "er" / "a", "r+") == array
     assert array != zarrkit.open(url)["deep/er/a"]
     assert array != group and group != array and group == zarrkit.open(url, "r+")["deep"]
     assert array != 5 and array is not None
