@@ -27,6 +27,7 @@ mod open;
 mod pickle;
 mod pipeline;
 mod plan;
+#[cfg(feature = "program")]
 mod program;
 mod progress;
 mod properties;
@@ -59,6 +60,7 @@ fn _zarrkit(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(create::create_group, module)?)?;
     module.add_class::<store::RawStore>()?;
     module.add_function(wrap_pyfunction!(dataset::netcdf_group, module)?)?;
+    #[cfg(feature = "program")]
     module.add_function(wrap_pyfunction!(program::run, module)?)?;
     tools::register(module)?;
     fork::register(module.py())

@@ -6,7 +6,10 @@ import signal
 import sys
 from typing import NoReturn
 
-from ._zarrkit import run_program
+try:
+    from ._zarrkit import run_program
+except ImportError:
+    sys.exit("zarrkit: this build has no program; it was left out with the feature `program`")
 
 
 def main() -> NoReturn:
