@@ -69,7 +69,7 @@ pub fn on_array<M: Send + 'static, T: Send + 'static>(
     let touched = touched(array, &call);
     let is_local = array.hierarchy().store().as_sync().is_some();
     let chosen = match call.threads {
-        Some(threads) => threads,
+        Some(threads) => threads::checked(threads)?,
         None if touched <= TINY && is_local => 1,
         None => match array.hierarchy().options().threads {
             0 => threads::default(py)?,

@@ -225,3 +225,66 @@ def test_threads_are_as_many_as_are_chosen(tmp_path):
 def test_the_import_starts_no_thread():
     code = "import os, numpy; n = len(os.listdir('/proc/self/task')); import zarrkit; print(len(os.listdir('/proc/self/task')) - n)"
     assert in_process(code) == "0"
+
+
+@pytest.mark.timeout(60)
+def test_progress_is_reported_and_its_exceptions_end_the_call(tmp_path):
+    many, _ = slow_array(tmp_path, seconds=1)
+    seen = []
+    many.read(progress=seen.append, threads=2)
+    total = many.shape[0] >> 18
+    assert len(seen) > 2 and {now.chunks_total for now in seen} == {total}
+    done = [now.chunks_done for now in seen]
+    assert done == sorted(done) and done[-1] == total and seen[-1].bytes_done == many.shape[0]
+    assert repr(seen[-1]) == f"<zarrkit.Progress {total} of {total} chunks, {many.shape[0]} bytes>"
+
+    def stop(now):
+        raise ArithmeticError(now.chunks_done)
+
+    with pytest.raises(ArithmeticError) as raised:
+        many.read(progress=stop, threads=1)
+    assert raised.value.args[0] < total
+    many.write(np.s_[:10], 3, progress=seen.append)
+    assert seen[-1].chunks_done == 1
+    with pytest.raises(TypeError, match="`progress` is a function, True or False"):
+        many.read(progress=5)
+
+    # From a thread of Python's, too.
+    thread = threading.Thread(target=lambda: many.read(progress=seen.append))
+    thread.start()
+    thread.join()
+    assert seen[-1].chunks_done == total
+
+
+def test_a_line_on_the_terminal_shows_the_progress():
+    from types import SimpleNamespace
+
+    from zarrkit._progress import Line
+
+    class Terminal(list):
+        write = list.append
+
+        def isatty(self):
+            return True
+
+        def flush(self):
+            pass
+
+    terminal = Terminal()
+    line = Line(terminal)
+    for done in (5, 10):
+        line(SimpleNamespace(chunks_done=done, chunks_total=10, bytes_done=1 << 20))
+    line.close()
+    assert terminal[0].startswith("\r 50% 5 of 10 chunks") and terminal[1].startswith("\r100% 10 of 10 chunks") and terminal[-1] == "\n"
+
+
+@pytest.mark.parametrize("has_tqdm", [True, False])
+def test_progress_true_shows_a_bar(tmp_path, has_tqdm):
+    zarrkit.create_array(tmp_path / "a.zarr", "/a", shape=(100,), dtype="i4", chunks=(10,))[...] = 1
+    hide = "import sys; sys.modules['tqdm'] = None\n" if not has_tqdm else ""
+    if has_tqdm:
+        pytest.importorskip("tqdm")
+    code = hide + f"import zarrkit; print(zarrkit.open({str(tmp_path / 'a.zarr')!r})['a'].read(progress=True).sum())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout.strip() == "100"
+    assert ("10/10" in done.stderr) == has_tqdm
