@@ -43,10 +43,12 @@ pub(super) fn check(
         let mut keys = keys.filter_map(|key| key.strip_prefix(&below));
         let at = |key: &str| inventory.keys.binary_search_by(|there| there.as_str().cmp(key)).ok();
         let Some(at) = keys.find_map(at) else { continue };
-        let how = if differ { "different contents" } else { "equal contents" };
-        let what = format!(
-            "the archive has {count} entries of this name, with {how}; the last one counts, and programs that take another read other data"
-        );
+        let how = if differ {
+            "different contents, of which the last count: programs that take others read other data"
+        } else {
+            "equal contents"
+        };
+        let what = format!("the archive has {count} entries of this name, with {how}");
         let key = &inventory.keys[at];
         let path = tree.nearest(&*context.format, key);
         sink.add(Problem::new(&path, ProblemKind::DuplicateEntry, what).at(key).by("Z2-081"));
