@@ -265,11 +265,13 @@ class ObstoreAdapter(Adapter):
 class ZarrAdapter(Adapter):
     """A store of zarr-python's. Async calls run in zarr-python's event loop, which asynchronous file systems need."""
 
-    ranges = True
-
     def __init__(self, store):
+        from zarr import storage
         from zarr.core.buffer import default_buffer_prototype
 
+        # Coroutines of these stores never wait, and their parts cost as much as the whole.
+        self.is_near = type(store) in (storage.MemoryStore, storage.ZipStore)
+        self.ranges = not self.is_near
         self.store = store
         self.name = str(store)
         self.writeable = store.supports_writes and not store.read_only
@@ -285,11 +287,15 @@ class ZarrAdapter(Adapter):
     def _run(self, coroutine):
         return run(coroutine)
 
+    def _run_value(self, coroutine):
+        """The result of a call for one value."""
+        return _at_once(coroutine) if self.is_near else self._run(coroutine)
+
     def _get(self, key, byte_range=None):
         if self.is_sync:
             value = self.store.get_sync(key, prototype=self.prototype, byte_range=byte_range)
         else:
-            value = self._run(self.store.get(key, self.prototype, byte_range))
+            value = self._run_value(self.store.get(key, self.prototype, byte_range))
         return None if value is None else value.to_bytes()
 
     def get(self, key):
@@ -324,14 +330,14 @@ class ZarrAdapter(Adapter):
         if self.is_sync:
             self.store.set_sync(key, value)
         else:
-            self._run(self.store.set(key, value))
+            self._run_value(self.store.set(key, value))
 
     def delete(self, key):
         try:
             if self.is_sync:
                 self.store.delete_sync(key)
             else:
-                self._run(self.store.delete(key))
+                self._run_value(self.store.delete(key))
         except (FileNotFoundError, KeyError):
             pass
 
@@ -349,6 +355,16 @@ class ZarrAdapter(Adapter):
 
     def erase_prefix(self, prefix):
         self._run(self.store.delete_dir(prefix.rstrip("/")))
+
+
+def _at_once(coroutine):
+    """The result of a coroutine that waits for nothing."""
+    try:
+        coroutine.send(None)
+    except StopIteration as done:
+        return done.value
+    coroutine.close()
+    raise RuntimeError("a store in memory has waited for the event loop")
 
 
 async def _collected(names):
