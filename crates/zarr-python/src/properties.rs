@@ -4,7 +4,7 @@ use numpy::PyArrayDescr;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
-use zarr::codec::CodecSpec;
+use zarr::codec::{ChunkContext, Codec, CodecSpec};
 use zarr::{Json, NodeMetadata, Object};
 
 use crate::array::{Array, size_of};
@@ -95,6 +95,19 @@ impl Array {
     #[getter]
     fn codecs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let specs = self.inner.codecs().into_iter();
+        PyList::new(py, specs.map(|spec| codec(py, spec)).collect::<PyResult<Vec<_>>>()?)
+    }
+
+    /// The codecs that compress the bytes of a chunk, as `codecs` has them; of an inner chunk, where there are shards.
+    #[getter]
+    fn compressors<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let metadata = (*self.inner.metadata()).clone().unsharded();
+        let registry = self.inner.hierarchy().registry();
+        let context = ChunkContext::new(metadata.data_type.clone(), metadata.chunk_extent());
+        let compresses = |spec: &CodecSpec| {
+            matches!(registry.build_codec(spec, &context), Ok(Codec::BytesToBytes(_)))
+        };
+        let specs = metadata.codecs.into_iter().filter(compresses);
         PyList::new(py, specs.map(|spec| codec(py, spec)).collect::<PyResult<Vec<_>>>()?)
     }
 

@@ -414,3 +414,19 @@ def test_shapes_change(tmp_path):
         a.append(np.zeros((1, 2), "i4"))
     with pytest.raises(ValueError, match="no dimension"):
         a.append([[1]], axis="lon")
+
+
+@pytest.mark.timeout(60)
+def test_codecs_are_plain_data(tmp_path):
+    options = {"shape": (8, 8), "dtype": "f4", "chunks": (2, 2)}
+    plain = zarrkit.create_array(tmp_path / "a.zarr", "/plain", codecs=["zstd:3", "crc32c"], **options)
+    sharded = zarrkit.create_array(tmp_path / "a.zarr", "/sharded", shards=(4, 4), codecs=["zstd:3"], **options)
+    old = zarrkit.create_array(tmp_path / "old.zarr", "/old", codecs=["gzip:5"], dialect="v2", **options)
+    assert [codec["name"] for codec in plain.codecs] == ["bytes", "zstd", "crc32c"]
+    assert [codec["name"] for codec in plain.compressors] == ["zstd", "crc32c"]
+    assert plain.compressors[0]["configuration"]["level"] == 3
+    assert [codec["name"] for codec in sharded.codecs] == ["sharding_indexed"]
+    assert [codec["name"] for codec in sharded.compressors] == ["zstd"]
+    assert old.compressors == [{"name": "gzip", "configuration": {"level": 5}}]
+    assert old.metadata["compressor"] == {"id": "gzip", "level": 5} and plain.metadata["shape"] == [8, 8]
+    assert (plain.nchunks, sharded.nchunks, sharded.shards) == (16, 16, (4, 4))
