@@ -279,7 +279,11 @@ fn netcdf_datasets_are_copied_in_parts_and_anew() {
     );
     assert!(!folder.path("c.zarr").exists());
     // An archive of NCZarr has its keys in a folder.
-    folder.good("copy a.zarr 'd.zip#mode=nczarr,zip' --to nczarr-v2 --verify");
+    let archive = "'d.zip#mode=nczarr,zip'";
+    folder.good(&format!("copy a.zarr {archive} --to nczarr-v2 --part 1/2"));
+    let told = folder.bad(&format!("info {archive}"), 3);
+    assert!(told.contains("copy under way, 50 % done"), "{told}");
+    folder.good(&format!("copy a.zarr {archive} --resume --verify"));
     assert!(folder.good("get d.zip --path big").text() == all);
 }
 
@@ -457,4 +461,51 @@ fn copies_that_were_cut_off_are_undone() {
         // Values are long.
         assert!(values() == before, "{url}: {:?}", values().keys());
     }
+}
+
+/// An undoing that is killed is ended by the next one, or the copy is gone on with: marks of parts whose chunks are erased are
+/// not trusted.
+#[test]
+fn undoing_may_be_killed() {
+    let folder = Folder::new();
+    let all = source(&folder);
+    let undo = |target: &str| format!("repair {target} --undo-copies --apply");
+    let copied = |target: &str| {
+        folder.good(&format!("copy a.zarr {target} --part 1/2"));
+        folder.good(&format!("copy a.zarr {target} --part 2/2"));
+    };
+    copied("whole.zarr");
+    let begun = Instant::now();
+    folder.good(&undo("whole.zarr"));
+    let whole = begun.elapsed();
+    assert_eq!(std::fs::read_dir(folder.path("whole.zarr")).map_or(0, Iterator::count), 0);
+    let mut cut_off = 0;
+    for attempt in 0..20 {
+        let target = format!("u{attempt}.zarr");
+        copied(&target);
+        let moment = f64::from(attempt * 23 % 61) / 61.0;
+        if kill_after(start(&folder, &undo(&target)), whole.mul_f64(0.5 + 0.5 * moment)) {
+            continue;
+        }
+        let chunks =
+            std::fs::read_dir(folder.path(&target).join("big/c")).map_or(0, Iterator::count);
+        let is_under_way = folder.bad(&format!("info {target}"), 3).contains("copy under way");
+        assert!(is_under_way || chunks == 0, "{chunks} chunks are left without a journal");
+        if !is_under_way {
+            continue;
+        }
+        cut_off += u32::from((1..600).contains(&chunks));
+        if attempt % 2 == 0 {
+            folder.good(&undo(&target));
+            assert_eq!(std::fs::read_dir(folder.path(&target)).map_or(0, Iterator::count), 0);
+        } else {
+            folder.good(&format!("copy a.zarr {target} --resume"));
+            assert!(folder.good(&format!("get {target} --path big")).text() == all);
+        }
+        if cut_off == 3 {
+            break;
+        }
+    }
+    println!("kills: undoings of copies: {cut_off} cut off between two chunks");
+    assert!(cut_off > 0, "no undoing was killed between two chunks");
 }

@@ -234,7 +234,10 @@ fn folder_in(location: &str, options: &DatasetOptions) -> Result<Option<String>>
     let holds = |prefix: &StorePrefix| -> Result<bool> {
         let listing = store.list_dir(prefix, ListOptions::default())?;
         let mut names = listing.keys.iter().filter_map(|key| prefix.strip(key));
-        Ok(names.any(|name| DOCUMENTS.contains(&name)))
+        // A copy under way has a journal, and no document yet.
+        let journal = format!("{}.zarr-copy/", prefix.as_str());
+        let has_journal = listing.prefixes.iter().any(|found| found.as_str() == journal);
+        Ok(has_journal || names.any(|name| DOCUMENTS.contains(&name)))
     };
     let root = StorePrefix::root();
     if holds(&root)? {

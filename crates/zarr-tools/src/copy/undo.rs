@@ -150,6 +150,7 @@ impl Plan {
         }
         journal.forget_parts()?;
         chunks.iter().try_for_each(erase)?;
+        self.erase_folders(target)?;
         for document in self.documents.iter().filter(|it| it.role == Role::Above) {
             if is_bare(&*store, target, document, open)? {
                 erase(&document.key)?;
@@ -163,6 +164,22 @@ impl Plan {
         undone.is_undone = true;
         undone.what = "is undone".into();
         Ok(undone)
+    }
+
+    /// Erases the folders of nodes of the copy in which nothing is left, the innermost first.
+    fn erase_folders(&self, target: &Hierarchy) -> Result<()> {
+        let store = target.store().to_sync();
+        let mut paths = self.paths();
+        paths.sort_by_key(|path| std::cmp::Reverse(path.names().count()));
+        for path in paths.iter().filter(|path| !path.is_root()) {
+            let format = target.format();
+            for prefix in [format.chunk_prefix(path)?, format.children_prefix(path)?] {
+                if store.list_prefix(&prefix)?.keys.is_empty() {
+                    store.erase_prefix(&prefix)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Refuses a source that is not there, or that has other arrays than it had.
