@@ -14,6 +14,7 @@ use zarr::{OpenOptions, StoreError};
 
 use crate::errors::OrRaise;
 use crate::open;
+use crate::py_store::{self, Source};
 
 /// How often a value is read anew that another writer replaced in the meantime.
 const ATTEMPTS: usize = 16;
@@ -24,6 +25,12 @@ const ATTEMPTS: usize = 16;
 pub struct RawStore {
     pub store: Arc<dyn Store>,
     calls: Arc<dyn SyncStore>,
+    /// Whether its name opens it again.
+    #[pyo3(get)]
+    reopens: bool,
+    /// Whether it is a place, not a store of Python's.
+    #[pyo3(get)]
+    is_place: bool,
 }
 
 /// A range as Python says it: from the first to before the second byte, or to the end; a negative first byte counts from the end.
@@ -92,14 +99,15 @@ impl RawStore {
 
 #[pymethods]
 impl RawStore {
+    /// The store at a path or URL, or that a store of Python's is.
     #[new]
-    #[pyo3(signature = (url, writeable, storage_options = None))]
+    #[pyo3(signature = (target, writeable, storage_options = None))]
     fn new(
-        py: Python<'_>,
-        url: &str,
+        target: &Bound<'_, PyAny>,
         writeable: bool,
         storage_options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<RawStore> {
+        let py = target.py();
         let mut options = OpenOptions::new(open::REGISTRY.clone());
         if writeable {
             options = options.read_write();
@@ -107,10 +115,17 @@ impl RawStore {
         for (name, value) in open::storage_options(storage_options)? {
             options = options.store_option(name, value);
         }
-        let opened = py.detach(|| options.store(url));
-        let store = opened.map_err(|e| zarr::Error::from(e).at_store(url)).or_raise(py)?;
+        let (store, is_place) = match py_store::source_of(target)? {
+            Source::Store(store) => (store, false),
+            Source::Url(url) => {
+                let opened = py.detach(|| options.store(&url));
+                (opened.map_err(|e| zarr::Error::from(e).at_store(&url)).or_raise(py)?, true)
+            }
+        };
         let calls = store.to_sync();
-        Ok(RawStore { store, calls })
+        // Each `memory://` is another.
+        let reopens = is_place && calls.name() != "memory://";
+        Ok(RawStore { store, calls, reopens, is_place })
     }
 
     /// Its URL, without secrets.

@@ -24,6 +24,13 @@ HERE = pathlib.Path(__file__).parent
 EXPECTED: dict[str, str] = {}
 
 
+def pytest_configure():
+    import zarrkit
+
+    # Where zarrkit is not installed, zarr-python knows the pipeline when it is first asked for.
+    assert zarrkit.Pipeline
+
+
 def pytest_collection_modifyitems(items):
     for item in items:
         params = getattr(getattr(item, "callspec", None), "params", {})

@@ -3,6 +3,7 @@
 import asyncio
 import os
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 from zarr.abc.store import ByteRequest, OffsetByteRequest, RangeByteRequest, SuffixByteRequest
 from zarr.abc.store import Store as ZarrStore
@@ -17,8 +18,8 @@ class Store(ZarrStore):
 
     Parameters
     ----------
-    url : str or path
-        As of `zarrkit.open`: `data.zarr`, `memory://name`, `data.zip`, `zip::s3://bucket/data.zip`, `lmdb:///data.lmdb`, `s3://bucket/data.zarr`.
+    url : str, path or store
+        As of `zarrkit.open`, stores of Python's included: `data.zarr`, `memory://name`, `data.zip`, `zip::s3://bucket/data.zip`, `lmdb:///data.lmdb`, `s3://bucket/data.zarr`.
     mode : str
         `"r+"` to read and write, `"r"` to read.
     storage_options : dict, optional
@@ -33,7 +34,7 @@ class Store(ZarrStore):
 
     def __init__(
         self,
-        url: str | os.PathLike[str],
+        url: str | os.PathLike[str] | Any,
         mode: str = "r+",
         storage_options: dict | None = None,
         *,
@@ -43,8 +44,8 @@ class Store(ZarrStore):
             raise ValueError(f'mode {mode!r} is not known: "r" to read, "r+" to read and write')
         read_only = mode == "r" if read_only is None else read_only
         super().__init__(read_only=read_only)
-        self._raw = RawStore(os.fspath(url), not read_only, storage_options)
-        self._is_raw_read_only = read_only
+        self._raw = RawStore(url, not read_only, storage_options)
+        self._is_raw_read_only = read_only and self._raw.is_place
         # Options that were secrets are kept for `with_read_only`, in this process alone.
         self._options = storage_options
 
@@ -55,13 +56,8 @@ class Store(ZarrStore):
     def __str__(self) -> str:
         return self._raw.name
 
-    @property
-    def _is_unnamed(self):
-        # Each `memory://` is another.
-        return self._raw.name == "memory://"
-
     def _identity(self):
-        place = id(self._raw) if self._is_unnamed else self._raw.name
+        place = self._raw.name if self._raw.reopens else id(self._raw)
         return place, self._raw.public_options, self.read_only
 
     def __eq__(self, other: object) -> bool:
@@ -71,14 +67,14 @@ class Store(ZarrStore):
         return hash((self._raw.name, self.read_only))
 
     def __reduce__(self):
-        if self._is_unnamed:
-            raise TypeError("a store in unnamed memory cannot be pickled; name it: memory://name")
+        if not self._raw.reopens:
+            raise TypeError(f"{self!r} cannot be pickled, as it has no URL: it is in the memory of this process, where memory://name is found again")
         return _rebuild, (type(self), self._raw.name, self._raw.public_options, self.read_only, self._is_open)
 
     def with_read_only(self, read_only: bool = False) -> "Store":
-        if not self._is_unnamed:
+        if self._raw.reopens:
             return type(self)(self._raw.name, storage_options=self._options, read_only=read_only)
-        # The same memory; that it is read-only is checked here.
+        # The same store; that it is read-only is checked here.
         store = type(self).__new__(type(self))
         store.__dict__.update(self.__dict__)
         ZarrStore.__init__(store, read_only=read_only or self._is_raw_read_only)
@@ -109,7 +105,7 @@ class Store(ZarrStore):
     async def _call(self, call, *arguments):
         """Calls the store. What may block is called in another thread, so that the event loop goes on."""
         await self._ensure_open()
-        if self._raw.name.startswith("memory:"):
+        if self._raw.is_place and self._raw.name.startswith("memory:"):
             return call(*arguments)
         if self._raw.local:
             return await asyncio.to_thread(call, *arguments)
