@@ -31,6 +31,7 @@ mod plan;
 mod program;
 mod progress;
 mod properties;
+mod py_remote;
 mod py_store;
 mod region;
 mod run;

@@ -2,6 +2,7 @@
 //!
 //! `zarrkit/_python_store.py` gives each kind of them the few blocking calls that this module makes.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
@@ -13,6 +14,7 @@ use zarr::store::{
     SnapshotOptions, Store, StoreKey, StorePrefix, SyncSnapshot, SyncStore, Version, from_sync,
 };
 
+use crate::py_remote::RemotePyStore;
 use crate::store::RawStore;
 
 type Result<T, E = StoreError> = std::result::Result<T, E>;
@@ -36,7 +38,7 @@ pub fn source_of(target: &Bound<'_, PyAny>) -> PyResult<Source> {
     }
     Ok(match found.extract() {
         Ok(url) => Source::Url(url),
-        Err(_) => Source::Store(from_sync(PyStore::new(&found)?)),
+        Err(_) => Source::Store(PyStore::new(&found)?.into_store()),
     })
 }
 
@@ -44,12 +46,14 @@ pub fn source_of(target: &Bound<'_, PyAny>) -> PyResult<Source> {
 ///
 /// The calls take Python's lock, so a thread that waits for one must not hold it.
 #[derive(Debug)]
-struct PyStore {
-    adapter: Arc<Py<PyAny>>,
-    name: String,
-    capabilities: Capabilities,
+pub struct PyStore {
+    pub adapter: Arc<Py<PyAny>>,
+    pub name: String,
+    pub capabilities: Capabilities,
     /// Whether parts of a value are read without the others.
-    ranges: bool,
+    pub ranges: bool,
+    /// Whether its calls may wait for a network.
+    remote: bool,
 }
 
 impl PyStore {
@@ -65,8 +69,13 @@ impl PyStore {
             name: adapter.getattr("name")?.extract()?,
             capabilities,
             ranges: flag("ranges")?,
+            remote: flag("remote")?,
             adapter: Arc::new(adapter.clone().unbind()),
         })
+    }
+
+    fn into_store(self) -> Arc<dyn Store> {
+        if self.remote { Arc::new(RemotePyStore(self)) } else { from_sync(self) }
     }
 }
 
@@ -75,15 +84,39 @@ fn call<T>(adapter: &Py<PyAny>, work: impl FnOnce(&Bound<'_, PyAny>) -> PyResult
     Python::attach(|py| work(adapter.bind(py))).map_err(|e| StoreError::Backend(Box::new(e)))
 }
 
-/// A value with its version, as Python has it: `(bytes, version or None)`.
-type Versioned = (PyBackedBytes, Option<PyBackedBytes>);
+/// A value and its version of what `get` returned: `(bytes, version or None)` or None.
+pub fn value_of(found: &Bound<'_, PyAny>) -> PyResult<Option<(Bytes, Option<Version>)>> {
+    let found: Option<(PyBackedBytes, Option<PyBackedBytes>)> = found.extract()?;
+    Ok(found.map(|(value, token)| (Bytes::from_owner(value), token.map(version_of))))
+}
 
-fn bytes_of(value: PyBackedBytes) -> Bytes {
-    Bytes::from_owner(value)
+/// A value's size and version of what `head` returned.
+pub fn head_of(found: &Bound<'_, PyAny>) -> PyResult<Option<(u64, Option<Version>)>> {
+    let found: Option<(u64, Option<PyBackedBytes>)> = found.extract()?;
+    Ok(found.map(|(size, token)| (size, token.map(version_of))))
 }
 
 fn version_of(token: PyBackedBytes) -> Version {
     Version::new(Bytes::from_owner(token))
+}
+
+/// The names that a listing returned.
+pub fn names_of(names: &Bound<'_, PyAny>) -> PyResult<Vec<PyBackedStr>> {
+    names.try_iter()?.map(|name| name?.extract()).collect()
+}
+
+/// The keys that begin with a prefix, of what `list_prefix` returned.
+pub fn all_keys(prefix: &StorePrefix, names: &[PyBackedStr]) -> Listing {
+    let mut listing = Listing::default();
+    for name in names.iter().filter(|name| name.starts_with(prefix.as_str())) {
+        match StoreKey::new(&**name) {
+            Ok(key) => listing.keys.push(key),
+            Err(_) => listing.left_out.push(name.to_string()),
+        }
+    }
+    listing.keys.sort();
+    listing.keys.dedup();
+    listing
 }
 
 impl SyncStore for PyStore {
@@ -97,10 +130,10 @@ impl SyncStore for PyStore {
 
     fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>> {
         let found = call(&self.adapter, |adapter| {
-            adapter.call_method1("get", (key.as_str(),))?.extract::<Option<Versioned>>()
+            value_of(&adapter.call_method1("get", (key.as_str(),))?)
         })?;
-        let Some((value, token)) = found else { return Ok(None) };
-        how.answer(key, bytes_of(value), token.map(version_of))
+        let Some((value, version)) = found else { return Ok(None) };
+        how.answer(key, value, version)
     }
 
     fn open(
@@ -113,11 +146,9 @@ impl SyncStore for PyStore {
             return Ok(how.in_memory(key, self.get(key, how.to_get())?));
         }
         let found = call(&self.adapter, |adapter| {
-            let found = adapter.call_method1("head", (key.as_str(),))?;
-            found.extract::<Option<(u64, Option<PyBackedBytes>)>>()
+            head_of(&adapter.call_method1("head", (key.as_str(),))?)
         })?;
-        let Some((size, token)) = found else { return Ok(None) };
-        let version = token.map(version_of);
+        let Some((size, version)) = found else { return Ok(None) };
         if !how.accepts(version.as_ref()) {
             return Ok(None);
         }
@@ -161,59 +192,70 @@ impl SyncStore for PyStore {
 
     fn list_prefix(&self, prefix: &StorePrefix) -> Result<Listing> {
         let names = call(&self.adapter, |adapter| {
-            let names = adapter.call_method1("list_prefix", (prefix.as_str(),))?;
-            names.try_iter()?.map(|name| name?.extract()).collect::<PyResult<Vec<PyBackedStr>>>()
+            names_of(&adapter.call_method1("list_prefix", (prefix.as_str(),))?)
         })?;
-        let mut listing = Listing::default();
-        for name in names.iter().filter(|name| name.starts_with(prefix.as_str())) {
-            match StoreKey::new(&**name) {
-                Ok(key) => listing.keys.push(key),
-                Err(_) => listing.left_out.push(name.to_string()),
-            }
-        }
-        listing.keys.sort();
-        listing.keys.dedup();
-        Ok(listing)
+        Ok(all_keys(prefix, &names))
     }
 
     fn list_dir(&self, prefix: &StorePrefix, _: ListOptions) -> Result<Listing> {
         let names = call(&self.adapter, |adapter| {
-            let names = adapter.call_method1("list_dir", (prefix.as_str(),))?;
-            names.try_iter()?.map(|name| name?.extract()).collect::<PyResult<Vec<PyBackedStr>>>()
+            names_of(&adapter.call_method1("list_dir", (prefix.as_str(),))?)
         })?;
         Ok(Listing::of_names(prefix, names.iter().map(|name| &**name)))
     }
 }
 
 /// A value of a store of Python's, whose parts are read one by one.
-struct PySnapshot {
-    adapter: Arc<Py<PyAny>>,
-    key: StoreKey,
-    size: u64,
-    version: Option<Version>,
+pub struct PySnapshot {
+    pub adapter: Arc<Py<PyAny>>,
+    pub key: StoreKey,
+    pub size: u64,
+    pub version: Option<Version>,
+}
+
+impl PySnapshot {
+    /// The ranges as bytes of the value.
+    pub fn resolved(&self, ranges: &[ByteRange]) -> Result<Vec<Range<u64>>> {
+        ranges.iter().map(|range| range.resolve(&self.key, self.size)).collect()
+    }
+
+    /// The arguments of `read`.
+    pub fn arguments<'py>(
+        &self,
+        py: Python<'py>,
+        ranges: &[Range<u64>],
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let ranges: Vec<(u64, u64)> = ranges.iter().map(|range| (range.start, range.end)).collect();
+        let token = self.version.as_ref().and_then(Version::token);
+        let token = token.map(|token| PyBytes::new(py, token));
+        (self.key.as_str(), PyTuple::new(py, ranges)?, token).into_pyobject(py)
+    }
+
+    /// The parts that `read` returned.
+    pub fn parts(&self, read: &Bound<'_, PyAny>, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+        let parts = read.extract::<Option<Vec<PyBackedBytes>>>();
+        let parts = parts.map_err(|e| StoreError::Backend(Box::new(e)))?.unwrap_or_default();
+        let is_whole = parts.len() == ranges.len()
+            && parts
+                .iter()
+                .zip(ranges)
+                .all(|(part, range)| part.len() as u64 == range.end - range.start);
+        if is_whole {
+            Ok(parts.into_iter().map(Bytes::from_owner).collect())
+        } else {
+            Err(StoreError::Changed { key: self.key.to_string() })
+        }
+    }
 }
 
 impl SyncSnapshot for PySnapshot {
     fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>> {
-        let resolved = ranges.iter().map(|range| range.resolve(&self.key, self.size));
-        let resolved = resolved.collect::<Result<Vec<_>>>()?;
-        let found = call(&self.adapter, |adapter| {
-            let py = adapter.py();
-            let ranges = resolved.iter().map(|range| (range.start, range.end));
-            let ranges = PyTuple::new(py, ranges.collect::<Vec<_>>())?;
-            let token = self.version.as_ref().and_then(Version::token);
-            let token = token.map(|token| PyBytes::new(py, token));
-            let parts = adapter.call_method1("read", (self.key.as_str(), ranges, token))?;
-            parts.extract::<Option<Vec<PyBackedBytes>>>()
+        let resolved = self.resolved(ranges)?;
+        let read = call(&self.adapter, |adapter| {
+            let read = adapter.call_method1("read", self.arguments(adapter.py(), &resolved)?)?;
+            Ok(read.unbind())
         })?;
-        let changed = || StoreError::Changed { key: self.key.to_string() };
-        let parts = found.ok_or_else(changed)?;
-        let is_whole = parts.len() == resolved.len()
-            && parts
-                .iter()
-                .zip(&resolved)
-                .all(|(part, range)| part.len() as u64 == range.end - range.start);
-        if is_whole { Ok(parts.into_iter().map(bytes_of).collect()) } else { Err(changed()) }
+        Python::attach(|py| self.parts(read.bind(py), &resolved))
     }
 
     fn size(&self) -> u64 {

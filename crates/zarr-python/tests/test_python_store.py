@@ -1,6 +1,7 @@
 """Stores of Python's, given to `zarrkit.open`."""
 
 import asyncio
+import os
 import threading
 from types import MappingProxyType
 
@@ -228,3 +229,38 @@ def test_one_inner_chunk_is_read_without_its_shard():
     Counting.got = 0
     assert np.array_equal(array[100:150, 100:150], elements[100:150, 100:150])
     assert Counting.got < 100_000
+
+
+def test_many_requests_are_on_their_way_at_a_time():
+    class Flying(AsyncOnly):
+        now = most = 0
+
+        async def get(self, key, prototype, byte_range=None):
+            Flying.now += 1
+            Flying.most = max(Flying.most, Flying.now)
+            await asyncio.sleep(0.005)
+            Flying.now -= 1
+            return await super().get(key, prototype, byte_range)
+
+    store = Flying()
+    fill(store)
+    Flying.most = 0
+    assert np.array_equal(zarrkit.open(store)["g/a"][...], ELEMENTS)
+    assert Flying.most >= 16
+
+
+@pytest.mark.parametrize("kind", ["dict", "async"])
+def test_a_forked_process_reads_and_writes(kind):
+    store = with_data(kind, "shards")
+    array = zarrkit.open(store, "r+")["g/a"]
+    array[5:30] = 3
+    child = os.fork()
+    if child == 0:
+        try:
+            array[0] = 9
+            os._exit(0 if (array[5] == 3).all() and (array[0] == 9).all() else 1)
+        finally:
+            os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    array[1] = 4
+    assert (array[1] == 4).all() and (array[0] == ELEMENTS[0]).all()

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import sys
+import threading
 from collections.abc import Mapping, MutableMapping
 
 
@@ -74,6 +75,12 @@ class Adapter:
     swaps = False
     #: Whether `head` and `read` do not read the whole value.
     ranges = False
+    #: Whether calls may wait for a network: then many are begun at a time, by `submit`.
+    remote = False
+
+    def submit(self, name, arguments):
+        """Begins the call `name`; returns a `concurrent.futures.Future`."""
+        return _threads().submit(getattr(self, name), *arguments)
 
     def get(self, key):
         raise NotImplementedError
@@ -111,7 +118,8 @@ class PrefixAdapter(Adapter):
     def __init__(self, inner, prefix):
         self.inner, self.prefix = inner, prefix
         self.name = f"{inner.name}/{prefix[:-1]}"
-        self.writeable, self.listable, self.swaps, self.ranges = inner.writeable, inner.listable, inner.swaps, inner.ranges
+        for name in ("writeable", "listable", "swaps", "ranges", "remote"):
+            setattr(self, name, getattr(inner, name))
 
     def get(self, key):
         return self.inner.get(self.prefix + key)
@@ -130,6 +138,11 @@ class PrefixAdapter(Adapter):
 
     def delete(self, key):
         self.inner.delete(self.prefix + key)
+
+    def submit(self, name, arguments):
+        if name.startswith("list"):
+            return _threads().submit(getattr(self, name), *arguments)
+        return self.inner.submit(name, (self.prefix + arguments[0], *arguments[1:]))
 
     def _strip(self, names):
         return [name[len(self.prefix) :] for name in names if name.startswith(self.prefix)]
@@ -151,6 +164,8 @@ class MappingAdapter(Adapter):
         self.mapping = mapping
         self.writeable = isinstance(mapping, MutableMapping)
         root = getattr(mapping, "root", None)
+        # A mapper of fsspec.
+        self.remote = hasattr(mapping, "fs")
         place = root if isinstance(root, str) else f"at {id(mapping):#x}"
         self.name = f"{type(mapping).__name__} {place}"
 
@@ -192,6 +207,7 @@ class ObstoreAdapter(Adapter):
     def __init__(self, store):
         self.store = store
         self.name = repr(store).strip("<>")
+        self.remote = type(store).__name__ != "MemoryStore"
         self.writeable = type(store).__name__ != "HTTPStore"
         self.swaps = self.writeable and type(store).__name__ != "LocalStore"
 
@@ -269,10 +285,10 @@ class ZarrAdapter(Adapter):
         from zarr import storage
         from zarr.core.buffer import default_buffer_prototype
 
+        self.store = store
         # Coroutines of these stores never wait, and their parts cost as much as the whole.
         self.is_near = type(store) in (storage.MemoryStore, storage.ZipStore)
         self.ranges = not self.is_near
-        self.store = store
         self.name = str(store)
         self.writeable = store.supports_writes and not store.read_only
         self.listable = store.supports_listing
@@ -283,78 +299,101 @@ class ZarrAdapter(Adapter):
             self.is_sync = _store_supports_sync_io(store)
         except ImportError:  # zarr-python before 3.4
             self.is_sync = False
+        self.remote = not (self.is_sync or self.is_near)
 
-    def _run(self, coroutine):
-        return run(coroutine)
+    def submit(self, name, arguments):
+        return begin(getattr(self, f"async_{name}")(*arguments))
 
-    def _run_value(self, coroutine):
+    def _value(self, coroutine):
         """The result of a call for one value."""
-        return _at_once(coroutine) if self.is_near else self._run(coroutine)
-
-    def _get(self, key, byte_range=None):
-        if self.is_sync:
-            value = self.store.get_sync(key, prototype=self.prototype, byte_range=byte_range)
-        else:
-            value = self._run_value(self.store.get(key, self.prototype, byte_range))
-        return None if value is None else value.to_bytes()
+        return _at_once(coroutine) if self.is_near else run(coroutine)
 
     def get(self, key):
-        value = self._get(key)
-        return None if value is None else (value, None)
+        if not self.is_sync:
+            return self._value(self.async_get(key))
+        value = self.store.get_sync(key, prototype=self.prototype)
+        return None if value is None else (value.to_bytes(), None)
+
+    async def async_get(self, key):
+        value = await self.store.get(key, self.prototype)
+        return None if value is None else (value.to_bytes(), None)
 
     def head(self, key):
+        return run(self.async_head(key))
+
+    async def async_head(self, key):
         try:
-            return self._run(self.store.getsize(key)), None
+            return await self.store.getsize(key), None
         except (FileNotFoundError, KeyError):
             return None
 
     def read(self, key, ranges, version):
+        if not self.is_sync:
+            return run(self.async_read(key, ranges, version))
+        wanted = self._requests(ranges)
+        found = [one and self.store.get_sync(key, prototype=self.prototype, byte_range=one) for one in wanted]
+        return self._parts(wanted, found)
+
+    async def async_read(self, key, ranges, version):
+        wanted = self._requests(ranges)
+        found = iter(await asyncio.gather(*(self.store.get(key, self.prototype, one) for one in wanted if one)))
+        return self._parts(wanted, [one and next(found) for one in wanted])
+
+    @staticmethod
+    def _requests(ranges):
+        """One request for each range; None for an empty one, which stores may refuse."""
         from zarr.abc.store import RangeByteRequest
 
-        # Stores may refuse empty ranges.
-        wanted = [RangeByteRequest(start, end) if start < end else None for start, end in ranges]
-        if self.is_sync:
-            parts = [b"" if one is None else self._get(key, one) for one in wanted]
-        else:
-            parts = self._run(self._read(key, wanted))
+        return [RangeByteRequest(start, end) if start < end else None for start, end in ranges]
+
+    @staticmethod
+    def _parts(wanted, found):
+        parts = [b"" if one is None else part and part.to_bytes() for one, part in zip(wanted, found, strict=True)]
         return None if None in parts else parts
 
-    async def _read(self, key, wanted):
-        found = await asyncio.gather(*(self.store.get(key, self.prototype, one) for one in wanted if one is not None))
-        found = iter(found)
-        parts = [b"" if one is None else next(found) for one in wanted]
-        return [part if part is None or part == b"" else part.to_bytes() for part in parts]
-
     def set(self, key, value):
-        value = self.prototype.buffer.from_bytes(value)
         if self.is_sync:
-            self.store.set_sync(key, value)
+            self.store.set_sync(key, self.prototype.buffer.from_bytes(value))
         else:
-            self._run_value(self.store.set(key, value))
+            self._value(self.async_set(key, value))
+
+    async def async_set(self, key, value):
+        await self.store.set(key, self.prototype.buffer.from_bytes(value))
 
     def delete(self, key):
+        if not self.is_sync:
+            return self._value(self.async_delete(key))
         try:
-            if self.is_sync:
-                self.store.delete_sync(key)
-            else:
-                self._run_value(self.store.delete(key))
+            self.store.delete_sync(key)
+        except (FileNotFoundError, KeyError):
+            pass
+
+    async def async_delete(self, key):
+        try:
+            await self.store.delete(key)
         except (FileNotFoundError, KeyError):
             pass
 
     def list_prefix(self, prefix):
-        return self._run(_collected(self.store.list_prefix(prefix)))
+        return run(self.async_list_prefix(prefix))
+
+    async def async_list_prefix(self, prefix):
+        return [name async for name in self.store.list_prefix(prefix)]
 
     def list_dir(self, prefix):
-        return self._run(self._list_dir(prefix))
+        return run(self.async_list_dir(prefix))
 
-    async def _list_dir(self, prefix):
+    async def async_list_dir(self, prefix):
         names = [prefix + name.rstrip("/") async for name in self.store.list_dir(prefix)]
         # zarr-python's listing does not tell keys from prefixes.
         are_keys = await asyncio.gather(*(self.store.exists(name) for name in names))
         return [name if is_key else name + "/" for name, is_key in zip(names, are_keys, strict=True)]
 
     def erase_prefix(self, prefix):
-        self._run(self.store.delete_dir(prefix.rstrip("/")))
+        run(self.async_erase_prefix(prefix))
+
+    async def async_erase_prefix(self, prefix):
+        await self.store.delete_dir(prefix.rstrip("/"))
 
 
 def _at_once(coroutine):
@@ -367,43 +406,52 @@ def _at_once(coroutine):
     raise RuntimeError("a store in memory has waited for the event loop")
 
 
-async def _collected(names):
-    return [name async for name in names]
-
-
 #: How long the event loop of zarr-python may be silent, in seconds, before a call that waits for it gives up.
 PATIENCE = 60
 
 
-def run(coroutine):
-    """The result of a coroutine in zarr-python's event loop.
+HINT = "call zarrkit from another thread, such as by asyncio.to_thread"
 
-    Raises `RuntimeError` in the loop's own thread, and if the loop does not run: a call of zarrkit in a coroutine of zarr-python's loop keeps it from
-    running; call it in another thread, by `asyncio.to_thread`.
+
+def begin(coroutine):
+    """Begins a coroutine in zarr-python's event loop; returns a `concurrent.futures.Future`.
+
+    Raises `RuntimeError` in the loop's own thread, which waits for zarrkit and so cannot run it.
     """
     from zarr.core import sync
 
     loop = sync._get_loop()
-    hint = "call zarrkit from another thread, such as by asyncio.to_thread"
-    if sync.iothread[0] is not None and sync.iothread[0].ident == _ident():
+    if sync.iothread[0] is not None and sync.iothread[0].ident == threading.get_ident():
         coroutine.close()
-        raise RuntimeError(f"zarrkit was called in the event loop of zarr-python, which the store needs; {hint}")
-    future = asyncio.run_coroutine_threadsafe(coroutine, loop)
+        raise RuntimeError(f"zarrkit was called in the event loop of zarr-python, which the store needs; {HINT}")
+    return asyncio.run_coroutine_threadsafe(coroutine, loop)
+
+
+def run(coroutine):
+    """The result of a coroutine in zarr-python's event loop. Raises `RuntimeError` as `begin`, and if the loop does not run."""
+    future = begin(coroutine)
     while True:
         try:
             return future.result(PATIENCE)
         except TimeoutError:
             if future.done():
                 raise
-            alive = asyncio.run_coroutine_threadsafe(asyncio.sleep(0), loop)
             try:
-                alive.result(PATIENCE)
+                begin(asyncio.sleep(0)).result(PATIENCE)
             except TimeoutError:
                 future.cancel()
-                raise RuntimeError(f"the event loop of zarr-python has not run for {PATIENCE} s; {hint}") from None
+                raise RuntimeError(f"the event loop of zarr-python has not run for {PATIENCE} s; {HINT}") from None
 
 
-def _ident():
-    import threading
+_EXECUTORS = {}
 
-    return threading.get_ident()
+
+def _threads():
+    """The threads of this process that wait for blocking stores."""
+    # One process after a fork has none of those of the other.
+    executor = _EXECUTORS.get(os.getpid())
+    if executor is None:
+        from concurrent.futures import ThreadPoolExecutor
+
+        executor = _EXECUTORS.setdefault(os.getpid(), ThreadPoolExecutor(32, thread_name_prefix="zarrkit-store"))
+    return executor
