@@ -5,6 +5,7 @@ use pyo3::types::{PyDict, PyTuple};
 use zarr::{AccessError, Object};
 
 use crate::array::Array;
+use crate::call;
 use crate::create::settle;
 use crate::errors::OrRaise;
 use crate::group::{Group, in_python};
@@ -82,14 +83,12 @@ impl Array {
         only_absent: bool,
     ) -> PyResult<Vec<String>> {
         let change = Change::of(set, remove, replace, only_absent)?;
-        let mut missing = Vec::new();
-        let array = &self.inner;
-        let update = || {
+        self.call_store(py, move |array| {
+            let mut missing = Vec::new();
             array.update_attributes(|attributes| missing = change.make(attributes))?;
-            settle(array.hierarchy())
-        };
-        py.detach(update).or_raise(py)?;
-        Ok(missing)
+            settle(array.hierarchy())?;
+            Ok(missing)
+        })
     }
 
     /// The names of the axes, a tuple as long as `shape`; None for an axis without a name. In NCZarr they are those of the
@@ -101,11 +100,10 @@ impl Array {
 
     #[setter]
     fn set_dims(&self, py: Python<'_>, names: Vec<String>) -> PyResult<()> {
-        let rename = || {
-            self.inner.rename_dimensions(&names)?;
-            settle(self.inner.hierarchy())
-        };
-        py.detach(rename).or_raise(py)
+        self.call_store(py, move |array| {
+            array.rename_dimensions(&names)?;
+            settle(array.hierarchy())
+        })
     }
 
     /// The names of the axes that the document has.
@@ -152,13 +150,13 @@ impl Array {
 
     /// How many chunks are stored, or shards, and in how many bytes: one listing, and a look at each.
     fn stored_size(&self, py: Python<'_>) -> PyResult<(u64, u64)> {
-        let size = py.detach(|| self.inner.stored_size()).or_raise(py)?;
+        let size = self.call_store(py, zarr::Array::stored_size)?;
         Ok((size.chunks, size.bytes))
     }
 
     /// Puts what was written where other readers find it, in stores that gather it until then, such as zip archives.
     fn flush(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| self.inner.hierarchy().flush()).or_raise(py)
+        self.call_store(py, |array| array.hierarchy().flush())
     }
 
     /// What the array is, as text. `stored` also counts the stored chunks, which lists them.
@@ -177,6 +175,17 @@ impl Array {
 }
 
 impl Array {
+    /// Runs `work` on the array without Python's lock. A signal ends it.
+    fn call_store<T: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&zarr::Array) -> zarr::Result<T> + Send + 'static,
+    ) -> PyResult<T> {
+        let array = self.inner.clone();
+        let is_local = array.hierarchy().store().as_sync().is_some();
+        call::on_store(py, is_local, move || work(&array))
+    }
+
     /// The names of the axes, one for each.
     pub fn axis_names(&self, py: Python<'_>) -> Vec<Option<String>> {
         let names = self.inner.dimension_names().or_else(|| py.detach(|| self.netcdf_dims()));
@@ -215,22 +224,19 @@ impl Group {
         only_absent: bool,
     ) -> PyResult<Vec<String>> {
         let change = Change::of(set, remove, replace, only_absent)?;
-        let mut missing = Vec::new();
-        let group = &self.inner;
-        let update = || {
+        let (missing, after) = self.call(py, move |group| {
+            let mut missing = Vec::new();
             let after = group.update_attributes(|attributes| missing = change.make(attributes))?;
             settle(group.hierarchy())?;
-            Ok::<_, zarr::Error>(after)
-        };
-        let after = py.detach(update).or_raise(py)?;
+            Ok((missing, after))
+        })?;
         self.set_attributes(after);
         Ok(missing)
     }
 
     /// Reads the document again: other writers may have changed the attributes.
     fn refresh(&self, py: Python<'_>) -> PyResult<()> {
-        let read = || self.inner.hierarchy().node(self.inner.path());
-        let node = py.detach(read).or_raise(py)?;
+        let node = self.call(py, |group| group.hierarchy().node(group.path()))?;
         let group = match node {
             zarr::Node::Group(group) => group,
             zarr::Node::Array(_) => return Err(AccessError::Replaced).or_raise(py),

@@ -13,10 +13,9 @@ use zarr::{
 };
 
 use crate::array::Array;
-use crate::errors::OrRaise;
 use crate::group::Group;
 use crate::open::{self, Origin};
-use crate::{dtype, json};
+use crate::{call, dtype, json};
 
 /// What an array is to be, as the keywords of `create` say it.
 pub struct NewArray {
@@ -395,9 +394,10 @@ pub fn create_at(
     threads: Option<usize>,
 ) -> PyResult<Array> {
     let new = NewArray::of(py, &keywords)?;
-    let (array, origin) = created(py, url, path, dialect, storage_options, threads, |place| {
-        new.create(&place.hierarchy, &place.path)
-    })?;
+    let (array, origin) =
+        created(py, url, path, dialect, storage_options, threads, move |place| {
+            new.create(&place.hierarchy, &place.path)
+        })?;
     Ok(Array::new(array, origin))
 }
 
@@ -416,21 +416,22 @@ pub fn create_group(
     threads: Option<usize>,
 ) -> PyResult<Group> {
     let attributes = attrs.map(json::object_from_python).transpose()?.unwrap_or_default();
-    let (group, origin) = created(py, url, path, dialect, storage_options, threads, |place| {
-        group_at(place, attributes, overwrite)
-    })?;
+    let (group, origin) =
+        created(py, url, path, dialect, storage_options, threads, move |place| {
+            group_at(place, attributes, overwrite)
+        })?;
     Ok(Group::new(group, origin))
 }
 
 /// Creates a node at a place; what was begun for it is taken back if that fails.
-fn created<T: Send>(
+fn created<T: Send + 'static>(
     py: Python<'_>,
     url: &Bound<'_, PyAny>,
     path: &str,
     dialect: Option<&str>,
     storage_options: Option<&Bound<'_, PyDict>>,
     threads: Option<usize>,
-    create: impl FnOnce(&NewPlace) -> zarr::Result<T> + Send,
+    create: impl FnOnce(&NewPlace) -> zarr::Result<T> + Send + 'static,
 ) -> PyResult<(T, Arc<Origin>)> {
     let url = open::url_of(url)?;
     let mut origin = Origin {
@@ -440,9 +441,10 @@ fn created<T: Send>(
         ..Origin::default()
     };
     let dialect = dialect.map(open::dialect).transpose()?;
-    let work = || -> zarr::Result<(T, NewPlace)> {
-        let options = origin.creating_options();
-        let place = place(&url, path, dialect, &options)?;
+    let (options, path, is_near) =
+        (origin.creating_options(), path.to_owned(), open::is_near(&url));
+    let work = move || -> zarr::Result<(T, NewPlace)> {
+        let place = place(&url, &path, dialect, &options)?;
         match create(&place) {
             Ok(node) => Ok((node, place)),
             Err(e) => {
@@ -451,7 +453,7 @@ fn created<T: Send>(
             }
         }
     };
-    let (node, place) = py.detach(work).or_raise(py)?;
+    let (node, place) = call::on_store(py, is_near, work)?;
     origin.url = Some(place.hierarchy.store().name());
     origin.warn(py, &place.hierarchy)?;
     Ok((node, Arc::new(origin)))

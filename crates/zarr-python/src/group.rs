@@ -8,6 +8,7 @@ use pyo3::types::{PyDict, PyIterator, PyString};
 use zarr::{ErrorKind, NewPlace, Object};
 
 use crate::array::Array;
+use crate::call;
 use crate::create::{Keywords, NewArray, group_at, refuse_foreign, settle};
 use crate::errors::{OrRaise, member_exception};
 use crate::json;
@@ -38,15 +39,32 @@ impl Group {
         *zarr::sync::lock(&self.attributes) = Some(attributes);
     }
 
+    /// Runs `work` on the group without Python's lock. A signal ends it.
+    pub fn call<T: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&zarr::Group) -> zarr::Result<T> + Send + 'static,
+    ) -> PyResult<T> {
+        let group = self.inner.clone();
+        let is_local = group.hierarchy().store().as_sync().is_some();
+        call::on_store(py, is_local, move || work(&group))
+    }
+
+    /// The node at a path, or why there is none.
+    fn find(&self, py: Python<'_>, path: &str) -> PyResult<zarr::Result<zarr::Node>> {
+        let path = path.to_owned();
+        self.call(py, move |group| Ok(group.node(path)))
+    }
+
     fn warn(&self, py: Python<'_>) -> PyResult<()> {
         self.origin.warn(py, self.inner.hierarchy())
     }
+}
 
-    /// The place of a new node below the group.
-    fn place(&self, path: &str) -> zarr::Result<NewPlace> {
-        let path = zarr::path_below(self.inner.path(), path)?;
-        Ok(NewPlace { hierarchy: self.inner.hierarchy().clone(), path, begun: false })
-    }
+/// The place of a new node below a group.
+fn place(group: &zarr::Group, path: &str) -> zarr::Result<NewPlace> {
+    let path = zarr::path_below(group.path(), path)?;
+    Ok(NewPlace { hierarchy: group.hierarchy().clone(), path, begun: false })
 }
 
 #[pymethods]
@@ -89,15 +107,14 @@ impl Group {
 
     /// The member or the node further below at a path.
     fn __getitem__(&self, py: Python<'_>, path: &str) -> PyResult<Py<PyAny>> {
-        let node = py.detach(|| self.inner.node(path)).map_err(|e| member_exception(py, &e))?;
+        let node = self.find(py, path)?.map_err(|e| member_exception(py, &e))?;
         self.warn(py)?;
         node_to_python(py, node, &self.origin)
     }
 
     fn __contains__(&self, py: Python<'_>, path: &Bound<'_, PyAny>) -> PyResult<bool> {
         let Ok(path) = path.cast::<PyString>() else { return Ok(false) };
-        let path = path.to_str()?;
-        match py.detach(|| self.inner.node(path)) {
+        match self.find(py, path.to_str()?)? {
             Ok(_) => Ok(true),
             Err(e) if [ErrorKind::NotFound, ErrorKind::Argument].contains(&e.kind()) => Ok(false),
             // What cannot be opened is there.
@@ -110,18 +127,19 @@ impl Group {
 
     /// Erases the member, with all below it.
     fn __delitem__(&self, py: Python<'_>, path: &str) -> PyResult<()> {
-        let erase = || {
-            let place = self.place(path)?;
+        let path = path.to_owned();
+        let erase = move |group: &zarr::Group| {
+            let place = place(group, &path)?;
             refuse_foreign(&place.hierarchy, &place.path)?;
-            self.inner.erase(path)?;
+            group.erase(&path)?;
             settle(&place.hierarchy)
         };
-        py.detach(erase).map_err(|e| member_exception(py, &e))
+        self.call(py, move |group| Ok(erase(group)))?.map_err(|e| member_exception(py, &e))
     }
 
     /// The names of the members, sorted, by one listing.
     fn keys(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        let children = py.detach(|| self.inner.children()).or_raise(py)?;
+        let children = self.call(py, zarr::Group::children)?;
         self.warn(py)?;
         Ok(children.iter().filter_map(|child| child.path.name()).map(str::to_owned).collect())
     }
@@ -129,10 +147,8 @@ impl Group {
     /// The members, opened, sorted; with `recursive` all nodes below, too.
     #[pyo3(name = "_nodes", signature = (recursive = false))]
     fn nodes(&self, py: Python<'_>, recursive: bool) -> PyResult<Vec<Py<PyAny>>> {
-        let open = || {
-            if recursive { self.inner.nodes() } else { self.inner.members() }
-        };
-        let nodes = py.detach(open).or_raise(py)?;
+        let nodes =
+            self.call(py, move |group| if recursive { group.nodes() } else { group.members() })?;
         self.warn(py)?;
         let own = self.inner.path();
         let nodes = nodes.into_iter().filter(|node| node.path() != own);
@@ -142,11 +158,11 @@ impl Group {
     #[pyo3(name = "_create")]
     fn create_array(&self, py: Python<'_>, path: &str, keywords: Keywords<'_>) -> PyResult<Array> {
         let new = NewArray::of(py, &keywords)?;
-        let create = || {
-            let place = self.place(path)?;
+        let path = path.to_owned();
+        let array = self.call(py, move |group| {
+            let place = place(group, &path)?;
             new.create(&place.hierarchy, &place.path)
-        };
-        let array = py.detach(create).or_raise(py)?;
+        })?;
         self.warn(py)?;
         Ok(Array::new(array, self.origin.clone()))
     }
@@ -181,7 +197,7 @@ impl Group {
         path: &str,
         default: Option<Py<PyAny>>,
     ) -> PyResult<Option<Py<PyAny>>> {
-        match py.detach(|| self.inner.node(path)) {
+        match self.find(py, path)? {
             Err(e) if e.kind() == ErrorKind::NotFound => Ok(default),
             found => {
                 let node = found.or_raise(py)?;
@@ -255,8 +271,9 @@ impl Group {
         overwrite: bool,
     ) -> PyResult<Group> {
         let attributes = attrs.map(json::object_from_python).transpose()?.unwrap_or_default();
-        let create = || group_at(&self.place(path)?, attributes, overwrite);
-        let group = py.detach(create).or_raise(py)?;
+        let path = path.to_owned();
+        let group =
+            self.call(py, move |group| group_at(&place(group, &path)?, attributes, overwrite))?;
         self.warn(py)?;
         Ok(Group::new(group, self.origin.clone()))
     }
@@ -264,23 +281,22 @@ impl Group {
     /// Copies all documents of this group and of all below it to one place, so that readers need no others. Returns how many
     /// nodes there are. Changes through zarrkit change the copies, too.
     fn consolidate(&self, py: Python<'_>) -> PyResult<usize> {
-        let consolidate = || {
-            let count = self.inner.consolidate()?;
-            settle(self.inner.hierarchy())?;
-            Ok::<_, zarr::Error>(count)
-        };
-        py.detach(consolidate).or_raise(py)
+        self.call(py, |group| {
+            let count = group.consolidate()?;
+            settle(group.hierarchy())?;
+            Ok(count)
+        })
     }
 
     /// Whether there are such copies.
     #[getter]
     fn is_consolidated(&self, py: Python<'_>) -> PyResult<bool> {
-        py.detach(|| self.inner.is_consolidated()).or_raise(py)
+        self.call(py, zarr::Group::is_consolidated)
     }
 
     /// Puts what was written where other readers find it, in stores that gather it until then, such as zip archives.
     fn flush(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| self.inner.hierarchy().flush()).or_raise(py)
+        self.call(py, |group| group.hierarchy().flush())
     }
 
     /// Dimensions and their lengths, if netCDF sees this group: those of NCZarr; else None.

@@ -22,6 +22,9 @@ use crate::{call, create, threads};
 /// What this build knows.
 pub static REGISTRY: LazyLock<Arc<Registry>> = LazyLock::new(|| Arc::new(zarr::standard()));
 
+/// How documents are read: the dialect, the consolidated copies, whether strictly, and the limits of documents and decoded chunks.
+pub type Reading = (Option<String>, Option<String>, bool, (u64, u64));
+
 /// How a node was opened, so that another process can open it again.
 #[derive(Clone, Debug, Default)]
 pub struct Origin {
@@ -66,6 +69,37 @@ impl Origin {
             options = options.store_option(name, value);
         }
         options
+    }
+
+    /// How documents are read, for a pickle.
+    pub fn reading(&self) -> Reading {
+        let consolidated = match &self.consolidated {
+            Consolidated::At(key) => Some(key.as_str().to_owned()),
+            Consolidated::Use => Some("use".into()),
+            Consolidated::Ignore => Some("ignore".into()),
+            _ => None,
+        };
+        let Limits { document, decoded, .. } = self.limits;
+        let dialect = self.dialect.map(|dialect| dialect_name(dialect).to_owned());
+        (dialect, consolidated, self.strict, (document, decoded))
+    }
+
+    /// Reads documents as another process did.
+    ///
+    /// # Errors
+    /// For values that [`Origin::reading`] does not make.
+    pub fn set_reading(&mut self, py: Python<'_>, reading: Reading) -> PyResult<()> {
+        let (dialect, consolidated, strict, (document, decoded)) = reading;
+        self.dialect = dialect.as_deref().map(self::dialect).transpose()?;
+        self.consolidated = match consolidated.as_deref() {
+            None => Consolidated::IfFound,
+            Some("use") => Consolidated::Use,
+            Some("ignore") => Consolidated::Ignore,
+            Some(key) => Consolidated::At(StoreKey::new(key).or_raise(py)?),
+        };
+        self.strict = strict;
+        (self.limits.document, self.limits.decoded) = (document, decoded);
+        Ok(())
     }
 
     /// The options with which the hierarchy is opened in which a node is to be created.

@@ -15,7 +15,7 @@ use zarr::{Hierarchy, NodePath};
 use crate::array::Array;
 use crate::call;
 use crate::group::Group;
-use crate::open::{self, Origin, node_to_python};
+use crate::open::{self, Origin, Reading, node_to_python};
 use crate::py_store::{self, Source};
 
 /// What is the same of arrays and groups.
@@ -111,7 +111,9 @@ impl Handle<'_> {
             }
         };
         let path = self.path.as_str();
-        let how = (place, path, self.origin.writeable, options, self.origin.threads, self.version);
+        let origin = self.origin;
+        let (threads, reading) = (origin.threads, origin.reading());
+        let how = (place, path, origin.writeable, options, threads, self.version, reading);
         (module.getattr("load")?, how).into_pyobject(py)
     }
 
@@ -193,9 +195,11 @@ impl Root {
         writeable: bool,
         options: Vec<(String, String)>,
         threads: usize,
+        reading: Reading,
     ) -> PyResult<Root> {
         let mut origin =
             Origin { writeable, storage_options: options, threads, ..Origin::default() };
+        origin.set_reading(py, reading)?;
         let options = origin.options();
         let (hierarchy, path) = match py_store::source_of(place)? {
             Source::Url(url) => {

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import subprocess
 import sys
 import warnings
@@ -173,6 +174,11 @@ def test_dialects_that_are_at_one_place(tmp_path):
         assert zarrkit.open(tmp_path / "d.zarr").shape == (3,)
     assert zarrkit.open(tmp_path / "d.zarr", dialect="v2").shape == (2,)
     assert zarrkit.open(tmp_path / "d.zarr", dialect="v3").shape == (3,)
+    # A pickle keeps how it was opened.
+    for dialect, shape in (("v2", 2), ("v3", 3)):
+        opened = zarrkit.open(tmp_path / "d.zarr", dialect=dialect, consolidated=False, strict=True, limits={"document": 9999})
+        again = pickle.loads(pickle.dumps(opened))
+        assert again.shape == (shape,) and again == opened and again.dialect == dialect
 
 
 def test_consolidated_copies_are_used_as_asked(tree):

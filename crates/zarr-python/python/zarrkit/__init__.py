@@ -1,5 +1,7 @@
 """Reads and writes Zarr arrays of every dialect: v2, v3, the v3 drafts, NCZarr."""
 
+from typing import TYPE_CHECKING
+
 from ._errors import (
     ArgumentError,
     CancelledError,
@@ -21,22 +23,24 @@ from ._errors import (
 )
 from ._fallbacks import fallbacks, strict_pipeline
 from ._nodes import Member, create, create_array
-from ._tools import (
-    Checksum,
-    CopyReport,
-    Diff,
-    Problem,
-    RepairReport,
-    ValidationReport,
-    checksum,
-    copy,
-    diff,
-    plan_copy,
-    repair,
-    validate,
-)
 from ._tree_progress import TreeProgress
-from ._zarrkit import Array, Group, Plan, Progress, Region, create_group, open, __version__
+from ._zarrkit import Array, Group, Plan, Progress, Region, __version__, create_group, open
+
+if TYPE_CHECKING:
+    from ._tools import (
+        Checksum,
+        CopyReport,
+        Diff,
+        Problem,
+        RepairReport,
+        ValidationReport,
+        checksum,
+        copy,
+        diff,
+        plan_copy,
+        repair,
+        validate,
+    )
 
 __all__ = [
     "ArgumentError",
@@ -87,6 +91,22 @@ __all__ = [
     "validate",
 ]
 
+#: What copies, validates and compares: in a module whose import takes a while.
+_TOOLS = (
+    "Checksum",
+    "CopyReport",
+    "Diff",
+    "Problem",
+    "RepairReport",
+    "ValidationReport",
+    "checksum",
+    "copy",
+    "diff",
+    "plan_copy",
+    "repair",
+    "validate",
+)
+
 #: What needs a package beyond NumPy, or asyncio, which is imported when this is first asked for: the module of a name, or a module itself.
 _LAZY = {
     "aio": ".aio",
@@ -95,6 +115,7 @@ _LAZY = {
     "Store": "._store",
     "XarrayEngine": "._xarray",
     "dask": ".dask",
+    **dict.fromkeys(_TOOLS, "._tools"),
 }
 
 

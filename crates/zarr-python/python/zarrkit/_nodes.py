@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -17,6 +16,13 @@ __all__ = ["Member", "Text", "create", "create_array"]
 
 Lengths = int | Sequence[int]
 Codec = str | Mapping[str, Any]
+
+
+def escape(text: str) -> str:
+    """The text with the letters escaped that HTML takes for markup."""
+    from html import escape
+
+    return escape(text)
 
 
 class Member(NamedTuple):
@@ -40,7 +46,7 @@ class Text(str):
         return str(self)
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(self)}</pre>"
+        return f"<pre>{escape(self)}</pre>"
 
 
 def create(
@@ -243,10 +249,10 @@ def _text(kind: str, rows: list[tuple[str, str]]) -> Text:
 
 def _html(kind: str, rows: list[tuple[str, str]]) -> str:
     cells = "".join(
-        f'<tr><th style="text-align:left">{html.escape(name)}</th><td style="text-align:left">{html.escape(value)}</td></tr>'
+        f'<tr><th style="text-align:left">{escape(name)}</th><td style="text-align:left">{escape(value)}</td></tr>'
         for name, value in rows
     )
-    return f"<table><caption>{html.escape(kind)}</caption>{cells}</table>"
+    return f"<table><caption>{escape(kind)}</caption>{cells}</table>"
 
 
 def array_info(array: Array, stored: bool) -> Text:

@@ -11,12 +11,12 @@ _roots = OrderedDict()
 _handles = OrderedDict()
 
 
-def load(place, path, writeable, options, threads, version):
+def load(place, path, writeable, options, threads, version, reading):
     """The array or group of a pickle. `version` is the document that the process knew which made the pickle: if this process has a
     handle of that document, nothing is read."""
     if not isinstance(place, str):
-        return Root(place, writeable, list(options), threads).node(path)
-    where = (place, writeable, options, threads)
+        return Root(place, writeable, list(options), threads, reading).node(path)
+    where = (place, writeable, options, threads, reading)
     handle = _used(_handles, (where, path, version))
     if handle is None:
         handle = _open(where, path, version)
@@ -34,8 +34,8 @@ def _open(where, path, version):
         # The copies of documents that it keeps may be older than the pickle.
         if handle is not None and handle._version == version:
             return handle
-    place, writeable, options, threads = where
-    root = Root(place, writeable, list(options), threads)
+    place, writeable, options, threads, reading = where
+    root = Root(place, writeable, list(options), threads, reading)
     _keep(_roots, where, root)
     return root.node(path)
 
