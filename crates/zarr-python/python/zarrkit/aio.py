@@ -5,10 +5,14 @@ requests under way on it. When a task is cancelled, its call ends: requests that
 written.
 """
 
+from __future__ import annotations
+
 import asyncio
 import contextvars
 import os
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
 
 import zarrkit
 
@@ -19,10 +23,10 @@ __all__ = ["Array", "Group", "create", "create_group", "open"]
 #: As many calls run at the same time; further ones wait.
 THREADS = 64
 
-_pools = {}
+_pools: dict[int, ThreadPoolExecutor] = {}
 
 
-def _pool():
+def _pool() -> ThreadPoolExecutor:
     # The threads are not there in a forked process.
     process = os.getpid()
     pool = _pools.get(process)
@@ -32,10 +36,10 @@ def _pool():
     return pool
 
 
-async def _run(function, *args, **kwargs):
+async def _run(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     cancel = _zarrkit.Cancel()
     call = contextvars.copy_context().run
-    future = _pool().submit(call, _zarrkit.run_cancellable, cancel, function, *args, **kwargs)
+    future: Future[Any] = _pool().submit(call, _zarrkit.run_cancellable, cancel, function, *args, **kwargs)
     try:
         return _wrapped(await asyncio.wrap_future(future))
     except asyncio.CancelledError:
@@ -46,32 +50,33 @@ async def _run(function, *args, **kwargs):
         raise
 
 
-async def _end(future):
+async def _end(future: Future[Any]) -> None:
     while not future.done():
         await asyncio.sleep(0.001)
 
 
-def _wrapped(value):
+def _wrapped(value: Any) -> Any:
     if isinstance(value, _zarrkit.Array):
         return Array(value)
     if isinstance(value, _zarrkit.Group):
         return Group(value)
     if isinstance(value, list):
-        return [_wrapped(item) for item in value]
+        items: list[Any] = value
+        return [_wrapped(item) for item in items]
     return value
 
 
-async def open(url, mode="r", **options):
+async def open(url: Any, mode: str = "r", **options: Any) -> Array | Group:
     """As `zarrkit.open`: an `Array` or a `Group` of this module."""
     return await _run(zarrkit.open, url, mode, **options)
 
 
-async def create(url, path="", **options):
+async def create(url: str | os.PathLike[str], path: str = "", **options: Any) -> Array:
     """As `zarrkit.create`: an `Array` of this module."""
     return await _run(zarrkit.create, url, path, **options)
 
 
-async def create_group(url, path="/", **options):
+async def create_group(url: str | os.PathLike[str], path: str = "/", **options: Any) -> Group:
     """As `zarrkit.create_group`: a `Group` of this module."""
     return await _run(zarrkit.create_group, url, path, **options)
 
@@ -79,41 +84,41 @@ async def create_group(url, path="/", **options):
 class _Node:
     """A handle. What it knows without a look into the store, such as `path`, is an attribute; what it does is awaited."""
 
-    def __init__(self, sync):
+    def __init__(self, sync: Any) -> None:
         #: The handle whose calls block.
         self.sync = sync
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
         value = getattr(self.sync, name)
         if not callable(value):
             return value
 
-        async def call(*args, **kwargs):
+        async def call(*args: Any, **kwargs: Any) -> Any:
             return await _run(value, *args, **kwargs)
 
         return call
 
     @property
-    def attrs(self):
+    def attrs(self) -> dict[str, Any]:
         """The attributes that are known, as a `dict` of the caller's."""
         return dict(self.sync.attrs)
 
-    async def update_attrs(self, attributes):
+    async def update_attrs(self, attributes: Mapping[str, Any]) -> None:
         """Sets attributes, and leaves the others."""
         await _run(self.sync.attrs.update, attributes)
 
-    def __dir__(self):
+    def __dir__(self) -> Iterable[str]:
         return [name for name in dir(self.sync) if not name.startswith("__")]
 
-    def __eq__(self, other):
-        return type(self) is type(other) and self.sync == other.sync
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Node) and type(self) is type(other) and self.sync == other.sync
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return hash(self.sync)
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.sync,)
 
 
@@ -121,24 +126,24 @@ class Array(_Node):
     """An array. `shape`, `dtype` and the like are those of `zarrkit.Array`, and so are its methods, each to be awaited:
     `await array.read(key)`, `await array.write(key, value)`."""
 
-    async def oindex(self, key):
+    async def oindex(self, key: Any) -> Any:
         """What lists, masks and slices select along each axis: `array.sync.oindex[key]`."""
         return await _run(self.sync.oindex.__getitem__, key)
 
-    async def vindex(self, key):
+    async def vindex(self, key: Any) -> Any:
         """What lists of coordinates, or a mask, select: `array.sync.vindex[key]`."""
         return await _run(self.sync.vindex.__getitem__, key)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<zarrkit.aio.Array {self.sync.path} {self.sync.shape} {self.sync.dtype}>"
 
 
 class Group(_Node):
     """A group. The methods of `zarrkit.Group`, each to be awaited; `await group.get(path)` is the member at a path."""
 
-    async def get(self, path):
+    async def get(self, path: str) -> Array | Group:
         """The group or array at `path`. Raises `KeyError` if there is none."""
         return await _run(self.sync.__getitem__, path)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<zarrkit.aio.Group {self.sync.path}>"
