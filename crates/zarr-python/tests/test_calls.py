@@ -146,9 +146,13 @@ def test_ctrl_c_ends_calls_to_a_server_that_does_not_answer(tmp_path, hanging):
     assert interrupted(lambda: array[...]) < 0.3
     assert interrupted(lambda: array[3]) < 0.3
     assert interrupted(lambda: zarrkit.open(f"{hanging}/a.zarr/a")) < 0.3
+    out = np.full(100, -1, "i4")
+    assert interrupted(lambda: array.read(out=out)) < 0.3
     Hanging.hangs.clear()
     Hanging.released.set()
     assert np.array_equal(array[...], np.arange(100))
+    # Memory that the caller lent is not touched after the call.
+    assert (out == -1).all()
 
 
 SCHEDSTAT = "/proc/thread-self/schedstat"
