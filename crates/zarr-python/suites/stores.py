@@ -2,9 +2,10 @@
 
 Stores of Python's are tested through `zarrkit.Store`, too: a mapping, and an async store of zarr-python's.
 
-Runs `zarr.testing.store.StoreTests` and `zarr.testing.stateful.Zarr{Hierarchy,Store}StateMachine`: `pytest crates/zarr-python/suites/stores.py`, with
-pytest-asyncio (`-o asyncio_mode=auto`) and hypothesis. `ZARRKIT_STATEFUL` is the number of stateful examples (default 20). With `ZARRKIT_S3=http://127.0.0.1:PORT`, an S3 server
-with the bucket `zarrkit`, S3 is a kind of store, too.
+Runs `zarr.testing.store.StoreTests` and `zarr.testing.stateful.Zarr{Hierarchy,Store}StateMachine`: `pytest
+crates/zarr-python/suites/stores.py`, with pytest-asyncio (`-o asyncio_mode=auto`) and hypothesis. `ZARRKIT_STATEFUL` is the
+number of stateful examples (default 20). With `ZARRKIT_S3=http://127.0.0.1:PORT`, an S3 server with the bucket `zarrkit`, S3 is
+a kind of store, too.
 
 EXPECTED_FAILURES lists what does not pass, with the reason.
 """

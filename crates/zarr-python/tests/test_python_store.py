@@ -181,7 +181,8 @@ def test_other_objects_are_refused():
 
 def test_a_folder_of_zarr_pythons_is_our_folder(tmp_path):
     fill(zarr.storage.LocalStore(tmp_path / "a.zarr"))
-    for store in (zarr.storage.LocalStore(tmp_path / "a.zarr"), zarr.storage.StorePath(zarr.storage.LocalStore(tmp_path), "a.zarr")):
+    above = zarr.storage.LocalStore(tmp_path)
+    for store in (zarr.storage.LocalStore(tmp_path / "a.zarr"), zarr.storage.StorePath(above, "a.zarr")):
         with pytest.raises(zarrkit.NotFoundError, match="file://"):
             zarrkit.open(store)["nothing"]
         assert np.array_equal(zarrkit.open(store)["g/a"][...], ELEMENTS)

