@@ -3,7 +3,8 @@
 //! A batch has an item for each chunk: `(StorePath, ArraySpec, selection in the chunk, selection in the output, …)`. `_pipeline.py` calls
 //! this module once a batch; `batch` reads the items.
 
-use numpy::PyUntypedArray;
+use numpy::{PyArrayDescr, PyUntypedArray};
+use pyo3::exceptions::PyNotImplementedError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use zarr::{Array, Dialect, NodePath, OpenOptions};
@@ -11,7 +12,7 @@ use zarr::{Array, Dialect, NodePath, OpenOptions};
 use crate::batch::{self, Batch};
 use crate::buffer::Memory;
 use crate::call::{self, Call};
-use crate::dtype;
+use crate::elements::{Form, Layout};
 use crate::errors::OrRaise;
 use crate::open::REGISTRY;
 use crate::py_store::{self, Source};
@@ -72,8 +73,15 @@ impl PipelineArray {
     }
 
     /// The dtype of the elements in memory, in native byte order.
-    fn dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Ok(dtype::of_data_type(py, &self.inner.data_type())?.into_any())
+    ///
+    /// Raises `NotImplementedError` for elements that are not copied byte by byte: text, objects, numbers of a few bits.
+    fn dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArrayDescr>> {
+        let data_type = self.inner.data_type();
+        let layout = Layout::new(py, &data_type, None)?;
+        match layout.form {
+            Form::Plain => Ok(layout.native.into_bound(py)),
+            _ => Err(PyNotImplementedError::new_err(format!("elements of type {data_type}"))),
+        }
     }
 
     /// Reads a batch into `out`, whose dtype is that of [`PipelineArray::dtype`]. Returns for each item whether its chunk is stored, if
