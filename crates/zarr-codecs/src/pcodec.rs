@@ -144,6 +144,13 @@ impl Pcodec {
                 if found > size.limit() {
                     size.check(CODEC, found)?;
                 }
+                // Mode 4 has a dictionary: its length in 25 bits behind the mode's four, then its numbers, for which memory is taken first.
+                let mode = page.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
+                let dictionary = if mode & 15 == 4 { mode >> 4 & 0x01ff_ffff } else { 0 };
+                if dictionary as usize > page.len() / T::SIZE {
+                    let why = format!("a dictionary of {dictionary} numbers is cut short");
+                    return Err(CodecError::corrupt(CODEC, why));
+                }
                 let (page, _) = inner.chunk_decompressor::<T, _>(page).map_err(broken)?;
                 if let DeltaEncoding::Lookback { config, .. } = &page.meta().delta_encoding
                     && 1 << config.window_n_log > n.next_power_of_two().max(WINDOW)
@@ -343,6 +350,24 @@ mod tests {
         let one = codec.encode(View::new(&numbers[..4], &[], 4)).unwrap();
         let view = ViewMut::new(&mut out[..4], &[], 4);
         codec.decode_into(&one, &[], &Region::all(&[]), view).unwrap();
+    }
+
+    /// `pco` would take 71 MB for a dictionary that this file of 17 bytes does not have.
+    #[test]
+    fn a_dictionary_that_is_not_there_is_refused() {
+        let file = hex("70636f210304060401031700005400ff10");
+        let codec = flat(CoreType::Int32, "{}");
+        let error = codec.decode(Cow::Borrowed(&file), DecodedSize::AtMost(8 << 20)).unwrap_err();
+        assert!(error.to_string().contains("a dictionary of 17821701 numbers"), "{error}");
+        // One that is there is read.
+        let numbers: Vec<u32> =
+            (0..4000u32).map(|n| (n * n % 97).wrapping_mul(2_654_435_761)).collect();
+        let how = ChunkConfig::default().with_mode_spec(ModeSpec::TryDict);
+        let file = simple_compress(&numbers, &how).unwrap();
+        let page = file.windows(4).position(|bytes| bytes == [1, 159, 15, 0]).unwrap();
+        assert_eq!(file[page + 4] & 15, 4);
+        let numbers = le(numbers.into_iter().map(u32::to_le_bytes));
+        assert_eq!(decode(&*flat(CoreType::Uint32, "{}"), &file, numbers.len() as u64), numbers);
     }
 
     /// `pco` would take 64 MiB for this window, of which 320 numbers need 1 KiB, and decode the file.

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use zarr::OpenOptions;
-use zarr::store::Store;
+use zarr::store::{Store, StorePrefix};
 
 use super::Folder;
 
@@ -35,6 +35,14 @@ impl TestStore {
     pub fn keys(&self, url: &str) -> BTreeSet<String> {
         let Some(store) = self.open(url) else { return BTreeSet::new() };
         store.to_sync().list().unwrap().iter().map(|key| key.as_str().to_owned()).collect()
+    }
+
+    /// Erases all that is at a place.
+    pub fn erase(&self, url: &str) {
+        let Some(store) = self.open(url) else { return };
+        let store = store.to_sync();
+        store.erase_prefix(&StorePrefix::root()).unwrap();
+        store.flush().unwrap();
     }
 
     pub fn command(&self, folder: &Folder, line: &str) -> Command {
