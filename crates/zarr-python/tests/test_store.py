@@ -42,6 +42,12 @@ def test_import_of_zarrkit_imports_no_zarr():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+def test_what_needs_another_package_is_imported_when_it_is_asked_for():
+    """Also `import *`."""
+    code = "import sys; sys.modules |= dict.fromkeys(('zarr', 'xarray', 'dask')); from zarrkit import *; open, Array"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_zarr_python_writes_and_both_read(kind, tmp_path):
     store = zarrkit.Store(url_of(kind, tmp_path))

@@ -27,6 +27,10 @@ from ._tree_progress import TreeProgress
 from ._zarrkit import Array, Group, Plan, Progress, Region, __version__, create_group, open
 
 if TYPE_CHECKING:
+    # Written so, they are the package's own for checkers of types, though not in `__all__`: `import *` needs no other package.
+    from ._pipeline import CodecPipeline as CodecPipeline
+    from ._pipeline import Pipeline as Pipeline
+    from ._store import Store as Store
     from ._tools import (
         Checksum,
         CopyReport,
@@ -41,13 +45,13 @@ if TYPE_CHECKING:
         repair,
         validate,
     )
+    from ._xarray import XarrayEngine as XarrayEngine
 
 __all__ = [
     "ArgumentError",
     "Array",
     "CancelledError",
     "Checksum",
-    "CodecPipeline",
     "ConflictError",
     "CopyReport",
     "CorruptDataError",
@@ -61,14 +65,12 @@ __all__ = [
     "NotCapableError",
     "NotFoundError",
     "OutOfBoundsError",
-    "Pipeline",
     "Plan",
     "Problem",
     "Progress",
     "ReadOnlyError",
     "Region",
     "RepairReport",
-    "Store",
     "StoreError",
     "TreeProgress",
     "UnalignedWriteError",
