@@ -189,10 +189,12 @@ fn out_array<'py>(
             keys::shape_text(&key.shape())
         )));
     }
-    let swapped = || view.dtype().call_method1("newbyteorder", ("=",));
+    // Elements in the other byte order are converted.
+    let fits = |dtype: Bound<'py, PyAny>| dtype.eq(layout.native.bind(py));
+    let in_order = || view.dtype().call_method1("newbyteorder", ("=",)).and_then(fits);
     if key.fields.is_none()
         && !view.dtype().eq(layout.dtype.bind(py))?
-        && !swapped()?.eq(layout.native.bind(py))?
+        && !in_order().unwrap_or(false)
     {
         return Err(PyValueError::new_err(format!(
             "`out` has elements of dtype {}, {} has {}",

@@ -341,6 +341,9 @@ def test_memory_of_the_caller(tmp_path):
     for wrong in [np.zeros((3, 4), "f4"), np.zeros((3, 4, 5), "f8"), np.zeros((3, 4, 5), "i4"), np.broadcast_to(np.float32(0), (3, 4, 5))]:
         with pytest.raises(ValueError):
             array.read(out=wrong)
+    for wrong in [bytes(240), np.zeros((3, 4, 5), object), np.zeros((3, 4, 5), np.dtypes.StringDType())]:
+        with pytest.raises(ValueError):
+            array.read(out=wrong)
     overlapping = np.lib.stride_tricks.as_strided(np.zeros(60, "f4"), (3, 4, 5), (4, 4, 4))
     with pytest.raises(ValueError):
         array.read(out=overlapping)
