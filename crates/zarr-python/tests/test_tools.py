@@ -121,10 +121,12 @@ def test_a_plan_is_run_by_other_processes(url, tmp_path):
             zarrkit.Plan.from_json(text)
 
 
-def test_a_plan_has_no_secrets(url, tmp_path):
-    plan = zarrkit.plan_copy(url, tmp_path / "c.zarr", storage_options={"sync": True, "password": "hunter2"}) if False else None
-    text = zarrkit.plan_copy(url, tmp_path / "c.zarr", storage_options={"sync": True}).to_json()
-    assert plan is None and json.loads(text)["target"]["options"] == {"sync": "true"} and "hunter2" not in text
+def test_a_plan_keeps_the_options_of_its_stores(url, tmp_path):
+    plan = zarrkit.plan_copy(url, tmp_path / "c.zarr", storage_options={"sync": True}, verify=True, threads=2)
+    found = json.loads(plan.to_json())
+    assert found["target"]["options"] == {"sync": "true"} and found["target"]["threads"] == 2 and found["how"]["verify"]
+    again = json.loads(pickle.loads(pickle.dumps(plan)).to_json())
+    assert again == found
 
 
 def test_progress(url, tmp_path, capsys):
