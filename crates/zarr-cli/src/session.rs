@@ -109,6 +109,14 @@ impl Session {
         self.written.borrow_mut().push(hierarchy.clone());
     }
 
+    /// The copies that are under way at, above and below a node. They are not looked for where consolidated documents are asked for, which cost one request.
+    pub fn copies_under_way(&self, node: &Node) -> Result<Vec<CopyUnderWay>, Failure> {
+        if self.global.consolidated.is_some() {
+            return Ok(Vec::new());
+        }
+        Ok(zarr::copies_under_way(node.hierarchy(), node.path())?)
+    }
+
     pub fn options(&self) -> Result<OpenOptions, Failure> {
         let mut options = OpenOptions::new(self.registry.clone()).threads(self.global.threads);
         if let Some(read_as) = self.global.read_as {

@@ -48,7 +48,7 @@ impl Info {
         };
         let options = zarr::nczarr::DatasetOptions::of(session.options()?);
         let dataset = netcdf::dataset_with(&node, options);
-        let copies = zarr::copies_under_way(node.hierarchy(), node.path())?;
+        let copies = session.copies_under_way(&node)?;
         match (session.is_json(), &node) {
             (true, _) => {
                 let mut members = members(&node);

@@ -57,7 +57,7 @@ impl Tree {
                 shown.axes = netcdf::axes(&dataset, path.as_str());
             }
         }
-        let copies = zarr::copies_under_way(node.hierarchy(), node.path())?;
+        let copies = session.copies_under_way(&node)?;
         if session.is_json() {
             let list: Json = nodes.iter().map(members).collect();
             let mut object = Object::new().with("nodes", list);

@@ -1,7 +1,9 @@
 //! Finds the copies that are under way in a hierarchy.
 
+use std::io::ErrorKind::{PermissionDenied, Unsupported};
+
 use zarr_core::store::{GetOptions, StoreKey, StorePrefix};
-use zarr_core::{Error, Hierarchy, Json, NodePath, Result};
+use zarr_core::{Error, Hierarchy, Json, NodePath, Result, StoreError};
 
 use super::journal::Journal;
 use super::plan::Plan;
@@ -19,7 +21,7 @@ pub struct CopyUnderWay {
 }
 
 /// The copies that are under way to the node at `path`, to nodes below it and to those that it is in, by one listing; none if the
-/// store cannot list. Journals that this version does not read are passed over.
+/// store cannot list, or lets this caller not. Journals that this version does not read are passed over.
 ///
 /// # Errors
 /// What the store reports.
@@ -30,7 +32,15 @@ pub fn copies_under_way(hierarchy: &Hierarchy, path: &NodePath) -> Result<Vec<Co
     }
     let limit = hierarchy.options().limits.document;
     let mut found = Vec::new();
-    for key in store.list_prefix(&StorePrefix::new(".zarr-copy/")?)?.keys {
+    let listed = match store.list_prefix(&StorePrefix::new(".zarr-copy/")?) {
+        Err(StoreError::Io { source, .. })
+            if [PermissionDenied, Unsupported].contains(&source.kind()) =>
+        {
+            return Ok(Vec::new());
+        }
+        listed => listed.map_err(|e| Error::from(e).at_store(store.name()))?,
+    };
+    for key in listed.keys {
         if !is_plan(&key) {
             continue;
         }
