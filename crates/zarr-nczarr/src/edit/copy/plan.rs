@@ -40,7 +40,7 @@ pub struct Plan {
     pub schema: Group,
     /// What is not kept, each with its place.
     pub lost: Vec<String>,
-    /// Nodes that [`Dataset::copy_to`] leaves out. If the copy is plain Zarr, it can have them as the arrays and groups that
+    /// Nodes that a netCDF dataset does not have. If the copy is plain Zarr, it can have them as the arrays and groups that
     /// they are.
     pub others: Vec<Other>,
     /// Bytes of elements in all.
