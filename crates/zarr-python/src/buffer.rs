@@ -1,4 +1,4 @@
-//! The memory of NumPy arrays as the library's views. All unsafe code of this crate is here.
+//! The memory of NumPy arrays as the library's views. All other unsafe code of this crate is in `strings`.
 
 #![allow(unsafe_code)]
 
