@@ -1,0 +1,1 @@
+//! Statistics and pictures of Zarr arrays, with what CF and OME say about their values and axes.

@@ -1,0 +1,1 @@
+//! Serves Zarr hierarchies over HTTP, read-only, any dialect as v3 too, with a page to look at them.
