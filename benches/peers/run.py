@@ -64,6 +64,8 @@ CASES += [("round", "roundtrip", d, 2, None) for d in ("raw", "zstd", "shard_zst
 CASES += [("small", op, "chunks_4k", 2, None) for op in ("read_all", "read_chunks", "write_all")]
 CASES += [("memory", "read_all", d, 2, None) for d in ("chunks_4k", "raw", "zstd", "shard_zstd")]
 CASES += [("memory", op, "chunks_4k", 2, None) for op in ("read_chunks", "write_all")]
+# One plane after the other through the same chunks, with memory for decoded chunks and without.
+CASES += [("planes", op, d, 2, None) for d in ("zstd", "blosc_lz4", "shard_zstd") for op in ("read_planes", "read_planes_cached")]
 CASES += [("open", "open_list", d, 2, None) for d in ("many_arrays", "many_arrays_cons")]
 CASES += [("scale", "read_all", d, 2, None) for d in ("scale_1x", "scale_4x", "scale_16x")]
 VARIETY = ["edge_zstd", "edge_shard", "planes_zstd", "bars_blosc", "turned_raw", "turned_zstd", "turned_shard", "big_raw", "big_zstd", "byte_lz4", "double_zlib", "float_bits", "crc_raw", "v2_f_lz4", "v2_f_raw", "v2_zlib", "v2_big_shuffle"]
@@ -71,7 +73,7 @@ CASES += [("variety", "read_all", d, 2, None) for d in VARIETY]
 CASES += [("variety", "read_subset", d, 2, g) for d, g in (("planes_zstd", "box48"), ("planes_zstd", "zplane"), ("bars_blosc", "box48"), ("turned_raw", "box48"), ("turned_raw", "xplane"), ("turned_zstd", "box48"), ("turned_shard", "box48"), ("turned_shard", "zplane"), ("big_raw", "box48"), ("big_raw", "xplane"), ("float_bits", "box48"), ("crc_raw", "box48"), ("v2_f_lz4", "xplane"), ("v2_f_raw", "zplane"))]
 CASES += [("variety", "write_all", d, 2, None) for d in ("edge_zstd", "turned_raw", "turned_zstd", "turned_shard", "big_raw", "byte_lz4", "crc_raw", "v2_f_lz4", "v2_zlib")]
 KEY = {"read", "write", "subset"}
-NO_LIMIT = {"open_list", "read_http", "read_chunks", "read_inner", "roundtrip"}   # the limit driver has no such op
+NO_LIMIT = {"open_list", "read_http", "read_chunks", "read_inner", "roundtrip", "read_planes", "read_planes_cached"}   # the limit driver has no such op
 NO_LIMIT_SET = {"variety", "memory"}                                             # nor does it know these data, or stores in memory
 
 

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use futures::future::join_all;
 use futures::stream::{self, StreamExt, TryStreamExt};
 
+use crate::array::chunk_cache::ChunkCache;
 use crate::dialect::Warning;
 use crate::error::{AccessError, Cause, Error, Result, StoreError};
 use crate::format::{Documents, Format, PROBES, Reading};
@@ -30,6 +31,7 @@ pub(crate) struct StoreContext {
     pub registry: Arc<Registry>,
     pub options: Options,
     pub access: Access,
+    pub chunk_cache: Option<Arc<ChunkCache>>,
     pub warnings: Mutex<Vec<Warning>>,
 }
 

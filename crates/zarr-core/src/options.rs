@@ -41,6 +41,10 @@ pub struct Options {
     /// The most bytes of memory for the shard indices that an open array keeps, so that they are not fetched for each part
     /// (decision 0108); `None` for 64 MiB.
     pub index_memory: Option<u64>,
+    /// The most bytes of memory for decoded chunks, and inner chunks of shards, that the handles of a hierarchy keep together;
+    /// 0, the default, for none. Before it uses one, a read asks the store whether its object is unchanged. Chunks of more than
+    /// a quarter of this, and of variable-length elements, are not kept.
+    pub chunk_cache: u64,
     /// The most memory that documents and chunks may need.
     pub limits: Limits,
     /// Cancels the calls that read or write chunks.

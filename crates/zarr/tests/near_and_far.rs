@@ -35,6 +35,15 @@ fn read(
         Ok(hierarchy) => hierarchy,
         Err(e) => return (Err(e.kind()), Vec::new()),
     };
+    (read_from(&hierarchy, path, selection, by_async), hierarchy.warnings())
+}
+
+fn read_from(
+    hierarchy: &Hierarchy,
+    path: &NodePath,
+    selection: Selection,
+    by_async: bool,
+) -> Result<Vec<i32>, ErrorKind> {
     let elements = if by_async {
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
         let hierarchy = hierarchy.as_async();
@@ -42,7 +51,16 @@ fn read(
     } else {
         hierarchy.array(path).and_then(|array| array.read(selection))
     };
-    (elements.map_err(|e| e.kind()), hierarchy.warnings())
+    elements.map_err(|e| e.kind())
+}
+
+/// Hierarchies whose chunks are cached: all of them, or few.
+fn caching(store: &Arc<dyn Store>) -> Vec<Hierarchy> {
+    let open = |limit| {
+        let options = OpenOptions::new(zarr::standard()).chunk_cache(limit);
+        Hierarchy::open(store.clone(), &options).expect("opened")
+    };
+    [1 << 24, 4000].map(open).into()
 }
 
 /// The stored chunk that `which` names, with one byte changed or its end cut off.
@@ -81,6 +99,7 @@ proptest! {
         // Read in the simplest way: one call at a time, and no bytes without a copy.
         let plain = zarr::stores::log(local.clone(), |_| {});
         let remote: Arc<dyn Store> = Arc::new(Remote(local.clone()));
+        let cached = [caching(&local), caching(&remote)].concat();
         for seeds in seeds {
             let selection = || meant(&array, seeds.clone()).selection;
             let due = read(&plain, array.path(), selection(), 1, false);
@@ -90,6 +109,12 @@ proptest! {
                         let found = read(store, array.path(), selection(), threads, by_async);
                         prop_assert_eq!(&found, &due, "{}, async: {}", name, by_async);
                     }
+                }
+            }
+            for (hierarchy, by_async) in cached.iter().zip([false, true, true, false]) {
+                for time in ["first", "second"] {
+                    let found = read_from(hierarchy, array.path(), selection(), by_async);
+                    prop_assert_eq!(&found, &due.0, "{} time, {:?}", time, hierarchy);
                 }
             }
         }

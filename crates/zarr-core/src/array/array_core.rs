@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::latest_state::LatestState;
-use super::state::ArrayState;
+use super::state::{ArrayState, ChunkLayout};
+use crate::codec::{budget, most_encoded};
 use crate::context::StoreContext;
 use crate::error::{AccessError, Error, Result};
 use crate::grid::ChunkProjection;
@@ -81,6 +82,22 @@ impl ArrayCore {
     /// Whether the store is remote.
     pub fn is_remote(&self) -> bool {
         self.context.store.as_sync().is_none()
+    }
+
+    /// Bytes that a stored chunk of `shape` may have; see [`most_encoded`]. Where the elements, or the shape, do not
+    /// tell, [`crate::Limits::decoded`] (decision 0142).
+    pub fn most_stored(&self, layout: &ChunkLayout, shape: Option<&[u64]>) -> u64 {
+        let shape = shape.filter(|_| !layout.metadata.data_type.is_variable());
+        let size = shape.map(|shape| {
+            let count = shape.iter().chain(layout.metadata.shards.iter().flatten());
+            count.fold(layout.chunks.repr.size() as u64, |size, &len| size.saturating_mul(len))
+        });
+        self.decoding(|| most_encoded(size))
+    }
+
+    /// Decodes within the limit that the caller gave (decision 0142).
+    pub fn decoding<T>(&self, decode: impl FnOnce() -> T) -> T {
+        budget::limited(self.options.limits.decoded, decode)
     }
 
     pub fn at_chunk(

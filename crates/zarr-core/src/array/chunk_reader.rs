@@ -11,12 +11,13 @@ use bytes::Bytes;
 use futures::future::ready;
 use futures::stream::TryStreamExt;
 
+use super::chunk_cache::{CachedObject, WHOLE};
 use super::executor::{self, Spawner, Work};
 use super::segments::{Ranges, SegmentBytes, SegmentReader, has_index, not_fetched, outside};
 use super::select::work;
 use super::storage_transformer::Shard;
 use super::{ArrayCore, ChunkLayout, FieldBytes, zeroed};
-use crate::codec::{ChunkIndex, PartialRead, budget, most_encoded};
+use crate::codec::{ChunkIndex, PartialRead};
 use crate::control::Counter;
 use crate::error::{Cause, CodecError, Error, Result, StoreError};
 use crate::grid::{ChunkProjection, ChunkProjections, SplitOutput, chunk_projections};
@@ -42,10 +43,10 @@ struct Fetched {
 }
 
 enum FetchedBytes {
-    /// The encoded chunk.
-    Whole(Bytes),
+    /// The encoded chunk, unless its elements are cached.
+    Whole(Bytes, Option<CachedObject>),
     /// Some ranges of it, and its index.
-    Ranges(Vec<Ranges>, Option<ChunkIndex>),
+    Ranges(Vec<Ranges>, Option<ChunkIndex>, Option<CachedObject>),
     /// None: they are decoded already.
     Decoded,
 }
@@ -205,7 +206,8 @@ impl ArrayCore {
         if layout.metadata.shards.is_some() {
             return None;
         }
-        layout.chunks.chain.partial(&tile.chunk_shape, &tile.within)
+        let partial = layout.chunks.chain.partial(&tile.chunk_shape, &tile.within);
+        partial.filter(|partial| has_index(partial) || !self.caches_whole(layout, tile))
     }
 
     /// Reads one chunk of a local store into `out`; `buffer` is reused. Returns whether it is stored.
@@ -227,7 +229,8 @@ impl ArrayCore {
                 self.read_segments(layout, tile, &partial, &mut source).await?.map(drop)
             }
             None if layout.metadata.shards.is_none()
-                && layout.other_key(&tile.key_index)?.is_none() =>
+                && layout.other_key(&tile.key_index)?.is_none()
+                && !self.caches_whole(layout, tile) =>
             {
                 return self.read_whole(layout, store, tile, span, buffer, out);
             }
@@ -294,7 +297,9 @@ impl ArrayCore {
                 Source::Local { store, span, out } => store.open(&key, how).map(|value| {
                     let value = value?;
                     let bytes = SegmentBytes::Local(&*value);
-                    let segments = SegmentReader { core: self, layout, bytes };
+                    let cached = self.cached_segments(layout, partial, &key, value.version());
+                    let cached = cached.as_ref();
+                    let segments = SegmentReader { core: self, layout, bytes, cached };
                     let keep = |index: &ChunkIndex| keep(value.version(), index);
                     let read = |out: ViewMut<'_>| segments.read(partial, index, keep, out);
                     let read = self.with_records(*span, out.reborrow(), read);
@@ -304,10 +309,12 @@ impl ArrayCore {
                 Source::Remote(store) => {
                     let read = async {
                         let Some(value) = store.open(&key, how).await? else { return Ok(None) };
-                        let read = self.fetch_ranges(layout, tile, partial, &*value, index).await;
+                        let cached = self.cached_segments(layout, partial, &key, value.version());
+                        let from = (&*value, cached.as_ref());
+                        let read = self.fetch_ranges(layout, tile, partial, from, index).await;
                         let read = read.map(|(ranges, index)| {
                             index.iter().for_each(|index| keep(value.version(), index));
-                            FetchedBytes::Ranges(ranges, index)
+                            FetchedBytes::Ranges(ranges, index, cached)
                         });
                         Ok(Some((value.size(), read)))
                     };
@@ -339,7 +346,8 @@ impl ArrayCore {
         if let Some(index) = self.decoding(|| partial.decoder().index())? {
             return Ok(vec![index]);
         }
-        let none = SegmentReader { core: self, layout, bytes: SegmentBytes::Fetched(&[]) };
+        let bytes = SegmentBytes::Fetched(&[]);
+        let none = SegmentReader { core: self, layout, bytes, cached: None };
         Ok(none.missing(partial, None)?.into_iter().map(ByteRange::from).collect())
     }
 
@@ -416,14 +424,22 @@ impl ArrayCore {
     ) -> Result<()> {
         let key = &fetched.key;
         let partial = layout.chunks.chain.partial(&tile.chunk_shape, &tile.within);
-        let (bytes, index, partial) = match (&fetched.bytes, partial) {
-            (FetchedBytes::Whole(encoded), Some(partial)) if has_index(&partial) => {
-                (SegmentBytes::Whole(encoded), None, partial)
+        let (bytes, index, partial, cached) = match (&fetched.bytes, partial) {
+            (FetchedBytes::Whole(encoded, cached), Some(partial)) if has_index(&partial) => {
+                (SegmentBytes::Whole(encoded), None, partial, cached)
             }
-            (FetchedBytes::Ranges(ranges, index), Some(partial)) => {
-                (SegmentBytes::Fetched(ranges), index.clone(), partial)
+            (FetchedBytes::Ranges(ranges, index, cached), Some(partial)) => {
+                (SegmentBytes::Fetched(ranges), index.clone(), partial, cached)
             }
-            (FetchedBytes::Whole(encoded), _) => {
+            (FetchedBytes::Whole(encoded, Some(cached)), _) => {
+                let whole = layout.span();
+                return self.with_records(span, out, |out| {
+                    cached.read(WHOLE, tile, out, |tile, out| {
+                        self.decode_whole(layout, tile, whole, key, encoded, out)
+                    })
+                });
+            }
+            (FetchedBytes::Whole(encoded, None), _) => {
                 return self.decode_whole(layout, tile, span, key, encoded, out);
             }
             (FetchedBytes::Ranges(..), None) => {
@@ -431,14 +447,26 @@ impl ArrayCore {
             }
             (FetchedBytes::Decoded, _) => return Ok(()),
         };
-        let segments = SegmentReader { core: self, layout, bytes };
+        let segments = SegmentReader { core: self, layout, bytes, cached: cached.as_ref() };
         let read = |out: ViewMut<'_>| segments.read(&partial, index, |_| (), out);
         self.with_records(span, out, read).map_err(|e| self.at_chunk(tile, key, e))
     }
 
     /// Fetches the bytes of a chunk that a part of it needs; `None` if it is not stored.
     async fn fetch(&self, layout: &ChunkLayout, tile: &ChunkProjection) -> Result<Option<Fetched>> {
-        if let Some(partial) = self.plan(layout, tile).filter(|partial| !partial.is_all()) {
+        if self.caches_whole(layout, tile) {
+            let key = layout.key(&tile.key_index).map_err(|e| self.at(e))?;
+            // Boxed: the futures of reads without a cache stay small.
+            let found = Box::pin(self.fetch_for_cache(layout, tile, &key)).await;
+            let found = found.map_err(|e| self.at_chunk(tile, &key, e))?;
+            return Ok(found.map(|(bytes, cached)| Fetched {
+                key,
+                bytes: FetchedBytes::Whole(bytes, cached),
+            }));
+        }
+        let cached = self.context.chunk_cache.is_some();
+        if let Some(partial) = self.plan(layout, tile).filter(|partial| cached || !partial.is_all())
+        {
             let store = self.context.store.readable().map_err(|e| self.at(e))?;
             let mut source = Source::Remote(store);
             let found = self.read_segments(layout, tile, &partial, &mut source).await?;
@@ -446,7 +474,7 @@ impl ArrayCore {
             return Ok(found.map(|bytes| Fetched { key, bytes }));
         }
         let found = self.fetch_whole(layout, &tile.key_index, Some(&tile.chunk_shape)).await?;
-        Ok(found.map(|(key, bytes)| Fetched { key, bytes: FetchedBytes::Whole(bytes) }))
+        Ok(found.map(|(key, bytes)| Fetched { key, bytes: FetchedBytes::Whole(bytes, None) }))
     }
 
     /// Fetches the ranges of one version of a chunk that the part needs, and its index if that is not known.
@@ -455,7 +483,7 @@ impl ArrayCore {
         layout: &ChunkLayout,
         tile: &ChunkProjection,
         partial: &PartialRead<'_>,
-        value: &dyn Snapshot,
+        (value, cached): (&dyn Snapshot, Option<&CachedObject>),
         mut index: Option<ChunkIndex>,
     ) -> Result<(Vec<Ranges>, Option<ChunkIndex>)> {
         let mut is_read = index.is_none();
@@ -467,8 +495,8 @@ impl ArrayCore {
         let (mut ranges, mut size) = (Vec::new(), 0u64);
         loop {
             let bytes = SegmentBytes::Fetched(&ranges);
-            let missing =
-                SegmentReader { core: self, layout, bytes }.missing(partial, index.as_ref())?;
+            let missing = SegmentReader { core: self, layout, bytes, cached }
+                .missing(partial, index.as_ref())?;
             let missing = coalesce(missing, 0);
             if missing.is_empty() {
                 break;
@@ -497,17 +525,6 @@ impl ArrayCore {
             value.read(&[]).await?;
         }
         Ok((ranges, index))
-    }
-
-    /// Bytes that a stored chunk of `shape` may have; see [`most_encoded`]. Where the elements, or the shape, do not
-    /// tell, [`crate::Limits::decoded`] (decision 0142).
-    pub fn most_stored(&self, layout: &ChunkLayout, shape: Option<&[u64]>) -> u64 {
-        let shape = shape.filter(|_| !layout.metadata.data_type.is_variable());
-        let size = shape.map(|shape| {
-            let count = shape.iter().chain(layout.metadata.shards.iter().flatten());
-            count.fold(layout.chunks.repr.size() as u64, |size, &len| size.saturating_mul(len))
-        });
-        self.decoding(|| most_encoded(size))
     }
 
     /// Fetches an encoded chunk, of `shape` if that is known, from the key at which it is stored.
@@ -556,11 +573,6 @@ impl ArrayCore {
     /// The bytes of a chunk as they are stored.
     pub async fn encoded(&self, layout: &ChunkLayout, indices: &[i64]) -> Result<Option<Bytes>> {
         Ok(self.fetch_whole(layout, indices, None).await?.map(|(_, bytes)| bytes))
-    }
-
-    /// Decodes within the limit that the caller gave (decision 0142).
-    pub fn decoding<T>(&self, decode: impl FnOnce() -> T) -> T {
-        budget::limited(self.options.limits.decoded, decode)
     }
 }
 

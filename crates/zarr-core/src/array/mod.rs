@@ -11,7 +11,9 @@
 //!    ([`index_cache`]). A segment that is a shard itself is read in the same way.
 //! 4. From a local store the thread that decodes a chunk or a segment reads it, too. From a remote store the bytes of many
 //!    chunks are requested at the same time, those of one chunk together, and decoded on the pool as they come.
-//! 5. Before each chunk, each segment and each request the call looks whether its caller cancelled it.
+//! 5. A hierarchy may keep decoded chunks ([`chunk_cache`]). Then [`cached_read`] asks the store whether an object is unchanged
+//!    before its elements are copied from there.
+//! 6. Before each chunk, each segment and each request the call looks whether its caller cancelled it.
 //!
 //! # A write
 //! 1. The array's document is compared with the one that the handle knows ([`stale_handle`]).
@@ -25,6 +27,8 @@
 //! the array's document, such as a resize, is in `hierarchy`; it calls [`clear_outside`] for the chunks that change.
 
 mod array_core;
+mod cached_read;
+pub(crate) mod chunk_cache;
 mod chunk_parts;
 mod chunk_reader;
 mod chunk_writer;
@@ -35,6 +39,7 @@ mod fields;
 mod index_cache;
 mod key_queue;
 mod latest_state;
+mod lru;
 mod segments;
 mod select;
 mod stale_handle;

@@ -4,6 +4,7 @@
 
 use std::ops::Range;
 
+use super::chunk_cache::CachedObject;
 use super::executor;
 use super::select::work;
 use super::{ArrayCore, ChunkLayout};
@@ -59,6 +60,8 @@ pub(super) struct SegmentReader<'a> {
     pub core: &'a ArrayCore,
     pub layout: &'a ChunkLayout,
     pub bytes: SegmentBytes<'a>,
+    /// Where decoded segments of this version of the chunk are kept.
+    pub cached: Option<&'a CachedObject>,
 }
 
 impl SegmentReader<'_> {
@@ -108,8 +111,15 @@ impl SegmentReader<'_> {
                     let index = found.map_err(|_| not_fetched())?;
                     return self.read_segments(&inner, range, index.as_ref(), out);
                 }
-                let bytes = self.bytes.get(range.into(), buffer)?.ok_or_else(not_fetched)?;
-                Ok(decoder.decode(bytes, at, out)?)
+                let start = range.start;
+                let decode = |at: &ChunkProjection, out: ViewMut<'_>| -> Result<()> {
+                    let bytes = self.bytes.get(range.into(), buffer)?.ok_or_else(not_fetched)?;
+                    Ok(decoder.decode(bytes, at, out)?)
+                };
+                match self.cached {
+                    Some(cached) => cached.read(start, at, out, decode),
+                    None => decode(at, out),
+                }
             };
         // Other threads read some of the segments, under the same limit.
         let read = |buffer: &mut Vec<u8>, at: &ChunkProjection, out: ViewMut<'_>| {
@@ -162,6 +172,9 @@ impl SegmentReader<'_> {
                     Err(range) => missing.push(range),
                 },
                 None => {
+                    if self.cached.is_some_and(|cached| cached.pin(range.start)) {
+                        continue;
+                    }
                     if self.bytes.get(range.clone().into(), &mut buffer)?.is_none() {
                         missing.push(range);
                     }

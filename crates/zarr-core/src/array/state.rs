@@ -1,7 +1,7 @@
 //! Describes an array as its document was when it was read: how its chunks are stored.
 
 use std::ops::Deref;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use bytes::Bytes;
 
@@ -42,6 +42,7 @@ pub(crate) struct ArrayState {
     pub content: Bytes,
     /// The indices of its shards.
     pub index_cache: IndexCache,
+    pub cache_id: OnceLock<u64>,
     /// The array's document as a write saw it last, if it describes this state.
     pub seen: Mutex<Option<Bytes>>,
 }
@@ -85,6 +86,7 @@ impl ArrayState {
             fill,
             content,
             index_cache: IndexCache::new(context.options.index_memory.unwrap_or(INDEX_MEMORY)),
+            cache_id: OnceLock::new(),
             seen: Mutex::default(),
         })
     }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use super::consolidated::{ConsolidatedStore, ConsolidatedView};
 use super::options::OpenOptions;
+use crate::array::chunk_cache::ChunkCache;
 use crate::context::StoreContext;
 use crate::dialect::Warning;
 use crate::error::Result;
@@ -44,6 +45,7 @@ impl HierarchyContext {
         options: &OpenOptions,
         warnings: Vec<Warning>,
     ) -> HierarchyContext {
+        let chunk_cache = options.options.chunk_cache;
         HierarchyContext {
             unguarded: store.clone(),
             live: store.clone(),
@@ -56,6 +58,7 @@ impl HierarchyContext {
                 registry: options.registry.clone(),
                 options: options.options.clone(),
                 access: options.access,
+                chunk_cache: (chunk_cache > 0).then(|| Arc::new(ChunkCache::new(chunk_cache))),
                 warnings: Mutex::new(warnings),
             }),
         }
@@ -70,6 +73,7 @@ impl HierarchyContext {
             registry: self.registry.clone(),
             options: self.options.clone(),
             access: self.access,
+            chunk_cache: self.chunk_cache.clone(),
             warnings: Mutex::new(warnings),
         });
         self.copied = Some(copied);

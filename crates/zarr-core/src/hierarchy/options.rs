@@ -144,6 +144,13 @@ impl OpenOptions {
         self
     }
 
+    /// Keeps decoded chunks, of at most this many bytes, for all handles of the hierarchy: see [`Options::chunk_cache`].
+    #[must_use]
+    pub fn chunk_cache(mut self, bytes: u64) -> Self {
+        self.options.chunk_cache = bytes;
+        self
+    }
+
     /// Turns the guard on or off.
     #[must_use]
     pub fn guard(mut self, guard: Guard) -> Self {

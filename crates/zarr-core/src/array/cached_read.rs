@@ -1,0 +1,146 @@
+//! Says which chunks are cached, and asks the store whether an object still is of the version that is cached: a read sees
+//! what others write as it would without the cache.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Mutex;
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use super::chunk_cache::{CachedObject, WHOLE};
+use super::key_queue::QueuePlace;
+use super::segments::has_index;
+use super::{ArrayCore, ArrayState, ChunkLayout};
+use crate::codec::PartialRead;
+use crate::error::{Result, StoreError};
+use crate::grid::ChunkProjection;
+use crate::metadata::ArrayMetadata;
+use crate::store::{ByteRange, SnapshotOptions, StoreKey, Version, check_size};
+
+/// How long a reader waits for another one that decodes the same chunk. Then it decodes the chunk itself.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+impl ArrayCore {
+    /// An object of which the inner chunks are cached: the hierarchy has a cache, and the object a version.
+    pub(super) fn cached_segments(
+        &self,
+        layout: &ChunkLayout,
+        partial: &PartialRead<'_>,
+        key: &StoreKey,
+        version: Option<Version>,
+    ) -> Option<CachedObject> {
+        let cached = !layout.metadata.data_type.is_variable() && has_index(partial);
+        cached.then(|| self.cached_object(layout, key, version)).flatten()
+    }
+
+    fn cached_object(
+        &self,
+        layout: &ChunkLayout,
+        key: &StoreKey,
+        version: Option<Version>,
+    ) -> Option<CachedObject> {
+        let cache = self.context.chunk_cache.clone()?;
+        let (array, key, version) = (layout.cache_id(), key.clone(), version?);
+        Some(CachedObject {
+            cache,
+            array,
+            key,
+            version,
+            pinned: Mutex::default(),
+            _queue_place: None,
+        })
+    }
+
+    /// Whether a chunk is cached as a whole: it has one key and no inner chunks, it takes time to decode or to fetch, and the
+    /// cache has space.
+    pub(super) fn caches_whole(&self, layout: &ChunkLayout, tile: &ChunkProjection) -> bool {
+        let Some(cache) = &self.context.chunk_cache else { return false };
+        let (chain, shape) = (&layout.chunks.chain, &tile.chunk_shape);
+        let slow = !chain.is_memory() || !self.context.store.capabilities().cheap_ranges;
+        slow && cache.size(shape, layout.span().element).is_some()
+            && !layout.metadata.data_type.is_variable()
+            && layout.metadata.shards.is_none()
+            && matches!(layout.other_key(&tile.key_index), Ok(None))
+            && chain.partial(shape, &tile.within).is_none_or(|partial| !has_index(&partial))
+    }
+
+    /// The encoded bytes of a chunk that is cached as a whole, none if its elements are in the cache; `None` if it is not
+    /// stored.
+    pub(super) async fn fetch_for_cache(
+        &self,
+        layout: &ChunkLayout,
+        tile: &ChunkProjection,
+        key: &StoreKey,
+    ) -> Result<Option<(Bytes, Option<CachedObject>)>> {
+        let hit = |cached| Ok(Some((Bytes::new(), Some(cached))));
+        if let Some(cached) = self.unchanged(layout, key).await? {
+            return hit(cached);
+        }
+        let queue = format!("{} {:x} decoded", self.context.store.name(), layout.cache_id());
+        let queue_place = QueuePlace::acquire(&queue, key, PATIENCE).await;
+        if let Some(cached) = self.unchanged(layout, key).await? {
+            return hit(cached);
+        }
+        let (store, all) = (self.context.store.readable()?, [ByteRange::ALL]);
+        let limit = self.most_stored(layout, Some(&tile.chunk_shape));
+        let how = SnapshotOptions { limit, ..SnapshotOptions::first(&all) };
+        loop {
+            self.options.check_cancelled()?;
+            let Some(value) = store.open(key, how).await? else { return Ok(None) };
+            check_size(key, value.size(), limit)?;
+            let bytes = match value.read(&all).await {
+                Err(StoreError::Changed { .. }) => continue,
+                read => read?.pop().unwrap_or_default(),
+            };
+            let cached = self.cached_object(layout, key, value.version());
+            return Ok(Some((
+                bytes,
+                cached.map(|cached| CachedObject { _queue_place: queue_place, ..cached }),
+            )));
+        }
+    }
+
+    /// The object of a whole chunk whose elements are cached, if the store says that it is unchanged.
+    async fn unchanged(
+        &self,
+        layout: &ChunkLayout,
+        key: &StoreKey,
+    ) -> Result<Option<CachedObject>> {
+        let Some(cache) = &self.context.chunk_cache else { return Ok(None) };
+        let place = (layout.cache_id(), key.clone(), WHOLE);
+        let Some((version, elements)) = cache.get(&place) else { return Ok(None) };
+        let store = self.context.store.readable()?;
+        let look = match store.open(key, SnapshotOptions::expect(&version)).await {
+            // A remote store may ask only when something is read.
+            Ok(Some(value)) => value.read(&[]).await.map(|_| true),
+            Ok(None) => Ok(false),
+            Err(e) => Err(e),
+        };
+        match look {
+            Ok(true) => {
+                let cached = self.cached_object(layout, key, Some(version));
+                let pin = |cached: &CachedObject| {
+                    _ = crate::sync::lock(&cached.pinned).insert(WHOLE, elements)
+                };
+                Ok(cached.inspect(pin))
+            }
+            Ok(false) | Err(StoreError::Changed { .. }) => {
+                cache.forget(&place);
+                Ok(None)
+            }
+            Err(e) => Err(e.into()),
+        }
+    }
+}
+
+impl ArrayState {
+    /// Tells arrays apart whose chunks are decoded to other elements, also where one replaced another at its keys.
+    fn cache_id(&self) -> u64 {
+        *self.cache_id.get_or_init(|| {
+            let ArrayMetadata { data_type, codecs, grid, fill_value, .. } = &*self.metadata;
+            let mut hasher = DefaultHasher::new();
+            format!("{data_type:?} {codecs:?} {grid:?} {fill_value:?}").hash(&mut hasher);
+            hasher.finish()
+        })
+    }
+}

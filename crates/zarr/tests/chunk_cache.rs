@@ -1,0 +1,199 @@
+//! Decoded chunks are kept for the handles of a hierarchy, and never used after their object changed.
+#![cfg(all(
+    feature = "memory",
+    feature = "filesystem",
+    feature = "zstd",
+    feature = "sharding",
+    feature = "vlen-utf8"
+))]
+
+use std::sync::{Arc, Barrier};
+use std::time::Duration;
+
+use zarr::store::{ObservedStore, Store, StoreKey, from_sync};
+use zarr::stores::MemoryStore;
+use zarr::{Array, Dialect, Hierarchy, OpenOptions};
+use zarr_testkit::{Counters, Latency, Remote};
+
+const SIDE: u64 = 32;
+
+/// An array of 4 × 4 × 4 chunks, or of 2 × 2 × 2 shards of as many inner chunks.
+fn create(store: Arc<dyn Store>, dialect: Dialect, sharded: bool) -> Vec<i32> {
+    let options = OpenOptions::new(zarr::standard()).read_write();
+    let hierarchy =
+        Hierarchy::create(store, zarr::format::of_dialect(dialect), &options).expect("created");
+    let array = hierarchy.create_array("/a").shape(&[SIDE; 3]).data_type_named("int32");
+    let array = array.chunks(&[8; 3]).codec(zarr::codec("zstd:1").expect("a codec"));
+    let array = if sharded { array.shards(&[16; 3]) } else { array };
+    let elements: Vec<i32> = (1..=(SIDE * SIDE * SIDE) as i32).collect();
+    array.create().expect("created").write(.., &elements).expect("written");
+    elements
+}
+
+fn open(store: &Arc<dyn Store>, cache: u64) -> (Array, Hierarchy, Counters) {
+    let counters = Counters::default();
+    let observed: Arc<dyn Store> = Arc::new(ObservedStore::new(store.clone(), counters.clone()));
+    let options = OpenOptions::new(zarr::standard()).read_write().chunk_cache(cache);
+    let hierarchy = Hierarchy::open(observed, &options).expect("opened");
+    let array = hierarchy.array("/a").expect("there");
+    counters.take();
+    (array, hierarchy, counters)
+}
+
+fn stores() -> [Arc<dyn Store>; 2] {
+    let memory: Arc<dyn Store> = from_sync(MemoryStore::new());
+    [memory, Arc::new(Remote(from_sync(MemoryStore::new())))]
+}
+
+fn cases() -> impl Iterator<Item = (Arc<dyn Store>, Dialect, bool)> {
+    let dialects =
+        [(Dialect::V2, false), (Dialect::V3, false), (Dialect::V3, true), (Dialect::Draft, false)];
+    dialects.into_iter().flat_map(|(dialect, sharded)| stores().map(|s| (s, dialect, sharded)))
+}
+
+/// All planes along one axis: each chunk's bytes come from the store once; without the cache eight times.
+#[test]
+fn planes_decode_each_chunk_once() {
+    for (store, dialect, sharded) in cases() {
+        let elements = create(store.clone(), dialect, sharded);
+        let mut bytes = Vec::new();
+        for cache in [1 << 24, 0] {
+            let (array, _, counters) = open(&store, cache);
+            for x in 0..SIDE {
+                let plane: Vec<i32> = array.read((.., .., x)).expect("read");
+                let due = elements.iter().skip(x as usize).step_by(SIDE as usize);
+                assert!(plane.iter().eq(due), "plane {x} of {dialect:?}, sharded: {sharded}");
+            }
+            bytes.push(counters.total().bytes);
+        }
+        let [once, again] = bytes[..] else { panic!("two runs") };
+        assert!(once * 6 < again, "{once} of {again} bytes, {dialect:?}, sharded: {sharded}");
+        // A second handle uses the first one's chunks.
+        let (array, hierarchy, counters) = open(&store, 1 << 24);
+        let _: Vec<i32> = array.read(..).expect("read");
+        counters.take();
+        let other = hierarchy.array("/a").expect("there");
+        counters.take();
+        assert_eq!(other.read::<i32>((0, 0, ..)).expect("read"), elements[..SIDE as usize]);
+        assert!(counters.total().bytes < 600, "{counters}");
+    }
+}
+
+/// What another program writes is seen by the next read.
+#[test]
+fn changes_of_others_are_seen() {
+    for (store, dialect, sharded) in cases() {
+        create(store.clone(), dialect, sharded);
+        let (array, ..) = open(&store, 1 << 24);
+        let (writer, ..) = open(&store, 0);
+        for value in 100..120 {
+            writer.write((0..3, 0..2, 0..9), &[value; 54]).expect("written");
+            assert_eq!(array.read::<i32>((2, 1, 8)).expect("read"), [value]);
+            assert_eq!(array.read::<i32>((0, 0, 0)).expect("read"), [value]);
+        }
+        // And what this handle writes.
+        array.write((2, 1, 8), &[7]).expect("written");
+        assert_eq!(array.read::<i32>((2, 1, 7..9)).expect("read"), [119, 7]);
+        let keys = store.to_sync().list().expect("listed");
+        for key in keys.iter().filter(|key| {
+            !key.as_str().contains("zarr")
+                && !key.as_str().contains(".z")
+                && !key.as_str().contains("meta")
+        }) {
+            store.to_sync().erase(key).expect("erased");
+        }
+        assert_eq!(array.read::<i32>((2, 1, 7..9)).expect("read"), [0, 0]);
+    }
+}
+
+/// The version of a file that is only just written says nothing: its chunk is not kept until it does.
+#[test]
+fn files_that_change_within_a_moment_are_seen() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let url = folder.path().join("a.zarr").display().to_string();
+    let create = OpenOptions::new(zarr::standard()).read_write();
+    let array = zarr::create_with(&url, Dialect::V3, &create).expect("created");
+    let array = array.create_array("/a").shape(&[8]).chunks(&[8]).data_type_named("int32");
+    let writer = array.codec(zarr::codec("zstd:1").expect("a codec")).create().expect("created");
+    let cached = OpenOptions::new(zarr::standard()).chunk_cache(1 << 20);
+    let reader = zarr::open_with(&url, &cached).expect("opened").into_group().expect("a group");
+    let reader = reader.array("a").expect("there");
+    for value in 0..2000 {
+        writer.write(.., &[value; 8]).expect("written");
+        assert_eq!(reader.read::<i32>(..).expect("read"), [value; 8]);
+    }
+}
+
+/// An array that replaces another with the same keys is not read by the old one's elements.
+#[test]
+fn another_array_of_the_same_name_has_other_elements() {
+    for store in stores() {
+        create(store.clone(), Dialect::V2, false);
+        let (array, hierarchy, _) = open(&store, 1 << 24);
+        let before: Vec<i32> = array.read((0, 0, 0..2)).expect("read");
+        assert_eq!(before, [1, 2]);
+        let document = StoreKey::new("a/.zarray").expect("a key");
+        let text = store.to_sync().value(&document).expect("read").expect("there");
+        let text = String::from_utf8(text.to_vec()).expect("text").replace("<i4", "<f4");
+        store.to_sync().set(&document, text.into_bytes().into()).expect("set");
+        let after: Vec<f32> =
+            hierarchy.array("/a").expect("there").read((0, 0, 0..2)).expect("read");
+        assert_eq!(after, [f32::from_bits(1), f32::from_bits(2)]);
+    }
+}
+
+/// Readers of one chunk at the same time fetch and decode it once.
+#[test]
+fn one_reader_decodes_for_all() {
+    for store in stores() {
+        create(store.clone(), Dialect::V2, false);
+        let request = Duration::from_millis(10);
+        let slow = ObservedStore::new(store.clone(), Latency { request, ..Latency::default() });
+        let keys = store.to_sync().list().expect("listed");
+        let first =
+            |key: &&StoreKey| key.as_str().ends_with("0.0.0") || key.as_str().ends_with("0/0/0");
+        let size = store.to_sync().value(keys.iter().find(first).expect("a chunk"));
+        let size = size.expect("read").expect("there").len() as u64;
+        for store in [&store, &(Arc::new(slow) as Arc<dyn Store>)] {
+            let (array, _, counters) = open(store, 1 << 24);
+            let start = Barrier::new(8);
+            std::thread::scope(|scope| {
+                for n in 0..8 {
+                    let (array, start) = (&array, &start);
+                    scope.spawn(move || {
+                        start.wait();
+                        assert_eq!(array.read::<i32>((0, 0, n)).expect("read"), [n as i32 + 1]);
+                    });
+                }
+            });
+            assert_eq!(counters.total().bytes, size, "{counters}");
+        }
+    }
+}
+
+/// However small the cache is, the elements are right; texts are not kept.
+#[test]
+fn small_caches_and_texts() {
+    for (store, dialect, sharded) in cases() {
+        let elements = create(store.clone(), dialect, sharded);
+        for cache in [1, 2000, 8192, 20_000, 100_000] {
+            let (array, ..) = open(&store, cache);
+            for _ in 0..2 {
+                assert_eq!(array.read::<i32>(..).expect("read"), elements);
+                let found: Vec<i32> = array.read((1..32, 5, 3..30)).expect("read");
+                assert_eq!(found[0], elements[(32 * 32 + 5 * 32 + 3) as usize]);
+            }
+        }
+    }
+    let [store, _] = stores();
+    let options = OpenOptions::new(zarr::standard()).read_write().chunk_cache(1 << 20);
+    let hierarchy =
+        Hierarchy::create(store, zarr::format::of_dialect(Dialect::V3), &options).expect("created");
+    let array = hierarchy.create_array("/a").shape(&[4]).chunks(&[2]).data_type_named("string");
+    let array = array.create().expect("created");
+    let texts = ["a", "", "ccc", "ä"].map(String::from);
+    array.write(.., &texts).expect("written");
+    for _ in 0..2 {
+        assert_eq!(array.read::<String>(..).expect("read"), texts);
+    }
+}
