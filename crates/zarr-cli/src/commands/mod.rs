@@ -15,6 +15,8 @@ mod netcdf;
 pub(crate) mod put;
 mod repair;
 mod rm;
+#[cfg(feature = "serve")]
+mod serve;
 mod tree;
 mod validate;
 
@@ -43,6 +45,8 @@ pub(crate) enum Command {
     Checksum(checksum::Checksum),
     Diff(diff::Diff),
     Rm(rm::Rm),
+    #[cfg(feature = "serve")]
+    Serve(serve::Serve),
     Validate(validate::Validate),
     Repair(repair::Repair),
     Demo(demo::Demo),
@@ -63,6 +67,8 @@ pub(crate) fn run(command: &Command, session: &Session, out: Out<'_>) -> Result<
         Command::Diff(diff) => diff.run(session, out),
         Command::Consolidate(consolidate) => consolidate.run(session, out),
         Command::Rm(rm) => rm.run(session),
+        #[cfg(feature = "serve")]
+        Command::Serve(serve) => serve.run(session, out),
         Command::Validate(validate) => validate.run(session, out),
         Command::Repair(repair) => repair.run(session, out),
         Command::Demo(demo) => demo.run(session, out),

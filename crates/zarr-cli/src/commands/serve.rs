@@ -1,0 +1,168 @@
+//! Serves hierarchies over HTTP.
+
+use std::io::{self, Write};
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::UNIX_EPOCH;
+
+use clap::Args;
+use zarr::data_type::{NumpyTime, TimeKind, TimeUnit};
+use zarr::{AccessError, Json, Object};
+use zarr_serve::{Access, Ended, Origins, ServeOptions, Server, Targets, TargetsOptions};
+
+use super::Out;
+use crate::calendar;
+use crate::failure::Failure;
+use crate::session::Session;
+use crate::terminal::plain;
+
+/// Serve hierarchies over HTTP, for reading: their keys, the same as v3, and a page
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  zarr serve data.zarr
+  zarr serve data.zarr other.zip s3://bucket/more.zarr
+  zarr serve folder-of-hierarchies --port 8080
+  zarr serve data.zarr --cors https://viewer.example
+  zarr serve old-draft --to v3 --open
+
+The first line of standard output is the URL. A hierarchy's keys are below URL/NAME/, where NAME is the last segment of
+TARGET; a second target of that name is NAME-2. The same hierarchy as v3 is below URL/v3/NAME/.
+
+Ctrl-C gives answers 5 seconds to end; a second one stops at once. More is in docs/serving.md.")]
+pub(crate) struct Serve {
+    /// Paths or URLs of hierarchies, or of folders of them
+    #[arg(value_name = "TARGET", required = true)]
+    targets: Vec<String>,
+    /// The port; 0 for a free one; 8000 or, if that is taken, a free one, if not given
+    #[arg(long)]
+    port: Option<u16>,
+    /// The address to listen at; 0.0.0.0 for every one of this machine
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
+    bind: IpAddr,
+    /// A further name that clients may call the server by, such as that of a proxy; may be given several times
+    #[arg(long, value_name = "NAME")]
+    host: Vec<String>,
+    /// Let pages of this origin read, or of every origin; may be given several times
+    #[arg(long, value_name = "ORIGIN", num_args = 0..=1, require_equals = false, default_missing_value = "*")]
+    cors: Vec<String>,
+    /// Follow symbolic links that lead out of a target
+    #[arg(long)]
+    follow_links: bool,
+    /// Print a line on standard error for each request
+    #[arg(long)]
+    log: bool,
+    /// Open the page in the browser
+    #[arg(long)]
+    open: bool,
+}
+
+impl Serve {
+    pub fn run(&self, session: &Session, out: Out<'_>) -> Result<(), Failure> {
+        let options = TargetsOptions { open: session.options()?, follow_links: self.follow_links };
+        let targets = Targets::open(&self.targets, &options)?;
+        let server = Server::new(targets, self.options(session)?).map_err(|e| {
+            let port = self.port.map_or("a free port".into(), |port| format!("port {port}"));
+            Failure::usage(format!(
+                "cannot listen at {} and {port}: {e}; give another --port or --bind",
+                self.bind
+            ))
+        })?;
+        let url = server.url().map_err(|e| Failure::Stream("cannot listen", e))?;
+        let names: Vec<&str> = server.targets().roots().map(|(name, _)| name).collect();
+        if session.is_json() {
+            let names: Json = names.iter().map(|&name| Json::from(name)).collect();
+            writeln!(
+                out,
+                "{}",
+                Json::from(Object::new().with("url", url.as_str()).with("names", names))
+            )?;
+        } else {
+            writeln!(out, "{url}")?;
+        }
+        out.flush()?;
+        for name in names {
+            session.talk(&format!(
+                "{name}: keys below {url}{0}/, as v3 below {url}v3/{0}/",
+                zarr_serve::encoded(name)
+            ));
+        }
+        if !self.bind.is_loopback() {
+            let _ = writeln!(
+                io::stderr(),
+                "warning: others on the network can read what is served; there are no passwords and no encryption"
+            );
+        }
+        if self.open {
+            open(&url);
+        }
+        match server.run_until_interrupted() {
+            Ok(Ended::Cleanly | Ended::BrokenOff) => Ok(()),
+            Err(e) => Err(Failure::Stream("cannot serve", e)),
+        }
+    }
+
+    fn options(&self, session: &Session) -> Result<ServeOptions, Failure> {
+        let is_origin = |text: &&String| {
+            text.split_once("://").is_some_and(|(scheme, rest)| {
+                !scheme.is_empty() && !rest.is_empty() && !rest.contains('/')
+            })
+        };
+        let cors = if self.cors.iter().any(|origin| origin == "*") {
+            Origins::Any
+        } else if let Some(wrong) = self.cors.iter().find(|text| !is_origin(text)) {
+            let why = format!(
+                "`{wrong}` is no origin: one is like https://viewer.example or http://localhost:3000"
+            );
+            return Err(zarr::Error::from(AccessError::Argument(why)).into());
+        } else if self.cors.is_empty() {
+            Origins::None
+        } else {
+            Origins::These(self.cors.clone())
+        };
+        Ok(ServeOptions {
+            address: self.bind,
+            port: self.port,
+            hosts: self.host.clone(),
+            cors,
+            threads: session.threads(),
+            log: self.log.then(|| Arc::new(log) as _),
+            tell: Some(Arc::new(|what: &str| drop(writeln!(io::stderr(), "{}", plain(what))))),
+            ..ServeOptions::default()
+        })
+    }
+}
+
+/// `2026-11-22T21:05:07 127.0.0.1 GET /x.zarr/c/0 206 1024 0.4 ms`.
+fn log(access: &Access) {
+    let seconds = access.time.duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
+    let time = NumpyTime { kind: TimeKind::Datetime, unit: TimeUnit::Second, scale_factor: 1 };
+    let time = calendar::text(time, i64::try_from(seconds).unwrap_or(0));
+    let Access { peer, method, target, status, bytes, duration, is_cut_off, .. } = access;
+    let cut_off = if *is_cut_off { " cut off" } else { "" };
+    let milliseconds = duration.as_secs_f64() * 1e3;
+    let line = format!(
+        "{time}Z {} {method} {target} {status} {bytes} {milliseconds:.1} ms{cut_off}",
+        peer.ip()
+    );
+    let _ = writeln!(io::stderr(), "{}", plain(&line));
+}
+
+/// Opens a URL in the browser of whom sits here, if there is one.
+fn open(url: &str) {
+    let program = match std::env::consts::OS {
+        "macos" => "open",
+        "windows" => "explorer",
+        _ => "xdg-open",
+    };
+    let null = std::process::Stdio::null;
+    let started = std::process::Command::new(program)
+        .arg(url)
+        .stdin(null())
+        .stdout(null())
+        .stderr(null())
+        .spawn();
+    if let Err(e) = started {
+        let _ = writeln!(io::stderr(), "warning: no browser was opened: {program}: {e}");
+    }
+}

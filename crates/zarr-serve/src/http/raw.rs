@@ -1,0 +1,156 @@
+//! Sends the values of a store as they are stored, and lists its keys.
+
+use hyper::header::{ACCEPT, LOCATION};
+use hyper::{HeaderMap, Method, StatusCode};
+use zarr::StoreError;
+use zarr::store::{ByteRange, Bytes, ListOptions, SnapshotOptions, Store, StoreKey, StorePrefix};
+
+use super::reply::{Content, Reply, Value, of_answer, text};
+use super::validator;
+use crate::listing::{self, Entry};
+
+/// How many bytes of a value on this machine are read at once.
+const LOCAL_PIECE: u64 = 256 << 10;
+/// How many bytes of a value behind a network are read at once.
+const REMOTE_PIECE: u64 = 2 << 20;
+
+/// What of a request matters here.
+pub(crate) struct Asking<'a> {
+    pub method: &'a Method,
+    pub headers: &'a HeaderMap,
+    /// The path of the URL as it was sent, for redirects.
+    pub raw_path: &'a str,
+}
+
+/// Whether a key is that of a document, whose value is JSON.
+pub(crate) fn is_document(key: &str) -> bool {
+    let name = key.rsplit('/').next().unwrap_or_default();
+    name.ends_with(".json") || [".zarray", ".zgroup", ".zattrs", ".zmetadata"].contains(&name)
+}
+
+/// The type of a key's value: JSON, or bytes.
+pub(crate) fn content_type(key: &str) -> &'static str {
+    if is_document(key) { "application/json" } else { "application/octet-stream" }
+}
+
+/// The answer for a path below a store: the value of a key, a listing if it ends in `/`.
+pub(crate) async fn answer(store: &dyn Store, path: &str, asking: &Asking<'_>) -> Reply {
+    if path.is_empty() || path.ends_with('/') {
+        return list(store, path, asking).await;
+    }
+    let Ok(key) = StoreKey::new(path) else {
+        return text(StatusCode::BAD_REQUEST, "this is no key");
+    };
+    match value(store, &key, asking).await {
+        Ok(Some(value)) => value.reply(asking.headers),
+        Ok(None) if is_folder(store, path, asking).await => moved(asking),
+        Ok(None) => absent(),
+        Err(e) => failed(&e),
+    }
+}
+
+/// The answer for what is not there.
+pub(crate) fn absent() -> Reply {
+    text(StatusCode::NOT_FOUND, "nothing is here")
+}
+
+/// The answer for what is there, maybe, and could not be read. Never 404: clients would take that for a chunk of fill values.
+pub(crate) fn failed(error: &StoreError) -> Reply {
+    match error {
+        // A key that this store can have no value for.
+        StoreError::InvalidKey { .. } => absent(),
+        StoreError::NotCapable { .. } => text(StatusCode::NOT_IMPLEMENTED, &error.to_string()),
+        StoreError::Io { source, .. } if source.kind() == std::io::ErrorKind::PermissionDenied => {
+            text(StatusCode::FORBIDDEN, &error.to_string())
+        }
+        _ => text(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
+    }
+}
+
+/// The answer that sends a client to the same path with a `/` at its end.
+pub(crate) fn moved(asking: &Asking<'_>) -> Reply {
+    let mut reply = text(StatusCode::PERMANENT_REDIRECT, "a listing ends in `/`");
+    // Relative, so that it is right behind a proxy, too.
+    let last = asking.raw_path.rsplit('/').next().unwrap_or_default();
+    if let Ok(location) = format!("./{last}/").try_into() {
+        reply.headers_mut().insert(LOCATION, location);
+    }
+    reply
+}
+
+/// A key's value, opened.
+///
+/// # Errors
+/// Those of the store.
+pub(crate) async fn value(
+    store: &dyn Store,
+    key: &StoreKey,
+    asking: &Asking<'_>,
+) -> Result<Option<Value>, StoreError> {
+    let piece = if store.capabilities().local { LOCAL_PIECE } else { REMOTE_PIECE };
+    // A distant store fetches the first bytes with the request that finds out their version.
+    let first = [ByteRange::Bounded { start: 0, len: 1 }];
+    let hint: &[ByteRange] = if asking.method == Method::GET { &first[..0] } else { &[] };
+    let Some(snapshot) = store.open(key, SnapshotOptions::first(hint)).await? else {
+        return Ok(None);
+    };
+    if snapshot.size() == 0 {
+        // Only a reading finds out how many bytes there are.
+        snapshot.read(&[]).await?;
+    }
+    let tag = snapshot.version().map(|version| validator::of_version(&version));
+    let (size, content_type) = (snapshot.size(), content_type(key.as_str()));
+    Ok(Some(Value {
+        size,
+        tag,
+        content_type,
+        piece,
+        content: if size == 0 { Content::Memory(Bytes::new()) } else { Content::Stored(snapshot) },
+        headers: Vec::new(),
+    }))
+}
+
+/// Whether there are keys below a path. Asked only where that costs nothing, or a person will see the answer: most of what is
+/// absent is a chunk.
+async fn is_folder(store: &dyn Store, path: &str, asking: &Asking<'_>) -> bool {
+    if !store.capabilities().local && !accepts(asking.headers, "text/html") {
+        return false;
+    }
+    let Ok(prefix) = StorePrefix::new(format!("{path}/")) else { return false };
+    let listing = store.list_dir(&prefix, ListOptions::default()).await;
+    listing.is_ok_and(|listing| !listing.keys.is_empty() || !listing.prefixes.is_empty())
+}
+
+/// Whether a request names this type among those that it accepts.
+pub(crate) fn accepts(headers: &HeaderMap, media_type: &str) -> bool {
+    let texts = headers.get_all(ACCEPT).iter().filter_map(|accept| accept.to_str().ok());
+    texts.flat_map(|accept| accept.split(',')).any(|one| {
+        one.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(media_type)
+    })
+}
+
+/// The listing of a prefix, as JSON if that is asked for and HTML is not.
+async fn list(store: &dyn Store, path: &str, asking: &Asking<'_>) -> Reply {
+    let Ok(prefix) = StorePrefix::new(path) else {
+        return text(StatusCode::BAD_REQUEST, "this is no prefix");
+    };
+    let listing = match store.list_dir(&prefix, ListOptions::default()).await {
+        Ok(listing) => listing,
+        Err(e) => return failed(&e),
+    };
+    let entries = Entry::of(&listing);
+    if entries.is_empty() && !path.is_empty() {
+        return absent();
+    }
+    listed(path, entries, asking.headers)
+}
+
+/// Entries, as a request accepts them.
+pub(crate) fn listed(path: &str, entries: Vec<Entry>, headers: &HeaderMap) -> Reply {
+    let as_json = accepts(headers, "application/json") && !accepts(headers, "text/html");
+    of_answer(if as_json {
+        listing::json(path, &entries)
+    } else {
+        listing::html(if path.is_empty() { "/" } else { path }, entries)
+    })
+}

@@ -1,0 +1,209 @@
+//! Finds what a request is for, and answers it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::body::{Body as _, Incoming};
+use hyper::header::{
+    ALLOW, CONNECTION, CONTENT_TYPE, HOST, HeaderName, HeaderValue, X_CONTENT_TYPE_OPTIONS,
+};
+use hyper::{Method, Request, StatusCode, Version};
+use zarr::CancelToken;
+
+use super::raw::{self, Asking, accepts};
+use super::reply::{Reply, full, of_answer, text};
+use super::{Shared, path};
+use crate::{Answer, Question, api, listing, page};
+
+/// How long an answer below `/-/` may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Cancels what was begun for a client that has gone.
+struct Cancels(CancelToken);
+
+impl Drop for Cancels {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
+}
+
+/// The answer to a request, with the headers that every answer has.
+pub(crate) async fn answer(shared: &Arc<Shared>, request: &Request<Incoming>) -> Reply {
+    let is_preflight = request.method() == Method::OPTIONS;
+    let mut reply = match check(shared, request) {
+        Err(refusal) => *refusal,
+        Ok(path) => {
+            let mut reply = routed(shared, request, &path).await;
+            if request.method() == Method::HEAD {
+                head(&mut reply);
+            }
+            reply
+        }
+    };
+    let headers = reply.headers_mut();
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    const POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
+    let is_open = shared.cors.origins != super::Origins::None;
+    let policy = if is_open { "cross-origin" } else { "same-origin" };
+    headers.insert(POLICY, HeaderValue::from_static(policy));
+    if let Some(origin) = shared.cors.add(request.headers(), is_preflight, headers) {
+        let origin = origin.escape_debug();
+        shared.tell(&format!(
+            "a page of {origin} asked for data and its browser keeps them from it; `--cors {origin}` lets it read, `--cors` every page"
+        ));
+    }
+    reply
+}
+
+/// Takes the body from an answer, and leaves its length.
+fn head(reply: &mut Reply) {
+    if !reply.headers().contains_key(hyper::header::CONTENT_LENGTH)
+        && let Some(length) = reply.body().size_hint().exact()
+        && reply.status() != StatusCode::NOT_MODIFIED
+    {
+        reply.headers_mut().insert(hyper::header::CONTENT_LENGTH, HeaderValue::from(length));
+    }
+    *reply.body_mut() = full("");
+}
+
+/// The path of a request that is answered at all.
+fn check(shared: &Shared, request: &Request<Incoming>) -> Result<String, Box<Reply>> {
+    let refusal = |status: StatusCode, why: &str| {
+        let mut refusal = text(status, why);
+        // What follows on this connection may be the body that was not read.
+        refusal.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        Box::new(refusal)
+    };
+    if request.version() > Version::HTTP_11 {
+        return Err(refusal(StatusCode::HTTP_VERSION_NOT_SUPPORTED, "this server speaks HTTP/1.1"));
+    }
+    let mut hosts = request.headers().get_all(HOST).iter();
+    let (host, other) = (hosts.next().and_then(|host| host.to_str().ok()), hosts.next());
+    let Some(host) = host.filter(|_| other.is_none()) else {
+        return Err(refusal(StatusCode::BAD_REQUEST, "one header `Host` is needed"));
+    };
+    // An absolute URI's host counts, too; both must be ours.
+    let authority = request.uri().authority().map(hyper::http::uri::Authority::as_str);
+    let is_http = request.uri().scheme_str().is_none_or(|scheme| scheme == "http");
+    if !is_http
+        || ![Some(host), authority].into_iter().flatten().all(|host| shared.hosts.accepts(host))
+    {
+        let shown = host.escape_debug();
+        let why =
+            format!("this server is not called `{shown}`; `--host NAME` gives it further names");
+        return Err(refusal(StatusCode::MISDIRECTED_REQUEST, &why));
+    }
+    if ![Method::GET, Method::HEAD, Method::OPTIONS].contains(request.method()) {
+        let mut refusal =
+            refusal(StatusCode::METHOD_NOT_ALLOWED, "data are served for reading only");
+        refusal.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD, OPTIONS"));
+        return Err(refusal);
+    }
+    if !request.body().is_end_stream() {
+        return Err(refusal(StatusCode::PAYLOAD_TOO_LARGE, "requests have no bodies here"));
+    }
+    if request.method() == Method::OPTIONS && request.uri().path() == "*" {
+        return Ok(String::new());
+    }
+    path::decoded(request.uri().path()).map_err(|why| {
+        let why = format!("the path is none that could be served: {why}");
+        Box::new(text(StatusCode::BAD_REQUEST, &why))
+    })
+}
+
+/// The answer for a path, which is decoded and begins without a `/`.
+async fn routed(shared: &Arc<Shared>, request: &Request<Incoming>, path: &str) -> Reply {
+    if request.method() == Method::OPTIONS {
+        let mut reply = text(StatusCode::NO_CONTENT, "");
+        *reply.body_mut() = full("");
+        reply.headers_mut().remove(CONTENT_TYPE);
+        reply.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD, OPTIONS"));
+        return reply;
+    }
+    let asking = Asking {
+        method: request.method(),
+        headers: request.headers(),
+        raw_path: request.uri().path(),
+    };
+    match path.split_once('/').unwrap_or((path, "")) {
+        ("", _) => root(shared, request).await,
+        ("-", rest) => question(shared, request, rest).await,
+        ("metrics", "") => of_answer(Answer::new(
+            "text/plain; version=0.0.4; charset=utf-8",
+            shared.metrics.text().into_bytes(),
+        )),
+        _ => keys(shared, path, &asking).await,
+    }
+}
+
+/// The page, or a list of names as JSON.
+async fn root(shared: &Arc<Shared>, request: &Request<Incoming>) -> Reply {
+    let headers = request.headers();
+    if accepts(headers, "application/json") && !accepts(headers, "text/html") {
+        let entries: Vec<_> =
+            shared.targets.roots().map(|(name, _)| listing::Entry::folder(name)).collect();
+        return of_answer(listing::json("", &entries));
+    }
+    blocking(shared, request, "", |question, shared| page::page(question, &shared.targets)).await
+}
+
+/// The answer below `/-/`.
+async fn question(shared: &Arc<Shared>, request: &Request<Incoming>, path: &str) -> Reply {
+    blocking(shared, request, path, |question, shared| api::answer(question, &shared.targets)).await
+}
+
+/// The answer of a function that may block, on a thread for that; a limited number at a time.
+async fn blocking(
+    shared: &Arc<Shared>,
+    request: &Request<Incoming>,
+    path: &str,
+    call: impl FnOnce(&Question, &Shared) -> Answer + Send + 'static,
+) -> Reply {
+    let query = path::pairs(request.uri().query().unwrap_or_default());
+    let question = Question { path: path.to_owned(), query, cancel: CancelToken::new() };
+    let _cancels = Cancels(question.cancel.clone());
+    let (of_call, cancel) = (shared.clone(), question.cancel.clone());
+    let called = async move {
+        let Ok(permit) = of_call.threads.clone().acquire_owned().await else { return None };
+        let call = tokio::task::spawn_blocking(move || {
+            let answer = call(&question, &of_call);
+            drop(permit);
+            answer
+        });
+        call.await.ok()
+    };
+    match tokio::time::timeout(PATIENCE, called).await {
+        Ok(Some(answer)) => of_answer(answer),
+        Ok(None) => text(StatusCode::INTERNAL_SERVER_ERROR, "the answer could not be made"),
+        Err(_) => {
+            cancel.cancel();
+            text(StatusCode::SERVICE_UNAVAILABLE, "the answer took too long")
+        }
+    }
+}
+
+/// The answer for a key, or a prefix, of what is served.
+async fn keys(shared: &Arc<Shared>, path: &str, asking: &Asking<'_>) -> Reply {
+    let (of_find, path_of_find) = (shared.clone(), path.to_owned());
+    let find = move || {
+        let found = of_find.targets.find(&path_of_find);
+        found.map(|found| found.map(|(served, rest)| (served, rest.to_owned())))
+    };
+    let found = match tokio::task::spawn_blocking(find).await {
+        Ok(Ok(found)) => found,
+        Ok(Err(e)) => return of_answer(Answer::of_error(&e)),
+        Err(_) => return text(StatusCode::INTERNAL_SERVER_ERROR, "the answer could not be made"),
+    };
+    let folder = shared.targets.folder(path);
+    match (found, folder) {
+        // Without a `/` it is the value of the folder's key: an archive as it is stored.
+        (Some((_, rest)), Some((store, key))) if rest.is_empty() && !path.ends_with('/') => {
+            raw::answer(&**store, key, asking).await
+        }
+        (Some((_, rest)), None) if rest.is_empty() && !path.ends_with('/') => raw::moved(asking),
+        (Some((served, rest)), _) => raw::answer(&**served.store(), &rest, asking).await,
+        (None, Some((_, ""))) if !path.ends_with('/') => raw::moved(asking),
+        (None, Some((store, key))) => raw::answer(&**store, key, asking).await,
+        (None, None) => raw::absent(),
+    }
+}

@@ -1,0 +1,150 @@
+//! Keeps the keys of a folder inside it: symbolic links that lead out are refused.
+
+use std::collections::HashMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use zarr::StoreError;
+use zarr::store::{
+    Capabilities, GetOptions, Got, ListOptions, Listing, Result, Snapshot, SnapshotOptions, Store,
+    StoreKey, StorePrefix, SyncSnapshot, SyncStore, async_trait, from_sync,
+};
+use zarr::stores::FilesystemStore;
+
+/// The folder of a store that is one.
+pub(crate) fn folder_of(store: &dyn Store) -> Option<PathBuf> {
+    let name = store.name();
+    let path = FilesystemStore::from_url(&name).ok()?.root().to_owned();
+    (name.starts_with("file://") && path.is_dir() && !path.join("data.mdb").exists())
+        .then_some(path)
+}
+
+/// The store at the path `at`, which refuses keys whose value lies outside `root`.
+pub(crate) fn guarded(store: Arc<dyn Store>, at: &Path, root: &Path) -> Arc<dyn Store> {
+    let walls = Walls { at: at.to_owned(), root: root.to_owned() };
+    match store.as_sync() {
+        Some(sync) => from_sync(Inside(sync.clone(), walls)),
+        None => Arc::new(Inside(store, walls)),
+    }
+}
+
+/// A store, and what nothing may lead out of.
+#[derive(Debug)]
+struct Inside<S>(S, Walls);
+
+#[derive(Debug)]
+struct Walls {
+    /// The folder, archive or database of the store.
+    at: PathBuf,
+    root: PathBuf,
+}
+
+impl Walls {
+    /// Refuses a key or a prefix that leads out of the root. What is not there leads nowhere.
+    fn check(&self, operation: &'static str, key: &str) -> Result<()> {
+        let root = self.root.canonicalize();
+        let is_inside = |path: &Path| match (path.canonicalize(), &root) {
+            (Ok(path), Ok(root)) => path.starts_with(root),
+            (Err(e), Ok(_)) => is_absence(&e),
+            (_, Err(_)) => false,
+        };
+        let parts = [self.at.clone(), self.at.join("data.mdb"), self.at.join(key)];
+        if parts.iter().all(|path| is_inside(path)) {
+            return Ok(());
+        }
+        let why = "a symbolic link leads out of what is served; `--follow-links` lets it";
+        Err(StoreError::io(operation, key)(io::Error::new(io::ErrorKind::PermissionDenied, why)))
+    }
+
+    /// A listing without what is behind links that lead out.
+    fn kept(&self, mut listing: Listing) -> Listing {
+        let mut known: HashMap<String, bool> = HashMap::new();
+        listing.keys.retain(|key| {
+            let folder = key.parent().as_str().to_owned();
+            *known.entry(folder).or_insert_with_key(|folder| self.check("list", folder).is_ok())
+        });
+        listing
+    }
+}
+
+fn is_absence(e: &io::Error) -> bool {
+    matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+impl SyncStore for Inside<Arc<dyn SyncStore>> {
+    fn name(&self) -> String {
+        self.0.name()
+    }
+
+    fn public_options(&self) -> Vec<(String, String)> {
+        self.0.public_options()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.0.capabilities().read_only()
+    }
+
+    fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>> {
+        self.1.check("get", key.as_str())?;
+        self.0.get(key, how)
+    }
+
+    fn open(
+        &self,
+        key: &StoreKey,
+        how: SnapshotOptions<'_>,
+    ) -> Result<Option<Box<dyn SyncSnapshot>>> {
+        self.1.check("get", key.as_str())?;
+        self.0.open(key, how)
+    }
+
+    fn list_prefix(&self, prefix: &StorePrefix) -> Result<Listing> {
+        self.1.check("list", prefix.as_str())?;
+        Ok(self.1.kept(self.0.list_prefix(prefix)?))
+    }
+
+    fn list_dir(&self, prefix: &StorePrefix, how: ListOptions) -> Result<Listing> {
+        self.1.check("list", prefix.as_str())?;
+        self.0.list_dir(prefix, how)
+    }
+}
+
+#[async_trait]
+impl Store for Inside<Arc<dyn Store>> {
+    fn name(&self) -> String {
+        self.0.name()
+    }
+
+    fn public_options(&self) -> Vec<(String, String)> {
+        self.0.public_options()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.0.capabilities().read_only()
+    }
+
+    async fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>> {
+        self.1.check("get", key.as_str())?;
+        self.0.get(key, how).await
+    }
+
+    async fn open(
+        &self,
+        key: &StoreKey,
+        how: SnapshotOptions<'_>,
+    ) -> Result<Option<Box<dyn Snapshot>>> {
+        self.1.check("get", key.as_str())?;
+        self.0.open(key, how).await
+    }
+
+    async fn list_prefix(&self, prefix: &StorePrefix) -> Result<Listing> {
+        self.1.check("list", prefix.as_str())?;
+        Ok(self.1.kept(self.0.list_prefix(prefix).await?))
+    }
+
+    async fn list_dir(&self, prefix: &StorePrefix, how: ListOptions) -> Result<Listing> {
+        self.1.check("list", prefix.as_str())?;
+        self.0.list_dir(prefix, how).await
+    }
+}
