@@ -1,1 +1,7 @@
 //! Statistics and pictures of Zarr arrays, with what CF and OME say about their values and axes.
+//!
+//! - [`meaning`]: missing values, scale and offset, times, axes, channels.
+
+#![forbid(unsafe_code)]
+
+pub mod meaning;

@@ -1,0 +1,288 @@
+//! Finds the axes of an array: names, kinds, units, and where their coordinates are.
+//!
+//! Names are those of the document, or of xarray's and NCZarr's attributes, which `zarr-core` reads. Coordinates are in the array
+//! of one axis that has the same name in the same group or one above it (CF 5, netCDF-4's scope). Of a level of an OME image they
+//! follow from its transformations.
+
+use std::ops::Range;
+
+use zarr_core::data_type::{DataType, ScalarValue, TimeUnit};
+use zarr_core::{Array, ErrorKind, Object, Result};
+
+use super::ome::Image;
+use super::{Affine, Meaning, MissingRule, TimeUnits, text, units_of_numpy};
+
+/// An axis of an array.
+#[derive(Clone, Debug)]
+pub struct Axis {
+    /// Its name, if it has one.
+    pub name: Option<String>,
+    /// What is along it.
+    pub kind: AxisKind,
+    /// The unit of its coordinates, as the attribute says it.
+    pub units: Option<String>,
+    /// What to write beside it: `long_name`, `standard_name` or the name.
+    pub title: Option<String>,
+    /// How many elements are along it.
+    pub len: u64,
+    values: Values,
+}
+
+/// What is along an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AxisKind {
+    /// Longitude or x.
+    X,
+    /// Latitude or y.
+    Y,
+    /// Height, depth, pressure or z.
+    Z,
+    /// Time.
+    Time,
+    /// Channels or bands.
+    Channel,
+    /// Something else, or not known.
+    Other,
+}
+
+#[derive(Clone, Debug)]
+enum Values {
+    /// Elements have positions only.
+    None,
+    /// Positions, scaled.
+    Affine(Affine),
+    /// An array of as many elements.
+    Stored(Box<Array>),
+}
+
+/// Coordinates along an axis, decoded.
+#[derive(Clone, Debug, Default)]
+pub struct Coordinates {
+    /// One for each position; NaN where it is missing or no number.
+    pub numbers: Vec<f64>,
+    /// How the numbers are times.
+    pub time: Option<TimeUnits>,
+    /// Their texts, if they are no numbers.
+    pub texts: Option<Vec<String>>,
+}
+
+impl Coordinates {
+    /// How the coordinate at a position is shown: a date, a text, or the shortest number.
+    pub fn text(&self, at: usize) -> String {
+        if let Some(texts) = &self.texts {
+            return texts.get(at).cloned().unwrap_or_default();
+        }
+        let number = self.numbers.get(at).copied().unwrap_or(f64::NAN);
+        match self.time.and_then(|time| time.date(number)) {
+            Some(date) => date.to_string(),
+            None => format!("{number}"),
+        }
+    }
+}
+
+impl Axis {
+    /// Whether its elements have coordinates other than their positions.
+    pub fn has_coordinates(&self) -> bool {
+        !matches!(self.values, Values::None)
+    }
+
+    /// The array of its coordinates, if there is one.
+    pub fn array(&self) -> Option<&Array> {
+        match &self.values {
+            Values::Stored(array) => Some(array),
+            _ => None,
+        }
+    }
+
+    /// Coordinates `first + n · step` along the axis, if these follow from its document only.
+    pub fn affine(&self) -> Option<Affine> {
+        match &self.values {
+            Values::Affine(affine) => Some(*affine),
+            _ => None,
+        }
+    }
+
+    /// Reads the coordinates at `positions`, which must be within the axis; `None` if it has none but the positions.
+    ///
+    /// # Errors
+    /// What reading the array of coordinates fails with.
+    pub fn read(&self, positions: Range<u64>) -> Result<Option<Coordinates>> {
+        match &self.values {
+            Values::None => Ok(None),
+            Values::Affine(affine) => {
+                let numbers = positions.map(|at| affine.apply(at as f64)).collect();
+                Ok(Some(Coordinates { numbers, ..Coordinates::default() }))
+            }
+            Values::Stored(array) => read(array, positions).map(Some),
+        }
+    }
+}
+
+fn read(array: &Array, positions: Range<u64>) -> Result<Coordinates> {
+    let data_type = array.data_type();
+    match data_type.resolved() {
+        Some(DataType::String) => {
+            let texts: Vec<String> = array.read(positions)?;
+            return Ok(Coordinates { texts: Some(texts), ..Coordinates::default() });
+        }
+        Some(DataType::FixedUtf32 { len }) => {
+            let bytes = array.read_le_bytes(positions)?;
+            let text = |element: &[u8]| {
+                let letter = |unit: &[u8]| u32::from_le_bytes([unit[0], unit[1], unit[2], unit[3]]);
+                let letters = element.chunks_exact(4).map(letter).take_while(|&code| code != 0);
+                letters.map(|code| char::from_u32(code).unwrap_or('\u{fffd}')).collect()
+            };
+            let texts = bytes.chunks_exact(4 * len.max(1)).map(text).collect();
+            return Ok(Coordinates { texts: Some(texts), ..Coordinates::default() });
+        }
+        _ => {}
+    }
+    let meaning = Meaning::of(array, MissingRule::Declared);
+    let Some(scalar) = meaning.scalar(&data_type) else {
+        let len = positions.end.saturating_sub(positions.start) as usize;
+        return Ok(Coordinates { numbers: vec![f64::NAN; len], ..Coordinates::default() });
+    };
+    let bytes = array.read_bytes(positions)?;
+    let values = bytes.chunks_exact(scalar.size()).map(|element| scalar.load(element));
+    if let DataType::Time(time) = data_type
+        && let Some(units) = units_of_numpy(time)
+    {
+        // Counts of nanoseconds are more than f64 holds: they become microseconds.
+        let (units, by) = match time.unit {
+            TimeUnit::Nanosecond if time.scale_factor == 1 => {
+                (TimeUnits::of_nanoseconds(1_000), 1_000)
+            }
+            _ => (units, 1),
+        };
+        let number = |value| match value {
+            ScalarValue::Integer(count) => count.div_euclid(by) as f64,
+            ScalarValue::Float(nat) => nat,
+        };
+        return Ok(Coordinates {
+            numbers: values.map(number).collect(),
+            time: Some(units),
+            texts: None,
+        });
+    }
+    let numbers = values.map(|value| meaning.decode(value).unwrap_or(f64::NAN)).collect();
+    Ok(Coordinates { numbers, time: meaning.time, texts: None })
+}
+
+/// The axes of an array. Variables with their coordinates are opened, and the groups above it, which may be OME images.
+///
+/// # Errors
+/// What the store reports. A coordinate variable that is not there or cannot be read leaves an axis without coordinates.
+pub fn axes_of(array: &Array) -> Result<Vec<Axis>> {
+    let metadata = array.metadata();
+    let shape = &metadata.shape;
+    let image = Image::of_array(array)?;
+    let names = metadata.dimension_names.clone().unwrap_or_else(|| vec![None; shape.len()]);
+    let mut axes = Vec::with_capacity(shape.len());
+    for (n, (&len, name)) in shape.iter().zip(names).enumerate() {
+        let of_image = image.as_ref().and_then(|(image, level)| image.axis(*level, n, len));
+        if let Some(axis) = of_image {
+            axes.push(axis);
+            continue;
+        }
+        let mut axis = Axis {
+            kind: name.as_deref().map_or(AxisKind::Other, |name| kind_of(name, &Object::new())),
+            title: name.clone(),
+            name,
+            units: None,
+            len,
+            values: Values::None,
+        };
+        if let Some(name) = axis.name.clone()
+            && let Some(variable) = variable(array, &name, len)?
+        {
+            let attributes = variable.attributes();
+            let meaning = Meaning::of(&variable, MissingRule::Declared);
+            axis.kind = match (&variable.data_type(), meaning.time) {
+                (DataType::Time(_), _) | (_, Some(_)) => AxisKind::Time,
+                _ => kind_of(&name, &attributes),
+            };
+            axis.units = meaning.units;
+            axis.title = meaning.title.or(axis.title);
+            axis.values = Values::Stored(Box::new(variable));
+        }
+        axes.push(axis);
+    }
+    Ok(axes)
+}
+
+/// The array of one axis of this length that a name in the scope of an array stands for: in its group, or in one above.
+fn variable(array: &Array, name: &str, len: u64) -> Result<Option<Array>> {
+    let fits = |found: &Array| found.shape() == [len];
+    if array.path().name() == Some(name) {
+        return Ok(Some(array.clone()).filter(fits));
+    }
+    let mut group = array.path().parent();
+    while let Some(path) = group {
+        let Ok(place) = path.child(name) else { return Ok(None) };
+        match array.hierarchy().array(&place) {
+            Ok(found) => return Ok(Some(found).filter(fits)),
+            Err(e) if matches!(e.kind(), ErrorKind::Store) => return Err(e),
+            Err(_) => group = path.parent(),
+        }
+    }
+    Ok(None)
+}
+
+/// What CF's attributes `axis`, `standard_name`, `units` and then the name say is along an axis.
+fn kind_of(name: &str, attributes: &Object) -> AxisKind {
+    let of_axis = |text: String| match text.to_ascii_uppercase().as_str() {
+        "X" => Some(AxisKind::X),
+        "Y" => Some(AxisKind::Y),
+        "Z" => Some(AxisKind::Z),
+        "T" => Some(AxisKind::Time),
+        _ => None,
+    };
+    let of_standard_name = |text: String| match text.as_str() {
+        "longitude" | "projection_x_coordinate" | "grid_longitude" => Some(AxisKind::X),
+        "latitude" | "projection_y_coordinate" | "grid_latitude" => Some(AxisKind::Y),
+        "time" => Some(AxisKind::Time),
+        "height" | "altitude" | "depth" | "air_pressure" => Some(AxisKind::Z),
+        _ => None,
+    };
+    let of_units = |text: String| {
+        let text = text.to_ascii_lowercase().replace('_', "");
+        match text.as_str() {
+            "degreeseast" | "degreeeast" | "degreee" | "degreese" => Some(AxisKind::X),
+            "degreesnorth" | "degreenorth" | "degreen" | "degreesn" => Some(AxisKind::Y),
+            _ => None,
+        }
+    };
+    let of_name = || match name.to_ascii_lowercase().as_str() {
+        "x" | "lon" | "longitude" | "easting" => AxisKind::X,
+        "y" | "lat" | "latitude" | "northing" => AxisKind::Y,
+        "z" | "lev" | "level" | "plev" | "depth" | "height" | "altitude" => AxisKind::Z,
+        "t" | "time" => AxisKind::Time,
+        "c" | "channel" | "band" | "bands" | "rgb" | "rgba" => AxisKind::Channel,
+        _ => AxisKind::Other,
+    };
+    text(attributes, "axis")
+        .and_then(of_axis)
+        .or_else(|| text(attributes, "standard_name").and_then(of_standard_name))
+        .or_else(|| text(attributes, "units").and_then(of_units))
+        .unwrap_or_else(of_name)
+}
+
+impl Image {
+    /// An axis of a level.
+    fn axis(&self, level: usize, n: usize, len: u64) -> Option<Axis> {
+        let axis = self.axes.get(n)?;
+        let level = self.levels.get(level)?;
+        let (scale, offset) = (*level.scale.get(n)?, *level.translation.get(n)?);
+        let affine = Affine { scale, offset };
+        let has_coordinates =
+            axis.1 != AxisKind::Channel && (axis.2.is_some() || !affine.is_identity());
+        Some(Axis {
+            name: Some(axis.0.clone()),
+            kind: axis.1,
+            units: axis.2.clone(),
+            title: Some(axis.0.clone()),
+            len,
+            values: if has_coordinates { Values::Affine(affine) } else { Values::None },
+        })
+    }
+}

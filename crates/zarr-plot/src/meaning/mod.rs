@@ -1,0 +1,133 @@
+//! What CF and OME say of an array: missing values, scale and offset, times, axes, channels.
+//!
+//! [`Meaning::of`] looks at an array's own attributes and reads nothing from the store. [`axes_of`] opens the variables that have
+//! the coordinates, and [`Image::of_array`] the groups above it.
+//!
+//! ```
+//! use zarr_plot::meaning::{Meaning, MissingRule};
+//!
+//! # fn example(array: &zarr_core::Array) {
+//! let meaning = Meaning::of(array, MissingRule::Declared);
+//! // The elements that mean nothing, and the number that a stored 17 stands for.
+//! println!("{:?} {}", meaning.missing.values, meaning.affine.apply(17.0));
+//! # }
+//! ```
+
+mod affine;
+mod axes;
+mod calendar;
+mod missing;
+mod ome;
+mod time;
+
+use zarr_core::data_type::{DataType, NumpyTime, Scalar, ScalarValue, TimeKind, TimeUnit};
+use zarr_core::{Array, Json, Object};
+
+pub use self::affine::Affine;
+pub use self::axes::{Axis, AxisKind, Coordinates, axes_of};
+pub use self::calendar::{Calendar, Date};
+pub use self::missing::{Missing, MissingRule};
+pub(crate) use self::missing::{number, unsigned};
+pub use self::ome::{Channel, Image, Level};
+pub use self::time::TimeUnits;
+
+/// What the elements of an array stand for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Meaning {
+    /// Which of them are missing.
+    pub missing: Missing,
+    /// How numbers are unpacked.
+    pub affine: Affine,
+    /// Whether integers are read as unsigned: netCDF's `_Unsigned` is `"true"`.
+    pub unsigned: bool,
+    /// How numbers, unpacked, are times.
+    pub time: Option<TimeUnits>,
+    /// The attribute `units`.
+    pub units: Option<String>,
+    /// The attribute `long_name`, else `standard_name`.
+    pub title: Option<String>,
+    /// What was found and cannot be applied, for people.
+    pub warnings: Vec<String>,
+}
+
+impl Meaning {
+    /// What an array's attributes say. Nothing is read.
+    pub fn of(array: &Array, rule: MissingRule) -> Meaning {
+        let metadata = array.metadata();
+        let attributes = &metadata.attributes;
+        let mut warnings = Vec::new();
+        let scalar = metadata.data_type.scalar();
+        let unsigned = matches!(scalar, Some(Scalar::Int(_))) && is_unsigned(attributes);
+        let dialect = array.hierarchy().dialect();
+        let missing = Missing::of(&metadata, dialect, rule, unsigned, &mut warnings);
+        let is_number = matches!(
+            scalar,
+            Some(Scalar::Int(_) | Scalar::Uint(_) | Scalar::Float(_) | Scalar::Complex(_))
+        );
+        let affine =
+            if is_number { Affine::of(attributes, &mut warnings) } else { Affine::default() };
+        let units = text(attributes, "units");
+        let is_real = is_number && !matches!(scalar, Some(Scalar::Complex(_)));
+        let time = units.as_deref().filter(|_| is_real).and_then(|units| {
+            let calendar = text(attributes, "calendar");
+            TimeUnits::parse(units, calendar.as_deref()).unwrap_or_else(|why| {
+                warnings.push(why);
+                None
+            })
+        });
+        let title = text(attributes, "long_name").or_else(|| text(attributes, "standard_name"));
+        Meaning { missing, affine, unsigned, time, units, title, warnings }
+    }
+
+    /// The stored values as they are, nothing missing but NaT.
+    pub fn raw(array: &Array) -> Meaning {
+        let mut missing = Missing::default();
+        if let Some(Scalar::Time(_)) = array.data_type().scalar() {
+            missing.values.push(ScalarValue::Float(f64::NAN));
+        }
+        Meaning { missing, ..Meaning::default() }
+    }
+
+    /// The number that a stored value stands for; `None` if it is missing.
+    pub fn decode(&self, stored: ScalarValue) -> Option<f64> {
+        (!self.missing.contains(stored)).then(|| self.affine.apply(number(stored)))
+    }
+
+    /// The kind of number that stored elements are read as; `None` if they are no real numbers.
+    pub fn scalar(&self, data_type: &DataType) -> Option<Scalar> {
+        let scalar = data_type.scalar().filter(|scalar| !matches!(scalar, Scalar::Complex(_)))?;
+        Some(unsigned(scalar, self.unsigned))
+    }
+}
+
+/// The moments that NumPy's counts of time are; `None` for spans, and for years, months and no unit.
+pub fn units_of_numpy(time: NumpyTime) -> Option<TimeUnits> {
+    let unit = match time.unit {
+        TimeUnit::Week => 7 * 86_400_000_000_000,
+        TimeUnit::Day => 86_400_000_000_000,
+        TimeUnit::Hour => 3_600_000_000_000,
+        TimeUnit::Minute => 60_000_000_000,
+        TimeUnit::Second => 1_000_000_000,
+        TimeUnit::Millisecond => 1_000_000,
+        TimeUnit::Microsecond => 1_000,
+        TimeUnit::Nanosecond => 1,
+        _ => return None,
+    };
+    (time.kind == TimeKind::Datetime)
+        .then(|| TimeUnits::of_nanoseconds(unit * i128::from(time.scale_factor)))
+}
+
+/// `_Unsigned` counts only if it is true: `"false"` is a text, too, and no yes.
+fn is_unsigned(attributes: &Object) -> bool {
+    match attributes.get("_Unsigned") {
+        Some(Json::String(text)) => text.eq_ignore_ascii_case("true"),
+        Some(other) => other.as_bool() == Some(true),
+        None => false,
+    }
+}
+
+/// The text of an attribute, if it is one that says something.
+pub(crate) fn text(attributes: &Object, name: &str) -> Option<String> {
+    let text = attributes.get(name)?.as_str()?.trim();
+    (!text.is_empty()).then(|| text.to_owned())
+}

@@ -1,0 +1,258 @@
+//! Reads what OME-Zarr 0.4 and 0.5 say of an image: axes, levels, channels.
+//!
+//! In 0.4 a group has the attributes `multiscales` and `omero`, in 0.5 both are in the attribute `ome`. Earlier versions have axes
+//! as names only, or none.
+
+use zarr_core::{Array, ErrorKind, Group, Json, Object, Result};
+
+use super::axes::AxisKind;
+use super::missing::items;
+use super::text;
+
+/// A picture in several sizes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Image {
+    /// Its name, if it has one.
+    pub name: Option<String>,
+    /// Name, kind and unit of each axis.
+    pub axes: Vec<(String, AxisKind, Option<String>)>,
+    /// Its levels, mostly the largest first.
+    pub levels: Vec<Level>,
+    /// Its channels, in their order along the axis of channels.
+    pub channels: Vec<Channel>,
+    /// Whether its elements are labels: numbers of objects, and 0 for none.
+    pub is_label: bool,
+}
+
+/// One size of an image.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Level {
+    /// The array's path from the image's group.
+    pub path: String,
+    /// Along each axis, how far from one element to the next, in the axis' unit.
+    pub scale: Vec<f64>,
+    /// Along each axis, the coordinate of the first element.
+    pub translation: Vec<f64>,
+}
+
+/// How a channel is shown.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Channel {
+    /// Its name.
+    pub label: Option<String>,
+    /// Red, green, blue of its brightest elements.
+    pub color: [u8; 3],
+    /// The values that are black and of full colour.
+    pub window: Option<(f64, f64)>,
+    /// Whether it is shown at first.
+    pub active: bool,
+    /// Whether low values are bright.
+    pub inverted: bool,
+}
+
+/// How many groups above an array are looked at for the image that it is a level of.
+const ABOVE: usize = 3;
+
+impl Image {
+    /// The images that a group's attributes describe: mostly one, or none. What is broken is left out.
+    pub fn of_group(group: &Group) -> Vec<Image> {
+        Image::of_attributes(group.attributes())
+    }
+
+    /// The image that an array is a level of, and the level's place among its levels. The groups above it are opened.
+    ///
+    /// # Errors
+    /// What the store reports.
+    pub fn of_array(array: &Array) -> Result<Option<(Image, usize)>> {
+        for path in array.path().ancestors().filter(|path| path != array.path()).take(ABOVE) {
+            let group = match array.hierarchy().group(&path) {
+                Ok(group) => group,
+                Err(e) if matches!(e.kind(), ErrorKind::Store) => return Err(e),
+                Err(_) => continue,
+            };
+            for image in Image::of_group(&group) {
+                let is_level = |level: &Level| {
+                    path.join(&level.path).is_ok_and(|place| &place == array.path())
+                };
+                if let Some(level) = image.levels.iter().position(is_level)
+                    && image.axes.len() == array.rank()
+                {
+                    return Ok(Some((image, level)));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn of_attributes(attributes: &Object) -> Vec<Image> {
+        let inner = attributes.get("ome").and_then(Json::as_object).unwrap_or(attributes);
+        let Some(Json::Array(found)) = inner.get("multiscales") else { return Vec::new() };
+        let omero = inner.get("omero").and_then(Json::as_object);
+        let channels = channels(omero.and_then(|omero| omero.get("channels")));
+        let is_label = inner.contains("image-label");
+        let image = |json: &Json| {
+            let json = json.as_object()?;
+            let datasets = json.get("datasets")?.as_array()?;
+            let axes = axes(json.get("axes"));
+            let whole = steps(json.get("coordinateTransformations"), axes.len());
+            let level = |json: &Json| {
+                let json = json.as_object()?;
+                let path = text(json, "path")?;
+                let mut own = steps(json.get("coordinateTransformations"), axes.len());
+                for n in 0..axes.len() {
+                    own.0[n] *= whole.0[n];
+                    own.1[n] = own.1[n] * whole.0[n] + whole.1[n];
+                }
+                Some(Level { path, scale: own.0, translation: own.1 })
+            };
+            let levels: Vec<Level> = datasets.iter().filter_map(level).collect();
+            let name = text(json, "name");
+            (!levels.is_empty()).then(|| Image {
+                name,
+                axes,
+                levels,
+                channels: channels.clone(),
+                is_label,
+            })
+        };
+        found.iter().filter_map(image).collect()
+    }
+}
+
+/// Axes: objects with a name, a type and a unit; in 0.3 names only; before five of a fixed order.
+fn axes(json: Option<&Json>) -> Vec<(String, AxisKind, Option<String>)> {
+    let plain = |name: &str| (name.to_owned(), kind(name, None), None);
+    let Some(Json::Array(axes)) = json else { return ["t", "c", "z", "y", "x"].map(plain).into() };
+    let axis = |json: &Json| match json {
+        Json::String(name) => plain(name),
+        Json::Object(axis) => {
+            let name = text(axis, "name").unwrap_or_default();
+            let kind = kind(&name, text(axis, "type").as_deref());
+            (name, kind, text(axis, "unit"))
+        }
+        _ => plain(""),
+    };
+    axes.iter().map(axis).collect()
+}
+
+fn kind(name: &str, declared: Option<&str>) -> AxisKind {
+    match (declared, name.to_ascii_lowercase().as_str()) {
+        (Some("time"), _) | (None, "t") => AxisKind::Time,
+        (Some("channel"), _) | (None, "c") => AxisKind::Channel,
+        (Some("space") | None, "x") => AxisKind::X,
+        (Some("space") | None, "y") => AxisKind::Y,
+        (Some("space") | None, "z") => AxisKind::Z,
+        _ => AxisKind::Other,
+    }
+}
+
+/// The scale and the translation that a list of transformations makes: each is applied after the one before. What is of another
+/// kind or length is left out.
+fn steps(json: Option<&Json>, rank: usize) -> (Vec<f64>, Vec<f64>) {
+    let (mut scale, mut translation) = (vec![1.0; rank], vec![0.0; rank]);
+    for step in json.and_then(Json::as_array).unwrap_or_default() {
+        let Some(step) = step.as_object() else { continue };
+        let numbers = |name: &str| -> Option<Vec<f64>> {
+            let number = |json: &Json| json.as_number()?.parse::<f64>().ok();
+            let list: Option<Vec<f64>> = step.get(name)?.as_array()?.iter().map(number).collect();
+            list.filter(|list| list.len() == rank && list.iter().all(|n| n.is_finite()))
+        };
+        match step.get("type").and_then(Json::as_str) {
+            Some("scale") => {
+                for (n, by) in numbers("scale").unwrap_or_default().into_iter().enumerate() {
+                    scale[n] *= by;
+                    translation[n] *= by;
+                }
+            }
+            Some("translation") => {
+                for (n, by) in numbers("translation").unwrap_or_default().into_iter().enumerate() {
+                    translation[n] += by;
+                }
+            }
+            _ => {}
+        }
+    }
+    (scale, translation)
+}
+
+/// The channels of `omero`.
+fn channels(json: Option<&Json>) -> Vec<Channel> {
+    let Some(list) = json else { return Vec::new() };
+    let channel = |json: &Json| {
+        let json = json.as_object()?;
+        let window = json.get("window").and_then(Json::as_object);
+        let end = |name: &str| window?.get(name)?.as_number()?.parse::<f64>().ok();
+        let flag = |name: &str| json.get(name).and_then(Json::as_bool);
+        Some(Channel {
+            label: text(json, "label"),
+            color: text(json, "color").and_then(|text| color(&text)).unwrap_or([255; 3]),
+            window: end("start").zip(end("end")).or(end("min").zip(end("max"))),
+            active: flag("active").unwrap_or(true),
+            inverted: flag("inverted").unwrap_or(false),
+        })
+    };
+    items(list).iter().filter_map(channel).collect()
+}
+
+/// `0000FF`, `#0000ff`; a fourth pair of digits is left out.
+fn color(text: &str) -> Option<[u8; 3]> {
+    let digits = text.trim_start_matches('#');
+    if !digits.is_ascii() || !matches!(digits.len(), 6 | 8) {
+        return None;
+    }
+    let part = |n: usize| u8::from_str_radix(&digits[2 * n..2 * n + 2], 16).ok();
+    Some([part(0)?, part(1)?, part(2)?])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn images(text: &str) -> Vec<Image> {
+        let Json::Object(attributes) = Json::parse(text.as_bytes()).unwrap() else { panic!() };
+        Image::of_attributes(&attributes)
+    }
+
+    const IMAGE: &str = r#""multiscales": [{"axes": [{"name": "c", "type": "channel"},
+        {"name": "y", "type": "space", "unit": "micrometer"}, {"name": "x", "type": "space", "unit": "micrometer"}],
+        "datasets": [
+            {"path": "0", "coordinateTransformations": [{"type": "scale", "scale": [1, 0.5, 0.5]}]},
+            {"path": "1", "coordinateTransformations": [{"type": "scale", "scale": [1, 1, 1]},
+                {"type": "translation", "translation": [0, 0.25, 0.25]}]}],
+        "coordinateTransformations": [{"type": "scale", "scale": [1, 2, 2]}]}],
+        "omero": {"channels": [{"label": "DAPI", "color": "0000FF", "active": true,
+            "window": {"start": 5, "end": 900.5, "min": 0, "max": 65535}}, {"color": "zz"}]}"#;
+
+    #[test]
+    fn images_of_both_versions_are_the_same() {
+        let old = images(&format!("{{{IMAGE}}}"));
+        assert_eq!(old, images(&format!("{{\"ome\": {{\"version\": \"0.5\", {IMAGE}}}}}")));
+        let [image] = &old[..] else { panic!("{old:?}") };
+        assert_eq!(image.axes[1], ("y".into(), AxisKind::Y, Some("micrometer".into())));
+        assert_eq!(image.levels[0].scale, [1.0, 1.0, 1.0]);
+        assert_eq!(image.levels[1].scale, [1.0, 2.0, 2.0]);
+        assert_eq!(image.levels[1].translation, [0.0, 0.5, 0.5]);
+        let [dapi, other] = &image.channels[..] else { panic!() };
+        assert_eq!((dapi.color, dapi.window), ([0, 0, 255], Some((5.0, 900.5))));
+        assert_eq!((other.color, other.window, other.active), ([255; 3], None, true));
+    }
+
+    #[test]
+    fn broken_images_are_left_out() {
+        for text in [
+            "{}",
+            r#"{"multiscales": 1}"#,
+            r#"{"multiscales": [1, {}, {"datasets": []}, {"datasets": [{"path": 1}]}]}"#,
+            r#"{"ome": {"multiscales": [{"datasets": 7}]}}"#,
+        ] {
+            assert_eq!(images(text), [], "{text}");
+        }
+        let [image] = &images(
+            r#"{"multiscales": [{"axes": ["y", 1], "datasets": [{"path": "0",
+            "coordinateTransformations": [{"type": "scale", "scale": [1]}, 5]}]}]}"#,
+        )[..] else {
+            panic!()
+        };
+        assert_eq!(image.levels[0].scale, [1.0, 1.0]);
+    }
+}
