@@ -5,6 +5,7 @@
 
 mod children;
 pub(crate) mod consolidated;
+mod copy_head;
 mod data_type;
 mod detect;
 mod draft;
@@ -17,6 +18,7 @@ mod reading;
 mod v2;
 mod v3;
 
+pub use self::copy_head::CopyHead;
 pub(crate) use self::data_type::{VARIABLE_TYPES, parse_data_type};
 pub use self::detect::of_dialect;
 pub(crate) use self::detect::{Found, PROBES, array_documents, detect};

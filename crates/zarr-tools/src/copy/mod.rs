@@ -40,6 +40,7 @@ pub use self::describe::metadata_like;
 pub use self::netcdf::{copy_dataset, plan_dataset};
 pub use self::plan::{Plan, plan_copy};
 pub use self::split::Part;
+pub(crate) use self::under_way::Plans;
 pub use self::under_way::{CopyUnderWay, copies_under_way};
 pub use self::undo::{UndoneCopy, undo_copies};
 

@@ -1,12 +1,10 @@
-//! Finds the copies that are under way in a hierarchy.
+//! Finds the copies that are under way in a store.
 
 use std::io::ErrorKind::{PermissionDenied, Unsupported};
 
-use zarr_core::store::{GetOptions, StoreKey, StorePrefix};
-use zarr_core::{Error, Hierarchy, Json, NodePath, Result, StoreError};
-
-use super::journal::Journal;
-use super::plan::Plan;
+use zarr_core::format::CopyHead;
+use zarr_core::store::{Bytes, GetOptions, StoreKey, StorePrefix, SyncStore};
+use zarr_core::{Error, Hierarchy, NodePath, Result, StoreError};
 
 /// A copy that has not ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,55 +19,57 @@ pub struct CopyUnderWay {
 }
 
 /// The copies that are under way to the node at `path`, to nodes below it and to those that it is in, by one listing; none if the
-/// store cannot list, or lets this caller not. Journals that this version does not read are passed over.
+/// store cannot list, or lets this caller not. Plans that cannot be read are passed over.
 ///
 /// # Errors
 /// What the store reports.
 pub fn copies_under_way(hierarchy: &Hierarchy, path: &NodePath) -> Result<Vec<CopyUnderWay>> {
     let store = hierarchy.store().to_sync();
-    if !store.capabilities().list || !store.capabilities().read {
-        return Ok(Vec::new());
-    }
-    let limit = hierarchy.options().limits.document;
-    let mut found = Vec::new();
-    let listed = match store.list_prefix(&StorePrefix::new(".zarr-copy/")?) {
-        Err(StoreError::Io { source, .. })
-            if [PermissionDenied, Unsupported].contains(&source.kind()) =>
-        {
-            return Ok(Vec::new());
+    let is_refused = |e: &Error| match e.cause() {
+        zarr_core::Cause::Store(StoreError::Io { source, .. }) => {
+            [PermissionDenied, Unsupported].contains(&source.kind())
         }
-        listed => listed.map_err(|e| Error::from(e).at_store(store.name()))?,
+        _ => false,
     };
-    for key in listed.keys {
-        if !is_plan(&key) {
-            continue;
-        }
-        let at = |e| Error::from(e).at_store(store.name()).at_key(&key);
-        let Some(got) = store.get(&key, GetOptions::at_most(limit)).map_err(at)? else { continue };
-        let json = Json::parse(&got.bytes.unwrap_or_default());
-        let Ok(plan) = json.and_then(|json| Plan::from_value(&json)) else { continue };
-        if plan.at.is_within(path) || path.is_within(&plan.at) {
-            found.push(plan.under_way_in(hierarchy)?);
-        }
-    }
-    Ok(found)
+    let found = match Plans::of(&*store, hierarchy.options().limits.document) {
+        Err(e) if is_refused(&e) => return Ok(Vec::new()),
+        found => found?,
+    };
+    let heads = found.plans.iter().filter_map(|(_, plan)| CopyHead::parse(plan));
+    let near = heads.filter(|copy| copy.at.is_within(path) || path.is_within(&copy.at));
+    let told = |copy: CopyHead| CopyUnderWay {
+        percent: copy.percent(&found.keys),
+        resume: copy.resume(&store.name()),
+        path: copy.at,
+    };
+    Ok(near.map(told).collect())
 }
 
-/// Whether a key is that of a plan.
-pub(super) fn is_plan(key: &StoreKey) -> bool {
-    key.as_str().starts_with(".zarr-copy/") && key.as_str().ends_with("/plan.json")
+/// The plans of the copies that are under way in a store, by one listing.
+pub(crate) struct Plans {
+    /// The plans, as they are stored, with their keys.
+    pub plans: Vec<(StoreKey, Bytes)>,
+    /// All keys of journals.
+    keys: Vec<StoreKey>,
 }
 
-impl Plan {
-    fn under_way_in(&self, target: &Hierarchy) -> Result<CopyUnderWay> {
-        let done = Journal::new(target, &self.at).parts_done(self)?.len();
-        let percent = (100 * done).checked_div(self.parts.len()).unwrap_or(100).min(100) as u8;
-        let store = target.store().name();
-        let [from, to] = [(&self.store, &self.from), (&store, &self.at)].map(|(store, path)| {
-            let url = format!("{}{path}", store.trim_end_matches('/'));
-            url.trim_end_matches('/').to_owned()
-        });
-        let resume = format!("zarr copy {from} {to} --resume");
-        Ok(CopyUnderWay { path: self.at.clone(), percent, resume })
+impl Plans {
+    /// Looks for plans of at most `limit` bytes; finds none in a store that cannot list or read.
+    ///
+    /// # Errors
+    /// What the store reports.
+    pub fn of(store: &dyn SyncStore, limit: u64) -> Result<Plans> {
+        let mut found = Plans { plans: Vec::new(), keys: Vec::new() };
+        if !store.capabilities().list || !store.capabilities().read {
+            return Ok(found);
+        }
+        let at = |e| Error::from(e).at_store(store.name());
+        found.keys = store.list_prefix(&StorePrefix::new(".zarr-copy/")?).map_err(at)?.keys;
+        for key in found.keys.iter().filter(|key| CopyHead::is_plan(key)) {
+            let got = store.get(key, GetOptions::at_most(limit)).map_err(|e| at(e).at_key(key))?;
+            let Some(got) = got else { continue };
+            found.plans.push((key.clone(), got.bytes.unwrap_or_default()));
+        }
+        Ok(found)
     }
 }

@@ -10,7 +10,7 @@ use super::Progress;
 use super::journal::Journal;
 use super::netcdf;
 use super::plan::{Plan, PlannedArray, PlannedDocument, Role};
-use super::under_way::is_plan;
+use super::under_way::Plans;
 
 /// A copy that was cut off, and what was done about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,13 +55,8 @@ pub fn undo_copies(
     };
     let path = if below.is_empty() { base } else { base.join(below)? };
     let sync = store.to_sync();
-    let at = |e| Error::from(e).at_store(store.name());
     let mut left = 0;
-    for key in sync.list_prefix(&StorePrefix::new(".zarr-copy/")?).map_err(at)?.keys {
-        if !is_plan(&key) {
-            continue;
-        }
-        let Some(bytes) = value(&*sync, &key, open)? else { continue };
+    for (key, bytes) in Plans::of(&*sync, open.options.limits.document)?.plans {
         let plan = Json::parse(&bytes).and_then(|json| Plan::from_value(&json));
         let plan = plan.map_err(|why| {
             let error = Error::from(zarr_core::MetadataError::invalid("plan", why));

@@ -1,9 +1,10 @@
 //! Finds copies under way, whose nodes have chunks and no documents yet, and keeps repairs away from them.
 
-use zarr_core::format::Format;
-use zarr_core::store::{GetOptions, StorePrefix, SyncStore};
-use zarr_core::{Json, NodePath, StoreError};
+use zarr_core::format::{CopyHead, Format};
+use zarr_core::store::{Bytes, StoreKey, SyncStore};
+use zarr_core::{NodePath, Result};
 
+use crate::copy::Plans;
 use crate::validate::{Problem, ProblemKind};
 
 /// A copy under way.
@@ -14,38 +15,24 @@ pub(super) struct CopyUnderWay {
 }
 
 /// The copies that have a plan in a store.
-pub(super) fn find(store: &dyn SyncStore, limit: u64) -> Result<Vec<CopyUnderWay>, StoreError> {
-    let mut found = Vec::new();
-    if !store.capabilities().list {
-        return Ok(found);
-    }
-    let listing = store.list_prefix(&StorePrefix::new(".zarr-copy/")?)?;
-    for key in listing.keys.iter().filter(|key| key.as_str().ends_with("/plan.json")) {
-        let Some(got) = store.get(key, GetOptions::at_most(limit))? else { continue };
-        let plan = Json::parse(&got.bytes.unwrap_or_default()).ok();
-        let text = |of: &str, member: &str| {
-            let of = plan.as_ref()?.as_object()?.get(of)?.as_object()?;
-            of.get(member)?.as_str().map(str::to_owned)
-        };
+pub(super) fn find(store: &dyn SyncStore, limit: u64) -> Result<Vec<CopyUnderWay>> {
+    let under_way = |(key, plan): (StoreKey, Bytes)| {
+        let head = CopyHead::parse(&plan);
         // A plan that cannot be read may be of any node.
-        let at = text("target", "path").and_then(|path| NodePath::new(&path).ok());
-        let at = at.unwrap_or_else(NodePath::root);
-        let from = text("source", "store").unwrap_or_else(|| "SOURCE".into());
-        let from = format!("{from}{}", text("source", "path").unwrap_or_default());
-        let to = format!("{}{at}", store.name());
-        let [from, to] = [&from, &to].map(|url| url.trim_end_matches('/'));
-        let problem = Problem {
-            path: at.clone(),
-            key: Some(key.to_string()),
-            kind: ProblemKind::CopyUnderWay,
-            message: format!(
-                "a copy has not ended; go on with `zarr copy {from} {to} --resume`, then repair again"
-            ),
-            clause: None,
+        let at = head.as_ref().map_or_else(NodePath::root, |head| head.at.clone());
+        let message = match head {
+            Some(head) => {
+                let resume = head.resume(&store.name());
+                format!("a copy has not ended; go on with `{resume}`, then repair again")
+            }
+            None => "a copy has not ended, and its plan cannot be read; move the plan away to repair what is here".into(),
         };
-        found.push(CopyUnderWay { at, problem });
-    }
-    Ok(found)
+        let kind = ProblemKind::CopyUnderWay;
+        let problem =
+            Problem { path: at.clone(), key: Some(key.to_string()), kind, message, clause: None };
+        CopyUnderWay { at, problem }
+    };
+    Ok(Plans::of(store, limit)?.plans.into_iter().map(under_way).collect())
 }
 
 impl CopyUnderWay {

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use zarr_core::format::is_tool_key;
+use zarr_core::NodePath;
+use zarr_core::format::{CopyHead, is_tool_key};
 use zarr_core::store::{GetOptions, StoreKey, StorePrefix};
-use zarr_core::{Json, NodePath};
 
 use super::inventory::Inventory;
 use super::problem::{Problem, ProblemKind};
@@ -80,15 +80,13 @@ pub(super) fn take(context: &Context<'_>, inventory: &mut Inventory, sink: &mut 
     for (journal, done) in journals {
         let plan = plan(context, &journal);
         let above = journal.rsplit_once(COPY).map_or("", |(above, _)| above.trim_matches('/'));
-        let target = plan.as_ref().and_then(target).unwrap_or_else(NodePath::root);
+        let target = plan.as_ref().map_or_else(NodePath::root, |plan| plan.at.clone());
         let base = NodePath::new(above).unwrap_or_else(|_| NodePath::root());
         let target = base.join(target.as_str().trim_matches('/')).unwrap_or(base);
-        let parts = plan.as_ref().and_then(Json::as_object).and_then(|plan| plan.get("parts"));
-        let parts = parts.and_then(Json::as_array).map_or(0, <[Json]>::len);
-        let what = match (&plan, parts) {
-            (None, _) => "the journal of a copy that cannot be read".to_owned(),
-            (Some(_), 0) => "a copy to here has not ended".to_owned(),
-            (Some(_), parts) => {
+        let what = match plan.map(|plan| plan.parts) {
+            None => "the journal of a copy that cannot be read".to_owned(),
+            Some(0) => "a copy to here has not ended".to_owned(),
+            Some(parts) => {
                 format!("a copy to here has not ended: {done} of {parts} parts are done")
             }
         };
@@ -112,15 +110,9 @@ fn run_target(context: &Context<'_>, folder: &str) -> NodePath {
 }
 
 /// The plan of a copy, as its journal has it.
-fn plan(context: &Context<'_>, journal: &str) -> Option<Json> {
+fn plan(context: &Context<'_>, journal: &str) -> Option<CopyHead> {
     let key = StoreKey::new(format!("{journal}/plan.json")).ok()?;
     let limit = context.open.options.limits.document;
     let got = context.store.get(&key, GetOptions::at_most(limit)).ok()??;
-    Json::parse(&got.bytes?).ok()
-}
-
-/// Where a plan leads.
-fn target(plan: &Json) -> Option<NodePath> {
-    let target = plan.as_object()?.get("target")?.as_object()?;
-    NodePath::new(target.get("path")?.as_str()?).ok()
+    CopyHead::parse(&got.bytes?)
 }
