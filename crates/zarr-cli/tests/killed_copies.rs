@@ -3,49 +3,17 @@
 
 mod common;
 
-use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use common::Folder;
+use common::copied::source;
 use common::stores::{TestStore, stores};
-use zarr::{Json, OpenOptions};
-
-/// An array of 600 chunks, and a small one beside it, all elements different.
-fn source(folder: &Folder) -> String {
-    folder
-        .good("create a.zarr --path big --shape 600,40 --chunks 1,40 --dtype int32 --codec gzip:1");
-    folder.good("create a.zarr --path g/small --shape 9 --chunks 2 --dtype int32");
-    let numbers = |count: u64| {
-        let list: Vec<String> = (1..=count).map(|n| n.to_string()).collect();
-        format!("[{}]", list.join(","))
-    };
-    for (path, count) in [("big", 24_000), ("g/small", 9)] {
-        let put = folder.feed(&format!("put a.zarr --path {path}"), numbers(count).as_bytes());
-        assert_eq!(put.code, 0, "{}", put.err);
-    }
-    folder.good("get a.zarr --path big").text().to_owned()
-}
 
 fn start(folder: &Folder, line: &str) -> Child {
     folder.command(line).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
-}
-
-/// Whether it ended by itself.
-fn kill_after(mut child: Child, delay: Duration) -> bool {
-    let begun = Instant::now();
-    while begun.elapsed() < delay {
-        if let Some(status) = child.try_wait().unwrap() {
-            assert!(status.success(), "{status}");
-            return true;
-        }
-        thread::sleep(Duration::from_millis(1));
-    }
-    child.kill().unwrap();
-    child.wait().unwrap();
-    false
 }
 
 /// The stores that list, and copies of netCDF's datasets in two of them.
@@ -71,78 +39,234 @@ fn is_chunk(key: &str) -> bool {
     key.starts_with("big/") && key.ends_with(|last: char| last.is_ascii_digit())
 }
 
-/// Kills copies into each store at different moments. Each is read, gone on with, and compared.
+/// Numbers that look random, the same in every run; `ZARR_KILLS_SEED` gives others.
+struct Random(u64);
+
+impl Random {
+    fn new() -> Random {
+        let seed = std::env::var("ZARR_KILLS_SEED").ok().and_then(|text| text.parse().ok());
+        Random(seed.unwrap_or(15))
+    }
+
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 33) % end.max(1)
+    }
+}
+
+/// Whether a line of `--trace` tells of a change of the store.
+fn is_change(line: &str) -> bool {
+    line.starts_with("trace: put") || line.starts_with("trace: erase")
+}
+
+/// How many changes a copy makes, and how long it takes to the first of them and to its end.
+fn measure(mut child: Child) -> (u64, Duration, Duration) {
+    let (begun, mut first, mut changes) = (Instant::now(), None, 0);
+    for line in BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok) {
+        if is_change(&line) {
+            first.get_or_insert(begun.elapsed());
+            changes += 1;
+        }
+    }
+    assert!(child.wait().unwrap().success());
+    (changes, first.unwrap(), begun.elapsed())
+}
+
+/// Kills a copy with `--trace` once it has told of so many changes, and a time has passed; whether it was still running.
+fn kill_after_changes(mut child: Child, changes: u64, delay: Duration) -> bool {
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+    let told = lines.by_ref().filter(|line| is_change(line)).take(changes as usize).count() as u64;
+    thread::sleep(delay);
+    child.kill().unwrap();
+    lines.for_each(drop);
+    let status = child.wait().unwrap();
+    assert!(told == changes || status.success(), "{status}");
+    !status.success()
+}
+
+/// What killed copies were found to be.
+#[derive(Default)]
+struct Found {
+    /// Nothing was there: the first put had not ended, or an archive had not been flushed.
+    absent: u32,
+    /// How many chunks were there of each copy that was under way.
+    under_way: Vec<usize>,
+    /// All documents were there, and the journal was erased or had no meaning any more.
+    complete: u32,
+    /// Copies that ended before the kill.
+    ended: u32,
+}
+
+impl Found {
+    fn kills(&self) -> u32 {
+        self.absent + self.under_way.len() as u32 + self.complete
+    }
+
+    fn tell(&mut self, name: &str) {
+        self.under_way.sort_unstable();
+        let there = match &self.under_way[..] {
+            [] => String::new(),
+            all => {
+                let quarter = |n: usize| all[n * all.len() / 4];
+                let [few, some, many] = [1, 2, 3].map(quarter);
+                format!(
+                    " (a quarter with up to {few} chunks, half with up to {some}, three quarters with up to {many})"
+                )
+            }
+        };
+        let (kills, absent, complete) = (self.kills(), self.absent, self.complete);
+        println!(
+            "kills: copies into {name}: {kills} killed, {absent} of them before anything was there, {} under way{there}, {complete} complete and equal; {} ended before the kill",
+            self.under_way.len(),
+            self.ended
+        );
+    }
+}
+
+/// Looks at a copy that was killed, goes on with it, and compares: `all` is what `get` prints of `big`, of `chunks` chunks.
+fn go_on(
+    kind: &TestStore,
+    folder: &Folder,
+    url: &str,
+    (all, chunks): (&str, usize),
+    found: &mut Found,
+    place: &str,
+) {
+    let (code, text, err) = kind.run(folder, &format!("get {url} --path big"));
+    let is_complete = code == 0;
+    if is_complete {
+        assert!(text == all, "{place}: an incomplete copy was read");
+        found.complete += 1;
+    } else {
+        assert_eq!(code, 3, "{place}: {err}");
+        let is_told = err.contains("copy under way, ") && err.contains("--resume");
+        let before = kind.keys(url);
+        assert!(is_told || before.is_empty(), "{place}: {before:?}");
+        let there = before.iter().filter(|key| is_chunk(key)).count();
+        if is_told {
+            found.under_way.push(there);
+        } else {
+            found.absent += 1;
+        }
+        let again = format!("copy a.zarr {url} --resume --verify --trace");
+        let (code, _, err) = kind.run(folder, &again);
+        assert_eq!(code, 0, "{place}: {err}");
+        let is_put = |line: &&str| {
+            let is_put = line.starts_with("trace: put") && line.contains("bytes");
+            // Documents end with a letter.
+            let mut words = line.split(' ').filter(|word| word.starts_with("big/"));
+            is_put && words.any(|word| is_chunk(word.trim_end_matches(':')))
+        };
+        let puts = err.lines().filter(is_put).count();
+        assert!(puts <= chunks - there, "{place}: {there} chunks were there, {puts} were put");
+        // A put that was under way at the kill may have come to a server after the keys were listed.
+        assert!(puts + there + MOST_UNDER_WAY >= chunks, "{place}: {there} there, {puts} put");
+    }
+    let left: Vec<_> =
+        kind.keys(url).into_iter().filter(|key| key.contains(".zarr-copy")).collect();
+    assert!(is_complete || left.is_empty(), "{place}: {left:?}");
+    let (_, text, err) = kind.run(folder, &format!("get {url} --path big"));
+    assert!(text == all, "{place}: {err}");
+}
+
+/// Puts of one process that a server may have before it, when the process is killed.
+const MOST_UNDER_WAY: usize = 64;
+
+/// How many copies are killed for each store: `ZARR_COPY_KILLS=50`, or 3.
+fn kills() -> u32 {
+    std::env::var("ZARR_COPY_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(3)
+}
+
+/// Kills copies into each store after a random number of changes. Each is read, gone on with, and compared.
 #[test]
 fn killed_copies_are_never_complete_and_always_gone_on_with() {
     let folder = Folder::new();
-    let all = source(&folder);
-    // `ZARR_COPY_KILLS=50` makes 50 kills a store.
-    let kills = std::env::var("ZARR_COPY_KILLS").ok().and_then(|text| text.parse().ok());
-    let kills: u32 = kills.unwrap_or(3);
+    let chunks = 240;
+    let all = source(&folder, chunks);
+    let mut random = Random::new();
     for kind in kinds(&folder) {
-        let begun = Instant::now();
-        let (code, _, err) =
-            kind.run(&folder, &format!("copy a.zarr {} {}", (kind.url)(u32::MAX), kind.to));
-        assert_eq!(code, 0, "{}: {err}", kind.name);
-        let whole = begun.elapsed();
-        kind.erase(&(kind.url)(u32::MAX));
-        let (mut under_way, mut absent, mut complete, mut ended) = (0, 0, 0, 0);
+        // The server of the tests keeps the folders of keys that were erased, and walks through them for each listing.
+        let place = |n: u32| (kind.url)(if kind.name == "bucket" { 0 } else { n });
+        let copy = |url: &str| {
+            let mut child =
+                kind.command(&folder, &format!("copy a.zarr {url} {} --trace", kind.to));
+            child.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+        };
+        let (changes, first, end) = measure(copy(&place(u32::MAX)));
+        assert!(changes > chunks as u64, "{}: {changes} changes", kind.name);
+        kind.erase(&place(u32::MAX));
+        let one = (end - first).div_f64(changes as f64).as_nanos() as u64;
+        let mut found = Found::default();
         for attempt in 0.. {
-            if under_way + absent + complete == kills || ended > 20 + 4 * kills {
+            if found.kills() == kills() || found.ended > 20 + 4 * kills() {
                 break;
             }
-            let url = (kind.url)(attempt);
-            let mut child = kind.command(&folder, &format!("copy a.zarr {url} {}", kind.to));
-            let child = child.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-            // 61 moments, in an order that does not go up.
-            let moment = f64::from(attempt * 23 % 61) / 61.0;
-            if kill_after(child, whole.mul_f64(0.02 + 0.95 * moment)) {
-                ended += 1;
-                continue;
-            }
-            let place = format!("{}, attempt {attempt}", kind.name);
-            let (code, text, err) = kind.run(&folder, &format!("get {url} --path big"));
-            let is_complete = code == 0;
-            if is_complete {
-                assert!(text == all, "{place}: an incomplete copy was read");
-                complete += 1;
+            let url = place(attempt);
+            let after = random.below(changes + 1);
+            let most = if after == 0 { first.as_nanos() as u64 } else { 4 * one };
+            let delay = Duration::from_nanos(random.below(most));
+            if kill_after_changes(copy(&url), after, delay) {
+                let place =
+                    format!("{}, killed {delay:?} after change {after} of {changes}", kind.name);
+                go_on(&kind, &folder, &url, (&all, chunks), &mut found, &place);
+                let (_, text, err) = kind.run(&folder, &format!("get {url} --path g/small"));
+                assert_eq!(text, "[1,2,3,4,5,6,7,8,9]\n", "{place}: {err}");
             } else {
-                assert_eq!(code, 3, "{place}: {err}");
-                let is_told = err.contains("copy under way, ") && err.contains("--resume");
-                under_way += u32::from(is_told);
-                absent += u32::from(!is_told);
-                let before = kind.keys(&url);
-                assert!(is_told || before.is_empty(), "{place}: {before:?}");
-                let again = format!("copy a.zarr {url} --resume --verify --trace");
-                let (code, _, err) = kind.run(&folder, &again);
-                assert_eq!(code, 0, "{place}: {err}");
-                let is_put = |line: &&str| {
-                    let is_put = line.starts_with("trace: put") && line.contains("bytes");
-                    // Documents end with a letter.
-                    let mut words = line.split(' ').filter(|word| word.starts_with("big/"));
-                    is_put && words.any(is_chunk)
-                };
-                let puts = err.lines().filter(is_put).count();
-                let there = before.iter().filter(|key| is_chunk(key)).count();
-                assert!(puts <= 600 - there, "{place}: {there} chunks were there, {puts} were put");
+                found.ended += 1;
             }
-            let left: Vec<_> =
-                kind.keys(&url).into_iter().filter(|key| key.contains(".zarr-copy")).collect();
-            assert!(is_complete || left.is_empty(), "{place}: {left:?}");
-            let (_, text, err) = kind.run(&folder, &format!("get {url} --path big"));
-            assert!(text == all, "{place}: {err}");
-            let (_, text, err) = kind.run(&folder, &format!("get {url} --path g/small"));
-            assert_eq!(text, "[1,2,3,4,5,6,7,8,9]\n", "{place}: {err}");
             // Each copy finds the store as the first one did.
             kind.erase(&url);
         }
-        println!(
-            "kills: copies into {}: {} killed, of them {under_way} under way, {absent} before anything was there, {complete} complete and equal; {ended} ended before the kill",
-            kind.name,
-            under_way + absent + complete
-        );
-        assert!(under_way + absent > 0, "{}: no copy was killed", kind.name);
+        found.tell(kind.name);
+        // A small archive arrives as a whole.
+        let may_be_none = kind.name == "zip" || kills() < 3;
+        assert!(may_be_none || !found.under_way.is_empty(), "{}: none was under way", kind.name);
+        assert!(found.kills() == kills(), "{}: too few were killed", kind.name);
     }
+}
+
+/// An archive that is being copied to is flushed after 256 MiB of elements, and again after as many as were flushed before: from
+/// then on a copy that was killed is gone on with.
+#[test]
+fn archives_keep_what_was_flushed_of_a_killed_copy() {
+    let folder = Folder::new();
+    // 600 chunks of a MiB each, all of them links to one.
+    let chunks = 600;
+    folder.good(&format!("create a.zarr --path big --shape {chunks},1048576 --chunks 1,1048576 --dtype uint8 --codec zstd"));
+    folder.good("create one.zarr --shape 1,1048576 --chunks 1,1048576 --dtype uint8 --codec zstd");
+    let put = folder.feed("put one.zarr --format raw", &[7; 1 << 20]);
+    assert_eq!(put.code, 0, "{}", put.err);
+    for n in 0..chunks {
+        let chunk = folder.path(&format!("a.zarr/big/c/{n}/0"));
+        std::fs::create_dir_all(chunk.parent().unwrap()).unwrap();
+        std::fs::hard_link(folder.path("one.zarr/c/0/0"), chunk).unwrap();
+    }
+    let mut random = Random::new();
+    let mut found = Found::default();
+    for attempt in 0..kills() {
+        let url = format!("zip://{}", folder.path(&format!("z{attempt}.zip")).display());
+        let mut child = folder.command(&format!("copy a.zarr {url} --trace"));
+        let child = child.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let after = 257 + random.below(340);
+        assert!(kill_after_changes(child, after, Duration::ZERO));
+        let place = format!("{url}, killed after change {after}");
+        let absent = folder.bad(&format!("info {url}"), 3);
+        if !absent.contains("copy under way, ") {
+            // It was flushing.
+            found.absent += 1;
+            continue;
+        }
+        let again = folder.run(&format!("copy a.zarr {url} --resume --trace"));
+        assert_eq!(again.code, 0, "{place}: {}", again.err);
+        let is_put = |line: &&str| line.starts_with("trace: put") && line.contains(" big/c/");
+        let puts = again.err.lines().filter(is_put).count();
+        assert!((1..=chunks - 256).contains(&puts), "{place}: {puts} chunks were put");
+        found.under_way.push(chunks - puts);
+        assert_eq!(folder.run(&format!("diff a.zarr {url}")).code, 0, "{place}");
+        std::fs::remove_file(folder.path(&format!("z{attempt}.zip"))).unwrap();
+    }
+    found.tell("zip, 600 MiB of elements");
+    assert!(!found.under_way.is_empty(), "none was flushed");
 }
 
 /// Kills a copy with `--trace` once it has put a chunk of `big`; tells whether it had not ended by then.
@@ -158,7 +282,7 @@ fn kill_amid(mut child: Child) -> bool {
 #[test]
 fn parts_of_eight_processes_are_one_copy() {
     let folder = Folder::new();
-    let all = source(&folder);
+    let all = source(&folder, 600);
     // A part may end before it is killed: then all of it again, elsewhere.
     for attempt in 0..50 {
         let target = format!("b{attempt}.zarr");
@@ -203,312 +327,4 @@ fn parts_of_eight_processes_are_one_copy() {
         return;
     }
     panic!("two parts were never killed at once before they ended");
-}
-
-/// What is asked for, what is refused, and what is said.
-#[test]
-fn options_choose_what_is_copied() {
-    let folder = Folder::new();
-    source(&folder);
-    let told = folder.good("copy a.zarr b.zarr --select small --dry-run --json").json();
-    let told = told.as_object().unwrap();
-    assert_eq!(told.get("nodes").and_then(Json::as_u64), Some(3));
-    assert_eq!(told.get("chunks").and_then(Json::as_u64), Some(5));
-    assert_eq!(told.get("bytes").and_then(Json::as_u64), Some(36));
-    assert!(!folder.path("b.zarr").exists(), "a dry run writes nothing");
-    folder.good("copy a.zarr b.zarr --exclude big");
-    assert_eq!(folder.good("tree b.zarr").text(), "/\n└── g\n    └── small  int32 (9,)\n");
-    let refused = folder.bad("copy a.zarr b.zarr", 2);
-    assert!(refused.contains("--overwrite"), "{refused}");
-    folder.good("copy a.zarr b.zarr --overwrite --include 'g/*'");
-    folder.good("copy a.zarr c.zarr --path g/small --region 1:8:3");
-    assert_eq!(folder.good("get c.zarr").text(), "[2,5,8]\n");
-    folder.good("copy a.zarr d.zarr --path g/small --region ::-2");
-    assert_eq!(folder.good("get d.zarr").text(), "[9,7,5,3,1]\n");
-    assert!(folder.bad("copy a.zarr e.zarr --region 1:2", 2).contains("one array"));
-    folder.good("copy a.zarr f.zarr --region small=4:6 --region big=598:,::20");
-    assert_eq!(folder.good("get f.zarr --path g/small").text(), "[5,6]\n");
-    let part = "[[23921,23941],[23961,23981]]\n";
-    assert_eq!(folder.good("get f.zarr --path big").text(), part);
-    folder.good("copy a.zarr h.zarr --region g/small=-2: --select big,small");
-    assert_eq!(folder.good("get h.zarr --path g/small").text(), "[8,9]\n");
-    assert!(folder.good("info h.zarr --path big").text().contains("600 × 40"));
-    assert!(folder.bad("copy a.zarr e.zarr --region smal=1:2", 2).contains("names no array"));
-    assert!(folder.bad("copy a.zarr e.zarr --select smal", 2).contains("names no node"));
-    assert!(folder.bad("copy a.zarr e.zarr --finish", 2).contains("no copy to"));
-    assert!(folder.bad("copy a.zarr e.zarr --part 9/8", 2).contains("I/N"));
-    assert!(!folder.path("e.zarr").exists());
-}
-
-/// Copies to netCDF datasets have a journal, parts and a dry run as others have; what goes on needs no format.
-#[test]
-fn netcdf_datasets_are_copied_in_parts_and_anew() {
-    let folder = Folder::new();
-    let all = source(&folder);
-    folder.good("create a.zarr --path texts --shape 3 --chunks 2 --dtype string");
-    let put = folder.feed("put a.zarr --path texts", b"[\"one\",\"\",\"drei\"]");
-    assert_eq!(put.code, 0, "{}", put.err);
-    let told = folder.good("copy a.zarr b.zarr --to nczarr-v2 --dry-run --json").json();
-    let told = told.as_object().unwrap();
-    assert_eq!(told.get("chunks").and_then(Json::as_u64), Some(607));
-    assert_eq!(told.get("nodes").and_then(Json::as_u64), Some(5));
-    assert!(!folder.path("b.zarr").exists(), "a dry run writes nothing");
-    for part in [2, 3] {
-        folder.good(&format!("copy a.zarr b.zarr --to nczarr-v2 --part {part}/3"));
-    }
-    assert!(!folder.path("b.zarr/.zgroup").exists() && folder.path("b.zarr/.zarr-copy").exists());
-    assert!(folder.bad("info b.zarr", 3).contains("copy under way, 66 % done"));
-    assert!(folder.bad("dump b.zarr", 3).contains("copy under way"));
-    assert!(folder.bad("copy a.zarr b.zarr --finish", 2).contains("not all parts are done: 1/3"));
-    assert!(folder.bad("copy a.zarr b.zarr --to nczarr-v2", 2).contains("--resume"));
-    let other = folder.bad("copy a.zarr b.zarr --to nczarr-v3 --resume", 2);
-    assert!(other.contains("its format is v2"), "{other}");
-    let plain = folder.bad("copy a.zarr b.zarr --to v2 --resume", 2);
-    assert!(plain.contains("its `netcdf` is"), "{plain}");
-    folder.good("copy a.zarr b.zarr --part 1/3 --verify --memory 64MiB");
-    folder.good("copy a.zarr b.zarr --finish");
-    assert!(!folder.path("b.zarr/.zarr-copy").exists());
-    assert!(folder.good("get b.zarr --path big").text() == all);
-    assert_eq!(folder.good("get b.zarr --path texts").text(), "[\"one\",\"\",\"drei\"]\n");
-    assert!(folder.good("dump -h b.zarr").text().contains("string texts("));
-    // Nothing is overwritten unless that is asked for, and nothing of another dialect at all.
-    assert!(folder.bad("copy a.zarr b.zarr --to nczarr-v2", 2).contains("is there already"));
-    assert!(folder.bad("copy a.zarr b.zarr --to nczarr-v3 --overwrite", 2).contains("zarr rm"));
-    folder.good("copy a.zarr b.zarr --to nczarr-v2 --overwrite --verify");
-    assert!(folder.good("get b.zarr --path big").text() == all);
-    assert!(folder.bad("copy a.zarr c.zarr --to nczarr-v2 --memory 1KiB", 2).contains("memory"));
-    assert!(
-        folder.bad("copy a.zarr c.zarr --to nczarr-v2 --select big", 2).contains("not for netCDF")
-    );
-    assert!(!folder.path("c.zarr").exists());
-    // An archive of NCZarr has its keys in a folder.
-    let archive = "'d.zip#mode=nczarr,zip'";
-    folder.good(&format!("copy a.zarr {archive} --to nczarr-v2 --part 1/2"));
-    let told = folder.bad(&format!("info {archive}"), 3);
-    assert!(told.contains("copy under way, 50 % done"), "{told}");
-    folder.good(&format!("copy a.zarr {archive} --resume --verify"));
-    assert!(folder.good("get d.zip --path big").text() == all);
-}
-
-/// Decision 0017: SIGINT stops between two chunks, and the program says how to go on.
-#[test]
-fn a_copy_that_is_interrupted_says_how_it_is_resumed() {
-    let folder = Folder::new();
-    let all = source(&folder);
-    for attempt in 0..8 {
-        let target = format!("s{attempt}.zarr");
-        let child = folder.command(&format!("copy a.zarr {target}")).spawn().unwrap();
-        let journal = folder.path(&target).join("big/c");
-        let begun = Instant::now();
-        while !journal.exists() && begun.elapsed() < Duration::from_secs(10) {
-            thread::sleep(Duration::from_millis(1));
-        }
-        let signal =
-            std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
-        assert!(signal.is_ok());
-        let output = child.wait_with_output().unwrap();
-        let err = String::from_utf8(output.stderr).unwrap();
-        if output.status.success() {
-            continue;
-        }
-        assert_eq!(output.status.code(), Some(130), "{err}");
-        assert!(err.starts_with("stopped: ") && err.contains("resume with `zarr copy "), "{err}");
-        folder.good(&format!("copy a.zarr {target} --resume"));
-        assert!(folder.good(&format!("get {target} --path big")).text() == all);
-        return;
-    }
-    panic!("each copy was done before the signal came");
-}
-
-/// Decision 0017: who looks at the hierarchy that a copy is made in is told of it.
-#[test]
-fn a_copy_under_way_below_a_root_is_told() {
-    let folder = Folder::new();
-    source(&folder);
-    folder.good("create b.zarr --path old --shape 4 --chunks 2 --dtype int32");
-    folder.good("copy a.zarr b.zarr --at p/new --part 2/4");
-    let due = format!(
-        "zarr copy file://{} file://{}/p/new --resume",
-        folder.path("a.zarr").display(),
-        folder.path("b.zarr").display()
-    );
-    let info = folder.good("info b.zarr");
-    let line = format!("copy         /p/new: copy under way, 25 % done; resume with `{due}`\n");
-    assert!(info.text().ends_with(&line), "{} {line}", info.text());
-    let tree = folder.run("tree b.zarr");
-    let line = format!("warning: /p/new: copy under way, 25 % done; resume with `{due}`\n");
-    assert_eq!((tree.code, tree.err), (0, line));
-    for command in ["info", "tree"] {
-        let json = folder.good(&format!("{command} b.zarr --json")).json();
-        let copies = json.as_object().unwrap().get("copies_under_way").unwrap().to_string();
-        assert_eq!(copies, format!(r#"[{{"path":"/p/new","percent":25,"resume":"{due}"}}]"#));
-    }
-    assert!(!folder.good("info b.zarr --path old").text().contains("under way"));
-    // The command is one that can be typed.
-    folder.good(due.strip_prefix("zarr ").unwrap());
-    assert!(!folder.good("info b.zarr").text().contains("under way"));
-}
-
-/// Undoing erases what the copy wrote, and no other byte; a copy without its source stays, and one that is undone halfway is
-/// gone on with.
-#[test]
-fn copies_that_were_cut_off_are_undone() {
-    let folder = Folder::new();
-    source(&folder);
-    let at = |name: &str| folder.path(name).display().to_string();
-    for (url, to, path) in [
-        (at("t"), "", "/p/q/new"),
-        (at("v2"), "--to v2", "/p/new"),
-        (at("nc"), "--to nczarr-v2", "/"),
-        (format!("zip://{}", at("t.zip")), "", "/new"),
-        (format!("lmdb://{}", at("t.mdb")), "", "/new"),
-        (format!("lmdb://{}", at("whole.mdb")), "", "/"),
-    ] {
-        let run = |line: String| {
-            let run = folder.run(&line);
-            (run.code, run.text().to_owned(), run.err)
-        };
-        let values = || -> BTreeMap<String, Vec<u8>> {
-            let Ok(store) = OpenOptions::new(zarr::standard()).store(&url) else {
-                return BTreeMap::new();
-            };
-            let store = store.to_sync();
-            let value = |key: zarr::store::StoreKey| {
-                (key.to_string(), store.value(&key).unwrap().unwrap().to_vec())
-            };
-            store.list().unwrap_or_default().into_iter().map(value).collect()
-        };
-        if path != "/" {
-            // Neighbours, which stay.
-            let format = if to.is_empty() { "v3" } else { "v2" };
-            folder.good(&format!(
-                "create {url} --format {format} --path old --shape 4 --chunks 2 --dtype int32"
-            ));
-            assert_eq!(folder.feed(&format!("put {url} --path old"), b"[1,2,3,4]").code, 0);
-            folder.good(&format!("consolidate {url}"));
-        }
-        let before = values();
-        let at = if path == "/" { String::new() } else { format!("--at {path}") };
-        let part = |n: u32| folder.good(&format!("copy a.zarr/g {url} {at} {to} --part {n}/4"));
-        part(2);
-        part(4);
-        let begun = values();
-        assert!(begun.len() > before.len() + 3, "{url}: {}", begun.len());
-        let (code, told, err) = run(format!("repair {url} --undo-copies"));
-        assert!(
-            code == 1 && told.contains("would be undone") && err.contains("--apply"),
-            "{told}{err}"
-        );
-        assert!(told.contains(" chunks and 0 documents"), "{told}");
-        assert_eq!(values(), begun, "a dry run writes nothing");
-        // What is copied may be the only copy.
-        std::fs::rename(folder.path("a.zarr"), folder.path("gone")).unwrap();
-        let (code, told, _) = run(format!("repair {url} --undo-copies --apply"));
-        assert!(code == 1 && told.contains("may be the only copy"), "{told}");
-        assert_eq!(values(), begun);
-        std::fs::rename(folder.path("gone"), folder.path("a.zarr")).unwrap();
-        // In another node of the hierarchy no copy is under way.
-        if path != "/" {
-            let other = folder.good(&format!("repair {url} --path old --undo-copies --apply"));
-            assert_eq!(other.text(), "no copy is under way\n");
-        }
-        let json = folder.good(&format!("repair {url} --undo-copies --apply --json")).json();
-        assert!(json.to_string().contains("\"is_undone\":true"), "{json}");
-        assert!(values() == before, "{url}: {:?}", values().keys());
-        // All parts are done, and all documents are written: only the journal is left.
-        (1..=4).for_each(|n| drop(part(n)));
-        let store = OpenOptions::new(zarr::standard()).read_write().store(&url).unwrap().to_sync();
-        let plan = values().into_iter().find(|(key, _)| key.ends_with("plan.json")).unwrap().1;
-        let plan = Json::parse(&plan).unwrap();
-        let documents = plan.as_object().unwrap().get("documents").unwrap().as_array().unwrap();
-        let text = |json: &Json, member| {
-            json.as_object().unwrap().get(member).unwrap().as_str().unwrap().to_owned()
-        };
-        for document in documents {
-            let key = zarr::store::StoreKey::new(text(document, "key")).unwrap();
-            store.set(&key, text(document, "text").as_bytes().into()).unwrap();
-        }
-        store.flush().unwrap();
-        drop(store);
-        // One document that another program has changed: the node is in use.
-        let key = text(&documents[0], "key");
-        let changed =
-            text(&documents[0], "text").replacen('{', "{ ", 1).replacen(" ", " \"mine\": 1,", 1);
-        let put = |text: &str| {
-            let store =
-                OpenOptions::new(zarr::standard()).read_write().store(&url).unwrap().to_sync();
-            store
-                .set(&zarr::store::StoreKey::new(key.clone()).unwrap(), text.as_bytes().into())
-                .unwrap();
-            store.flush().unwrap();
-        };
-        put(&changed);
-        let full = values();
-        let (code, told, err) = run(format!("repair {url} --undo-copies --apply"));
-        assert!(code == 1 && told.contains("another program has changed"), "{told}{err}");
-        assert_eq!(values(), full);
-        put(&text(&documents[0], "text"));
-        let (code, told, err) = run(format!("repair {url} --undo-copies --apply --trace"));
-        assert!(
-            code == 0 && told.contains("5 chunks and ") && told.contains("is undone"),
-            "{told}{err}"
-        );
-        // A copy that is resumed when this was killed trusts no mark of a part of which chunks are erased.
-        let erased = |what: &str| {
-            let is_erased = |line: &str| line.starts_with("trace: ") && line.contains("erase");
-            err.lines().position(|line| is_erased(line) && line.contains(what))
-        };
-        let chunk = if to.is_empty() { "small/c/0" } else { "small/0" };
-        let order = [erased(&key), erased("/done/"), erased(chunk), erased("plan.json")];
-        assert!(order.iter().all(Option::is_some) && order.is_sorted(), "{order:?} {err}");
-        // Values are long.
-        assert!(values() == before, "{url}: {:?}", values().keys());
-    }
-}
-
-/// An undoing that is killed is ended by the next one, or the copy is gone on with: marks of parts whose chunks are erased are
-/// not trusted.
-#[test]
-fn undoing_may_be_killed() {
-    let folder = Folder::new();
-    let all = source(&folder);
-    let undo = |target: &str| format!("repair {target} --undo-copies --apply");
-    let copied = |target: &str| {
-        folder.good(&format!("copy a.zarr {target} --part 1/2"));
-        folder.good(&format!("copy a.zarr {target} --part 2/2"));
-    };
-    copied("whole.zarr");
-    let begun = Instant::now();
-    folder.good(&undo("whole.zarr"));
-    let whole = begun.elapsed();
-    assert_eq!(std::fs::read_dir(folder.path("whole.zarr")).map_or(0, Iterator::count), 0);
-    let mut cut_off = 0;
-    for attempt in 0..20 {
-        let target = format!("u{attempt}.zarr");
-        copied(&target);
-        let moment = f64::from(attempt * 23 % 61) / 61.0;
-        if kill_after(start(&folder, &undo(&target)), whole.mul_f64(0.5 + 0.5 * moment)) {
-            continue;
-        }
-        let chunks =
-            std::fs::read_dir(folder.path(&target).join("big/c")).map_or(0, Iterator::count);
-        let is_under_way = folder.bad(&format!("info {target}"), 3).contains("copy under way");
-        assert!(is_under_way || chunks == 0, "{chunks} chunks are left without a journal");
-        if !is_under_way {
-            continue;
-        }
-        cut_off += u32::from((1..600).contains(&chunks));
-        if attempt % 2 == 0 {
-            folder.good(&undo(&target));
-            assert_eq!(std::fs::read_dir(folder.path(&target)).map_or(0, Iterator::count), 0);
-        } else {
-            folder.good(&format!("copy a.zarr {target} --resume"));
-            assert!(folder.good(&format!("get {target} --path big")).text() == all);
-        }
-        if cut_off == 3 {
-            break;
-        }
-    }
-    println!("kills: undoings of copies: {cut_off} cut off between two chunks");
-    assert!(cut_off > 0, "no undoing was killed between two chunks");
 }

@@ -1,0 +1,340 @@
+//! Copies under way: what they are asked for and say, and how they are gone on with or undone (decision 0017).
+#![cfg(unix)]
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::process::{Child, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use common::Folder;
+use common::copied::source;
+use zarr::{Json, OpenOptions};
+
+fn start(folder: &Folder, line: &str) -> Child {
+    folder.command(line).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+/// Whether it ended by itself.
+fn kill_after(mut child: Child, delay: Duration) -> bool {
+    let begun = Instant::now();
+    while begun.elapsed() < delay {
+        if let Some(status) = child.try_wait().unwrap() {
+            assert!(status.success(), "{status}");
+            return true;
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    false
+}
+
+/// What is asked for, what is refused, and what is said.
+#[test]
+fn options_choose_what_is_copied() {
+    let folder = Folder::new();
+    source(&folder, 600);
+    let told = folder.good("copy a.zarr b.zarr --select small --dry-run --json").json();
+    let told = told.as_object().unwrap();
+    assert_eq!(told.get("nodes").and_then(Json::as_u64), Some(3));
+    assert_eq!(told.get("chunks").and_then(Json::as_u64), Some(5));
+    assert_eq!(told.get("bytes").and_then(Json::as_u64), Some(36));
+    assert!(!folder.path("b.zarr").exists(), "a dry run writes nothing");
+    folder.good("copy a.zarr b.zarr --exclude big");
+    assert_eq!(folder.good("tree b.zarr").text(), "/\n└── g\n    └── small  int32 (9,)\n");
+    let refused = folder.bad("copy a.zarr b.zarr", 2);
+    assert!(refused.contains("--overwrite"), "{refused}");
+    folder.good("copy a.zarr b.zarr --overwrite --include 'g/*'");
+    folder.good("copy a.zarr c.zarr --path g/small --region 1:8:3");
+    assert_eq!(folder.good("get c.zarr").text(), "[2,5,8]\n");
+    folder.good("copy a.zarr d.zarr --path g/small --region ::-2");
+    assert_eq!(folder.good("get d.zarr").text(), "[9,7,5,3,1]\n");
+    assert!(folder.bad("copy a.zarr e.zarr --region 1:2", 2).contains("one array"));
+    folder.good("copy a.zarr f.zarr --region small=4:6 --region big=598:,::20");
+    assert_eq!(folder.good("get f.zarr --path g/small").text(), "[5,6]\n");
+    let part = "[[23921,23941],[23961,23981]]\n";
+    assert_eq!(folder.good("get f.zarr --path big").text(), part);
+    folder.good("copy a.zarr h.zarr --region g/small=-2: --select big,small");
+    assert_eq!(folder.good("get h.zarr --path g/small").text(), "[8,9]\n");
+    assert!(folder.good("info h.zarr --path big").text().contains("600 × 40"));
+    assert!(folder.bad("copy a.zarr e.zarr --region smal=1:2", 2).contains("names no array"));
+    assert!(folder.bad("copy a.zarr e.zarr --select smal", 2).contains("names no node"));
+    assert!(folder.bad("copy a.zarr e.zarr --finish", 2).contains("no copy to"));
+    assert!(folder.bad("copy a.zarr e.zarr --part 9/8", 2).contains("I/N"));
+    assert!(!folder.path("e.zarr").exists());
+}
+
+/// Copies to netCDF datasets have a journal, parts and a dry run as others have; what goes on needs no format.
+#[test]
+fn netcdf_datasets_are_copied_in_parts_and_anew() {
+    let folder = Folder::new();
+    let all = source(&folder, 600);
+    folder.good("create a.zarr --path texts --shape 3 --chunks 2 --dtype string");
+    let put = folder.feed("put a.zarr --path texts", b"[\"one\",\"\",\"drei\"]");
+    assert_eq!(put.code, 0, "{}", put.err);
+    let told = folder.good("copy a.zarr b.zarr --to nczarr-v2 --dry-run --json").json();
+    let told = told.as_object().unwrap();
+    assert_eq!(told.get("chunks").and_then(Json::as_u64), Some(607));
+    assert_eq!(told.get("nodes").and_then(Json::as_u64), Some(5));
+    assert!(!folder.path("b.zarr").exists(), "a dry run writes nothing");
+    for part in [2, 3] {
+        folder.good(&format!("copy a.zarr b.zarr --to nczarr-v2 --part {part}/3"));
+    }
+    assert!(!folder.path("b.zarr/.zgroup").exists() && folder.path("b.zarr/.zarr-copy").exists());
+    assert!(folder.bad("info b.zarr", 3).contains("copy under way, 66 % done"));
+    assert!(folder.bad("dump b.zarr", 3).contains("copy under way"));
+    assert!(folder.bad("copy a.zarr b.zarr --finish", 2).contains("not all parts are done: 1/3"));
+    assert!(folder.bad("copy a.zarr b.zarr --to nczarr-v2", 2).contains("--resume"));
+    let other = folder.bad("copy a.zarr b.zarr --to nczarr-v3 --resume", 2);
+    assert!(other.contains("its format is v2"), "{other}");
+    let plain = folder.bad("copy a.zarr b.zarr --to v2 --resume", 2);
+    assert!(plain.contains("its `netcdf` is"), "{plain}");
+    folder.good("copy a.zarr b.zarr --part 1/3 --verify --memory 64MiB");
+    folder.good("copy a.zarr b.zarr --finish");
+    assert!(!folder.path("b.zarr/.zarr-copy").exists());
+    assert!(folder.good("get b.zarr --path big").text() == all);
+    assert_eq!(folder.good("get b.zarr --path texts").text(), "[\"one\",\"\",\"drei\"]\n");
+    assert!(folder.good("dump -h b.zarr").text().contains("string texts("));
+    // Nothing is overwritten unless that is asked for, and nothing of another dialect at all.
+    assert!(folder.bad("copy a.zarr b.zarr --to nczarr-v2", 2).contains("is there already"));
+    assert!(folder.bad("copy a.zarr b.zarr --to nczarr-v3 --overwrite", 2).contains("zarr rm"));
+    folder.good("copy a.zarr b.zarr --to nczarr-v2 --overwrite --verify");
+    assert!(folder.good("get b.zarr --path big").text() == all);
+    assert!(folder.bad("copy a.zarr c.zarr --to nczarr-v2 --memory 1KiB", 2).contains("memory"));
+    assert!(
+        folder.bad("copy a.zarr c.zarr --to nczarr-v2 --select big", 2).contains("not for netCDF")
+    );
+    assert!(!folder.path("c.zarr").exists());
+    // An archive of NCZarr has its keys in a folder.
+    let archive = "'d.zip#mode=nczarr,zip'";
+    folder.good(&format!("copy a.zarr {archive} --to nczarr-v2 --part 1/2"));
+    let told = folder.bad(&format!("info {archive}"), 3);
+    assert!(told.contains("copy under way, 50 % done"), "{told}");
+    folder.good(&format!("copy a.zarr {archive} --resume --verify"));
+    assert!(folder.good("get d.zip --path big").text() == all);
+}
+
+/// Decision 0017: SIGINT stops between two chunks, and the program says how to go on.
+#[test]
+fn a_copy_that_is_interrupted_says_how_it_is_resumed() {
+    let folder = Folder::new();
+    let all = source(&folder, 600);
+    for attempt in 0..8 {
+        let target = format!("s{attempt}.zarr");
+        let child = folder.command(&format!("copy a.zarr {target}")).spawn().unwrap();
+        let journal = folder.path(&target).join("big/c");
+        let begun = Instant::now();
+        while !journal.exists() && begun.elapsed() < Duration::from_secs(10) {
+            thread::sleep(Duration::from_millis(1));
+        }
+        let signal =
+            std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+        assert!(signal.is_ok());
+        let output = child.wait_with_output().unwrap();
+        let err = String::from_utf8(output.stderr).unwrap();
+        if output.status.success() {
+            continue;
+        }
+        assert_eq!(output.status.code(), Some(130), "{err}");
+        assert!(err.starts_with("stopped: ") && err.contains("resume with `zarr copy "), "{err}");
+        folder.good(&format!("copy a.zarr {target} --resume"));
+        assert!(folder.good(&format!("get {target} --path big")).text() == all);
+        return;
+    }
+    panic!("each copy was done before the signal came");
+}
+
+/// Decision 0017: who looks at the hierarchy that a copy is made in is told of it.
+#[test]
+fn a_copy_under_way_below_a_root_is_told() {
+    let folder = Folder::new();
+    source(&folder, 600);
+    folder.good("create b.zarr --path old --shape 4 --chunks 2 --dtype int32");
+    folder.good("copy a.zarr b.zarr --at p/new --part 2/4");
+    let due = format!(
+        "zarr copy file://{} file://{}/p/new --resume",
+        folder.path("a.zarr").display(),
+        folder.path("b.zarr").display()
+    );
+    let info = folder.good("info b.zarr");
+    let line = format!("copy         /p/new: copy under way, 25 % done; resume with `{due}`\n");
+    assert!(info.text().ends_with(&line), "{} {line}", info.text());
+    let tree = folder.run("tree b.zarr");
+    let line = format!("warning: /p/new: copy under way, 25 % done; resume with `{due}`\n");
+    assert_eq!((tree.code, tree.err), (0, line));
+    for command in ["info", "tree"] {
+        let json = folder.good(&format!("{command} b.zarr --json")).json();
+        let copies = json.as_object().unwrap().get("copies_under_way").unwrap().to_string();
+        assert_eq!(copies, format!(r#"[{{"path":"/p/new","percent":25,"resume":"{due}"}}]"#));
+    }
+    assert!(!folder.good("info b.zarr --path old").text().contains("under way"));
+    // The command is one that can be typed.
+    folder.good(due.strip_prefix("zarr ").unwrap());
+    assert!(!folder.good("info b.zarr").text().contains("under way"));
+}
+
+/// Undoing erases what the copy wrote, and no other byte; a copy without its source stays, and one that is undone halfway is
+/// gone on with.
+#[test]
+fn copies_that_were_cut_off_are_undone() {
+    let folder = Folder::new();
+    source(&folder, 600);
+    let at = |name: &str| folder.path(name).display().to_string();
+    for (url, to, path) in [
+        (at("t"), "", "/p/q/new"),
+        (at("v2"), "--to v2", "/p/new"),
+        (at("nc"), "--to nczarr-v2", "/"),
+        (format!("zip://{}", at("t.zip")), "", "/new"),
+        (format!("lmdb://{}", at("t.mdb")), "", "/new"),
+        (format!("lmdb://{}", at("whole.mdb")), "", "/"),
+    ] {
+        let run = |line: String| {
+            let run = folder.run(&line);
+            (run.code, run.text().to_owned(), run.err)
+        };
+        let values = || -> BTreeMap<String, Vec<u8>> {
+            let Ok(store) = OpenOptions::new(zarr::standard()).store(&url) else {
+                return BTreeMap::new();
+            };
+            let store = store.to_sync();
+            let value = |key: zarr::store::StoreKey| {
+                (key.to_string(), store.value(&key).unwrap().unwrap().to_vec())
+            };
+            store.list().unwrap_or_default().into_iter().map(value).collect()
+        };
+        if path != "/" {
+            // Neighbours, which stay.
+            let format = if to.is_empty() { "v3" } else { "v2" };
+            folder.good(&format!(
+                "create {url} --format {format} --path old --shape 4 --chunks 2 --dtype int32"
+            ));
+            assert_eq!(folder.feed(&format!("put {url} --path old"), b"[1,2,3,4]").code, 0);
+            folder.good(&format!("consolidate {url}"));
+        }
+        let before = values();
+        let at = if path == "/" { String::new() } else { format!("--at {path}") };
+        let part = |n: u32| folder.good(&format!("copy a.zarr/g {url} {at} {to} --part {n}/4"));
+        part(2);
+        part(4);
+        let begun = values();
+        assert!(begun.len() > before.len() + 3, "{url}: {}", begun.len());
+        let (code, told, err) = run(format!("repair {url} --undo-copies"));
+        assert!(
+            code == 1 && told.contains("would be undone") && err.contains("--apply"),
+            "{told}{err}"
+        );
+        assert!(told.contains(" chunks and 0 documents"), "{told}");
+        assert_eq!(values(), begun, "a dry run writes nothing");
+        // What is copied may be the only copy.
+        std::fs::rename(folder.path("a.zarr"), folder.path("gone")).unwrap();
+        let (code, told, _) = run(format!("repair {url} --undo-copies --apply"));
+        assert!(code == 1 && told.contains("may be the only copy"), "{told}");
+        assert_eq!(values(), begun);
+        std::fs::rename(folder.path("gone"), folder.path("a.zarr")).unwrap();
+        // In another node of the hierarchy no copy is under way.
+        if path != "/" {
+            let other = folder.good(&format!("repair {url} --path old --undo-copies --apply"));
+            assert_eq!(other.text(), "no copy is under way\n");
+        }
+        let json = folder.good(&format!("repair {url} --undo-copies --apply --json")).json();
+        assert!(json.to_string().contains("\"is_undone\":true"), "{json}");
+        assert!(values() == before, "{url}: {:?}", values().keys());
+        // All parts are done, and all documents are written: only the journal is left.
+        (1..=4).for_each(|n| drop(part(n)));
+        let store = OpenOptions::new(zarr::standard()).read_write().store(&url).unwrap().to_sync();
+        let plan = values().into_iter().find(|(key, _)| key.ends_with("plan.json")).unwrap().1;
+        let plan = Json::parse(&plan).unwrap();
+        let documents = plan.as_object().unwrap().get("documents").unwrap().as_array().unwrap();
+        let text = |json: &Json, member| {
+            json.as_object().unwrap().get(member).unwrap().as_str().unwrap().to_owned()
+        };
+        for document in documents {
+            let key = zarr::store::StoreKey::new(text(document, "key")).unwrap();
+            store.set(&key, text(document, "text").as_bytes().into()).unwrap();
+        }
+        store.flush().unwrap();
+        drop(store);
+        // One document that another program has changed: the node is in use.
+        let key = text(&documents[0], "key");
+        let changed =
+            text(&documents[0], "text").replacen('{', "{ ", 1).replacen(" ", " \"mine\": 1,", 1);
+        let put = |text: &str| {
+            let store =
+                OpenOptions::new(zarr::standard()).read_write().store(&url).unwrap().to_sync();
+            store
+                .set(&zarr::store::StoreKey::new(key.clone()).unwrap(), text.as_bytes().into())
+                .unwrap();
+            store.flush().unwrap();
+        };
+        put(&changed);
+        let full = values();
+        let (code, told, err) = run(format!("repair {url} --undo-copies --apply"));
+        assert!(code == 1 && told.contains("another program has changed"), "{told}{err}");
+        assert_eq!(values(), full);
+        put(&text(&documents[0], "text"));
+        let (code, told, err) = run(format!("repair {url} --undo-copies --apply --trace"));
+        assert!(
+            code == 0 && told.contains("5 chunks and ") && told.contains("is undone"),
+            "{told}{err}"
+        );
+        // A copy that is resumed when this was killed trusts no mark of a part of which chunks are erased.
+        let erased = |what: &str| {
+            let is_erased = |line: &str| line.starts_with("trace: ") && line.contains("erase");
+            err.lines().position(|line| is_erased(line) && line.contains(what))
+        };
+        let chunk = if to.is_empty() { "small/c/0" } else { "small/0" };
+        let order = [erased(&key), erased("/done/"), erased(chunk), erased("plan.json")];
+        assert!(order.iter().all(Option::is_some) && order.is_sorted(), "{order:?} {err}");
+        // Values are long.
+        assert!(values() == before, "{url}: {:?}", values().keys());
+    }
+}
+
+/// An undoing that is killed is ended by the next one, or the copy is gone on with: marks of parts whose chunks are erased are
+/// not trusted.
+#[test]
+fn undoing_may_be_killed() {
+    let folder = Folder::new();
+    let all = source(&folder, 600);
+    let undo = |target: &str| format!("repair {target} --undo-copies --apply");
+    let copied = |target: &str| {
+        folder.good(&format!("copy a.zarr {target} --part 1/2"));
+        folder.good(&format!("copy a.zarr {target} --part 2/2"));
+    };
+    copied("whole.zarr");
+    let begun = Instant::now();
+    folder.good(&undo("whole.zarr"));
+    let whole = begun.elapsed();
+    assert_eq!(std::fs::read_dir(folder.path("whole.zarr")).map_or(0, Iterator::count), 0);
+    let mut cut_off = 0;
+    for attempt in 0..20 {
+        let target = format!("u{attempt}.zarr");
+        copied(&target);
+        let moment = f64::from(attempt * 23 % 61) / 61.0;
+        if kill_after(start(&folder, &undo(&target)), whole.mul_f64(0.5 + 0.5 * moment)) {
+            continue;
+        }
+        let chunks =
+            std::fs::read_dir(folder.path(&target).join("big/c")).map_or(0, Iterator::count);
+        let is_under_way = folder.bad(&format!("info {target}"), 3).contains("copy under way");
+        assert!(is_under_way || chunks == 0, "{chunks} chunks are left without a journal");
+        if !is_under_way {
+            continue;
+        }
+        cut_off += u32::from((1..600).contains(&chunks));
+        if attempt % 2 == 0 {
+            folder.good(&undo(&target));
+            assert_eq!(std::fs::read_dir(folder.path(&target)).map_or(0, Iterator::count), 0);
+        } else {
+            folder.good(&format!("copy a.zarr {target} --resume"));
+            assert!(folder.good(&format!("get {target} --path big")).text() == all);
+        }
+        if cut_off == 3 {
+            break;
+        }
+    }
+    println!("kills: undoings of copies: {cut_off} cut off between two chunks");
+    assert!(cut_off > 0, "no undoing was killed between two chunks");
+}
