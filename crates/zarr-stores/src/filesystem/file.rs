@@ -114,23 +114,19 @@ impl KeyPath<'_> {
     /// by an equal one differs from one that was not.
     fn read(&self, limit: u64, version: bool) -> Result<Option<(Bytes, Option<Version>)>> {
         let found = open(&self.path).map_err(|e| self.failed(e))?;
-        let Some((file, size)) = found else { return Ok(None) };
-        check_size(self.key, size, limit)?;
-        let read = || {
-            let mark = if version { Some(mark(&file.metadata()?)) } else { None };
-            let value = Bytes::from(next_of(&file, size)?);
-            let version = mark.map(|mark| Version::of_content(value.clone()).marked(mark));
-            Ok(Some((value, version)))
-        };
-        read().map_err(|e| self.failed(e))
+        let Some((file, metadata)) = found else { return Ok(None) };
+        check_size(self.key, metadata.len(), limit)?;
+        let value = Bytes::from(next_of(&file, metadata.len()).map_err(|e| self.failed(e))?);
+        let version = version.then(|| Version::of_content(value.clone()).marked(mark(&metadata)));
+        Ok(Some((value, version)))
     }
 
     /// The file that holds the value now: another writer's is another file. For an update its mark is a version in any
     /// case: no other file bears it while this one is open.
     pub(super) fn open(&self, for_update: bool) -> Result<Option<OpenFile>> {
         let pin = || {
-            let Some((file, size)) = open(&self.path)? else { return Ok(None) };
-            let metadata = file.metadata()?;
+            let Some((file, metadata)) = open(&self.path)? else { return Ok(None) };
+            let size = metadata.len();
             let (mark, has_version) = (mark(&metadata), for_update || is_settled(&metadata));
             let key = self.key.clone();
             Ok(Some(OpenFile { file, size, key, mark, has_version }))
@@ -144,7 +140,7 @@ impl KeyPath<'_> {
             return Ok(self.read(u64::MAX, true)?.and_then(|(_, version)| version));
         }
         let look = || match open(&self.path)? {
-            Some((file, _)) => Ok(Some(Version::of_mark(mark(&file.metadata()?)))),
+            Some((_, metadata)) => Ok(Some(Version::of_mark(mark(&metadata)))),
             None => Ok(None),
         };
         look().map_err(|e| self.failed(e))
@@ -165,9 +161,8 @@ impl KeyPath<'_> {
             _ => {}
         }
         let mut read = || {
-            let Some((mut file, size)) = open(&self.path)? else {
-                return Ok(None);
-            };
+            let Some((mut file, metadata)) = open(&self.path)? else { return Ok(None) };
+            let size = metadata.len();
             if size == out.len() as u64 {
                 file.read_exact(out)?;
             }
@@ -179,7 +174,8 @@ impl KeyPath<'_> {
     /// Puts a value of at most `limit` bytes into `buf`, in place of what was there; returns its size.
     fn read_into(&self, buf: &mut Vec<u8>, limit: u64) -> Result<Option<u64>> {
         let mut read = || {
-            let Some((mut file, size)) = open(&self.path)? else { return Ok(None) };
+            let Some((mut file, metadata)) = open(&self.path)? else { return Ok(None) };
+            let size = metadata.len();
             if size <= limit {
                 make_room(buf, size)?;
                 file.read_exact(buf)?;
@@ -371,8 +367,8 @@ impl KeyPath<'_> {
     }
 }
 
-/// The opened file at `path` and its size; `None` if there is none, or a folder.
-fn open(path: &Path) -> io::Result<Option<(File, u64)>> {
+/// The opened file at `path` and what the system says of it; `None` if there is none, or a folder.
+fn open(path: &Path) -> io::Result<Option<(File, fs::Metadata)>> {
     let file = match File::open(path) {
         Ok(file) => file,
         Err(e) if is_absence(&e) => return Ok(None),
@@ -382,7 +378,7 @@ fn open(path: &Path) -> io::Result<Option<(File, u64)>> {
     };
     let metadata = file.metadata()?;
     match (metadata.is_file(), metadata.is_dir()) {
-        (true, _) => Ok(Some((file, metadata.len()))),
+        (true, _) => Ok(Some((file, metadata))),
         (_, true) => Ok(None),
         // A device can be without an end.
         _ => Err(io::Error::new(ErrorKind::InvalidInput, "it is neither a file nor a folder")),
