@@ -24,6 +24,7 @@
 
 mod absent;
 mod calendar;
+mod calls;
 mod commands;
 mod csv;
 mod element;
@@ -32,6 +33,7 @@ mod foreign;
 #[doc(hidden)]
 pub mod fuzzing;
 mod human;
+mod interrupt;
 mod nested;
 mod npy;
 mod parse;
@@ -46,13 +48,13 @@ use std::ffi::OsString;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches, Parser};
 use zarr::{ErrorKind, Registry};
 
 use self::commands::Command;
 use self::failure::Failure;
 use self::session::{Global, Session};
-use self::terminal::{Plain, plain};
+use self::terminal::{Color, Plain, plain};
 
 /// Look into, read, write and convert Zarr data: v2, v3 and the v3 drafts of 2019 and 2020.
 ///
@@ -93,7 +95,9 @@ pub fn exit_code(registry: Registry, args: impl Iterator<Item = OsString>) -> u8
     let args: Vec<OsString> = args.collect();
     let program = args.first().map_or("zarr".into(), |name| name.to_string_lossy().into_owned());
     let wants_json = args.iter().take_while(|arg| *arg != "--").any(|arg| arg == "--json");
-    let cli = match Cli::try_parse_from(args) {
+    let color = Color::of_args(&args);
+    let parsed = Cli::command().color(color.of_clap()).try_get_matches_from(args);
+    let cli = match parsed.and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches)) {
         Ok(cli) => cli,
         Err(error) if wants_json && error.use_stderr() => {
             let message = error.to_string();
@@ -114,6 +118,7 @@ pub fn exit_code(registry: Registry, args: impl Iterator<Item = OsString>) -> u8
     let mut out = Plain { is_plain: io::stdout().is_terminal(), out };
     let result = commands::run(&cli.command, &session, &mut out);
     let result = result.and_then(|()| session.flush()).and_then(|()| Ok(out.flush()?));
+    session.tell_calls();
     match result {
         Ok(()) => 0,
         Err(failure) => {
@@ -131,10 +136,16 @@ pub fn exit_code(registry: Registry, args: impl Iterator<Item = OsString>) -> u8
             let line = if session.is_json() {
                 failure.json().map(|json| json.to_string())
             } else {
-                failure.line()
+                failure.line().map(|line| plain(&line).into_owned())
             };
             if let Some(line) = line {
-                let _ = writeln!(io::stderr(), "{}", plain(&line));
+                let line = match line.strip_prefix("error:") {
+                    Some(rest) if !session.is_json() => {
+                        format!("{}:{rest}", terminal::label("error", terminal::RED, color))
+                    }
+                    _ => line,
+                };
+                let _ = writeln!(io::stderr(), "{line}");
             }
             failure.exit_code()
         }

@@ -1,11 +1,20 @@
 //! Shows how far long work has come.
 
 use std::io::{self, IsTerminal};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use zarr::NodePath;
 
 use crate::terminal::plain;
+
+/// Whether `--quiet` was given.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Whether no bar is shown from now on.
+pub(crate) fn set_quiet(quiet: bool) {
+    QUIET.store(quiet, Ordering::Relaxed);
+}
 
 /// A bar on standard error, if that is a terminal; else nothing. The thread that reports progress draws
 /// it: the system may refuse a further thread.
@@ -24,6 +33,7 @@ impl Progress {
     }
 
     fn new(total: u64, hidden: bool, template: &str) -> Progress {
+        let hidden = hidden || QUIET.load(Ordering::Relaxed);
         let shown = io::stderr().is_terminal() && !hidden;
         let target = if shown {
             ProgressDrawTarget::stderr_with_hz(10)

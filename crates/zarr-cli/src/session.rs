@@ -11,9 +11,11 @@ use zarr::{
     NodePath, Object, OpenOptions, Registry, Warning,
 };
 
+use crate::calls::Calls;
 use crate::failure::Failure;
 use crate::parse::{self, ReadAs, Written};
-use crate::terminal::plain;
+use crate::progress;
+use crate::terminal::{self, Color, plain};
 
 const COMMON: &str = "Options of every command";
 
@@ -44,6 +46,15 @@ pub(crate) struct Global {
     /// Threads that read, write and compress; as many as the machine has, if not given
     #[arg(long, global = true, help_heading = COMMON, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub threads: usize,
+    /// Say only errors, and what a copy does not keep: no progress, no talk, no warnings
+    #[arg(long, global = true, help_heading = COMMON, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Say what is done where no terminal reads it, too, and at the end how many calls to stores, how many bytes and how much time it took
+    #[arg(long, global = true, help_heading = COMMON)]
+    pub verbose: bool,
+    /// Whether standard error and pictures have colours: on terminals, unless NO_COLOR is set, if not given
+    #[arg(long, global = true, help_heading = COMMON, value_name = "WHEN", default_value = "auto", hide_default_value = true)]
+    pub color: Color,
     /// Bytes that one document may have; 64 MiB, if not given
     #[arg(long, global = true, help_heading = COMMON, value_name = "BYTES")]
     pub max_document: Option<u64>,
@@ -91,13 +102,17 @@ pub(crate) struct Session {
     global: Global,
     /// What was opened for writing, to be flushed at the end.
     written: RefCell<Vec<Hierarchy>>,
+    /// What stores were asked, for `--verbose`.
+    calls: Arc<Calls>,
     /// What a person types to run the program.
     pub program: String,
 }
 
 impl Session {
     pub fn new(registry: Registry, global: Global, program: String) -> Session {
-        Session { registry: Arc::new(registry), global, written: RefCell::default(), program }
+        progress::set_quiet(global.quiet);
+        let (written, calls) = Default::default();
+        Session { registry: Arc::new(registry), global, written, calls, program }
     }
 
     /// Puts what was written where others find it, for stores that gather it until then.
@@ -143,6 +158,13 @@ impl Session {
                     let _ = writeln!(io::stderr(), "trace: {call}");
                 };
                 zarr::stores::log(store, tell)
+            });
+        }
+        if self.global.verbose {
+            let calls = self.calls.clone();
+            options = options.wrap(move |store| {
+                let calls = calls.clone();
+                zarr::stores::log(store, move |call| calls.count(call))
             });
         }
         Ok(options)
@@ -261,6 +283,9 @@ impl Session {
     }
 
     pub fn warn_of(&self, warnings: &[Warning]) {
+        if self.global.quiet {
+            return;
+        }
         for warning in warnings {
             let _ = if self.global.json {
                 let line = Object::new()
@@ -268,7 +293,8 @@ impl Session {
                     .with("message", warning.what.as_str());
                 writeln!(io::stderr(), "{}", Json::from(Object::new().with("warning", line)))
             } else {
-                writeln!(io::stderr(), "warning: {}", plain(&warning.to_string()))
+                let label = terminal::label("warning", terminal::YELLOW, self.global.color);
+                writeln!(io::stderr(), "{label}: {}", plain(&warning.to_string()))
             };
         }
     }
@@ -280,7 +306,9 @@ impl Session {
 
     /// Says on standard error what a copy says otherwise than its source.
     pub fn tell_notes(&self, notes: &[String]) {
-        self.print_lines(("warning", "note"), notes);
+        if !self.global.quiet {
+            self.print_lines(("warning", "note"), notes);
+        }
     }
 
     /// Says on standard error which nodes a copy leaves out.
@@ -315,9 +343,22 @@ impl Session {
         self.global.json
     }
 
+    /// What is known of codecs, stores and data types.
+    pub fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
+    /// Prints what stores were asked, with `--verbose`.
+    pub fn tell_calls(&self) {
+        if self.global.verbose {
+            self.talk(&self.calls.summary());
+        }
+    }
+
     /// Says something on standard error, if a person reads it.
     pub fn talk(&self, what: &str) {
-        if io::stderr().is_terminal() && !self.global.json {
+        let is_read = self.global.verbose || io::stderr().is_terminal() && !self.global.quiet;
+        if is_read && !self.global.json {
             let _ = writeln!(io::stderr(), "{}", plain(what));
         }
     }

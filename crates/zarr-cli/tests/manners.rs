@@ -4,8 +4,11 @@ mod common;
 
 use std::io::Read;
 use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
 
 use common::Folder;
+use zarr::Json;
 
 #[test]
 fn exit_codes_tell_the_kind() {
@@ -67,17 +70,59 @@ fn exit_codes_tell_the_kind() {
 }
 
 #[test]
-fn help_has_examples() {
+fn quiet_verbose_and_color_are_obeyed() {
     let folder = Folder::new();
-    for verb in ["info", "tree", "get", "put", "create", "attrs", "copy", "rm", "demo"] {
-        let help = folder.good(&format!("{verb} --help"));
-        assert!(
-            help.text().contains(&format!("Examples:\n  zarr {verb} "))
-                || verb == "put"
-                || verb == "demo"
-        );
-        assert!(help.text().contains("Examples:\n"), "{verb}");
-        assert!(help.text().contains("--trace"), "{verb}");
+    folder.table("t.zarr", "v2");
+    // What only a tolerant reader takes, and so a warning.
+    folder.good("create b.zarr --format v3 --group");
+    folder.write("b.zarr/.zgroup", r#"{"zarr_format":2}"#);
+    let warned = folder.run("attrs b.zarr").err;
+    assert!(warned.starts_with("warning: "), "{warned}");
+    folder.good("attrs b.zarr --quiet");
+    let coloured = folder.run("attrs b.zarr --color always").err;
+    assert_eq!(coloured.replace("\u{1b}[1;33mwarning\u{1b}[0m", "warning"), warned);
+    let error = folder.bad("info t.zarr --path absent --color=always", 3);
+    assert!(error.starts_with("\u{1b}[1;31merror\u{1b}[0m: store "), "{error}");
+    assert!(folder.bad("info --bogus --color always", 2).contains("\u{1b}["));
+    assert!(!folder.bad("info --bogus --color never", 2).contains("\u{1b}["));
+
+    let verbose = folder.run("get t.zarr/a --verbose");
+    let calls: Vec<&str> = verbose.err.trim().split(", ").collect();
+    assert!(
+        calls[0].ends_with(" calls to stores") && calls[1].ends_with(" read"),
+        "{}",
+        verbose.err
+    );
+    assert_eq!(folder.run("create t.zarr --path g --group --verbose").err.lines().count(), 2);
+    folder.bad("info t.zarr --quiet --verbose", 2);
+}
+
+#[test]
+fn the_doctor_names_credentials_without_their_values() {
+    let folder = Folder::new();
+    folder.write("home/.aws/credentials", "[default]\n");
+    let doctor = |more: &str| {
+        let mut command = folder.command(&format!("doctor {more}"));
+        command.env_clear().env("HOME", folder.path("home"));
+        command.env("AWS_SECRET_ACCESS_KEY", "wJalr").env("NO_COLOR", "1").env("AZURE_X", "qq");
+        String::from_utf8(command.output().unwrap().stdout).unwrap()
+    };
+    let json = Json::parse(doctor("--json").as_bytes()).unwrap();
+    let member = |json: &Json, name: &str| json.as_object().unwrap().get(name).unwrap().clone();
+    let found = |kind: &str| member(&member(&json, "credentials"), kind).to_string();
+    let s3 = found("s3");
+    assert!(
+        s3.contains("\"AWS_SECRET_ACCESS_KEY\"") && s3.contains("/home/.aws/credentials\""),
+        "{s3}"
+    );
+    assert!(found("azure").contains("AZURE_X") && found("gcs") == "[]");
+    assert!(member(&json, "settings").to_string().contains("NO_COLOR"));
+    assert!(member(&json, "stores").to_string().contains("\"s3\""));
+    let text = doctor("");
+    for (word, is_there) in
+        [("AWS_SECRET_ACCESS_KEY", true), ("blosc", true), ("wJalr", false), ("qq", false)]
+    {
+        assert_eq!(text.contains(word), is_there, "{word}: {text}");
     }
 }
 
@@ -282,5 +327,26 @@ fn messages_count_as_english_does_and_say_why() {
         assert_eq!(run.code, 2, "{}", run.err);
         let why = format!("t.zarr: /a: standard input, read as {why}");
         assert!(run.err.contains(&why), "{}", run.err);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_write_that_is_interrupted_says_what_it_leaves() {
+    let folder = Folder::new();
+    folder.table("t.zarr", "v3");
+    for (more, begins) in [("", "stopped: what was written"), ("--json", r#"{"error":"#)] {
+        // It waits for its input, and gets a signal.
+        let mut put = folder.command(&format!("put t.zarr/a --verbose {more}"));
+        let mut put = put.stdin(Stdio::piped()).spawn().unwrap();
+        let (input, mut err) = (put.stdin.take(), put.stderr.take().unwrap());
+        thread::sleep(Duration::from_millis(500));
+        let id = put.id().to_string();
+        assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+        assert_eq!(put.wait().unwrap().code(), Some(130));
+        drop(input);
+        let mut text = String::new();
+        err.read_to_string(&mut text).unwrap();
+        assert!(text.starts_with(begins) && text.contains("the same command"), "{text}");
     }
 }

@@ -212,6 +212,13 @@ impl Registry {
         names
     }
 
+    /// The URL schemes whose stores can be opened, sorted.
+    pub fn schemes(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = self.schemes.keys().map(String::as_str).collect();
+        names.sort_unstable();
+        names
+    }
+
     /// Whether a codec of this name can be made.
     pub fn knows_codec(&self, spec: &CodecSpec) -> bool {
         matches!(self.entry(spec), Some(Entry::Known(_) | Entry::Nesting(_)))

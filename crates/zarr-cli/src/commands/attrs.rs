@@ -6,6 +6,7 @@ use zarr::{Json, Object};
 use super::Out;
 use crate::failure::Failure;
 use crate::human;
+use crate::interrupt;
 use crate::parse;
 use crate::session::{Care, Session, Target};
 
@@ -61,6 +62,10 @@ impl Attrs {
     }
 
     fn change(&self, session: &Session, out: Out<'_>) -> Result<(), Failure> {
+        interrupt::leaves(
+            session,
+            "the attributes have all of the change or nothing of it, as `zarr attrs` says",
+        );
         let node = session.open_rw(&self.target, &self.care)?;
         let there = node.attributes();
         if let Some(key) = self.delete.iter().find(|key| !there.contains(key)) {

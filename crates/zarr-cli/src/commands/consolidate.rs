@@ -5,6 +5,7 @@ use clap::Args;
 use super::Out;
 use crate::failure::Failure;
 use crate::human;
+use crate::interrupt;
 use crate::session::{Care, Session, Target};
 
 /// Copy all documents into one, for readers that fetch no other
@@ -47,6 +48,10 @@ impl Consolidate {
                 }
             };
         }
+        interrupt::leaves(
+            session,
+            "the copies are the old ones or the new ones; the same command makes them again",
+        );
         let node = session.open_rw(&self.target, &self.care)?;
         let hierarchy = node.hierarchy();
         if self.remove {

@@ -13,6 +13,7 @@ use super::netcdf;
 use crate::failure::Failure;
 use crate::foreign;
 use crate::human;
+use crate::interrupt::STOPPED;
 use crate::parse::{self, CopyTo, Shape};
 use crate::progress::Progress;
 use crate::region::Elements;
@@ -452,9 +453,6 @@ fn stop_on_signal(cancel: CancelToken) {
         cancel.cancel();
     });
 }
-
-/// The exit code of a program that a signal has stopped.
-const STOPPED: u8 = 130;
 
 /// The failure of a copy; one that was stopped says how it is resumed.
 fn stopped(error: zarr::Error, place: &NewPlace) -> Failure {

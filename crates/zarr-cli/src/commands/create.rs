@@ -5,6 +5,7 @@ use zarr::{AccessError, Dialect, Error, ErrorKind, Json, NewPlace, Node, NodePat
 
 use crate::failure::Failure;
 use crate::foreign;
+use crate::interrupt;
 use crate::parse::{self, Shape, Written};
 use crate::session::{Care, Session, Target};
 
@@ -85,6 +86,9 @@ pub(crate) struct Create {
 
 impl Create {
     pub fn run(&self, session: &Session) -> Result<(), Failure> {
+        let left = "the node is there as a whole or not at all, as `zarr info` says; the same command makes it, and erases \
+                    what --overwrite had not erased yet";
+        interrupt::leaves(session, left);
         let place = session.place(&self.target, self.format, Dialect::V3, &self.care)?;
         if !self.overwrite {
             refuse_other_kind(&place, self.group)?;

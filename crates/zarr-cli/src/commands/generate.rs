@@ -11,6 +11,7 @@ use zarr::nczarr::cdl::Document;
 
 use super::netcdf;
 use crate::failure::Failure;
+use crate::interrupt;
 use crate::parse;
 use crate::session::{Care, Session};
 
@@ -55,6 +56,8 @@ impl Generate {
             session.warn_of(&[Warning { place: self.name(), what: warning.to_string() }]);
         }
         let dataset = netcdf::create(session, &self.output, self.format.as_ref(), &self.care)?;
+        let left = "the dataset is not complete; `zarr rm TARGET --all` erases it, then the same command makes it anew";
+        interrupt::leaves(session, left);
         if let Err(e) = document.write_to(&dataset) {
             netcdf::take_back(&dataset);
             return Err(e.into());

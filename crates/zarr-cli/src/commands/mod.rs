@@ -2,15 +2,18 @@
 
 mod attrs;
 mod checksum;
+mod completions;
 mod consolidate;
 mod copy;
 mod create;
 mod demo;
 mod diff;
+mod doctor;
 mod dump;
 mod generate;
 pub(crate) mod get;
 mod info;
+mod manual;
 mod netcdf;
 pub(crate) mod put;
 mod repair;
@@ -50,6 +53,12 @@ pub(crate) enum Command {
     Validate(validate::Validate),
     Repair(repair::Repair),
     Demo(demo::Demo),
+    Doctor(doctor::Doctor),
+    Completions(completions::Completions),
+    #[command(name = "__nodes", hide = true)]
+    Nodes(completions::Nodes),
+    #[command(hide = true)]
+    Man(manual::Manual),
 }
 
 pub(crate) fn run(command: &Command, session: &Session, out: Out<'_>) -> Result<(), Failure> {
@@ -72,5 +81,9 @@ pub(crate) fn run(command: &Command, session: &Session, out: Out<'_>) -> Result<
         Command::Validate(validate) => validate.run(session, out),
         Command::Repair(repair) => repair.run(session, out),
         Command::Demo(demo) => demo.run(session, out),
+        Command::Doctor(doctor) => doctor.run(session, out),
+        Command::Completions(completions) => completions.run(out),
+        Command::Nodes(nodes) => nodes.run(session, out),
+        Command::Man(manual) => manual.run(session),
     }
 }

@@ -10,6 +10,7 @@ use crate::csv;
 use crate::element;
 use crate::failure::Failure;
 use crate::human;
+use crate::interrupt;
 use crate::nested;
 use crate::npy::{self, Header, Trouble};
 use crate::progress::Progress;
@@ -71,6 +72,8 @@ impl Put {
     pub fn run(&self, session: &Session) -> Result<(), Failure> {
         let array = session.open_rw(&self.target, &self.care)?.into_array()?;
         let elements = self.which.of(&array)?;
+        let left = "what was written until now stays, of an archive nothing; the same command writes all of it again";
+        interrupt::leaves(session, left);
         let result = write(&array, &elements, self.format, &mut io::stdin().lock());
         session.warn(array.hierarchy());
         result

@@ -8,6 +8,7 @@ use zarr::{Json, Object, UndoneCopy};
 use super::Out;
 use crate::failure::Failure;
 use crate::human;
+use crate::interrupt;
 use crate::progress::Progress;
 use crate::session::{Care, Session, Target};
 
@@ -61,6 +62,11 @@ impl Repair {
             Some(url) => url.hierarchy(&options)?,
             None => (zarr::absolute_url(&self.target.target), options),
         };
+        if self.apply {
+            let left = "each step is done or not, and none loses a byte: .zarr-quarantine has what was moved; \
+                        the same command does the rest";
+            interrupt::leaves(session, left);
+        }
         // Characters may be narrower than their documents say.
         let node = zarr::open_with(&url, &options).ok();
         let narrow = node.and_then(|node| zarr::nczarr::narrow_characters(&node, &options));

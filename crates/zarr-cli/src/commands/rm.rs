@@ -6,6 +6,7 @@ use zarr::{Error, ErrorKind, Hierarchy, Warning};
 use crate::failure::Failure;
 use crate::foreign;
 use crate::human;
+use crate::interrupt;
 use crate::session::{Care, Session, Target};
 
 /// Erase a node with everything below it
@@ -57,6 +58,9 @@ impl Rm {
         if !self.force {
             foreign::refuse(&hierarchy, &path)?;
         }
+        let left = "documents are erased first, so that the node may be gone while chunks are left; the same command erases \
+                    those, too";
+        interrupt::leaves(session, left);
         hierarchy.erase(&path)?;
         if path.is_root() {
             erase_entry_point(&hierarchy)?;

@@ -1,0 +1,147 @@
+//! Says what this build of the program can do, and what it finds around it.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use zarr::{Dialect, Json, Limits, Object};
+
+use super::Out;
+use crate::failure::Failure;
+use crate::human;
+use crate::session::Session;
+
+/// Print what this build knows, its limits, and which settings and credentials it finds (never their values)
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  zarr doctor
+  zarr doctor --json > build.json
+
+Nothing is asked of a network. Of credentials only the names are printed, so that the output can be shown to others.")]
+pub(crate) struct Doctor {}
+
+/// The variables that change what the program does, and how. `docs/environment.md` has the same list.
+pub(crate) const VARIABLES: &[(&str, &str)] = &[
+    ("NO_COLOR", "no colours, whatever its value"),
+    ("TERM", "`dumb`: no colours"),
+    ("TMPDIR", "folder of temporary files: of copies into other chunks, and of the demo"),
+];
+
+/// Beginnings of variables that stores take settings and credentials from.
+const BEGINNINGS: &[(&str, &str)] = &[("AWS_", "s3"), ("GOOGLE_", "gcs"), ("AZURE_", "azure")];
+
+/// Single variables of that kind.
+const SINGLE: &[(&str, &str)] = &[("SERVICE_ACCOUNT", "gcs"), ("IDENTITY_ENDPOINT", "azure")];
+
+/// Files with credentials, from the home folder; a variable may name another.
+const FILES: &[(&str, &str, &str)] = &[
+    (".aws/credentials", "AWS_SHARED_CREDENTIALS_FILE", "s3"),
+    (".aws/config", "AWS_CONFIG_FILE", "s3"),
+    (
+        ".config/gcloud/application_default_credentials.json",
+        "GOOGLE_APPLICATION_CREDENTIALS",
+        "gcs",
+    ),
+    (".azure", "AZURE_CONFIG_DIR", "azure"),
+];
+
+impl Doctor {
+    pub fn run(&self, session: &Session, out: Out<'_>) -> Result<(), Failure> {
+        let findings = findings(session);
+        if session.is_json() {
+            return Ok(writeln!(out, "{:#}", Json::from(findings))?);
+        }
+        for (name, value) in findings.iter() {
+            writeln!(out, "{name}")?;
+            match value {
+                Json::Object(members) => {
+                    for (name, value) in members.iter() {
+                        writeln!(out, "  {name:<18} {}", text(value))?;
+                    }
+                }
+                other => writeln!(out, "  {}", text(other))?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A value for people: lists without brackets.
+fn text(value: &Json) -> String {
+    match value {
+        Json::Array(items) if items.is_empty() => "none".into(),
+        Json::Array(items) => items.iter().map(text).collect::<Vec<_>>().join(", "),
+        Json::String(text) => text.to_string(),
+        Json::Bool(is) => if *is { "yes" } else { "no" }.into(),
+        other => other.to_string(),
+    }
+}
+
+fn findings(session: &Session) -> Object {
+    let registry = session.registry();
+    let build = Object::new()
+        .with("version", env!("CARGO_PKG_VERSION"))
+        .with("system", std::env::consts::OS)
+        .with("processor", std::env::consts::ARCH)
+        .with("optimised", !cfg!(debug_assertions));
+    let features = Object::new()
+        .with("plot", cfg!(feature = "plot"))
+        .with("serve", cfg!(feature = "serve"))
+        .with("zfp", cfg!(feature = "zfp"));
+    let names = |names: Vec<&str>| names.into_iter().map(Json::from).collect::<Json>();
+    let codecs = Object::new()
+        .with("v3", names(registry.codec_names(Dialect::V3)))
+        .with("v2", names(registry.codec_names(Dialect::V2)))
+        .with("drafts", names(registry.codec_names(Dialect::Draft)));
+    let limits = Limits::default();
+    let bytes = |bytes: u64| Json::from(human::size(bytes));
+    let limits = Object::new()
+        .with("document", bytes(limits.document))
+        .with("decoded chunks", bytes(limits.decoded))
+        .with("axes", limits.rank as u64);
+    let threads = std::thread::available_parallelism().map_or(1, usize::from) as u64;
+    let machine = Object::new()
+        .with("threads", threads)
+        .with("temporary files", std::env::temp_dir().to_string_lossy().into_owned());
+    Object::new()
+        .with("build", build)
+        .with("features", features)
+        .with("stores", names(registry.schemes()))
+        .with("codecs", codecs)
+        .with("limits", limits)
+        .with("machine", machine)
+        .with("settings", settings())
+        .with("credentials", credentials())
+}
+
+/// The variables that are set, with what they change.
+fn settings() -> Object {
+    let set = VARIABLES.iter().filter(|(name, _)| std::env::var_os(name).is_some());
+    set.map(|(name, what)| ((*name).to_owned(), Json::from(*what))).collect()
+}
+
+/// What each kind of store finds: names of variables and files, never what they hold.
+fn credentials() -> Object {
+    let mut found = Object::new();
+    for (_, store) in BEGINNINGS {
+        let of_store =
+            |list: &'static [(&str, &str)]| list.iter().filter(move |(_, of)| of == store);
+        let mut names: Vec<String> = std::env::vars_os()
+            .filter_map(|(name, _)| name.into_string().ok())
+            .filter(|name| {
+                of_store(BEGINNINGS).any(|(begin, _)| name.starts_with(begin))
+                    || of_store(SINGLE).any(|(single, _)| name == single)
+            })
+            .collect();
+        names.sort_unstable();
+        let home = std::env::home_dir().unwrap_or_default();
+        for (file, variable, _) in FILES.iter().filter(|(.., of)| of == store) {
+            let path = std::env::var_os(variable).map_or_else(|| home.join(file), PathBuf::from);
+            if path.exists() {
+                names.push(path.to_string_lossy().into_owned());
+            }
+        }
+        found.insert(*store, names.into_iter().map(Json::from).collect::<Json>());
+    }
+    found
+}

@@ -1,0 +1,97 @@
+//! Writes manual pages, one a verb.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Command, CommandFactory};
+use clap_mangen::Man;
+
+use crate::failure::Failure;
+use crate::human;
+use crate::session::Session;
+
+/// Write the manual pages zarr.1, zarr-get.1, … into a folder
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  zarr man ~/.local/share/man/man1")]
+pub(crate) struct Manual {
+    /// The folder, which is made if it is not there
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+}
+
+impl Manual {
+    pub fn run(&self, session: &Session) -> Result<(), Failure> {
+        let failed = |e| Failure::Stream("cannot write the manual pages", e);
+        std::fs::create_dir_all(&self.folder).map_err(failed)?;
+        let mut program = crate::Cli::command();
+        program.build();
+        let verbs: Vec<Command> = program
+            .get_subcommands()
+            .filter(|verb| !verb.is_hide_set() && verb.get_name() != "help")
+            .cloned()
+            .collect();
+        write_page(&self.folder, program).map_err(failed)?;
+        let pages = 1 + verbs.len() as u64;
+        for verb in verbs {
+            write_page(&self.folder, verb).map_err(failed)?;
+        }
+        let folder = self.folder.display();
+        session.talk(&format!("wrote {} into {folder}", human::plural(pages, "page")));
+        Ok(())
+    }
+}
+
+fn write_page(folder: &Path, command: Command) -> io::Result<()> {
+    let name = command.get_display_name().unwrap_or(command.get_name()).to_owned();
+    let after = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    let man = Man::new(command);
+    let mut page = Vec::new();
+    man.render_title(&mut page)?;
+    man.render_name_section(&mut page)?;
+    man.render_synopsis_section(&mut page)?;
+    man.render_description_section(&mut page)?;
+    man.render_options_section(&mut page)?;
+    if name == "zarr" {
+        man.render_subcommands_section(&mut page)?;
+    }
+    render_end(&after, &mut page)?;
+    std::fs::write(folder.join(format!("{name}.1")), page)
+}
+
+/// The examples and remarks, line by line as they are: paragraphs would run examples together.
+fn render_end(text: &str, page: &mut Vec<u8>) -> io::Result<()> {
+    let mut is_open = false;
+    for line in text.lines() {
+        if line == "Examples:" {
+            writeln!(page, "{}.SH EXAMPLES\n.nf", if is_open { ".fi\n" } else { "" })?;
+        } else if !is_open {
+            writeln!(page, ".SH NOTES\n.nf\n{}", escaped(line))?;
+        } else {
+            writeln!(page, "{}", escaped(line))?;
+        }
+        is_open = true;
+    }
+    if is_open {
+        writeln!(page, ".fi")?;
+    }
+    Ok(())
+}
+
+/// A line as roff shows it letter by letter.
+fn escaped(line: &str) -> String {
+    let line =
+        line.replace('\\', "\\e").replace('-', "\\-").replace('\'', "\\(aq").replace('`', "\\(ga");
+    if line.starts_with('.') { format!("\\&{line}") } else { line }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_shown_and_not_obeyed() {
+        assert_eq!(escaped(r".so '--x \n'"), r"\&.so \(aq\-\-x \en\(aq");
+    }
+}
