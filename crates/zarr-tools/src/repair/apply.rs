@@ -11,6 +11,7 @@ use zarr_core::{
     Array, Consolidated, Dialect, Error, ErrorKind, Hierarchy, Json, NodePath, OpenOptions, Result,
 };
 
+use super::fill_chunk::fill_chunk;
 use super::judge;
 use super::plan::{Task, mending};
 use super::quarantine::{Change, Held, Quarantine, Why};
@@ -155,6 +156,9 @@ impl Repair<'_> {
 
     fn move_away(&mut self, task: &Task, key: &StoreKey) -> Result<(StepState, String)> {
         if !self.quarantine.can_erase() {
+            if let Some(filled) = self.replace_by_fill(task, key)? {
+                return Ok(filled);
+            }
             let what = "this store cannot erase a value on the condition that it is unchanged; if no other program writes \
                         here, turn the guard off (`--guard off`)";
             return Ok((StepState::Failed, what.into()));
@@ -168,6 +172,32 @@ impl Repair<'_> {
                 if task.step.what.ends_with("reads as fill") { "; it reads as fill" } else { "" };
             format!("moved to `{kept}`{reads}")
         }))
+    }
+
+    /// Puts a chunk of fill in place of one that would read as fill; `None` if the value is no such chunk.
+    fn replace_by_fill(
+        &mut self,
+        task: &Task,
+        key: &StoreKey,
+    ) -> Result<Option<(StepState, String)>> {
+        if !task.step.what.ends_with("reads as fill") || !self.is_open {
+            return Ok(None);
+        }
+        let open = self.open.clone().consolidated(Consolidated::Ignore);
+        let hierarchy = Hierarchy::open(self.store.clone(), &open)?;
+        let Some(fill) = fill_chunk(&hierarchy, &task.problem.path, key, &open) else {
+            return Ok(None);
+        };
+        let Some(held) = self.judged(&task.problem, key)? else {
+            return Ok(Some((StepState::Overtaken, MENDED.into())));
+        };
+        let why = Self::why(&task.problem);
+        let replaced = self.quarantine.replace(key, &held, Payload::new(fill), why)?;
+        Ok(Some(ended(replaced, |kept| {
+            format!(
+                "moved to `{kept}`; a chunk of fill is in its place, since this store cannot erase a value on a condition"
+            )
+        })))
     }
 
     fn mend(&mut self, task: &Task, key: &StoreKey) -> Result<(StepState, String)> {

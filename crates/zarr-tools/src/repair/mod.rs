@@ -6,6 +6,7 @@
 
 mod apply;
 mod documents;
+mod fill_chunk;
 mod judge;
 mod plan;
 mod quarantine;
