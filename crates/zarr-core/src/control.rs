@@ -10,8 +10,8 @@ use crate::sync::lock;
 
 /// Cancels calls from another thread: set it in [`crate::Options::cancel`], keep a clone, and call [`CancelToken::cancel`].
 ///
-/// A call looks at its token before each chunk, before each inner chunk of a shard, and before each request to a remote
-/// store. What has begun is finished, so each chunk of a cancelled write is stored either as it was or as it was to be.
+/// A call looks at its token before each chunk, before each inner chunk of a shard, before each request to a remote
+/// store, and right before it stores a chunk. Each chunk of a cancelled write is stored either as it was or as it was to be.
 /// A token stays cancelled: later calls need another one.
 #[derive(Clone, Debug, Default)]
 pub struct CancelToken(Arc<AtomicBool>);

@@ -304,3 +304,32 @@ fn handles_with_other_options_are_of_one_array() -> Result<()> {
     assert_eq!((array.shape(), other.shape()), (vec![LEN], vec![LEN]));
     Ok(())
 }
+
+/// The calls of a write that is cancelled in its first one, and what is stored then.
+fn cancelled_in_its_first_call(
+    one_shard: bool,
+    remote: bool,
+    part: std::ops::Range<u64>,
+) -> Result<()> {
+    let watched = array(remote, one_shard)?;
+    let twos = bytes(2, part.end - part.start);
+    cancelled(&watched, 1, |array| array.write_bytes(part.clone(), &twos));
+    let found = watched.0.read_bytes(..)?;
+    assert!(found == bytes(1, CHUNKS * LEN), "stored: {part:?}, {one_shard}, remote: {remote}");
+    Ok(())
+}
+
+#[test]
+fn what_a_cancelled_write_has_begun_to_merge_is_not_stored() -> Result<()> {
+    // The first call reads the chunk into which the elements are merged.
+    for remote in [false, true] {
+        cancelled_in_its_first_call(false, remote, 3..LEN - 3)?;
+    }
+    Ok(())
+}
+
+#[test]
+fn a_shard_that_a_cancelled_write_has_begun_to_encode_is_not_stored() -> Result<()> {
+    // The first call puts the shard, whose inner chunks are encoded while the store takes their bytes.
+    cancelled_in_its_first_call(true, false, 0..CHUNKS * LEN)
+}

@@ -276,7 +276,8 @@ impl ArrayCore {
             let merge = || merge_into_chunk(&layout, &at, span, existing, &part, keep_fill);
             crate::codec::budget::limited(limit, merge)
         };
-        to_payload(elements.encode(self, tile, merge).await?, old).await
+        let edited = to_payload(elements.encode(self, tile, merge).await?, old).await?;
+        self.options.check_cancelled().and(Ok(edited))
     }
 
     /// The bytes of a stored chunk that are needed to merge a part into the `span` of each element.
@@ -320,19 +321,17 @@ impl ArrayCore {
             chunk.into_iter().for_each(buffer_pool::release);
             return stored;
         }
-        // The error of the codec is returned, and not that of the store, which got no bytes.
+        // The error of the codec, or that the caller cancelled, is returned, and not that of the store, which got no bytes.
         let refused = Mutex::new(None);
-        let refuse = |e: CodecError| {
+        let refuse = |e: Error| {
             let why = StoreError::Backend(e.to_string().into());
             lock(&refused).get_or_insert(e);
             why
         };
-        let make = || parts().into_iter().flatten().map(|made| made.map_err(&refuse));
+        let check = |made: Result<_, CodecError>| self.options.check_cancelled().and(Ok(made?));
+        let make = || parts().into_iter().flatten().map(|made| check(made).map_err(&refuse));
         let stored = self.set_whole(key, Some(Payload::default().and_made(make))).await;
-        match lock(&refused).take() {
-            Some(e) => Err(e.into()),
-            None => stored,
-        }
+        lock(&refused).take().map_or(stored, Err)
     }
 
     /// The key at which a chunk is written. A draft's scalar keeps the key that it has; the writer's profile has the key of a
@@ -382,7 +381,7 @@ impl ArrayCore {
 
     /// Sets or erases a whole chunk.
     pub async fn set_whole(&self, key: &StoreKey, chunk: Option<Payload<'_>>) -> Result<()> {
-        let writeable = self.context.writeable()?;
+        let writeable = self.options.check_cancelled().and(self.context.writeable())?;
         let only_if = match self.options.guard {
             Guard::On => Precondition::Always,
             Guard::Off => Precondition::Unchecked,
