@@ -302,3 +302,16 @@ def test_ctrl_c_ends_the_program(tmp_path):
         assert program.wait(5) == -signal.SIGINT
     finally:
         program.kill()
+
+
+@pytest.mark.parametrize("dialect", ["v2", "v3"])
+def test_consolidated_copies_follow_a_node_that_is_created_anew_by_its_url(tmp_path, dialect):
+    root = tmp_path / "d.zarr"
+    zarrkit.create_group(root, dialect=dialect)
+    zarrkit.create_group(f"{root}/g")
+    for url in (f"{root}/g/x", f"{root}/g/x/", f"file://{root}/g/x", f"{root}/g/../g/x", f"{root}/g/../../d.zarr/g/x"):
+        zarrkit.create(root, "/g/x", shape=(4,), chunks=(2,), dtype="i4", overwrite=True)
+        zarrkit.open(root, mode="r+").consolidate()
+        zarrkit.create(url, shape=(6,), chunks=(3,), dtype="f8", overwrite=True)
+        assert zarrkit.open(root, consolidated=True)["g/x"].shape == (6,), url
+        assert zarr.open_consolidated(root)["g/x"].shape == (6,), url

@@ -1,5 +1,7 @@
 //! Finds what a path or URL that a person wrote refers to: a node to be read, or the place of a new one.
 
+use std::path::{Component, PathBuf};
+
 use zarr_core::{
     AccessError, Dialect, Error, ErrorKind, Hierarchy, Node, NodePath, OpenOptions, Result,
 };
@@ -22,7 +24,8 @@ pub struct NewPlace {
 }
 
 /// A path as the library takes it. A relative one becomes absolute, since a draft's nodes are found by looking at the
-/// folders above; URLs stay as they are.
+/// folders above; one with `..` becomes that of the folder which that is, so that the hierarchy above is found. URLs stay as
+/// they are.
 pub fn absolute_url(target: &str) -> String {
     if let Some((link, rest)) = target.split_once("::")
         && (link == "zip" || link.starts_with("zip://"))
@@ -32,9 +35,21 @@ pub fn absolute_url(target: &str) -> String {
     if target.is_empty() || target.contains("://") {
         return target.to_owned();
     }
-    let absolute = std::path::absolute(target).ok();
+    let absolute = std::path::absolute(target).ok().map(without_parents);
     let absolute = absolute.and_then(|path| path.into_os_string().into_string().ok());
     absolute.unwrap_or_else(|| target.to_owned())
+}
+
+/// A path without `..`, if the folders before each are there: links are followed as the system does it.
+fn without_parents(path: PathBuf) -> PathBuf {
+    let parts: Vec<Component<'_>> = path.components().collect();
+    let Some(last) = parts.iter().rposition(|part| *part == Component::ParentDir) else {
+        return path;
+    };
+    match parts[..=last].iter().collect::<PathBuf>().canonicalize() {
+        Ok(folder) => parts[last + 1..].iter().fold(folder, |folder, part| folder.join(part)),
+        Err(_) => path,
+    }
 }
 
 /// The path of `relative`, which may begin with a `/`, from `node`.
