@@ -3,7 +3,7 @@
 //! numcodecs' `crc32`: zlib's checksum, in four bytes before the chunk's, or after them where `location` is
 //! `end` (v2.md 7). It is not `crc32c` (T-01).
 
-use crc_fast::{CrcAlgorithm, checksum};
+use crc_fast::crc32_iso_hdlc;
 use zarr_core::codec::{ChunkContext, Codec, CodecSpec};
 use zarr_core::{Dialect, MetadataError};
 
@@ -22,7 +22,7 @@ impl Checksum for Crc32 {
     const CODEC: &'static str = "crc32";
 
     fn sum(&self, bytes: &[u8]) -> u32 {
-        checksum(CrcAlgorithm::Crc32IsoHdlc, bytes) as u32
+        crc32_iso_hdlc(bytes)
     }
 
     fn to_metadata(&self, location: ChecksumLocation, dialect: Dialect) -> Option<CodecSpec> {

@@ -3,7 +3,7 @@
 //! The checksum, Castagnoli's, is stored in four bytes, least significant first, after the bytes; where
 //! numcodecs' `location` is `start`, before them. The drafts cannot represent it.
 
-use crc_fast::{CrcAlgorithm, checksum};
+use crc_fast::crc32_iscsi;
 use zarr_core::codec::{ChunkContext, Codec, CodecSpec, Parameters};
 use zarr_core::{Dialect, MetadataError, Object};
 
@@ -28,7 +28,7 @@ impl Checksum for Crc32c {
     const CODEC: &'static str = CODEC;
 
     fn sum(&self, bytes: &[u8]) -> u32 {
-        checksum(CrcAlgorithm::Crc32Iscsi, bytes) as u32
+        crc32_iscsi(bytes)
     }
 
     /// The place is always said in v2: releases of numcodecs differ in the usual one.

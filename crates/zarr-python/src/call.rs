@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple};
 use zarr::{Array, CancelToken, ChunkProgress, ProgressCallback, Selection};
 
@@ -134,17 +135,42 @@ pub fn cancellable<T: Send + 'static>(
     watch.wait(py, done)?.or_raise(py)
 }
 
-/// What a thread has done; a panic is passed on.
-type Done<T> = Receiver<thread::Result<T>>;
+/// What a thread does; a panic is passed on.
+struct Done<T> {
+    ended: Receiver<()>,
+    result: Arc<Mutex<Option<thread::Result<T>>>>,
+}
+
+impl<T> Done<T> {
+    /// The result of what has ended; `None` before that.
+    fn take(&self) -> Option<thread::Result<T>> {
+        self.result.lock().ok()?.take()
+    }
+}
 
 /// Has another thread do the work; this one, if the system starts none.
 fn begin<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Done<T> {
+    let result = Arc::default();
+    let slot: Arc<Mutex<Option<thread::Result<T>>>> = Arc::clone(&result);
+    let work = move || {
+        let done = catch_unwind(AssertUnwindSafe(work));
+        if let Ok(mut slot) = slot.lock() {
+            *slot = Some(done);
+        }
+    };
+    Done { ended: on_thread(Box::new(work)), result }
+}
+
+/// Not generic: a thread is much code. The receiver hears of the end.
+fn on_thread(work: Box<dyn FnOnce() + Send>) -> Receiver<()> {
     let (send, receive) = channel();
     let work = Arc::new(Mutex::new(Some((work, send))));
-    let run = |work: Arc<Mutex<Option<(_, Sender<_>)>>>| {
+    let run = |work: Arc<Mutex<Option<(_, Sender<()>)>>>| {
         let taken = work.lock().ok().and_then(|mut work| work.take());
         if let Some((work, send)) = taken {
-            let _ = send.send(catch_unwind(AssertUnwindSafe(work)));
+            let work: Box<dyn FnOnce() + Send> = work;
+            work();
+            let _ = send.send(());
         }
     };
     let there = work.clone();
@@ -187,30 +213,38 @@ struct Watch {
 }
 
 impl Watch {
-    fn wait<T: Send>(&self, py: Python<'_>, mut done: Done<T>) -> PyResult<T> {
-        let result = loop {
-            let received;
-            (received, done) = py.detach(move || (done.recv_timeout(BETWEEN_SIGNALS), done));
-            match received {
-                Ok(result) => break result,
-                Err(RecvTimeoutError::Timeout) => {
-                    if let Err(raised) = py.check_signals().and_then(|()| self.report(py)) {
-                        self.cancel.cancel();
-                        self.end(py, done);
-                        return Err(raised);
-                    }
-                }
-                Err(RecvTimeoutError::Disconnected) => {
-                    return Err(PyRuntimeError::new_err("a thread ended before its call was done"));
-                }
-            }
-        };
+    fn wait<T: Send>(&self, py: Python<'_>, done: Done<T>) -> PyResult<T> {
+        let Done { ended, result } = done;
+        let (done, raised) = self.until_ended(py, ended);
+        let done = Done { ended: done, result };
+        raised?;
         let reported = self.report(py);
         if let Some(reporter) = &self.reporter {
             reporter.close(py);
         }
-        let result = result.unwrap_or_else(|panic| resume_unwind(panic));
-        reported.map(|()| result)
+        match done.take() {
+            Some(result) => {
+                let result = result.unwrap_or_else(|panic| resume_unwind(panic));
+                reported.map(|()| result)
+            }
+            None => Err(PyRuntimeError::new_err("a thread ended before its call was done")),
+        }
+    }
+
+    /// Waits, and looks for signals. What a signal's handler, or the progress callback, raises, cancels the call.
+    fn until_ended(&self, py: Python<'_>, mut ended: Receiver<()>) -> (Receiver<()>, PyResult<()>) {
+        loop {
+            let received;
+            (received, ended) = py.detach(move || (ended.recv_timeout(BETWEEN_SIGNALS), ended));
+            if !matches!(received, Err(RecvTimeoutError::Timeout)) {
+                return (ended, Ok(()));
+            }
+            if let Err(raised) = py.check_signals().and_then(|()| self.report(py)) {
+                self.cancel.cancel();
+                ended = self.end(py, ended);
+                return (ended, Err(raised));
+            }
+        }
     }
 
     fn report(&self, py: Python<'_>) -> PyResult<()> {
@@ -222,15 +256,16 @@ impl Watch {
     }
 
     /// Waits for the end of a call that was cancelled, as long as it must.
-    fn end<T: Send>(&self, py: Python<'_>, done: Done<T>) {
+    fn end(&self, py: Python<'_>, ended: Receiver<()>) -> Receiver<()> {
         let waits = self.waits;
-        let ended =
-            py.detach(move || if waits { done.recv().ok() } else { done.recv_timeout(GRACE).ok() });
-        // Memory of Python's is given back with Python's lock.
-        drop(ended);
+        let ended = py.detach(move || {
+            let _ = if waits { ended.recv().ok() } else { ended.recv_timeout(GRACE).ok() };
+            ended
+        });
         if let Some(reporter) = &self.reporter {
             reporter.close(py);
         }
+        ended
     }
 }
 
@@ -260,10 +295,20 @@ fn touched(array: &Array, call: &Call<'_>) -> u64 {
     counted.unwrap_or_else(most).saturating_mul(chunk_bytes).max(call.bytes)
 }
 
+/// Whether a call is faster without other threads.
+pub fn is_tiny(array: &Array, call: &Call<'_>) -> bool {
+    touched(array, call) <= TINY
+}
+
 /// Whether this is the thread on which Python runs the handlers of signals.
 fn is_main_thread(py: Python<'_>) -> PyResult<bool> {
-    let threading = py.import("threading")?;
-    threading.call_method0("current_thread")?.eq(threading.call_method0("main_thread")?)
+    static THREADS: PyOnceLock<(Py<PyAny>, Py<PyAny>)> = PyOnceLock::new();
+    let (current, main) = THREADS.get_or_try_init(py, || {
+        let threading = py.import("threading")?;
+        let get = |name| threading.getattr(name).map(Bound::unbind);
+        PyResult::Ok((get("current_thread")?, get("main_thread")?))
+    })?;
+    Ok(current.bind(py).call0()?.is(main.bind(py).call0()?))
 }
 
 /// Cancels the calls that [`run_cancellable`] makes.

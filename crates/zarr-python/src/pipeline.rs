@@ -14,7 +14,7 @@ use crate::buffer::Memory;
 use crate::call::{self, Call};
 use crate::elements::{Form, Layout};
 use crate::errors::OrRaise;
-use crate::open::REGISTRY;
+use crate::open::{REGISTRY, is_near};
 use crate::py_store::{self, Source};
 
 /// An array of zarr-python's, as its pipeline sees it: chunks by key.
@@ -23,6 +23,8 @@ pub struct PipelineArray {
     inner: Array,
     /// Whether resizing the array changes its grid: chunks may differ in shape.
     is_rectilinear: bool,
+    /// Whether the store answers at once, and without Python.
+    is_near: bool,
 }
 
 impl PipelineArray {
@@ -63,13 +65,13 @@ impl PipelineArray {
         if !store.getattr("read_only")?.extract::<bool>()? {
             options = options.read_write();
         }
-        let store = match py_store::source_of(store)? {
-            Source::Url(url) => py.detach(|| options.store(&url)).or_raise(py)?,
-            Source::Store(store) => store,
+        let (store, is_near) = match py_store::source_of(store)? {
+            Source::Url(url) => (py.detach(|| options.store(&url)).or_raise(py)?, is_near(&url)),
+            Source::Store(store) => (store, false),
         };
         let path = NodePath::root().join(path).or_raise(py)?;
         let inner = Array::from_document(store, &path, document, &options).or_raise(py)?;
-        Ok(PipelineArray { inner, is_rectilinear })
+        Ok(PipelineArray { inner, is_rectilinear, is_near })
     }
 
     /// The dtype of the elements in memory, in native byte order.
@@ -85,7 +87,8 @@ impl PipelineArray {
     }
 
     /// Reads a batch into `out`, whose dtype is that of [`PipelineArray::dtype`]. Returns for each item whether its chunk is stored, if
-    /// `finds_missing`; otherwise True. None, having read nothing, if the batch has another form.
+    /// `finds_missing`; otherwise True. None, having read nothing, if the batch has another form. `at_once`: False, having read
+    /// nothing, unless that is over before another thread could begin.
     fn read<'py>(
         &self,
         py: Python<'py>,
@@ -93,7 +96,13 @@ impl PipelineArray {
         out: &Bound<'py, PyUntypedArray>,
         drop_axes: Vec<usize>,
         finds_missing: bool,
+        at_once: bool,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let answer = |found: bool| PyResult::Ok(found.into_pyobject(py)?.to_owned().into_any());
+        let is_later = |call: &Call<'_>| at_once && !call::is_tiny(&self.inner, call);
+        if at_once && !self.is_near {
+            return Ok(Some(answer(false)?));
+        }
         let memory = Memory::writeable(out)?;
         let call = Call { bytes: out.getattr("nbytes")?.extract()?, ..Call::default() };
         let batch = self.batch(items, drop_axes)?;
@@ -102,10 +111,16 @@ impl PipelineArray {
             self.follow_resize(py, &filled.end)?;
             let selection = filled.selection.clone();
             let call = Call { selection: Some(&filled.selection), ..call };
+            if is_later(&call) {
+                return Ok(Some(answer(false)?));
+            }
             call::on_array(py, &self.inner, call, memory, |array, memory| {
                 array.read_view(selection, memory.view_mut()?)
             })?;
-            return Ok(Some(true.into_pyobject(py)?.to_owned().into_any()));
+            return Ok(Some(answer(true)?));
+        }
+        if is_later(&call) {
+            return Ok(Some(answer(false)?));
         }
         let Some(parts) = batch.parts(&shape)? else { return Ok(None) };
         self.follow_resize(py, &parts.end)?;

@@ -528,3 +528,42 @@ def test_chunks_of_several_shapes_grow(shape, chunks):
             assert (array[-2:] == 5).all()
             array[-2:] = 1
     assert zarrkit.fallbacks() == {}
+
+
+def test_short_reads_of_local_stores_need_no_other_thread(tmp_path, monkeypatch):
+    from zarrkit import _pipeline
+
+    handed_over = []
+    in_thread = _pipeline._in_thread
+
+    async def counting(work, *args):
+        handed_over.append(work.__name__)
+        return await in_thread(work, *args)
+
+    monkeypatch.setattr(_pipeline, "_in_thread", counting)
+    elements = np.arange(512 * 512, dtype="f4").reshape(512, 512)
+
+    def reads(store, key):
+        array = zarr.open_array(store, path="a", mode="r")
+        array[:1, :1]  # the first call finds the array
+        handed_over.clear()
+        assert np.array_equal(array[key], elements[key])
+        return len(handed_over), array
+
+    near, in_python = local(tmp_path), MemoryStore()
+    for store in (near, in_python):
+        zarr.create_array(store, name="a", shape=(512, 512), chunks=(16, 512), dtype="f4")[...] = elements
+    assert reads(near, np.s_[10:20, 3:9])[0] == 0
+    assert reads(near, np.s_[10:20:3, 7])[0] == 0
+    assert reads(near, np.s_[0:100])[0] == 0
+    assert reads(in_python, np.s_[10:20, 3:9])[0] == 1
+    # 1 MiB of chunks; more chunks than a few.
+    assert reads(near, np.s_[...])[0] == 1
+    assert reads(near, np.s_[::16, :1])[0] == 1
+    # A slow disk: the next reads are handed over, and then one is tried.
+    monkeypatch.setattr(_pipeline, "_LONG", -1.0)
+    count, array = reads(near, np.s_[10:20, 3:9])
+    assert count == 0
+    for _ in range(_pipeline._PAUSE + 1):
+        assert np.array_equal(array[10:20, 3:9], elements[10:20, 3:9])
+    assert len(handed_over) == _pipeline._PAUSE

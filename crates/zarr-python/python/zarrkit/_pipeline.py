@@ -7,6 +7,7 @@ import contextvars
 import functools
 import os
 import threading
+import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -30,6 +31,11 @@ from ._zarrkit import Cancel, PipelineArray, run_cancellable
 
 #: Calls that block run here, not on the event loop's own threads: stores whose calls need those would wait for each other.
 _THREADS = 64
+#: A read of so few chunks may be made on the event loop's thread, if it is short: another thread takes longer to begin.
+_FEW_CHUNKS = 8
+#: Such a read that takes more seconds than that has met a slow disk: as many reads as _PAUSE are made on other threads then.
+_LONG = 0.002
+_PAUSE = 100
 _pool: ThreadPoolExecutor | None = None
 _pool_lock = threading.Lock()
 
@@ -126,6 +132,7 @@ class Pipeline(_Base):
         # zarr-python makes such documents under an option only, which may be another one at the first read.
         self._document = _document(metadata) if _is_rectilinear(metadata) else None
         self._arrays: dict[str, tuple[PipelineArray, np.dtype[Any]]] = {}
+        self._pause = 0
 
     @classmethod
     def from_array_metadata_and_store(cls, array_metadata: Any, store: Any) -> Pipeline:
@@ -191,7 +198,10 @@ class Pipeline(_Base):
             return ()
         reason = self._reason or self._odd(batch, out)
         if reason is None:
-            found = await _in_thread(self._read, batch, out.as_ndarray_like(), drop_axes)
+            memory = out.as_ndarray_like()
+            found = self._read_at_once(batch, memory, drop_axes)
+            if found is False:
+                found = await _in_thread(self._read, batch, memory, drop_axes)
             if not isinstance(found, str):
                 if found is True:
                     return ({"status": "present"},) * len(batch)
@@ -237,7 +247,20 @@ class Pipeline(_Base):
             self._arrays[path] = found
         return found
 
-    def _read(self, batch: list[Any], out: np.ndarray[Any, Any], drop_axes: tuple[int, ...]) -> Any:
+    def _read_at_once(self, batch: list[Any], out: np.ndarray[Any, Any], drop_axes: tuple[int, ...]) -> Any:
+        """Reads a batch if that takes less time than to have another thread do it; otherwise False."""
+        if not self._arrays or len(batch) > _FEW_CHUNKS:
+            return False
+        if self._pause:
+            self._pause -= 1
+            return False
+        begin = time.perf_counter()
+        found = self._read(batch, out, drop_axes, at_once=True)
+        if time.perf_counter() - begin > _LONG:
+            self._pause = _PAUSE
+        return found
+
+    def _read(self, batch: list[Any], out: np.ndarray[Any, Any], drop_axes: tuple[int, ...], at_once: bool = False) -> Any:
         found = self._array(batch[0][0])
         if isinstance(found, str):
             return found
@@ -248,12 +271,12 @@ class Pipeline(_Base):
         # The library writes native elements of the array's type.
         memory = out if out.dtype == dtype else np.empty_like(out, dtype)
         try:
-            stored = array.read(batch, memory, drop_axes, finds_missing)
+            stored = array.read(batch, memory, drop_axes, finds_missing, at_once)
         except (UnsupportedError, InvalidMetadataError) as error:
             return _reason_of(error)
         if stored is None:
             return "selection"
-        if memory is not out:
+        if memory is not out and stored is not False:
             out[...] = memory
         return stored
 
