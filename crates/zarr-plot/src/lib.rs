@@ -1,7 +1,9 @@
 //! Statistics and pictures of Zarr arrays, with what CF and OME say about their values and axes.
 //!
 //! - [`meaning`]: missing values, scale and offset, times, axes, channels.
+//! - [`picture`]: colour maps, planes, PNG.
 
 #![forbid(unsafe_code)]
 
 pub mod meaning;
+pub mod picture;

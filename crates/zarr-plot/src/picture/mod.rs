@@ -1,0 +1,33 @@
+//! Makes pictures of arrays.
+//!
+//! A [`View`] says which elements go across and down; [`slice`] reads them, decoded, in a bounded number of pixels; a [`Stretch`]
+//! places values between the ends of a [`ColorMap`]; a [`Raster`] has the pixels, and is a PNG by [`Raster::to_png`].
+//!
+//! ```
+//! use zarr_plot::meaning::{Meaning, MissingRule, axes_of};
+//! use zarr_plot::picture::{Along, ColorMap, Ends, PictureError, Raster, Stretch, View, slice};
+//!
+//! # fn example(array: &zarr_core::Array) -> Result<Vec<u8>, PictureError> {
+//! let meaning = Meaning::of(array, MissingRule::Declared);
+//! let all = array.shape().iter().map(|&len| Along::all(len)).collect();
+//! let view = View::of(&axes_of(array)?, all, (None, None), true)?;
+//! let plane = slice(array, &meaning, &view, Some((800, 600)), None)?;
+//! let stretch = Stretch::of(&plane, Ends::default(), false, None)?;
+//! let raster = Raster::of_values(&plane, stretch.as_ref(), ColorMap::VIRIDIS);
+//! raster.to_png()
+//! # }
+//! ```
+
+mod color_maps;
+mod error;
+mod plane;
+mod raster;
+mod stretch;
+mod view;
+
+pub use self::color_maps::ColorMap;
+pub use self::error::PictureError;
+pub use self::plane::{MOST_PIXELS, Plane, Reduce, bytes_to_read, slice};
+pub use self::raster::{Raster, label_color};
+pub use self::stretch::{Ends, Stretch};
+pub use self::view::{Along, View};
