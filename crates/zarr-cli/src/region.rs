@@ -99,6 +99,13 @@ impl Elements {
         Elements(shape.iter().map(|&len| Along::range(0, len)).collect())
     }
 
+    /// All of an array of this shape from a coordinate of one axis on.
+    pub fn slab(shape: &[u64], axis: usize, start: u64) -> Elements {
+        let mut elements = Elements::all(shape);
+        elements.0[axis] = Along::range(start, shape[axis]);
+        elements
+    }
+
     /// They, axis by axis; nothing if an axis has a list.
     pub fn steps(&self) -> Option<Vec<zarr::Steps>> {
         let steps = |along: &Along| match *along {

@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod append;
 mod attrs;
 mod checksum;
 mod completions;
@@ -16,7 +17,9 @@ mod info;
 mod manual;
 mod netcdf;
 pub(crate) mod put;
+mod rename;
 mod repair;
+mod resize;
 mod rm;
 #[cfg(feature = "serve")]
 mod serve;
@@ -41,6 +44,9 @@ pub(crate) enum Command {
     Put(put::Put),
     Create(create::Create),
     Attrs(attrs::Attrs),
+    Resize(resize::Resize),
+    Append(append::Append),
+    Rename(rename::Rename),
     Copy(copy::Copy),
     Dump(dump::Dump),
     Gen(generate::Generate),
@@ -69,6 +75,9 @@ pub(crate) fn run(command: &Command, session: &Session, out: Out<'_>) -> Result<
         Command::Put(put) => put.run(session),
         Command::Create(create) => create.run(session),
         Command::Attrs(attrs) => attrs.run(session, out),
+        Command::Resize(resize) => resize.run(session),
+        Command::Append(append) => append.run(session),
+        Command::Rename(rename) => rename.run(session),
         Command::Copy(copy) => copy.run(session, out),
         Command::Dump(dump) => dump.run(session, out),
         Command::Gen(generate) => generate.run(session),

@@ -1,0 +1,191 @@
+//! Makes an array longer and writes elements there.
+
+use std::io::{self, Cursor, Read};
+
+use clap::Args;
+use zarr::{AccessError, Array, DataType, Json};
+
+use super::put::{self, Format};
+use super::resize;
+use crate::element;
+use crate::failure::Failure;
+use crate::human;
+use crate::interrupt;
+use crate::npy::{Header, Trouble};
+use crate::region::Elements;
+use crate::session::{Care, Session, Target};
+
+/// Make an array longer along an axis, and write elements from standard input there
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  zarr append data.zarr --path temperature --axis 0 --format npy < rows.npy
+  echo '[[1,2,3,4,5]]' | zarr append data.zarr/table --axis 0
+  zarr get data.zarr/temperature --region 0:10,: --format raw | zarr append data.zarr/temperature --axis 0 --format raw
+
+Formats are those of `zarr put`. How much longer the array gets is what the input holds: along all other axes it is as long as
+the array. The place is taken first, so that programs that append at the same time all arrive, each in its own place. If the
+input cannot be taken, the array gets its shape back, unless others have appended since. Only a NumPy file is read piece by
+piece; the input of other formats is held in memory.")]
+pub(crate) struct Append {
+    #[command(flatten)]
+    target: Target,
+    /// The axis, counted from 0, from the end if negative, or its name
+    #[arg(long, value_name = "N|NAME", default_value = "0", allow_negative_numbers = true)]
+    axis: String,
+    /// What standard input holds
+    #[arg(long, value_name = "FORMAT", default_value = "json")]
+    format: Format,
+    #[command(flatten)]
+    care: Care,
+}
+
+impl Append {
+    pub fn run(&self, session: &Session) -> Result<(), Failure> {
+        let array = session.open_rw(&self.target, &self.care)?.into_array()?;
+        let place = human::place(array.hierarchy(), array.path());
+        let axis = self.axis(&array).map_err(|why| Failure::Usage(format!("{place}: {why}")))?;
+        let wrong = |why: String| Failure::Usage(format!("{place}: standard input {why}"));
+        let mut stdin = io::stdin().lock();
+        let (count, mut input) =
+            measured(&array, axis, self.format, &mut stdin).map_err(|trouble| match trouble {
+                Trouble::Format(why) => wrong(why),
+                Trouble::Io(e) => Failure::input(e),
+            })?;
+        if count == 0 {
+            return Ok(());
+        }
+        let left = "the array may be longer already, as `zarr info` says: what was not stored reads as the fill value; `zarr \
+                    resize` takes it back";
+        interrupt::leaves(session, left);
+        let longer = |old: &[u64]| {
+            let mut shape = old.to_vec();
+            let too_long =
+                || AccessError::Argument(format!("axis {axis} would be too long to count"));
+            shape[axis] = old[axis].checked_add(count).ok_or_else(too_long)?;
+            Ok(shape)
+        };
+        let old = array.reshape(longer)?;
+        let mut grown = old.clone();
+        grown[axis] += count;
+        let added = Elements::slab(&grown, axis, old[axis]);
+        if let Err(failure) = put::write(&array, &added, self.format, &mut *input) {
+            if resize::change(&array, &grown, &old).is_err() {
+                let (start, end) = (old[axis], grown[axis]);
+                session.warn_of(&[zarr::Warning {
+                    place,
+                    what: format!(
+                        "axis {axis} stays longer by {start}:{end}, as others have changed the shape since: what was not \
+                         stored there reads as the fill value"
+                    ),
+                }]);
+            }
+            return Err(failure);
+        }
+        session.warn(array.hierarchy());
+        let (from, to) = (human::shape(&old), human::shape(&grown));
+        session.talk(&format!("{place}: {from} became {to}"));
+        Ok(())
+    }
+
+    fn axis(&self, array: &Array) -> Result<usize, String> {
+        let metadata = array.metadata();
+        let rank = metadata.shape.len();
+        if let Ok(axis) = self.axis.parse::<i64>() {
+            let from_end = usize::try_from(axis.unsigned_abs()).ok().filter(|_| axis < 0);
+            let axis = match from_end {
+                Some(back) => rank.checked_sub(back),
+                None => usize::try_from(axis).ok(),
+            };
+            return axis.filter(|&axis| axis < rank).ok_or_else(|| {
+                format!(
+                    "there is no axis {}; the array has {}",
+                    self.axis,
+                    human::plural(rank as u64, "axis")
+                )
+            });
+        }
+        let names: Vec<&str> = metadata
+            .dimension_names
+            .iter()
+            .flatten()
+            .map(|name| name.as_deref().unwrap_or_default())
+            .collect();
+        names.iter().position(|name| *name == self.axis).ok_or_else(|| {
+            let near = zarr::did_you_mean(
+                &self.axis,
+                names.iter().copied().filter(|name| !name.is_empty()),
+            );
+            let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+            format!("no axis is called `{}`{near}", self.axis)
+        })
+    }
+}
+
+/// How much longer the array gets by the input, and the input, whole.
+fn measured<'a>(
+    array: &Array,
+    axis: usize,
+    format: Format,
+    input: &'a mut dyn Read,
+) -> Result<(u64, Box<dyn Read + 'a>), Trouble> {
+    let shape = array.shape();
+    let wrong = |why: String| Trouble::Format(why);
+    if format == Format::Npy {
+        let header = Header::read(input)?;
+        let count = match header.shape.len() {
+            rank if rank == shape.len() => header.shape[axis],
+            // One slice, without its axis.
+            rank if rank + 1 == shape.len() => 1,
+            _ => {
+                let (found, shape) = (human::shape(&header.shape), human::shape(&shape));
+                return Err(wrong(format!("has the shape {found}, the array {shape}")));
+            }
+        };
+        return Ok((count, Box::new(Cursor::new(header.to_bytes()).chain(input))));
+    }
+    let others = shape.iter().enumerate().filter(|(other, _)| *other != axis);
+    let slice =
+        others.map(|(_, &len)| len).try_fold(1, u64::checked_mul).filter(|&slice| slice > 0);
+    let slice = slice
+        .ok_or_else(|| wrong("cannot be counted: the array has an axis of length 0".into()))?;
+    let mut text = Vec::new();
+    input.read_to_end(&mut text).map_err(Trouble::Io)?;
+    let found = match (format, array.data_type().resolved()) {
+        (Format::Raw, Some(kind)) if kind.is_variable() => {
+            return Err(wrong(
+                "cannot be counted: elements of variable length; use --format json".into(),
+            ));
+        }
+        (Format::Raw, Some(kind)) => {
+            (text.len() as u64).div_ceil(element::size(&kind).max(1) as u64)
+        }
+        (Format::Csv, kind) => {
+            let lines = String::from_utf8_lossy(&text)
+                .lines()
+                .filter(|line| !line.trim().is_empty())
+                .count() as u64;
+            let is_record = matches!(kind, Some(DataType::Record(_)));
+            let columns = if shape.len() > 1 { shape[shape.len() - 1] } else { 1 };
+            // Appended columns are as many as a line has.
+            if axis + 1 == shape.len() && axis > 0 {
+                let first = text.split(|&byte| byte == b'\n').next().unwrap_or_default();
+                (first.iter().filter(|&&byte| byte == b',').count() as u64 + 1) * lines
+            } else {
+                lines.saturating_sub(u64::from(is_record)).saturating_mul(columns)
+            }
+        }
+        _ => {
+            let (json, _) =
+                Json::parse_tolerant(&text).map_err(|why| wrong(format!("is {why}")))?;
+            let nested = shape.len() > 1 && matches!(json.as_array(), Some([Json::Array(_), ..]));
+            let mut list = &json;
+            for _ in 0..if nested { axis } else { 0 } {
+                list = list.as_array().and_then(|list| list.first()).unwrap_or(&Json::Null);
+            }
+            let len = list.as_array().map_or(1, <[Json]>::len) as u64;
+            if nested { len.saturating_mul(slice) } else { len }
+        }
+    };
+    Ok((found.div_ceil(slice), Box::new(Cursor::new(text))))
+}

@@ -1,0 +1,210 @@
+//! Gives a node another path in its hierarchy.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use zarr::stores::FilesystemStore;
+use zarr::{
+    AccessError, CopyOptions, Dialect, Error, ErrorKind, Hierarchy, Node, NodePath, Object,
+};
+
+use crate::failure::Failure;
+use crate::foreign;
+use crate::human;
+use crate::interrupt;
+use crate::progress::Progress;
+use crate::session::{Care, Session};
+
+/// Give a node another path in its hierarchy, with everything below it
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  zarr rename data.zarr --path temperature temperature_2m
+  zarr rename data.zarr --path time coordinates/time
+
+In a folder, a node of v2 or v3 is one folder, which gets its new name in one step. Else, in archives, LMDB files, buckets and
+drafts, the node is copied, each chunk is read back and compared, and then the old node is erased: what the copy cannot keep is
+refused. The old node is whole until the new one is. After a kill the same command goes on. Groups on the way to NEW are made;
+consolidated metadata are made again. No other program may write to the node at the same time.")]
+pub(crate) struct Rename {
+    /// Path or URL of a hierarchy, or of a group inside
+    #[arg(value_name = "TARGET")]
+    target: String,
+    /// The node, from the one that TARGET means
+    #[arg(long, value_name = "PATH")]
+    path: String,
+    /// The node's new path, from the one that TARGET means
+    #[arg(value_name = "NEW")]
+    new: String,
+    #[command(flatten)]
+    care: Care,
+}
+
+impl Rename {
+    pub fn run(&self, session: &Session) -> Result<(), Failure> {
+        let options = session.writing(&self.care)?;
+        let (hierarchy, base) = zarr::locate(&zarr::absolute_url(&self.target), &options)?;
+        session.written(&hierarchy);
+        let old = zarr::path_below(&base, &self.path)?;
+        let new = zarr::path_below(&base, &self.new)?;
+        if old.is_root() || new.is_within(&old) {
+            let why = if old.is_root() {
+                "the root has no name; rename the folder or the file that it is in".to_owned()
+            } else {
+                format!("{new} is inside {old}; choose a path outside")
+            };
+            return Err(Failure::Usage(why));
+        }
+        let node =
+            hierarchy.node(&old).map_err(|error| left_over(error, &hierarchy, &old, &new))?;
+        let left = "the old node is whole unless the new one is; the same command goes on, or says what is left to do. \
+                    Consolidated metadata may be gone: `zarr consolidate` makes them again";
+        if let Some(folders) = Folders::of(&hierarchy, &old, &new)? {
+            refuse_taken(&hierarchy, &old, &new)?;
+            interrupt::leaves(session, left);
+            folders.rename(&hierarchy, &new, self.care.sync)?;
+        } else {
+            refuse_taken(&hierarchy, &old, &new)?;
+            foreign::refuse(&hierarchy, &old)?;
+            interrupt::leaves(session, left);
+            copy_and_erase(&node, &hierarchy, &old, &new)?;
+        }
+        session.talk(&format!("{old} of {} is now {new}", hierarchy.store().name()));
+        Ok(())
+    }
+}
+
+/// Nothing may be at the new path, but for a copy under way, which goes on.
+fn refuse_taken(hierarchy: &Hierarchy, old: &NodePath, new: &NodePath) -> Result<(), Failure> {
+    if let Some(array) =
+        new.ancestors().find(|above| above != new && hierarchy.array(above).is_ok())
+    {
+        let place = human::place(hierarchy, new);
+        return Err(Failure::Usage(format!(
+            "{place}: {array} is an array, and has no nodes below it"
+        )));
+    }
+    match hierarchy.node(new) {
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
+        Err(e) => Err(e.into()),
+        Ok(node) => {
+            let kind = if matches!(node, Node::Array(_)) { "an array" } else { "a group" };
+            let hint = format!(
+                "choose another path; if a renaming was interrupted, compare both with `zarr diff`, then erase {old} with \
+                 `zarr rm`"
+            );
+            let taken = Error::from(AccessError::Exists(kind)).at_store(hierarchy.store().name());
+            Err(taken.at_path(new).with_hint(hint).into())
+        }
+    }
+}
+
+/// The error that there is no node; where an interrupted renaming has left chunks of it, what to do with them.
+fn left_over(error: Error, hierarchy: &Hierarchy, old: &NodePath, new: &NodePath) -> Failure {
+    let is_left = error.kind() == ErrorKind::NotFound
+        && hierarchy.node(new).is_ok()
+        && hierarchy.interrupted_keys(old).is_ok_and(|keys| !keys.is_empty());
+    if !is_left {
+        return error.into();
+    }
+    let place = human::place(hierarchy, old);
+    Failure::No(format!(
+        "{place}: there is no such node, but chunks of one, and {new} is there; if a renaming was interrupted, `zarr rm` \
+         of {old} erases what it left"
+    ))
+}
+
+/// The folder of a node, and the one that it becomes.
+struct Folders {
+    from: PathBuf,
+    to: PathBuf,
+}
+
+impl Folders {
+    /// None if the node is not one folder of this machine, or if a group on the way has consolidated metadata, which
+    /// would have to change in the same moment.
+    fn of(
+        hierarchy: &Hierarchy,
+        old: &NodePath,
+        new: &NodePath,
+    ) -> Result<Option<Folders>, Failure> {
+        let name = hierarchy.store().name();
+        if hierarchy.dialect() == Dialect::Draft || !name.starts_with("file://") {
+            return Ok(None);
+        }
+        for above in old.ancestors().chain(new.ancestors()) {
+            if above.is_root() || above == *old || above == *new {
+                continue;
+            }
+            if let Ok(Node::Group(group)) = hierarchy.node(&above)
+                && group.is_consolidated()?
+            {
+                return Ok(None);
+            }
+        }
+        let store = FilesystemStore::from_url(&name).map_err(Error::from)?;
+        let folder =
+            |path: &NodePath| path.names().fold(store.root().to_owned(), |f, name| f.join(name));
+        let (from, to) = (folder(old), folder(new));
+        // What is at the new path without being a node may be chunks, which the renamed node must not get; a copy under way
+        // is gone on with.
+        let is_plain = from.is_dir() && fs::symlink_metadata(&to).is_err();
+        Ok(is_plain.then_some(Folders { from, to }))
+    }
+
+    fn rename(&self, hierarchy: &Hierarchy, new: &NodePath, sync: bool) -> Result<(), Failure> {
+        let above = new.parent().unwrap_or_else(NodePath::root);
+        if matches!(hierarchy.node(&above), Err(e) if e.kind() == ErrorKind::NotFound) {
+            hierarchy.create_group(&above, Object::new())?;
+        }
+        // Groups above, if any, are there, and no array is one of them.
+        hierarchy.group(&above)?;
+        // Copies of documents that say where the node was would hide that it is gone.
+        let is_consolidated = hierarchy.is_consolidated()?;
+        if is_consolidated {
+            hierarchy.remove_consolidated()?;
+        }
+        let failed =
+            |e| Failure::Stream("cannot rename the folder of the node; nothing has moved", e);
+        let renamed = fs::rename(&self.from, &self.to).map_err(failed);
+        if is_consolidated {
+            hierarchy.consolidate()?;
+        }
+        renamed?;
+        if sync {
+            for folder in [&self.from, &self.to].iter().filter_map(|path| path.parent()) {
+                sync_folder(folder).map_err(|e| Failure::Stream("cannot sync a folder", e))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn sync_folder(folder: &Path) -> std::io::Result<()> {
+    if cfg!(unix) { fs::File::open(folder)?.sync_all() } else { Ok(()) }
+}
+
+/// Copies the node, and erases the old one when all chunks of the new one were read back.
+fn copy_and_erase(
+    node: &Node,
+    hierarchy: &Hierarchy,
+    old: &NodePath,
+    new: &NodePath,
+) -> Result<(), Failure> {
+    let bar = Progress::of_bytes(0, false);
+    let told = |progress: &zarr::Progress| {
+        bar.at(progress.bytes_done, progress.bytes_total, progress.path.as_ref());
+    };
+    let options = CopyOptions {
+        strict: true,
+        resume: true,
+        verify: true,
+        progress: Some(&told),
+        ..CopyOptions::default()
+    };
+    zarr::copy(node, hierarchy, new, &options)?;
+    hierarchy.flush()?;
+    hierarchy.erase(old)?;
+    Ok(())
+}
