@@ -1,25 +1,89 @@
-//! Answers questions below `/-/`: for the page, and for programs.
+//! Answers questions below `/-/`: for the page, and for programs. docs/page.md lists them.
+//!
+//! Each is a function from a [`Question`] to an answer. A node's `path` is the name of its hierarchy and its path in it:
+//! `x.zarr/ocean/temp`.
 
-use zarr::{Json, Object};
+mod about;
+mod axis;
+mod chunks;
+mod colours;
+mod elements;
+mod nodes;
+mod parameters;
+mod plane;
+mod shown;
+mod text;
 
-use crate::{Answer, Question, Targets};
+use zarr::Error;
+
+use crate::{Answer, Question, Targets, page};
+
+/// Why a question has no answer.
+pub(crate) enum Refusal {
+    /// It cannot be asked so.
+    Wrong(String),
+    /// It asks for more than is read at once.
+    TooLarge(String),
+    /// What reading failed with.
+    Failed(Box<Error>),
+}
+
+impl<E: Into<Error>> From<E> for Refusal {
+    fn from(error: E) -> Refusal {
+        Refusal::Failed(Box::new(error.into()))
+    }
+}
+
+impl Refusal {
+    fn wrong(why: impl Into<String>) -> Refusal {
+        Refusal::Wrong(why.into())
+    }
+
+    fn answer(&self) -> Answer {
+        match self {
+            Refusal::Wrong(why) => Answer::refusal(400, "argument", why),
+            Refusal::TooLarge(why) => Answer::refusal(413, "too_large", why),
+            Refusal::Failed(error) => Answer::of_error(error),
+        }
+    }
+}
+
+type Answered = Result<Answer, Refusal>;
+
+/// What answers a question.
+type Function = fn(&Question, &Targets) -> Answered;
+
+/// The questions, by what follows `/-/`.
+const QUESTIONS: [(&str, Function); 12] = [
+    ("targets", nodes::targets),
+    ("names", nodes::names),
+    ("node", about::node),
+    ("children", nodes::children),
+    ("find", nodes::find),
+    ("axis", axis::coordinates),
+    ("slice", plane::slice),
+    ("line", elements::line),
+    ("value", elements::value),
+    ("table", elements::table),
+    ("chunks", chunks::chunks),
+    ("colormaps", colours::colormaps),
+];
 
 /// The answer to a question. It may block: the server calls it on a thread for that, and sets [`Question::cancel`] when the
 /// client has gone or the time is over.
 pub(crate) fn answer(question: &Question, targets: &Targets) -> Answer {
-    match question.path.as_str() {
-        "names" => names(targets),
-        _ => Answer::refusal(404, "not_found", "nothing is here; `/-/names` lists what is served"),
+    if let Some(name) = question.path.strip_prefix("page/") {
+        let absent = || Answer::refusal(404, "not_found", "the page has no such file");
+        return page::file(name).unwrap_or_else(absent);
     }
-}
-
-/// `{"names": […]}`: the hierarchies that are served.
-fn names(targets: &Targets) -> Answer {
-    match targets.list() {
-        Ok(all) => {
-            let names: Json = all.iter().map(|served| Json::from(served.name())).collect();
-            Answer::json(Object::new().with("names", names))
+    match QUESTIONS.iter().find(|(name, _)| *name == question.path) {
+        Some((_, function)) => {
+            function(question, targets).unwrap_or_else(|refusal| refusal.answer())
         }
-        Err(e) => Answer::of_error(&e),
+        None => {
+            let names: Vec<&str> = QUESTIONS.iter().map(|(name, _)| *name).collect();
+            let why = format!("nothing is here; below `/-/` are {}", names.join(", "));
+            Answer::refusal(404, "not_found", &why)
+        }
     }
 }

@@ -1,0 +1,233 @@
+//! Describes a node: metadata, attributes, documents, axes, and how it is shown.
+
+use zarr::store::GetOptions;
+use zarr::store::block_on;
+use zarr::{Array, ArrayMetadata, Json, Node, Object};
+use zarr_plot::meaning::{Axis, AxisKind, Image, Meaning, MissingRule, axes_of};
+
+use super::shown::Shown;
+use super::{Answered, Refusal, nodes, parameters};
+use crate::{Answer, Question, Targets};
+
+/// Larger documents are not in an answer.
+const LARGEST_DOCUMENT: usize = 1 << 20;
+
+/// A node: `{"path", "target", "kind", "format", "dialect", "title", "attributes", "documents", "array" or "children", …}`.
+///
+/// Parameter: `path`.
+pub(crate) fn node(question: &Question, targets: &Targets) -> Answered {
+    let (node, target) = parameters::node(question, targets)?;
+    let inside = node.path().as_str().trim_start_matches('/');
+    let path = if inside.is_empty() { target.clone() } else { format!("{target}/{inside}") };
+    let hierarchy = node.hierarchy();
+    let format = hierarchy.era().map_or_else(
+        || hierarchy.format_name().to_owned(),
+        |era| format!("{} ({})", hierarchy.format_name(), era.name()),
+    );
+    let attributes = Json::from(node.attributes()).into_standard();
+    let mut object = Object::new()
+        .with("path", path)
+        .with("target", target.clone())
+        .with("kind", node.kind().name())
+        .with("format", format)
+        .with("dialect", hierarchy.dialect().name())
+        .with("title", nodes::title(&node.attributes()).map_or(Json::Null, Json::from))
+        .with("attributes", attributes)
+        .with("documents", documents(&node));
+    match &node {
+        Node::Array(array) => {
+            let (members, mut notes) = of_array(array, &target)?;
+            object.insert("array", members);
+            notes.extend(hierarchy.warnings().iter().map(ToString::to_string).take(20));
+            object.insert("notes", notes.into_iter().map(Json::from).collect::<Json>());
+        }
+        Node::Group(group) => {
+            for (name, value) in nodes::of_group(group)?.iter() {
+                let name = if name == "note" { "children_note" } else { name };
+                object.insert(name, value.clone());
+            }
+            let images = Image::of_group(group);
+            if let Some(level) = images.first().and_then(|image| image.levels.first())
+                && let Ok(place) = group.path().join(&level.path)
+            {
+                object.insert("image", format!("{target}{place}"));
+            }
+            object.insert(
+                "notes",
+                hierarchy
+                    .warnings()
+                    .iter()
+                    .take(20)
+                    .map(|warning| Json::from(warning.to_string()))
+                    .collect::<Json>(),
+            );
+        }
+    }
+    Ok(Answer::json(object))
+}
+
+/// The documents of a node as they are stored, by their keys.
+fn documents(node: &Node) -> Json {
+    let hierarchy = node.hierarchy();
+    let mut found = Object::new();
+    for key in hierarchy.format().document_keys(node.path()).unwrap_or_default() {
+        let got = block_on(hierarchy.store().get(&key, GetOptions::default()));
+        let Some(bytes) = got.ok().flatten().and_then(|got| got.bytes) else { continue };
+        let json = match Json::parse_tolerant(&bytes) {
+            Ok((json, _)) if bytes.len() <= LARGEST_DOCUMENT => json.into_standard(),
+            Ok(_) => Json::from("the document is too large to be shown"),
+            Err(why) => Json::from(format!("the document is no JSON: {why}")),
+        };
+        found.insert(key.as_str(), json);
+    }
+    found.into()
+}
+
+/// What is known of an array, and what a reader should know besides.
+fn of_array(array: &Array, target: &str) -> Result<(Object, Vec<String>), Refusal> {
+    let metadata = array.metadata();
+    let meaning = Meaning::of(array, MissingRule::Declared);
+    let mut notes = meaning.warnings.clone();
+    // Without coordinates the array can be seen all the same.
+    let axes = axes_of(array).unwrap_or_else(|e| {
+        notes.push(format!("the coordinates cannot be read: {}", nodes::reason(&e)));
+        Vec::new()
+    });
+    let found = Image::of_array(array).ok().flatten();
+    let image = found.as_ref().map(|(image, _)| image);
+    let unreadable = metadata.unsupported.first().map(ToString::to_string).or_else(|| {
+        let hierarchy = array.hierarchy();
+        metadata.chain(hierarchy.registry(), hierarchy.dialect()).err().map(|e| e.to_string())
+    });
+    let shown = Shown::of(array, &meaning, &axes, image);
+    let inner = ArrayMetadata::clone(&metadata).unsharded();
+    let optional = |shape: Option<Vec<u64>>| shape.as_deref().map_or(Json::Null, Json::from);
+    let size = metadata
+        .data_type
+        .repr()
+        .filter(|_| !metadata.data_type.is_variable())
+        .map(|repr| repr.size() as u64);
+    let codec = |spec: &zarr::codec::CodecSpec| {
+        Json::from(
+            Object::new()
+                .with("name", spec.name.as_str())
+                .with("configuration", spec.configuration.clone()),
+        )
+    };
+    let units = meaning.units.clone().filter(|_| meaning.time.is_none());
+    let mut object = Object::new()
+        .with("shape", &metadata.shape[..])
+        .with(
+            "axes",
+            metadata
+                .shape
+                .iter()
+                .enumerate()
+                .map(|(n, &len)| axis(axes.get(n), n, len, image.is_some()))
+                .collect::<Json>(),
+        )
+        .with("type", metadata.data_type.to_string())
+        .with("item_size", size.map_or(Json::Null, Json::from))
+        .with("chunk_shape", optional(inner.chunk_shape()))
+        .with("shard_shape", optional(metadata.shard_shape()))
+        .with("codecs", metadata.codecs.iter().map(codec).collect::<Json>())
+        .with("fill_value", metadata.declared_fill.clone().into_standard())
+        .with("units", units.map_or(Json::Null, Json::from))
+        .with(
+            "limits",
+            Object::new()
+                .with("elements", parameters::MOST_ELEMENTS)
+                .with("decoded", parameters::MOST_DECODED),
+        )
+        .with("view", shown.members(&metadata.data_type));
+    if let Some(why) = unreadable {
+        object.insert("unreadable", why);
+    }
+    // Levels are of use to the first of them, which is the largest.
+    if let Some((image, 0)) = &found {
+        object.insert("levels", levels(array, image, target));
+        let channel = |channel: &zarr_plot::meaning::Channel| {
+            let [red, green, blue] = channel.color;
+            let window = channel.window.map_or(Json::Null, |(low, high)| {
+                Json::from(vec![Json::from(low), Json::from(high)])
+            });
+            let object = Object::new()
+                .with("color", format!("{red:02x}{green:02x}{blue:02x}"))
+                .with("window", window)
+                .with("active", channel.active);
+            Json::from(match &channel.label {
+                Some(label) => object.with("label", label.as_str()),
+                None => object,
+            })
+        };
+        object.insert("channels", image.channels.iter().map(channel).collect::<Json>());
+    }
+    Ok((object, notes))
+}
+
+/// The levels of an image, the array itself first, that can be opened and are of its rank.
+fn levels(array: &Array, image: &Image, target: &str) -> Json {
+    let mut found = Vec::new();
+    let Some(above) = image.levels.first() else { return found.into() };
+    // The group of the image: the array's path without that of the level.
+    let depth = above.path.split('/').filter(|part| !part.is_empty() && *part != ".").count();
+    let Some(group) =
+        array.path().ancestors().filter(|path| path != array.path()).nth(depth.max(1) - 1)
+    else {
+        return found.into();
+    };
+    for level in &image.levels {
+        let Ok(place) = group.join(&level.path) else { continue };
+        let Ok(other) = array.hierarchy().array(&place) else { continue };
+        let shape = other.shape();
+        if shape.len() == array.rank()
+            && !shape.contains(&0)
+            && shape.iter().zip(array.shape()).all(|(&a, b)| a <= b)
+        {
+            let object =
+                Object::new().with("path", format!("{target}{place}")).with("shape", &shape[..]);
+            found.push(Json::from(object));
+        }
+    }
+    found.into()
+}
+
+/// An axis: `{"name", "size", "units", "kind", "title", "has_coordinates", "upwards"}`.
+fn axis(axis: Option<&Axis>, number: usize, len: u64, is_image: bool) -> Json {
+    let unnamed = || format!("axis {number}");
+    let Some(axis) = axis else {
+        return Object::new()
+            .with("name", unnamed())
+            .with("size", len)
+            .with("has_coordinates", false)
+            .into();
+    };
+    let units = axis.units.clone().unwrap_or_default();
+    let is_angle = units.to_ascii_lowercase().starts_with("degree");
+    let kind = match axis.kind {
+        AxisKind::X if is_angle => "lon",
+        AxisKind::Y if is_angle => "lat",
+        AxisKind::X => "x",
+        AxisKind::Y => "y",
+        AxisKind::Z => "z",
+        AxisKind::Time => "time",
+        AxisKind::Channel => "channel",
+        AxisKind::Other => "other",
+    };
+    // Latitudes and other coordinates of y go up on maps; rows of images go down.
+    let is_upwards = axis.kind == AxisKind::Y && !is_image && len > 1 && {
+        let number = |at: u64| {
+            axis.read(at..at + 1).ok().flatten().and_then(|found| found.numbers.first().copied())
+        };
+        number(0).zip(number(len - 1)).is_some_and(|(first, last)| first < last)
+    };
+    Object::new()
+        .with("name", axis.name.clone().unwrap_or_else(unnamed))
+        .with("size", len)
+        .with("units", axis.units.clone().map_or(Json::Null, Json::from))
+        .with("kind", kind)
+        .with("title", axis.title.clone().map_or(Json::Null, Json::from))
+        .with("has_coordinates", axis.has_coordinates())
+        .with("upwards", is_upwards)
+        .into()
+}

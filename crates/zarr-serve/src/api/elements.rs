@@ -1,0 +1,114 @@
+//! Gives lines of an array, single elements, and tables of their texts.
+
+use zarr::{Json, Object};
+use zarr_plot::meaning::{Meaning, MissingRule, axes_of};
+
+use super::parameters::{self, Stepped};
+use super::plane::numbers;
+use super::{Answered, Refusal, text};
+use crate::{Answer, Question, Targets};
+
+/// The most points of a line; of longer ones each is the lowest and the highest of several elements.
+const POINTS: u64 = 2000;
+/// The most texts of a table.
+const CELLS: u64 = 10_000;
+
+/// A number in JSON; `null` for NaN.
+pub(crate) fn json(value: f64) -> Json {
+    if value.is_nan() { Json::Null } else { Json::from(value) }
+}
+
+/// The values along an axis, decoded: `{"from", "step", "low", "high"}`; `null` where they are missing.
+///
+/// Parameters: `path`, `axis`, `at`: an index for each axis, the axis' own has no effect; `from`, `to`.
+pub(crate) fn line(question: &Question, targets: &Targets) -> Answered {
+    let array = parameters::array(question, targets)?;
+    let at = parameters::at(question, &array)?;
+    let axis = parameters::axis(question, "axis", &array)?
+        .ok_or_else(|| Refusal::wrong("the parameter `axis` is missing"))?;
+    let len = array.shape()[axis];
+    let from = parameters::number(question, "from")?.unwrap_or(0);
+    let to = parameters::number(question, "to")?.unwrap_or(len);
+    if from >= to || to > len {
+        return Err(Refusal::wrong(format!(
+            "{from} to {to} is no part of an axis of length {len}"
+        )));
+    }
+    let meaning = Meaning::of(&array, MissingRule::Declared);
+    // Of very long lines not all elements are looked at.
+    let skip = (to - from).div_ceil(parameters::MOST_ELEMENTS);
+    let along = Stepped { range: from..to, step: skip };
+    let selection = parameters::selection(&array, &at, &[(axis, &along)])?;
+    let found = numbers(&array, &meaning, selection)?;
+    let each = (found.len() as u64).div_ceil(POINTS).max(1);
+    let (mut low, mut high) = (Vec::new(), Vec::new());
+    for part in found.chunks(each as usize) {
+        low.push(json(part.iter().copied().fold(f64::NAN, f64::min)));
+        high.push(json(part.iter().copied().fold(f64::NAN, f64::max)));
+    }
+    let object = Object::new().with("from", from).with("step", each * skip);
+    Ok(Answer::json(object.with("low", low).with("high", high)))
+}
+
+/// One element: `{"text", "stored", "missing", "coordinates"}`.
+///
+/// Parameters: `path`, `at`: an index for each axis.
+pub(crate) fn value(question: &Question, targets: &Targets) -> Answered {
+    let array = parameters::array(question, targets)?;
+    let at = parameters::at(question, &array)?;
+    let data_type = array.data_type();
+    let meaning = Meaning::of(&array, MissingRule::Declared);
+    let bytes = array.read_bytes(parameters::selection(&array, &at, &[])?)?;
+    let elements = text::split(&data_type, &bytes);
+    let element = elements.first().copied().unwrap_or_default();
+    let shown = text::shown(&data_type, &meaning, element);
+    let mut coordinates = Vec::new();
+    for (axis, &index) in axes_of(&array)?.iter().zip(&at) {
+        let found = axis.read(index..index + 1)?;
+        coordinates.push(found.map_or(Json::Null, |found| Json::from(found.text(0))));
+    }
+    let object = Object::new()
+        .with("text", shown.as_deref().unwrap_or("missing"))
+        .with("stored", text::stored(&data_type, element))
+        .with("missing", shown.is_none())
+        .with("coordinates", coordinates);
+    Ok(Answer::json(object))
+}
+
+/// Texts of elements of any type: `{"texts": [[…]]}`, rows along the last axis but one, columns along the last; `null` where they
+/// are missing.
+///
+/// Parameters: `path`, `at`; `down`, `across`: `from:to` along these two axes; an array of one axis has only `down`.
+pub(crate) fn table(question: &Question, targets: &Targets) -> Answered {
+    let array = parameters::array(question, targets)?;
+    let at = parameters::at(question, &array)?;
+    let shape = array.shape();
+    let (down, across) = match shape.len() {
+        0 => (None, None),
+        1 => (Some(0), None),
+        rank => (Some(rank - 2), Some(rank - 1)),
+    };
+    let part = |name, axis: Option<usize>| {
+        axis.map(|axis| Stepped::of(question, name, shape[axis]).map(|part| (axis, part)))
+            .transpose()
+    };
+    let (down, across) = (part("down", down)?, part("across", across)?);
+    let along: Vec<(usize, &Stepped)> =
+        [&down, &across].into_iter().flatten().map(|(axis, part)| (*axis, part)).collect();
+    let cells = along.iter().map(|(_, part)| part.len()).fold(1, u64::saturating_mul);
+    if cells > CELLS {
+        return Err(Refusal::TooLarge(format!(
+            "a table has at most {CELLS} elements; ask for fewer rows or columns"
+        )));
+    }
+    let selection = parameters::selection(&array, &at, &along)?;
+    let data_type = array.data_type();
+    let meaning = Meaning::of(&array, MissingRule::Declared);
+    let bytes = array.read_bytes(selection)?;
+    let text =
+        |element: &&[u8]| text::shown(&data_type, &meaning, element).map_or(Json::Null, Json::from);
+    let texts: Vec<Json> = text::split(&data_type, &bytes).iter().map(text).collect();
+    let width = across.as_ref().map_or(1, |(_, part)| part.len() as usize).max(1);
+    let rows: Json = texts.chunks(width).map(|row| Json::from(row.to_vec())).collect();
+    Ok(Answer::json(Object::new().with("texts", rows)))
+}

@@ -1,0 +1,168 @@
+//! Lists what is served: hierarchies, children, nodes of a name.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::{Duration, Instant};
+
+use zarr::format::Child;
+use zarr::{Error, ErrorKind, Group, Json, Node, NodeKind, NodePath, Object};
+
+use super::{Answered, Refusal, parameters};
+use crate::{Answer, Question, Targets};
+
+/// The most children in an answer.
+const MOST_CHILDREN: usize = 2000;
+/// Documents of up to this number of children are read, for their shapes.
+const MOST_READ: usize = 300;
+/// The most nodes that are found, and the most that are looked at.
+const MOST_FOUND: usize = 200;
+const MOST_SEEN: usize = 50_000;
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// `{"targets": [{"name", "kind", "format"}], "version"}`: the hierarchies that are served.
+pub(crate) fn targets(_: &Question, targets: &Targets) -> Answered {
+    let all = targets.list()?;
+    let about = |served: &std::sync::Arc<crate::Served>| {
+        let object = Object::new().with("name", served.name());
+        let Ok(hierarchy) = served.hierarchy() else {
+            return Json::from(object.with("kind", "group").with("format", ""));
+        };
+        let kind = hierarchy.node("/").map_or(NodeKind::Group, |node| node.kind());
+        Json::from(object.with("kind", kind.name()).with("format", hierarchy.format_name()))
+    };
+    let list: Json = all.iter().map(about).collect();
+    Ok(Answer::json(Object::new().with("targets", list).with("version", env!("CARGO_PKG_VERSION"))))
+}
+
+/// `{"names": […]}`: the hierarchies that are served.
+pub(crate) fn names(_: &Question, targets: &Targets) -> Answered {
+    let names: Json = targets.list()?.iter().map(|served| Json::from(served.name())).collect();
+    Ok(Answer::json(Object::new().with("names", names)))
+}
+
+/// `{"children": [{"name", "kind", "shape", "type", "title"}], "more", "note"}`.
+///
+/// Parameter: `path`.
+pub(crate) fn children(question: &Question, targets: &Targets) -> Answered {
+    let (node, _) = parameters::node(question, targets)?;
+    let group = node.into_group()?;
+    Ok(Answer::json(of_group(&group)?))
+}
+
+/// The children of a group as members of an object.
+pub(crate) fn of_group(group: &Group) -> Result<Object, Refusal> {
+    let listed = match group.children() {
+        Ok(listed) => listed,
+        Err(e) if e.kind() == ErrorKind::NotCapable => {
+            return Ok(Object::new()
+                .with("children", Vec::<Json>::new())
+                .with("more", 0u64)
+                .with("note", "the store cannot list; open a node by its path"));
+        }
+        Err(e) => return Err(e.into()),
+    };
+    let mut known: BTreeMap<NodePath, Node> = BTreeMap::new();
+    if listed.len() <= MOST_READ {
+        // Broken ones are left out here, and shown when they are opened.
+        known = group.members()?.into_iter().map(|node| (node.path().clone(), node)).collect();
+    }
+    let one = |child: &Child| -> Json {
+        let kind = child.kind.or_else(|| known.get(&child.path).map(Node::kind));
+        let object = Object::new()
+            .with("name", child.path.name().unwrap_or_default())
+            .with("kind", kind.unwrap_or(NodeKind::Group).name());
+        match known.get(&child.path) {
+            Some(node) => details(node, object).into(),
+            None => object.into(),
+        }
+    };
+    let children: Json = listed.iter().take(MOST_CHILDREN).map(one).collect();
+    let more = listed.len().saturating_sub(MOST_CHILDREN) as u64;
+    Ok(Object::new().with("children", children).with("more", more))
+}
+
+fn details(node: &Node, object: Object) -> Object {
+    let object = match node {
+        Node::Array(array) => {
+            object.with("shape", &array.shape()[..]).with("type", array.data_type().to_string())
+        }
+        Node::Group(_) => object,
+    };
+    match title(&node.attributes()) {
+        Some(title) => object.with("title", title),
+        None => object,
+    }
+}
+
+/// What a node is called in words: its attribute `long_name`, `title` or `standard_name`.
+pub(crate) fn title(attributes: &Object) -> Option<String> {
+    let text = |name: &&str| {
+        attributes
+            .get(name)?
+            .as_str()
+            .map(str::trim)
+            .filter(|text| !text.is_empty() && text.len() < 300)
+    };
+    ["long_name", "title", "standard_name"].iter().find_map(text).map(str::to_owned)
+}
+
+/// `{"nodes": [{"path", "kind"}], "complete"}`: nodes of all hierarchies whose names have a text in them, in any case of letters.
+///
+/// Parameter: `text`.
+pub(crate) fn find(question: &Question, targets: &Targets) -> Answered {
+    let text = question.get("text").unwrap_or_default().trim().to_lowercase();
+    if text.is_empty() {
+        return Err(Refusal::wrong("the parameter `text` is missing"));
+    }
+    let began = Instant::now();
+    let (mut found, mut seen, mut complete) = (Vec::new(), 0, true);
+    'all: for served in targets.list()? {
+        let hierarchy = served.hierarchy()?;
+        let mut waiting = VecDeque::from([NodePath::root()]);
+        while let Some(path) = waiting.pop_front() {
+            let children = match hierarchy.children(&path) {
+                Ok(children) => children,
+                // What cannot be listed or is broken is not looked into.
+                Err(_) => {
+                    complete = false;
+                    continue;
+                }
+            };
+            for child in children {
+                seen += 1;
+                if found.len() >= MOST_FOUND
+                    || seen > MOST_SEEN
+                    || began.elapsed() > PATIENCE
+                    || question.cancel.is_cancelled()
+                {
+                    complete = false;
+                    break 'all;
+                }
+                let name = child.path.name().unwrap_or_default().to_lowercase();
+                // An array has no children.
+                let kind = match child.kind {
+                    Some(kind) => kind,
+                    None => hierarchy.node(&child.path).map_or(NodeKind::Group, |node| node.kind()),
+                };
+                if name.contains(&text) {
+                    let path = format!(
+                        "{}/{}",
+                        served.name(),
+                        child.path.as_str().trim_start_matches('/')
+                    );
+                    found.push(Json::from(
+                        Object::new().with("path", path).with("kind", kind.name()),
+                    ));
+                }
+                if kind == NodeKind::Group {
+                    waiting.push_back(child.path);
+                }
+            }
+        }
+    }
+    Ok(Answer::json(Object::new().with("nodes", found).with("complete", complete)))
+}
+
+/// Why a node cannot be read, for people.
+pub(crate) fn reason(error: &Error) -> String {
+    error.message()
+}

@@ -1,0 +1,173 @@
+//! Reads the parameters of questions, and bounds what they ask for.
+
+use std::ops::Range;
+
+use zarr::{AccessError, Array, Error, Node, steps};
+use zarr::{AxisSelection, Selection};
+
+use super::Refusal;
+use crate::{Question, Targets};
+
+/// The most elements in an answer.
+pub(crate) const MOST_ELEMENTS: u64 = 16 << 20;
+/// The most bytes of chunks that are decoded for an answer.
+pub(crate) const MOST_DECODED: u64 = 1 << 30;
+
+/// The node that the parameter `path` names, and the name of its hierarchy.
+pub(crate) fn node(question: &Question, targets: &Targets) -> Result<(Node, String), Refusal> {
+    let path =
+        question.get("path").ok_or_else(|| Refusal::wrong("the parameter `path` is missing"))?;
+    let path = path.trim_matches('/');
+    let (served, inside) = targets.find(path)?.ok_or_else(|| {
+        Error::from(AccessError::NotFound {
+            looked_for: format!("`{path}`; /-/targets lists what is served"),
+        })
+    })?;
+    Ok((served.node(format!("/{inside}"))?, served.name().to_owned()))
+}
+
+/// The array that the parameter `path` names, whose reads end when the question is cancelled.
+pub(crate) fn array(question: &Question, targets: &Targets) -> Result<Array, Refusal> {
+    let (node, _) = node(question, targets)?;
+    let array = node.into_array()?;
+    Ok(array.with_options(|options| options.cancel = Some(question.cancel.clone())))
+}
+
+/// A whole number.
+pub(crate) fn number(question: &Question, name: &str) -> Result<Option<u64>, Refusal> {
+    let Some(text) = question.get(name).filter(|text| !text.is_empty()) else { return Ok(None) };
+    let found = text
+        .parse()
+        .map_err(|_| Refusal::wrong(format!("`{name}` is no whole number: `{text}`")))?;
+    Ok(Some(found))
+}
+
+/// The number of an axis.
+pub(crate) fn axis(
+    question: &Question,
+    name: &str,
+    array: &Array,
+) -> Result<Option<usize>, Refusal> {
+    let Some(axis) = number(question, name)? else { return Ok(None) };
+    let rank = array.rank();
+    match usize::try_from(axis) {
+        Ok(axis) if axis < rank => Ok(Some(axis)),
+        _ => Err(Refusal::wrong(format!("`{name}` is {axis}, and the array has {rank} axes"))),
+    }
+}
+
+/// The indices `at`, one for each axis, which are within the array; 0 where nothing is given.
+pub(crate) fn at(question: &Question, array: &Array) -> Result<Vec<u64>, Refusal> {
+    let shape = array.shape();
+    if let Some(axis) = shape.iter().position(|&len| len == 0) {
+        return Err(Refusal::wrong(format!("the array has no elements: axis {axis} has length 0")));
+    }
+    let Some(text) = question.get("at").filter(|text| !text.is_empty()) else {
+        return Ok(vec![0; shape.len()]);
+    };
+    let parts: Vec<&str> = text.split(',').collect();
+    if parts.len() != shape.len() {
+        let why =
+            format!("`at` has {} indices, and the array has {} axes", parts.len(), shape.len());
+        return Err(Refusal::wrong(why));
+    }
+    let index = |(n, part): (usize, &&str)| match part.parse::<u64>() {
+        Ok(index) if index < shape[n] => Ok(index),
+        Ok(index) => Err(Refusal::wrong(format!(
+            "`at` is {index} on axis {n}, which has length {}",
+            shape[n]
+        ))),
+        Err(_) if part.is_empty() => Ok(0),
+        Err(_) => Err(Refusal::wrong(format!("`at` has `{part}`, which is no index"))),
+    };
+    parts.iter().enumerate().map(index).collect()
+}
+
+/// Every `step`th index of a range.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Stepped {
+    pub range: Range<u64>,
+    pub step: u64,
+}
+
+impl Stepped {
+    /// `from:to` or `from:to:step` along an axis; the whole axis if nothing is given.
+    pub fn of(question: &Question, name: &str, len: u64) -> Result<Stepped, Refusal> {
+        let Some(text) = question.get(name).filter(|text| !text.is_empty()) else {
+            return Ok(Stepped { range: 0..len, step: 1 });
+        };
+        let why = || {
+            Refusal::wrong(format!(
+                "`{name}` is `{text}`, and must be like `0:{len}` or `0:{len}:1`"
+            ))
+        };
+        let parts: Option<Vec<u64>> = text.split(':').map(|part| part.parse().ok()).collect();
+        let (range, step) = match parts.ok_or_else(why)?[..] {
+            [from, to] => (from..to, 1),
+            [from, to, step] => (from..to, step),
+            _ => return Err(why()),
+        };
+        let is_good =
+            range.start < range.end && range.end <= len && 0 < step && i64::try_from(step).is_ok();
+        if is_good { Ok(Stepped { range, step }) } else { Err(why()) }
+    }
+
+    /// How many indices there are.
+    pub fn len(&self) -> u64 {
+        (self.range.end - self.range.start).div_ceil(self.step)
+    }
+
+    fn selection(&self) -> AxisSelection {
+        steps(self.range.clone(), self.step as i64)
+    }
+}
+
+/// The elements at `at`, but for some axes, along which more is read.
+pub(crate) fn selection(
+    array: &Array,
+    at: &[u64],
+    along: &[(usize, &Stepped)],
+) -> Result<Selection, Refusal> {
+    check_cost(array, at, along)?;
+    Ok(Selection::outer(at.iter().enumerate().map(|(n, &index)| {
+        let found = along.iter().find(|(axis, _)| *axis == n);
+        found.map_or(AxisSelection::Index(index), |(_, stepped)| stepped.selection())
+    })))
+}
+
+/// Refuses what has too many elements, or is in too many bytes of chunks.
+fn check_cost(array: &Array, at: &[u64], along: &[(usize, &Stepped)]) -> Result<(), Refusal> {
+    let product = |sizes: &mut dyn Iterator<Item = u64>| sizes.fold(1, u64::saturating_mul);
+    let count = product(&mut along.iter().map(|(_, stepped)| stepped.len()));
+    if count > MOST_ELEMENTS {
+        let why = format!(
+            "{count} elements are more than the {MOST_ELEMENTS} of one answer; ask for a part, or for fewer by a larger step"
+        );
+        return Err(Refusal::TooLarge(why));
+    }
+    let metadata = array.metadata();
+    let inner = zarr::ArrayMetadata::clone(&metadata).unsharded();
+    let Some(chunk) = inner.chunk_shape() else { return Ok(()) };
+    let touched = |(n, &chunk): (usize, &u64)| {
+        let chunk = chunk.max(1);
+        let stepped = along.iter().find(|(axis, _)| *axis == n).map(|(_, stepped)| stepped);
+        let chunks = stepped.map_or(1, |stepped| {
+            let (first, last) = (stepped.range.start / chunk, (stepped.range.end - 1) / chunk);
+            (last - first + 1).min(stepped.len())
+        });
+        // Edge chunks have elements that are no array's.
+        chunks.saturating_mul(chunk)
+    };
+    debug_assert_eq!(at.len(), chunk.len());
+    let elements = product(&mut chunk.iter().enumerate().map(touched));
+    let size = metadata.data_type.repr().map_or(1, |repr| repr.size().max(1) as u64);
+    if elements.saturating_mul(size) > MOST_DECODED {
+        let why = format!(
+            "the chunks that this touches have {} MiB, more than the {} MiB that are decoded for one answer; ask for a smaller part",
+            elements.saturating_mul(size) >> 20,
+            MOST_DECODED >> 20
+        );
+        return Err(Refusal::TooLarge(why));
+    }
+    Ok(())
+}

@@ -1,0 +1,116 @@
+// From values to colours: ranges, percentiles, histograms. The same arithmetic as `zarr plot`: `floor(256 · t)`, at most 255.
+
+// 256 × 3 bytes of a table in hexadecimal digits.
+export function table(hex) {
+  const bytes = new Uint8Array(hex.length / 2);
+  for (let n = 0; n < bytes.length; n++) bytes[n] = parseInt(hex.slice(2 * n, 2 * n + 2), 16);
+  return bytes;
+}
+
+// The finite values in ascending order.
+export function sorted(values) {
+  let count = 0;
+  const found = new Float64Array(values.length);
+  for (const value of values) if (Number.isFinite(value)) found[count++] = value;
+  return found.subarray(0, count).sort();
+}
+
+// The percentile of sorted values, NumPy's `linear`.
+export function percentile(values, percent) {
+  const last = values.length - 1;
+  if (last < 0) return NaN;
+  const at = (percent / 100) * last;
+  const below = Math.floor(at);
+  const above = Math.min(below + 1, last);
+  return values[below] + (values[above] - values[below]) * (at - below);
+}
+
+// `[lowest, highest]` of a choice: `full`, `2,98%`, or `[lo, hi]` as it is.
+export function range(choice, values) {
+  if (Array.isArray(choice)) return choice;
+  if (!values.length) return [0, 1];
+  const found = choice === "full" ? [values[0], values[values.length - 1]] : percentages(choice).map((percent) => percentile(values, percent));
+  // Percentiles of mostly one value say nothing.
+  return found[0] === found[1] ? [values[0], values[values.length - 1]] : found;
+}
+
+const percentages = (choice) => {
+  const found = String(choice).replaceAll("%", "").split(",").map(Number);
+  return found.length === 2 && found.every((percent) => percent >= 0 && percent <= 100) ? found : [2, 98];
+};
+
+// How many values are in each of `bins` equal parts between the lowest and the highest.
+export function histogram(values, bins) {
+  const counts = new Array(bins).fill(0);
+  const [low, high] = [values[0], values[values.length - 1]];
+  if (!values.length || low === high) return { low, high, counts };
+  const scale = bins / (high - low);
+  for (const value of values) counts[Math.min(bins - 1, Math.floor((value - low) * scale))]++;
+  return { low, high, counts };
+}
+
+// Where a value is between the ends: 0 at the lowest, 1 at the highest. Values of 32 bits have places of 32 bits.
+function placer({ low, high, log, isSingle }) {
+  if (low === high) return (value) => (log && value <= 0 ? NaN : value * 0);
+  if (log) return (value) => (value > 0 ? Math.log(value / low) / Math.log(high / low) : NaN);
+  const width = high - low;
+  if (isSingle) return (value) => Math.fround(Math.fround(value - low) / width);
+  return (value) => (value - low) / width;
+}
+
+// Colours for values, four bytes each; what is missing is transparent, what is beyond the range has the colour of its end.
+export function paint(values, out, { colours, isLabels, ...ends }) {
+  const place = placer(ends);
+  for (let n = 0, at = 0; n < values.length; n++, at += 4) {
+    const value = values[n];
+    if (isLabels) {
+      labelColour(value, out, at);
+      continue;
+    }
+    const t = value === Infinity ? 1 : value === -Infinity ? 0 : place(value);
+    if (Number.isNaN(t)) {
+      out[at + 3] = 0;
+      continue;
+    }
+    const index = 3 * Math.max(0, Math.min(255, Math.floor(256 * t)));
+    out[at] = colours[index];
+    out[at + 1] = colours[index + 1];
+    out[at + 2] = colours[index + 2];
+    out[at + 3] = 255;
+  }
+}
+
+// Each label has a colour that differs from its neighbours'; 0 is nothing.
+function labelColour(label, out, at) {
+  if (!(label !== 0) || Number.isNaN(label)) {
+    out[at + 3] = 0;
+    return;
+  }
+  // Hues a golden angle apart, in three lightnesses.
+  const n = Math.abs(label) % 1e9;
+  const hue = ((n * 0.618033988749895) % 1) * 6;
+  const value = [1, 0.78, 0.9][Math.floor(n % 3)];
+  const saturation = [0.62, 0.85, 0.45][Math.floor((n / 3) % 3)];
+  const part = (from) => {
+    const k = (from + hue) % 6;
+    return Math.round((value - value * saturation * Math.max(0, Math.min(1, k, 4 - k))) * 255);
+  };
+  out[at] = part(5);
+  out[at + 1] = part(3);
+  out[at + 2] = part(1);
+  out[at + 3] = 255;
+}
+
+// Adds the colours of channels: `parts` are `{values, low, high, colour: [r, g, b]}` of one size.
+export function mix(parts, out) {
+  for (let n = 3; n < out.length; n += 4) out[n] = 255;
+  for (const { values, low, high, colour } of parts) {
+    const scale = high === low ? 0 : 1 / (high - low);
+    for (let n = 0, at = 0; n < values.length; n++, at += 4) {
+      const t = Math.max(0, Math.min(1, (values[n] - low) * scale)) || 0;
+      out[at] += t * colour[0];
+      out[at + 1] += t * colour[1];
+      out[at + 2] += t * colour[2];
+    }
+  }
+}

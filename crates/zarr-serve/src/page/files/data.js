@@ -1,0 +1,465 @@
+// The data of an array: a picture with sliders, or a line, and what is known of a point.
+
+import { el, replace, select, button, id } from "./dom.js";
+import { json, slice, isAborted } from "./api.js";
+import { Axis } from "./axes.js";
+import { Picture } from "./picture.js";
+import { Sliders } from "./sliders.js";
+import { Colours } from "./colours.js";
+import { Channels } from "./channels.js";
+import { Chart } from "./chart.js";
+import { paint } from "./colour.js";
+import { short } from "./number.js";
+
+// Planes that are kept, to be seen again at once: this many bytes.
+const KEPT = 96 << 20;
+
+export class DataView {
+  // `node` as the server describes it; `state` has the view's settings.
+  constructor(node, state, maps) {
+    Object.assign(this, { node, state, maps, path: node.path, array: node.array });
+    const now = state.now;
+    const { array } = this;
+    this.axes = array.axes.map((axis, number) => new Axis(this.path, number, axis, () => this.#relabel()));
+    const rank = array.shape.length;
+    const within = (value, otherwise) => (Number.isInteger(value) && value < rank ? value : otherwise);
+    this.x = within(now.x, array.view.x);
+    this.y = within(now.y, array.view.y);
+    if (this.x === this.y) [this.x, this.y] = [array.view.x, array.view.y];
+    this.at = array.shape.map((size, n) => Math.max(0, Math.min(size - 1, Math.floor(now.at?.[n] ?? array.view.at?.[n] ?? 0))));
+    this.point = now.point?.length === 2 ? { x: Math.floor(now.point[0]), y: Math.floor(now.point[1]) } : null;
+    this.kept = new Map();
+    this.element = el("div", { class: "data" });
+  }
+
+  start() {
+    this.readout = el("p", { class: "readout", role: "status" });
+    if (this.array.view.kind === "picture") this.#pictureView();
+    else this.#lineView();
+  }
+
+  end() {
+    this.sliders?.stop();
+    this.picture?.end();
+    this.chart?.end();
+    this.asked?.abort();
+  }
+
+  // -- A picture.
+
+  #pictureView() {
+    const { array, state } = this;
+    const now = state.now;
+    const settings = {
+      map: this.maps[now.map] ? now.map : array.view.map,
+      range: now.range?.length === 2 || typeof now.range === "string" ? now.range : (array.view.range ?? "2,98%"),
+      log: now.log === "1",
+      reversed: now.reversed === "1",
+      labels: now.labels ? now.labels === "1" : Boolean(array.view.labels),
+      centre: Boolean(array.view.centre),
+    };
+    this.colours = new Colours(this.maps, settings, (changes) => {
+      const flags = Object.fromEntries(Object.entries(changes).map(([key, value]) => [key, typeof value === "boolean" ? (value ? "1" : "0") : value]));
+      state.set(flags);
+      this.picture.repaint();
+    });
+    this.channels = array.view.channel_axis !== null && array.view.channel_axis !== undefined ? new Channels(array, now, (changes) => {
+      state.set(changes);
+      this.#colourChoice();
+      this.#plane();
+      this.picture.repaint();
+    }) : null;
+    this.picture = new Picture({
+      fetch: (level, x, y, signal) => this.#fetch(level, x, y, signal),
+      paint: (piece) => this.#paint(piece),
+      isExact: () => this.colours.settings.labels,
+      onPointer: (place) => this.#pointer(place),
+      onPoint: (place) => this.#choosePoint(place),
+      onView: () => state.set({ view: this.picture.view ? this.#viewNumbers() : null }),
+      onBusy: (isBusy) => this.#busy(isBusy),
+      onTrouble: (error) => this.#trouble(error),
+      onPart: () => (this.readout.textContent = "Too large to be shown whole: this is a part of it. Move and zoom to see the rest."),
+      fits: (level, x, y) => this.#fits(level, x, y),
+      onValues: (piece, kind) => this.#values(piece, kind),
+    });
+    this.picture.point = this.point;
+    this.picture.canvas.addEventListener("keydown", (event) => this.#key(event));
+    this.sliders = new Sliders({ onMove: (axis, index) => this.move(axis, index), ready: () => !this.isBusy });
+    this.lineHolder = el("section", { class: "line", "aria-label": "Values along a line" });
+    this.planeHolder = el("div", { class: "row" });
+    const tools = el(
+      "div", { class: "tools", role: "toolbar", "aria-label": "Picture" },
+      button("Zoom in", () => this.picture.zoom(1.6), { icon: "plus", title: "Zoom in (+)" }),
+      button("Zoom out", () => this.picture.zoom(1 / 1.6), { icon: "minus", title: "Zoom out (−)" }),
+      button("Show all", () => this.picture.setView(null), { icon: "fit", title: "Show all (0)" }),
+      button("Save as PNG", () => this.#save(), { icon: "download", title: "Save a PNG with axes and colour bar" }),
+    );
+    this.progress = el("div", { class: "progress", hidden: true });
+    const stage = el("div", { class: "stage" }, this.progress, tools, this.picture.element);
+    const panel = el("div", { class: "panel" }, this.#planeControls(), this.colours.element, this.channels?.element);
+    replace(this.element, el("div", { class: "main" }, stage, this.readout, this.sliders.element, this.lineHolder), panel);
+    this.#colourChoice();
+    this.#plane(now.view);
+    if (this.point) this.#choosePoint(this.point);
+    else if (!this.picture.refused) this.readout.textContent = "Move over the picture for values; click it for a line through a point.";
+  }
+
+  // Colours are those of a map, or of channels.
+  #colourChoice() {
+    this.colours.element.hidden = Boolean(this.channels?.isOn);
+  }
+
+  #planeControls() {
+    const options = this.axes.map((axis) => [axis.number, axis.name]);
+    const choose = (which) => (value) => {
+      const number = Number(value);
+      // The other one goes to where this one was.
+      if (which === "x" && number === this.y) this.y = this.x;
+      if (which === "y" && number === this.x) this.x = this.y;
+      this[which] = number;
+      this.#axesChanged();
+    };
+    this.chooseX = select("Axis across", options, this.x, choose("x"));
+    this.chooseY = select("Axis down", options, this.y, choose("y"));
+    const swap = button("Swap the axes", () => this.swap(), { icon: "swap", title: "Swap the axes (s)" });
+    return el(
+      "fieldset", { class: "plane" }, el("legend", {}, "Plane"),
+      el("div", { class: "row" }, el("span", { class: "name" }, "across"), this.chooseX),
+      el("div", { class: "row" }, el("span", { class: "name" }, "down"), this.chooseY, swap),
+    );
+  }
+
+  swap() {
+    if (!this.picture) return;
+    [this.x, this.y] = [this.y, this.x];
+    this.#axesChanged();
+  }
+
+  #axesChanged() {
+    this.chooseX.value = String(this.x);
+    this.chooseY.value = String(this.y);
+    this.point = null;
+    this.picture.point = null;
+    replace(this.lineHolder);
+    const isUsual = this.x === this.array.view.x && this.y === this.array.view.y;
+    this.state.set({ x: isUsual ? null : this.x, y: isUsual ? null : this.y, view: null, point: null });
+    this.#plane();
+  }
+
+  // The plane that is seen now.
+  #plane(view) {
+    const { array, x, y } = this;
+    const flips = (axis) => Boolean(axis.upwards);
+    const channel = this.channels?.isOn ? array.view.channel_axis : null;
+    const others = this.axes.filter((axis) => axis.number !== x && axis.number !== y && axis.number !== channel && axis.size > 1);
+    const names = `${x},${y}`;
+    if (this.shownSliders !== `${names},${channel}`) {
+      this.shownSliders = `${names},${channel}`;
+      this.sliders.show(others, this.at);
+    }
+    const isUsual = (x === array.view.x && y === array.view.y) || (y === array.view.x && x === array.view.y);
+    const sizes = [array.shape[x], array.shape[y]];
+    const ratio = Math.max(...sizes) / Math.min(...sizes);
+    const levels = (array.levels ?? []).map((level) => ({
+      path: level.path, sizeX: level.shape[x], sizeY: level.shape[y], scaleX: array.shape[x] / level.shape[x], scaleY: array.shape[y] / level.shape[y], shape: level.shape,
+    }));
+    if (!levels.length) levels.push({ path: this.path, sizeX: sizes[0], sizeY: sizes[1], scaleX: 1, scaleY: 1, shape: array.shape });
+    this.picture.show({
+      name: names,
+      key: `${names};${this.#position().join(",")};${this.channels?.key ?? ""}`,
+      x: this.axes[x], y: this.axes[y],
+      flipX: false, flipY: flips(this.axes[y]),
+      isEqual: isUsual && array.view.equal && ratio < 12,
+      levels,
+    }, view);
+    const others2 = others.map((axis) => `${axis.name} ${axis.full(this.at[axis.number]) ?? this.at[axis.number]}`);
+    this.picture.canvas.setAttribute("aria-label", [`${this.node.name}: ${this.axes[x].name} across, ${this.axes[y].name} down`, ...others2].join(", "));
+  }
+
+  #position() {
+    return this.at.map((index, n) => (n === this.x || n === this.y || (this.channels?.isOn && n === this.array.view.channel_axis) ? "" : index));
+  }
+
+  move(axis, index) {
+    this.at[axis] = index;
+    this.state.set({ at: this.at });
+    this.#plane();
+    this.line?.axis === axis ? this.#markLine() : this.#loadLine();
+  }
+
+  async #fetch(level, x, y, signal) {
+    const at = this.at.map((index, n) => {
+      // Levels of a pyramid may be smaller along other axes, too.
+      const size = level.shape[n];
+      return Math.min(size - 1, Math.floor((index * size) / this.array.shape[n]));
+    });
+    const range = ({ from, to, step }) => `${from}:${to}:${step}`;
+    const one = async (channel) => {
+      if (channel !== null) at[this.array.view.channel_axis] = channel;
+      const parameters = { path: level.path, x: this.x, y: this.y, at: at.join(","), across: range(x), down: range(y) };
+      const name = JSON.stringify(parameters);
+      const known = this.kept.get(name);
+      const found = known ?? (await slice(parameters, signal));
+      // The last used are the last in the map.
+      this.kept.delete(name);
+      this.kept.set(name, found);
+      return found;
+    };
+    const found = [];
+    for (const channel of this.channels?.isOn ? this.channels.shown() : [null]) found.push(await one(channel));
+    let bytes = 0;
+    for (const { values } of this.kept.values()) bytes += values.byteLength;
+    for (const [name, { values }] of this.kept) {
+      if (bytes <= KEPT || this.kept.size <= 1) break;
+      this.kept.delete(name);
+      bytes -= values.byteLength;
+    }
+    const [{ width, height }] = found.length ? found : [{ width: 1, height: 1 }];
+    return { layers: found.map(({ values }) => values), width, height, isSingle: found[0]?.isSingle };
+  }
+
+  // Whether the server would answer: it decodes a bounded number of bytes for one picture.
+  #fits(level, x, y) {
+    const { chunk_shape: chunk, item_size: size, limits } = this.array;
+    if (!chunk) return true;
+    const touched = ({ from, to, step }, length) => Math.min(Math.floor((to - 1) / length) - Math.floor(from / length) + 1, Math.ceil((to - from) / step)) * length;
+    const elements = chunk.reduce((all, length, n) => all * (n === this.x ? touched(x, length) : n === this.y ? touched(y, length) : length), 1);
+    return elements * (size ?? 1) <= limits.decoded;
+  }
+
+  #paint({ layers, width, height, isSingle }) {
+    const canvas = document.createElement("canvas");
+    [canvas.width, canvas.height] = [width, height];
+    const context = canvas.getContext("2d");
+    const image = context.createImageData(width, height);
+    if (this.channels?.isOn) this.channels.mix(layers, image.data);
+    else paint(layers[0], image.data, { ...this.colours.paint(), isSingle });
+    context.putImageData(image, 0, 0);
+    return canvas;
+  }
+
+  #values(piece, kind) {
+    if (kind !== "overview" && this.picture.pieces.overview) return;
+    if (this.channels?.isOn) this.channels.see(piece.layers);
+    else this.colours.see(piece.layers[0]);
+    this.picture.repaint();
+  }
+
+  #viewNumbers() {
+    const { cx, cy, zx, zy } = this.picture.view;
+    const rounded = (value) => Number(value.toPrecision(7));
+    return zx === zy ? [cx, cy, zx].map(rounded) : [cx, cy, zx, zy].map(rounded);
+  }
+
+  #busy(isBusy) {
+    this.isBusy = isBusy;
+    clearTimeout(this.busyTimer);
+    if (isBusy) this.busyTimer = setTimeout(() => (this.progress.hidden = false), 150);
+    else this.progress.hidden = true;
+    this.element.dataset.busy = isBusy ? "1" : "0";
+  }
+
+  #trouble(error) {
+    this.sliders?.stop();
+    (this.picture ?? { say: (text) => (this.readout.textContent = text) }).say(error.message);
+  }
+
+  // Coordinates have come.
+  #relabel() {
+    this.sliders?.refresh();
+    this.picture?.draw();
+    this.chart?.draw();
+  }
+
+  // -- A point.
+
+  #where({ x, y }) {
+    const part = (axis, index) => {
+      const text = axis.full(index);
+      return text === null ? `${axis.name} ${index}` : `${axis.name} ${text} (${index})`;
+    };
+    return `${part(this.axes[this.y], y)}, ${part(this.axes[this.x], x)}`;
+  }
+
+  #say(place, values, isExact = true) {
+    const unit = this.array.units ? ` ${this.array.units}` : "";
+    const text = values.map((value) => (typeof value === "number" ? short(value) : value)).join(", ");
+    replace(this.readout, el("strong", {}, text === "missing" ? text : `${isExact ? "" : "≈ "}${text}${unit}`), ` at ${this.#where(place)}`);
+  }
+
+  #pointer(place) {
+    clearTimeout(this.pointing);
+    if (!place) {
+      if (this.point && this.pointText) replace(this.readout, ...this.pointText);
+      return;
+    }
+    const found = this.picture.valuesAt(place);
+    if (found) this.#say(place, found.values, found.isExact);
+    if (found?.isExact) return;
+    this.pointing = setTimeout(() => this.#exact(place), 120);
+  }
+
+  #indices(place) {
+    const at = [...this.at];
+    at[this.x] = place.x;
+    at[this.y] = place.y;
+    return at;
+  }
+
+  async #exact(place) {
+    try {
+      const found = await json("value", { path: this.path, at: this.#indices(place).join(",") });
+      this.#say(place, [found.text]);
+    } catch (error) {
+      if (!isAborted(error)) this.readout.textContent = error.message;
+    }
+  }
+
+  async #choosePoint(place) {
+    if (!place || place.x >= this.axes[this.x].size || place.y >= this.axes[this.y].size) return;
+    this.point = place;
+    this.picture.point = place;
+    this.picture.draw();
+    this.state.set({ point: [place.x, place.y] });
+    await this.#exact(place);
+    this.pointText = [...this.readout.childNodes];
+    await this.#loadLine();
+  }
+
+  // -- The line through the point.
+
+  async #loadLine() {
+    if (!this.point) return;
+    const candidates = this.axes.filter((axis) => axis.size > 1);
+    if (!candidates.length) return;
+    const others = candidates.filter(({ number }) => number !== this.x && number !== this.y);
+    const wanted = this.state.now.line;
+    const axis = candidates.find(({ number }) => number === wanted) ?? others[0] ?? this.axes[this.x];
+    if (!this.chart) {
+      this.chart = new Chart({ height: 190, onPick: (index) => this.#pickOnLine(index) });
+      this.chooseLine = select("Axis of the line", candidates.map(({ number, name }) => [number, name]), axis.number, (value) => {
+        this.state.set({ line: Number(value) });
+        this.#loadLine();
+      });
+    }
+    this.chooseLine.value = String(axis.number);
+    if (!this.lineHolder.firstChild) {
+      const label = id("line");
+      this.chooseLine.id = label;
+      replace(
+        this.lineHolder,
+        el("div", { class: "head" }, el("h3", {}, "Through the point, along"), this.chooseLine, button("Close the line", () => this.#closeLine(), { icon: "close" })),
+        this.chart.element,
+      );
+    }
+    try {
+      const at = this.#indices(this.point);
+      at[axis.number] = 0;
+      const found = await json("line", { path: this.path, axis: axis.number, at: at.join(",") });
+      this.line = { ...found, axis: axis.number };
+      this.#markLine();
+    } catch (error) {
+      replace(this.lineHolder, el("p", { class: "trouble" }, error.message));
+      this.chart = null;
+    }
+  }
+
+  #markLine() {
+    const { axis } = this.line;
+    const marked = axis === this.x ? this.point.x : axis === this.y ? this.point.y : this.at[axis];
+    this.chart.show(this.line, this.axes[axis], { marked, units: this.array.units ?? "", name: this.node.name });
+  }
+
+  #pickOnLine(index) {
+    const { axis } = this.line;
+    if (axis === this.x || axis === this.y) {
+      this.#choosePoint(axis === this.x ? { ...this.point, x: index } : { ...this.point, y: index });
+    } else {
+      this.sliders.set(axis, index);
+    }
+  }
+
+  #closeLine() {
+    replace(this.lineHolder);
+    this.chart?.end();
+    this.chart = this.line = this.point = this.picture.point = this.pointText = null;
+    this.state.set({ point: null, line: null });
+    this.picture.draw();
+    this.picture.canvas.focus();
+  }
+
+  // -- An array of one axis.
+
+  #lineView() {
+    const axis = this.axes[this.array.view.x];
+    const { at } = this;
+    const load = async (from, to) => {
+      this.asked?.abort();
+      this.asked = new AbortController();
+      this.#busy(true);
+      try {
+        const found = await json("line", { path: this.path, axis: axis.number, at: at.join(","), from, to }, this.asked.signal);
+        this.chart.show(found, axis, { units: this.array.units ?? "", name: this.node.name });
+        this.state.set({ view: from || to < axis.size ? [from, to] : null });
+      } catch (error) {
+        if (isAborted(error)) return;
+        this.readout.textContent = error.message;
+      }
+      this.#busy(false);
+    };
+    this.progress = el("div", { class: "progress", hidden: true });
+    this.chart = new Chart({ height: 360, onZoom: load, onPick: null });
+    const tools = el(
+      "div", { class: "tools", role: "toolbar", "aria-label": "Line" },
+      button("Zoom in", () => this.chart.zoom(0.6), { icon: "plus" }),
+      button("Zoom out", () => this.chart.zoom(1.6), { icon: "minus" }),
+      button("Show all", () => load(0, axis.size), { icon: "fit" }),
+    );
+    replace(this.element, el("div", { class: "main" }, el("div", { class: "stage" }, this.progress, tools, this.chart.element), this.readout));
+    const [from, to] = this.state.now.view ?? [];
+    if (to > from && from >= 0 && to <= axis.size) load(Math.floor(from), Math.ceil(to));
+    else load(0, axis.size);
+  }
+
+  // -- Keys, and the picture as a file.
+
+  #key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const step = 60;
+    const go = (dx, dy) => {
+      if (!event.shiftKey) return this.picture.pan(-dx * step, -dy * step);
+      const flip = this.picture.plane.flipY ? -1 : 1;
+      const from = this.point ?? this.picture.placeAt(this.picture.width / 2, this.picture.height / 2) ?? { x: 0, y: 0 };
+      const within = (value, axis) => Math.max(0, Math.min(axis.size - 1, value));
+      this.#choosePoint({ x: within(from.x + dx, this.axes[this.x]), y: within(from.y + dy * flip, this.axes[this.y]) });
+    };
+    const actions = {
+      ArrowLeft: () => go(-1, 0), ArrowRight: () => go(1, 0), ArrowUp: () => go(0, -1), ArrowDown: () => go(0, 1),
+      Enter: () => this.#choosePoint(this.picture.placeAt(this.picture.width / 2, this.picture.height / 2)),
+    };
+    if (!actions[event.key]) return;
+    event.preventDefault();
+    actions[event.key]();
+  }
+
+  // Keys that need no focus.
+  key(key) {
+    const actions = {
+      "+": () => this.picture?.zoom(1.6), "=": () => this.picture?.zoom(1.6), "-": () => this.picture?.zoom(1 / 1.6), 0: () => this.picture?.setView(null),
+      ",": () => this.sliders?.step(null, -1), ".": () => this.sliders?.step(null, 1), p: () => this.sliders?.toggle(null), s: () => this.swap(),
+    };
+    actions[key]?.();
+    return key in actions;
+  }
+
+  #save() {
+    const { settings } = this.colours;
+    const [low, high] = this.colours.range();
+    const seen = this.picture.seen();
+    const range = ([from, to]) => `${Math.floor(from)}:${Math.ceil(to)}`;
+    const query = new URLSearchParams({ path: this.path, x: this.x, y: this.y, at: this.at.join(","), across: range(seen.x), down: range(seen.y), map: settings.map, range: `${low},${high}` });
+    if (settings.log) query.set("log", "1");
+    const anchor = el("a", { href: `/-/plot.png?${query}`, download: `${this.node.name || "array"}.png` });
+    anchor.click();
+  }
+}

@@ -1,0 +1,33 @@
+// The help box: what the page can do, and its keys.
+
+import { el, button } from "./dom.js";
+
+const KEYS = [
+  ["/", "find a node"],
+  ["arrows, Enter", "in the tree: move, open, close"],
+  [", and .", "previous and next along the first slider"],
+  ["p", "play along the first slider, and stop"],
+  ["+ and −", "zoom in and out"],
+  ["0", "show all"],
+  ["arrows", "in the picture: move it"],
+  ["Enter", "in the picture: a line through its middle"],
+  ["Shift + arrows", "in the picture: move the point"],
+  ["s", "swap the axes of the picture"],
+  ["t", "light or dark"],
+  ["?", "this help"],
+];
+
+export function help() {
+  if (document.querySelector("dialog")) return;
+  const dialog = el(
+    "dialog", { "aria-labelledby": "help-title" },
+    el("h2", { id: "help-title" }, "Help"),
+    el("p", {}, "Drag or touch the picture to move it; turn the wheel or pinch to zoom. A click or tap shows the values along a line through a point; choose along which axis, and click the line to go there. Missing values are hatched. Drag the ends of the range in the histogram. The address of the page has all that is seen: keep it or send it, and it opens the same view."),
+    el("table", { class: "keys" }, el("caption", { class: "hidden" }, "Keys"), el("tbody", {}, KEYS.map(([key, what]) => el("tr", {}, el("th", { scope: "row" }, key), el("td", {}, what))))),
+    button("Close", () => dialog.close(), { class: "main" }),
+  );
+  dialog.addEventListener("close", () => dialog.remove());
+  dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
+  document.body.append(dialog);
+  dialog.showModal();
+}

@@ -1,0 +1,164 @@
+// What a node has besides its data: facts, attributes, documents, statistics, values.
+
+import { el, replace, button } from "./dom.js";
+import { json, v3Document } from "./api.js";
+import { count, size, short, times } from "./number.js";
+
+// The facts of a node, as terms and their texts.
+export function facts(node) {
+  const { array } = node;
+  const terms = [];
+  const add = (term, text) => text && terms.push(el("div", {}, el("dt", {}, term), el("dd", {}, text)));
+  if (array) {
+    add("shape", times(array.shape));
+    add("axes", array.axes.map(({ name }) => name).join(", "));
+    add("type", array.type);
+    add("units", array.units);
+    if (array.shard_shape) add("shards", times(array.shard_shape));
+    add("chunks", array.chunk_shape && times(array.chunk_shape));
+    add("codecs", array.codecs.map(({ name }) => name).join(" → "));
+    add("fill value", array.fill_value === null ? null : typeof array.fill_value === "string" ? array.fill_value : JSON.stringify(array.fill_value));
+    if (array.item_size) add("size", size(array.shape.reduce((a, b) => a * b, 1) * array.item_size));
+    if (array.levels?.length > 1) add("levels", array.levels.map(({ shape }) => times(shape.slice(-2))).join(", "));
+  }
+  add("format", node.format);
+  return el("dl", { class: "facts" }, terms);
+}
+
+// A value of JSON as a tree of text, long parts closed.
+export function tree(value, depth = 0) {
+  if (value === null || typeof value !== "object") return el("code", { class: `json ${value === null ? "null" : typeof value}` }, typeof value === "string" ? value : JSON.stringify(value));
+  const entries = Object.entries(value);
+  const isPlain = Array.isArray(value) && value.every((item) => item === null || typeof item !== "object");
+  if (isPlain && JSON.stringify(value).length < 100) return el("code", { class: "json" }, JSON.stringify(value).replaceAll(",", ", "));
+  if (!entries.length) return el("code", { class: "json" }, Array.isArray(value) ? "[]" : "{}");
+  const noun = Array.isArray(value) ? `${entries.length} items` : `${entries.length} members`;
+  return el("details", { class: "branch", open: depth < 1 && entries.length <= 24 }, el("summary", {}, noun), rows(entries.slice(0, 500), depth + 1));
+}
+
+const rows = (entries, depth) => el("dl", { class: "members" }, entries.map(([key, value]) => el("div", {}, el("dt", {}, key), el("dd", {}, tree(value, depth)))));
+
+export function attributes(node) {
+  const entries = Object.entries(node.attributes);
+  if (!entries.length) return el("p", { class: "quiet" }, "No attributes.");
+  return rows(entries, 0);
+}
+
+// A text with a button that copies it.
+export function copyable(text, label) {
+  const note = el("span", { class: "quiet", role: "status" });
+  const copy = button("Copy", async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+      note.textContent = "copied";
+    } catch {
+      note.textContent = "select it and copy it by hand";
+    }
+  }, { "aria-label": `Copy ${label}` });
+  return el("div", { class: "copyable" }, el("pre", { tabindex: 0, "aria-label": label }, el("code", {}, text)), el("div", { class: "copy" }, note, copy));
+}
+
+export function metadata(node) {
+  const parts = [el("h3", {}, "Attributes"), attributes(node)];
+  for (const [key, document] of Object.entries(node.documents ?? {})) {
+    parts.push(el("h3", {}, "As stored: ", el("code", {}, key)), copyable(JSON.stringify(document, null, 2), key));
+  }
+  if (node.dialect !== "v3") parts.push(asV3(node));
+  return el("div", { class: "panes" }, parts);
+}
+
+// The document that the server's view as v3 has.
+function asV3(node) {
+  const holder = el("div", {}, el("h3", {}, "As v3"), el("p", { class: "quiet" }, "…"));
+  v3Document(node.path).then(
+    (text) => holder.lastChild.replaceWith(copyable(text, "The document as v3")),
+    (error) => holder.lastChild.replaceWith(el("p", {}, error.message)),
+  );
+  return holder;
+}
+
+// Statistics of all elements, which may take a while.
+export function statistics(node) {
+  const holder = el("div", { class: "panes" });
+  const run = async () => {
+    const note = el("p", { class: "quiet", role: "status" }, "Reading all elements…");
+    replace(holder, note);
+    const controller = new AbortController();
+    holder.append(button("Stop", () => controller.abort()));
+    try {
+      const found = await json("stats", { path: node.path }, controller.signal);
+      replace(holder, statisticsTable(found, node), found.histogram ? bars(found.histogram) : null);
+    } catch (error) {
+      replace(holder, el("p", { class: "trouble", role: "alert" }, error.name === "AbortError" ? "Stopped." : error.message), button("Again", run));
+    }
+  };
+  const all = node.array.shape.reduce((a, b) => a * b, 1);
+  if (all <= 5e7) run();
+  else replace(holder, el("p", {}, `All ${count(all)} elements are read for this.`), button("Compute the statistics", run));
+  return holder;
+}
+
+const NAMES = {
+  count: "values", missing: "missing", nan: "NaN", positive_infinity: "+∞", negative_infinity: "−∞", unwritten: "never written", min: "lowest", max: "highest", mean: "mean", std: "standard deviation", sum: "sum",
+};
+
+function statisticsTable(found, node) {
+  const lines = Object.entries(NAMES).filter(([key]) => found[key] !== undefined && found[key] !== null && !(found[key] === 0 && ["positive_infinity", "negative_infinity", "nan", "unwritten"].includes(key)));
+  const text = (key, value) => (["count", "missing", "nan", "unwritten", "positive_infinity", "negative_infinity"].includes(key) ? count(value) : `${typeof value === "number" ? short(value) : value}${node.array.units && key !== "sum" ? ` ${node.array.units}` : ""}`);
+  const where = (key) => (Array.isArray(found[`${key}_at`]) ? ` at [${found[`${key}_at`].join(", ")}]` : "");
+  return el("table", { class: "numbers" }, el("caption", { class: "hidden" }, "Statistics"), el("tbody", {}, lines.map(([key, name]) => el("tr", {}, el("th", { scope: "row" }, name), el("td", {}, text(key, found[key]), el("span", { class: "quiet" }, where(key)))))));
+}
+
+function bars({ edges, counts }) {
+  const most = Math.max(1, ...counts);
+  return el("div", { class: "bars", role: "img", "aria-label": "Histogram of all values" }, counts.map((n, at) => {
+    const bar = el("span", { title: `${short(edges[at])} to ${short(edges[at + 1])}: ${count(n)}` });
+    bar.style.height = `${Math.max(n ? 1.5 : 0, (100 * n) / most)}%`;
+    return bar;
+  }));
+}
+
+const ROWS = 40;
+const COLUMNS = 12;
+
+// The elements themselves, of any type, a page at a time.
+export function values(node, state) {
+  const { array } = node;
+  const rank = array.shape.length;
+  const [down, across] = rank > 1 ? [rank - 2, rank - 1] : [0, null];
+  const at = array.shape.map((length, n) => Math.max(0, Math.min(length - 1, Math.floor(state.now.at?.[n] ?? 0))));
+  let [top, left] = [0, 0];
+  const table = el("table", { class: "elements" });
+  const note = el("p", { class: "quiet", role: "status" });
+  const load = async () => {
+    try {
+      const found = await json("table", { path: node.path, at: at.join(","), down: rank ? `${top}:${Math.min(array.shape[down], top + ROWS)}` : null, across: across === null ? null : `${left}:${Math.min(array.shape[across], left + COLUMNS)}` });
+      const head = across === null ? null : el("thead", {}, el("tr", {}, el("th", {}, `${array.axes[down].name} \\ ${array.axes[across].name}`), found.texts[0]?.map((_, n) => el("th", { scope: "col" }, String(left + n)))));
+      replace(table, el("caption", { class: "hidden" }, `Elements of ${node.name}`), head, el("tbody", {}, found.texts.map((row, n) => el("tr", {}, rank ? el("th", { scope: "row" }, String(top + n)) : null, row.map((text) => el("td", {}, text === null ? "missing" : text))))));
+      note.textContent = rank ? `${array.axes[down].name} ${top} to ${top + found.texts.length - 1} of ${count(array.shape[down])}` : "";
+    } catch (error) {
+      note.textContent = error.message;
+    }
+  };
+  const pager = (label, icon, isEnd, step) => button(label, () => {
+    if (isEnd()) return;
+    step();
+    load();
+  }, { icon });
+  const tools = rank && el(
+    "div", { class: "row" },
+    pager("Rows before", "left", () => top === 0, () => (top = Math.max(0, top - ROWS))),
+    pager("Rows after", "right", () => top + ROWS >= array.shape[down], () => (top += ROWS)),
+    across !== null && [el("span", { class: "quiet" }, array.axes[across].name), pager("Columns before", "left", () => left === 0, () => (left = Math.max(0, left - COLUMNS))), pager("Columns after", "right", () => left + COLUMNS >= array.shape[across], () => (left += COLUMNS))],
+    array.axes.slice(0, -2).map((axis, n) => axis.size > 1 && el("label", { class: "pick" }, axis.name, el("input", {
+      type: "number", min: 0, max: axis.size - 1, value: at[n],
+      onchange: (event) => {
+        at[n] = Math.max(0, Math.min(axis.size - 1, Math.floor(event.target.valueAsNumber || 0)));
+        load();
+      },
+    }))),
+  );
+  load();
+  return el("div", { class: "panes" }, tools, note, el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Elements" }, table));
+}
+
