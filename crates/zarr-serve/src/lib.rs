@@ -14,6 +14,7 @@ mod inside;
 mod listing;
 mod page;
 mod targets;
+mod view;
 
 pub use self::answer::{Answer, Question};
 pub use self::http::{Access, Ended, Log, Origins, ServeOptions, Server, Tell};

@@ -87,6 +87,11 @@ impl Served {
         &self.store
     }
 
+    /// How it is opened and read.
+    pub(crate) fn options(&self) -> &OpenOptions {
+        &self.options
+    }
+
     /// The hierarchy, at most a second old: what others change is seen.
     ///
     /// # Errors

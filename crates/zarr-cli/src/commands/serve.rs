@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use zarr::data_type::{NumpyTime, TimeKind, TimeUnit};
 use zarr::{AccessError, Json, Object};
 use zarr_serve::{Access, Ended, Origins, ServeOptions, Server, Targets, TargetsOptions};
@@ -46,6 +46,12 @@ pub(crate) struct Serve {
     /// Let pages of this origin read, or of every origin; may be given several times
     #[arg(long, value_name = "ORIGIN", num_args = 0..=1, require_equals = false, default_missing_value = "*")]
     cors: Vec<String>,
+    /// Show the hierarchies as v3 below URL/NAME/, too, in place of their keys
+    #[arg(long, value_name = "FORMAT")]
+    to: Option<View>,
+    /// Bytes of memory that decoding for the v3 view, and what is kept of it, may take; 1 GiB, if not given
+    #[arg(long, value_name = "BYTES")]
+    memory: Option<u64>,
     /// Follow symbolic links that lead out of a target
     #[arg(long)]
     follow_links: bool,
@@ -55,6 +61,13 @@ pub(crate) struct Serve {
     /// Open the page in the browser
     #[arg(long)]
     open: bool,
+}
+
+/// What hierarchies are shown as.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum View {
+    /// Final v3
+    V3,
 }
 
 impl Serve {
@@ -125,6 +138,8 @@ impl Serve {
             port: self.port,
             hosts: self.host.clone(),
             cors,
+            to_v3: self.to.is_some(),
+            memory: self.memory.unwrap_or(ServeOptions::default().memory),
             threads: session.threads(),
             log: self.log.then(|| Arc::new(log) as _),
             tell: Some(Arc::new(|what: &str| drop(writeln!(io::stderr(), "{}", plain(what))))),

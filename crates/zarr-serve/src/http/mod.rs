@@ -4,6 +4,7 @@ mod access;
 mod connection;
 mod cors;
 mod host;
+mod keys;
 mod metrics;
 mod path;
 mod range;
@@ -12,6 +13,13 @@ mod reply;
 mod route;
 mod stop;
 mod validator;
+
+pub(crate) use self::keys::blocking;
+pub(crate) use self::metrics::Metrics;
+pub(crate) use self::raw::{Asking, value as raw_value};
+pub(crate) use self::reply::{Content, Value};
+pub(crate) use self::route::Cancels;
+pub(crate) use self::validator::{of_bytes as tag_of_bytes, of_version as tag_of_version};
 
 use std::convert::Infallible;
 use std::io;
@@ -34,8 +42,8 @@ use self::connection::Connection;
 use self::cors::Cors;
 pub use self::cors::Origins;
 use self::host::Hosts;
-use self::metrics::Metrics;
 use crate::Targets;
+use crate::view::View;
 
 /// How long a client may take for the headers of a request, and be silent between two.
 const FOR_HEADERS: Duration = Duration::from_secs(10);
@@ -66,6 +74,10 @@ pub struct ServeOptions {
     pub cors: Origins,
     /// How many connections at a time.
     pub connections: usize,
+    /// Whether `/NAME/` is the hierarchy as v3, and not its keys as they are stored.
+    pub to_v3: bool,
+    /// About how many bytes of memory decoding, and what is kept of it, may take.
+    pub memory: u64,
     /// How many questions below `/-/`, and chunks that are recoded, at a time; 0 for as many as the machine has threads.
     pub threads: usize,
     /// Told of each request.
@@ -81,6 +93,8 @@ impl Default for ServeOptions {
             port: None,
             hosts: Vec::new(),
             cors: Origins::None,
+            to_v3: false,
+            memory: 1 << 30,
             connections: 256,
             threads: 0,
             log: None,
@@ -95,6 +109,9 @@ pub(crate) struct Shared {
     pub hosts: Hosts,
     pub cors: Cors,
     pub metrics: Arc<Metrics>,
+    pub view: Arc<View>,
+    /// Whether the view is below the names themselves, too.
+    pub to_v3: bool,
     /// Threads for what blocks.
     pub threads: Arc<Semaphore>,
     log: Option<Log>,
@@ -144,11 +161,14 @@ impl Server {
             0 => std::thread::available_parallelism().map_or(4, Into::into),
             threads => threads,
         };
+        let metrics: Arc<Metrics> = Arc::default();
         let shared = Shared {
             targets,
             hosts: Hosts { names, any_address: !options.address.is_loopback() },
             cors: Cors::new(options.cors),
-            metrics: Arc::default(),
+            view: Arc::new(View::new(options.memory, metrics.clone())),
+            to_v3: options.to_v3,
+            metrics,
             threads: Arc::new(Semaphore::new(threads)),
             log: options.log,
             tell: options.tell,

@@ -13,29 +13,42 @@ pub(crate) enum Asked {
     Outside,
 }
 
-/// The bytes that a header's text asks for of a value of `size` bytes. Several ranges, other units and what breaks the grammar
-/// ask for the whole value: a server may ignore them, and every client takes that.
-pub(crate) fn asked(header: &str, size: u64) -> Asked {
-    let Some((unit, set)) = header.split_once('=') else { return Asked::Whole };
-    if !unit.trim().eq_ignore_ascii_case("bytes") || set.contains(',') {
-        return Asked::Whole;
+/// What a header's text asks for, whatever the value's size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    Whole,
+    /// From a byte on, up to an end that is not part of it.
+    From(u64, Option<u64>),
+    /// The last bytes.
+    Last(u64),
+}
+
+/// What a header's text asks for. Several ranges, other units and what breaks the grammar ask for the whole value: a server may
+/// ignore them, and every client takes that.
+pub(crate) fn wanted(header: &str) -> Wanted {
+    let Some((unit, set)) = header.split_once('=') else { return Wanted::Whole };
+    if !unit.trim().eq_ignore_ascii_case("bytes") {
+        return Wanted::Whole;
     }
-    let Some((first, last)) = set.trim().split_once('-') else { return Asked::Whole };
+    let Some((first, last)) = set.trim().split_once('-') else { return Wanted::Whole };
     match (number(first), number(last)) {
-        (Some(first), Some(last)) if first > last => Asked::Whole,
-        (Some(first), _) if !last.is_empty() && number(last).is_none() => {
-            let _ = first;
-            Asked::Whole
+        (Some(first), Some(last)) if first <= last => {
+            Wanted::From(first, Some(last.saturating_add(1)))
         }
-        (Some(first), _) if first >= size => Asked::Outside,
-        (Some(first), last) => {
-            Asked::Part(first..last.map_or(size, |last| last.saturating_add(1).min(size)))
-        }
-        (None, Some(count)) if first.is_empty() => match count.min(size) {
-            0 => Asked::Outside,
-            count => Asked::Part(size - count..size),
-        },
-        (None, _) => Asked::Whole,
+        (Some(first), None) if last.is_empty() => Wanted::From(first, None),
+        (None, Some(count)) if first.is_empty() => Wanted::Last(count),
+        _ => Wanted::Whole,
+    }
+}
+
+/// The bytes that a header's text asks for of a value of `size` bytes.
+pub(crate) fn asked(header: &str, size: u64) -> Asked {
+    match wanted(header) {
+        Wanted::Whole => Asked::Whole,
+        Wanted::From(first, _) if first >= size => Asked::Outside,
+        Wanted::From(first, end) => Asked::Part(first..end.map_or(size, |end| end.min(size))),
+        Wanted::Last(count) if count.min(size) == 0 => Asked::Outside,
+        Wanted::Last(count) => Asked::Part(size - count.min(size)..size),
     }
 }
 

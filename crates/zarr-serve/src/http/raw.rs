@@ -1,10 +1,13 @@
 //! Sends the values of a store as they are stored, and lists its keys.
 
-use hyper::header::{ACCEPT, LOCATION};
+use hyper::header::{ACCEPT, LOCATION, RANGE};
 use hyper::{HeaderMap, Method, StatusCode};
 use zarr::StoreError;
-use zarr::store::{ByteRange, Bytes, ListOptions, SnapshotOptions, Store, StoreKey, StorePrefix};
+use zarr::store::{
+    ByteRange, Bytes, GetOptions, Got, ListOptions, SnapshotOptions, Store, StoreKey, StorePrefix,
+};
 
+use super::range::{Wanted, wanted};
 use super::reply::{Content, Reply, Value, of_answer, text};
 use super::validator;
 use crate::listing::{self, Entry};
@@ -88,10 +91,9 @@ pub(crate) async fn value(
     asking: &Asking<'_>,
 ) -> Result<Option<Value>, StoreError> {
     let piece = if store.capabilities().local { LOCAL_PIECE } else { REMOTE_PIECE };
-    // A distant store fetches the first bytes with the request that finds out their version.
-    let first = [ByteRange::Bounded { start: 0, len: 1 }];
-    let hint: &[ByteRange] = if asking.method == Method::GET { &first[..0] } else { &[] };
-    let Some(snapshot) = store.open(key, SnapshotOptions::first(hint)).await? else {
+    // A distant store fetches the first bytes with the request that finds out how many there are.
+    let first: Vec<ByteRange> = first(asking, piece).into_iter().collect();
+    let Some(snapshot) = store.open(key, SnapshotOptions::first(&first)).await? else {
         return Ok(None);
     };
     if snapshot.size() == 0 {
@@ -100,14 +102,41 @@ pub(crate) async fn value(
     }
     let tag = snapshot.version().map(|version| validator::of_version(&version));
     let (size, content_type) = (snapshot.size(), content_type(key.as_str()));
-    Ok(Some(Value {
-        size,
-        tag,
-        content_type,
-        piece,
-        content: if size == 0 { Content::Memory(Bytes::new()) } else { Content::Stored(snapshot) },
-        headers: Vec::new(),
-    }))
+    let content = if size == 0 {
+        Content::Memory(Bytes::new())
+    } else if is_checked_whole(store, asking, size) {
+        match store.get(key, GetOptions::at_most(size)).await? {
+            Some(Got { bytes: Some(bytes), .. }) if bytes.len() as u64 == size => {
+                Content::Memory(bytes)
+            }
+            _ => return Err(StoreError::Changed { key: key.to_string() }),
+        }
+    } else {
+        Content::Stored(snapshot)
+    };
+    Ok(Some(Value { size, tag, content_type, piece, content, headers: Vec::new() }))
+}
+
+/// Whether a value is read whole, so that its archive compares its checksum: parts of it have none.
+fn is_checked_whole(store: &dyn Store, asking: &Asking<'_>, size: u64) -> bool {
+    let is_whole = asking.method == Method::GET && !asking.headers.contains_key(RANGE);
+    is_whole && size <= REMOTE_PIECE && store.name().starts_with("zip:")
+}
+
+/// The range that will be read first.
+fn first(asking: &Asking<'_>, piece: u64) -> Option<ByteRange> {
+    if asking.method != Method::GET {
+        return None;
+    }
+    let range = asking.headers.get(RANGE).and_then(|range| range.to_str().ok());
+    Some(match range.map_or(Wanted::Whole, wanted) {
+        Wanted::Whole => ByteRange::Bounded { start: 0, len: piece },
+        Wanted::Last(count) => ByteRange::Suffix(count.min(piece)),
+        Wanted::From(start, end) => {
+            let len = end.map_or(piece, |end| end.saturating_sub(start).min(piece));
+            ByteRange::Bounded { start, len }
+        }
+    })
 }
 
 /// Whether there are keys below a path. Asked only where that costs nothing, or a person will see the answer: most of what is

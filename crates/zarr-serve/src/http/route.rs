@@ -12,14 +12,14 @@ use zarr::CancelToken;
 
 use super::raw::{self, Asking, accepts};
 use super::reply::{Reply, full, of_answer, text};
-use super::{Shared, path};
+use super::{Shared, keys, path};
 use crate::{Answer, Question, api, listing, page};
 
 /// How long an answer below `/-/` may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Cancels what was begun for a client that has gone.
-struct Cancels(CancelToken);
+pub(crate) struct Cancels(pub CancelToken);
 
 impl Drop for Cancels {
     fn drop(&mut self) {
@@ -132,8 +132,19 @@ async fn routed(shared: &Arc<Shared>, request: &Request<Incoming>, path: &str) -
             "text/plain; version=0.0.4; charset=utf-8",
             shared.metrics.text().into_bytes(),
         )),
-        _ => keys(shared, path, &asking).await,
+        ("v3", rest) if !rest.is_empty() => keys::answer(shared, rest, true, &asking).await,
+        ("v3", _) => names(shared, path, &asking),
+        _ => keys::answer(shared, path, shared.to_v3, &asking).await,
     }
+}
+
+/// The names of what is served as v3.
+fn names(shared: &Shared, path: &str, asking: &Asking<'_>) -> Reply {
+    if !path.ends_with('/') {
+        return raw::moved(asking);
+    }
+    let names = shared.targets.roots().map(|(name, _)| listing::Entry::folder(name));
+    raw::listed(path, names.collect(), asking.headers)
 }
 
 /// The page, or a list of names as JSON.
@@ -179,31 +190,5 @@ async fn blocking(
             cancel.cancel();
             text(StatusCode::SERVICE_UNAVAILABLE, "the answer took too long")
         }
-    }
-}
-
-/// The answer for a key, or a prefix, of what is served.
-async fn keys(shared: &Arc<Shared>, path: &str, asking: &Asking<'_>) -> Reply {
-    let (of_find, path_of_find) = (shared.clone(), path.to_owned());
-    let find = move || {
-        let found = of_find.targets.find(&path_of_find);
-        found.map(|found| found.map(|(served, rest)| (served, rest.to_owned())))
-    };
-    let found = match tokio::task::spawn_blocking(find).await {
-        Ok(Ok(found)) => found,
-        Ok(Err(e)) => return of_answer(Answer::of_error(&e)),
-        Err(_) => return text(StatusCode::INTERNAL_SERVER_ERROR, "the answer could not be made"),
-    };
-    let folder = shared.targets.folder(path);
-    match (found, folder) {
-        // Without a `/` it is the value of the folder's key: an archive as it is stored.
-        (Some((_, rest)), Some((store, key))) if rest.is_empty() && !path.ends_with('/') => {
-            raw::answer(&**store, key, asking).await
-        }
-        (Some((_, rest)), None) if rest.is_empty() && !path.ends_with('/') => raw::moved(asking),
-        (Some((served, rest)), _) => raw::answer(&**served.store(), &rest, asking).await,
-        (None, Some((_, ""))) if !path.ends_with('/') => raw::moved(asking),
-        (None, Some((store, key))) => raw::answer(&**store, key, asking).await,
-        (None, None) => raw::absent(),
     }
 }

@@ -14,6 +14,11 @@ pub(crate) fn of_version(version: &Version) -> String {
     quoted(hasher.0)
 }
 
+/// The entity tag of a value that was made here.
+pub(crate) fn of_bytes(bytes: &[u8]) -> String {
+    quoted(Sha256::new_with_prefix(bytes))
+}
+
 fn quoted(hash: Sha256) -> String {
     let hash = hash.finalize();
     let hex: String = hash[..16].iter().map(|byte| format!("{byte:02x}")).collect();

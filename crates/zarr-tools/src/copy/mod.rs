@@ -19,6 +19,7 @@ mod netcdf;
 #[cfg(not(feature = "nczarr"))]
 #[path = "without_netcdf.rs"]
 mod netcdf;
+mod node_copy;
 mod plan;
 mod rechunk;
 mod run;
@@ -38,6 +39,7 @@ use zarr_core::{
 pub use self::describe::metadata_like;
 #[cfg(feature = "nczarr")]
 pub use self::netcdf::{copy_dataset, plan_dataset};
+pub use self::node_copy::{NodeCopy, node_copy};
 pub use self::plan::{Plan, plan_copy};
 pub use self::split::Part;
 pub(crate) use self::under_way::Plans;

@@ -17,6 +17,7 @@ use super::check::{Datasets, check_ranks, may_skip, place, planned};
 use super::choose::{below, chosen};
 use super::describe::{Described, size};
 use super::journal::Journal;
+use super::node_copy;
 use super::split::{Part, parts};
 use super::{CopyOptions, Steps, attributes_for};
 
@@ -383,15 +384,11 @@ impl Plan {
         described: Option<Described>,
         role: Role,
     ) -> Result<Vec<PlannedDocument>> {
-        let Node::Array(array) = node else {
-            let attributes = attributes_for(node.attributes(), node.hierarchy().dialect(), target);
-            let group = GroupMetadata { attributes, ..GroupMetadata::default() };
-            return documents(target, &to, &NodeMetadata::Group(group), role);
+        let of_array = described.as_ref().map(|it| (it.leaves_holes, it.region.clone()));
+        let documents = in_order(&to, node_copy::documents(node, target, &to, described)?, role);
+        let (Node::Array(array), Some((leaves_holes, region))) = (node, of_array) else {
+            return Ok(documents);
         };
-        let Some(Described { metadata, leaves_holes, region, .. }) = described else {
-            return Ok(Vec::new());
-        };
-        let documents = documents(target, &to, &NodeMetadata::Array(Box::new(metadata)), role)?;
         // As a reader finds it: the format may have another grid.
         let metadata = parsed(target, &to, documents.iter())?;
         let from = array.path().clone();
@@ -424,21 +421,15 @@ impl Plan {
 }
 
 /// The documents of a new node, the one that makes it a node last.
-fn documents(
-    target: &Hierarchy,
-    path: &NodePath,
-    node: &NodeMetadata,
-    role: Role,
-) -> Result<Vec<PlannedDocument>> {
-    let at = |e| Error::from(e).at_store(target.store().name()).at_path(path);
-    let new = target.format().create(path, node).map_err(at)?.into_iter().rev();
+fn in_order(path: &NodePath, documents: Documents, role: Role) -> Vec<PlannedDocument> {
+    let new = documents.into_iter().rev();
     let document = |(key, value): (StoreKey, zarr_core::store::Bytes)| PlannedDocument {
         path: path.clone(),
         key,
         value: value.to_vec(),
         role,
     };
-    Ok(new.map(document).collect())
+    new.map(document).collect()
 }
 
 /// The metadata that the documents of an array have.
@@ -447,12 +438,24 @@ pub(super) fn parsed<'a>(
     path: &NodePath,
     documents: impl Iterator<Item = &'a PlannedDocument>,
 ) -> Result<ArrayMetadata> {
-    let found: Documents = documents.map(|it| (it.key.clone(), it.value.clone().into())).collect();
+    parsed_documents(
+        target,
+        path,
+        &documents.map(|it| (it.key.clone(), it.value.clone().into())).collect(),
+    )
+}
+
+/// As [`parsed`], of documents that are in no plan.
+pub(super) fn parsed_documents(
+    target: &Hierarchy,
+    path: &NodePath,
+    documents: &Documents,
+) -> Result<ArrayMetadata> {
     let mut reading = Reading::new(target.registry(), target.options().strictness);
     reading.limits = target.options().limits;
     reading.ignore_hidden_filters = target.options().ignore_hidden_filters;
     let at = |e| Error::from(e).at_store(target.store().name()).at_path(path);
-    match target.format().parse(path, &found, &mut reading).map_err(at)? {
+    match target.format().parse(path, documents, &mut reading).map_err(at)? {
         Some(NodeMetadata::Array(metadata)) => Ok(*metadata),
         _ => Err(at(MetadataError::invalid("documents", "there is none of this array"))),
     }
@@ -479,7 +482,10 @@ fn above(
                 _ => {}
             }
             let group = NodeMetadata::Group(GroupMetadata::default());
-            above.extend(documents(target, &path, &group, Role::Above)?);
+            let group = target.format().create(&path, &group);
+            let group =
+                group.map_err(|e| Error::from(e).at_store(target.store().name()).at_path(&path))?;
+            above.extend(in_order(&path, group, Role::Above));
         }
     }
     let store = target.store().to_sync();

@@ -1,0 +1,210 @@
+//! Shows a hierarchy of any dialect as final v3.
+//!
+//! Documents are those that a copy to v3 writes (`zarr::node_copy`), with consolidated metadata at the root (`tree`). Keys of
+//! chunks are mapped (`chunk`): where only documents differ, stored bytes are sent; where the codecs are none that readers of v3
+//! have, the chunk is decoded and encoded anew (`recode`), and kept in a bounded cache.
+
+mod cache;
+mod chunk;
+mod node;
+mod recode;
+mod tree;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use tokio::sync::Semaphore;
+use zarr::store::{Bytes, StoreKey};
+use zarr::sync::lock;
+use zarr::{AccessError, Error, ErrorKind, NodePath, Result};
+
+use self::cache::Cache;
+pub(crate) use self::node::{Shown, ShownArray};
+pub(crate) use self::tree::Tree;
+use crate::Served;
+use crate::http::Metrics;
+
+/// How long the description of a node is used.
+const FRESH: Duration = Duration::from_secs(1);
+/// How many nodes are remembered.
+const MOST_NODES: usize = 4_096;
+/// How many times as long as it took to read a whole hierarchy its consolidated metadata is used.
+const PATIENCE: u32 = 10;
+/// Bytes by which memory is counted.
+const UNIT: u64 = 1 << 10;
+
+/// What all views of a server share.
+pub(crate) struct View {
+    nodes: Mutex<HashMap<(String, NodePath), Known>>,
+    trees: Mutex<HashMap<String, KnownTree>>,
+    cache: Cache,
+    /// Memory for decoding, in units.
+    memory: Arc<Semaphore>,
+    units: u64,
+    metrics: Arc<Metrics>,
+}
+
+/// When a node was looked for, and what it was.
+type Known = (Instant, Option<Arc<Shown>>);
+
+/// When a hierarchy was read, how long that took, and what it was.
+type KnownTree = (Instant, Duration, Arc<Tree>);
+
+/// What a path of the view is.
+pub(crate) enum Found {
+    /// A document.
+    Document(Bytes),
+    /// The chunk with these indices.
+    Chunk(Arc<ShownArray>, Vec<u64>),
+    /// A node that v3 cannot represent, and why.
+    Cannot(String),
+}
+
+impl View {
+    /// Views that together take about `memory` bytes: three quarters for decoding, one for what was recoded.
+    pub fn new(memory: u64, metrics: Arc<Metrics>) -> View {
+        let units = (memory / 4 * 3 / UNIT).clamp(1, Semaphore::MAX_PERMITS as u64);
+        View {
+            nodes: Mutex::default(),
+            trees: Mutex::default(),
+            cache: Cache::new(memory / 4, metrics.clone()),
+            memory: Arc::new(Semaphore::new(units as usize)),
+            units,
+            metrics,
+        }
+    }
+
+    /// What a path below a hierarchy's name is. It may block.
+    ///
+    /// # Errors
+    /// For documents that could not be read.
+    pub fn find(&self, served: &Arc<Served>, path: &str) -> Result<Option<Found>> {
+        let Ok(key) = StoreKey::new(path) else { return Ok(None) };
+        let document =
+            path.strip_suffix("zarr.json").filter(|it| it.is_empty() || it.ends_with('/'));
+        if let Some(of_node) = document {
+            let of_node = node_path(of_node)?;
+            let found = match self.node(served, &of_node)?.as_deref() {
+                None => None,
+                Some(Shown::Cannot(why)) => Some(Found::Cannot(why.clone())),
+                Some(Shown::Group(_)) if of_node.is_root() => {
+                    Some(Found::Document(self.tree(served)?.root.clone()))
+                }
+                Some(Shown::Group(document)) => Some(Found::Document(document.clone())),
+                Some(Shown::Array(array)) => Some(Found::Document(array.document.clone())),
+            };
+            return Ok(found);
+        }
+        let text = key.as_str();
+        let starts = [0].into_iter().chain(text.match_indices('/').map(|(at, _)| at + 1));
+        for start in starts.filter(|&start| is_chunk_like(&text[start..])) {
+            match self.node(served, &node_path(&text[..start])?)?.as_deref() {
+                Some(Shown::Array(array)) => {
+                    let chunk = array.indices(&text[start..]);
+                    return Ok(chunk.map(|indices| Found::Chunk(array.clone(), indices)));
+                }
+                Some(Shown::Cannot(why)) => return Ok(Some(Found::Cannot(why.clone()))),
+                _ => {}
+            }
+        }
+        Ok(None)
+    }
+
+    /// A node as v3; nothing if there is none.
+    ///
+    /// # Errors
+    /// For documents that could not be read.
+    pub fn node(&self, served: &Served, path: &NodePath) -> Result<Option<Arc<Shown>>> {
+        let key = (served.name().to_owned(), path.clone());
+        if let Some((at, known)) = lock(&self.nodes).get(&key)
+            && at.elapsed() < FRESH
+        {
+            return Ok(known.clone());
+        }
+        let shown = match served.node(path) {
+            Ok(node) => Some(Arc::new(node::shown(&node, served)?)),
+            Err(e) if e.kind() == ErrorKind::NotFound => None,
+            Err(e) => return Err(e),
+        };
+        let mut nodes = lock(&self.nodes);
+        if nodes.len() >= MOST_NODES {
+            nodes.clear();
+        }
+        nodes.insert(key, (Instant::now(), shown.clone()));
+        Ok(shown)
+    }
+
+    /// All nodes of a hierarchy as v3.
+    ///
+    /// # Errors
+    /// When the hierarchy cannot be listed.
+    pub fn tree(&self, served: &Served) -> Result<Arc<Tree>> {
+        if let Some((at, took, tree)) = lock(&self.trees).get(served.name())
+            && at.elapsed() < FRESH.max(*took * PATIENCE)
+        {
+            return Ok(tree.clone());
+        }
+        let began = Instant::now();
+        let tree = Arc::new(Tree::of(served)?);
+        let mut trees = lock(&self.trees);
+        if trees.len() >= MOST_NODES {
+            trees.clear();
+        }
+        let known = (Instant::now(), began.elapsed(), tree.clone());
+        trees.insert(served.name().to_owned(), known);
+        Ok(tree)
+    }
+
+    /// Memory for `bytes`, to be kept while they are used.
+    ///
+    /// # Errors
+    /// If that is more than all there is.
+    async fn reserve(&self, bytes: u64) -> Result<tokio::sync::OwnedSemaphorePermit> {
+        let units = bytes.div_ceil(UNIT);
+        let too_much = || {
+            let (bytes, all) = (bytes, self.units * UNIT);
+            let why = format!(
+                "the chunk takes {bytes} bytes to decode, more than the {all} that the server may use"
+            );
+            Error::from(AccessError::Argument(why))
+        };
+        let units = u32::try_from(units).ok().filter(|&units| u64::from(units) <= self.units);
+        let units = units.ok_or_else(too_much)?;
+        let reserved = self.memory.clone().acquire_many_owned(units).await;
+        reserved.map_err(|_| AccessError::Cancelled.into())
+    }
+}
+
+/// The path of a node from its prefix.
+fn node_path(prefix: &str) -> Result<NodePath> {
+    let inner = prefix.trim_end_matches('/');
+    if inner.is_empty() { Ok(NodePath::root()) } else { Ok(NodePath::new(&format!("/{inner}"))?) }
+}
+
+/// Whether this could be what follows an array's path in the key of a chunk.
+fn is_chunk_like(rest: &str) -> bool {
+    let mut chars = rest.chars();
+    let first = chars.next();
+    let is_index = |c: char| c.is_ascii_digit() || ['.', '/'].contains(&c);
+    match first {
+        Some('c') => rest[1..].chars().all(is_index),
+        Some(first) => first.is_ascii_digit() && chars.all(is_index),
+        None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_of_chunks_are_told_from_names() {
+        for chunk in ["c", "c/0/1", "c.0.1", "0.1", "0", "0/1"] {
+            assert!(is_chunk_like(chunk), "{chunk}");
+        }
+        for other in ["", "x", "cc", "c/x", "a/0", "zarr.json", "/0", ".0"] {
+            assert!(!is_chunk_like(other), "{other}");
+        }
+    }
+}

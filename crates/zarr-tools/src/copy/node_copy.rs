@@ -1,0 +1,69 @@
+//! Describes the copy of a node without copying it: for a view of a hierarchy in another dialect.
+
+use zarr_core::format::Documents;
+use zarr_core::metadata::ArrayMetadata;
+use zarr_core::{Error, GroupMetadata, Hierarchy, Node, NodeMetadata, NodePath, Result};
+
+use super::check::{Datasets, planned};
+use super::describe::Described;
+use super::plan::parsed_documents;
+use super::{CopyOptions, attributes_for};
+
+/// What a node becomes in another hierarchy, as [`copy`](super::copy()) writes it.
+#[derive(Clone, Debug)]
+pub struct NodeCopy {
+    /// Its documents, the one that makes it a node first.
+    pub documents: Documents,
+    /// An array's metadata, as a reader of the documents finds it; nothing for a group.
+    pub metadata: Option<ArrayMetadata>,
+    /// Whether chunks that were never stored stay so, though they read as another value in the copy. Without it, and where the
+    /// fill values differ, a copy stores the source's.
+    pub leaves_holes: bool,
+    /// What is lost.
+    pub not_kept: Option<String>,
+}
+
+/// What `node` becomes at the same path in `target`, of which nothing is read or written. `others` are all nodes of its group:
+/// of a scalar of v3 only they tell whether it is a variable.
+///
+/// # Errors
+/// [`MetadataError::CannotRepresent`](zarr_core::MetadataError::CannotRepresent) for what the target's dialect cannot represent;
+/// [`AccessError::Argument`](zarr_core::AccessError::Argument) for a name that it does not allow.
+pub fn node_copy(
+    node: &Node,
+    others: &[Node],
+    target: &Hierarchy,
+    options: &CopyOptions<'_>,
+) -> Result<NodeCopy> {
+    let datasets = Datasets::of(others, node.hierarchy().dialect());
+    let described = planned(node, target, node.path(), &datasets, options)?;
+    let (not_kept, leaves_holes) = match &described {
+        Some(described) => (described.not_kept.clone(), described.leaves_holes),
+        None => (None, false),
+    };
+    let documents = documents(node, target, node.path(), described)?;
+    let metadata = match node {
+        Node::Group(_) => None,
+        Node::Array(_) => Some(parsed_documents(target, node.path(), &documents)?),
+    };
+    Ok(NodeCopy { documents, metadata, leaves_holes, not_kept })
+}
+
+/// The documents of the copy of a node, the one that makes it a node first. None for an array that is not described.
+pub(super) fn documents(
+    node: &Node,
+    target: &Hierarchy,
+    to: &NodePath,
+    described: Option<Described>,
+) -> Result<Documents> {
+    let metadata = match (node, described) {
+        (Node::Group(_), _) => {
+            let attributes = attributes_for(node.attributes(), node.hierarchy().dialect(), target);
+            NodeMetadata::Group(GroupMetadata { attributes, ..GroupMetadata::default() })
+        }
+        (Node::Array(_), Some(described)) => NodeMetadata::Array(Box::new(described.metadata)),
+        (Node::Array(_), None) => return Ok(Documents::new()),
+    };
+    let at = |e| Error::from(e).at_store(target.store().name()).at_path(to);
+    target.format().create(to, &metadata).map_err(at)
+}
