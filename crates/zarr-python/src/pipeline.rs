@@ -14,6 +14,7 @@ use crate::buffer::Memory;
 use crate::call::{self, Call};
 use crate::elements::{Form, Layout};
 use crate::errors::OrRaise;
+use crate::np;
 use crate::open::{REGISTRY, is_near};
 use crate::py_store::{self, Source};
 
@@ -25,6 +26,7 @@ pub struct PipelineArray {
     is_rectilinear: bool,
     /// Whether the store answers at once, and without Python.
     is_near: bool,
+    layout: Layout,
 }
 
 impl PipelineArray {
@@ -39,6 +41,34 @@ impl PipelineArray {
             py.detach(|| self.inner.refresh()).or_raise(py)?;
         }
         Batch::new(&self.inner, items, drop_axes)
+    }
+
+    /// As [`PipelineArray::read`], of variable-length text and bytes, which no memory holds as they are.
+    fn read_variable<'py>(
+        &self,
+        py: Python<'py>,
+        items: &Bound<'py, PyList>,
+        out: &Bound<'py, PyUntypedArray>,
+        drop_axes: Vec<usize>,
+        at_once: bool,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let (batch, shape) = (self.batch(items, drop_axes)?, batch::shape_of(out.as_any())?);
+        let found = match batch.as_box()? {
+            Some(filled) => Some(filled),
+            None => batch.parts(&shape)?.and_then(|parts| parts.composed()),
+        };
+        let Some(found) = found.filter(|found| found.shape == shape) else { return Ok(None) };
+        self.follow_resize(py, &found.end)?;
+        let selection = found.selection.clone();
+        let bytes = out.getattr("nbytes")?.extract()?;
+        let call = Call { selection: Some(&found.selection), bytes, ..Call::default() };
+        let is_later = at_once && !call::is_tiny(&self.inner, &call);
+        if !is_later {
+            let stream =
+                call::on_array(py, &self.inner, call, (), |array, ()| array.read_bytes(selection))?;
+            out.set_item(py.Ellipsis(), self.layout.of_stream(py, &stream, &shape)?)?;
+        }
+        Ok(Some((!is_later).into_pyobject(py)?.to_owned().into_any()))
     }
 
     /// Reads the document again if a selection leaves the array as it is known here: zarr-python has resized it.
@@ -71,18 +101,20 @@ impl PipelineArray {
         };
         let path = NodePath::root().join(path).or_raise(py)?;
         let inner = Array::from_document(store, &path, document, &options).or_raise(py)?;
-        Ok(PipelineArray { inner, is_rectilinear, is_near })
+        let layout = Layout::new(py, &inner.data_type(), None)?;
+        Ok(PipelineArray { inner, is_rectilinear, is_near, layout })
     }
 
     /// The dtype of the elements in memory, in native byte order.
     ///
-    /// Raises `NotImplementedError` for elements that are not copied byte by byte: text, objects, numbers of a few bits.
+    /// Raises `NotImplementedError` for elements that zarr-python has otherwise: numbers of a few bits, JSON, lists.
     fn dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArrayDescr>> {
-        let data_type = self.inner.data_type();
-        let layout = Layout::new(py, &data_type, None)?;
-        match layout.form {
-            Form::Plain => Ok(layout.native.into_bound(py)),
-            _ => Err(PyNotImplementedError::new_err(format!("elements of type {data_type}"))),
+        match self.layout.form {
+            Form::Plain | Form::Text | Form::Bytes => Ok(self.layout.native.bind(py).clone()),
+            _ => {
+                let why = format!("elements of type {}", self.inner.data_type());
+                Err(PyNotImplementedError::new_err(why))
+            }
         }
     }
 
@@ -102,6 +134,12 @@ impl PipelineArray {
         let is_later = |call: &Call<'_>| at_once && !call::is_tiny(&self.inner, call);
         if at_once && !self.is_near {
             return Ok(Some(answer(false)?));
+        }
+        if !self.layout.is_fixed() {
+            if finds_missing {
+                return Ok(None);
+            }
+            return self.read_variable(py, items, out, drop_axes, at_once);
         }
         let memory = Memory::writeable(out)?;
         let call = Call { bytes: out.getattr("nbytes")?.extract()?, ..Call::default() };
@@ -150,8 +188,7 @@ impl PipelineArray {
         self.follow_resize(py, &found.end)?;
         let shape = PyTuple::new(py, &found.shape)?;
         let value: Bound<'_, PyUntypedArray> =
-            py.import("numpy")?.getattr("broadcast_to")?.call1((value, shape))?.cast_into()?;
-        let memory = Memory::of(&value)?;
+            np::broadcast_to(py)?.call1((value, shape))?.cast_into()?;
         let selection = found.selection.clone();
         let call = Call {
             selection: Some(&found.selection),
@@ -160,6 +197,14 @@ impl PipelineArray {
             ..Call::default()
         };
         let array = self.inner.with_options(|options| options.keep_fill_chunks = keep_fill_chunks);
+        if !self.layout.is_fixed() {
+            let stream = self.layout.to_stream(&value)?;
+            call::on_array(py, &array, call, stream, |array, stream| {
+                array.write_bytes(selection, stream)
+            })?;
+            return Ok(true);
+        }
+        let memory = Memory::of(&value)?;
         call::on_array(py, &array, call, memory, |array, memory| {
             array.write_view(selection, memory.view()?)
         })?;

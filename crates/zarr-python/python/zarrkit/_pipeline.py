@@ -8,6 +8,7 @@ import functools
 import os
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -25,7 +26,7 @@ from zarr.core.metadata import ArrayV2Metadata, ArrayV3Metadata
 from zarr.registry import register_pipeline
 from zarr.storage import StorePath
 
-from ._errors import InvalidMetadataError, UnsupportedError
+from ._errors import InvalidMetadataError, UnsupportedError, ZarrWarning
 from ._fallbacks import note
 from ._zarrkit import Cancel, PipelineArray, run_cancellable
 
@@ -88,8 +89,17 @@ def _foreign(metadata: ArrayV2Metadata | ArrayV3Metadata, store: Any) -> str | N
     if isinstance(metadata, ArrayV3Metadata) and metadata.chunk_key_encoding.name not in ("default", "v2"):
         return f"chunk key encoding {metadata.chunk_key_encoding.name}"
     dtype = _native_dtype(metadata)
-    if dtype.hasobject or isinstance(dtype, np.dtypes.StringDType):
+    if dtype.hasobject and dtype.kind not in "OT":
         return f"dtype {dtype}"
+    return None
+
+
+def _other_order(metadata: ArrayV2Metadata | ArrayV3Metadata) -> str | None:
+    """What to say of an order of inner chunks in shards that was asked for; zarr-python's own default is not."""
+    for codec in _codecs(metadata):
+        order = getattr(codec, "subchunk_write_order", None)
+        if order not in (None, "morton", "lexicographic", "unordered"):
+            return f"zarrkit writes the inner chunks of a shard in C order, not in the order {order!r}; readers of Zarr do not depend on that"
     return None
 
 
@@ -133,6 +143,7 @@ class Pipeline(_Base):
         self._document = _document(metadata) if _is_rectilinear(metadata) else None
         self._arrays: dict[str, tuple[PipelineArray, np.dtype[Any]]] = {}
         self._pause = 0
+        self._other_order = _other_order(metadata)
 
     @classmethod
     def from_array_metadata_and_store(cls, array_metadata: Any, store: Any) -> Pipeline:
@@ -289,6 +300,9 @@ class Pipeline(_Base):
             return f"dtype {value.dtype} for {dtype}"
         value = value.astype(dtype, copy=False)
         keep = batch[0][1].config.write_empty_chunks
+        if self._other_order is not None:
+            warnings.warn(self._other_order, ZarrWarning, stacklevel=2)
+            self._other_order = None
         try:
             written = array.write(batch, value, drop_axes, keep)
         except (UnsupportedError, InvalidMetadataError) as error:
@@ -303,6 +317,8 @@ def _reason_of(error: Exception) -> str:
 
 def _converts(source: np.dtype[Any], target: np.dtype[Any]) -> bool:
     """Whether NumPy assigns elements of one dtype to the other: always among numbers, otherwise if they differ in byte order only."""
+    if source.kind == "T" or target.kind == "T":
+        return source.kind == target.kind
     return source.newbyteorder("=") == target.newbyteorder("=") or (source.kind in "biufc" and target.kind in "biufc")
 
 
