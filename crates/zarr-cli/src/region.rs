@@ -106,6 +106,18 @@ impl Elements {
         elements
     }
 
+    /// What is along each axis, as statistics take it.
+    #[cfg(feature = "plot")]
+    pub fn along(&self) -> Vec<zarr_plot::stats::Along> {
+        let along = |along: &Along| match along {
+            Along::Steps { start, step, len } => {
+                zarr_plot::stats::Along::Steps { start: *start, step: *step, len: *len }
+            }
+            Along::List(list) => zarr_plot::stats::Along::List(list.clone()),
+        };
+        self.0.iter().map(along).collect()
+    }
+
     /// They, axis by axis; nothing if an axis has a list.
     pub fn steps(&self) -> Option<Vec<zarr::Steps>> {
         let steps = |along: &Along| match *along {

@@ -299,6 +299,18 @@ impl Session {
         }
     }
 
+    /// Says on standard error what failed, where others are still done.
+    pub fn tell(&self, failure: &Failure) {
+        let line = if self.global.json {
+            failure.json().map(|json| json.to_string())
+        } else {
+            failure.line()
+        };
+        if let Some(line) = line {
+            let _ = writeln!(io::stderr(), "{}", plain(&line));
+        }
+    }
+
     /// Says on standard error what a copy leaves behind.
     pub fn tell_lost(&self, lost: &[String]) {
         self.print_lines(("not kept", "not_kept"), lost);

@@ -2,8 +2,10 @@
 //!
 //! - [`meaning`]: missing values, scale and offset, times, axes, channels.
 //! - [`picture`]: colour maps, planes, PNG.
+//! - [`stats`]: counts, ends, mean, standard deviation, percentiles and histograms.
 
 #![forbid(unsafe_code)]
 
 pub mod meaning;
 pub mod picture;
+pub mod stats;

@@ -23,6 +23,8 @@ mod resize;
 mod rm;
 #[cfg(feature = "serve")]
 mod serve;
+#[cfg(feature = "plot")]
+mod stats;
 mod tree;
 mod validate;
 
@@ -56,6 +58,8 @@ pub(crate) enum Command {
     Rm(rm::Rm),
     #[cfg(feature = "serve")]
     Serve(serve::Serve),
+    #[cfg(feature = "plot")]
+    Stats(stats::Stats),
     Validate(validate::Validate),
     Repair(repair::Repair),
     Demo(demo::Demo),
@@ -87,6 +91,8 @@ pub(crate) fn run(command: &Command, session: &Session, out: Out<'_>) -> Result<
         Command::Rm(rm) => rm.run(session),
         #[cfg(feature = "serve")]
         Command::Serve(serve) => serve.run(session, out),
+        #[cfg(feature = "plot")]
+        Command::Stats(stats) => stats.run(session, out),
         Command::Validate(validate) => validate.run(session, out),
         Command::Repair(repair) => repair.run(session, out),
         Command::Demo(demo) => demo.run(session, out),

@@ -1,0 +1,431 @@
+//! Says how the elements of arrays are distributed.
+
+use clap::{Args, ValueEnum};
+use zarr::data_type::ScalarValue;
+use zarr::{Array, Json, Node, NodeKind, NodePath, Object};
+use zarr_plot::meaning::{Meaning, MissingRule, TimeUnits};
+use zarr_plot::stats::{Bins, Found, Histogram, Numbers, Request, Statistics, Texts, statistics};
+
+use super::Out;
+use crate::failure::Failure;
+use crate::human;
+use crate::progress::Progress;
+use crate::region::Which;
+use crate::session::{self, Session, Target};
+
+/// Count, least, greatest, mean and standard deviation of an array's elements; percentiles, a histogram
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  zarr stats data.zarr --path temperature
+  zarr stats data.zarr/temperature --percentile 2,50,98 --histogram 10
+  zarr stats data.zarr/temperature --by-name time=0:12 --json
+  zarr stats data.zarr
+
+All elements are read, chunk by chunk, and the results are exact; they are the same for any number of threads.
+Values are those that CF says elements stand for: unpacked by scale_factor and add_offset, times as dates, missing
+ones left out (_FillValue, missing_value, valid_min, valid_max, valid_range; the fill value of a netCDF variable in
+v2 and the drafts). --raw takes elements as they are stored.
+
+`count` is the number of valid elements: neither missing nor NaN. Both are in none of the other numbers, as in
+NumPy's functions for NaN and in xarray; infinite elements are. A NaN that is declared to be missing counts as
+missing. Chunks that were never written are not read: their elements count as the fill value, unless --written
+leaves them out. For a group, one line an array. The page docs/stats.md has the JSON.")]
+pub(crate) struct Stats {
+    #[command(flatten)]
+    target: Target,
+    #[command(flatten)]
+    which: Which,
+    /// Percentiles, from 0 to 100: exact, as NumPy's method `linear`; integers and floats of 32 bits are read twice more,
+    /// of 64 bits four times
+    #[arg(long, value_name = "P,…", value_delimiter = ',')]
+    percentile: Vec<f64>,
+    /// A histogram with this number of bins, or with these edges; reads the elements once more
+    #[arg(long, value_name = "BINS|EDGE,…", value_parser = bins)]
+    histogram: Option<Bins>,
+    /// Take elements as they are stored: nothing is unpacked, nothing is missing
+    #[arg(long)]
+    raw: bool,
+    /// What is missing: what the dataset declares, or the array's fill value, too
+    #[arg(
+        long,
+        value_name = "WHAT",
+        default_value = "declared",
+        hide_default_value = true,
+        conflicts_with = "raw"
+    )]
+    missing: Missing,
+    /// Divide by the count less this for the standard deviation
+    #[arg(long, value_name = "N", default_value = "0")]
+    ddof: u64,
+    /// Leave out elements of chunks that were never written
+    #[arg(long)]
+    written: bool,
+    /// Bytes of decoded chunks to hold at once; 1 GiB, if not given. One chunk may have more
+    #[arg(long, value_name = "BYTES")]
+    memory: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Missing {
+    /// What attributes and the dialect say
+    Declared,
+    /// The fill value, too
+    Fill,
+}
+
+fn bins(text: &str) -> Result<Bins, String> {
+    let number =
+        |text: &str| text.trim().parse::<f64>().map_err(|_| format!("`{text}` is no number"));
+    if text.contains(',') {
+        return text.split(',').map(number).collect::<Result<_, _>>().map(Bins::Edges);
+    }
+    text.parse().map(Bins::Count).map_err(|_| {
+        format!("`{text}` is no number of bins, as in 10, nor a list of edges, as in 0,1,5")
+    })
+}
+
+impl Stats {
+    pub fn run(&self, session: &Session, out: Out<'_>) -> Result<(), Failure> {
+        let node = session.open(&self.target)?;
+        match &node {
+            Node::Array(array) => {
+                let (meaning, found) = self.of(session, array)?;
+                if session.is_json() {
+                    let path = array.path().as_str();
+                    writeln!(out, "{:#}", self.json(path, array, &meaning, &found))?;
+                } else {
+                    self.describe(array, &meaning, &found, out)?;
+                }
+            }
+            Node::Group(group) => self.all(session, &group.tree()?, &node, out)?,
+        }
+        session.warn(node.hierarchy());
+        Ok(())
+    }
+
+    /// One line an array.
+    fn all(
+        &self,
+        session: &Session,
+        children: &[zarr::format::Child],
+        top: &Node,
+        out: Out<'_>,
+    ) -> Result<(), Failure> {
+        let is_array = |child: &&zarr::format::Child| child.kind == Some(NodeKind::Array);
+        let paths: Vec<&NodePath> =
+            children.iter().filter(is_array).map(|child| &child.path).collect();
+        let (mut rows, mut list, mut failed) = (Vec::new(), Vec::new(), None);
+        for path in paths {
+            let name = session::from(top.path(), path);
+            let found = top.hierarchy().array(path).map_err(Failure::from);
+            let found =
+                found.and_then(|array| self.of(session, &array).map(|found| (array, found)));
+            match found {
+                Ok((array, (meaning, found))) if session.is_json() => {
+                    list.push(self.json(&name, &array, &meaning, &found));
+                }
+                Ok((_, (meaning, found))) => rows.extend(row(&name, &meaning, &found)),
+                Err(failure) => {
+                    session.tell(&failure);
+                    failed.get_or_insert(failure.exit_code());
+                }
+            }
+        }
+        if session.is_json() {
+            writeln!(out, "{:#}", list.into_iter().collect::<Json>())?;
+        } else if !rows.is_empty() {
+            let heading = ["array", "count", "missing", "NaN", "min", "max", "mean", "std", ""];
+            rows.insert(0, heading.map(str::to_owned));
+            table(&rows, out)?;
+        }
+        failed.map_or(Ok(()), |code| Err(Failure::Told(code)))
+    }
+
+    fn of(&self, session: &Session, array: &Array) -> Result<(Meaning, Statistics), Failure> {
+        let rule = match self.missing {
+            Missing::Declared => MissingRule::Declared,
+            Missing::Fill => MissingRule::Fill,
+        };
+        let meaning = if self.raw { Meaning::raw(array) } else { Meaning::of(array, rule) };
+        let place = human::place(array.hierarchy(), array.path());
+        session.warn_of(
+            &meaning
+                .warnings
+                .iter()
+                .map(|what| zarr::Warning { place: place.clone(), what: what.clone() })
+                .collect::<Vec<_>>(),
+        );
+        let size = array.data_type().repr().map_or(1, |repr| repr.size() as u64);
+        let progress = Progress::of_bytes(0, false);
+        progress.message(array.path().as_str());
+        let report = |done: u64, all: u64| {
+            progress.at(done.saturating_mul(size), all.saturating_mul(size), None);
+        };
+        let mut request = Request::new(meaning.clone());
+        request.axes = Some(self.which.of(array)?.along());
+        request.percentiles = self.percentile.clone();
+        request.histogram = self.histogram.clone();
+        request.ddof = self.ddof;
+        request.written_only = self.written;
+        request.threads = array.hierarchy().options().threads;
+        request.memory = self.memory.unwrap_or(request.memory);
+        request.progress = Some(&report);
+        let found = statistics(array, &request);
+        Ok((meaning, found?))
+    }
+
+    /// The statistics as JSON, with what the array is.
+    fn json(&self, path: &str, array: &Array, meaning: &Meaning, found: &Statistics) -> Json {
+        let metadata = array.metadata();
+        let optional = |text: &Option<String>| text.as_deref().map_or(Json::Null, Json::from);
+        let mut object = Object::new()
+            .with("path", path)
+            .with("data_type", metadata.data_type.to_string())
+            .with("shape", &metadata.shape[..])
+            .with("units", optional(&meaning.units))
+            .with("raw", self.raw)
+            .with("ddof", self.ddof);
+        if let Json::Object(members) = found.to_json() {
+            for (name, value) in members.iter() {
+                object.insert(name, value.clone());
+            }
+        }
+        object.into()
+    }
+
+    fn describe(
+        &self,
+        array: &Array,
+        meaning: &Meaning,
+        found: &Statistics,
+        out: Out<'_>,
+    ) -> Result<(), Failure> {
+        let metadata = array.metadata();
+        let shape: Vec<String> = metadata.shape.iter().map(|&len| human::count(len)).collect();
+        let shape = if shape.is_empty() { "scalar".into() } else { shape.join(" × ") };
+        writeln!(out, "{}: {} of {shape}{}", array.path(), metadata.data_type, units_of(meaning))?;
+        for column in &found.columns {
+            if !column.name.is_empty() {
+                writeln!(out, "\n{}", column.name)?;
+            }
+            match &column.found {
+                Found::Numbers(numbers) => describe_numbers(numbers, out)?,
+                Found::Texts(texts) => describe_texts(texts, out)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+fn units_of(meaning: &Meaning) -> String {
+    let title = meaning.title.iter().map(|title| format!(", {}", human::printable(title)));
+    let units = meaning.units.iter().map(|units| format!(", {}", human::printable(units)));
+    title.chain(units).collect()
+}
+
+fn line(out: Out<'_>, label: &str, text: impl std::fmt::Display) -> Result<(), Failure> {
+    Ok(writeln!(out, "{label:<14} {text}")?)
+}
+
+fn describe_numbers(numbers: &Numbers, out: Out<'_>) -> Result<(), Failure> {
+    line(out, "count", human::count(numbers.count))?;
+    line(out, "missing", human::count(numbers.missing))?;
+    line(out, "NaN", human::count(numbers.nan))?;
+    for (label, count) in [
+        ("+inf", numbers.pos_inf),
+        ("-inf", numbers.neg_inf),
+        ("never written", numbers.never_written),
+    ] {
+        if count > 0 {
+            line(out, label, human::count(count))?;
+        }
+    }
+    let end = |end: &Option<(ScalarValue, Vec<u64>)>| match end {
+        None => "none".to_owned(),
+        Some((value, at)) => {
+            let at: Vec<String> = at.iter().map(u64::to_string).collect();
+            format!("{}  at {}", exact(*value, numbers.time), at.join(","))
+        }
+    };
+    line(out, "min", end(&numbers.min))?;
+    line(out, "max", end(&numbers.max))?;
+    if numbers.count == 0 {
+        return Ok(());
+    }
+    line(out, "mean", exact(ScalarValue::Float(numbers.mean), numbers.time))?;
+    let std = numbers.std;
+    match numbers.time {
+        Some(time) => line(out, "std", format!("{} days", short(std * time.seconds() / 86_400.0)))?,
+        None => line(out, "std", short(std))?,
+    }
+    if numbers.time.is_none() {
+        line(out, "sum", exact(numbers.sum, None))?;
+    }
+    for &(percent, number) in &numbers.percentiles {
+        line(out, &format!("{percent} %"), exact(ScalarValue::Float(number), numbers.time))?;
+    }
+    if let Some(histogram) = &numbers.histogram {
+        draw(histogram, numbers.time, out)?;
+    }
+    Ok(())
+}
+
+fn describe_texts(texts: &Texts, out: Out<'_>) -> Result<(), Failure> {
+    line(out, "count", human::count(texts.count))?;
+    line(out, "missing", human::count(texts.missing))?;
+    line(out, "empty", human::count(texts.empty))?;
+    if texts.never_written > 0 {
+        line(out, "never written", human::count(texts.never_written))?;
+    }
+    if let (Some(least), Some(most)) = (texts.min_length, texts.max_length) {
+        line(out, "lengths", format!("{} to {}", human::count(least), human::count(most)))?;
+    }
+    line(out, "different", texts.distinct().map_or("many".into(), human::count))
+}
+
+/// A bar for each bin; of more than 40 as many neighbours together as are needed.
+fn draw(histogram: &Histogram, time: Option<TimeUnits>, out: Out<'_>) -> Result<(), Failure> {
+    const BARS: usize = 40;
+    const WIDTH: u64 = 40;
+    let together = histogram.counts.len().div_ceil(BARS).max(1);
+    let bars: Vec<(usize, u64)> = histogram
+        .counts
+        .chunks(together)
+        .enumerate()
+        .map(|(n, counts)| (n * together, counts.iter().sum()))
+        .collect();
+    let most = bars.iter().map(|(_, count)| *count).max().unwrap_or(0).max(1);
+    let edge =
+        |n: usize| exact(ScalarValue::Float(histogram.edges[n.min(histogram.counts.len())]), time);
+    let labels: Vec<String> =
+        bars.iter().map(|(n, _)| edge(*n)).chain([edge(usize::MAX)]).collect();
+    let width = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
+    writeln!(out)?;
+    for ((_, count), ends) in bars.iter().zip(labels.windows(2)) {
+        // Eighths of a character, at least one where there is something.
+        let eighths = (u128::from(*count) * u128::from(WIDTH) * 8 / u128::from(most)) as u64;
+        let eighths = eighths.max(u64::from(*count > 0));
+        let part = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"][(eighths % 8) as usize];
+        let bar = format!("{}{part}", "█".repeat((eighths / 8) as usize));
+        writeln!(out, "{:>width$} … {:<width$} {bar} {}", ends[0], ends[1], human::count(*count))?;
+    }
+    Ok(())
+}
+
+/// A row of the table of a group for each column of an array.
+fn row(name: &str, meaning: &Meaning, found: &Statistics) -> Vec<[String; 9]> {
+    let row = |column: &zarr_plot::stats::ColumnStatistics| {
+        let dot = if column.name.is_empty() { "" } else { "." };
+        let name = format!("{}{dot}{}", human::printable(name), human::printable(&column.name));
+        let units = meaning.units.as_deref().map(human::printable).unwrap_or_default();
+        let none = String::new;
+        match &column.found {
+            Found::Numbers(numbers) => {
+                let end = |end: &Option<(ScalarValue, Vec<u64>)>| {
+                    end.as_ref().map_or_else(none, |(value, _)| brief(*value, numbers.time))
+                };
+                let some = |text: String| if numbers.count == 0 { none() } else { text };
+                [
+                    name,
+                    human::count(numbers.count),
+                    human::count(numbers.missing),
+                    human::count(numbers.nan),
+                    end(&numbers.min),
+                    end(&numbers.max),
+                    some(brief(ScalarValue::Float(numbers.mean), numbers.time)),
+                    some(short(numbers.std)),
+                    if numbers.time.is_some() { none() } else { units },
+                ]
+            }
+            Found::Texts(texts) => {
+                let count = human::count(texts.count);
+                let missing = human::count(texts.missing);
+                [name, count, missing, none(), none(), none(), none(), none(), none()]
+            }
+        }
+    };
+    found.columns.iter().map(row).collect()
+}
+
+/// Columns: the first to the left, numbers to the right, the last as it is.
+fn table(rows: &[[String; 9]], out: Out<'_>) -> Result<(), Failure> {
+    let width = |n: usize| rows.iter().map(|row| row[n].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..9).map(width).collect();
+    for row in rows {
+        let mut text = format!("{:<1$}", row[0], widths[0]);
+        for n in 1..8 {
+            text.push_str(&format!("  {:>1$}", row[n], widths[n]));
+        }
+        let text = format!("{text}  {}", row[8]);
+        writeln!(out, "{}", text.trim_end())?;
+    }
+    Ok(())
+}
+
+/// A number in full, or the moment that it is.
+fn exact(value: ScalarValue, time: Option<TimeUnits>) -> String {
+    match (value, time) {
+        (ScalarValue::Integer(count), Some(time)) => i64::try_from(count)
+            .ok()
+            .and_then(|count| time.date_of_integer(count))
+            .map_or_else(|| count.to_string(), |date| date.to_string()),
+        (ScalarValue::Float(number), Some(time)) => {
+            time.date(number).map_or_else(|| short(number), |date| date.to_string())
+        }
+        (ScalarValue::Integer(value), None) => value.to_string(),
+        (ScalarValue::Float(value), None) => format!("{value}"),
+    }
+}
+
+/// As [`exact`], with few digits.
+fn brief(value: ScalarValue, time: Option<TimeUnits>) -> String {
+    match (value, time) {
+        (ScalarValue::Float(value), None) => short(value),
+        (value, time) => exact(value, time),
+    }
+}
+
+/// A number with six digits that count.
+fn short(value: f64) -> String {
+    let size = value.abs();
+    if value == 0.0 || !value.is_finite() {
+        return format!("{value}");
+    }
+    if !(1e-4..1e9).contains(&size) {
+        return format!("{value:.5e}");
+    }
+    let digits = (5 - size.log10().floor() as i32).max(0) as usize;
+    let text = format!("{value:.digits$}");
+    if text.contains('.') {
+        return text.trim_end_matches('0').trim_end_matches('.').to_owned();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short() {
+        for (value, text) in [
+            (0.0, "0"),
+            (1.5, "1.5"),
+            (-273.149_99, "-273.15"),
+            (123_456.7, "123457"),
+            (1e-7, "1.00000e-7"),
+            (f64::NAN, "NaN"),
+            (1e12, "1.00000e12"),
+        ] {
+            assert_eq!(short(value), text);
+        }
+    }
+
+    #[test]
+    fn bins_are_a_number_or_edges() {
+        assert_eq!(bins("10"), Ok(Bins::Count(10)));
+        assert_eq!(bins("0, 1.5,2"), Ok(Bins::Edges(vec![0.0, 1.5, 2.0])));
+        assert!(bins("x").is_err() && bins("1,x").is_err() && bins("-1").is_err());
+    }
+}

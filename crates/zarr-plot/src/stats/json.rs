@@ -1,0 +1,134 @@
+//! Writes statistics as JSON.
+//!
+//! Numbers that JSON does not have are the texts `"NaN"`, `"Infinity"` and `"-Infinity"`, moments are the texts of dates, and what
+//! there is nothing of is null.
+
+use zarr_core::data_type::ScalarValue;
+use zarr_core::{Json, Number, Object};
+
+use super::column::as_f64;
+use super::{Found, Histogram, Numbers, Statistics, Texts};
+use crate::meaning::TimeUnits;
+
+impl Statistics {
+    /// All of them: the members of the only column; of several, an object of them by their names in the member `fields`.
+    pub fn to_json(&self) -> Json {
+        let object = Object::new().with("elements", self.elements);
+        match &self.columns[..] {
+            [one] if one.name.is_empty() => one.found.members(object).into(),
+            columns => {
+                let mut fields = Object::new();
+                for column in columns {
+                    fields.insert(column.name.clone(), column.found.members(Object::new()));
+                }
+                object.with("fields", fields).into()
+            }
+        }
+    }
+}
+
+impl Found {
+    fn members(&self, object: Object) -> Object {
+        match self {
+            Found::Numbers(numbers) => numbers.members(object),
+            Found::Texts(texts) => texts.members(object),
+        }
+    }
+}
+
+impl Numbers {
+    fn members(&self, object: Object) -> Object {
+        let some = self.count > 0;
+        let value = |value: ScalarValue| match (self.time, value) {
+            (Some(time), value) => moment(time, value),
+            (None, value) => scalar(value),
+        };
+        let end = |end: &Option<(ScalarValue, Vec<u64>)>| {
+            end.as_ref().map_or(Json::Null, |(number, _)| value(*number))
+        };
+        let at = |end: &Option<(ScalarValue, Vec<u64>)>| {
+            end.as_ref().map_or(Json::Null, |(_, at)| Json::from(&at[..]))
+        };
+        let if_some = |json: Json| if some { json } else { Json::Null };
+        let mut object = object
+            .with("count", self.count)
+            .with("missing", self.missing)
+            .with("nan", self.nan)
+            .with("pos_inf", self.pos_inf)
+            .with("neg_inf", self.neg_inf)
+            .with("never_written", self.never_written)
+            .with("min", end(&self.min))
+            .with("max", end(&self.max))
+            .with("mean", if_some(value(ScalarValue::Float(self.mean))))
+            .with("std", if_some(float(self.std)));
+        if self.time.is_none() {
+            object.insert("sum", scalar(self.sum));
+        }
+        object = object.with("min_at", at(&self.min)).with("max_at", at(&self.max));
+        if !self.percentiles.is_empty() {
+            let mut found = Object::new();
+            for &(percent, number) in &self.percentiles {
+                found.insert(format!("{percent}"), if_some(value(ScalarValue::Float(number))));
+            }
+            object.insert("percentiles", found);
+        }
+        if let Some(histogram) = &self.histogram {
+            object.insert("histogram", histogram.to_json());
+        }
+        object
+    }
+}
+
+impl Histogram {
+    /// `{"edges": […], "counts": […]}`.
+    pub fn to_json(&self) -> Json {
+        let edges: Json = self.edges.iter().map(|&edge| float(edge)).collect();
+        Object::new().with("edges", edges).with("counts", &self.counts[..]).into()
+    }
+}
+
+impl Texts {
+    fn members(&self, object: Object) -> Object {
+        let optional = |number: Option<u64>| number.map_or(Json::Null, Json::from);
+        object
+            .with("count", self.count)
+            .with("missing", self.missing)
+            .with("empty", self.empty)
+            .with("never_written", self.never_written)
+            .with("min_length", optional(self.min_length))
+            .with("max_length", optional(self.max_length))
+            .with("distinct", optional(self.distinct()))
+    }
+}
+
+/// A number, as JSON or as text.
+pub(crate) fn float(value: f64) -> Json {
+    let text = if value.is_nan() {
+        "NaN"
+    } else if value == f64::INFINITY {
+        "Infinity"
+    } else if value == f64::NEG_INFINITY {
+        "-Infinity"
+    } else {
+        return Json::Number(Number::from(format!("{value:?}")));
+    };
+    text.into()
+}
+
+fn scalar(value: ScalarValue) -> Json {
+    match value {
+        ScalarValue::Integer(value) => Json::Number(Number::from(value.to_string())),
+        ScalarValue::Float(value) => float(value),
+    }
+}
+
+/// A moment as a text; a number that is too far off stays one.
+fn moment(time: TimeUnits, value: ScalarValue) -> Json {
+    let date = match value {
+        ScalarValue::Integer(count) => {
+            i64::try_from(count).ok().and_then(|count| time.date_of_integer(count))
+        }
+        ScalarValue::Float(_) => time.date(as_f64(value)),
+    };
+    date.map_or_else(|| scalar(value), |date| format!("{date:#}").into())
+}

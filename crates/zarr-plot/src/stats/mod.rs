@@ -1,0 +1,494 @@
+//! Exact statistics of arrays, in little memory.
+//!
+//! Threads read stored chunks, or parts of shards, one after the other; what is known of each is merged in the order of the chunks, so
+//! that any number of threads gives the same bits. Chunks that are not stored are not read: they count as the fill value.
+//!
+//! ```
+//! use zarr_plot::meaning::{Meaning, MissingRule};
+//! use zarr_plot::stats::{Request, statistics};
+//!
+//! # fn example(array: &zarr_core::Array) -> zarr_core::Result<()> {
+//! let mut request = Request::new(Meaning::of(array, MissingRule::Declared));
+//! request.percentiles = vec![2.0, 98.0];
+//! println!("{:#}", statistics(array, &request)?.to_json());
+//! # Ok(())
+//! # }
+//! ```
+
+mod column;
+mod histogram;
+mod json;
+mod moments;
+mod plan;
+mod pool;
+mod ranks;
+mod scan;
+mod tally;
+mod texts;
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use zarr_core::data_type::{Scalar, ScalarValue};
+use zarr_core::{AccessError, Array, Region, Result};
+
+use self::column::{Column, Job, Kind, Shorts, as_f64, columns, dispatch};
+pub use self::histogram::{Bins, Histogram, MOST_BINS};
+pub use self::plan::Along;
+use self::plan::Plan;
+use self::ranks::{Counts, between, numbers_of, position};
+use self::scan::{Class, Number, Rule, scan};
+use self::tally::{Place, Tally};
+pub use self::texts::Texts;
+use crate::meaning::{Affine, Meaning, TimeUnits, units_of_numpy};
+
+/// What is to be found out.
+#[derive(Clone)]
+pub struct Request<'a> {
+    /// What is selected along each axis; all, if there is nothing.
+    pub axes: Option<Vec<Along>>,
+    /// What elements stand for; [`Meaning::raw`] for the stored ones.
+    pub meaning: Meaning,
+    /// Percentiles, from 0 to 100: exact, with NumPy's method `linear`.
+    pub percentiles: Vec<f64>,
+    /// A histogram.
+    pub histogram: Option<Bins>,
+    /// What is taken off the count where the standard deviation divides by it.
+    pub ddof: u64,
+    /// Whether elements of chunks that are not stored are left out.
+    pub written_only: bool,
+    /// Threads; 0 for as many as the machine has.
+    pub threads: usize,
+    /// Bytes of decoded chunks to hold at once. One chunk may have more.
+    pub memory: u64,
+    /// Called with the number of elements that are done, and of all, from any thread.
+    pub progress: Option<&'a (dyn Fn(u64, u64) + Sync)>,
+}
+
+impl std::fmt::Debug for Request<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Request { axes, meaning, percentiles, histogram, .. } = self;
+        write!(f, "Request({axes:?}, {meaning:?}, {percentiles:?}, {histogram:?})")
+    }
+}
+
+impl Request<'_> {
+    /// The usual statistics of all elements.
+    pub fn new(meaning: Meaning) -> Request<'static> {
+        Request {
+            axes: None,
+            meaning,
+            percentiles: Vec::new(),
+            histogram: None,
+            ddof: 0,
+            written_only: false,
+            threads: 0,
+            memory: 1 << 30,
+            progress: None,
+        }
+    }
+
+    /// Threads, so that each has memory for a chunk.
+    fn threads(&self, plan: &Plan) -> usize {
+        let all = || std::thread::available_parallelism().map_or(1, usize::from);
+        let asked = if self.threads == 0 { all() } else { self.threads };
+        let chunk = plan.largest_part().max(1);
+        usize::try_from(self.memory / chunk).unwrap_or(usize::MAX).clamp(1, asked)
+    }
+}
+
+/// What is known of an array's elements.
+#[derive(Clone, Debug)]
+pub struct Statistics {
+    /// How many elements were looked at.
+    pub elements: u64,
+    /// One item; of records one for each field, of complex numbers one for each part.
+    pub columns: Vec<ColumnStatistics>,
+}
+
+/// What is known of numbers or texts at one place of each element.
+#[derive(Clone, Debug)]
+pub struct ColumnStatistics {
+    /// The field's name, or `real`, `imag`; empty, if there is one column.
+    pub name: String,
+    /// What is known.
+    pub found: Found,
+}
+
+/// Statistics of numbers, or of texts.
+#[derive(Clone, Debug)]
+pub enum Found {
+    /// Of numbers and times.
+    Numbers(Box<Numbers>),
+    /// Of texts and bytes.
+    Texts(Texts),
+}
+
+/// Statistics of numbers and times, unpacked by the meaning that was requested.
+///
+/// As in NumPy's functions for NaN and in xarray, elements that are NaN or missing are in none of the others. Infinite ones are.
+#[derive(Clone, Debug)]
+pub struct Numbers {
+    /// Valid elements: neither missing nor NaN.
+    pub count: u64,
+    /// Missing elements. A NaN that is declared to be missing is one of these.
+    pub missing: u64,
+    /// Other elements that are NaN.
+    pub nan: u64,
+    /// Valid elements that are infinite.
+    pub pos_inf: u64,
+    /// Valid elements that are minus infinity.
+    pub neg_inf: u64,
+    /// Elements in chunks that are not stored, which were not read and count as the fill value.
+    pub never_written: u64,
+    /// The least valid element, and the coordinates of the first of these.
+    pub min: Option<(ScalarValue, Vec<u64>)>,
+    /// The greatest.
+    pub max: Option<(ScalarValue, Vec<u64>)>,
+    /// The mean; NaN of nothing.
+    pub mean: f64,
+    /// The standard deviation; NaN if there are too few.
+    pub std: f64,
+    /// The sum: whole numbers that are not unpacked have an exact one.
+    pub sum: ScalarValue,
+    /// Percentiles, in the order in which they were requested; NaN of nothing.
+    pub percentiles: Vec<(f64, f64)>,
+    /// The histogram that was requested; nothing, if there is nothing to count.
+    pub histogram: Option<Histogram>,
+    /// How numbers are times.
+    pub time: Option<TimeUnits>,
+}
+
+/// Computes the statistics of an array.
+///
+/// # Errors
+/// [`AccessError::Argument`] for a request that cannot be; as [`Array::read`].
+pub fn statistics(array: &Array, request: &Request<'_>) -> Result<Statistics> {
+    check(request)?;
+    let plan = Plan::new(array, request.axes.clone())?;
+    let columns = columns(&plan.data_type, request.meaning.unsigned);
+    let (is_plain, rule) = (columns.len() == 1 && columns[0].name.is_empty(), &request.meaning);
+    let mut found = Vec::new();
+    for column in &columns {
+        // Attributes speak of numbers, and not of parts of elements.
+        let meaning = if is_plain { rule.clone() } else { Meaning::default() };
+        let one = match column.scalar() {
+            Some(scalar) => {
+                let job = Numerical { plan: &plan, column, request, meaning: &meaning };
+                let numbers = dispatch(scalar, job).ok_or_else(|| {
+                    argument(format!(
+                        "there are no statistics of elements of type {}",
+                        plan.data_type
+                    ))
+                })??;
+                Found::Numbers(Box::new(numbers))
+            }
+            None => Found::Texts(text_statistics(&plan, column, request)?),
+        };
+        found.push(ColumnStatistics { name: column.name.clone(), found: one });
+    }
+    Ok(Statistics { elements: plan.count(), columns: found })
+}
+
+fn argument(why: String) -> zarr_core::Error {
+    AccessError::Argument(why).into()
+}
+
+fn check(request: &Request<'_>) -> Result<()> {
+    if let Some(percent) =
+        request.percentiles.iter().find(|percent| !(0.0..=100.0).contains(*percent))
+    {
+        return Err(argument(format!("a percentile is a number from 0 to 100, not {percent}")));
+    }
+    match &request.histogram {
+        Some(Bins::Count(0)) => Err(argument("a histogram has at least one bin".into())),
+        Some(Bins::Count(bins)) if *bins > MOST_BINS => {
+            Err(argument(format!("a histogram has at most {MOST_BINS} bins, not {bins}")))
+        }
+        Some(Bins::Edges(edges))
+            if edges.len() < 2 || !edges.windows(2).all(|pair| pair[0] < pair[1]) =>
+        {
+            Err(argument(
+                "the edges of a histogram are two numbers or more, each above the one before"
+                    .into(),
+            ))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The statistics of one column of numbers.
+struct Numerical<'a, 'r> {
+    plan: &'a Plan,
+    column: &'a Column,
+    request: &'a Request<'r>,
+    meaning: &'a Meaning,
+}
+
+/// The numbers of a part.
+enum Part<'a> {
+    /// In native bytes, and which of them are there.
+    Numbers(&'a [u8], Option<&'a [bool]>),
+    /// As many of the fill value, or none if these are left out.
+    Fill(u64),
+}
+
+/// What a thread has.
+struct Own<X> {
+    memory: Vec<u8>,
+    extra: X,
+}
+
+impl Numerical<'_, '_> {
+    /// Goes through all parts once; see [`pool::run`].
+    fn pass<X: Send, P: Send>(
+        &self,
+        extra: impl Fn() -> X + Sync,
+        work: impl Fn(&mut X, &Region, Part<'_>) -> P + Sync,
+        merge: impl FnMut(P) + Send,
+    ) -> Result<Vec<X>> {
+        let (plan, column, shorts) = (self.plan, self.column, Shorts::of(self.column));
+        let (done, all) = (AtomicU64::new(0), plan.count());
+        let own = || Own { memory: Vec::new(), extra: extra() };
+        let each = |own: &mut Own<X>, place: Region| {
+            let count = place.element_count().unwrap_or(u64::MAX);
+            let is_stored = plan.read(&place, &mut own.memory)?;
+            let result = if is_stored {
+                let (bytes, present) = column.gather(&own.memory, plan.element, &shorts);
+                work(&mut own.extra, &place, Part::Numbers(&bytes, present.as_deref()))
+            } else {
+                let count = if self.request.written_only { 0 } else { count };
+                let count = count.saturating_mul(column.repeat() as u64);
+                work(&mut own.extra, &place, Part::Fill(count))
+            };
+            if let Some(progress) = self.request.progress {
+                progress(done.fetch_add(count, Ordering::Relaxed) + count, all);
+            }
+            Ok(result)
+        };
+        let threads = self.request.threads(plan);
+        let owned = pool::run(threads, plan.parts()?, own, each, merge)?;
+        Ok(owned.into_iter().map(|own| own.extra).collect())
+    }
+
+    /// The fill value of the column; `None` if it is a missing one of nullable elements.
+    fn fill<T: Number>(&self) -> Option<T> {
+        let fill = self.plan.fill();
+        let (bytes, present) =
+            self.column.gather(&fill, self.plan.element, &Shorts::of(self.column));
+        let is_there = present.is_none_or(|present| present.first() == Some(&true));
+        (is_there && bytes.len() >= T::SIZE).then(|| T::load(&bytes[..T::SIZE]))
+    }
+
+    fn tally<T: Number>(&self, rule: &Rule<T>) -> Result<Tally> {
+        let fill = self.fill::<T>();
+        let repeat = self.column.repeat().max(1);
+        let mut all = Tally::empty::<T>();
+        let work = |(): &mut (), place: &Region, part: Part<'_>| match part {
+            Part::Numbers(bytes, present) => Tally::of(bytes, present, rule, |at| {
+                self.plan.coordinates(place, (at / repeat) as u64)
+            }),
+            Part::Fill(count) => match fill {
+                Some(_) if count == 0 => Tally::empty::<T>(),
+                Some(fill) => Tally::of_fill(fill, count, rule, self.plan.coordinates(place, 0)),
+                None => Tally { missing: count, never_written: count, ..Tally::empty::<T>() },
+            },
+        };
+        self.pass(|| (), work, |tally| all.merge(tally))?;
+        Ok(all)
+    }
+
+    /// Goes through all valid numbers once: each thread has a copy of `counts`, to which it adds them.
+    fn count<T: Number, C: Clone + Send + Sync>(
+        &self,
+        rule: &Rule<T>,
+        counts: &C,
+        add: impl Fn(&mut C, T, u64) + Sync,
+    ) -> Result<Vec<C>> {
+        let fill = self.fill::<T>().filter(|&fill| rule.class(fill) == Class::Valid);
+        let work = |counts: &mut C, _: &Region, part: Part<'_>| match (part, fill) {
+            (Part::Numbers(bytes, present), _) => scan(bytes, present, rule, |block| {
+                block.valid.iter().for_each(|&value| add(counts, value, 1));
+            }),
+            (Part::Fill(count), Some(fill)) => add(counts, fill, count),
+            (Part::Fill(_), None) => {}
+        };
+        self.pass(|| counts.clone(), work, |()| ())
+    }
+
+    fn percentiles<T: Number>(&self, rule: &Rule<T>, count: u64) -> Result<Vec<(f64, f64)>> {
+        let percents = &self.request.percentiles;
+        if count == 0 || percents.is_empty() {
+            return Ok(percents.iter().map(|&percent| (percent, f64::NAN)).collect());
+        }
+        let places: Vec<_> = percents.iter().map(|&percent| position(percent, count)).collect();
+        let is_falling = self.meaning.affine.scale < 0.0;
+        // A negative scale turns the order: the ranks are those from the other end.
+        let rank = |rank: u64| if is_falling { count - 1 - rank } else { rank };
+        let ranks: Vec<u64> =
+            places.iter().flat_map(|&(low, high, _)| [rank(low), rank(high)]).collect();
+        let numbers = numbers_of::<T, _>(&ranks, |counts: &Counts| {
+            self.count(rule, counts, |counts, value, times| counts.add(value, times))
+        })?;
+        let numbers: Vec<f64> =
+            numbers.iter().map(|number| self.meaning.affine.apply_exact(number.value())).collect();
+        let found = places.iter().enumerate().map(|(n, &(_, _, part))| {
+            (percents[n], between(numbers[2 * n], numbers[2 * n + 1], part))
+        });
+        Ok(found.collect())
+    }
+
+    fn histogram<T: Number>(&self, rule: &Rule<T>, tally: &Tally) -> Result<Option<Histogram>> {
+        let affine = self.meaning.affine;
+        let (Some(bins), Some((least, _)), Some((most, _))) =
+            (&self.request.histogram, &tally.least, &tally.most)
+        else {
+            return Ok(None);
+        };
+        let edges = match bins {
+            Bins::Edges(edges) => edges.clone(),
+            Bins::Count(bins) => {
+                let ends = [affine.apply_exact(*least), affine.apply_exact(*most)];
+                let (low, high) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
+                if !low.is_finite() || !high.is_finite() {
+                    let why = format!(
+                        "a histogram from {low} to {high} has no bins of equal width; give its edges"
+                    );
+                    return Err(argument(why));
+                }
+                histogram::edges(low, high, *bins)
+            }
+        };
+        let mut all = Histogram::empty(edges);
+        let add = |histogram: &mut Histogram, value: T, times| {
+            histogram.add(affine.apply_exact(value.value()), times);
+        };
+        for part in self.count(rule, &all.clone(), add)? {
+            all.merge(&part);
+        }
+        Ok(Some(all))
+    }
+}
+
+impl Job for Numerical<'_, '_> {
+    type Output = Result<Numbers>;
+
+    fn run<T: Number>(self) -> Result<Numbers> {
+        let mut missing = self.meaning.missing.clone();
+        if let Some(Scalar::Time(_)) = self.column.scalar() {
+            missing.values.push(ScalarValue::Float(f64::NAN));
+        }
+        let rule = Rule::<T>::new(&missing);
+        let tally = self.tally(&rule)?;
+        let count = tally.moments.count();
+        let percentiles = self.percentiles(&rule, count)?;
+        let histogram = self.histogram(&rule, &tally)?;
+        let affine = self.meaning.affine;
+        let unpack = |place: Option<Place>| place.map(|(value, at)| (unpacked(affine, value), at));
+        let (mut min, mut max) = (unpack(tally.least), unpack(tally.most));
+        if affine.scale < 0.0 {
+            std::mem::swap(&mut min, &mut max);
+        }
+        let sum = match tally.moments.sum() {
+            Ok(exact) if affine.is_identity() => ScalarValue::Integer(exact),
+            Ok(exact) => {
+                ScalarValue::Float(exact as f64 * affine.scale + count as f64 * affine.offset)
+            }
+            Err(sum) if affine.is_identity() => ScalarValue::Float(sum),
+            Err(sum) => ScalarValue::Float(sum * affine.scale + count as f64 * affine.offset),
+        };
+        let mean = tally.moments.mean();
+        let time = self.column.numpy_time().and_then(units_of_numpy).or(self.meaning.time);
+        Ok(Numbers {
+            count,
+            missing: tally.missing,
+            nan: tally.nan,
+            pos_inf: if affine.scale < 0.0 { tally.neg_inf } else { tally.pos_inf },
+            neg_inf: if affine.scale < 0.0 { tally.pos_inf } else { tally.neg_inf },
+            never_written: tally.never_written,
+            min,
+            max,
+            mean: if affine.is_identity() { mean } else { affine.apply(mean) },
+            std: tally.moments.std(self.request.ddof) * affine.scale.abs(),
+            sum,
+            percentiles,
+            histogram,
+            time,
+        })
+    }
+}
+
+/// The number that a stored one stands for: a whole one stays whole where nothing is unpacked.
+fn unpacked(affine: Affine, value: ScalarValue) -> ScalarValue {
+    match value {
+        value if affine.is_identity() => value,
+        value => ScalarValue::Float(affine.apply(as_f64(value))),
+    }
+}
+
+impl Affine {
+    /// As [`Affine::apply`]; minus zero stays where nothing is unpacked.
+    fn apply_exact(&self, value: ScalarValue) -> f64 {
+        as_f64(unpacked(*self, value))
+    }
+}
+
+fn text_statistics(plan: &Plan, column: &Column, request: &Request<'_>) -> Result<Texts> {
+    let (done, total) = (AtomicU64::new(0), plan.count());
+    let is_text =
+        matches!(column.kind, Kind::Fixed { is_text: true, .. } | Kind::Variable { is_text: true });
+    let length = |element: &[u8]| match &column.kind {
+        Kind::Fixed { unit, .. } => (element.len() / unit) as u64,
+        Kind::Variable { .. } if is_text => String::from_utf8_lossy(element).chars().count() as u64,
+        _ => element.len() as u64,
+    };
+    let fixed = |texts: &mut Texts, bytes: &[u8], size: usize| {
+        let Kind::Fixed { len, unit, .. } = column.kind else { return };
+        let (bytes, present) = column.gather(bytes, size, &Shorts::of(column));
+        for (n, element) in bytes.chunks_exact(len.max(1)).enumerate() {
+            if present.as_ref().is_some_and(|present| !present[n]) {
+                texts.missing += 1;
+                continue;
+            }
+            let element = if is_text { unpadded(element, unit) } else { element };
+            texts.add(element, length(element), 1);
+        }
+    };
+    let work = |memory: &mut Vec<u8>, place: Region| {
+        let mut texts = Texts::default();
+        let count = place.element_count().unwrap_or(0);
+        if matches!(column.kind, Kind::Variable { .. }) {
+            let bytes = plan.read_variable(&place)?;
+            let rest = Cell::new(&bytes[..]);
+            while let Some((len, after)) = rest.get().split_first_chunk::<4>() {
+                let len = u32::from_le_bytes(*len) as usize;
+                let Some((element, after)) = after.split_at_checked(len) else { break };
+                texts.add(element, length(element), 1);
+                rest.set(after);
+            }
+        } else if plan.read(&place, memory)? {
+            fixed(&mut texts, memory, plan.element);
+        } else if !request.written_only {
+            // One stands for all.
+            fixed(&mut texts, &plan.fill(), plan.element);
+            texts.count *= count;
+            texts.missing *= count;
+            texts.empty *= count;
+            texts.never_written = count;
+        }
+        if let Some(progress) = request.progress {
+            progress(done.fetch_add(count, Ordering::Relaxed) + count, total);
+        }
+        Ok(texts)
+    };
+    let mut all = Texts::default();
+    pool::run(request.threads(plan), plan.parts()?, Vec::new, work, |texts| all.merge(texts))?;
+    Ok(all)
+}
+
+/// A text without the NULs behind it.
+fn unpadded(element: &[u8], unit: usize) -> &[u8] {
+    let is_letter = |letter: &[u8]| letter.iter().any(|&byte| byte != 0);
+    let letters = element.chunks(unit).rposition(is_letter).map_or(0, |last| last + 1);
+    &element[..letters * unit]
+}

@@ -1,0 +1,234 @@
+//! Cuts what is selected of an array into parts, each in one stored chunk, and reads them.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use zarr_core::data_type::DataType;
+use zarr_core::grid::{ChunkGrid, Piece};
+use zarr_core::region::element_count;
+use zarr_core::{AccessError, Array, AxisSelection, ChunkPart, Region, Result, Selection, ViewMut};
+
+/// A part of a shard is read at a time, of about this many bytes.
+const PART: u64 = 8 << 20;
+/// Bytes of variable-length elements that are taken together.
+const VARIABLE_PART: u64 = 4 << 20;
+
+/// Coordinates along an axis.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Along {
+    /// `len` of them, from `start` on, each `step` further than the one before.
+    Steps {
+        /// The first.
+        start: u64,
+        /// From one to the next; negative to go backwards.
+        step: i64,
+        /// How many.
+        len: u64,
+    },
+    /// These.
+    List(Vec<u64>),
+}
+
+impl Along {
+    /// All between two coordinates, without the last.
+    pub fn range(range: Range<u64>) -> Along {
+        Along::Steps { start: range.start, step: 1, len: range.end.saturating_sub(range.start) }
+    }
+
+    /// How many coordinates.
+    pub fn len(&self) -> u64 {
+        match self {
+            Along::Steps { len, .. } => *len,
+            Along::List(list) => list.len() as u64,
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The coordinate at a position, which there is.
+    pub fn at(&self, position: u64) -> u64 {
+        match self {
+            // A position on an axis is right modulo 2^64.
+            Along::Steps { start, step, .. } => {
+                start.wrapping_add((*step as u64).wrapping_mul(position))
+            }
+            Along::List(list) => list[position as usize],
+        }
+    }
+
+    /// What is selected at some positions, counted from `origin`.
+    fn part(&self, positions: &Range<u64>, origin: u64) -> AxisSelection {
+        match self {
+            Along::Steps { step, .. } => {
+                let (first, last) = (self.at(positions.start), self.at(positions.end - 1));
+                let (low, high) = (first.min(last) - origin, first.max(last) - origin);
+                zarr_core::steps(low..=high, *step)
+            }
+            Along::List(list) => {
+                let list = &list[positions.start as usize..positions.end as usize];
+                AxisSelection::List(list.iter().map(|at| at - origin).collect())
+            }
+        }
+    }
+}
+
+/// What is selected of an array, and how it is cut.
+pub(crate) struct Plan {
+    pub array: Array,
+    pub axes: Vec<Along>,
+    pub data_type: DataType,
+    pub element: usize,
+    grid: Arc<dyn ChunkGrid>,
+    /// The shape of the chunks in a shard.
+    inner: Option<Vec<u64>>,
+}
+
+impl Plan {
+    /// A plan for what is selected along each axis, all if nothing is.
+    pub fn new(array: &Array, axes: Option<Vec<Along>>) -> Result<Plan> {
+        let metadata = array.metadata();
+        let whole = || metadata.shape.iter().map(|&len| Along::range(0..len)).collect();
+        let axes: Vec<Along> = axes.unwrap_or_else(whole);
+        // The reader says what it does not support, and what leaves the array.
+        let none = metadata.shape.iter().map(|_| 0..0);
+        array.read_bytes(Region::new(none))?;
+        let (Some(grid), Some(data_type)) = (metadata.grid.clone(), metadata.data_type.resolved())
+        else {
+            return Err(AccessError::Argument("the array cannot be read".into()).into());
+        };
+        let element = metadata.data_type.repr().map_or(1, |repr| repr.size());
+        let inner = metadata.has_shards().then(|| array.chunk_shape()).flatten();
+        let array = array.with_options(|options| options.threads = 1);
+        Ok(Plan { array, axes, data_type, element, grid, inner })
+    }
+
+    /// How many elements are selected.
+    pub fn count(&self) -> u64 {
+        let shape: Vec<u64> = self.axes.iter().map(Along::len).collect();
+        element_count(&shape).unwrap_or(u64::MAX)
+    }
+
+    /// The parts: positions along each axis, all in one stored chunk.
+    pub fn parts(&self) -> Result<impl Iterator<Item = Region> + Send + '_> {
+        let at_most = if self.data_type.is_variable() { VARIABLE_PART } else { 1 };
+        let positions = self.axes.iter().map(|along| along.part(&(0..along.len().max(1)), 0));
+        let selection = if self.axes.iter().any(Along::is_empty) {
+            Region::new(self.axes.iter().map(|_| 0..0)).into()
+        } else {
+            Selection::outer(positions)
+        };
+        let pieces = self.array.pieces(selection, at_most)?;
+        Ok(pieces.flat_map(|Piece { place, .. }| self.cut(place)))
+    }
+
+    /// A part of a shard, cut between its chunks where it is large.
+    fn cut(&self, place: Region) -> Vec<Region> {
+        let Some(inner) = &self.inner else { return vec![place] };
+        let is_plain = |along: &Along| matches!(along, Along::Steps { step: 1, .. });
+        let size = |region: &Region| {
+            let count = region.element_count().unwrap_or(u64::MAX);
+            count.saturating_mul(self.element as u64)
+        };
+        let (mut parts, mut open) = (Vec::new(), vec![place]);
+        while let Some(region) = open.pop() {
+            let chunks = |axis: usize| {
+                let range = &region.intervals()[axis];
+                (range.end - range.start) / inner[axis].max(1)
+            };
+            // The first axis along which there is more than one chunk keeps the parts in order.
+            let axis =
+                (0..inner.len()).find(|&axis| chunks(axis) > 1 && is_plain(&self.axes[axis]));
+            let Some(axis) = axis.filter(|_| size(&region) > PART) else {
+                parts.push(region);
+                continue;
+            };
+            let range = region.intervals()[axis].clone();
+            let coordinate = self.axes[axis].at(range.start);
+            let span = self.grid.span(axis, self.grid.locate(axis, coordinate));
+            let within = coordinate - span.start + span.before;
+            let middle = within + (range.end - range.start) / 2;
+            let border = middle / inner[axis] * inner[axis];
+            let cut = if border > within {
+                border
+            } else {
+                within / inner[axis] * inner[axis] + inner[axis]
+            };
+            let cut = range.start + (cut - within);
+            let half = |range: Range<u64>| {
+                let mut intervals = region.intervals().to_vec();
+                intervals[axis] = range;
+                Region::new(intervals)
+            };
+            // The last one is taken first.
+            open.push(half(cut..range.end));
+            open.push(half(range.start..cut));
+        }
+        parts
+    }
+
+    /// About the most bytes of a part that is read, decoded.
+    pub fn largest_part(&self) -> u64 {
+        let extent = self.array.metadata().chunk_extent();
+        let chunk = element_count(&extent).unwrap_or(u64::MAX).saturating_mul(self.element as u64);
+        if self.inner.is_some() { chunk.min(2 * PART) } else { chunk }
+    }
+
+    /// Reads a part of fixed-size elements into `memory`, native and in C order. Returns whether its chunk is stored: else
+    /// nothing is read, and the memory is left empty.
+    pub fn read(&self, place: &Region, memory: &mut Vec<u8>) -> Result<bool> {
+        let axes = place.intervals().iter().zip(&self.axes).enumerate();
+        let mut chunk = Vec::with_capacity(self.axes.len());
+        let mut within = Vec::with_capacity(self.axes.len());
+        for (axis, (range, along)) in axes {
+            let ordinal = self.grid.locate(axis, along.at(range.start));
+            within.push(along.part(range, self.grid.span(axis, ordinal).start));
+            chunk.push(ordinal);
+        }
+        let shape = place.shape();
+        let size = element_count(&shape).and_then(|n| n.checked_mul(self.element as u64));
+        let size = size.and_then(|size| usize::try_from(size).ok());
+        let Some(size) = size else {
+            let why = "a chunk has more bytes than memory can hold".to_owned();
+            return Err(AccessError::Argument(why).into());
+        };
+        let limit = self.array.hierarchy().options().limits.decoded;
+        if size as u64 > limit {
+            let why = format!(
+                "a chunk has {size} bytes, more than the limit of {limit} for decoded chunks"
+            );
+            return Err(AccessError::Argument(why).into());
+        }
+        memory.resize(size, 0);
+        let out = ViewMut::new(memory, &shape, self.element);
+        let whole = shape.iter().map(|&len| 0..len);
+        let part =
+            ChunkPart { chunk, within: Selection::outer(within), place: Region::new(whole).into() };
+        let stored = self.array.read_chunks_into(&[part], out)?;
+        Ok(stored.first() == Some(&true))
+    }
+
+    /// Reads a part of variable-length elements: each after its length, a little-endian number of four bytes.
+    pub fn read_variable(&self, place: &Region) -> Result<Vec<u8>> {
+        let axes = place.intervals().iter().zip(&self.axes);
+        self.array.read_bytes(Selection::outer(axes.map(|(range, along)| along.part(range, 0))))
+    }
+
+    /// The coordinates of an element in the array, by its position in a part in C order.
+    pub fn coordinates(&self, place: &Region, mut position: u64) -> Vec<u64> {
+        let mut coordinates = vec![0; self.axes.len()];
+        for (axis, range) in place.intervals().iter().enumerate().rev() {
+            let len = (range.end - range.start).max(1);
+            coordinates[axis] = self.axes[axis].at(range.start + position % len);
+            position /= len;
+        }
+        coordinates
+    }
+
+    /// An element that was never written, in native bytes.
+    pub fn fill(&self) -> Vec<u8> {
+        self.array.metadata().fill_bytes()
+    }
+}
