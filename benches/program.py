@@ -6,7 +6,7 @@
 
 The source is a folder of which four slabs are stored once; all other chunks are hard links to them, so that 4 GiB of elements
 (`ZARR_BENCH_GIB`) take little of the disk. The target is a folder, and is erased after each copy. Both copies run
-`ZARR_BENCH_ROUNDS` times, 3 unless given, by turns. Peaks are those of the processes, as the system counts them (Linux). The
+`ZARR_BENCH_ROUNDS` times, 3 unless given, by turns. FOLDER is made if it is absent; without one, it is the system's for temporary files. Peaks are those of the processes, as the system counts them (Linux). The
 first copies of each are compared with the source, element by element, by `zarr diff`.
 """
 
@@ -60,7 +60,10 @@ def make_source(zarr, place, slabs):
 
 def main():
     zarr = os.path.abspath(sys.argv[1])
-    top = tempfile.mkdtemp(prefix="zarr-program-", dir=sys.argv[2] if len(sys.argv) > 2 else None)
+    within = sys.argv[2] if len(sys.argv) > 2 else None
+    if within:
+        os.makedirs(within, exist_ok=True)
+    top = tempfile.mkdtemp(prefix="zarr-program-", dir=within)
     gib = int(os.environ.get("ZARR_BENCH_GIB", "4"))
     rounds = int(os.environ.get("ZARR_BENCH_ROUNDS", "3"))
     source, target = f"{top}/slabs.zarr", f"{top}/cubes.zarr"

@@ -3,9 +3,10 @@
 //! The source has 20 GiB and is made on the fly: a few chunks are stored, and every chunk of the array reads as one of
 //! them; where a case says so, nine of ten chunks are not stored. The target takes the chunks as a store does, and throws
 //! them away. Each copy runs in a separate process, whose peak (Linux only) is that copy's:
-//! `cargo run --release -p zarr-benches --example rechunk [FOLDER [CASE]]`. It takes 200 MiB of disk, and a temporary file
-//! of some GiB in TMPDIR. `ZARR_BENCH_GIB` is another size, `ZARR_BENCH_ROUNDS` another number of rounds than 3,
-//! `ZARR_BENCH_MEMORY` another bound in MiB than 256.
+//! `cargo run --release -p zarr-benches --example rechunk [FOLDER [CASE]]`. FOLDER is made if it is absent; the source
+//! is in a folder in it for as long as it is measured. It takes 200 MiB of disk, and a temporary file of some GiB in
+//! TMPDIR. `ZARR_BENCH_GIB` is another size, `ZARR_BENCH_ROUNDS` another number of rounds than 3, `ZARR_BENCH_MEMORY`
+//! another bound in MiB than 256.
 
 use std::env;
 use std::error::Error;
@@ -172,7 +173,8 @@ impl SyncStore for Discarding {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities::FULL
+        // As a folder does.
+        Capabilities { streams: true, ..Capabilities::FULL }
     }
 
     fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>, StoreError> {
@@ -296,14 +298,15 @@ fn median(mut values: Vec<f64>) -> f64 {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = env::args().skip(1).collect();
-    let folder = args.first().map_or("rechunk.zarr", String::as_str);
-    let folder = Path::new(folder);
+    let folder = Path::new(args.first().map_or(".", String::as_str));
     let gib = number("ZARR_BENCH_GIB", 20);
     let chosen = |case: &&Case| args.get(1).is_none_or(|name| case.name.contains(name.as_str()));
     if let (Some(name), Some(memory)) = (args.get(1), args.get(2)) {
         let case = CASES.iter().find(|case| case.name == name).ok_or("no such case")?;
         return copy(case, folder, &case.shape(gib), memory.parse::<u64>().ok().map(|n| n * MIB));
     }
+    fs::create_dir_all(folder)?;
+    let folder = &folder.join(format!("rechunk-{}.zarr", std::process::id()));
     let bound = number("ZARR_BENCH_MEMORY", 256);
     println!("{gib} GiB each, with a bound of {bound} MiB and without; medians\n");
     println!(

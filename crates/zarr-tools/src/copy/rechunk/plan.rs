@@ -72,6 +72,10 @@ pub(super) struct Spooled {
     pub piece: Vec<u64>,
     pub readers: usize,
     pub writers: usize,
+    /// Threads that put what one reader has decoded into the file, where there are more than readers have memory for.
+    pub keepers: usize,
+    /// Bytes of a piece that belong to one object, at most.
+    pub part: u64,
     /// Bytes that a reader has: its piece, and what of it belongs to one object.
     pub reading: u64,
     /// Bytes that a writer has: an object, and what is read of the file at a time.
@@ -163,7 +167,7 @@ impl Numbers {
         let share = match largest {
             _ if is_plain(&inner.codecs) => 0.0,
             Some(_) if !is_sharded && flat.codecs == inner.codecs => {
-                (1.5 * encoded as f64 / source_size.max(1) as f64 + 0.02).min(1.0)
+                (1.25 * encoded as f64 / source_size.max(1) as f64 + 0.02).min(1.0)
             }
             _ => 1.0,
         };
@@ -357,7 +361,7 @@ impl Numbers {
                     writing.saturating_add(self.encoding).saturating_add(put),
                 ];
                 // What it costs to decode a byte, to write parts of a piece, and to read them.
-                let reads = self.decode * group.decodes + SPOOL / 2.0 + PART / part.max(1) as f64;
+                let keeps = SPOOL / 2.0 + PART / part.max(1) as f64;
                 let writes = ENCODE + SPOOL / 2.0;
                 let fit = |size: u64| (room / size.max(1)).min(threads as u64) as usize;
                 let one_by_one = (fit(each[0]), fit(each[1]), false);
@@ -371,6 +375,15 @@ impl Numbers {
                     if readers == 0 || writers == 0 {
                         continue;
                     }
+                    let keepers = {
+                        let writing = if overlaps { writers } else { 0 };
+                        let used = each[0].saturating_mul(readers as u64);
+                        let used = used.saturating_add(each[1].saturating_mul(writing as u64));
+                        let keepers = (most.saturating_sub(writing) / readers).max(1);
+                        let extra = part.saturating_mul((keepers * readers) as u64);
+                        if used.saturating_add(extra) <= room { keepers } else { 1 }
+                    };
+                    let reads = self.decode * group.decodes + keeps / keepers as f64;
                     let (reads, writes) = (reads / readers as f64, writes / writers as f64);
                     // Work that waits for other work, and a second file, must be worth it.
                     let cost = if overlaps { reads.max(writes) * 1.1 } else { reads + writes };
@@ -378,7 +391,16 @@ impl Numbers {
                     let cost = cost * (1.0 + 0.002 * size);
                     if best.as_ref().is_none_or(|best| cost < best.0) {
                         let piece = piece.counts.clone();
-                        let how = Spooled { piece, readers, writers, reading, writing, overlaps };
+                        let how = Spooled {
+                            piece,
+                            readers,
+                            writers,
+                            keepers,
+                            part,
+                            reading,
+                            writing,
+                            overlaps,
+                        };
                         let (counts, decodes) = (group.counts.clone(), group.decodes);
                         let spool = group.bytes.saturating_mul(if overlaps { 2 } else { 1 });
                         let way = Way::Spooled(how);

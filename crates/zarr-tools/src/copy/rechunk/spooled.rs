@@ -62,6 +62,8 @@ struct Copying<'a> {
     to: &'a Array,
     /// Memory of readers, where they work at the same time as writers.
     buffers: Buffers,
+    /// Memory of the threads that put what a reader has decoded into the file.
+    parts: Buffers,
     stop: AtomicBool,
 }
 
@@ -75,8 +77,9 @@ impl Rechunk<'_> {
         mut jobs: Jobs<'_>,
         done: Done<'_>,
     ) -> Result<()> {
-        let (buffers, stop) = (Buffers::default(), AtomicBool::new(false));
-        let copying = Copying { rechunk: self, numbers, how, from, to, buffers, stop };
+        let (buffers, parts, stop) =
+            (Buffers::default(), Buffers::default(), AtomicBool::new(false));
+        let copying = Copying { rechunk: self, numbers, how, from, to, buffers, parts, stop };
         let mut free = None;
         if !how.overlaps {
             while let Some(group) = copying.next(&mut jobs, done)? {
@@ -165,14 +168,26 @@ impl Copying<'_> {
             let out = ViewMut::new(memory, &shape, element);
             self.from.read_view(rechunk.source(&piece), out)?;
             let all = View::new(memory, &shape, element);
-            for object in singles(&numbers.to, &piece) {
+            let keep = |scratch: &mut [u8], object: Vec<Range<u64>>| {
                 let at = group.number(&object);
-                if group.is_copied[at] {
-                    let part = common(&region_of(&numbers.to, &object), &piece);
-                    spool.keep(at, n as u64, &all.part(&inside(&part, &piece)), scratch)?;
+                if !group.is_copied[at] {
+                    return Ok(());
                 }
+                let part = common(&region_of(&numbers.to, &object), &piece);
+                spool.keep(at, n as u64, &all.part(&inside(&part, &piece)), scratch)
+            };
+            let mut objects = singles(&numbers.to, &piece);
+            if how.keepers <= 1 {
+                return objects.try_for_each(|object| keep(scratch, object));
             }
-            Ok(())
+            let keepers = Workers {
+                count: how.keepers,
+                buffer: how.part as usize,
+                buffers: &self.parts,
+                cancel: rechunk.options.cancel.as_ref(),
+                stop: Some(&self.stop),
+            };
+            keepers.run(objects, |scratch, object, _| keep(scratch, object), &mut |_| Ok(()))
         };
         let workers = Workers {
             count: how.readers,

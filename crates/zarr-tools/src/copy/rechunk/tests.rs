@@ -153,6 +153,8 @@ fn plan(case: &Case, numbers: &Numbers, element: u64) -> Plan {
         Way::Spooled(Spooled {
             reading: size(&numbers.from, &piece) + object,
             piece,
+            keepers: 1 + next(3) as usize,
+            part: object,
             readers: 1 + next(3) as usize,
             writers: 1 + next(3) as usize,
             writing: object * 2,
