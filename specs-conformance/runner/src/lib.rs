@@ -25,3 +25,23 @@ struct NetCdf;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/indexing.md")]
 struct Indexing;
+
+/// So does that of the first ten minutes.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/start/rust.md")]
+struct Start;
+
+/// The code of the README compiles; the page before has the same, and runs.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
+
+/// So does that of the tour.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/tour.md")]
+struct Tour;
+
+/// So does that of the page on CDL.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/cdl.md")]
+struct Cdl;
