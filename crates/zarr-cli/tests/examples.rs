@@ -117,6 +117,11 @@ fn every_verb_has_examples_that_run() {
         }
         let folder = Folder::new();
         prepare(&folder);
+        if matches!(&*verb, "stats" | "plot" | "ls") {
+            // Their examples speak of time, too.
+            let more = "--shape 20,20,30 --chunks 5,10,10 --dims time,lat,lon --dtype float32";
+            folder.good(&format!("create data.zarr --path temperature --overwrite {more}"));
+        }
         for example in examples {
             assert!(
                 example.contains(&format!("zarr {verb} ")) || example.ends_with(&verb),

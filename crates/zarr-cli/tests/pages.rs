@@ -69,7 +69,11 @@ fn run(folder: &Folder, command: &str) -> Vec<String> {
     let mut shell = Command::new("sh");
     // All in one order, as on a terminal.
     shell.args(["-c", &format!("exec 2>&1\n{command}")]).current_dir(folder.path(""));
-    shell.env("PATH", path).env("LC_ALL", "C.UTF-8").env("TMPDIR", folder.path("")).stdin(Stdio::null());
+    shell
+        .env("PATH", path)
+        .env("LC_ALL", "C.UTF-8")
+        .env("TMPDIR", folder.path(""))
+        .stdin(Stdio::null());
     let output = shell.output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(!text.contains("panicked"), "{command}: {text}");
@@ -144,7 +148,8 @@ fn the_pages_of_verbs_are_their_help() {
     let whole = help("--help");
     let (_, list) = whole.split_once("Commands:\n").unwrap();
     let (list, _) = list.split_once("\n\n").unwrap();
-    let mut index = "# Verbs\n\nMade from the program's own help, which CI compares.\n\n".to_owned();
+    let mut index =
+        "# Verbs\n\nMade from the program's own help, which CI compares.\n\n".to_owned();
     let mut due = Vec::new();
     let mut verbs: Vec<(String, String)> = Vec::new();
     for line in list.lines() {
