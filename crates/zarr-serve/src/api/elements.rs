@@ -4,7 +4,7 @@ use zarr::{Json, Object};
 use zarr_plot::meaning::{Meaning, MissingRule, axes_of};
 
 use super::parameters::{self, Stepped};
-use super::plane::numbers;
+use super::plane::plane;
 use super::{Answered, Refusal, text};
 use crate::{Answer, Question, Targets};
 
@@ -34,12 +34,10 @@ pub(crate) fn line(question: &Question, targets: &Targets) -> Answered {
             "{from} to {to} is no part of an axis of length {len}"
         )));
     }
-    let meaning = Meaning::of(&array, MissingRule::Declared);
     // Of very long lines not all elements are looked at.
     let skip = (to - from).div_ceil(parameters::MOST_ELEMENTS);
     let along = Stepped { range: from..to, step: skip };
-    let selection = parameters::selection(&array, &at, &[(axis, &along)])?;
-    let found = numbers(&array, &meaning, selection)?;
+    let found = plane(&array, &at, (axis, &along), None)?.values;
     let each = (found.len() as u64).div_ceil(POINTS).max(1);
     let (mut low, mut high) = (Vec::new(), Vec::new());
     for part in found.chunks(each as usize) {

@@ -12,9 +12,11 @@ mod nodes;
 mod parameters;
 mod plane;
 mod shown;
+mod statistics;
 mod text;
 
 use zarr::Error;
+use zarr_plot::picture::PictureError;
 
 use crate::{Answer, Question, Targets, page};
 
@@ -39,6 +41,13 @@ impl Refusal {
         Refusal::Wrong(why.into())
     }
 
+    fn picture(error: PictureError) -> Refusal {
+        match error {
+            PictureError::Read(error) => error.into(),
+            PictureError::Refused(why) => Refusal::Wrong(why),
+        }
+    }
+
     fn answer(&self) -> Answer {
         match self {
             Refusal::Wrong(why) => Answer::refusal(400, "argument", why),
@@ -54,7 +63,7 @@ type Answered = Result<Answer, Refusal>;
 type Function = fn(&Question, &Targets) -> Answered;
 
 /// The questions, by what follows `/-/`.
-const QUESTIONS: [(&str, Function); 12] = [
+const QUESTIONS: [(&str, Function); 13] = [
     ("targets", nodes::targets),
     ("names", nodes::names),
     ("node", about::node),
@@ -65,6 +74,7 @@ const QUESTIONS: [(&str, Function); 12] = [
     ("line", elements::line),
     ("value", elements::value),
     ("table", elements::table),
+    ("stats", statistics::statistics),
     ("chunks", chunks::chunks),
     ("colormaps", colours::colormaps),
 ];

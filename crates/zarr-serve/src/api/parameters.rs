@@ -128,7 +128,7 @@ pub(crate) fn selection(
     at: &[u64],
     along: &[(usize, &Stepped)],
 ) -> Result<Selection, Refusal> {
-    check_cost(array, at, along)?;
+    check_cost(array, along)?;
     Ok(Selection::outer(at.iter().enumerate().map(|(n, &index)| {
         let found = along.iter().find(|(axis, _)| *axis == n);
         found.map_or(AxisSelection::Index(index), |(_, stepped)| stepped.selection())
@@ -136,7 +136,7 @@ pub(crate) fn selection(
 }
 
 /// Refuses what has too many elements, or is in too many bytes of chunks.
-fn check_cost(array: &Array, at: &[u64], along: &[(usize, &Stepped)]) -> Result<(), Refusal> {
+pub(crate) fn check_cost(array: &Array, along: &[(usize, &Stepped)]) -> Result<(), Refusal> {
     let product = |sizes: &mut dyn Iterator<Item = u64>| sizes.fold(1, u64::saturating_mul);
     let count = product(&mut along.iter().map(|(_, stepped)| stepped.len()));
     if count > MOST_ELEMENTS {
@@ -158,7 +158,6 @@ fn check_cost(array: &Array, at: &[u64], along: &[(usize, &Stepped)]) -> Result<
         // Edge chunks have elements that are no array's.
         chunks.saturating_mul(chunk)
     };
-    debug_assert_eq!(at.len(), chunk.len());
     let elements = product(&mut chunk.iter().enumerate().map(touched));
     let size = metadata.data_type.repr().map_or(1, |repr| repr.size().max(1) as u64);
     if elements.saturating_mul(size) > MOST_DECODED {

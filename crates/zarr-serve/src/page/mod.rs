@@ -33,6 +33,7 @@ const MODULES: &[(&str, &str, &str)] = modules![
     "sliders.js",
     "snippets.js",
     "state.js",
+    "statistics.js",
     "tree.js",
 ];
 const OTHERS: &[(&str, &str, &str)] = &[

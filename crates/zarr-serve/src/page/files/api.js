@@ -34,32 +34,21 @@ export async function json(path, parameters = {}, signal) {
   return (await ask(path, parameters, signal)).json();
 }
 
-const TYPES = {
-  uint8: Uint8Array,
-  int8: Int8Array,
-  uint16: Uint16Array,
-  int16: Int16Array,
-  uint32: Uint32Array,
-  int32: Int32Array,
-  float32: Float32Array,
-  float64: Float64Array,
-};
-
-// A plane of values: `{values, height, width}`; missing values are NaN.
+// A plane of values: `{values, height, width, isSingle}`; missing values are NaN.
 export async function slice(parameters, signal) {
   const answer = await ask("slice", parameters, signal);
   const [height, width] = answer.headers.get("zarr-shape").split(",").map(Number);
-  const Values = TYPES[answer.headers.get("zarr-type")];
-  const isSingle = answer.headers.get("zarr-single") === "yes";
-  return { values: new Values(await answer.arrayBuffer()), height, width, isSingle };
+  const isSingle = answer.headers.get("zarr-type") === "float32";
+  const bytes = await answer.arrayBuffer();
+  return { values: isSingle ? new Float32Array(bytes) : new Float64Array(bytes), height, width, isSingle };
 }
 
-// A node's document in the view as v3, indented.
+// A node's document in the view as v3.
 export async function v3Document(path) {
   const answer = await fetch(`/v3/${path.split("/").map(encodeURIComponent).join("/")}/zarr.json`, { credentials: "omit" });
   const text = await answer.text();
   if (!answer.ok) throw new ServerError(answer.status, "failed", text.trim() || "v3 cannot represent it");
-  return JSON.stringify(JSON.parse(text), null, 2);
+  return JSON.parse(text);
 }
 
 // Whether a request was given up because its answer is no longer needed.

@@ -1,7 +1,7 @@
 // The axes of an array: their names, and the coordinate of each index, asked for in blocks.
 
 import { json } from "./api.js";
-import { short, steps, degrees } from "./number.js";
+import { count, short, steps, degrees } from "./number.js";
 
 const BLOCK = 1000;
 // Longer axes have coordinates by blocks only, and ticks at round indices.
@@ -68,7 +68,7 @@ export class Axis {
     }
     const whole = steps(first, last, wanted).filter((n) => Number.isInteger(n) && n <= last);
     const texts = whole.map((index) => this.label(index));
-    return whole.map((index, n) => ({ at: index + 0.5, text: brief(texts, n) ?? String(index) }));
+    return whole.map((index, n) => ({ at: index + 0.5, text: brief(texts, n) ?? count(index) }));
   }
 
   // Where among the indices a coordinate is: between two of them in proportion.

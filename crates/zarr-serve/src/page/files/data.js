@@ -9,7 +9,7 @@ import { Colours } from "./colours.js";
 import { Channels } from "./channels.js";
 import { Chart } from "./chart.js";
 import { paint } from "./colour.js";
-import { short } from "./number.js";
+import { plain, short } from "./number.js";
 
 // Planes that are kept, to be seen again at once: this many bytes.
 const KEPT = 96 << 20;
@@ -266,6 +266,7 @@ export class DataView {
 
   // Coordinates have come.
   #relabel() {
+    if (this.said) this.#say(...this.said);
     this.sliders?.refresh();
     this.picture?.draw();
     this.chart?.draw();
@@ -282,15 +283,16 @@ export class DataView {
   }
 
   #say(place, values, isExact = true) {
+    this.said = [place, values, isExact];
     const unit = this.array.units ? ` ${this.array.units}` : "";
-    const text = values.map((value) => (typeof value === "number" ? short(value) : value)).join(", ");
+    const text = values.map((value) => (typeof value === "number" ? short(value) : plain(value))).join(", ");
     replace(this.readout, el("strong", {}, text === "missing" ? text : `${isExact ? "" : "≈ "}${text}${unit}`), ` at ${this.#where(place)}`);
   }
 
   #pointer(place) {
     clearTimeout(this.pointing);
     if (!place) {
-      if (this.point && this.pointText) replace(this.readout, ...this.pointText);
+      if (this.point && this.pointSaid) this.#say(...this.pointSaid);
       return;
     }
     const found = this.picture.valuesAt(place);
@@ -322,7 +324,7 @@ export class DataView {
     this.picture.draw();
     this.state.set({ point: [place.x, place.y] });
     await this.#exact(place);
-    this.pointText = [...this.readout.childNodes];
+    this.pointSaid = this.said;
     await this.#loadLine();
   }
 
@@ -348,7 +350,7 @@ export class DataView {
       this.chooseLine.id = label;
       replace(
         this.lineHolder,
-        el("div", { class: "head" }, el("h3", {}, "Through the point, along"), this.chooseLine, button("Close the line", () => this.#closeLine(), { icon: "close" })),
+        el("div", { class: "head" }, el("h2", {}, "Through the point, along"), this.chooseLine, button("Close the line", () => this.#closeLine(), { icon: "close" })),
         this.chart.element,
       );
     }
@@ -382,7 +384,7 @@ export class DataView {
   #closeLine() {
     replace(this.lineHolder);
     this.chart?.end();
-    this.chart = this.line = this.point = this.picture.point = this.pointText = null;
+    this.chart = this.line = this.point = this.picture.point = this.pointSaid = this.said = null;
     this.state.set({ point: null, line: null });
     this.picture.draw();
     this.picture.canvas.focus();

@@ -6,7 +6,8 @@ import { State } from "./state.js";
 import { Tree } from "./tree.js";
 import { DataView } from "./data.js";
 import { table } from "./colour.js";
-import { facts, metadata, statistics, values, attributes } from "./panels.js";
+import { facts, metadata, values, attributes } from "./panels.js";
+import { statistics } from "./statistics.js";
 import { chunks } from "./chunks.js";
 import { snippets } from "./snippets.js";
 import { help } from "./help.js";
@@ -100,7 +101,7 @@ function dataPart(node) {
 const tabsOf = (node) => {
   if (!node.array) return ["contents", "metadata", "open"];
   const { array } = node;
-  const parts = array.unreadable ? [] : array.view.kind === "none" ? ["values"] : ["data", "values", "statistics"];
+  const parts = array.unreadable ? [] : array.view.kind === "none" ? ["values", "statistics"] : ["data", "values", "statistics"];
   return [...parts, ...(array.chunk_shape ? ["chunks"] : []), "metadata", "open"];
 };
 
@@ -184,7 +185,7 @@ async function colourMaps() {
 // What a group has.
 function contents(node) {
   const children = node.children.sort((a, b) => a.name.localeCompare(b.name, "en", { numeric: true }));
-  const cards = children.map((child) => el("li", {}, button("", () => state.go([...node.path.split("/"), child.name]), { class: "card", "aria-label": `${child.kind === "array" ? "Array" : "Group"} ${child.name}` })));
+  const cards = children.map((child) => el("li", {}, button("", () => state.go([...node.path.split("/"), child.name]), { class: "card" })));
   cards.forEach((card, n) => {
     const child = children[n];
     replace(
@@ -198,7 +199,7 @@ function contents(node) {
     "div", { class: "panes" }, image,
     cards.length ? el("ul", { class: "cards" }, cards) : el("p", { class: "quiet" }, node.children_note ?? "This group has no children."),
     node.more ? el("p", { class: "quiet" }, `And ${node.more} more: find them by their names.`) : null,
-    Object.keys(node.attributes).length ? [el("h3", {}, "Attributes"), attributes(node)] : null,
+    Object.keys(node.attributes).length ? [el("h2", {}, "Attributes"), attributes(node)] : null,
   );
 }
 
@@ -206,7 +207,7 @@ function contents(node) {
 function overview() {
   document.title = "zarr";
   const cards = targets.map((target) => el("li", {}, (() => {
-    const card = button("", () => state.go(target.name.split("/")), { class: "card", "aria-label": target.name });
+    const card = button("", () => state.go(target.name.split("/")), { class: "card" });
     card.append(symbol(target.kind === "array" ? "array" : "group"), el("span", { class: "label" }, target.name), el("span", { class: "detail" }, target.format));
     return card;
   })()));

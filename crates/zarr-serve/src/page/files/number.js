@@ -14,6 +14,13 @@ export function short(value, span) {
   return minus(trim(value.toPrecision(6)));
 }
 
+// A number's text without the digits that only rounding made.
+export function plain(text) {
+  const number = Number(text);
+  if (text.trim() === "" || !Number.isFinite(number)) return text;
+  return minus(text.length > 13 && !Number.isInteger(number) ? String(Number(number.toPrecision(10))) : text);
+}
+
 const trim = (text) => (text.includes(".") && !text.includes("e") ? text.replace(/\.?0+$/, "") : text);
 export const minus = (text) => String(text).replace("-", "−");
 

@@ -1,8 +1,8 @@
-// What a node has besides its data: facts, attributes, documents, statistics, values.
+// What a node has besides its data: facts, attributes, documents, values.
 
 import { el, replace, button } from "./dom.js";
 import { json, v3Document } from "./api.js";
-import { count, size, short, times } from "./number.js";
+import { count, size, times } from "./number.js";
 
 // The facts of a node, as terms and their texts.
 export function facts(node) {
@@ -58,10 +58,15 @@ export function copyable(text, label) {
   return el("div", { class: "copyable" }, el("pre", { tabindex: 0, "aria-label": label }, el("code", {}, text)), el("div", { class: "copy" }, note, copy));
 }
 
+// A document on indented lines, short lists on one.
+export function indented(document) {
+  return JSON.stringify(document, null, 2).replace(/\[\s+([^[\]{}"]{0,90}?)\s+\]/g, (_, inner) => `[${inner.replace(/\s+/g, " ")}]`);
+}
+
 export function metadata(node) {
-  const parts = [el("h3", {}, "Attributes"), attributes(node)];
+  const parts = [el("h2", {}, "Attributes"), attributes(node)];
   for (const [key, document] of Object.entries(node.documents ?? {})) {
-    parts.push(el("h3", {}, "As stored: ", el("code", {}, key)), copyable(JSON.stringify(document, null, 2), key));
+    parts.push(el("h2", {}, "As stored: ", el("code", {}, key)), copyable(indented(document), key));
   }
   if (node.dialect !== "v3") parts.push(asV3(node));
   return el("div", { class: "panes" }, parts);
@@ -69,53 +74,14 @@ export function metadata(node) {
 
 // The document that the server's view as v3 has.
 function asV3(node) {
-  const holder = el("div", {}, el("h3", {}, "As v3"), el("p", { class: "quiet" }, "…"));
-  v3Document(node.path).then(
-    (text) => holder.lastChild.replaceWith(copyable(text, "The document as v3")),
-    (error) => holder.lastChild.replaceWith(el("p", {}, error.message)),
-  );
-  return holder;
-}
-
-// Statistics of all elements, which may take a while.
-export function statistics(node) {
-  const holder = el("div", { class: "panes" });
-  const run = async () => {
-    const note = el("p", { class: "quiet", role: "status" }, "Reading all elements…");
-    replace(holder, note);
-    const controller = new AbortController();
-    holder.append(button("Stop", () => controller.abort()));
+  const show = button("Show it as v3", async () => {
     try {
-      const found = await json("stats", { path: node.path }, controller.signal);
-      replace(holder, statisticsTable(found, node), found.histogram ? bars(found.histogram) : null);
+      show.replaceWith(copyable(indented(await v3Document(node.path)), "The document as v3"));
     } catch (error) {
-      replace(holder, el("p", { class: "trouble", role: "alert" }, error.name === "AbortError" ? "Stopped." : error.message), button("Again", run));
+      show.replaceWith(el("p", {}, error.message));
     }
-  };
-  const all = node.array.shape.reduce((a, b) => a * b, 1);
-  if (all <= 5e7) run();
-  else replace(holder, el("p", {}, `All ${count(all)} elements are read for this.`), button("Compute the statistics", run));
-  return holder;
-}
-
-const NAMES = {
-  count: "values", missing: "missing", nan: "NaN", positive_infinity: "+∞", negative_infinity: "−∞", unwritten: "never written", min: "lowest", max: "highest", mean: "mean", std: "standard deviation", sum: "sum",
-};
-
-function statisticsTable(found, node) {
-  const lines = Object.entries(NAMES).filter(([key]) => found[key] !== undefined && found[key] !== null && !(found[key] === 0 && ["positive_infinity", "negative_infinity", "nan", "unwritten"].includes(key)));
-  const text = (key, value) => (["count", "missing", "nan", "unwritten", "positive_infinity", "negative_infinity"].includes(key) ? count(value) : `${typeof value === "number" ? short(value) : value}${node.array.units && key !== "sum" ? ` ${node.array.units}` : ""}`);
-  const where = (key) => (Array.isArray(found[`${key}_at`]) ? ` at [${found[`${key}_at`].join(", ")}]` : "");
-  return el("table", { class: "numbers" }, el("caption", { class: "hidden" }, "Statistics"), el("tbody", {}, lines.map(([key, name]) => el("tr", {}, el("th", { scope: "row" }, name), el("td", {}, text(key, found[key]), el("span", { class: "quiet" }, where(key)))))));
-}
-
-function bars({ edges, counts }) {
-  const most = Math.max(1, ...counts);
-  return el("div", { class: "bars", role: "img", "aria-label": "Histogram of all values" }, counts.map((n, at) => {
-    const bar = el("span", { title: `${short(edges[at])} to ${short(edges[at + 1])}: ${count(n)}` });
-    bar.style.height = `${Math.max(n ? 1.5 : 0, (100 * n) / most)}%`;
-    return bar;
-  }));
+  });
+  return el("div", {}, el("h2", {}, "As v3"), show);
 }
 
 const ROWS = 40;

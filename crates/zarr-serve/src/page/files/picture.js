@@ -202,7 +202,7 @@ export class Picture {
     if (this.refused) return null;
     const fit = this.fit();
     // As fine as the screen, and not much finer; small planes are fetched whole.
-    const isSmall = x.size * y.size <= OVERVIEW;
+    const isSmall = levels.length === 1 && x.size * y.size <= OVERVIEW;
     const [perX, perY] = isSmall ? [1, 1] : [Math.max(1, 1 / (fit.zx * this.ratio)), Math.max(1, 1 / (fit.zy * this.ratio))];
     let [stepX, stepY] = [Math.floor(perX), Math.floor(perY)];
     while ((x.size / stepX) * (y.size / stepY) > OVERVIEW) x.size / stepX > y.size / stepY ? stepX++ : stepY++;

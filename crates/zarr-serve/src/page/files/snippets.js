@@ -26,7 +26,7 @@ export function snippets(node) {
   const last = place[place.length - 1];
   const all = [
     ["zarr-python", node.array
-      ? `import zarr\n\narray = zarr.open_array(${text(direct)}, mode="r")\nprint(array.shape, array[${node.array.shape.length ? "..." : "()"}].mean())`
+      ? `import zarr\n\narray = zarr.open_array(${text(direct)}, mode="r")\nprint(array.info)`
       : `import zarr\n\ngroup = zarr.open_group(${text(direct)}, mode="r")\nprint(group.tree())`],
     ["xarray", `import xarray\n\ndataset = xarray.open_zarr(${text(hierarchy)}${group ? `, group=${text(group)}` : ""}, consolidated=${isV2 ? "False" : "None"})\nprint(dataset${node.array ? `[${text(last)}]` : ""})`],
     ["zarrita.js", `import * as zarr from "zarrita";\n\nconst store = new zarr.FetchStore(${text(direct)});\nconst node = await zarr.open${isV3 || !isV2 ? ".v3" : ".v2"}(store, { kind: ${text(node.kind)} });${node.array ? "\nconst { data, shape } = await zarr.get(node);" : ""}`],
@@ -39,7 +39,7 @@ export function snippets(node) {
   return el(
     "div", { class: "panes" },
     el("p", {}, "The keys are at ", el("code", {}, `${url}/`), isV3 ? "." : ", as final v3 at ", isV3 ? null : el("code", {}, `${v3}/`), isV3 ? null : "."),
-    all.filter(Boolean).map(([name, code]) => [el("h3", {}, name), copyable(code, `Lines for ${name}`)]),
+    all.filter(Boolean).map(([name, code]) => [el("h2", {}, name), copyable(code, `Lines for ${name}`)]),
     el("p", { class: "quiet" }, "Pages of other servers may read it only if the server allows them: `zarr serve --cors`."),
   );
 }

@@ -64,18 +64,21 @@ export class Tree {
   #item(node, level) {
     const isGroup = node.kind !== "array";
     const label = el("span", { class: "label" }, node.name);
-    const detail = node.shape ? el("span", { class: "detail" }, times(node.shape)) : null;
+    const detail = node.shape ? el("span", { class: "detail" }, ` ${times(node.shape)}`) : null;
     const mark = el("span", { class: "twist", "aria-hidden": "true" });
-    const face = el("span", { class: "face" }, isGroup ? mark : el("span", { class: "twist none" }), symbol(isGroup ? "group" : "array"), label, detail);
-    const row = el("li", { role: "treeitem", id: id("node"), "aria-level": level, tabindex: -1, "aria-expanded": isGroup ? "false" : null, "aria-label": node.shape ? `${node.name}, array, ${node.shape.join(" by ")}` : node.name }, face);
-    const item = { ...node, key: keyOf(node.place), level, row, isGroup, list: null };
-    face.addEventListener("click", (event) => {
+    const row = el(
+      "div", { role: "treeitem", id: id("node"), class: "face", "aria-level": level, tabindex: -1, "aria-expanded": isGroup ? "false" : null },
+      isGroup ? mark : el("span", { class: "twist none" }), symbol(isGroup ? "group" : "array"), label, detail,
+    );
+    const holder = el("li", { role: "none" }, row);
+    const item = { ...node, key: keyOf(node.place), level, row, holder, isGroup, list: null };
+    row.addEventListener("click", (event) => {
       if (isGroup && (event.target === mark || this.selected === item.key)) this.#toggle(item);
       else this.#choose(item);
     });
     row.item = item;
     this.items.set(item.key, item);
-    return row;
+    return holder;
   }
 
   #choose(item) {
@@ -103,7 +106,7 @@ export class Tree {
       return;
     }
     item.list = el("ul", { role: "group" }, el("li", { class: "quiet", role: "none" }, "…"));
-    item.row.append(item.list);
+    item.holder.append(item.list);
     await (item.loaded ??= this.#load(item));
   }
 
@@ -153,7 +156,7 @@ export class Tree {
       Home: () => this.#focus(rows[0]),
       End: () => this.#focus(rows[rows.length - 1]),
       ArrowRight: () => (isOpen ? this.#focus(rows[at + 1]) : this.#expand(item)),
-      ArrowLeft: () => (isOpen ? this.#collapse(item) : this.#focus(item.row.parentElement.closest('[role="treeitem"]'))),
+      ArrowLeft: () => (isOpen ? this.#collapse(item) : this.#focus(item.holder.parentElement.previousElementSibling)),
       Enter: () => this.#choose(item),
       " ": () => this.#choose(item),
     };

@@ -1,0 +1,38 @@
+//! Gives the statistics of an array.
+
+use zarr::Json;
+use zarr_plot::meaning::{Meaning, MissingRule};
+use zarr_plot::stats::{self, Bins, Request};
+
+use super::{Answered, Refusal, parameters};
+use crate::{Answer, Question, Targets};
+
+/// The most percentiles and the most bins.
+const MOST: usize = 1000;
+/// Bytes of decoded chunks that are held at once.
+const MEMORY: u64 = 256 << 20;
+
+/// Statistics of all elements, decoded, as `zarr stats --json` has them (docs/stats.md), without what says which array it is.
+///
+/// Parameters: `path`; `percentile`: numbers from 0 to 100, separated by commas; `histogram`: a number of bins.
+pub(crate) fn statistics(question: &Question, targets: &Targets) -> Answered {
+    let array = parameters::array(question, targets)?;
+    let mut request = Request::new(Meaning::of(&array, MissingRule::Declared));
+    request.memory = MEMORY;
+    request.threads = array.hierarchy().options().threads;
+    if let Some(text) = question.get("percentile").filter(|text| !text.is_empty()) {
+        let found: Option<Vec<f64>> = text.split(',').map(|part| part.parse().ok()).collect();
+        let found = found.filter(|found| found.len() <= MOST);
+        request.percentiles = found.ok_or_else(|| {
+            Refusal::wrong(format!("`percentile` is `{text}`, and must be like `2,50,98`"))
+        })?;
+    }
+    if let Some(bins) = parameters::number(question, "histogram")? {
+        let bins = usize::try_from(bins).ok().filter(|bins| (1..=MOST).contains(bins));
+        request.histogram = Some(Bins::Count(bins.ok_or_else(|| {
+            Refusal::wrong(format!("`histogram` is a number of bins from 1 to {MOST}"))
+        })?));
+    }
+    let found: Json = stats::statistics(&array, &request)?.to_json();
+    Ok(Answer::json(found))
+}

@@ -1,0 +1,431 @@
+// Tests the page of `zarr serve` in Chromium: node run.mjs PROGRAM CHROMIUM SCREENSHOTS
+
+import assert from "node:assert/strict";
+import { execFileSync, spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { chromium } from "playwright-core";
+import { HOSTILE, make } from "./data.mjs";
+
+const [program, executablePath, screenshots] = process.argv.slice(2);
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+mkdirSync(screenshots, { recursive: true });
+
+const folder = mkdtempSync(join(tmpdir(), "zarr-page-"));
+make(folder);
+const names = ["sea.zarr", "cells.zarr", "odd.zarr"];
+const server = spawn(program, ["serve", ...names.map((name) => join(folder, name)), "--port", "0"], { stdio: ["ignore", "pipe", "inherit"] });
+const url = await new Promise((resolve, reject) => {
+  createInterface(server.stdout).once("line", resolve);
+  server.once("exit", (code) => reject(new Error(`zarr serve ended with ${code}`)));
+});
+const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--force-color-profile=srgb"] });
+
+// What no test may cause.
+const troubles = [];
+const requests = [];
+let isWatched = true;
+
+// These tests read pixels back, which the page does not.
+const isOurs = (message) => message.text().includes("willReadFrequently");
+
+// A page that shows a fragment; `close` it.
+async function open(fragment = "", options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1360, height: 900 }, ...options });
+  const page = await context.newPage();
+  page.on("console", (message) => isWatched && ["error", "warning"].includes(message.type()) && !isOurs(message) && troubles.push(`console: ${message.text()}`));
+  page.on("pageerror", (error) => troubles.push(`script: ${error.stack}`));
+  page.on("dialog", (dialog) => {
+    troubles.push(`dialog: ${dialog.message()}`);
+    dialog.dismiss();
+  });
+  page.on("request", (request) => {
+    requests.push(request.url());
+    if (!request.url().startsWith(url) && !/^(data|blob):/.test(request.url())) troubles.push(`a request to ${request.url()}`);
+  });
+  await page.goto(url + fragment);
+  await settled(page);
+  return Object.assign(page, { end: () => context.close() });
+}
+
+// Nothing is asked for any more, and what came is drawn.
+async function settled(page) {
+  await page.waitForLoadState("networkidle");
+  await page.waitForTimeout(250);
+  await page.waitForFunction(() => document.querySelector(".data")?.dataset.busy !== "1");
+}
+
+const text = (page, selector) => page.locator(selector).first().innerText();
+const shot = (page, name) => page.screenshot({ path: join(screenshots, `${name}.png`) });
+
+// The pixels of the array in the picture: `width` × `height` of them around the middle, one an element.
+const pixels = (page, width, height) => page.evaluate(([width, height]) => {
+  const canvas = document.querySelector("canvas.plane");
+  const place = (all, part) => Math.round(all / 2 - part / 2);
+  const data = canvas.getContext("2d").getImageData(place(canvas.width, width), Math.round(canvas.height / 2 + height / 2) - height, width, height).data;
+  return Array.from(data);
+}, [width, height]);
+
+// The pixels of a PNG, by the browser's reader.
+async function pixelsOfPng(page, bytes) {
+  const blank = await page.context().newPage();
+  const found = await blank.evaluate(async (base64) => {
+    const image = new Image();
+    image.src = `data:image/png;base64,${base64}`;
+    await image.decode();
+    const canvas = document.createElement("canvas");
+    [canvas.width, canvas.height] = [image.width, image.height];
+    const context = canvas.getContext("2d");
+    context.drawImage(image, 0, 0);
+    return { width: image.width, height: image.height, data: Array.from(context.getImageData(0, 0, image.width, image.height).data) };
+  }, bytes.toString("base64"));
+  await blank.close();
+  return found;
+}
+
+async function axeFinds(page, what) {
+  // As an extension of the browser's would, past the page's own policy.
+  await page.evaluate(axe);
+  const found = await page.evaluate(() => window.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"] }));
+  const lines = found.violations.map(({ id, impact, nodes }) => `${id} (${impact}): ${nodes.slice(0, 3).map((node) => `${node.html.slice(0, 120)} ${node.failureSummary?.split("\n").slice(1, 2)}`).join("; ")}`);
+  assert.deepEqual(lines, [], `axe on ${what}`);
+  return found.passes.length;
+}
+
+const tests = {
+  async "an array is found by the tree, and by a search"() {
+    const page = await open();
+    assert.equal(await page.locator(".card").count(), 3);
+    await shot(page, "start");
+    await page.getByRole("button", { name: "sea.zarr" }).first().click();
+    await settled(page);
+    assert.equal(await text(page, "h1"), "sea.zarr");
+    await shot(page, "group");
+    await page.getByRole("treeitem", { name: "temperature" }).click();
+    await settled(page);
+    assert.equal(await text(page, "h1"), "temperature");
+    assert.match(await text(page, ".facts"), /6 × 37 × 72/);
+    await page.getByRole("searchbox").fill("DEP");
+    await page.getByRole("treeitem", { name: "sea.zarr/depth" }).click();
+    await settled(page);
+    assert.equal(await text(page, "h1"), "depth");
+    await page.goBack();
+    await settled(page);
+    assert.equal(await text(page, "h1"), "temperature");
+    await page.end();
+  },
+
+  async "pixels are those of zarr plot"() {
+    // A build without the feature has no such verb.
+    if (!execFileSync(program, ["--help"]).toString().match(/^ +plot /m)) return "SKIPPED: this program has no `plot`";
+    const cases = [
+      ["temperature", 72, 37, ["--by-name", "time=0"], "&at=0,0,0", "-20,25", "viridis"],
+      ["temperature", 72, 37, ["--by-name", "time=3"], "&at=3,0,0", "0,28.5", "magma"],
+      ["temperature", 72, 37, ["--by-name", "time=5"], "&at=5,0,0", "2,98%", "RdBu_r"],
+      ["depth", 72, 37, [], "", "0,3000", "turbo"],
+      ["depth", 72, 37, [], "", "full", "cividis"],
+      ["depth", 72, 37, ["--log"], "&log=1", "10,4000", "plasma"],
+    ];
+    for (const [array, width, height, options, more, range, map] of cases) {
+      const file = join(folder, "plot.png");
+      const ends = range.endsWith("%") ? range.split(",").map((end) => `${end.replace("%", "")}%`).join(",") : range;
+      execFileSync(program, ["plot", join(folder, "sea.zarr"), "--path", array, "--bare", "--range", ends, "--map", map, ...options, "-o", file]);
+      const page = await open(`#/sea.zarr/${array}?view=${width / 2},${height / 2},1&range=${encodeURIComponent(range)}&map=${map}${more}`);
+      const plot = await pixelsOfPng(page, readFileSync(file));
+      assert.deepEqual([plot.width, plot.height], [width, height]);
+      const found = await pixels(page, width, height);
+      let [equal, missing] = [0, 0];
+      for (let at = 0; at < found.length; at += 4) {
+        if (plot.data[at + 3] === 0) missing++;
+        else if ([0, 1, 2, 3].every((n) => plot.data[at + n] === found[at + n])) equal++;
+      }
+      assert.equal(equal + missing, width * height, `${array} ${range} ${map}: ${equal} equal and ${missing} missing`);
+      assert.ok(missing > 100 && equal > 1000);
+      await page.end();
+    }
+  },
+
+  async "sliders move by keys, steps and play, and show coordinates"() {
+    const page = await open("#/sea.zarr/temperature");
+    assert.equal(await text(page, ".coordinate"), "2001-01-01");
+    const before = await pixels(page, 72, 37);
+    const slider = page.getByRole("slider", { name: "time" });
+    await slider.focus();
+    await page.keyboard.press("ArrowRight");
+    await settled(page);
+    assert.equal(await text(page, ".coordinate"), "2001-02-01");
+    assert.match(await slider.getAttribute("aria-valuetext"), /2001-02-01, index 1/);
+    assert.notDeepEqual(await pixels(page, 72, 37), before);
+    await page.getByRole("button", { name: "Next of time" }).click();
+    await page.getByRole("spinbutton", { name: "Index of time" }).fill("5");
+    await page.keyboard.press("Enter");
+    await settled(page);
+    assert.equal(await text(page, ".coordinate"), "2001-06-05");
+    await page.getByRole("button", { name: "Play along time" }).click();
+    await page.waitForFunction(() => ["1", "2", "3"].includes(document.querySelector(".index").value));
+    await page.getByRole("button", { name: "Play along time" }).click();
+    await page.waitForTimeout(300);
+    const stopped = await page.locator(".index").inputValue();
+    await page.waitForTimeout(500);
+    assert.equal(await page.locator(".index").inputValue(), stopped);
+    await page.end();
+  },
+
+  async "values under the pointer, and a line through a point"() {
+    const page = await open("#/sea.zarr/temperature?at=2,0,0");
+    const canvas = page.locator("canvas.plane");
+    const box = await canvas.boundingBox();
+    await page.mouse.move(box.x + box.width * 0.05, box.y + box.height * 0.5);
+    await page.waitForTimeout(400);
+    assert.match(await text(page, ".main > .readout"), /^[23][0-9.]+ degC at lat 0° \(18\), lon 15°E \(3\)$/);
+    await page.mouse.click(box.x + box.width * 0.05, box.y + box.height * 0.5);
+    await settled(page);
+    assert.equal(await page.locator(".line svg.drawing path.line").count(), 1);
+    assert.match(await page.locator(".line svg.drawing").getAttribute("aria-label"), /temperature along time/);
+    await shot(page, "line");
+    // A click into the line moves the slider.
+    const line = await page.locator(".line svg.drawing").boundingBox();
+    await page.mouse.click(line.x + line.width * 0.95, line.y + 60);
+    await settled(page);
+    assert.equal(await page.locator(".index").inputValue(), "5");
+    // Land is missing.
+    await page.keyboard.press("Escape");
+    const { value } = await page.evaluate(async () => {
+      const answer = await fetch("/-/value?path=sea.zarr/temperature&at=0,18,42");
+      return { value: await answer.json() };
+    });
+    assert.deepEqual([value.missing, value.stored, value.coordinates], [true, "-32768", ["2001-01-01", "0", "210"]]);
+    await page.end();
+  },
+
+  async "a link gives the same view"() {
+    const page = await open("#/sea.zarr/temperature?at=4,0,0&map=inferno");
+    await page.getByRole("button", { name: "Zoom in" }).click();
+    await page.getByRole("button", { name: "Zoom in" }).click();
+    await page.locator("canvas.plane").focus();
+    await page.keyboard.press("ArrowRight");
+    await page.keyboard.press("Enter");
+    await page.getByRole("combobox", { name: "Range of the colours" }).selectOption("full");
+    await page.getByRole("button", { name: "Reverse the colours" }).click();
+    await page.mouse.move(5, 500);
+    await settled(page);
+    await page.waitForTimeout(400);
+    const seen = (page) => page.evaluate(() => ({
+      picture: document.querySelector("canvas.plane").toDataURL(), index: document.querySelector(".index").value, over: document.querySelector("canvas.over").toDataURL(),
+      readout: document.querySelector(".main > .readout").textContent, line: document.querySelector(".line path.line").getAttribute("d"),
+    }));
+    const link = page.url();
+    const again = await open(link.slice(url.length));
+    assert.deepEqual(await seen(again), await seen(page));
+    assert.match(link, /at=4,0,0.*map=inferno.*view=.*point=.*range=full.*reversed=1/);
+    await page.end();
+    await again.end();
+  },
+
+  async "axes are swapped and chosen"() {
+    const page = await open("#/sea.zarr/temperature");
+    await page.keyboard.press("s");
+    await settled(page);
+    assert.equal(await page.getByRole("combobox", { name: "Axis across" }).inputValue(), "1");
+    await page.getByRole("combobox", { name: "Axis down" }).selectOption("0");
+    await settled(page);
+    assert.equal(await page.getByRole("slider").first().evaluate((slider) => slider.labels[0].textContent), "lon");
+    assert.match(page.url(), /x=1&y=0/);
+    await page.end();
+  },
+
+  async "an image is read at the level that is seen"() {
+    requests.length = 0;
+    const page = await open("#/cells.zarr");
+    await page.getByRole("button", { name: "Open the image" }).click();
+    await settled(page);
+    const levels = () => new Set(requests.filter((request) => request.includes("/-/slice")).map((request) => new URL(request).searchParams.get("path")));
+    assert.deepEqual([...levels()], ["cells.zarr/1"]);
+    await shot(page, "image");
+    for (let n = 0; n < 3; n++) await page.getByRole("button", { name: "Zoom in" }).click();
+    await settled(page);
+    assert.deepEqual([...levels()].sort(), ["cells.zarr/0", "cells.zarr/1"]);
+    const coloured = await page.locator("canvas.plane").evaluate((canvas) => canvas.toDataURL());
+    await page.getByRole("checkbox", { name: "DNA" }).uncheck();
+    await settled(page);
+    assert.notEqual(await page.locator("canvas.plane").evaluate((canvas) => canvas.toDataURL()), coloured);
+    await page.end();
+  },
+
+  async "an array of any size is shown in part"() {
+    requests.length = 0;
+    const page = await open("#/sea.zarr/huge");
+    assert.match(await text(page, ".main > .readout"), /Too large to be shown whole/);
+    assert.ok(requests.filter((request) => request.includes("/-/slice")).length >= 1);
+    await page.end();
+  },
+
+  async "chunks, metadata, values and snippets"() {
+    const page = await open("#/sea.zarr/holes?tab=chunks");
+    assert.match(await text(page, ".big"), /1 of 16 chunks are stored, 100 B/);
+    await shot(page, "chunks");
+    await page.getByRole("tab", { name: "Statistics" }).click();
+    await page.locator("table.numbers").waitFor();
+    assert.match(await text(page, "table.numbers"), /valid values\s+1,600[\s\S]*highest\s+7 at \[10, 20\][\s\S]*median\s+0/);
+    await page.getByRole("tab", { name: "Metadata" }).click();
+    assert.match(await text(page, "pre"), /"chunk_shape": \[10, 10\]/);
+    await page.getByRole("tab", { name: "Open in" }).click();
+    assert.match(await text(page, "#panel"), /tensorstore/);
+    await page.goto(`${url}#/odd.zarr/texts`);
+    await settled(page);
+    assert.match(await text(page, "table.elements"), /abc[\s\S]*<b>x/);
+    await page.goto(`${url}#/odd.zarr/big?tab=values`);
+    await settled(page);
+    assert.match(await text(page, "table.elements"), /18446744073709551615/);
+    await page.end();
+  },
+
+  async "hostile names and attributes are text"() {
+    const page = await open("#/odd.zarr?tab=metadata");
+    assert.match(await text(page, "#panel"), /<img src=x onerror=window.pwned=1>/);
+    for (const name of HOSTILE) {
+      for (const tab of ["data", "values", "chunks", "metadata", "open"]) {
+        await page.goto(`${url}#/odd.zarr/${encodeURIComponent(name)}?tab=${tab}`);
+        await settled(page);
+        assert.equal(await text(page, "h1"), name);
+        assert.ok(!(await page.evaluate(() => "pwned" in window)), name);
+      }
+    }
+    assert.equal(await page.locator("main img, #side img, main script").count(), 0);
+    assert.equal(await page.locator("a[href]").count(), 0, "controls are buttons");
+    await shot(page, "hostile");
+    await page.end();
+  },
+
+  async "the keyboard reaches everything and is not trapped"() {
+    const page = await open("#/sea.zarr/temperature");
+    const reached = new Set();
+    for (let n = 0; n < 60; n++) {
+      await page.keyboard.press("Tab");
+      reached.add(await page.evaluate(() => {
+        const element = document.activeElement;
+        return element === document.body ? "body" : (element.getAttribute("aria-label") ?? element.id ?? element.textContent);
+      }));
+    }
+    for (const name of ["Copy a link to what is seen", "Find a node by its name", "Zoom in", "Colour map", "Axis across", "Index of time"]) assert.ok(reached.has(name), name);
+    assert.ok(reached.has("body") || reached.size > 20, "focus leaves the page");
+    await page.locator("h1").click();
+    await page.keyboard.press("?");
+    assert.ok(await page.locator("dialog").isVisible());
+    await shot(page, "help");
+    await page.keyboard.press("Escape");
+    await page.locator("dialog").waitFor({ state: "detached" });
+    // The tree, as ARIA's pattern has it.
+    await page.getByRole("treeitem", { name: "temperature" }).focus();
+    await page.keyboard.press("ArrowUp");
+    await page.keyboard.press("Enter");
+    await settled(page);
+    assert.notEqual(await text(page, "h1"), "temperature");
+    await page.end();
+  },
+
+  async "labels and contrast, in light and dark"() {
+    for (const colorScheme of ["light", "dark"]) {
+      for (const [name, fragment] of Object.entries({
+        start: "", group: "#/sea.zarr", data: "#/sea.zarr/temperature?point=10,10", image: "#/cells.zarr/0", line: "#/sea.zarr/mean", statistics: "#/sea.zarr/temperature?tab=statistics", values: "#/sea.zarr/temperature?tab=values",
+        chunks: "#/sea.zarr/holes?tab=chunks", metadata: "#/cells.zarr?tab=metadata", snippets: "#/odd.zarr/big?tab=open", broken: "#/odd.zarr/broken",
+      })) {
+        isWatched = name !== "broken";
+        const page = await open(fragment, { colorScheme });
+        await shot(page, `${name}-${colorScheme}`);
+        await axeFinds(page, `${name}, ${colorScheme}`);
+        if (name === "broken") assert.match(await text(page, "[role=alert]"), /\.zarray/);
+        await page.end();
+        isWatched = true;
+      }
+    }
+    const page = await open("#/sea.zarr/temperature");
+    await page.keyboard.press("?");
+    await axeFinds(page, "help");
+    await page.keyboard.press("Escape");
+    const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    const light = await ground();
+    await page.getByRole("button", { name: "Light or dark" }).click();
+    assert.notEqual(await ground(), light);
+    await page.reload();
+    await settled(page);
+    assert.notEqual(await ground(), light, "the choice is kept");
+    await page.end();
+  },
+
+  async "a phone"() {
+    const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, deviceScaleFactor: 2 };
+    const page = await open("#/sea.zarr/temperature", phone);
+    const overflow = () => page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+    assert.ok((await overflow()) <= 0, `${await overflow()} pixels beside the screen`);
+    await shot(page, "phone");
+    await axeFinds(page, "phone");
+    await page.getByRole("button", { name: "Nodes" }).tap();
+    await page.waitForTimeout(300);
+    await shot(page, "phone-tree");
+    await page.getByRole("treeitem", { name: "depth" }).tap();
+    await settled(page);
+    assert.equal(await text(page, "h1"), "depth");
+    // Two fingers apart: larger.
+    const box = await page.locator("canvas.plane").boundingBox();
+    const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
+    const session = await page.context().newCDPSession(page);
+    const touch = (type, ...points) => session.send("Input.dispatchTouchEvent", { type, touchPoints: points.map(([dx], id) => ({ x: x + dx, y, id })) });
+    await touch("touchStart", [-20], [20]);
+    for (let n = 1; n <= 6; n++) await touch("touchMove", [-20 - 10 * n], [20 + 10 * n]);
+    await touch("touchEnd");
+    await settled(page);
+    await page.waitForTimeout(400);
+    assert.match(page.url(), /view=/);
+    await page.touchscreen.tap(x, y);
+    await settled(page);
+    assert.equal(await page.locator(".line svg.drawing").count(), 1);
+    for (const tab of ["Values", "Chunks", "Metadata", "Open in"]) {
+      await page.getByRole("tab", { name: tab }).tap();
+      await settled(page);
+      assert.ok((await overflow()) <= 0, `${tab}: ${await overflow()} pixels beside the screen`);
+    }
+    await shot(page, "phone-snippets");
+    await page.end();
+  },
+
+  async "failures are told in words"() {
+    isWatched = false;
+    const page = await open("#/sea.zarr/nothing");
+    assert.match(await text(page, "[role=alert]"), /nothing is there/);
+    await page.goto(`${url}#/sea.zarr/temperature?at=99,-1,x&x=9&y=1&view=a&map=none&range=5,1&tab=none`);
+    await settled(page);
+    assert.equal(await text(page, "h1"), "temperature");
+    assert.equal(await page.locator(".index").inputValue(), "0");
+    server.kill("SIGINT");
+    await new Promise((resolve) => server.once("exit", resolve));
+    await page.getByRole("slider", { name: "time" }).focus();
+    await page.keyboard.press("ArrowRight");
+    await page.waitForFunction(() => document.querySelector(".note")?.textContent.includes("does not answer"));
+    await shot(page, "unreachable");
+    await page.end();
+    isWatched = true;
+  },
+};
+
+let failed = 0;
+for (const [name, test] of Object.entries(tests)) {
+  if (process.env.ONLY && !name.includes(process.env.ONLY)) continue;
+  const began = Date.now();
+  try {
+    const skipped = await test();
+    assert.deepEqual(troubles.splice(0), []);
+    console.log(`ok      ${name}${skipped ? `: ${skipped}` : ""} (${Date.now() - began} ms)`);
+  } catch (error) {
+    failed++;
+    console.log(`FAILED  ${name}\n${error.stack}\n${troubles.splice(0).join("\n")}`);
+  }
+}
+await browser.close();
+if (server.exitCode === null) server.kill();
+rmSync(folder, { recursive: true, force: true });
+console.log(failed ? `${failed} tests of the page failed` : `the page: ${Object.keys(tests).length} tests passed; screenshots are in ${screenshots}`);
+process.exit(failed ? 1 : 0);

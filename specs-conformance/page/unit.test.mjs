@@ -1,0 +1,63 @@
+// Tests of the page's modules that need no browser.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+const files = new URL("../../crates/zarr-serve/src/page/files/", import.meta.url);
+const { histogram, mix, paint, percentile, range, sorted, table } = await import(new URL("colour.js", files));
+const { format, parse } = await import(new URL("state.js", files));
+const { degrees, short, steps } = await import(new URL("number.js", files));
+const { angle } = await import(new URL("axes.js", files));
+
+test("percentiles are those of NumPy", () => {
+  // np.percentile([1, 2, 4, 5, 7, 9], [10, 75])
+  const values = sorted([5, 1, NaN, 9, 2, Infinity, 4, 7]);
+  assert.deepEqual([...values], [1, 2, 4, 5, 7, 9]);
+  assert.equal(percentile(values, 10), 1.5);
+  assert.equal(percentile(values, 75), 6.5);
+  assert.deepEqual(range("full", values), [1, 9]);
+  assert.deepEqual(range([3, 4], values), [3, 4]);
+});
+
+test("a colour is the whole part of 256 times the place", () => {
+  const colours = table(Array.from({ length: 256 }, (_, n) => n.toString(16).padStart(2, "0").repeat(3)).join(""));
+  const values = Float64Array.of(-1, 0, 0.999, 1, 255.9, 256, Infinity, -Infinity, NaN);
+  const out = new Uint8ClampedArray(4 * values.length);
+  paint(values, out, { colours, low: 0, high: 256 });
+  const found = Array.from(values, (_, n) => (out[4 * n + 3] ? out[4 * n] : null));
+  assert.deepEqual(found, [0, 0, 0, 1, 255, 255, 255, 0, null]);
+  paint(Float64Array.of(10, 0), out, { colours, low: 1, high: 100, log: true });
+  assert.deepEqual([out[0], out[7]], [128, 0]);
+});
+
+test("channels add up", () => {
+  const out = new Uint8ClampedArray(8);
+  mix([{ values: [0, 5], low: 0, high: 10, colour: [255, 0, 0] }, { values: [10, 20], low: 0, high: 10, colour: [0, 255, 0] }], out);
+  assert.deepEqual([...out], [0, 255, 0, 255, 128, 255, 0, 255]);
+});
+
+test("a histogram has all values", () => {
+  const { counts } = histogram(sorted([0, 1, 2, 3, 4]), 2);
+  assert.deepEqual(counts, [2, 3]);
+});
+
+test("a link is read back", () => {
+  const state = { place: ["x.zarr", "a b%20c", "<i>&?#/ü"], tab: "chunks", x: 2, y: 0, at: [1, 0, 5], range: [-1.5, 2e-7], view: [1, 2, 3], map: "magma", log: "1" };
+  assert.deepEqual(parse(format(state)), state);
+  assert.deepEqual(parse(format({ place: [], range: "2,98%" })), { place: [], range: "2,98%" });
+});
+
+test("a broken link is no error", () => {
+  for (const text of ["#", "#/%E0%A4%A/x", "#/x?at=1,b&x=-1&range=a,b&place=z&__proto__=1&view=,,", "#/?&&=", "#////"]) {
+    const state = parse(text);
+    assert.ok(Array.isArray(state.place));
+    assert.equal(state.at ?? state.x ?? state.range, undefined);
+  }
+});
+
+test("numbers are short, and ticks are round", () => {
+  assert.deepEqual([short(-3), short(0.1 + 0.2), short(1e-9), short(NaN), short(123456789.5)], ["−3", "0.3", "1e-9".replace("-", "−"), "missing", "1.235e8"]);
+  assert.deepEqual(steps(0, 10, 5), [0, 2, 4, 6, 8, 10]);
+  assert.deepEqual(degrees(-90, 90, 6), [-90, -60, -30, 0, 30, 60, 90]);
+  assert.deepEqual([angle(-45, "lat"), angle(190, "lon"), angle(180, "lon"), angle(0, "lat")], ["45°S", "170°W", "180°", "0°"]);
+});
