@@ -1,11 +1,13 @@
 //! Counts what stores were asked.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use zarr::stores::{Call, Outcome};
 
 use crate::human;
+use crate::progress::Progress;
 
 /// How often stores were asked, and how much they gave and took.
 #[derive(Debug)]
@@ -14,24 +16,52 @@ pub(crate) struct Calls {
     calls: AtomicU64,
     read: AtomicU64,
     written: AtomicU64,
+    bar: Mutex<Option<Progress>>,
 }
 
 impl Default for Calls {
     fn default() -> Calls {
         let zero = AtomicU64::default;
-        Calls { began: Instant::now(), calls: zero(), read: zero(), written: zero() }
+        Calls {
+            began: Instant::now(),
+            calls: zero(),
+            read: zero(),
+            written: zero(),
+            bar: Mutex::default(),
+        }
     }
 }
 
 impl Calls {
     pub fn count(&self, call: &Call<'_>) {
-        self.calls.fetch_add(1, Ordering::Relaxed);
+        let calls = self.calls.fetch_add(1, Ordering::Relaxed);
+        if let Some(bar) = self.bar().as_ref() {
+            bar.done(calls + 1);
+        }
         let bytes = match call.outcome {
             Outcome::Found => &self.read,
             Outcome::Done => &self.written,
             _ => return,
         };
         bytes.fetch_add(call.bytes, Ordering::Relaxed);
+    }
+
+    fn bar(&self) -> MutexGuard<'_, Option<Progress>> {
+        self.bar.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Shows the number on a terminal.
+    pub fn show(&self) {
+        *self.bar() = Some(Progress::of_calls());
+    }
+
+    pub fn is_shown(&self) -> bool {
+        self.bar().is_some()
+    }
+
+    /// Takes the number away.
+    pub fn hide(&self) {
+        self.bar().take();
     }
 
     /// `12 calls to stores, 3.4 MiB read, 0 bytes written, 0.52 s`.

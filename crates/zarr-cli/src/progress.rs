@@ -18,6 +18,7 @@ pub(crate) fn set_quiet(quiet: bool) {
 
 /// A bar on standard error, if that is a terminal; else nothing. The thread that reports progress draws
 /// it: the system may refuse a further thread.
+#[derive(Debug)]
 pub(crate) struct Progress(ProgressBar);
 
 impl Progress {
@@ -30,6 +31,11 @@ impl Progress {
     /// A bar for values of a store.
     pub fn of_values(hidden: bool) -> Progress {
         Progress::new(0, hidden, "{wide_msg} {bar:30} {human_pos}/{human_len} values {eta}")
+    }
+
+    /// A number of calls to a store, of an unknown whole.
+    pub fn of_calls() -> Progress {
+        Progress::new(0, false, "{spinner} {human_pos} calls to stores, {elapsed}")
     }
 
     fn new(total: u64, hidden: bool, template: &str) -> Progress {

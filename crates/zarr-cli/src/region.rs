@@ -193,8 +193,11 @@ impl Elements {
                     return Err(at(if names.is_empty() {
                         "the array's dimensions have no names; use --region".to_owned()
                     } else {
+                        let near = zarr::did_you_mean(name, known.iter().copied().flatten());
+                        let near =
+                            near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
                         let names = names.join(", ");
-                        format!("there is no dimension `{name}`; the array has {names}")
+                        format!("there is no dimension `{name}`; the array has {names}{near}")
                     }));
                 }
             };

@@ -151,20 +151,18 @@ impl Session {
         if self.global.strict {
             options = options.strict();
         }
-        if self.global.trace {
-            options = options.wrap(|store| {
-                // A reader of standard error who went away is no reason to stop.
-                let tell = |call: &zarr::stores::Call<'_>| {
-                    let _ = writeln!(io::stderr(), "trace: {call}");
-                };
-                zarr::stores::log(store, tell)
-            });
-        }
-        if self.global.verbose {
+        let (traces, counts) = (self.global.trace, self.global.verbose || self.calls.is_shown());
+        if traces || counts {
             let calls = self.calls.clone();
             options = options.wrap(move |store| {
                 let calls = calls.clone();
-                zarr::stores::log(store, move |call| calls.count(call))
+                zarr::stores::log(store, move |call| {
+                    if traces {
+                        // A reader of standard error who went away is no reason to stop.
+                        let _ = writeln!(io::stderr(), "trace: {call}");
+                    }
+                    calls.count(call);
+                })
             });
         }
         Ok(options)
@@ -360,8 +358,16 @@ impl Session {
         &self.registry
     }
 
-    /// Prints what stores were asked, with `--verbose`.
+    /// Shows on a terminal from now on how often stores were asked, for work whose end is not known.
+    pub fn show_calls(&self) {
+        if !self.global.json && !self.global.trace {
+            self.calls.show();
+        }
+    }
+
+    /// Takes that away again, and prints what stores were asked, with `--verbose`.
     pub fn tell_calls(&self) {
+        self.calls.hide();
         if self.global.verbose {
             self.talk(&self.calls.summary());
         }
@@ -369,6 +375,7 @@ impl Session {
 
     /// Says something on standard error, if a person reads it.
     pub fn talk(&self, what: &str) {
+        self.calls.hide();
         let is_read = self.global.verbose || io::stderr().is_terminal() && !self.global.quiet;
         if is_read && !self.global.json {
             let _ = writeln!(io::stderr(), "{}", plain(what));

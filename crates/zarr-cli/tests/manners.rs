@@ -94,6 +94,8 @@ fn quiet_verbose_and_color_are_obeyed() {
         verbose.err
     );
     assert_eq!(folder.run("create t.zarr --path g --group --verbose").err.lines().count(), 2);
+    let both = folder.run("get t.zarr/a --verbose --trace").err;
+    assert!(both.starts_with("trace: ") && both.contains(" calls to stores, "), "{both}");
     folder.bad("info t.zarr --quiet --verbose", 2);
 }
 

@@ -52,6 +52,7 @@ impl Consolidate {
             session,
             "the copies are the old ones or the new ones; the same command makes them again",
         );
+        session.show_calls();
         let node = session.open_rw(&self.target, &self.care)?;
         let hierarchy = node.hierarchy();
         if self.remove {

@@ -55,6 +55,7 @@ impl Generate {
         for warning in &document.warnings {
             session.warn_of(&[Warning { place: self.name(), what: warning.to_string() }]);
         }
+        session.show_calls();
         let dataset = netcdf::create(session, &self.output, self.format.as_ref(), &self.care)?;
         let left = "the dataset is not complete; `zarr rm TARGET --all` erases it, then the same command makes it anew";
         interrupt::leaves(session, left);

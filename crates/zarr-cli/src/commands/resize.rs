@@ -31,6 +31,7 @@ pub(crate) struct Resize {
 
 impl Resize {
     pub fn run(&self, session: &Session) -> Result<(), Failure> {
+        session.show_calls();
         let array = session.open_rw(&self.target, &self.care)?.into_array()?;
         let left = "the array has its old shape or the new one, as `zarr info` says; of a smaller one, chunks that are cut off \
                     may be left, which no reader sees; the array can be resized again";

@@ -34,6 +34,7 @@ pub(crate) struct Rm {
 
 impl Rm {
     pub fn run(&self, session: &Session) -> Result<(), Failure> {
+        session.show_calls();
         let (hierarchy, path) = session.find_in_parent(&self.target, &self.care)?;
         if path.is_root() && !self.all {
             let store = hierarchy.store().name();
