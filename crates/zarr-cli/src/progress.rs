@@ -81,11 +81,16 @@ impl Progress {
     pub fn done(&self, bytes: u64) {
         self.0.set_position(bytes);
     }
+
+    /// Takes the bar away.
+    pub fn clear(&self) {
+        self.0.finish_and_clear();
+    }
 }
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        self.0.finish_and_clear();
+        self.clear();
     }
 }
 

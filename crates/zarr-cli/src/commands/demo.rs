@@ -2,12 +2,15 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
 
 use clap::Args;
 use sha2::{Digest, Sha256};
-use zarr::{CopyOptions, Dialect, Node};
+use zarr::{Array, CopyOptions, Dialect, Node};
 
 use super::{Out, info, tree};
+use crate::calls::Calls;
 use crate::failure::Failure;
 use crate::human;
 use crate::session::{Care, Guard, Session, Target};
@@ -18,7 +21,7 @@ const IMAGE: &[u8] = include_bytes!("../../assets/astronaut.tar");
 /// SHA-256 of its elements, C order, as zarr-python read them.
 const SHA256: &str = "b7888957bf0a7ca150a1dc1d8159c5a474ad55e2322bea62cb1d1a505ff351f3";
 
-/// Convert a real image from v2 to the draft of 2020 to v3, prove that nothing changed, look around
+/// Convert a real image from v2 to the draft of 2020 to v3, prove that nothing changed, read a part of a shard, measure
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -87,7 +90,10 @@ impl Demo {
             let why = format!("error: zarr-python read elements with sha256 {SHA256}");
             return Err(Failure::No(why));
         }
-        writeln!(out, "\nEqual, and equal to what zarr-python read.\n")?;
+        writeln!(out, "\nEqual, and equal to what zarr-python read.")?;
+        let shards = path("image-shards.zarr")?;
+        shard(session, &v3, &shards, out)?;
+        speed(&array, &path("tiled.zarr")?, &folder, out)?;
         next(&session.program, &v2, &v3, &folder, out)
     }
 
@@ -108,6 +114,96 @@ impl Demo {
             }
         }
     }
+}
+
+/// Makes one object of all chunks, and reads a part of it.
+fn shard(session: &Session, v3: &str, shards: &str, out: Out<'_>) -> Result<(), Failure> {
+    writeln!(out, "\n4. All chunks in one object, a shard, of which a region is read\n")?;
+    writeln!(out, "$ zarr copy {v3} {shards} --chunks 50,50,3 --shards 300,300,3 --codec zstd:5")?;
+    let source = open(session, v3, "/")?;
+    let care = Care { guard: Guard::On, no_lock: false, sync: false };
+    let target = Target { target: shards.to_owned(), path: "/".into() };
+    let place = session.place(&target, Some(Dialect::V3.into()), Dialect::V3, &care)?;
+    let options = CopyOptions {
+        chunks: Some(vec![50, 50, 3]),
+        shards: Some(vec![300, 300, 3]),
+        codecs: Some(vec!["zstd:5".into()]),
+        ..CopyOptions::default()
+    };
+    zarr::copy(&source, &place.hierarchy, &place.path, &options)?;
+    writeln!(out, "$ zarr get {shards}/astronaut --region 60:64,100:104,0 --format csv --verbose")?;
+    let calls = Arc::new(Calls::default());
+    let counted = calls.clone();
+    let options = session.options()?.wrap(move |store| {
+        let counted = counted.clone();
+        zarr::stores::log(store, move |call| counted.count(call))
+    });
+    let array = zarr::find_node(shards, "astronaut", &options)?.into_array()?;
+    let elements = array.read_le_bytes((60..64, 100..104, 0..1))?;
+    for row in elements.chunks(4) {
+        let row: Vec<String> = row.iter().map(u8::to_string).collect();
+        writeln!(out, "{}", row.join(","))?;
+    }
+    let stored = array.stored_size()?;
+    writeln!(out, "{}; {} are stored", calls.summary(), human::size(stored.bytes))?;
+    Ok(())
+}
+
+/// How often the image is repeated along its first two axes to make something large.
+const TILES: usize = 12;
+
+/// Writes and reads something large, beside a plain file of the same elements.
+fn speed(image: &Array, url: &str, folder: &Path, out: Out<'_>) -> Result<(), Failure> {
+    let failed = |e: io::Error| Failure::Stream("cannot write the plain file", e);
+    let elements = image.read_le_bytes(..)?;
+    let row = elements.len() / 300;
+    let band: Vec<u8> = elements.chunks(row).flat_map(|row| row.repeat(TILES)).collect();
+    let large = band.repeat(TILES);
+    let size = human::size(large.len() as u64);
+    writeln!(
+        out,
+        "\n5. The image {TILES} × {TILES} times, {size}, beside a plain file of the same elements\n"
+    )?;
+    let side = 300 * TILES as u64;
+    let hierarchy = zarr::create(url, Dialect::V3)?;
+    let create = |path: &str, codec: Option<&str>| -> Result<Array, Failure> {
+        let array = hierarchy.create_array(path).shape(&[side, side, 3]).chunks(&[600, 600, 3]);
+        let array = array.data_type_named("uint8");
+        let array = match codec {
+            Some(codec) => array.codec(zarr::codec(codec)?),
+            None => array,
+        };
+        Ok(array.create()?)
+    };
+    let mut tell = |what: &str, write: f64, read: f64, stored: u64| {
+        let stored = human::size(stored);
+        writeln!(out, "{what:<18} written in {write:.3} s, read in {read:.3} s, {stored}")
+    };
+    let file = folder.join("plain.bin");
+    let (written, ()) = timed(|| std::fs::write(&file, &large).map_err(failed))?;
+    let (read, bytes) = timed(|| std::fs::read(&file).map_err(failed))?;
+    tell("plain file", written, read, bytes.len() as u64)?;
+    let _ = std::fs::remove_file(file);
+    for (what, path, codec) in [("Zarr", "raw", None), ("Zarr, zstd:1", "zstd", Some("zstd:1"))] {
+        let array = create(path, codec)?;
+        let (written, ()) = timed(|| Ok(array.write_le_bytes(.., &large)?))?;
+        let (read, back) = timed(|| Ok(array.read_le_bytes(..)?))?;
+        if back != large {
+            return Err(Failure::No("error: what was read is not what was written".into()));
+        }
+        tell(what, written, read, array.stored_size()?.bytes)?;
+    }
+    if cfg!(debug_assertions) {
+        writeln!(out, "This is a build without optimisation; one with it is faster.")?;
+    }
+    Ok(writeln!(out)?)
+}
+
+/// The seconds that something took, and its result.
+fn timed<T>(run: impl FnOnce() -> Result<T, Failure>) -> Result<(f64, T), Failure> {
+    let began = Instant::now();
+    let result = run()?;
+    Ok((began.elapsed().as_secs_f64(), result))
 }
 
 fn unpack(folder: &Path) -> Result<(), Failure> {
