@@ -64,12 +64,15 @@ impl Walls {
             let folder = key.parent().as_str().to_owned();
             *known.entry(folder).or_insert_with_key(|folder| self.check("list", folder).is_ok())
         });
+        listing.prefixes.retain(|prefix| self.check("list", prefix.as_str()).is_ok());
         listing
     }
 }
 
 fn is_absence(e: &io::Error) -> bool {
-    matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+    // No value has a name that the system does not take.
+    use io::ErrorKind::{InvalidFilename, NotADirectory, NotFound};
+    matches!(e.kind(), NotFound | NotADirectory | InvalidFilename)
 }
 
 impl SyncStore for Inside<Arc<dyn SyncStore>> {
@@ -106,7 +109,7 @@ impl SyncStore for Inside<Arc<dyn SyncStore>> {
 
     fn list_dir(&self, prefix: &StorePrefix, how: ListOptions) -> Result<Listing> {
         self.1.check("list", prefix.as_str())?;
-        self.0.list_dir(prefix, how)
+        Ok(self.1.kept(self.0.list_dir(prefix, how)?))
     }
 }
 
@@ -145,6 +148,6 @@ impl Store for Inside<Arc<dyn Store>> {
 
     async fn list_dir(&self, prefix: &StorePrefix, how: ListOptions) -> Result<Listing> {
         self.1.check("list", prefix.as_str())?;
-        self.0.list_dir(prefix, how).await
+        Ok(self.1.kept(self.0.list_dir(prefix, how).await?))
     }
 }

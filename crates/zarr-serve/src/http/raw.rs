@@ -100,7 +100,7 @@ pub(crate) async fn value(
         // Only a reading finds out how many bytes there are.
         snapshot.read(&[]).await?;
     }
-    let tag = snapshot.version().map(|version| validator::of_version(&version));
+    let mut tag = snapshot.version().map(|version| validator::of_version(&version));
     let (size, content_type) = (snapshot.size(), content_type(key.as_str()));
     let content = if size == 0 {
         Content::Memory(Bytes::new())
@@ -111,6 +111,11 @@ pub(crate) async fn value(
             }
             _ => return Err(StoreError::Changed { key: key.to_string() }),
         }
+    } else if tag.is_none() && store.capabilities().local && size <= REMOTE_PIECE {
+        // A file that was set just now: only its content tells it from what may be set next.
+        let whole = snapshot.read(&[ByteRange::ALL]).await?.concat();
+        tag = Some(validator::of_bytes(&whole));
+        Content::Memory(whole.into())
     } else {
         Content::Stored(snapshot)
     };

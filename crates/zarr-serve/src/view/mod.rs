@@ -88,8 +88,10 @@ impl View {
             let found = match self.node(served, &of_node)?.as_deref() {
                 None => None,
                 Some(Shown::Cannot(why)) => Some(Found::Cannot(why.clone())),
-                Some(Shown::Group(_)) if of_node.is_root() => {
-                    Some(Found::Document(self.tree(served)?.root.clone()))
+                Some(Shown::Group(document)) if of_node.is_root() => {
+                    // Without a listing there are no consolidated metadata.
+                    let root = self.tree(served).map(|tree| tree.root.clone());
+                    Some(Found::Document(root.unwrap_or_else(|_| document.clone())))
                 }
                 Some(Shown::Group(document)) => Some(Found::Document(document.clone())),
                 Some(Shown::Array(array)) => Some(Found::Document(array.document.clone())),
