@@ -12,6 +12,7 @@ use zarr::{Array, Dialect, NodePath, OpenOptions};
 use crate::batch::{self, Batch};
 use crate::buffer::Memory;
 use crate::call::{self, Call};
+use crate::create::settle;
 use crate::elements::{Form, Layout};
 use crate::errors::OrRaise;
 use crate::np;
@@ -76,6 +77,11 @@ impl PipelineArray {
         let is_outside = end.iter().zip(self.inner.shape()).any(|(&end, len)| end > len);
         if is_outside { py.detach(|| self.inner.refresh()).or_raise(py) } else { Ok(()) }
     }
+}
+
+/// Removes the lock files of a folder after a write: what zarr-python and its users list is their data (decision 0146).
+fn without_locks(array: &Array) -> zarr::Result<()> {
+    settle(array.hierarchy())
 }
 
 #[pymethods]
@@ -200,13 +206,15 @@ impl PipelineArray {
         if !self.layout.is_fixed() {
             let stream = self.layout.to_stream(&value)?;
             call::on_array(py, &array, call, stream, |array, stream| {
-                array.write_bytes(selection, stream)
+                array.write_bytes(selection, stream)?;
+                without_locks(array)
             })?;
             return Ok(true);
         }
         let memory = Memory::of(&value)?;
         call::on_array(py, &array, call, memory, |array, memory| {
-            array.write_view(selection, memory.view()?)
+            array.write_view(selection, memory.view()?)?;
+            without_locks(array)
         })?;
         Ok(true)
     }

@@ -563,3 +563,15 @@ def test_short_reads_of_local_stores_need_no_other_thread(tmp_path, monkeypatch)
     for _ in range(_pipeline._PAUSE + 1):
         assert np.array_equal(array[10:20, 3:9], elements[10:20, 3:9])
     assert len(handed_over) == _pipeline._PAUSE
+
+
+def test_a_write_leaves_no_lock_file(tmp_path):
+    store = local(tmp_path)
+    array = zarr.create_array(store, name="a", shape=(40, 40), chunks=(5, 5), shards=(20, 20), dtype="i4")
+    for key in (np.s_[...], np.s_[3:17, 2:38], np.s_[0, 0]):
+        array[key] = 7
+        # The array is open still; what others list is their data.
+        assert [path for path in tmp_path.rglob("*") if path.name.startswith(".zarr")] == [], key
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda n: array.__setitem__(np.s_[n : n + 3], n), range(37)))
+    assert list(tmp_path.rglob(".zarr-lock")) == []
