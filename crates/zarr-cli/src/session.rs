@@ -297,6 +297,13 @@ impl Session {
         }
     }
 
+    /// Says on standard error what of an array's attributes is not applied.
+    pub fn warn_about(&self, array: &zarr::Array, warnings: &[String]) {
+        let place = crate::human::place(array.hierarchy(), array.path());
+        let warning = |what: &String| Warning { place: place.clone(), what: what.clone() };
+        self.warn_of(&warnings.iter().map(warning).collect::<Vec<_>>());
+    }
+
     /// Says on standard error what failed, where others are still done.
     #[cfg(feature = "plot")]
     pub fn tell(&self, failure: &Failure) {

@@ -28,6 +28,7 @@ codecs       transpose {\"order\":[2,1,0]}
 fill value   NaN
 attributes   long_name: sea surface
              _ARRAY_DIMENSIONS: [\"time\",\"lat\",\"lon\"]
+stored       no chunk; every element reads as the fill value
 ";
     assert_eq!(rest, expected);
     let group = folder.good("info d.zarr --path ocean").text().to_owned();
@@ -58,7 +59,10 @@ fn info_counts_what_is_stored() {
         fs::create_dir_all(chunks[n].join(one).parent().unwrap()).unwrap();
         fs::write(chunks[n].join(one), [1; 8]).unwrap();
         assert!(
-            folder.good(&info).text().ends_with("\nstored       1 of 4 chunks, 8 B, ratio 4.0\n"),
+            folder
+                .good(&info)
+                .text()
+                .ends_with("\nstored       1 of 4 chunks, 8 B of 32 B (4.0×)\n"),
             "{format}"
         );
         let json = folder.good(&format!("{info} --json")).json();
@@ -89,7 +93,7 @@ chunks       10 × 20: 100 chunks of 400 B
         .map(|key| fs::metadata(folder.path(&format!("s.zarr/c/{key}"))).unwrap().len())
         .sum();
     let stored = format!(
-        "2 of 4 shards, {:.1} KiB, ratio {:.1}\n",
+        "2 of 4 shards, {:.1} KiB of 39.1 KiB ({:.1}×)\n",
         size as f64 / 1024.0,
         40_000.0 / size as f64
     );

@@ -114,9 +114,14 @@ impl StoreContext {
 
     /// Every key below a prefix. Warns of names that no key can represent.
     pub async fn list_prefix(&self, prefix: &StorePrefix) -> Result<Vec<StoreKey>> {
+        Ok(self.list_sized(prefix).await?.keys)
+    }
+
+    /// As [`HierarchyContext::list_prefix`], with the sizes of values if the listing has them.
+    pub async fn list_sized(&self, prefix: &StorePrefix) -> Result<Listing> {
         let listing = self.listable()?.list_prefix(prefix).await?;
         self.warn_of_left_out(prefix.as_str(), &listing);
-        Ok(listing.keys)
+        Ok(listing)
     }
 
     /// Warns of the names that a listing left out (decision 0137), one by one up to [`MOST_LEFT_OUT`].

@@ -10,11 +10,14 @@ use zarr::{
     StoredSize, Unsupported,
 };
 
-use super::{Out, netcdf};
+use super::{Out, ls, netcdf};
 use crate::calendar;
 use crate::failure::Failure;
 use crate::human;
 use crate::session::{self, Session, Target};
+
+/// Up to this number of chunks, those that are stored are counted without a word.
+const FEW: u64 = 100_000;
 
 /// Say what a group or an array is: shape, chunks, type, codecs, attributes
 #[derive(Debug, Args)]
@@ -33,8 +36,8 @@ this build lacks to read the elements.")]
 pub(crate) struct Info {
     #[command(flatten)]
     target: Target,
-    /// Count the stored chunks of an array and their bytes, too, which lists its keys and looks at each; the ratio
-    /// is that of all elements' bytes to the stored ones
+    /// Count the stored chunks of an array and their bytes, too, also where that lists many keys or asks a server; the
+    /// ratio is that of all elements' bytes to the stored ones
     #[arg(long)]
     stored: bool,
 }
@@ -44,6 +47,8 @@ impl Info {
         let node = session.open(&self.target)?;
         let stored = match &node {
             Node::Array(array) if self.stored => Some(array.stored_size()?),
+            // Looking at files costs little.
+            Node::Array(array) if !session.is_json() && is_small(array) => array.stored_size().ok(),
             _ => None,
         };
         let options = zarr::nczarr::DatasetOptions::of(session.options()?);
@@ -63,7 +68,7 @@ impl Info {
                     members.insert("stored_bytes", stored.bytes);
                     members.insert(
                         "storage_ratio",
-                        ratio(array, stored)
+                        ls::ratio(array, stored)
                             .map_or(Json::Null, |r| Json::Number(format!("{r:.3}").into())),
                     );
                 }
@@ -92,32 +97,29 @@ impl Info {
     }
 }
 
-/// How many times the bytes of all elements are the stored ones, as zarr-python has it.
-fn ratio(array: &Array, stored: StoredSize) -> Option<f64> {
-    let metadata = array.metadata();
-    let elements = zarr::region::element_count(&metadata.shape)?;
-    let size = elements.checked_mul(item_size(&metadata.data_type)?)?;
-    (stored.bytes > 0).then(|| size as f64 / stored.bytes as f64)
+/// Whether an array's chunks are few, in a store that is near.
+fn is_small(array: &Array) -> bool {
+    let capabilities = array.hierarchy().store().capabilities();
+    let few = |all: u64| all <= FEW;
+    capabilities.local && capabilities.list && ls::objects(&array.metadata()).is_some_and(few)
 }
 
-/// `47 of 48 chunks, 10.3 MiB, ratio 1.4`.
+/// `47 of 48 chunks, 10.3 MiB of 14.0 MiB (1.4×)`.
 fn stored_line(array: &Array, stored: StoredSize) -> String {
     let metadata = array.metadata();
     let noun = if metadata.has_shards() { "shard" } else { "chunk" };
     if stored.chunks == 0 {
         return format!("no {noun}; every element reads as the fill value");
     }
-    let all = match &metadata.shards {
-        // The drafts' grid is one of chunks.
-        Some(_) => None,
-        None => metadata.grid.as_ref().and_then(|grid| chunk_count(&**grid, &metadata.shape)),
-    };
-    let count = match all {
+    let count = match ls::objects(&metadata) {
         Some(all) => format!("{} of {}", human::count(stored.chunks), human::plural(all, noun)),
         None => human::plural(stored.chunks, noun),
     };
-    let ratio = ratio(array, stored).map_or(String::new(), |ratio| format!(", ratio {ratio:.1}"));
-    format!("{count}, {}{ratio}", human::size(stored.bytes))
+    let of = match (ls::size(&metadata), ls::ratio(array, stored)) {
+        (Some(size), Some(ratio)) => format!(" of {} ({ratio:.1}×)", human::size(size)),
+        _ => String::new(),
+    };
+    format!("{count}, {}{of}", human::size(stored.bytes))
 }
 
 /// `100 × 100: 400 chunks of 78.1 KiB`.

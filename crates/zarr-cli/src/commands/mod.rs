@@ -14,6 +14,7 @@ mod dump;
 mod generate;
 pub(crate) mod get;
 mod info;
+mod ls;
 mod manual;
 mod netcdf;
 pub(crate) mod put;
@@ -41,6 +42,7 @@ pub(crate) type Out<'a> = &'a mut dyn Write;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Info(info::Info),
+    Ls(ls::Ls),
     Tree(tree::Tree),
     Get(get::Get),
     Put(put::Put),
@@ -74,6 +76,7 @@ pub(crate) enum Command {
 pub(crate) fn run(command: &Command, session: &Session, out: Out<'_>) -> Result<(), Failure> {
     match command {
         Command::Info(info) => info.run(session, out),
+        Command::Ls(ls) => ls.run(session, out),
         Command::Tree(tree) => tree.run(session, out),
         Command::Get(get) => get.run(session, out),
         Command::Put(put) => put.run(session),

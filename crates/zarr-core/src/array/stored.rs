@@ -1,5 +1,6 @@
 //! Finds the chunks of an array that are stored.
 
+use std::iter::repeat;
 use std::ops::Range;
 
 use super::{ArrayCore, ArrayState};
@@ -12,6 +13,9 @@ use crate::store::StoreKey;
 const MOST_PROBES: u64 = 1_000_000;
 /// Up to this number of chunks, one request for each is cheaper than a listing of all.
 const FEW_PROBES: u64 = 4096;
+
+/// A stored chunk: its key, its ordinals, and its size if the listing has it.
+type Stored = (StoreKey, Vec<u64>, Option<u64>);
 
 /// What of an array is stored. See [`crate::Array::stored_size`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,40 +33,46 @@ impl ArrayCore {
         Ok(self.all_stored().await?.len() as u64)
     }
 
-    /// How many chunks of the array are stored, and in how many bytes, by one listing and one request for each.
+    /// How many chunks of the array are stored, and in how many bytes: by one listing, and one request for each where the listing
+    /// has no sizes.
     pub async fn stored_size(&self) -> Result<StoredSize> {
         let stored = self.all_stored().await?;
-        let sizes = stored.iter().map(|(key, _)| async {
-            self.context.size(key).await.map_err(|e| self.at(e).at_key(key))
+        let sizes = stored.iter().map(|(key, _, size)| async {
+            match size {
+                Some(size) => Ok(Some(*size)),
+                None => self.context.size(key).await.map_err(|e| self.at(e).at_key(key)),
+            }
         });
         let sizes = self.context.join_bounded(sizes).await?;
         let bytes = sizes.iter().flatten().fold(0, |sum: u64, &size| sum.saturating_add(size));
         Ok(StoredSize { chunks: sizes.iter().flatten().count() as u64, bytes })
     }
 
-    async fn all_stored(&self) -> Result<Vec<(StoreKey, Vec<u64>)>> {
+    async fn all_stored(&self) -> Result<Vec<Stored>> {
         self.context.listable().map_err(|e| self.at(e))?;
         let state = self.state();
         let grid = &state.supported().map_err(|e| self.at(e))?.grid;
         self.stored(&state, &**grid, &state.metadata.shape).await
     }
 
-    /// The keys of all stored chunks inside the grid of `shape`, and the chunks' ordinals.
+    /// All stored chunks inside the grid of `shape`.
     async fn stored(
         &self,
         state: &ArrayState,
         grid: &dyn ChunkGrid,
         shape: &[u64],
-    ) -> Result<Vec<(StoreKey, Vec<u64>)>> {
-        let keys = self.context.list_prefix(state.prefix()).await.map_err(|e| self.at(e))?;
+    ) -> Result<Vec<Stored>> {
+        let listing = self.context.list_sized(state.prefix()).await.map_err(|e| self.at(e))?;
         let ordinals = |key: &StoreKey| {
             let key = state.prefix().strip(key)?;
             let indices = state.metadata.chunk_keys.parse(key, shape.len())?;
             let ordinal = |axis: usize| ordinal_of(grid, axis, indices[axis], shape[axis]);
             (0..shape.len()).map(ordinal).collect::<Option<Vec<u64>>>()
         };
-        let with_ordinals = |key: StoreKey| ordinals(&key).map(|ordinals| (key, ordinals));
-        Ok(keys.into_iter().filter_map(with_ordinals).collect())
+        let has_sizes = listing.sizes.len() == listing.keys.len();
+        let sizes = listing.sizes.into_iter().filter(|_| has_sizes).map(Some).chain(repeat(None));
+        let keys = listing.keys.into_iter().zip(sizes);
+        Ok(keys.filter_map(|(key, size)| ordinals(&key).map(|found| (key, found, size))).collect())
     }
 
     /// The ordinals of the chunks inside the grid of `shape` that may be stored and for which `is_selected` is true.
@@ -86,7 +96,7 @@ impl ArrayCore {
             Some(n) if n <= FEW_PROBES => all_of(ranges),
             _ if self.context.listable().is_ok() => {
                 let stored = self.stored(state, grid, shape).await?;
-                stored.into_iter().map(|(_, ordinals)| ordinals).collect()
+                stored.into_iter().map(|(_, ordinals, _)| ordinals).collect()
             }
             Some(n) if n <= MOST_PROBES => all_of(ranges),
             _ => {

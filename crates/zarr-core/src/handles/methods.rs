@@ -427,7 +427,8 @@ macro_rules! methods {
                 wait_for!(self.core.stored_chunks())
             }
 
-            /// As [`Array::stored_chunks`], and in how many bytes: one listing, and a look at each chunk.
+            /// As [`Array::stored_chunks`], and in how many bytes: one listing, and a look at each chunk where the listing
+            /// has no sizes.
             ///
             /// # Errors
             /// As [`Array::stored_chunks`].

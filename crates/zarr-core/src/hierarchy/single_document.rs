@@ -34,7 +34,7 @@ impl HierarchyContext {
             (false, Some(Ok(key))) => Listing {
                 keys: vec![key],
                 prefixes: vec![StorePrefix::new("data/")?],
-                left_out: Vec::new(),
+                ..Listing::default()
             },
             (false, _) => return Ok(None),
         };

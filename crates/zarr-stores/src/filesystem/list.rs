@@ -40,7 +40,7 @@ impl FilesystemStore {
         wanted: impl Fn(&Path) -> io::Result<bool>,
     ) -> Result<Listing> {
         let mut listing = Listing::default();
-        let Listing { keys, prefixes, left_out } = &mut listing;
+        let Listing { keys, prefixes, left_out, .. } = &mut listing;
         let folder = self.folder(prefix)?;
         let listed = for_each(&folder, prefix.as_str(), left_out, |name, entry| {
             let full = || format!("{prefix}{name}");

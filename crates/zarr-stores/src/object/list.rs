@@ -25,12 +25,14 @@ impl Session {
 
     pub async fn list_below(&self, prefix: &StorePrefix) -> Result<Listing> {
         let mut listing = Listing::default();
-        let mut objects = self.below(prefix);
+        let (mut objects, mut found) = (self.below(prefix), Vec::new());
         while let Some(object) = objects.next().await {
             let object = object.map_err(|e| self.failure("list", prefix.as_str(), &e))?;
             self.add(&mut listing, &object.location);
+            found.extend(listing.keys.pop().map(|key| (key, object.size)));
         }
-        listing.keys.sort();
+        found.sort();
+        (listing.keys, listing.sizes) = found.into_iter().unzip();
         listing.left_out.extend(answer::left_out());
         Ok(listing)
     }

@@ -54,6 +54,7 @@ impl PrefixStore {
             keys: self.own(&found.keys)?,
             prefixes: prefixes.collect::<Result<_, _>>()?,
             left_out: found.left_out,
+            sizes: found.sizes,
         })
     }
 }

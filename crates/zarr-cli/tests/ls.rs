@@ -1,0 +1,70 @@
+//! Nodes are listed with what they take.
+
+mod common;
+
+use common::Folder;
+
+fn filled() -> Folder {
+    let folder = Folder::new();
+    folder.good("create d.zarr --path small --shape 4,6 --chunks 2,3 --dtype int16");
+    folder.good("create d.zarr --path deep/large --shape 100 --chunks 10 --dtype float64");
+    folder.good("create d.zarr --path deep/text --shape 3 --dtype string");
+    let put = folder.feed("put d.zarr --path small --region :2,: --format raw", &[1; 24]);
+    assert_eq!((put.code, &*put.err), (0, ""));
+    let put = folder.feed("put d.zarr --path deep/large --format raw", &[2; 800]);
+    assert_eq!((put.code, &*put.err), (0, ""));
+    folder
+}
+
+#[test]
+fn names_are_listed_and_groups_end_in_a_slash() {
+    let folder = filled();
+    assert_eq!(folder.good("ls d.zarr").text(), "deep/\nsmall\n");
+    assert_eq!(folder.good("ls -R d.zarr").text(), "deep/\ndeep/large\ndeep/text\nsmall\n");
+    assert_eq!(folder.good("ls d.zarr --path small").text(), "small\n");
+    assert_eq!(folder.good("ls d.zarr/small").text(), "d.zarr/small\n");
+    assert_eq!(folder.good("ls -S -R d.zarr").text(), "deep/large\nsmall\ndeep/text\ndeep/\n");
+    folder.bad("ls nowhere.zarr", 3);
+    assert!(folder.good("ls --help").text().contains("zarr ls -lhRS"));
+}
+
+#[test]
+fn the_long_form_counts_chunks_and_bytes() {
+    let folder = filled();
+    let json = folder.good("ls -l -R d.zarr --json").json();
+    let nodes = json.as_object().unwrap().get("nodes").unwrap().as_array().unwrap();
+    let of = |name: &str, member: &str| {
+        let named = |node: &&zarr::Json| {
+            node.as_object().unwrap().get("name").unwrap().as_str() == Some(name)
+        };
+        let node = nodes.iter().find(named).unwrap().as_object().unwrap();
+        node.get(member).unwrap().to_string()
+    };
+    assert_eq!(of("small", "stored_chunks"), "2");
+    assert_eq!(of("small", "chunk_count"), "4");
+    assert_eq!(of("small", "bytes"), "48");
+    assert_eq!(of("small", "shape"), "[4,6]");
+    assert_eq!(of("deep/large", "stored_chunks"), "10");
+    assert_eq!(of("deep/text", "bytes"), "null");
+    assert_eq!(of("deep", "node_type"), "\"group\"");
+    let size: u64 = ["c/0/0", "c/0/1"]
+        .iter()
+        .map(|key| std::fs::metadata(folder.path(&format!("d.zarr/small/{key}"))).unwrap().len())
+        .sum();
+    assert_eq!(of("small", "stored_bytes"), size.to_string());
+    let text = folder.good("ls -lh d.zarr").text().to_owned();
+    let line = text.lines().last().unwrap();
+    let words: Vec<&str> = line.split_whitespace().collect();
+    assert_eq!(words[..4], ["array", "int16", "4×6", "2×3"], "{text}");
+    assert_eq!(words[words.len() - 2..], ["2/4", "small"], "{text}");
+}
+
+#[test]
+fn a_broken_array_is_reported_and_the_others_are_listed() {
+    let folder = filled();
+    folder.write("d.zarr/small/zarr.json", "{");
+    let run = folder.run("ls -l d.zarr");
+    assert_eq!(run.code, 0);
+    assert!(run.err.contains("/small: its document is broken"), "{}", run.err);
+    assert!(!run.text().contains("small"), "{}", run.text());
+}
