@@ -13,6 +13,7 @@ import tempfile
 import warnings
 from pathlib import Path
 
+import cftime
 import numpy as np
 import xarray as xr
 import zarr
@@ -198,13 +199,38 @@ def of_times(program, folder):
     return 1
 
 
+def of_calendars(program, folder):
+    """Dates of all calendars, as cftime decodes them."""
+    cases = 0
+    for calendar in ("standard", "gregorian", "proleptic_gregorian", "julian", "noleap", "365_day", "all_leap", "366_day", "360_day"):
+        for unit, most in (("days", 2_000_000), ("hours", 40_000_000), ("minutes", 10**9), ("seconds", 10**11), ("milliseconds", 10**14)):
+            for origin in ("1970-01-01", "0001-01-01 00:00:00", "1582-10-15 12:30:00", "2000-02-28 06:00:00.5"):
+                numbers = RANDOM.integers(-most // 4, most, 300)
+                units = f"{unit} since {origin}"
+                path = str(folder / f"calendar{cases}")
+                array = zarr.create_array(path, shape=numbers.shape, chunks=(100,), dtype="i8")
+                array[:] = numbers
+                array.attrs.update({"units": units, "calendar": calendar})
+                found = subprocess.run([program, "get", path, "--cf"], capture_output=True, text=True, check=True).stdout
+                expected = [text(date) for date in cftime.num2date(numbers, units, calendar)]
+                assert json.loads(found) == expected, next((n, a, b) for n, a, b in zip(numbers, json.loads(found), expected) if a != b)
+                cases += 1
+    return cases
+
+
+def text(date):
+    sign, year = ("-", -date.year) if date.year < 0 else ("", date.year)
+    fraction = f".{date.microsecond:06}".rstrip("0") if date.microsecond else ""
+    return f"{sign}{year:04}-{date.month:02}-{date.day:02}T{date.hour:02}:{date.minute:02}:{date.second:02}{fraction}"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("program")
     program = parser.parse_args().program
     with tempfile.TemporaryDirectory() as folder:
-        cases = sum(run(program, Path(folder)) for run in (of_numpy, of_xarray, of_limits, of_times))
-    print(f"stats: {cases} arrays equal")
+        cases = sum(run(program, Path(folder)) for run in (of_numpy, of_xarray, of_limits, of_times, of_calendars))
+    print(f"stats: {cases} arrays equal, times of every calendar among them")
 
 
 if __name__ == "__main__":

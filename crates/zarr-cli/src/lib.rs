@@ -27,6 +27,8 @@ mod calendar;
 mod calls;
 mod commands;
 mod csv;
+#[cfg_attr(not(feature = "plot"), path = "undecoded.rs")]
+mod decoded;
 mod element;
 mod failure;
 mod foreign;

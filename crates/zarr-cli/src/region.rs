@@ -18,10 +18,18 @@ pub(crate) struct Which {
     /// Elements by the names of dimensions, as in lat=3:9,lon=::2; all along the others
     #[arg(long, value_name = "REGION", conflicts_with = "region")]
     by_name: Option<String>,
+    /// Elements by coordinates, as in time=2020-03-01,lat=40:60: the nearest, or all between; all along the others
+    #[cfg(feature = "plot")]
+    #[arg(long, value_name = "COORDINATES", conflicts_with_all = ["region", "by_name"])]
+    sel: Option<String>,
 }
 
 impl Which {
     pub fn of(&self, array: &Array) -> Result<Elements, Failure> {
+        #[cfg(feature = "plot")]
+        if let Some(text) = &self.sel {
+            return Elements::of_coordinates(text, array);
+        }
         let metadata = array.metadata();
         let (shape, names) = (&metadata.shape, metadata.dimension_names.as_deref());
         let elements = match &self.by_name {
@@ -104,6 +112,45 @@ impl Elements {
         let mut elements = Elements::all(shape);
         elements.0[axis] = Along::range(start, shape[axis]);
         elements
+    }
+
+    /// `time=2020-03-01,lat=40:60`: what the coordinates select along the axes that are named, of others all.
+    #[cfg(feature = "plot")]
+    fn of_coordinates(text: &str, array: &Array) -> Result<Elements, Failure> {
+        let refuse = |why: String| {
+            let place = human::place(array.hierarchy(), array.path());
+            Failure::Usage(format!("{place}: `{text}`: {why}"))
+        };
+        let axes = zarr_plot::meaning::axes_of(array)?;
+        let mut found: Vec<Option<Along>> = vec![None; axes.len()];
+        for item in items(text).map_err(refuse)? {
+            let (name, selected) = item.split_once('=').ok_or_else(|| {
+                refuse(format!("`{item}` is no name=coordinate, as in lat=40:60"))
+            })?;
+            let (name, named) = (name.trim(), |axis: &zarr_plot::meaning::Axis| axis.name.clone());
+            let mut at = (0..axes.len()).filter(|&n| named(&axes[n]).as_deref() == Some(name));
+            let Some(n) = at.next().filter(|_| at.next().is_none()) else {
+                let known: Vec<String> = axes.iter().filter_map(named).collect();
+                let known =
+                    if known.is_empty() { "none has a name".into() } else { known.join(", ") };
+                return Err(refuse(format!("`{name}` is not one axis; axes: {known}")));
+            };
+            if found[n].is_some() {
+                return Err(refuse(format!("`{name}` is named twice")));
+            }
+            let along = axes[n].select(selected).map_err(|e| match e.kind() {
+                zarr::ErrorKind::Argument => refuse(e.message()),
+                _ => Failure::from(e),
+            })?;
+            found[n] = Some(match along {
+                zarr_plot::stats::Along::Steps { start, step, len } => {
+                    Along::Steps { start, step, len }
+                }
+                zarr_plot::stats::Along::List(list) => Along::List(list),
+            });
+        }
+        let all = axes.iter().map(|axis| Along::range(0, axis.len));
+        Ok(Elements(found.into_iter().zip(all).map(|(one, all)| one.unwrap_or(all)).collect()))
     }
 
     /// What is along each axis, as statistics take it.

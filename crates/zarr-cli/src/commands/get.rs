@@ -3,10 +3,11 @@
 use std::io::{self, IsTerminal};
 
 use clap::{Args, ValueEnum};
-use zarr::Array;
 use zarr::data_type::DataType;
+use zarr::{Array, Selection};
 
 use super::Out;
+use crate::decoded::Decoded;
 use crate::element;
 use crate::failure::Failure;
 use crate::nested::{Lines, Lists};
@@ -24,13 +25,15 @@ Examples:
   zarr get data.zarr/temperature --region 0,: --format csv > first-row.csv
   zarr get data.zarr/temperature --region ::-1,[0,5,-1]
   zarr get data.zarr/temperature --by-name lat=3:9,lon=::2
+  zarr get data.zarr/temperature --cf --sel time=2020-03-01,lat=40:60
   zarr get data.zarr/temperature --format npy > temperature.npy
   zarr get data.zarr/temperature --format raw | sha256sum
 
 A region is start:stop or start:stop:step for each axis, as in NumPy, without the stop itself; each may
 be left out; ... stands for all axes that are not given. Negative numbers count from the axis' end, a negative step goes backwards. [1,5,9] is a list,
 in any order. A single number n means n:n+1: all axes stay, so 0,: of a table is a table with one row.
-Nothing may leave the array. --by-name says the same of the dimensions it names.
+Nothing may leave the array. --by-name says the same of the dimensions it names. --sel takes coordinates: all from one to
+another, both among them, or the one nearest to a number or a date. 2020-03:2020-05 ends with May.
 
 Formats, all in C order:
   json  nested lists. Integers are exact, floats the shortest text that reads back the same, with
@@ -55,6 +58,11 @@ pub(crate) struct Get {
     target: Target,
     #[command(flatten)]
     which: Which,
+    /// Write what CF says that elements stand for: unpacked by scale_factor and add_offset, missing ones null, times as dates.
+    /// In raw and npy, numbers are float64, missing ones NaN, and times numbers
+    #[cfg(feature = "plot")]
+    #[arg(long)]
+    cf: bool,
     /// How to write them; json, if not given, and on a terminal a summary of more than 1,000 elements
     #[arg(long, value_name = "FORMAT")]
     format: Option<Format>,
@@ -71,6 +79,14 @@ pub(crate) enum Format {
 }
 
 impl Get {
+    /// Whether elements are decoded.
+    fn is_decoded(&self) -> bool {
+        #[cfg(feature = "plot")]
+        return self.cf;
+        #[cfg(not(feature = "plot"))]
+        false
+    }
+
     pub fn run(&self, session: &Session, out: Out<'_>) -> Result<(), Failure> {
         let is_terminal = io::stdout().is_terminal();
         let format = self.format.unwrap_or(if is_terminal && !session.is_json() {
@@ -85,10 +101,15 @@ impl Get {
         let node = session.open(&self.target)?;
         let array = node.into_array()?;
         let elements = self.which.of(&array)?;
+        let binary = matches!(format, Format::Raw | Format::Npy);
+        let decoded = Decoded::of(&array, binary).filter(|_| self.is_decoded());
+        session.warn_about(&array, decoded.as_ref().map_or(&[], Decoded::warnings));
         let summary = Summary::of(&elements).filter(|_| format == Format::Summary);
         let result = match (summary, array.data_type().resolved()) {
-            (Some(summary), Some(kind)) => summarise(&array, &summary, &kind, out),
-            _ => write(&array, &elements, format, out),
+            (Some(summary), Some(kind)) => {
+                summarise(&array, &summary, &kind, decoded.as_ref(), out)
+            }
+            _ => write_decoded(&array, &elements, format, decoded.as_ref(), out),
         };
         session.warn(array.hierarchy());
         result
@@ -103,8 +124,7 @@ enum Writer {
 }
 
 impl Writer {
-    fn new(array: &Array, shape: &[u64], format: Format) -> Result<Option<Writer>, Failure> {
-        let data_type = array.data_type();
+    fn new(data_type: DataType, shape: &[u64], format: Format) -> Result<Option<Writer>, Failure> {
         // Without a kind, reading says what is not supported.
         let Some(kind) = data_type.resolved() else {
             return Ok(None);
@@ -154,10 +174,12 @@ fn summarise(
     array: &Array,
     summary: &Summary,
     kind: &DataType,
+    decoded: Option<&Decoded>,
     out: Out<'_>,
 ) -> Result<(), Failure> {
     let bytes = array.read_le_bytes(&summary.shown)?;
-    Ok(summary.write(kind, &bytes, out)?)
+    let Some(decoded) = decoded else { return Ok(summary.write(kind, &bytes, out)?) };
+    Ok(summary.write(&decoded.data_type(kind), &decoded.apply(&bytes), out)?)
 }
 
 /// Writes elements, all of them.
@@ -167,8 +189,28 @@ pub(crate) fn write(
     format: Format,
     out: Out<'_>,
 ) -> Result<(), Failure> {
+    write_decoded(array, elements, format, None, out)
+}
+
+/// Writes elements, all of them, as others if they are decoded.
+fn write_decoded(
+    array: &Array,
+    elements: &Elements,
+    format: Format,
+    decoded: Option<&Decoded>,
+    out: Out<'_>,
+) -> Result<(), Failure> {
     let shape = elements.shape();
-    let Some(mut writer) = Writer::new(array, &shape, format)? else {
+    let data_type = array.data_type();
+    let shown = decoded.map_or(data_type.clone(), |decoded| decoded.data_type(&data_type));
+    let read = |elements: Selection| -> zarr::Result<Vec<u8>> {
+        let stored = array.read_le_bytes(elements)?;
+        Ok(match decoded {
+            Some(decoded) => decoded.apply(&stored),
+            None => stored,
+        })
+    };
+    let Some(mut writer) = Writer::new(shown, &shape, format)? else {
         let probe = array.read_le_bytes(&Elements::none(shape.len()));
         let why = "elements of a type that is not known were read";
         return Err(probe.err().map_or_else(|| Failure::usage(why), Failure::from));
@@ -179,10 +221,10 @@ pub(crate) fn write(
     let progress = Progress::of_bytes(total, total <= PIECE || io::stdout().is_terminal());
     let mut done = 0;
     if elements.is_empty() {
-        writer.push(&array.read_le_bytes(elements)?, out)?;
+        writer.push(&read(elements.into())?, out)?;
     }
     for piece in array.pieces(elements, PIECE)?.in_c_order() {
-        writer.push(&array.read_le_bytes(&piece.selection)?, out)?;
+        writer.push(&read(piece.selection.clone())?, out)?;
         done += piece.element_count().unwrap_or(0) * item;
         progress.done(done);
     }

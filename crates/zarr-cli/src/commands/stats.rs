@@ -20,6 +20,7 @@ Examples:
   zarr stats data.zarr --path temperature
   zarr stats data.zarr/temperature --percentile 2,50,98 --histogram 10
   zarr stats data.zarr/temperature --by-name time=0:12 --json
+  zarr stats data.zarr/temperature --sel time=2020-03:2020-05,lat=40:60
   zarr stats data.zarr
 
 All elements are read, chunk by chunk, and the results are exact; they are the same for any number of threads.
@@ -148,14 +149,7 @@ impl Stats {
             Missing::Fill => MissingRule::Fill,
         };
         let meaning = if self.raw { Meaning::raw(array) } else { Meaning::of(array, rule) };
-        let place = human::place(array.hierarchy(), array.path());
-        session.warn_of(
-            &meaning
-                .warnings
-                .iter()
-                .map(|what| zarr::Warning { place: place.clone(), what: what.clone() })
-                .collect::<Vec<_>>(),
-        );
+        session.warn_about(array, &meaning.warnings);
         let size = array.data_type().repr().map_or(1, |repr| repr.size() as u64);
         let progress = Progress::of_bytes(0, false);
         progress.message(array.path().as_str());

@@ -18,6 +18,7 @@ mod axes;
 mod calendar;
 mod missing;
 mod ome;
+mod select;
 mod time;
 
 use zarr_core::data_type::{DataType, NumpyTime, Scalar, ScalarValue, TimeKind, TimeUnit};

@@ -1,0 +1,118 @@
+//! Makes of stored elements what CF says they stand for: unpacked numbers, dates, null for missing ones.
+
+use zarr::Array;
+use zarr::data_type::{CoreType, DataType, Optional, Scalar, ScalarValue};
+use zarr_plot::meaning::{Meaning, MissingRule};
+
+/// How the elements of an array become others.
+pub(crate) struct Decoded {
+    meaning: Meaning,
+    scalar: Scalar,
+    form: Form,
+}
+
+/// What elements become.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// Numbers in f64, of which NaN is missing.
+    Floats,
+    /// Numbers in f64, each behind a byte that says whether it is there.
+    NullableFloats,
+    /// Elements as they are, each behind such a byte.
+    Nullable,
+    /// Texts of dates.
+    Dates,
+}
+
+impl Decoded {
+    /// How the elements of an array become those that its attributes say; `None` if they stay as they are. In `binary` forms missing
+    /// ones are NaN, and times are numbers.
+    pub fn of(array: &Array, binary: bool) -> Option<Decoded> {
+        let meaning = Meaning::of(array, MissingRule::Declared);
+        let data_type = array.data_type();
+        let scalar = meaning.scalar(&data_type)?;
+        if matches!(scalar, Scalar::Time(_)) {
+            return None;
+        }
+        let plain = meaning.affine.is_identity() && !meaning.unsigned;
+        let form = match (&meaning.time, plain, meaning.missing.is_empty()) {
+            (Some(_), ..) if !binary => Form::Dates,
+            (_, true, true) => return None,
+            _ if binary => Form::Floats,
+            (_, true, false) => Form::Nullable,
+            (_, false, true) => Form::Floats,
+            (_, false, false) => Form::NullableFloats,
+        };
+        Some(Decoded { meaning, scalar, form })
+    }
+
+    /// What was found and cannot be applied.
+    pub fn warnings(&self) -> &[String] {
+        &self.meaning.warnings
+    }
+
+    /// The type of the elements that these become.
+    pub fn data_type(&self, stored: &DataType) -> DataType {
+        let optional = |inner: DataType| Optional::new(inner).map(DataType::from).ok();
+        match self.form {
+            Form::Floats => CoreType::Float64.into(),
+            Form::NullableFloats => {
+                optional(CoreType::Float64.into()).unwrap_or(CoreType::Float64.into())
+            }
+            Form::Nullable => optional(stored.clone()).unwrap_or(stored.clone()),
+            Form::Dates => DataType::String,
+        }
+    }
+
+    /// The elements that little-endian ones become, little-endian, too.
+    pub fn apply(&self, stored: &[u8]) -> Vec<u8> {
+        let size = self.scalar.size();
+        let mut out = Vec::with_capacity(stored.len() / size.max(1) * 9);
+        let mut native = vec![0; size];
+        for element in stored.chunks_exact(size.max(1)) {
+            native.copy_from_slice(element);
+            if cfg!(target_endian = "big") {
+                native.reverse();
+            }
+            let value = self.scalar.load(&native);
+            let number = self.meaning.decode(value);
+            match self.form {
+                Form::Floats => out.extend(number.unwrap_or(f64::NAN).to_le_bytes()),
+                Form::NullableFloats => {
+                    out.push(number.is_some().into());
+                    out.extend(number.unwrap_or(0.0).to_le_bytes());
+                }
+                Form::Nullable => {
+                    out.push(number.is_some().into());
+                    match number {
+                        Some(_) => out.extend(element),
+                        None => out.resize(out.len() + size, 0),
+                    }
+                }
+                Form::Dates => {
+                    let text = self.date(value, number);
+                    out.extend((text.len() as u32).to_le_bytes());
+                    out.extend(text.as_bytes());
+                }
+            }
+        }
+        out
+    }
+
+    /// A date; the number itself if that is further off than any.
+    fn date(&self, stored: ScalarValue, number: Option<f64>) -> String {
+        let (Some(time), Some(number)) = (self.meaning.time, number) else { return "NaT".into() };
+        let date = match stored {
+            // Whole numbers are exact.
+            ScalarValue::Integer(count) if self.meaning.affine.is_identity() => {
+                i64::try_from(count).ok().and_then(|count| time.date_of_integer(count))
+            }
+            _ => time.date(number),
+        };
+        match date {
+            Some(date) => format!("{date:#}"),
+            None if number.is_nan() => "NaT".into(),
+            None => format!("{number}"),
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Elements are decoded as CF says, and selected by coordinates.
+#![cfg(feature = "plot")]
+
+mod common;
+
+use common::Folder;
+
+fn dataset(folder: &Folder) {
+    folder.good("create d.zarr --path t --shape 3,4 --dtype int16 --dims time,lat");
+    folder.good("create d.zarr --path time --shape 3 --dtype int32 --dims time");
+    folder.good("create d.zarr --path lat --shape 4 --dtype float64 --dims lat");
+    let put = |path: &str, json: &str| {
+        let put = folder.feed(&format!("put d.zarr --path {path} --format json"), json.as_bytes());
+        assert_eq!((put.code, &*put.err), (0, ""));
+    };
+    put("t", "[[0,1,2,3],[10,-9,12,13],[20,21,22,23]]");
+    put("time", "[0,58,59]");
+    put("lat", "[60,30,0,-30]");
+    for attribute in ["scale_factor 0.5", "add_offset 100", "_FillValue -9"] {
+        let (name, value) = attribute.split_once(' ').unwrap();
+        folder.good(&format!("attrs d.zarr --path t --set {name}={value}"));
+    }
+    folder.good("attrs d.zarr --path time --set calendar=\"noleap\"");
+    let run = folder
+        .command("attrs d.zarr --path time --set")
+        .arg("units=\"days since 2000-01-01\"")
+        .output();
+    assert!(run.unwrap().status.success());
+}
+
+#[test]
+fn elements_are_unpacked_and_missing_ones_are_null() {
+    let folder = Folder::new();
+    dataset(&folder);
+    let got = folder.good("get d.zarr --path t --cf --region 1:2,:").text().to_owned();
+    assert_eq!(got, "[[105.0,null,106.0,106.5]]\n");
+    assert_eq!(folder.good("get d.zarr --path t --region 1:2,:").text(), "[[10,-9,12,13]]\n");
+    let csv = folder.good("get d.zarr --path t --cf --region 1:2,: --format csv").text().to_owned();
+    assert_eq!(csv, "105.0,,106.0,106.5\n");
+    let raw = folder.run("get d.zarr --path t --cf --region 1:2,1:3 --format raw");
+    let numbers: Vec<f64> =
+        raw.out.chunks(8).map(|bytes| f64::from_le_bytes(bytes.try_into().unwrap())).collect();
+    assert!(numbers[0].is_nan() && numbers[1] == 106.0, "{numbers:?}");
+    let dates = "[\"2000-01-01T00:00:00\",\"2000-02-28T00:00:00\",\"2000-03-01T00:00:00\"]\n";
+    assert_eq!(folder.good("get d.zarr --path time --cf").text(), dates);
+    assert_eq!(folder.good("get d.zarr --path lat --cf").text(), "[60.0,30.0,0.0,-30.0]\n");
+}
+
+#[test]
+fn coordinates_select_elements() {
+    let folder = Folder::new();
+    dataset(&folder);
+    let get =
+        |sel: &str| folder.good(&format!("get d.zarr --path t --sel {sel}")).text().to_owned();
+    assert_eq!(get("time=2000-02:2000-03,lat=0:45"), "[[-9,12],[21,22]]\n");
+    assert_eq!(get("time=2000-03-01T06:00,lat=-100"), "[[23]]\n");
+    let json = folder.good("stats d.zarr --path t --sel lat=60 --json").json();
+    assert_eq!(json.as_object().unwrap().get("max").unwrap().to_string(), "110.0");
+    for (sel, why) in [
+        ("lat=70:80", "they go from 60 to -30"),
+        ("depth=1", "axes: time, lat"),
+        ("lat", "no name=coordinate"),
+        ("lat=1,lat=2", "named twice"),
+        ("time=soon", "2020-03:2020-05"),
+    ] {
+        let told = folder.bad(&format!("get d.zarr --path t --sel {sel}"), 2);
+        assert!(told.contains(why), "{told}");
+    }
+}
+
+#[test]
+fn statistics_of_a_group_are_a_line_for_each_array() {
+    let folder = Folder::new();
+    dataset(&folder);
+    let text = folder.good("stats d.zarr").text().to_owned();
+    let lines: Vec<Vec<&str>> =
+        text.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(lines[0][..4], ["array", "count", "missing", "NaN"]);
+    assert_eq!(lines[1], ["/lat", "4", "0", "0", "-30", "60", "15", "33.541"]);
+    assert_eq!(lines[2], ["/t", "11", "1", "0", "100", "111.5", "105.773", "4.30308"]);
+    assert_eq!(lines[3][4..6], ["2000-01-01", "2000-03-01"]);
+    let json = folder.good("stats d.zarr --json").json();
+    assert_eq!(json.as_array().unwrap().len(), 3);
+    let one = folder.good("stats d.zarr --path t --percentile 50 --histogram 2").text().to_owned();
+    assert!(
+        one.contains("\nmin            100  at 0,0\n") && one.contains("\n50 %           106\n"),
+        "{one}"
+    );
+    assert!(one.contains("███"), "{one}");
+    folder.bad("stats d.zarr --path t --percentile 101", 2);
+    folder.bad("stats d.zarr --path t --histogram x", 2);
+    folder.bad("stats d.zarr --path none", 3);
+}
