@@ -98,11 +98,8 @@ impl Append {
                 None => usize::try_from(axis).ok(),
             };
             return axis.filter(|&axis| axis < rank).ok_or_else(|| {
-                format!(
-                    "there is no axis {}; the array has {}",
-                    self.axis,
-                    human::plural(rank as u64, "axis")
-                )
+                let axes = if rank == 1 { "axis" } else { "axes" };
+                format!("there is no axis {}; the array has {rank} {axes}", self.axis)
             });
         }
         let names: Vec<&str> = metadata

@@ -48,13 +48,19 @@ impl Rename {
         session.written(&hierarchy);
         let old = zarr::path_below(&base, &self.path)?;
         let new = zarr::path_below(&base, &self.new)?;
-        if old.is_root() || new.is_within(&old) {
+        if old.is_root() || new.is_root() || new.is_within(&old) {
             let why = if old.is_root() {
                 "the root has no name; rename the folder or the file that it is in".to_owned()
+            } else if new.is_root() {
+                "the root is no new path; `zarr copy` makes a hierarchy of a node".to_owned()
             } else {
                 format!("{new} is inside {old}; choose a path outside")
             };
             return Err(Failure::Usage(why));
+        }
+        for name in new.names() {
+            let refused = |e: AccessError| Error::from(e).at_store(hierarchy.store().name());
+            hierarchy.format().check_name(name).map_err(|e| refused(e).at_path(&new))?;
         }
         let node =
             hierarchy.node(&old).map_err(|error| left_over(error, &hierarchy, &old, &new))?;
