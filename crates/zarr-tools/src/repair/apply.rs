@@ -15,7 +15,7 @@ use super::fill_chunk::fill_chunk;
 use super::judge;
 use super::plan::{Task, mending};
 use super::quarantine::{Change, Held, Quarantine, Why};
-use super::shard::{ShardForm, Verdict};
+use super::shard::{Mended, ShardForm, Verdict};
 use super::step::{RepairAction, RepairStep, StepState};
 use crate::validate::Problem;
 
@@ -208,13 +208,14 @@ impl Repair<'_> {
             return Ok((StepState::Overtaken, MENDED.into()));
         };
         let verdict = form.examine(&*held.value)?;
-        let (entries, what) = match (&verdict, mending(&verdict)) {
-            (Verdict::NewIndex(entries) | Verdict::Without(_, entries), Some(what)) => {
-                (entries, what)
-            }
+        let none = Mended::new();
+        let (entries, mended, what) = match (&verdict, mending(&verdict)) {
+            (Verdict::NewIndex(entries), Some(what)) => (entries, &none, what),
+            (Verdict::Without(_, entries, mended), Some(what)) => (entries, mended, what),
             _ => return self.move_away(task, key),
         };
-        let new = form.assemble(&held.value, entries).map_err(|e| Error::from(e).at_key(key))?;
+        let new = form.assemble(&held.value, entries, mended);
+        let new = new.map_err(|e| Error::from(e).at_key(key))?;
         let replaced = self.quarantine.replace(key, &held, new, Self::why(&task.problem))?;
         if let Change::Done(_) = replaced
             && let Some(now) = self.quarantine.hold(key)?

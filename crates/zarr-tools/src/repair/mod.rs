@@ -8,6 +8,8 @@ mod apply;
 mod documents;
 mod fill_chunk;
 mod judge;
+mod lengths;
+mod orders;
 mod plan;
 mod quarantine;
 mod shard;

@@ -198,15 +198,25 @@ pub(super) fn mending(verdict: &Verdict) -> Option<String> {
         Verdict::NewIndex(entries) => {
             Some(format!("its index of {} inner chunks is written anew", entries.len()))
         }
-        Verdict::Without(bad, _) => {
-            let mut numbers: Vec<String> = bad.iter().take(8).map(ToString::to_string).collect();
-            if bad.len() > numbers.len() {
-                numbers.push(format!("{} more", bad.len() - numbers.len()));
+        Verdict::Without(lost, _, mended) => {
+            let mended = match mended.len() {
+                0 => "it is written anew".to_owned(),
+                1 => "it is written anew, one inner chunk, a shard itself, being mended".into(),
+                count => format!(
+                    "it is written anew, {count} inner chunks, shards themselves, being mended"
+                ),
+            };
+            if lost.is_empty() {
+                return Some(mended);
             }
-            let entries = if bad.len() == 1 { "entry" } else { "entries" };
+            let mut numbers: Vec<String> = lost.iter().take(8).map(ToString::to_string).collect();
+            if lost.len() > numbers.len() {
+                numbers.push(format!("{} more", lost.len() - numbers.len()));
+            }
+            let entries = if lost.len() == 1 { "entry" } else { "entries" };
+            let numbers = numbers.join(", ");
             Some(format!(
-                "it is written anew without the inner chunks of {entries} {}, which read as fill",
-                numbers.join(", ")
+                "{mended} without the inner chunks of {entries} {numbers}, which read as fill"
             ))
         }
         Verdict::Sound | Verdict::Lost => None,

@@ -4,8 +4,11 @@
 //! entries, as far as they can be read, and the gap that is left agree on it; else nothing is planned, since a chunk in the wrong place is worse
 //! than none.
 
+mod cut_off;
+mod nested;
+
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -20,12 +23,15 @@ use zarr_core::var_buffer::VarBuffer;
 use zarr_core::view::{View, ViewMut};
 use zarr_core::{CodecError, Json, Registry, StoreError};
 
+use super::lengths::Lengths;
+use super::orders::in_some_order;
+
 const CODEC: &str = "sharding_indexed";
 
 /// Offset and length of an inner chunk; both all ones if it is not stored.
-type Entry = [u64; 2];
+pub(super) type Entry = [u64; 2];
 
-const ABSENT: Entry = [u64::MAX; 2];
+pub(super) const ABSENT: Entry = [u64::MAX; 2];
 
 /// How many pieces of a gap are decoded at most while inner chunks are looked for.
 const MOST_DECODED: usize = 4096;
@@ -37,6 +43,10 @@ const MOST_TRIED: usize = 1 << 20;
 pub(super) struct ShardForm {
     inner: CodecChain,
     inner_shape: Vec<u64>,
+    /// How long an encoded inner chunk is, if it says so itself.
+    lengths: Option<Lengths>,
+    /// How inner chunks are built that are shards themselves.
+    nested: Option<Box<ShardForm>>,
     /// Bytes of an element in memory.
     cell: usize,
     is_variable: bool,
@@ -49,6 +59,9 @@ pub(super) struct ShardForm {
     checksum: Option<u64>,
 }
 
+/// Inner chunks that were mended, by the numbers of their entries.
+pub(super) type Mended = BTreeMap<usize, Vec<u8>>;
+
 /// What is to be done with a shard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
@@ -56,8 +69,8 @@ pub(super) enum Verdict {
     Sound,
     /// The index is written anew; all inner chunks stay.
     NewIndex(Vec<Entry>),
-    /// Inner chunks are left out, by the numbers of their entries.
-    Without(Vec<usize>, Vec<Entry>),
+    /// Inner chunks are left out, by the numbers of their entries; those that are shards themselves may be mended.
+    Without(Vec<usize>, Vec<Entry>, Mended),
     /// It is not certain what is in it.
     Lost,
 }
@@ -73,13 +86,21 @@ enum Index {
 impl ShardForm {
     /// How the shard of a chunk of `shape` elements is built; `None` if it is no shard of final v3, or other codecs change its bytes.
     pub fn new(metadata: &ArrayMetadata, shape: &[u64], registry: &Registry) -> Option<ShardForm> {
-        let (last, before) = metadata.codecs.split_last()?;
+        let fill = metadata.fill_value.clone();
+        let context = ChunkContext::new(metadata.data_type.clone(), shape.to_vec()).with_fill(fill);
+        ShardForm::of_codecs(&metadata.codecs, context, registry)
+    }
+
+    /// How a chunk with these codecs is built, if it is a shard.
+    fn of_codecs(
+        codecs: &[CodecSpec],
+        mut context: ChunkContext,
+        registry: &Registry,
+    ) -> Option<Self> {
+        let (last, before) = codecs.split_last()?;
         if last.name != CODEC {
             return None;
         }
-        let fill = metadata.fill_value.clone();
-        let mut context =
-            ChunkContext::new(metadata.data_type.clone(), shape.to_vec()).with_fill(fill);
         for spec in before {
             match registry.build_codec(spec, &context).ok()? {
                 Codec::ArrayToArray(codec) => context = codec.encoded(&context).ok()?,
@@ -121,11 +142,14 @@ impl ShardForm {
             [bytes, sum] if is_little(bytes) && sum.name == "crc32c" => Some(4),
             _ => None,
         };
+        let nested = ShardForm::of_codecs(&codecs, inner_context, registry).map(Box::new);
         let cell = context.element_size().ok()?;
         let is_variable = context.data_type.is_variable();
         Some(ShardForm {
             inner,
             inner_shape,
+            lengths: Lengths::of(&codecs),
+            nested,
             cell,
             is_variable,
             counts,
@@ -163,13 +187,19 @@ impl ShardForm {
                 {
                     return Ok(Verdict::NewIndex(found));
                 }
+                let mended = self.mended(&entries, &bad, &area, shard)?;
                 let mut kept = entries;
-                bad.iter().for_each(|&entry| kept[entry] = ABSENT);
+                let is_lost = |entry: &usize| !mended.contains_key(entry);
+                let lost: Vec<usize> = bad.into_iter().filter(is_lost).collect();
+                lost.iter().for_each(|&entry| kept[entry] = ABSENT);
                 let is_empty = kept.iter().all(|entry| *entry == ABSENT);
-                Ok(if is_empty { Verdict::Lost } else { Verdict::Without(bad, kept) })
+                Ok(if is_empty { Verdict::Lost } else { Verdict::Without(lost, kept, mended) })
             }
             Index::Doubtful(entries, sum) => {
-                let found = self.recover(&entries, sum.as_deref(), &area, shard)?;
+                let mut found = self.recover(&entries, sum.as_deref(), &area, shard)?;
+                if found.is_none() {
+                    found = self.of_cut_index(shard)?;
+                }
                 Ok(found.map_or(Verdict::Lost, Verdict::NewIndex))
             }
             Index::Unreadable => Ok(Verdict::Lost),
@@ -263,6 +293,22 @@ impl ShardForm {
         area: &Range<u64>,
         shard: &dyn SyncSnapshot,
     ) -> Result<Option<Vec<Entry>>, StoreError> {
+        let found = self.recover_from(entries, sum, false, area, shard)?;
+        if found.is_some() || sum.is_none() || !entries.contains(&ABSENT) {
+            return Ok(found);
+        }
+        self.recover_from(entries, sum, true, area, shard)
+    }
+
+    /// As `recover`; entries of inner chunks that are not stored may be damaged as well.
+    fn recover_from(
+        &self,
+        entries: &[Entry],
+        sum: Option<&[u8]>,
+        absent_may_be: bool,
+        area: &Range<u64>,
+        shard: &dyn SyncSnapshot,
+    ) -> Result<Option<Vec<Entry>>, StoreError> {
         if let [_] = entries {
             let is_one = !area.is_empty() && self.decodes(area, shard)?;
             return Ok(is_one.then(|| vec![entry_of(area)]));
@@ -270,8 +316,8 @@ impl ShardForm {
         let (mut places, mut damaged) = (Vec::new(), Vec::new());
         for (number, entry) in entries.iter().enumerate() {
             match range_of(entry, area) {
-                _ if *entry == ABSENT => {}
-                Some(range) if self.decodes(&range, shard)? => places.push((range, number)),
+                _ if *entry == ABSENT && !absent_may_be => {}
+                Some(range) if self.is_inner_chunk(&range, shard)? => places.push((range, number)),
                 _ => damaged.push(number),
             }
         }
@@ -308,6 +354,7 @@ impl ShardForm {
             None => guess,
             Some(sum) => guess
                 .filter(|guess| self.has_sum(guess, sum))
+                .or_else(|| self.ordered(&found, &damaged, &pieces, sum))
                 .or_else(|| self.proven(found, &damaged, &pieces, sum)),
         })
     }
@@ -324,10 +371,16 @@ impl ShardForm {
         let mut tried = BTreeSet::new();
         let mut pieces: Vec<Range<u64>> = Vec::new();
         // The ends that are left to try after each piece.
-        let mut left = vec![ends_from(gap.start, gap, damaged, fixed)];
-        while let Some(ends) = left.last_mut() {
+        let ends = |start: u64| -> Result<Vec<u64>, StoreError> {
+            let mut ends = ends_from(start, gap, damaged, fixed);
+            let said = self.length_at(start, gap.end, shard)?;
+            ends.extend(said.and_then(|length| start.checked_add(length)));
+            Ok(ends)
+        };
+        let mut left = vec![ends(gap.start)?];
+        while let Some(next) = left.last_mut() {
             let start = pieces.last().map_or(gap.start, |piece| piece.end);
-            let Some(end) = ends.pop() else {
+            let Some(end) = next.pop() else {
                 left.pop();
                 pieces.pop();
                 continue;
@@ -338,12 +391,12 @@ impl ShardForm {
             if tried.len() > MOST_DECODED {
                 return Ok(None);
             }
-            if self.decodes(&(start..end), shard)? {
+            if self.is_inner_chunk(&(start..end), shard)? {
                 pieces.push(start..end);
                 if end == gap.end {
                     return Ok(Some(pieces));
                 }
-                left.push(ends_from(end, gap, damaged, fixed));
+                left.push(ends(end)?);
             }
         }
         Ok(None)
@@ -352,6 +405,21 @@ impl ShardForm {
     /// Whether the checksum of an index of these entries is the one that is stored.
     fn has_sum(&self, entries: &[Entry], sum: &[u8]) -> bool {
         self.encode_index(entries).is_ok_and(|bytes| bytes.ends_with(sum))
+    }
+
+    /// The pieces in one of the orders of writers, if it has the checksum that is stored.
+    fn ordered(
+        &self,
+        found: &[Entry],
+        damaged: &[usize],
+        pieces: &[Range<u64>],
+        sum: &[u8],
+    ) -> Option<Vec<Entry>> {
+        let pieces: Vec<Entry> = pieces.iter().map(entry_of).collect();
+        let most = MOST_TRIED / found.len().max(1);
+        in_some_order(found, damaged, &pieces, &self.counts, most, &|entries| {
+            self.has_sum(entries, sum)
+        })
     }
 
     /// The one way to give the pieces to the damaged entries that has the checksum which is stored; the other entries are absent.
@@ -423,20 +491,25 @@ impl ShardForm {
         &self,
         shard: &Arc<dyn SyncSnapshot>,
         entries: &[Entry],
+        mended: &Mended,
     ) -> Result<Payload<'static>, CodecError> {
         let mut order: Vec<usize> = (0..entries.len()).collect();
         order.retain(|&number| entries[number] != ABSENT);
         order.sort_by_key(|&number| entries[number]);
         let mut new = vec![ABSENT; entries.len()];
         let mut end = if self.index_is_first { self.index_size } else { 0 };
-        let mut kept: Vec<Range<u64>> = Vec::new();
+        let mut kept: Vec<Piece<'_>> = Vec::new();
         let mut before = ABSENT;
         for number in order {
-            let [offset, length] = entries[number];
+            let [offset, mut length] = entries[number];
             if entries[number] != before {
-                match kept.last_mut() {
-                    Some(last) if last.end == offset => last.end += length,
-                    _ => kept.push(offset..offset + length),
+                match (mended.get(&number), kept.last_mut()) {
+                    (Some(bytes), _) => {
+                        length = bytes.len() as u64;
+                        kept.push(Piece::New(bytes));
+                    }
+                    (None, Some(Piece::Kept(last))) if last.end == offset => last.end += length,
+                    _ => kept.push(Piece::Kept(offset..offset + length)),
                 }
                 end += length;
             }
@@ -445,7 +518,10 @@ impl ShardForm {
         }
         let index = self.encode_index(&new)?;
         let chunks = |payload: Payload<'static>| {
-            kept.iter().fold(payload, |payload, range| payload.and_kept(shard, range.clone()))
+            kept.iter().fold(payload, |payload, piece| match piece {
+                Piece::Kept(range) => payload.and_kept(shard, range.clone()),
+                Piece::New(bytes) => payload.and(bytes.to_vec()),
+            })
         };
         Ok(if self.index_is_first {
             chunks(Payload::new(index))
@@ -453,6 +529,14 @@ impl ShardForm {
             chunks(Payload::default()).and(index)
         })
     }
+}
+
+/// What a shard is put together of.
+enum Piece<'a> {
+    /// Bytes of the old shard.
+    Kept(Range<u64>),
+    /// An inner chunk that was mended.
+    New(&'a [u8]),
 }
 
 /// What is left of an area between places in order.
