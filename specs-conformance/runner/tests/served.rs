@@ -64,26 +64,34 @@ fn is_refused(node: &Node) -> bool {
     })
 }
 
-#[test]
-fn whatever_others_wrote_is_the_same_as_v3() {
-    let scratch = tempfile::tempdir().expect("a folder");
-    let stores = stores(scratch.path());
-    let root = scratch.path().join("").display().to_string();
-    let (base, names) = serve(&[root]);
-    let name = &names[0];
-    let (mut hierarchies, mut arrays, mut refused) = (0, 0, BTreeSet::new());
-    let mut wrong = Vec::new();
+/// How many hierarchies are compared at a time.
+const WORKERS: usize = 6;
+
+/// What came of some hierarchies.
+#[derive(Default)]
+struct Compared {
+    hierarchies: usize,
+    arrays: usize,
+    /// Nodes that v3 cannot represent.
+    refused: BTreeSet<String>,
+    wrong: Vec<String>,
+}
+
+/// Compares hierarchies with what is served of them below `base`.
+fn compare(stores: &[(PathBuf, bool)], base: &str, root: &Path) -> Compared {
+    let mut compared = Compared::default();
+    let Compared { hierarchies, arrays, refused, wrong } = &mut compared;
     for (path, is_sound) in stores {
         let Ok(local) = zarr::find_node(&path.to_string_lossy(), "/", &options()) else { continue };
         let local = local.hierarchy().clone();
-        let below = path.strip_prefix(scratch.path()).expect("it is there").display().to_string();
-        let url = format!("{base}v3/{name}/{below}");
+        let below = path.strip_prefix(root).expect("it is there").display().to_string();
+        let url = format!("{base}/{below}");
         // What cannot be read is not asked for again.
         let how = options().dialect(Dialect::V3).store_option("max_retries", "0");
         let remote = zarr::open_with(&url, &how);
         let remote = match remote {
             Ok(remote) => remote.hierarchy().clone(),
-            Err(e) if !is_sound || local.node("/").is_ok_and(|node| is_refused(&node)) => {
+            Err(e) if !*is_sound || local.node("/").is_ok_and(|node| is_refused(&node)) => {
                 refused.insert(format!("{below}: {}", e.kind().name()));
                 continue;
             }
@@ -92,7 +100,7 @@ fn whatever_others_wrote_is_the_same_as_v3() {
                 continue;
             }
         };
-        hierarchies += 1;
+        *hierarchies += 1;
         for node in nodes(&local) {
             let at = format!("{below}{}", node.path());
             let shown = match remote.node(node.path()) {
@@ -101,7 +109,7 @@ fn whatever_others_wrote_is_the_same_as_v3() {
                     refused.insert(at);
                     continue;
                 }
-                Err(_) if !is_sound => continue,
+                Err(_) if !*is_sound => continue,
                 Err(e) => {
                     wrong.push(format!("{at}: {e}"));
                     continue;
@@ -110,7 +118,7 @@ fn whatever_others_wrote_is_the_same_as_v3() {
             if let (Node::Array(local), Node::Array(shown)) = (&node, &shown) {
                 let (here, there) = (local.read_bytes(..), shown.read_bytes(..));
                 match (here, there) {
-                    (Ok(here), Ok(there)) if here == there => arrays += 1,
+                    (Ok(here), Ok(there)) if here == there => *arrays += 1,
                     // What cannot be read cannot be read through the view either.
                     (Err(_), Err(_)) => {}
                     (Ok(_), Ok(_)) => wrong.push(format!("{at}: other elements")),
@@ -120,6 +128,29 @@ fn whatever_others_wrote_is_the_same_as_v3() {
             }
         }
     }
+    compared
+}
+
+#[test]
+fn whatever_others_wrote_is_the_same_as_v3() {
+    let scratch = tempfile::tempdir().expect("a folder");
+    let stores = stores(scratch.path());
+    let root = scratch.path().join("").display().to_string();
+    let (base, names) = serve(&[root]);
+    let families = stores.chunks(stores.len().div_ceil(WORKERS));
+    let base = format!("{base}v3/{}", names[0]);
+    let compared: Vec<Compared> = std::thread::scope(|scope| {
+        let compare = |some| {
+            let (base, root) = (&base, scratch.path());
+            scope.spawn(move || compare(some, base, root))
+        };
+        let workers: Vec<_> = families.map(compare).collect();
+        workers.into_iter().map(|worker| worker.join().expect("it ends")).collect()
+    });
+    let hierarchies: usize = compared.iter().map(|some| some.hierarchies).sum();
+    let arrays: usize = compared.iter().map(|some| some.arrays).sum();
+    let refused: BTreeSet<_> = compared.iter().flat_map(|some| &some.refused).collect();
+    let wrong: Vec<_> = compared.iter().flat_map(|some| &some.wrong).collect();
     println!(
         "served: {hierarchies} hierarchies, {arrays} arrays equal as v3; v3 cannot represent: {refused:#?}"
     );

@@ -37,7 +37,7 @@ const UNIT: u64 = 1 << 10;
 /// What all views of a server share.
 pub(crate) struct View {
     nodes: Mutex<HashMap<(String, NodePath), Known>>,
-    trees: Mutex<HashMap<String, KnownTree>>,
+    trees: Mutex<HashMap<String, Arc<Mutex<KnownTree>>>>,
     cache: Cache,
     /// Memory for decoding, in units.
     memory: Arc<Semaphore>,
@@ -49,7 +49,7 @@ pub(crate) struct View {
 type Known = (Instant, Option<Arc<Shown>>);
 
 /// When a hierarchy was read, how long that took, and what it was.
-type KnownTree = (Instant, Duration, Arc<Tree>);
+type KnownTree = Option<(Instant, Duration, Arc<Tree>)>;
 
 /// What a path of the view is.
 pub(crate) enum Found {
@@ -142,19 +142,23 @@ impl View {
     /// # Errors
     /// When the hierarchy cannot be listed.
     pub fn tree(&self, served: &Served) -> Result<Arc<Tree>> {
-        if let Some((at, took, tree)) = lock(&self.trees).get(served.name())
+        let place = {
+            let mut trees = lock(&self.trees);
+            if trees.len() >= MOST_NODES {
+                trees.clear();
+            }
+            trees.entry(served.name().to_owned()).or_default().clone()
+        };
+        // Others who ask for it wait until it is read, once.
+        let mut known = lock(&place);
+        if let Some((at, took, tree)) = &*known
             && at.elapsed() < FRESH.max(*took * PATIENCE)
         {
             return Ok(tree.clone());
         }
         let began = Instant::now();
         let tree = Arc::new(Tree::of(served)?);
-        let mut trees = lock(&self.trees);
-        if trees.len() >= MOST_NODES {
-            trees.clear();
-        }
-        let known = (Instant::now(), began.elapsed(), tree.clone());
-        trees.insert(served.name().to_owned(), known);
+        *known = Some((Instant::now(), began.elapsed(), tree.clone()));
         Ok(tree)
     }
 
