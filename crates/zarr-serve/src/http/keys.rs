@@ -109,7 +109,7 @@ async fn folder_or_absent(
 async fn list(shared: &Arc<Shared>, served: Arc<Served>, path: &str, asking: &Asking<'_>) -> Reply {
     let (view, prefix) = (shared.view.clone(), path.to_owned());
     match blocking(move || entries(&view, &served, &prefix)).await {
-        Ok(Some(entries)) => raw::listed(path, entries, asking.headers),
+        Ok(Some(entries)) => raw::listed(path, entries, asking),
         Ok(None) => raw::absent(),
         Err(e) => failed(&e),
     }

@@ -7,6 +7,7 @@ use zarr::store::{
     ByteRange, Bytes, GetOptions, Got, ListOptions, SnapshotOptions, Store, StoreKey, StorePrefix,
 };
 
+use super::path::decoded;
 use super::range::{Wanted, wanted};
 use super::reply::{Content, Reply, Value, of_answer, text};
 use super::validator;
@@ -176,15 +177,16 @@ async fn list(store: &dyn Store, path: &str, asking: &Asking<'_>) -> Reply {
     if entries.is_empty() && !path.is_empty() {
         return absent();
     }
-    listed(path, entries, asking.headers)
+    listed(path, entries, asking)
 }
 
 /// Entries, as a request accepts them.
-pub(crate) fn listed(path: &str, entries: Vec<Entry>, headers: &HeaderMap) -> Reply {
+pub(crate) fn listed(path: &str, entries: Vec<Entry>, asking: &Asking<'_>) -> Reply {
+    let headers = asking.headers;
     let as_json = accepts(headers, "application/json") && !accepts(headers, "text/html");
     of_answer(if as_json {
         listing::json(path, &entries)
     } else {
-        listing::html(if path.is_empty() { "/" } else { path }, entries)
+        listing::html(&format!("/{}", decoded(asking.raw_path).unwrap_or_default()), entries)
     })
 }

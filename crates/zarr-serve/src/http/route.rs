@@ -144,7 +144,7 @@ fn names(shared: &Shared, path: &str, asking: &Asking<'_>) -> Reply {
         return raw::moved(asking);
     }
     let names = shared.targets.roots().map(|(name, _)| listing::Entry::folder(name));
-    raw::listed(path, names.collect(), asking.headers)
+    raw::listed(path, names.collect(), asking)
 }
 
 /// The page, or a list of names as JSON.
