@@ -25,6 +25,12 @@ pub(crate) struct Which {
 }
 
 impl Which {
+    /// Whether something was chosen.
+    #[cfg(feature = "plot")]
+    pub fn is_given(&self) -> bool {
+        self.region.is_some() || self.by_name.is_some()
+    }
+
     pub fn of(&self, array: &Array) -> Result<Elements, Failure> {
         #[cfg(feature = "plot")]
         if let Some(text) = &self.sel {

@@ -356,6 +356,12 @@ impl Session {
         self.global.threads
     }
 
+    /// When colours are used.
+    #[cfg(feature = "plot")]
+    pub fn color(&self) -> terminal::Color {
+        self.global.color
+    }
+
     /// Whether what is printed is JSON.
     pub fn is_json(&self) -> bool {
         self.global.json

@@ -17,6 +17,8 @@ mod info;
 mod ls;
 mod manual;
 mod netcdf;
+#[cfg(feature = "plot")]
+mod plot;
 pub(crate) mod put;
 mod rename;
 mod repair;
@@ -45,6 +47,9 @@ pub(crate) enum Command {
     Ls(ls::Ls),
     Tree(tree::Tree),
     Get(get::Get),
+    #[cfg(feature = "plot")]
+    #[command(visible_alias = "preview")]
+    Plot(plot::Plot),
     Put(put::Put),
     Create(create::Create),
     Attrs(attrs::Attrs),
@@ -79,6 +84,8 @@ pub(crate) fn run(command: &Command, session: &Session, out: Out<'_>) -> Result<
         Command::Ls(ls) => ls.run(session, out),
         Command::Tree(tree) => tree.run(session, out),
         Command::Get(get) => get.run(session, out),
+        #[cfg(feature = "plot")]
+        Command::Plot(plot) => plot.run(session, out),
         Command::Put(put) => put.run(session),
         Command::Create(create) => create.run(session),
         Command::Attrs(attrs) => attrs.run(session, out),

@@ -20,14 +20,34 @@
 
 mod color_maps;
 mod error;
+mod figure;
+mod histogram;
+mod line;
+mod paint;
 mod plane;
 mod raster;
+mod scene;
+mod sheet;
+mod show;
 mod stretch;
+mod subject;
+mod svg;
+mod terminal;
+mod text;
+mod ticks;
 mod view;
 
 pub use self::color_maps::ColorMap;
 pub use self::error::PictureError;
+pub use self::figure::{SIDES, USUAL_SIZE, positions};
+pub use self::histogram::{Histogram, histogram};
+pub use self::line::Line;
 pub use self::plane::{MOST_PIXELS, Plane, Reduce, bytes_to_read, slice};
 pub use self::raster::{Raster, label_color};
+pub use self::scene::Scene;
+pub use self::sheet::{MOST_ON_SHEET, sheet};
+pub use self::show::{Legend, Shown, Style};
 pub use self::stretch::{Ends, Stretch};
+pub use self::subject::Subject;
+pub use self::terminal::{Terminal, draw_line};
 pub use self::view::{Along, View};

@@ -12,7 +12,7 @@ pub const MOST_PIXELS: u64 = 1 << 26;
 const SLAB: u64 = 64 << 20;
 
 /// The most elements that are averaged unless that is asked for: some seconds of work.
-const MOST_AVERAGED: u64 = 1 << 28;
+pub(crate) const MOST_AVERAGED: u64 = 1 << 28;
 
 /// How a block of elements becomes one pixel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

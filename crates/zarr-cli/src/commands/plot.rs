@@ -1,0 +1,575 @@
+//! Shows arrays as pictures: in a file, or in the terminal.
+
+use std::fs;
+use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use zarr::{Array, Node, NodeKind, Warning};
+use zarr_plot::meaning::Image;
+use zarr_plot::picture::{
+    Along, ColorMap, Ends, PictureError, Plane, Reduce, SIDES, Scene, Stretch, Style, Subject,
+    Terminal, USUAL_SIZE, View, bytes_to_read, draw_line, positions, sheet,
+};
+
+use super::Out;
+use crate::failure::Failure;
+use crate::human;
+use crate::region::{Elements, Which};
+use crate::session::{Session, Target};
+use crate::terminal::plain;
+
+/// From how many bytes on the program says how much it reads.
+const MUCH: u64 = 1 << 30;
+
+/// Show an array as a picture, a line or a histogram
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  zarr plot data.zarr --path temperature                               in the terminal
+  zarr plot data.zarr --path temperature -o temperature.png
+  zarr plot data.zarr/temperature --by-name lat=3:9 --cmap magma --range 0,300 -o part.svg
+  zarr plot data.zarr/ocean/temperature --region 2,:,: -o third.png
+  zarr plot data.zarr/ocean/temperature --x x --y t --range full -o section.png
+  zarr plot data.zarr/temperature --bare -o - > elements.png
+  zarr plot data.zarr/temperature --histogram -o histogram.png
+  zarr plot data.zarr -o sheet.png                                     every array on one sheet
+
+One axis is a line, two are a picture. Of more, the axes that CF or OME call x and y go across and down, else the last two;
+of the others the first position is shown, and --by-name or --region chooses another. Values are decoded as CF has it, missing
+ones are transparent. Colours go from the 2nd to the 98th percentile of what is shown; ≤ and ≥ on the colour bar say that
+values are beyond. An axis of 3 or 4 channels or bands is colours; channels of OME-Zarr have their colours and windows.
+
+Only chunks that are shown are read: a smaller level of a pyramid where there is one, else one element in each block that
+becomes a pixel, or their mean where that reads no more chunks.
+
+--bare is one pixel for each element and nothing else: the pixel in row r and column c is the element (r, c), also of maps.")]
+pub(crate) struct Plot {
+    #[command(flatten)]
+    target: Target,
+    #[command(flatten)]
+    which: Which,
+    /// Where to: a file .png or .svg, or - for a PNG on standard output; the terminal, if not given
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// The dimension that goes across, by its name or number
+    #[arg(long, value_name = "DIM")]
+    x: Option<String>,
+    /// The dimension that goes down
+    #[arg(long, value_name = "DIM")]
+    y: Option<String>,
+    /// Values of the first and the last colour: 0,300 or 1%,99% or full; 2%,98% if not given
+    #[arg(long, value_name = "RANGE", value_parser = ends, allow_hyphen_values = true)]
+    range: Option<Ends>,
+    /// Colours: viridis, magma, inferno, plasma, cividis, turbo, gray, RdBu_r or twilight_shifted
+    #[arg(long, value_name = "MAP", value_parser = color_map)]
+    cmap: Option<ColorMap>,
+    /// Colours follow the logarithms of values
+    #[arg(long)]
+    log: bool,
+    /// The value in the middle of the colours
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
+    center: Option<f64>,
+    /// Positions along the axis of channels that are red, green and blue, as in 2,1,0
+    #[arg(long, value_name = "R,G,B", value_delimiter = ',', conflicts_with_all = ["cmap", "labels", "histogram"])]
+    rgb: Option<Vec<u64>>,
+    /// Elements are numbers of objects: each has another colour, 0 none
+    #[arg(long, conflicts_with_all = ["cmap", "histogram"])]
+    labels: bool,
+    /// Show how many elements have which values
+    #[arg(long, conflicts_with = "bare")]
+    histogram: bool,
+    /// How a block of elements becomes one pixel
+    #[arg(long, value_name = "HOW")]
+    reduce: Option<How>,
+    /// Whether the first row is at the top, or at the bottom; maps with rising latitudes have it there, if not given
+    #[arg(long, value_name = "WHERE")]
+    origin: Option<Origin>,
+    /// Pixels of the figure; 1000x720, if not given
+    #[arg(long, value_name = "WxH", value_parser = size, conflicts_with = "bare")]
+    size: Option<(u32, u32)>,
+    /// One pixel for each element, and nothing else
+    #[arg(long)]
+    bare: bool,
+    /// Stored values, neither unpacked nor missing
+    #[arg(long)]
+    raw: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum How {
+    /// The element in its middle
+    Nearest,
+    /// The mean of its elements
+    Mean,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Origin {
+    /// At the top
+    Upper,
+    /// At the bottom
+    Lower,
+}
+
+/// Where the picture goes.
+enum Place<'a> {
+    Png(&'a PathBuf),
+    Svg(&'a PathBuf),
+    Stdout,
+    Terminal,
+}
+
+fn ends(text: &str) -> Result<Ends, PictureError> {
+    text.parse()
+}
+
+fn color_map(text: &str) -> Result<ColorMap, PictureError> {
+    text.parse()
+}
+
+fn size(text: &str) -> Result<(u32, u32), String> {
+    let (width, height) = text.split_once(['x', '×']).unwrap_or((text, ""));
+    match (width.trim().parse(), height.trim().parse()) {
+        (Ok(width), Ok(height)) if SIDES.contains(&width) && SIDES.contains(&height) => {
+            Ok((width, height))
+        }
+        _ => {
+            Err(format!("write it as in 800x600, from {} to {} a side", SIDES.start(), SIDES.end()))
+        }
+    }
+}
+
+impl From<PictureError> for Failure {
+    fn from(error: PictureError) -> Failure {
+        match error {
+            PictureError::Read(error) => error.into(),
+            PictureError::Refused(why) => Failure::Usage(why),
+        }
+    }
+}
+
+impl Plot {
+    pub fn run(&self, session: &Session, out: Out<'_>) -> Result<(), Failure> {
+        let place = self.place()?;
+        let node = session.open(&self.target)?;
+        let (array, group) = match &node {
+            Node::Array(array) => (Some(self.in_its_hierarchy(session, array)?), None),
+            // An image is shown by its largest level.
+            Node::Group(group) => (first_level(group)?, Some(group)),
+        };
+        match (array, group) {
+            (Some(array), _) => self.array(session, array, &place, out)?,
+            (None, group) => {
+                let title = self.title(group);
+                self.sheet(session, &node, &title, &place, out)?;
+            }
+        }
+        session.warn(node.hierarchy());
+        Ok(())
+    }
+
+    /// The same array in the hierarchy that TARGET is inside of: there the variables with its coordinates are.
+    fn in_its_hierarchy(&self, session: &Session, array: &Array) -> Result<Array, Failure> {
+        let url = zarr::absolute_url(&self.target.target);
+        let options = session.options()?;
+        if !array.path().is_root() {
+            return Ok(array.clone());
+        }
+        let above = zarr::hierarchy_above(&url, &options);
+        let found = above.and_then(|(above, path)| above.array(&path).ok());
+        Ok(found.filter(|found| found.shape() == array.shape()).unwrap_or_else(|| array.clone()))
+    }
+
+    /// What to write above a sheet: the node's path, or of a root the last name in TARGET.
+    fn title(&self, group: Option<&zarr::Group>) -> String {
+        match group.map(|group| group.path()).filter(|path| !path.is_root()) {
+            Some(path) => path.to_string(),
+            None => {
+                let target = self.target.target.trim_end_matches('/');
+                target.rsplit('/').next().unwrap_or_default().to_owned()
+            }
+        }
+    }
+
+    fn place(&self) -> Result<Place<'_>, Failure> {
+        let Some(path) = &self.output else {
+            return if self.bare {
+                Err(Failure::usage(
+                    "--bare needs a file: give -o FILE.png, or -o - for standard output",
+                ))
+            } else {
+                Ok(Place::Terminal)
+            };
+        };
+        if path.as_os_str() == "-" {
+            if io::stdout().is_terminal() {
+                return Err(Failure::usage(
+                    "a PNG is not for terminals; redirect it to a file or a program, or leave out -o",
+                ));
+            }
+            return Ok(Place::Stdout);
+        }
+        let extension =
+            path.extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase());
+        match extension.as_deref() {
+            Some("png") => Ok(Place::Png(path)),
+            Some("svg") if self.bare => Err(Failure::usage("--bare is pixels; give -o FILE.png")),
+            Some("svg") => Ok(Place::Svg(path)),
+            _ => {
+                Err(Failure::Usage(format!("{}: pictures are .png or .svg files", path.display())))
+            }
+        }
+    }
+
+    fn style(&self) -> Style {
+        let reduce = self.reduce.map(|how| match how {
+            How::Nearest => Reduce::Nearest,
+            How::Mean => Reduce::Mean,
+        });
+        Style {
+            ends: self.range,
+            map: self.cmap,
+            is_log: self.log,
+            center: self.center,
+            is_labels: self.labels,
+            rgb: self.rgb.clone(),
+            reduce,
+        }
+    }
+
+    fn array(
+        &self,
+        session: &Session,
+        array: Array,
+        place: &Place<'_>,
+        out: Out<'_>,
+    ) -> Result<(), Failure> {
+        let elements = self.which.of(&array)?;
+        let subject = Subject::of(array, self.raw)?;
+        let at = human::place(subject.array.hierarchy(), subject.array.path());
+        let warning =
+            |what: &String| Warning { place: subject.array.path().to_string(), what: what.clone() };
+        session.warn_of(&subject.meaning.warnings.iter().map(warning).collect::<Vec<_>>());
+        let refuse = |why: String| Failure::Usage(format!("{at}: {why}"));
+        let axes = (
+            self.axis(&subject, self.x.as_deref()).map_err(refuse)?,
+            self.axis(&subject, self.y.as_deref()).map_err(refuse)?,
+        );
+        let along = along(&elements).map_err(refuse)?;
+        let view = View::of(&subject.axes, along, axes, self.bare)?;
+        if view.along.iter().any(|along| along.len == 0) {
+            return Err(refuse("there are no elements to show".into()));
+        }
+        let style = self.style();
+        self.tell_others(session, &subject, &view, &style);
+        let is_upwards = match self.origin {
+            Some(origin) => origin == Origin::Lower,
+            None => !self.bare && subject.is_upwards(&view),
+        };
+        if let Place::Terminal = place {
+            return self.preview(session, &subject, &view, &style, is_upwards, out);
+        }
+        let size = self.size.unwrap_or(USUAL_SIZE);
+        let at_most = (!self.bare).then_some((u64::from(size.0), u64::from(size.1)));
+        self.tell_much(session, &subject, &view, at_most)?;
+        if self.bare {
+            let shown = subject.show(&view, &style, None)?;
+            let raster = if is_upwards { shown.raster.upside_down() } else { shown.raster };
+            return write(place, &raster.to_png()?, out);
+        }
+        let scene = if self.histogram {
+            subject.histogram_figure(&view, &style, size)?
+        } else if view.is_line() {
+            subject.line_figure(&view, &style, size)?
+        } else {
+            subject.figure(&view, &style, is_upwards, self.size)?
+        };
+        write_scene(place, &scene, out)
+    }
+
+    /// The axis of a name or number.
+    fn axis(&self, subject: &Subject, name: Option<&str>) -> Result<Option<usize>, String> {
+        let Some(name) = name else { return Ok(None) };
+        let names = subject.axes.iter().map(|axis| axis.name.as_deref());
+        if let Some(found) = names.clone().position(|known| known == Some(name)) {
+            return Ok(Some(found));
+        }
+        if let Some(found) = name.parse().ok().filter(|&n: &usize| n < subject.axes.len()) {
+            return Ok(Some(found));
+        }
+        let known: Vec<String> = names.flatten().map(|name| format!("`{name}`")).collect();
+        let known = if known.is_empty() {
+            format!("axes 0 to {}", subject.axes.len().saturating_sub(1))
+        } else {
+            known.join(", ")
+        };
+        Err(format!("there is no dimension `{name}`; the array has {known}"))
+    }
+
+    /// Says which positions are shown of axes that nothing chose one of.
+    fn tell_others(&self, session: &Session, subject: &Subject, view: &View, style: &Style) {
+        let is_channels = subject.shows_channels(view, style);
+        let channels = subject.channel_axis(view).filter(|_| is_channels);
+        let Some(first) = view.unchosen().find(|axis| Some(*axis) != channels) else { return };
+        let shown = positions(subject, view, is_channels).join(", ");
+        let how = match &subject.axes[first].name {
+            Some(name) => format!("--by-name {name}={}", subject.axes[first].len / 2),
+            None => {
+                let word = |n: usize| {
+                    if n == first { (subject.axes[n].len / 2).to_string() } else { ":".into() }
+                };
+                format!(
+                    "--region {}",
+                    (0..subject.axes.len()).map(word).collect::<Vec<_>>().join(",")
+                )
+            }
+        };
+        session.talk(&format!("shown: {shown}; choose with {how}"));
+    }
+
+    /// Says how much is read, where it is much.
+    fn tell_much(
+        &self,
+        session: &Session,
+        subject: &Subject,
+        view: &View,
+        at_most: Option<(u64, u64)>,
+    ) -> Result<(), Failure> {
+        let smaller = match at_most {
+            Some(at_most) => subject.smaller(view, at_most)?,
+            None => None,
+        };
+        let (subject, view) =
+            smaller.as_ref().map_or((subject, view), |(subject, view)| (subject, view));
+        if let Some(bytes) = bytes_to_read(&subject.array, view, at_most, self.style().reduce)
+            .filter(|&bytes| bytes >= MUCH)
+        {
+            session.talk(&format!(
+                "up to {} of decoded chunks are read; a region or --reduce nearest makes it less",
+                human::size(bytes)
+            ));
+        }
+        Ok(())
+    }
+
+    /// In the terminal, small.
+    fn preview(
+        &self,
+        session: &Session,
+        subject: &Subject,
+        view: &View,
+        style: &Style,
+        is_upwards: bool,
+        out: Out<'_>,
+    ) -> Result<(), Failure> {
+        let (kind, columns, rows) = terminal(session);
+        let heading = |out: Out<'_>, more: String| -> io::Result<()> {
+            writeln!(out, "{}", plain(&format!("{}{more}", subject.title())))
+        };
+        let units =
+            subject.meaning.units.as_deref().map_or(String::new(), |units| format!(" {units}"));
+        if self.histogram {
+            return self.bars(subject, view, style, (columns, rows), out);
+        }
+        if view.is_line() {
+            let line = subject.line(view, 2 * columns as u64)?;
+            let all: Vec<f64> = line.low.iter().chain(&line.high).copied().collect();
+            let ends = style.ends.unwrap_or(Ends::Full);
+            let found = Stretch::of(&Plane::of(all.len(), all), ends, style.is_log, style.center)?;
+            let Some(stretch) = found else {
+                return Ok(heading(out, ": every element is missing or no finite number".into())?);
+            };
+            heading(out, format!(": {} … {}{units}", stretch.low, stretch.high))?;
+            let is_plain = kind == Terminal::Plain;
+            out.write_all(
+                draw_line(&line, &stretch, (columns, rows.min(12)), is_plain).as_bytes(),
+            )?;
+            return Ok(());
+        }
+        let (across, down) = kind.pixels();
+        let most = (columns as u64 * across, rows as u64 * down);
+        let (wide, high) = view.size();
+        // A letter is about twice as high as wide; so is a pixel of letters.
+        let stretch = if kind == Terminal::Plain { 2.0 } else { 1.0 };
+        let (wide, high) = (wide as f64 * stretch, high as f64);
+        let is_strip = !(0.1..=10.0).contains(&(wide / high));
+        let by = (most.0 as f64 / wide).min(most.1 as f64 / high);
+        let size = if is_strip {
+            most
+        } else {
+            (((wide * by).round() as u64).max(1), ((high * by).round() as u64).max(1))
+        };
+        self.tell_much(session, subject, view, Some(size))?;
+        let shown = match subject.smaller(view, size)? {
+            Some((level, view)) => level.show(&view, style, Some(size))?,
+            None => subject.show(view, style, Some(size))?,
+        };
+        let raster = if is_upwards { shown.raster.upside_down() } else { shown.raster };
+        let raster = raster.resized(size.0 as usize, size.1 as usize);
+        let values = match &shown.legend {
+            zarr_plot::picture::Legend::Values(stretch, map) => {
+                format!(": {} {} … {}{units}", map.name(), stretch.low, stretch.high)
+            }
+            zarr_plot::picture::Legend::Channels(names) => {
+                let names: Vec<&str> = names.iter().map(|(name, _)| &**name).collect();
+                format!(": {}", names.join(", "))
+            }
+            zarr_plot::picture::Legend::None => String::new(),
+        };
+        heading(out, values)?;
+        out.flush()?;
+        // Only here the terminal obeys what is written: numbers of ours, and no data.
+        let mut stdout = io::stdout().lock();
+        stdout.write_all(kind.draw(&raster)?.as_bytes())?;
+        Ok(stdout.flush()?)
+    }
+
+    /// A histogram of letters.
+    fn bars(
+        &self,
+        subject: &Subject,
+        view: &View,
+        style: &Style,
+        (columns, rows): (usize, usize),
+        out: Out<'_>,
+    ) -> Result<(), Failure> {
+        let Some(found) = subject.histogram(view, style)? else {
+            writeln!(
+                out,
+                "{}: every element is missing or no finite number",
+                plain(&subject.title())
+            )?;
+            return Ok(());
+        };
+        writeln!(out, "{}", plain(&subject.title()))?;
+        let bars = found.counts.len();
+        // Neighbours share a line where there are more bars than lines.
+        let each = bars.div_ceil(rows.clamp(1, 20)).max(1);
+        let sums: Vec<u64> = found.counts.chunks(each).map(|counts| counts.iter().sum()).collect();
+        let most = sums.iter().copied().max().unwrap_or(0).max(1);
+        for (n, count) in sums.iter().enumerate() {
+            let from = found.stretch.value((n * each) as f64 / bars as f64);
+            let length = (*count as f64 / most as f64 * columns.saturating_sub(30).max(10) as f64)
+                .ceil() as usize;
+            writeln!(out, "{from:>14.6} {} {}", "#".repeat(length), human::count(*count))?;
+        }
+        Ok(())
+    }
+
+    /// Every array of numbers below a group.
+    fn sheet(
+        &self,
+        session: &Session,
+        node: &Node,
+        title: &str,
+        place: &Place<'_>,
+        out: Out<'_>,
+    ) -> Result<(), Failure> {
+        let arrays = arrays(node)?;
+        let at = human::place(node.hierarchy(), node.path());
+        if self.bare
+            || self.histogram
+            || self.which.is_given()
+            || self.x.is_some()
+            || self.y.is_some()
+        {
+            return Err(Failure::Usage(format!(
+                "{at}: a group has no elements; name one of its arrays with --path; `zarr tree` lists them"
+            )));
+        }
+        let mut subjects = Vec::new();
+        for array in arrays {
+            let subject = Subject::of(array, self.raw)?;
+            let is_smaller_level = subject.image.as_ref().is_some_and(|(_, level)| *level > 0);
+            if !is_smaller_level && subject.meaning.scalar(&subject.array.data_type()).is_some() {
+                subjects.push(subject);
+            }
+        }
+        let style = self.style();
+        if let Place::Terminal = place {
+            if subjects.is_empty() {
+                return Err(Failure::Usage(format!("{at}: there is no array of numbers to show")));
+            }
+            for subject in subjects.iter().take(zarr_plot::picture::MOST_ON_SHEET) {
+                let view = View::of(&subject.axes, subject.all(), (None, None), false)?;
+                let is_upwards = subject.is_upwards(&view);
+                self.preview(session, subject, &view, &style, is_upwards, out)?;
+                writeln!(out)?;
+            }
+            return Ok(());
+        }
+        let scene = sheet(title, &subjects, &style, self.size.unwrap_or((1200, 900)))?;
+        write_scene(place, &scene, out)
+    }
+}
+
+/// The level of an image's group that is largest.
+fn first_level(group: &zarr::Group) -> Result<Option<Array>, Failure> {
+    let Some(image) = Image::of_group(group).into_iter().next() else { return Ok(None) };
+    let Some(level) = image.levels.first() else { return Ok(None) };
+    let Ok(path) = group.path().join(&level.path) else { return Ok(None) };
+    Ok(Some(group.hierarchy().array(&path)?))
+}
+
+/// The arrays below a node, but for coordinates, empty ones and single numbers.
+fn arrays(node: &Node) -> Result<Vec<Array>, Failure> {
+    let hierarchy = node.hierarchy();
+    let mut found = Vec::new();
+    for child in hierarchy.tree(node.path())? {
+        if child.kind != Some(NodeKind::Array) {
+            continue;
+        }
+        // `zarr tree` says what is broken.
+        let Ok(array) = hierarchy.array(&child.path) else { continue };
+        let metadata = array.metadata();
+        let own =
+            metadata.dimension_names.as_deref().and_then(|names| names.first().cloned().flatten());
+        let is_coordinate = metadata.shape.len() == 1 && own.as_deref() == array.path().name();
+        if !is_coordinate && !metadata.shape.is_empty() && !metadata.shape.contains(&0) {
+            found.push(array);
+        }
+    }
+    Ok(found)
+}
+
+fn along(elements: &Elements) -> Result<Vec<Along>, String> {
+    let Some(steps) = elements.steps() else {
+        return Err("a picture is made of steps along each axis, as in 0:9:2, not of a list".into());
+    };
+    Ok(steps
+        .iter()
+        .map(|steps| Along { start: steps.start, step: steps.step, len: steps.len })
+        .collect())
+}
+
+/// What the terminal shows, and how many columns and rows a picture may have.
+fn terminal(session: &Session) -> (Terminal, usize, usize) {
+    let is_terminal = io::stdout().is_terminal();
+    let variable = |name: &str| std::env::var(name).ok();
+    let kind = match session.color() {
+        crate::terminal::Color::Auto if !is_terminal => Terminal::Plain,
+        crate::terminal::Color::Auto => Terminal::of(variable, None),
+        color => Terminal::of(variable, Some(color.shows(is_terminal))),
+    };
+    let (rows, columns) = console::Term::stdout().size_checked().unwrap_or((24, 80));
+    let columns = usize::from(columns).clamp(10, 160);
+    (kind, columns, usize::from(rows).saturating_sub(3).clamp(4, 60))
+}
+
+fn write_scene(place: &Place<'_>, scene: &Scene, out: Out<'_>) -> Result<(), Failure> {
+    match place {
+        Place::Svg(_) => write(place, scene.to_svg()?.as_bytes(), out),
+        _ => write(place, &scene.to_png()?, out),
+    }
+}
+
+fn write(place: &Place<'_>, bytes: &[u8], out: Out<'_>) -> Result<(), Failure> {
+    match place {
+        Place::Png(path) | Place::Svg(path) => fs::write(path, bytes).map_err(|error| {
+            let error = io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+            Failure::Stream("cannot write the picture", error)
+        }),
+        _ => Ok(out.write_all(bytes)?),
+    }
+}

@@ -1,0 +1,129 @@
+//! What a picture is of: an array with its meaning, its axes, and the image that it is a level of.
+
+use zarr_core::{Array, NodePath};
+
+use super::{Along, PictureError, View};
+use crate::meaning::{Axis, AxisKind, Image, Meaning, MissingRule, axes_of};
+
+/// An array that is shown.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    /// Its elements.
+    pub array: Array,
+    /// What they stand for.
+    pub meaning: Meaning,
+    /// Its axes.
+    pub axes: Vec<Axis>,
+    /// The image that it is a level of, and which.
+    pub image: Option<(Image, usize)>,
+}
+
+impl Subject {
+    /// Looks at an array's attributes, at the variables with its coordinates, and at the groups above. With `is_raw`, elements
+    /// stand for themselves.
+    ///
+    /// # Errors
+    /// What the store reports.
+    pub fn of(array: Array, is_raw: bool) -> Result<Subject, PictureError> {
+        let meaning =
+            if is_raw { Meaning::raw(&array) } else { Meaning::of(&array, MissingRule::Declared) };
+        let axes = axes_of(&array)?;
+        let image = Image::of_array(&array)?;
+        Ok(Subject { array, meaning, axes, image })
+    }
+
+    /// All elements.
+    pub fn all(&self) -> Vec<Along> {
+        self.axes.iter().map(|axis| Along::all(axis.len)).collect()
+    }
+
+    /// The name in the node's path; of a root that of its store.
+    pub fn name(&self) -> String {
+        match self.array.path().name() {
+            Some(name) => name.to_owned(),
+            None => {
+                let store = self.array.hierarchy().store().name();
+                store.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned()
+            }
+        }
+    }
+
+    /// What to write above its picture.
+    pub fn title(&self) -> String {
+        if let Some(title) = &self.meaning.title {
+            return title.clone();
+        }
+        match &self.image {
+            Some((image, _)) => image.name.clone().unwrap_or_else(|| self.name()),
+            None => self.name(),
+        }
+    }
+
+    /// Whether rows are shown from the last to the first, as on a map: along y are stored coordinates of latitude or northing, and
+    /// they rise.
+    pub fn is_upwards(&self, view: &View) -> bool {
+        let Some(y) = view.y else { return false };
+        let (axis, along) = (&self.axes[y], &view.along[y]);
+        if axis.kind != AxisKind::Y || axis.array().is_none() || along.len < 2 {
+            return false;
+        }
+        let at = |n: u64| {
+            let found = axis.read(along.at(n)..along.at(n) + 1).ok()??;
+            found.numbers.first().copied()
+        };
+        matches!((at(0), at(along.len - 1)), (Some(first), Some(last)) if first < last)
+    }
+
+    /// The smallest level of its image that still has the pixels of a picture of this size, and the same view of it; `None` if that
+    /// is the array itself, or if the view has only a part of the planes.
+    ///
+    /// # Errors
+    /// What the store reports. Levels that are not there are left out.
+    pub fn smaller(
+        &self,
+        view: &View,
+        (width, height): (u64, u64),
+    ) -> Result<Option<(Subject, View)>, PictureError> {
+        let (Some((image, own)), Some(x), Some(y)) = (&self.image, view.x, view.y) else {
+            return Ok(None);
+        };
+        if view.along[x] != Along::all(self.axes[x].len)
+            || view.along[y] != Along::all(self.axes[y].len)
+        {
+            return Ok(None);
+        }
+        let shape = self.array.shape();
+        let group = |path: &NodePath| {
+            path.join(&image.levels[*own].path).is_ok_and(|place| &place == self.array.path())
+        };
+        let Some(group) = self.array.path().ancestors().find(group) else { return Ok(None) };
+        let mut best: Option<Array> = None;
+        for level in &image.levels {
+            let Ok(path) = group.join(&level.path) else { continue };
+            let Ok(array) = self.array.hierarchy().array(&path) else { continue };
+            let found = array.shape();
+            let is_same = |axis: usize| found[axis] == shape[axis];
+            if found.len() != shape.len()
+                || (0..shape.len()).any(|axis| axis != x && axis != y && !is_same(axis))
+            {
+                continue;
+            }
+            let least = best.as_ref().map_or(shape[x].saturating_mul(shape[y]), |best| {
+                let shape = best.shape();
+                shape[x].saturating_mul(shape[y])
+            });
+            if found[x] >= width && found[y] >= height && found[x].saturating_mul(found[y]) < least
+            {
+                best = Some(array);
+            }
+        }
+        let Some(array) = best else { return Ok(None) };
+        let subject = Subject::of(array, false)?;
+        let mut view = view.clone();
+        for axis in [x, y] {
+            view.along[axis] = Along::all(subject.axes[axis].len);
+        }
+        let subject = Subject { meaning: self.meaning.clone(), ..subject };
+        Ok(Some((subject, view)))
+    }
+}
