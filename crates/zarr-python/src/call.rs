@@ -34,6 +34,9 @@ const SHORT: u64 = 16 << 20;
 /// A call that touches chunks of fewer bytes is faster without other threads.
 const TINY: u64 = 256 << 10;
 
+/// A call that touches chunks of fewer bytes takes less time than to hand it over to a thread of Python's.
+const AT_ONCE: u64 = 128 << 10;
+
 /// How one call is made.
 #[derive(Default)]
 pub struct Call<'py> {
@@ -295,9 +298,9 @@ fn touched(array: &Array, call: &Call<'_>) -> u64 {
     counted.unwrap_or_else(most).saturating_mul(chunk_bytes).max(call.bytes)
 }
 
-/// Whether a call is faster without other threads.
-pub fn is_tiny(array: &Array, call: &Call<'_>) -> bool {
-    touched(array, call) <= TINY
+/// Whether a call is over before another thread would begin it.
+pub fn is_over_at_once(array: &Array, call: &Call<'_>) -> bool {
+    touched(array, call) <= AT_ONCE
 }
 
 /// Whether this is the thread on which Python runs the handlers of signals.

@@ -63,7 +63,7 @@ impl PipelineArray {
         let selection = found.selection.clone();
         let bytes = out.getattr("nbytes")?.extract()?;
         let call = Call { selection: Some(&found.selection), bytes, ..Call::default() };
-        let is_later = at_once && !call::is_tiny(&self.inner, &call);
+        let is_later = at_once && !call::is_over_at_once(&self.inner, &call);
         if !is_later {
             let stream =
                 call::on_array(py, &self.inner, call, (), |array, ()| array.read_bytes(selection))?;
@@ -137,7 +137,7 @@ impl PipelineArray {
         at_once: bool,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let answer = |found: bool| PyResult::Ok(found.into_pyobject(py)?.to_owned().into_any());
-        let is_later = |call: &Call<'_>| at_once && !call::is_tiny(&self.inner, call);
+        let is_later = |call: &Call<'_>| at_once && !call::is_over_at_once(&self.inner, call);
         if at_once && !self.is_near {
             return Ok(Some(answer(false)?));
         }

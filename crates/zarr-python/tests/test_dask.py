@@ -184,6 +184,8 @@ def test_a_worker_that_is_killed_is_survived(tmp_path, table):
         assert after[name] == before[name]
     assert np.array_equal(target[...].view("u4"), elements.view("u4"))
     assert np.array_equal(zarr.open_array(folder, mode="r")[...], elements)
+    theirs = pytest.importorskip("tensorstore").open({"driver": "zarr3", "kvstore": f"file://{folder}/"}).result()
+    assert np.array_equal(theirs.read().result(), elements)
     assert problems(tmp_path / "data.zarr") == []
     assert not [name for name in files(tmp_path) if ".zarr-tmp-" in name or ".zarrkit-run" in name]
     growth = (max(peaks) - min(baseline.values())) / shard
