@@ -305,7 +305,6 @@ impl Session {
     }
 
     /// Says on standard error what failed, where others are still done.
-    #[cfg(feature = "plot")]
     pub fn tell(&self, failure: &Failure) {
         let line = if self.global.json {
             failure.json().map(|json| json.to_string())
