@@ -13,6 +13,8 @@ mod parameters;
 mod plane;
 mod shown;
 mod statistics;
+#[cfg(test)]
+mod tests;
 mod text;
 
 use zarr::Error;

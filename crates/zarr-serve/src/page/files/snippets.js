@@ -19,7 +19,8 @@ export function snippets(node) {
   const isV2 = node.dialect === "v2";
   // Readers of v2 and v3 take the keys as they are; of other dialects they take the view.
   const direct = isV2 || isV3 ? url : v3;
-  const hierarchy = isV2 || isV3 ? `${origin}/${encoded(root)}` : `${origin}/v3/${encoded(root)}`;
+  // The view has consolidated metadata, by which xarray finds all arrays.
+  const hierarchy = `${origin}/v3/${encoded(root)}`;
   const inside = place.slice(root.length).join("/");
   const group = node.array ? place.slice(root.length, -1).join("/") : inside;
   const text = (value) => JSON.stringify(value);
@@ -28,7 +29,7 @@ export function snippets(node) {
     ["zarr-python", node.array
       ? `import zarr\n\narray = zarr.open_array(${text(direct)}, mode="r")\nprint(array.info)`
       : `import zarr\n\ngroup = zarr.open_group(${text(direct)}, mode="r")\nprint(group.tree())`],
-    ["xarray", `import xarray\n\ndataset = xarray.open_zarr(${text(hierarchy)}${group ? `, group=${text(group)}` : ""}, consolidated=${isV2 ? "False" : "None"})\nprint(dataset${node.array ? `[${text(last)}]` : ""})`],
+    ["xarray", `import xarray\n\ndataset = xarray.open_zarr(${text(hierarchy)}${group ? `, group=${text(group)}` : ""})\nprint(dataset${node.array ? `[${text(last)}]` : ""})`],
     ["zarrita.js", `import * as zarr from "zarrita";\n\nconst store = new zarr.FetchStore(${text(direct)});\nconst node = await zarr.open${isV3 || !isV2 ? ".v3" : ".v2"}(store, { kind: ${text(node.kind)} });${node.array ? "\nconst { data, shape } = await zarr.get(node);" : ""}`],
     node.array && ["tensorstore", `import tensorstore\n\narray = tensorstore.open({\n    "driver": ${text(isV2 ? "zarr" : "zarr3")},\n    "kvstore": ${text(`${direct}/`)},\n}).result()\nprint(array.shape)`],
     ["Rust", node.array

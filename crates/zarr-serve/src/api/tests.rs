@@ -1,0 +1,233 @@
+//! Questions to a hierarchy in a folder, right ones and wrong ones.
+
+use std::path::Path;
+
+use zarr::{Dialect, Json};
+
+use super::answer;
+use crate::{Answer, Question, Targets, TargetsOptions};
+
+/// `x.zarr` with a packed array `/a` of 4 × 5 × 6, coordinates of its last axis, and an array of texts.
+fn targets(folder: &Path) -> Targets {
+    let path = folder.join("x.zarr");
+    let path = path.to_str().unwrap();
+    let hierarchy = zarr::create(path, Dialect::V3).unwrap();
+    let array = hierarchy
+        .create_array("/a")
+        .shape(&[4, 5, 6])
+        .chunks(&[2, 5, 3])
+        .data_type_named("int16")
+        .dimension_names(["t", "y", "x"])
+        .create()
+        .unwrap();
+    let values: Vec<i16> = (0..120).collect();
+    array.write((0..2, .., ..), &values[..60]).unwrap();
+    array
+        .update_attributes(|attributes| {
+            attributes.insert("scale_factor", Json::from(0.5));
+            attributes.insert("_FillValue", Json::from(7u64));
+            attributes.insert("units", "m");
+        })
+        .unwrap();
+    let x = hierarchy.create_array("/x").shape(&[6]).chunks(&[6]).data_type_named("float64");
+    let x = x.dimension_names(["x"]).create().unwrap();
+    x.write(.., &[0.0, 10.0, 20.0, 30.0, 40.0, 50.0]).unwrap();
+    let texts =
+        hierarchy.create_array("/g/texts").shape(&[2]).chunks(&[2]).data_type_named("string");
+    let texts = texts.create().unwrap();
+    texts.write(.., &["one".to_owned(), "<b>".to_owned()]).unwrap();
+    let huge =
+        hierarchy.create_array("/huge").shape(&[u64::MAX / 4, 1 << 40]).chunks(&[1000, 1000]);
+    huge.data_type_named("float64").create().unwrap();
+    let open = zarr::OpenOptions::new(zarr::standard());
+    Targets::open(&[path.to_owned()], &TargetsOptions { open, ..TargetsOptions::default() })
+        .unwrap()
+}
+
+fn asked(targets: &Targets, text: &str) -> Answer {
+    let (path, query) = text.split_once('?').unwrap_or((text, ""));
+    let pairs = query.split('&').filter(|pair| !pair.is_empty());
+    let pair = |pair: &str| {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        (name.to_owned(), value.to_owned())
+    };
+    let question =
+        Question { path: path.into(), query: pairs.map(pair).collect(), ..Question::default() };
+    answer(&question, targets)
+}
+
+fn json(targets: &Targets, text: &str) -> String {
+    let answer = asked(targets, text);
+    let body = String::from_utf8(answer.bytes.to_vec()).unwrap();
+    assert_eq!(answer.status, 200, "{text}: {body}");
+    body
+}
+
+#[test]
+fn planes_are_decoded_and_in_the_order_of_their_axes() {
+    let folder = tempfile::tempdir().unwrap();
+    let targets = targets(folder.path());
+    let plane = |query: &str| {
+        let answer = asked(&targets, &format!("slice?path=x.zarr/a&{query}"));
+        assert_eq!(answer.status, 200, "{query}");
+        let header =
+            |name| answer.headers.iter().find(|(known, _)| *known == name).unwrap().1.clone();
+        assert_eq!(header("zarr-type"), "float64");
+        let values =
+            answer.bytes.chunks_exact(8).map(|value| f64::from_le_bytes(value.try_into().unwrap()));
+        (header("zarr-shape"), values.collect::<Vec<_>>())
+    };
+    // 7 is missing, and all are halved.
+    let (shape, values) = plane("at=0,0,0&down=1:2");
+    assert_eq!(shape, "1,6");
+    assert_eq!((values[0], values[2]), (3.0, 4.0));
+    assert!(values[1].is_nan());
+    let (shape, values) = plane("x=1&y=2&at=1,0,0&across=0:5:2&down=4:6");
+    assert_eq!((shape.as_str(), values), ("2,3", vec![17.0, 23.0, 29.0, 17.5, 23.5, 29.5]));
+    let (shape, values) = plane("x=2&y=0&at=0,4,0&across=5:6");
+    assert_eq!((shape.as_str(), values), ("4,1", vec![14.5, 29.5, 0.0, 0.0]));
+}
+
+#[test]
+fn lines_elements_tables_and_coordinates() {
+    let folder = tempfile::tempdir().unwrap();
+    let targets = targets(folder.path());
+    assert_eq!(
+        json(&targets, "line?path=x.zarr/a&axis=2&at=0,1,0&from=0&to=3"),
+        r#"{"from":0,"step":1,"low":[3.0,null,4.0],"high":[3.0,null,4.0]}"#
+    );
+    assert_eq!(
+        json(&targets, "value?path=x.zarr/a&at=0,1,3"),
+        r#"{"text":"4.5","stored":"9","missing":false,"coordinates":[null,null,"30"]}"#
+    );
+    assert_eq!(
+        json(&targets, "value?path=x.zarr/a&at=0,1,1"),
+        r#"{"text":"missing","stored":"7","missing":true,"coordinates":[null,null,"10"]}"#
+    );
+    assert_eq!(json(&targets, "table?path=x.zarr/g/texts"), r#"{"texts":[["one"],["<b>"]]}"#);
+    assert_eq!(
+        json(&targets, "axis?path=x.zarr/a&axis=2&from=4"),
+        r#"{"texts":["40","50"],"values":[40.0,50.0]}"#
+    );
+    assert_eq!(json(&targets, "axis?path=x.zarr/a&axis=0"), r#"{"texts":null}"#);
+    let chunks = json(&targets, "chunks?path=x.zarr/a");
+    // The first two of four, along the last axis.
+    assert!(chunks.contains(r#""grid":[2,1,2]"#) && chunks.contains(r#""map":"Aw==""#), "{chunks}");
+    let statistics = json(&targets, "stats?path=x.zarr/a&percentile=50&histogram=2");
+    assert!(statistics.contains(r#""count":119,"missing":1"#), "{statistics}");
+    assert!(
+        json(&targets, "find?text=TEX").contains(r#"{"path":"x.zarr/g/texts","kind":"array"}"#)
+    );
+    let node = json(&targets, "node?path=x.zarr/a");
+    for part in [
+        r#""units":"m""#,
+        r#""chunk_shape":[2,5,3]"#,
+        r#""a/zarr.json":{"#,
+        r#""kind":"picture","x":2,"y":1"#,
+    ] {
+        assert!(node.contains(part), "{part} in {node}");
+    }
+}
+
+#[test]
+fn what_is_too_much_or_wrong_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let targets = targets(folder.path());
+    for (status, question) in [
+        (404, "nothing"),
+        (404, "page/../mod.rs"),
+        (404, "page/nothing.js"),
+        (400, "node"),
+        (404, "node?path=y.zarr"),
+        (404, "node?path=x.zarr/b"),
+        (400, "find?text= "),
+        (400, "slice?path=x.zarr"),
+        (400, "slice?path=x.zarr/a&at=0,0"),
+        (400, "slice?path=x.zarr/a&at=0,5,0"),
+        (400, "slice?path=x.zarr/a&at=0,-1,0"),
+        (400, "slice?path=x.zarr/a&x=3"),
+        (400, "slice?path=x.zarr/a&x=1&y=1"),
+        (400, "slice?path=x.zarr/a&across=0:7"),
+        (400, "slice?path=x.zarr/a&across=3:3"),
+        (400, "slice?path=x.zarr/a&across=0:6:0"),
+        (400, "slice?path=x.zarr/a&across=0:6:18446744073709551615"),
+        (400, "slice?path=x.zarr/g/texts"),
+        (413, "slice?path=x.zarr/huge"),
+        (413, "slice?path=x.zarr/huge&across=0:1099511627776:1099511&down=0:1000000000:1000000"),
+        (413, "line?path=x.zarr/huge&axis=0"),
+        (400, "line?path=x.zarr/a"),
+        (400, "line?path=x.zarr/a&axis=0&from=3&to=2"),
+        (413, "table?path=x.zarr/huge&down=0:1000&across=0:1000"),
+        (400, "stats?path=x.zarr/a&percentile=101"),
+        (400, "stats?path=x.zarr/a&percentile=a"),
+        (400, "stats?path=x.zarr/a&histogram=1000000"),
+        (400, "axis?path=x.zarr/a&axis=99999999999999999999"),
+    ] {
+        let answer = asked(&targets, question);
+        let body = String::from_utf8_lossy(&answer.bytes).into_owned();
+        assert_eq!(answer.status, status, "{question}: {body}");
+        assert!(body.starts_with(r#"{"error":{"kind":"#), "{question}: {body}");
+    }
+}
+
+/// Any parameters have an answer, and none panics.
+#[test]
+fn odd_parameters_have_answers() {
+    let folder = tempfile::tempdir().unwrap();
+    let targets = targets(folder.path());
+    let odd = [
+        "",
+        "0",
+        "-1",
+        "1:2:3:4",
+        "::",
+        "0:0:0",
+        "NaN",
+        "99999999999999999999999",
+        "0,0,0,",
+        ",,",
+        "%",
+        "é",
+        "a:b",
+        "1e3",
+        "../..",
+        "\0",
+    ];
+    let names = [
+        "path",
+        "at",
+        "x",
+        "y",
+        "axis",
+        "across",
+        "down",
+        "from",
+        "to",
+        "count",
+        "text",
+        "percentile",
+        "histogram",
+        "map",
+        "range",
+        "size",
+    ];
+    for (question, _) in super::QUESTIONS {
+        for name in names {
+            for value in odd {
+                let mut all = vec![(name.to_owned(), value.to_owned())];
+                all.extend(
+                    [("path", "x.zarr/a"), ("axis", "1")]
+                        .map(|(name, value)| (name.to_owned(), value.to_owned())),
+                );
+                let question =
+                    Question { path: question.into(), query: all, ..Question::default() };
+                let answer = answer(&question, &targets);
+                assert!(
+                    [200, 400, 404, 413, 422].contains(&answer.status),
+                    "{question:?}: {}",
+                    answer.status
+                );
+            }
+        }
+    }
+}
