@@ -2,9 +2,9 @@
 
 use zarr::{Json, Object};
 use zarr_plot::meaning::{Meaning, MissingRule, axes_of};
+use zarr_plot::picture::{Along, Subject, View};
 
 use super::parameters::{self, Stepped};
-use super::plane::plane;
 use super::{Answered, Refusal, text};
 use crate::{Answer, Question, Targets};
 
@@ -34,18 +34,16 @@ pub(crate) fn line(question: &Question, targets: &Targets) -> Answered {
             "{from} to {to} is no part of an axis of length {len}"
         )));
     }
-    // Of very long lines not all elements are looked at.
-    let skip = (to - from).div_ceil(parameters::MOST_ELEMENTS);
-    let along = Stepped { range: from..to, step: skip };
-    let found = plane(&array, &at, (axis, &along), None)?.values;
-    let each = (found.len() as u64).div_ceil(POINTS).max(1);
-    let (mut low, mut high) = (Vec::new(), Vec::new());
-    for part in found.chunks(each as usize) {
-        low.push(json(part.iter().copied().fold(f64::NAN, f64::min)));
-        high.push(json(part.iter().copied().fold(f64::NAN, f64::max)));
-    }
-    let object = Object::new().with("from", from).with("step", each * skip);
-    Ok(Answer::json(object.with("low", low).with("high", high)))
+    let along = Stepped { range: from..to, step: 1 };
+    parameters::check_decoded(&array, &[(axis, &along)])?;
+    let subject = Subject::of(array, false).map_err(Refusal::picture)?;
+    let mut view =
+        View { along: at.iter().map(|&index| Along::one(index)).collect(), x: Some(axis), y: None };
+    view.along[axis] = Along { start: from, step: 1, len: to - from };
+    let found = subject.line(&view, POINTS).map_err(Refusal::picture)?;
+    let list = |values: &[f64]| values.iter().map(|&value| json(value)).collect::<Json>();
+    let object = Object::new().with("from", from).with("step", found.block);
+    Ok(Answer::json(object.with("low", list(&found.low)).with("high", list(&found.high))))
 }
 
 /// One element: `{"text", "stored", "missing", "coordinates"}`.

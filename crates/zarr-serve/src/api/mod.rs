@@ -8,6 +8,7 @@ mod axis;
 mod chunks;
 mod colours;
 mod elements;
+mod figure;
 mod nodes;
 mod parameters;
 mod plane;
@@ -65,7 +66,7 @@ type Answered = Result<Answer, Refusal>;
 type Function = fn(&Question, &Targets) -> Answered;
 
 /// The questions, by what follows `/-/`.
-const QUESTIONS: [(&str, Function); 13] = [
+const QUESTIONS: [(&str, Function); 14] = [
     ("targets", nodes::targets),
     ("names", nodes::names),
     ("node", about::node),
@@ -73,6 +74,7 @@ const QUESTIONS: [(&str, Function); 13] = [
     ("find", nodes::find),
     ("axis", axis::coordinates),
     ("slice", plane::slice),
+    ("plot.png", figure::plot),
     ("line", elements::line),
     ("value", elements::value),
     ("table", elements::table),

@@ -137,14 +137,18 @@ pub(crate) fn selection(
 
 /// Refuses what has too many elements, or is in too many bytes of chunks.
 pub(crate) fn check_cost(array: &Array, along: &[(usize, &Stepped)]) -> Result<(), Refusal> {
-    let product = |sizes: &mut dyn Iterator<Item = u64>| sizes.fold(1, u64::saturating_mul);
-    let count = product(&mut along.iter().map(|(_, stepped)| stepped.len()));
+    let count = along.iter().map(|(_, stepped)| stepped.len()).fold(1, u64::saturating_mul);
     if count > MOST_ELEMENTS {
         let why = format!(
             "{count} elements are more than the {MOST_ELEMENTS} of one answer; ask for a part, or for fewer by a larger step"
         );
         return Err(Refusal::TooLarge(why));
     }
+    check_decoded(array, along)
+}
+
+/// Refuses what is in too many bytes of chunks.
+pub(crate) fn check_decoded(array: &Array, along: &[(usize, &Stepped)]) -> Result<(), Refusal> {
     let metadata = array.metadata();
     let inner = zarr::ArrayMetadata::clone(&metadata).unsharded();
     let Some(chunk) = inner.chunk_shape() else { return Ok(()) };
@@ -158,7 +162,7 @@ pub(crate) fn check_cost(array: &Array, along: &[(usize, &Stepped)]) -> Result<(
         // Edge chunks have elements that are no array's.
         chunks.saturating_mul(chunk)
     };
-    let elements = product(&mut chunk.iter().enumerate().map(touched));
+    let elements = chunk.iter().enumerate().map(touched).fold(1, u64::saturating_mul);
     let size = metadata.data_type.repr().map_or(1, |repr| repr.size().max(1) as u64);
     if elements.saturating_mul(size) > MOST_DECODED {
         let why = format!(

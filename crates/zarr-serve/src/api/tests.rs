@@ -216,7 +216,7 @@ fn odd_parameters_have_answers() {
             for value in odd {
                 let mut all = vec![(name.to_owned(), value.to_owned())];
                 all.extend(
-                    [("path", "x.zarr/a"), ("axis", "1")]
+                    [("path", "x.zarr/a"), ("axis", "1"), ("size", "100x100")]
                         .map(|(name, value)| (name.to_owned(), value.to_owned())),
                 );
                 let question =

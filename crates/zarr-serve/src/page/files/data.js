@@ -395,6 +395,10 @@ export class DataView {
   #lineView() {
     const axis = this.axes[this.array.view.x];
     const { at } = this;
+    // As much as the server decodes for one answer.
+    const { chunk_shape: chunk, item_size: size, limits } = this.array;
+    const each = (chunk ?? []).reduce((all, length, n) => (n === axis.number ? all : all * length), size ?? 1);
+    const most = Math.max(1, Math.min(axis.size, Math.floor(limits.decoded / each) - (chunk?.[axis.number] ?? 0)));
     const load = async (from, to) => {
       this.asked?.abort();
       this.asked = new AbortController();
@@ -415,12 +419,13 @@ export class DataView {
       "div", { class: "tools", role: "toolbar", "aria-label": "Line" },
       button("Zoom in", () => this.chart.zoom(0.6), { icon: "plus" }),
       button("Zoom out", () => this.chart.zoom(1.6), { icon: "minus" }),
-      button("Show all", () => load(0, axis.size), { icon: "fit" }),
+      button("Show all", () => load(0, most), { icon: "fit" }),
     );
     replace(this.element, el("div", { class: "main" }, el("div", { class: "stage" }, this.progress, tools, this.chart.element), this.readout));
     const [from, to] = this.state.now.view ?? [];
     if (to > from && from >= 0 && to <= axis.size) load(Math.floor(from), Math.ceil(to));
-    else load(0, axis.size);
+    else load(0, most);
+    if (most < axis.size) this.readout.textContent = "Too long to be shown whole: this is a part of it.";
   }
 
   // -- Keys, and the picture as a file.
@@ -459,8 +464,13 @@ export class DataView {
     const [low, high] = this.colours.range();
     const seen = this.picture.seen();
     const range = ([from, to]) => `${Math.floor(from)}:${Math.ceil(to)}`;
-    const query = new URLSearchParams({ path: this.path, x: this.x, y: this.y, at: this.at.join(","), across: range(seen.x), down: range(seen.y), map: settings.map, range: `${low},${high}` });
-    if (settings.log) query.set("log", "1");
+    const query = new URLSearchParams({ path: this.path, x: this.x, y: this.y, at: this.at.join(","), across: range(seen.x), down: range(seen.y) });
+    if (settings.labels) query.set("labels", "1");
+    else if (!this.channels?.isOn) {
+      query.set("map", settings.map);
+      query.set("range", `${low},${high}`);
+      if (settings.log) query.set("log", "1");
+    }
     const anchor = el("a", { href: `/-/plot.png?${query}`, download: `${this.node.name || "array"}.png` });
     anchor.click();
   }

@@ -1,0 +1,91 @@
+//! Draws a figure of a plane or a line, as `zarr plot` does.
+
+use zarr_plot::picture::{Along, ColorMap, Ends, PictureError, Style, Subject, View};
+
+use super::parameters::{self, Stepped};
+use super::{Answered, Refusal};
+use crate::{Answer, Question, Targets};
+
+/// Pixels of a figure, if nothing else is asked for, and the most of each side.
+const USUAL: (u32, u32) = (1000, 720);
+const LARGEST: u32 = 4000;
+
+/// A PNG with title, axes and colour bar; with `bare=1` one pixel for an element, the first row at the top.
+///
+/// Parameters: `path`; `x`, `y`, `at`, `across`, `down` as for a slice, a line with no `y` if `line=1`; `map`, `range`, `log=1`, `labels=1` as the options of
+/// `zarr plot`; `size`: `1000x720`.
+pub(crate) fn plot(question: &Question, targets: &Targets) -> Answered {
+    let array = parameters::array(question, targets)?;
+    let at = parameters::at(question, &array)?;
+    let shape = array.shape();
+    let is_on = |name| question.get(name) == Some("1");
+    let subject = Subject::of(array.clone(), false).map_err(Refusal::picture)?;
+    let x = parameters::axis(question, "x", &array)?;
+    let y = parameters::axis(question, "y", &array)?;
+    let all = at.iter().map(|&index| Along::one(index)).collect();
+    let mut view =
+        View::of(&subject.axes, all, (x, y), !is_on("line")).map_err(Refusal::picture)?;
+    if is_on("line") {
+        view.y = None;
+    }
+    let part = |name, axis: Option<usize>| {
+        axis.map(|axis| Stepped::of(question, name, shape[axis]).map(|part| (axis, part)))
+            .transpose()
+    };
+    let style = style(question)?;
+    let size = size(question)?;
+    // Of long axes no more elements are read than there are pixels.
+    let mut cost = Vec::new();
+    for (axis, part) in [part("across", view.x)?, part("down", view.y)?].into_iter().flatten() {
+        view.along[axis] =
+            Along { start: part.range.start, step: part.step as i64, len: part.len() };
+        let step = if is_on("bare") || view.y.is_none() {
+            part.step
+        } else {
+            part.step.saturating_mul((part.len() / u64::from(size.0)).max(1))
+        };
+        cost.push((axis, Stepped { step, ..part }));
+    }
+    if let Some(axis) =
+        subject.channel_axis(&view).filter(|_| subject.shows_channels(&view, &style))
+    {
+        view.along[axis] = Along::all(shape[axis]);
+    }
+    let cost: Vec<(usize, &Stepped)> = cost.iter().map(|(axis, part)| (*axis, part)).collect();
+    parameters::check_cost(&array, &cost)?;
+    let is_upwards = subject.is_upwards(&view);
+    let draw = || -> Result<Vec<u8>, PictureError> {
+        if is_on("bare") {
+            return subject.show(&view, &style, None)?.raster.to_png();
+        }
+        if view.is_line() {
+            return subject.line_figure(&view, &style, size)?.to_png();
+        }
+        subject.figure(&view, &style, is_upwards, Some(size))?.to_png()
+    };
+    Ok(Answer::new("image/png", draw().map_err(Refusal::picture)?))
+}
+
+fn style(question: &Question) -> Result<Style, Refusal> {
+    let is_on = |name| question.get(name) == Some("1");
+    let text = |name| question.get(name).filter(|text| !text.is_empty());
+    let ends: Option<Ends> = text("range").map(str::parse).transpose().map_err(Refusal::picture)?;
+    let map: Option<ColorMap> =
+        text("map").map(str::parse).transpose().map_err(Refusal::picture)?;
+    Ok(Style { ends, map, is_log: is_on("log"), is_labels: is_on("labels"), ..Style::default() })
+}
+
+fn size(question: &Question) -> Result<(u32, u32), Refusal> {
+    let Some(text) = question.get("size").filter(|text| !text.is_empty()) else { return Ok(USUAL) };
+    let sides = text
+        .split_once('x')
+        .and_then(|(width, height)| width.parse().ok().zip(height.parse().ok()));
+    let fits = |&(width, height): &(u32, u32)| {
+        [width, height].iter().all(|side| (100..=LARGEST).contains(side))
+    };
+    sides.filter(fits).ok_or_else(|| {
+        Refusal::wrong(format!(
+            "`size` is `{text}`, and must be like 1000x720, each from 100 to {LARGEST}"
+        ))
+    })
+}
