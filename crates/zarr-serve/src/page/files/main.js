@@ -11,6 +11,7 @@ import { statistics } from "./statistics.js";
 import { chunks } from "./chunks.js";
 import { snippets } from "./snippets.js";
 import { help } from "./help.js";
+import { recall, remember } from "./memory.js";
 import { times } from "./number.js";
 
 const state = new State();
@@ -28,7 +29,7 @@ const tree = new Tree((where) => {
 // -- Light and dark.
 
 function theme() {
-  const chosen = localStorage.getItem("theme");
+  const chosen = recall("theme");
   const isDark = chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
   document.documentElement.dataset.theme = isDark ? "dark" : "light";
   view?.picture?.draw();
@@ -36,11 +37,7 @@ function theme() {
 
 function switchTheme() {
   const isDark = document.documentElement.dataset.theme === "dark";
-  try {
-    localStorage.setItem("theme", isDark ? "light" : "dark");
-  } catch {
-    // The choice is not kept.
-  }
+  remember("theme", isDark ? "light" : "dark");
   document.documentElement.dataset.theme = isDark ? "light" : "dark";
   view?.picture?.draw();
 }
@@ -223,7 +220,7 @@ function overview() {
 
 document.addEventListener("keydown", (event) => {
   const isTyped = event.target.closest?.("input:not([type=range]):not([type=checkbox]), select, textarea, dialog");
-  if (isTyped || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (isTyped || recall("keys") === "off" || event.ctrlKey || event.metaKey || event.altKey) return;
   const actions = { "?": () => help(), "/": () => tree.search.focus(), t: switchTheme };
   if (actions[event.key]) actions[event.key]();
   else if (!view?.key(event.key)) return;

@@ -49,6 +49,10 @@ export class Picture {
     this.plane = plane;
     if (isOther) {
       this.pieces = {};
+      for (const kind of ["overview", "detail"]) {
+        this.asked?.[kind]?.abort();
+        if (this.asked) this.asked[kind] = null;
+      }
       this.view = view ? this.#checked(view) : null;
       this.refused = false;
     }
