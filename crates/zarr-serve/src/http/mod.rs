@@ -166,7 +166,7 @@ impl Server {
             targets,
             hosts: Hosts { names, any_address: !options.address.is_loopback() },
             cors: Cors::new(options.cors),
-            view: Arc::new(View::new(options.memory, metrics.clone())),
+            view: Arc::new(View::new(options.memory, threads, metrics.clone())),
             to_v3: options.to_v3,
             metrics,
             threads: Arc::new(Semaphore::new(threads)),

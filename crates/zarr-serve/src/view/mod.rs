@@ -42,6 +42,8 @@ pub(crate) struct View {
     /// Memory for decoding, in units.
     memory: Arc<Semaphore>,
     units: u64,
+    /// Threads for decoding.
+    threads: Semaphore,
     metrics: Arc<Metrics>,
 }
 
@@ -62,8 +64,8 @@ pub(crate) enum Found {
 }
 
 impl View {
-    /// Views that together take about `memory` bytes: three quarters for decoding, one for what was recoded.
-    pub fn new(memory: u64, metrics: Arc<Metrics>) -> View {
+    /// Views that together take about `memory` bytes: three quarters for decoding, one for what was recoded; `threads` chunks are recoded at a time.
+    pub fn new(memory: u64, threads: usize, metrics: Arc<Metrics>) -> View {
         let units = (memory / 4 * 3 / UNIT).clamp(1, Semaphore::MAX_PERMITS as u64);
         View {
             nodes: Mutex::default(),
@@ -71,6 +73,7 @@ impl View {
             cache: Cache::new(memory / 4, metrics.clone()),
             memory: Arc::new(Semaphore::new(units as usize)),
             units,
+            threads: Semaphore::new(threads),
             metrics,
         }
     }

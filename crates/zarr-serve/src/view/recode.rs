@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use zarr::store::{Bytes, SnapshotOptions};
-use zarr::{CancelToken, Guard, Result};
+use zarr::{AccessError, CancelToken, Guard, Result};
 
 use super::cache::CacheKey;
 use super::node::rules;
@@ -40,6 +40,7 @@ impl View {
         if let Some(known) = key.as_ref().and_then(|key| self.cache.get(key)) {
             return Ok(known);
         }
+        let _thread = self.threads.acquire().await.map_err(|_| AccessError::Cancelled)?;
         let memory = self.reserve(size(array).saturating_mul(COPIES)).await?;
         // Another request may have made it in the meantime.
         if let Some(known) = key.as_ref().and_then(|key| self.cache.get(key)) {
