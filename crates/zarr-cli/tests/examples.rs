@@ -86,6 +86,23 @@ fn prepare(folder: &Folder) {
     folder.write("rows.npy", rows.out);
 }
 
+/// An array of time, lat and lon, with coordinates: one a day from 2020, one every five degrees.
+fn with_coordinates(folder: &Folder) {
+    let overwrite = "--overwrite --dtype float32";
+    let cube = "--shape 100,20,30 --chunks 50,10,10 --dims time,lat,lon";
+    folder.good(&format!("create data.zarr --path temperature {cube} {overwrite}"));
+    for (name, len, step) in [("time", 100, 1), ("lat", 20, 5), ("lon", 30, 5)] {
+        let one = format!("--shape {len} --chunks {len} --dims {name} {overwrite}");
+        folder.good(&format!("create data.zarr --path {name} {one}"));
+        let values: Vec<String> = (0..len).map(|n| (n * step).to_string()).collect();
+        let put = folder
+            .feed(&format!("put data.zarr/{name}"), format!("[{}]", values.join(",")).as_bytes());
+        assert_eq!(put.code, 0, "{}", put.err);
+    }
+    folder.good("attrs data.zarr/time --set 'units=days since 2020-01-01'");
+    folder.good("attrs data.zarr/lat --set units=degrees_north");
+}
+
 /// Takes away what examples of a verb make anew.
 fn clear(folder: &Folder, verb: &str, example: &str) {
     let words: Vec<&str> = example.split_whitespace().collect();
@@ -118,9 +135,7 @@ fn every_verb_has_examples_that_run() {
         let folder = Folder::new();
         prepare(&folder);
         if matches!(&*verb, "stats" | "plot" | "ls") {
-            // Their examples speak of time, too.
-            let more = "--shape 20,20,30 --chunks 5,10,10 --dims time,lat,lon --dtype float32";
-            folder.good(&format!("create data.zarr --path temperature --overwrite {more}"));
+            with_coordinates(&folder);
         }
         for example in examples {
             assert!(
@@ -128,6 +143,9 @@ fn every_verb_has_examples_that_run() {
                 "{example}"
             );
             clear(&folder, &verb, &example);
+            if example.contains("--sel") {
+                with_coordinates(&folder);
+            }
             // A bucket is a folder here.
             let line = example.replace("s3://bucket/", "bucket/");
             let mut shell = Command::new("sh");

@@ -25,7 +25,7 @@ Examples:
   zarr get data.zarr/temperature --region 0,: --format csv > first-row.csv
   zarr get data.zarr/temperature --region ::-1,[0,5,-1]
   zarr get data.zarr/temperature --by-name lat=3:9,lon=::2
-  zarr get data.zarr/temperature --cf --sel time=2020-03-01,lat=40:60
+  zarr get data.zarr --path temperature --cf --sel time=2020-03-01,lat=40:60
   zarr get data.zarr/temperature --format npy > temperature.npy
   zarr get data.zarr/temperature --format raw | sha256sum
 

@@ -20,7 +20,7 @@ Examples:
   zarr stats data.zarr --path temperature
   zarr stats data.zarr/temperature --percentile 2,50,98 --histogram 10
   zarr stats data.zarr/temperature --by-name time=0:12 --json
-  zarr stats data.zarr/temperature --sel time=2020-03:2020-05,lat=40:60
+  zarr stats data.zarr --path temperature --sel time=2020-03:2020-05,lat=40:60
   zarr stats data.zarr
 
 All elements are read, chunk by chunk, and the results are exact; they are the same for any number of threads.
