@@ -106,7 +106,11 @@ fn the_doctor_names_credentials_without_their_values() {
     let doctor = |more: &str| {
         let mut command = folder.command(&format!("doctor {more}"));
         command.env_clear().env("HOME", folder.path("home"));
-        command.env("AWS_SECRET_ACCESS_KEY", "wJalr").env("NO_COLOR", "1").env("AZURE_X", "qq");
+        command
+            .env("AWS_SECRET_ACCESS_KEY", "wJalr")
+            .env("NO_COLOR", "1")
+            .env("AZURE_X_KEY", "qq")
+            .env("AWS_REGION", "r");
         String::from_utf8(command.output().unwrap().stdout).unwrap()
     };
     let json = Json::parse(doctor("--json").as_bytes()).unwrap();
@@ -117,8 +121,9 @@ fn the_doctor_names_credentials_without_their_values() {
         s3.contains("\"AWS_SECRET_ACCESS_KEY\"") && s3.contains("/home/.aws/credentials\""),
         "{s3}"
     );
-    assert!(found("azure").contains("AZURE_X") && found("gcs") == "[]");
-    assert!(member(&json, "settings").to_string().contains("NO_COLOR"));
+    assert!(found("azure").contains("AZURE_X_KEY") && found("gcs") == "[]");
+    let settings = member(&json, "settings").to_string();
+    assert!(settings.contains("NO_COLOR") && settings.contains("a setting of s3"), "{settings}");
     assert!(member(&json, "stores").to_string().contains("\"s3\""));
     let text = doctor("");
     for (word, is_there) in

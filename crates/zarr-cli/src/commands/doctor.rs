@@ -30,6 +30,10 @@ pub(crate) const VARIABLES: &[(&str, &str)] = &[
 /// Beginnings of variables that stores take settings and credentials from.
 const BEGINNINGS: &[(&str, &str)] = &[("AWS_", "s3"), ("GOOGLE_", "gcs"), ("AZURE_", "azure")];
 
+/// What names of variables have that hold or find credentials; others of a store are settings.
+const SECRETS: &[&str] =
+    &["KEY", "TOKEN", "SECRET", "CREDENTIAL", "PASSWORD", "PROFILE", "ROLE", "ACCOUNT", "SAS"];
+
 /// Single variables of that kind.
 const SINGLE: &[(&str, &str)] = &[("SERVICE_ACCOUNT", "gcs"), ("IDENTITY_ENDPOINT", "azure")];
 
@@ -117,7 +121,20 @@ fn findings(session: &Session) -> Object {
 /// The variables that are set, with what they change.
 fn settings() -> Object {
     let set = VARIABLES.iter().filter(|(name, _)| std::env::var_os(name).is_some());
-    set.map(|(name, what)| ((*name).to_owned(), Json::from(*what))).collect()
+    let mut found: Object =
+        set.map(|(name, what)| ((*name).to_owned(), Json::from(*what))).collect();
+    let mut names: Vec<String> =
+        std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect();
+    names.sort_unstable();
+    for name in names {
+        let store = BEGINNINGS.iter().find(|(begin, _)| name.starts_with(begin));
+        if let Some((_, store)) =
+            store.filter(|_| !SECRETS.iter().any(|secret| name.contains(secret)))
+        {
+            found.insert(name, format!("a setting of {store}"));
+        }
+    }
+    found
 }
 
 /// What each kind of store finds: names of variables and files, never what they hold.
@@ -130,6 +147,7 @@ fn credentials() -> Object {
             .filter_map(|(name, _)| name.into_string().ok())
             .filter(|name| {
                 of_store(BEGINNINGS).any(|(begin, _)| name.starts_with(begin))
+                    && SECRETS.iter().any(|secret| name.contains(secret))
                     || of_store(SINGLE).any(|(single, _)| name == single)
             })
             .collect();

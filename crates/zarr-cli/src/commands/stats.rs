@@ -290,8 +290,12 @@ fn draw(histogram: &Histogram, time: Option<TimeUnits>, out: Out<'_>) -> Result<
         .map(|(n, counts)| (n * together, counts.iter().sum()))
         .collect();
     let most = bars.iter().map(|(_, count)| *count).max().unwrap_or(0).max(1);
-    let edge =
-        |n: usize| exact(ScalarValue::Float(histogram.edges[n.min(histogram.counts.len())]), time);
+    // A label has as many digits as tell neighbours apart; --json has all.
+    let edge = |n: usize| {
+        let edge = histogram.edges[n.min(histogram.counts.len())];
+        let short = format!("{edge:.6e}").parse().unwrap_or(edge);
+        exact(ScalarValue::Float(if time.is_some() { edge } else { short }), time)
+    };
     let labels: Vec<String> =
         bars.iter().map(|(n, _)| edge(*n)).chain([edge(usize::MAX)]).collect();
     let width = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
