@@ -1,6 +1,6 @@
 //! Shows what the program can do, with an image that another program wrote.
 
-use std::io;
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -56,6 +56,7 @@ impl Demo {
         writeln!(out, "\n$ zarr info {v2}/astronaut")?;
         let array = open(session, &v2, "astronaut")?.into_array()?;
         info::describe_array(&array, out)?;
+        show(session, &v2, out)?;
 
         writeln!(out, "\n2. Converted to the v3 draft of 2020, and from there to v3\n")?;
         for (from, to, dialect) in [(&v2, &draft, Dialect::Draft), (&draft, &v3, Dialect::V3)] {
@@ -114,6 +115,26 @@ impl Demo {
             }
         }
     }
+}
+
+/// Shows the image, if standard output is a terminal.
+#[cfg(feature = "plot")]
+fn show(session: &Session, v2: &str, out: Out<'_>) -> Result<(), Failure> {
+    use clap::Parser;
+
+    if !io::stdout().is_terminal() {
+        return Ok(());
+    }
+    writeln!(out, "\n$ zarr plot {v2} --path astronaut")?;
+    out.flush()?;
+    let line = ["zarr", "plot", v2, "--path", "astronaut"];
+    let cli = crate::Cli::try_parse_from(line).map_err(|e| Failure::usage(e.to_string()))?;
+    super::run(&cli.command, session, out)
+}
+
+#[cfg(not(feature = "plot"))]
+fn show(_: &Session, _: &str, _: Out<'_>) -> Result<(), Failure> {
+    Ok(())
 }
 
 /// Makes one object of all chunks, and reads a part of it.
@@ -242,9 +263,12 @@ Next, try:
   {zarr} attrs {array} --set 'colours=[\"red\",\"green\",\"blue\"]'
   {zarr} copy {v2} {few} --to v3 --chunks 300,300,3 --codec zstd:9
   {zarr} info {array} --trace
+  {zarr} plot {array} -o {png}
+  {zarr} serve {v2}
   rm -r {folder}
 ",
         npy = inside("astronaut.npy"),
+        png = inside("astronaut.png"),
         v2 = word(v2),
         few = inside("few-chunks.zarr"),
         folder = word(&folder.to_string_lossy()),
