@@ -1,6 +1,7 @@
 //! Has the colour maps: tables of 256 colours, the same for the program and the page.
 //!
-//! The tables are matplotlib's, each part rounded to eight bits (`np.round(cmap(i) * 255)`); its authors gave viridis and its kin to
+//! The tables are matplotlib's, each part rounded to eight bits (`np.round(cmap(i / 255) * 255)`); of
+//! twilight_shifted, which has 510, the 256 of its `resampled(256)`. Its authors gave viridis and its kin to
 //! the public (CC0), turbo is by Google (Apache-2.0), RdBu by Cynthia Brewer (Apache-2.0).
 
 use std::str::FromStr;
@@ -102,6 +103,7 @@ mod tests {
         };
         assert_eq!(ends("viridis"), ([68, 1, 84], [253, 231, 37]));
         assert_eq!(ends("gray"), ([0; 3], [255; 3]));
+        assert_eq!(ends("twilight_shifted"), ([48, 20, 55], [47, 20, 54]));
         assert_eq!(ends("rdbu_r"), ([5, 48, 97], [103, 0, 31]));
         assert_eq!(ColorMap::all().count(), 9);
         assert_eq!(ColorMap::json().get("viridis").unwrap().as_str().unwrap().len(), 1536);
