@@ -66,6 +66,46 @@ fn options_choose_what_is_copied() {
     assert!(!folder.path("e.zarr").exists());
 }
 
+/// A copy does not overwrite its source, whatever it is called.
+#[test]
+fn a_source_is_not_overwritten_by_its_copy() {
+    let folder = Folder::new();
+    let all = source(&folder, 20);
+    std::os::unix::fs::symlink(folder.path("a.zarr"), folder.path("link.zarr")).unwrap();
+    let [zip, lmdb] = [("zip", "a.zip"), ("lmdb", "a.mdb")]
+        .map(|(scheme, name)| format!("{scheme}://{}", folder.path(name).display()));
+    folder.good(&format!("copy a.zarr {zip}"));
+    folder.good(&format!("copy a.zarr {lmdb}"));
+    folder.good("copy a.zarr b.zarr");
+    let refused = [
+        "a.zarr a.zarr",
+        "a.zarr ./a.zarr/",
+        "a.zarr link.zarr",
+        "link.zarr a.zarr",
+        "a.zarr/g a.zarr",
+        "a.zarr a.zarr --at /g --path /g",
+        "a.zarr a.zarr/g --include big",
+        "a.zarr a.zarr --chunks 7,40 --include big",
+        &format!("{zip} {zip}"),
+        &format!("{lmdb} {lmdb}"),
+        "a.zarr a.zarr --to nczarr-v3",
+    ];
+    for places in refused {
+        let err = folder.bad(&format!("copy {places} --overwrite"), 2);
+        assert!(err.contains("would erase") || err.contains("zarr rm"), "{places}: {err}");
+        assert_eq!(folder.run("diff a.zarr b.zarr").code, 0, "{places}");
+    }
+    for copy in [zip, lmdb] {
+        assert_eq!(folder.run(&format!("diff {copy} b.zarr")).code, 0, "{copy}");
+    }
+    // Neighbours may be overwritten, and what only begins with the same name.
+    folder.good("copy a.zarr a.zarr2");
+    folder.good("copy a.zarr a.zarr2 --overwrite");
+    folder.good("copy a.zarr/g a.zarr/h");
+    folder.good("copy a.zarr/g a.zarr/h --overwrite");
+    assert!(folder.good("get a.zarr2 --path big").text() == all);
+}
+
 /// Copies to netCDF datasets have a journal, parts and a dry run as others have; what goes on needs no format.
 #[test]
 fn netcdf_datasets_are_copied_in_parts_and_anew() {
