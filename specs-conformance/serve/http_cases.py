@@ -202,7 +202,7 @@ def hostile(port, store):
         "twice encoded": 404, "other host": 421, "host with address": 421, "absolute form of another": 421, "user": 421, "proxy": 421,
         "PUT": 405, "POST": 405, "DELETE": 405, "PATCH": 405, "TRACE": 405, "MKCOL": 405, "odd method": 405, "body": 413,
         "chunked body": 413, "smuggling": 413, "huge header": 431, "many headers": 431, "huge path": 431, "long name": 404,
-        "deep path": 404,
+        "deep path": 404, "deep numbers": 404, "deep numbers, listed": 404, "dots in the view": 404,
         # The connection is closed.
         "HTTP/2": None,
     }
@@ -245,6 +245,9 @@ def hostile(port, store):
         "huge path": line("/x.zarr/" + "a" * 30_000) + end,
         "long name": line("/x.zarr/" + "a" * 3_000) + end,
         "deep path": line("/x.zarr" + "/a" * 3_000) + end,
+        "deep numbers": line("/v3/x.zarr" + "/0" * 3_000) + end,
+        "deep numbers, listed": line("/v3/x.zarr" + "/0" * 3_000 + "/") + end,
+        "dots in the view": line("/v3/x.zarr/.../zarr.json") + end,
         "header without a name": line("/x.zarr/.zgroup") + ": x\r\n" + end,
         "folded header": line("/x.zarr/.zgroup") + "X: a\r\n b\r\n" + end,
         "no HTTP": "hello\r\n\r\n",

@@ -14,6 +14,9 @@ use crate::listing::Entry;
 use crate::view::{Found, Shown};
 use crate::{Answer, Served};
 
+/// How many levels above a prefix are looked at for the array of its chunks.
+const MOST_ENDS: usize = 16;
+
 /// The answer for a path that begins with a name.
 pub(crate) async fn answer(
     shared: &Arc<Shared>,
@@ -118,10 +121,9 @@ async fn list(shared: &Arc<Shared>, served: Arc<Served>, path: &str, asking: &As
 /// What is below a prefix: of a node, or of an array's chunks.
 fn entries(view: &crate::view::View, served: &Served, prefix: &str) -> Result<Option<Vec<Entry>>> {
     let inner = prefix.trim_end_matches('/');
-    let ends =
-        [inner.len()].into_iter().chain(inner.rmatch_indices('/').map(|(at, _)| at)).chain([0]);
-    for end in ends {
-        let path = NodePath::new(&format!("/{}", &inner[..end]))?;
+    let ends = [inner.len()].into_iter().chain(inner.rmatch_indices('/').map(|(at, _)| at));
+    for end in ends.take(MOST_ENDS).chain([0]) {
+        let Ok(path) = NodePath::new(&format!("/{}", &inner[..end])) else { return Ok(None) };
         let Some(shown) = view.node(served, &path)? else { continue };
         let below = inner[end..].trim_start_matches('/');
         let below = if below.is_empty() { String::new() } else { format!("{below}/") };

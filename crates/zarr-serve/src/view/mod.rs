@@ -31,6 +31,8 @@ const FRESH: Duration = Duration::from_secs(1);
 const MOST_NODES: usize = 4_096;
 /// How many times as long as it took to read a whole hierarchy its consolidated metadata is used.
 const PATIENCE: u32 = 10;
+/// At how many places of a path the key of a chunk is taken to begin, one after the other.
+const MOST_STARTS: usize = 16;
 /// Bytes by which memory is counted.
 const UNIT: u64 = 1 << 10;
 
@@ -87,7 +89,7 @@ impl View {
         let document =
             path.strip_suffix("zarr.json").filter(|it| it.is_empty() || it.ends_with('/'));
         if let Some(of_node) = document {
-            let of_node = node_path(of_node)?;
+            let Some(of_node) = node_path(of_node) else { return Ok(None) };
             let found = match self.node(served, &of_node)?.as_deref() {
                 None => None,
                 Some(Shown::Cannot(why)) => Some(Found::Cannot(why.clone())),
@@ -103,8 +105,10 @@ impl View {
         }
         let text = key.as_str();
         let starts = [0].into_iter().chain(text.match_indices('/').map(|(at, _)| at + 1));
-        for start in starts.filter(|&start| is_chunk_like(&text[start..])) {
-            match self.node(served, &node_path(&text[..start])?)?.as_deref() {
+        let starts = starts.filter(|&start| is_chunk_like(&text[start..]));
+        for start in starts.take(MOST_STARTS) {
+            let Some(of_node) = node_path(&text[..start]) else { return Ok(None) };
+            match self.node(served, &of_node)?.as_deref() {
                 Some(Shown::Array(array)) => {
                     let chunk = array.indices(&text[start..]);
                     return Ok(chunk.map(|indices| Found::Chunk(array.clone(), indices)));
@@ -185,10 +189,9 @@ impl View {
     }
 }
 
-/// The path of a node from its prefix.
-fn node_path(prefix: &str) -> Result<NodePath> {
-    let inner = prefix.trim_end_matches('/');
-    if inner.is_empty() { Ok(NodePath::root()) } else { Ok(NodePath::new(&format!("/{inner}"))?) }
+/// The path of a node from its prefix; nothing for what no node is called.
+fn node_path(prefix: &str) -> Option<NodePath> {
+    NodePath::new(&format!("/{}", prefix.trim_end_matches('/'))).ok()
 }
 
 /// Whether this could be what follows an array's path in the key of a chunk.
