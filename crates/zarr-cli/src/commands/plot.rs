@@ -9,7 +9,7 @@ use zarr::{Array, Node, NodeKind, Warning};
 use zarr_plot::meaning::Image;
 use zarr_plot::picture::{
     Along, ColorMap, Ends, PictureError, Plane, Reduce, SIDES, Scene, Stretch, Style, Subject,
-    Terminal, USUAL_SIZE, View, bytes_to_read, draw_line, positions, sheet,
+    Terminal, USUAL_SIZE, View, bytes_to_read, draw_line, number, positions, sheet,
 };
 
 use super::Out;
@@ -380,7 +380,7 @@ impl Plot {
             let Some(stretch) = found else {
                 return Ok(heading(out, ": every element is missing or no finite number".into())?);
             };
-            heading(out, format!(": {} … {}{units}", stretch.low, stretch.high))?;
+            heading(out, format!(": {} … {}{units}", number(stretch.low), number(stretch.high)))?;
             let is_plain = kind == Terminal::Plain;
             out.write_all(
                 draw_line(&line, &stretch, (columns, rows.min(12)), is_plain).as_bytes(),
@@ -409,7 +409,12 @@ impl Plot {
         let raster = raster.resized(size.0 as usize, size.1 as usize);
         let values = match &shown.legend {
             zarr_plot::picture::Legend::Values(stretch, map) => {
-                format!(": {} {} … {}{units}", map.name(), stretch.low, stretch.high)
+                format!(
+                    ": {} {} … {}{units}",
+                    map.name(),
+                    number(stretch.low),
+                    number(stretch.high)
+                )
             }
             zarr_plot::picture::Legend::Channels(names) => {
                 let names: Vec<&str> = names.iter().map(|(name, _)| &**name).collect();

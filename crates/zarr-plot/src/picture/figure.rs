@@ -271,6 +271,10 @@ impl Subject {
         };
         // Between the margins, from the left and the top.
         let area = Area { x: left.round(), y: top.round(), width: drawn.0, height: drawn.1 };
+        if size.is_none() {
+            let bottom = area.y + area.height.max(80.0) + BELOW;
+            scene.height = scene.height.min(bottom as u32);
+        }
         let raster =
             if is_upwards { shown.raster.clone().upside_down() } else { shown.raster.clone() };
         if shown.has_missing || matches!(shown.legend, Legend::None) {

@@ -50,4 +50,5 @@ pub use self::show::{Legend, Shown, Style};
 pub use self::stretch::{Ends, Stretch};
 pub use self::subject::Subject;
 pub use self::terminal::{Terminal, draw_line};
+pub use self::ticks::number;
 pub use self::view::{Along, View};

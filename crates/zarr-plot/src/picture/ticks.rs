@@ -61,7 +61,7 @@ pub(crate) fn texts(values: &[f64]) -> Vec<String> {
 }
 
 /// A number in at most five digits.
-pub(crate) fn number(value: f64) -> String {
+pub fn number(value: f64) -> String {
     let size = value.abs();
     let text = if value == 0.0 || !value.is_finite() || (1e-4..1e6).contains(&size) {
         let digits = if size >= 1.0 {
