@@ -199,6 +199,26 @@ def of_times(program, folder):
     return 1
 
 
+def of_axes(program, folder):
+    """Statistics along axes, as NumPy reduces the others."""
+    path = str(folder / "axes")
+    values = RANDOM.normal(5, 2, (13, 17, 19)).astype("f4")
+    values[RANDOM.random(values.shape) < 0.1] = np.nan
+    values[4] = np.nan
+    array = zarr.create_array(path, shape=values.shape, chunks=(4, 6, 19), shards=(8, 12, 19), dtype="f4", dimension_names=["t", "y", "x"])
+    array[:] = values
+    wide = values.astype("f8")
+    for axes, others in (("t", (1, 2)), ("y,x", (0,)), ("x", (0, 1)), ("0,2", (1,))):
+        found = subprocess.run([program, "stats", path, "--axis", axes, "--json"], capture_output=True, text=True, check=True).stdout
+        found = json.loads(found)
+        count = np.sum(~np.isnan(wide), axis=others).ravel()
+        assert found["count"] == count.tolist() and found["nan"] == np.isnan(wide).sum(axis=others).ravel().tolist(), axes
+        for name, reduce in (("min", np.nanmin), ("max", np.nanmax), ("mean", np.nanmean), ("std", np.nanstd)):
+            for one, other, n in zip(found[name], reduce(wide, axis=others).ravel(), count):
+                assert one is None if n == 0 else abs(one - other) <= 1e-12 * abs(wide[~np.isnan(wide)]).max(), (axes, name, one, other)
+    return 4
+
+
 def of_calendars(program, folder):
     """Dates of all calendars, as cftime decodes them."""
     cases = 0
@@ -229,7 +249,7 @@ def main():
     parser.add_argument("program")
     program = parser.parse_args().program
     with tempfile.TemporaryDirectory() as folder:
-        cases = sum(run(program, Path(folder)) for run in (of_numpy, of_xarray, of_limits, of_times, of_calendars))
+        cases = sum(run(program, Path(folder)) for run in (of_numpy, of_xarray, of_limits, of_times, of_axes, of_calendars))
     print(f"stats: {cases} arrays equal, times of every calendar among them")
 
 

@@ -128,6 +128,33 @@ fn what_was_never_written_is_not_read_and_counts_as_fill() {
     assert_eq!((written.count, written.mean, written.std), (1 << 20, 9.0, 0.0));
 }
 
+/// Of a trillion elements in 16 million chunks three are stored.
+#[test]
+fn of_very_many_chunks_only_those_that_are_stored_are_tried() {
+    let hierarchy = hierarchy("sparse");
+    let array = hierarchy.create_array("/a").shape(&[1 << 20, 1 << 20]).chunks(&[1 << 8, 1 << 8]);
+    let array = array.data_type(CoreType::Int16).fill_value(3).create().unwrap();
+    array.write((0..256, 0..256), &[4i16; 1 << 16]).unwrap();
+    array.write((512, 512), &[-9i16]).unwrap();
+    let found = numbers(&array, |request| request.percentiles = vec![0.0, 50.0]);
+    assert_eq!((found.count, found.never_written), (1 << 40, (1 << 40) - (2 << 16)));
+    assert_eq!(found.min, Some((ScalarValue::Integer(-9), vec![512, 512])));
+    assert_eq!(found.sum, ScalarValue::Integer((3 << 40) + (1 << 16) - 12));
+    assert_eq!(found.percentiles, [(0.0, -9.0), (50.0, 3.0)]);
+    let part = numbers(&array, |request| {
+        request.axes = Some(vec![Along::range(0..1 << 20), Along::range(250..1 << 20)]);
+        request.meaning.missing.values.push(ScalarValue::Integer(-9));
+        request.meaning.missing.values.push(ScalarValue::Integer(4));
+    });
+    assert_eq!(part.min, Some((ScalarValue::Integer(3), vec![0, 256])));
+    assert_eq!(part.missing, 6 * 256 + 1);
+    let many = hierarchy.create_array("/b").shape(&[1 << 40, 1 << 40]).chunks(&[1, 1]);
+    let many = many.data_type(CoreType::Int8).create().unwrap();
+    let request = Request::new(Meaning::raw(&many));
+    let why = statistics(&many, &request).unwrap_err().to_string();
+    assert!(why.contains("64 bits"), "{why}");
+}
+
 #[test]
 fn regions_steps_and_lists_are_selected() {
     let hierarchy = hierarchy("region");

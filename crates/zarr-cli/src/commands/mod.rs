@@ -28,6 +28,8 @@ mod rm;
 mod serve;
 #[cfg(feature = "plot")]
 mod stats;
+#[cfg(feature = "plot")]
+mod stats_along;
 mod tree;
 mod validate;
 

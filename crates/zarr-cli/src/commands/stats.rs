@@ -4,9 +4,11 @@ use clap::{Args, ValueEnum};
 use zarr::data_type::ScalarValue;
 use zarr::{Array, Json, Node, NodeKind, NodePath, Object};
 use zarr_plot::meaning::{Meaning, MissingRule, TimeUnits};
-use zarr_plot::stats::{Bins, Found, Histogram, Numbers, Request, Statistics, Texts, statistics};
+use zarr_plot::stats::{
+    Bins, Found, Histogram, Numbers, Request, Statistics, Texts, statistics, statistics_along,
+};
 
-use super::Out;
+use super::{Out, stats_along};
 use crate::failure::Failure;
 use crate::human;
 use crate::progress::Progress;
@@ -21,6 +23,7 @@ Examples:
   zarr stats data.zarr/temperature --percentile 2,50,98 --histogram 10
   zarr stats data.zarr/temperature --by-name time=0:12 --json
   zarr stats data.zarr --path temperature --sel time=2020-03:2020-05,lat=40:60
+  zarr stats data.zarr --path temperature --axis time
   zarr stats data.zarr
 
 All elements are read, chunk by chunk, and the results are exact; they are the same for any number of threads.
@@ -44,6 +47,9 @@ pub(crate) struct Stats {
     /// A histogram with this number of bins, or with these edges; reads the elements once more
     #[arg(long, value_name = "BINS|EDGE,…", value_parser = bins)]
     histogram: Option<Bins>,
+    /// A line for each coordinate of these axes, over all of the others: names of dimensions, or numbers from 0
+    #[arg(long, value_name = "AXIS,…", value_delimiter = ',', conflicts_with_all = ["percentile", "histogram"])]
+    axis: Vec<String>,
     /// Take elements as they are stored: nothing is unpacked, nothing is missing
     #[arg(long)]
     raw: bool,
@@ -90,6 +96,7 @@ impl Stats {
     pub fn run(&self, session: &Session, out: Out<'_>) -> Result<(), Failure> {
         let node = session.open(&self.target)?;
         match &node {
+            Node::Array(array) if !self.axis.is_empty() => self.along(session, array, out)?,
             Node::Array(array) => {
                 let (meaning, found) = self.of(session, array)?;
                 if session.is_json() {
@@ -98,6 +105,9 @@ impl Stats {
                 } else {
                     self.describe(array, &meaning, &found, out)?;
                 }
+            }
+            Node::Group(_) if !self.axis.is_empty() => {
+                return Err(Failure::usage("--axis is for one array; name it with --path"));
             }
             Node::Group(group) => self.all(session, &group.tree()?, &node, out)?,
         }
@@ -143,7 +153,28 @@ impl Stats {
         failed.map_or(Ok(()), |code| Err(Failure::Told(code)))
     }
 
+    /// Statistics for each coordinate of some axes.
+    fn along(&self, session: &Session, array: &Array, out: Out<'_>) -> Result<(), Failure> {
+        let axes = stats_along::axes(&self.axis, array)?;
+        let (meaning, found) =
+            self.with_request(session, array, |request| statistics_along(array, request, &axes))?;
+        if session.is_json() {
+            return Ok(writeln!(out, "{:#}", stats_along::json(array, &found))?);
+        }
+        stats_along::print(array, &self.which.of(array)?.along(), &meaning, &found, out)
+    }
+
     fn of(&self, session: &Session, array: &Array) -> Result<(Meaning, Statistics), Failure> {
+        self.with_request(session, array, |request| statistics(array, request))
+    }
+
+    /// What the elements mean, and what `find` finds by the options.
+    fn with_request<T>(
+        &self,
+        session: &Session,
+        array: &Array,
+        find: impl FnOnce(&Request<'_>) -> zarr::Result<T>,
+    ) -> Result<(Meaning, T), Failure> {
         let rule = match self.missing {
             Missing::Declared => MissingRule::Declared,
             Missing::Fill => MissingRule::Fill,
@@ -165,7 +196,7 @@ impl Stats {
         request.threads = array.hierarchy().options().threads;
         request.memory = self.memory.unwrap_or(request.memory);
         request.progress = Some(&report);
-        let found = statistics(array, &request);
+        let found = find(&request);
         Ok((meaning, found?))
     }
 
@@ -347,7 +378,7 @@ fn row(name: &str, meaning: &Meaning, found: &Statistics) -> Vec<[String; 9]> {
 }
 
 /// Columns: the first to the left, numbers to the right, the last as it is.
-fn table(rows: &[[String; 9]], out: Out<'_>) -> Result<(), Failure> {
+pub(super) fn table(rows: &[[String; 9]], out: Out<'_>) -> Result<(), Failure> {
     let width = |n: usize| rows.iter().map(|row| row[n].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..9).map(width).collect();
     for row in rows {
@@ -377,7 +408,7 @@ fn exact(value: ScalarValue, time: Option<TimeUnits>) -> String {
 }
 
 /// As [`exact`], with few digits.
-fn brief(value: ScalarValue, time: Option<TimeUnits>) -> String {
+pub(super) fn brief(value: ScalarValue, time: Option<TimeUnits>) -> String {
     match (value, time) {
         (ScalarValue::Float(value), None) => short(value),
         (value, time) => exact(value, time),
@@ -385,7 +416,7 @@ fn brief(value: ScalarValue, time: Option<TimeUnits>) -> String {
 }
 
 /// A number with six digits that count.
-fn short(value: f64) -> String {
+pub(super) fn short(value: f64) -> String {
     let size = value.abs();
     if value == 0.0 || !value.is_finite() {
         return format!("{value}");

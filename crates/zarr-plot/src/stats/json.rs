@@ -115,7 +115,7 @@ pub(crate) fn float(value: f64) -> Json {
     text.into()
 }
 
-fn scalar(value: ScalarValue) -> Json {
+pub(crate) fn scalar(value: ScalarValue) -> Json {
     match value {
         ScalarValue::Integer(value) => Json::Number(Number::from(value.to_string())),
         ScalarValue::Float(value) => float(value),

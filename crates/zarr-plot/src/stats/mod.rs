@@ -15,6 +15,7 @@
 //! # }
 //! ```
 
+mod along;
 mod column;
 mod histogram;
 mod json;
@@ -26,12 +27,13 @@ mod scan;
 mod tally;
 mod texts;
 
-use std::cell::Cell;
+use std::cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use zarr_core::data_type::{Scalar, ScalarValue};
 use zarr_core::{AccessError, Array, Region, Result};
 
+pub use self::along::{AlongAxes, Cell, statistics_along};
 use self::column::{Column, Job, Kind, Shorts, as_f64, columns, dispatch};
 pub use self::histogram::{Bins, Histogram, MOST_BINS};
 pub use self::plan::Along;
@@ -165,7 +167,7 @@ pub struct Numbers {
 /// [`AccessError::Argument`] for a request that cannot be; as [`Array::read`].
 pub fn statistics(array: &Array, request: &Request<'_>) -> Result<Statistics> {
     check(request)?;
-    let plan = Plan::new(array, request.axes.clone())?;
+    let plan = Plan::of_stored(array, request.axes.clone())?;
     let columns = columns(&plan.data_type, request.meaning.unsigned);
     let (is_plain, rule) = (columns.len() == 1 && columns[0].name.is_empty(), &request.meaning);
     let mut found = Vec::new();
@@ -226,6 +228,7 @@ struct Numerical<'a, 'r> {
 }
 
 /// The numbers of a part.
+#[derive(Clone, Copy)]
 enum Part<'a> {
     /// In native bytes, and which of them are there.
     Numbers(&'a [u8], Option<&'a [bool]>),
@@ -267,8 +270,15 @@ impl Numerical<'_, '_> {
             Ok(result)
         };
         let threads = self.request.threads(plan);
-        let owned = pool::run(threads, plan.parts()?, own, each, merge)?;
-        Ok(owned.into_iter().map(|own| own.extra).collect())
+        let mut merge = merge;
+        let owned = pool::run(threads, plan.parts()?, own, each, &mut merge)?;
+        let mut owned: Vec<X> = owned.into_iter().map(|own| own.extra).collect();
+        let absent = plan.absent()?.filter(|_| !self.request.written_only);
+        if let (Some((count, place)), Some(own)) = (absent, owned.first_mut()) {
+            let count = count.saturating_mul(column.repeat() as u64);
+            merge(work(own, &place, Part::Fill(count)));
+        }
+        Ok(owned)
     }
 
     /// The fill value of the column; `None` if it is a missing one of nullable elements.
@@ -459,7 +469,7 @@ fn text_statistics(plan: &Plan, column: &Column, request: &Request<'_>) -> Resul
         let count = place.element_count().unwrap_or(0);
         if matches!(column.kind, Kind::Variable { .. }) {
             let bytes = plan.read_variable(&place)?;
-            let rest = Cell::new(&bytes[..]);
+            let rest = cell::Cell::new(&bytes[..]);
             while let Some((len, after)) = rest.get().split_first_chunk::<4>() {
                 let len = u32::from_le_bytes(*len) as usize;
                 let Some((element, after)) = after.split_at_checked(len) else { break };
@@ -483,6 +493,15 @@ fn text_statistics(plan: &Plan, column: &Column, request: &Request<'_>) -> Resul
     };
     let mut all = Texts::default();
     pool::run(request.threads(plan), plan.parts()?, Vec::new, work, |texts| all.merge(texts))?;
+    if let Some((count, place)) = plan.absent()?.filter(|_| !request.written_only) {
+        // One stands for all.
+        let mut one = work(&mut Vec::new(), place)?;
+        for number in [&mut one.count, &mut one.missing, &mut one.empty] {
+            *number *= count;
+        }
+        one.never_written = count;
+        all.merge(one);
+    }
     Ok(all)
 }
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use zarr_core::data_type::DataType;
-use zarr_core::grid::{ChunkGrid, Piece};
+use zarr_core::grid::{ChunkGrid, Piece, Pieces};
 use zarr_core::region::element_count;
 use zarr_core::{AccessError, Array, AxisSelection, ChunkPart, Region, Result, Selection, ViewMut};
 
@@ -12,6 +12,10 @@ use zarr_core::{AccessError, Array, AxisSelection, ChunkPart, Region, Result, Se
 const PART: u64 = 8 << 20;
 /// Bytes of variable-length elements that are taken together.
 const VARIABLE_PART: u64 = 4 << 20;
+/// Of more chunks, those that are stored are listed.
+const FEW: u64 = 1 << 16;
+/// More chunks are not tried one by one.
+const MOST: u64 = 1 << 30;
 
 /// Coordinates along an axis.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,6 +88,8 @@ pub(crate) struct Plan {
     grid: Arc<dyn ChunkGrid>,
     /// The shape of the chunks in a shard.
     inner: Option<Vec<u64>>,
+    /// The parts in stored chunks, if there are too many chunks to try each.
+    stored: Option<Vec<Region>>,
 }
 
 impl Plan {
@@ -102,7 +108,108 @@ impl Plan {
         let element = metadata.data_type.repr().map_or(1, |repr| repr.size());
         let inner = metadata.has_shards().then(|| array.chunk_shape()).flatten();
         let array = array.with_options(|options| options.threads = 1);
-        Ok(Plan { array, axes, data_type, element, grid, inner })
+        Ok(Plan { array, axes, data_type, element, grid, inner, stored: None })
+    }
+
+    /// As [`Plan::new`]; of very many chunks those that are stored are listed first, so that only they are tried.
+    pub fn of_stored(array: &Array, axes: Option<Vec<Along>>) -> Result<Plan> {
+        let mut plan = Plan::new(array, axes)?;
+        if plan.count() == u64::MAX {
+            return Err(AccessError::Argument(
+                "more elements than 64 bits count have no statistics".into(),
+            )
+            .into());
+        }
+        let chunks = plan.chunk_count();
+        let is_plain = |along: &Along| matches!(along, Along::Steps { step: 1, .. });
+        let lists = plan.array.hierarchy().store().capabilities().list;
+        if chunks > FEW && lists && plan.axes.iter().all(is_plain) {
+            plan.stored = plan.list()?;
+        }
+        if plan.stored.is_none() {
+            plan.check_chunks()?;
+        }
+        Ok(plan)
+    }
+
+    /// Refuses more chunks than can be tried in any useful time.
+    pub fn check_chunks(&self) -> Result<()> {
+        let chunks = self.chunk_count();
+        if chunks <= MOST {
+            return Ok(());
+        }
+        let why = format!("{chunks} chunks are too many to try each; select fewer");
+        Err(AccessError::Argument(why).into())
+    }
+
+    /// How many chunks the selection may touch.
+    fn chunk_count(&self) -> u64 {
+        let count = |(axis, along): (usize, &Along)| match along {
+            Along::Steps { len: 0, .. } => 0,
+            Along::Steps { len, .. } => {
+                let (a, b) = (along.at(0), along.at(len - 1));
+                let ends = [a.min(b), a.max(b)].map(|at| self.grid.locate(axis, at));
+                (ends[1].saturating_sub(ends[0])).saturating_add(1).min(*len)
+            }
+            Along::List(list) => list.len() as u64,
+        };
+        self.axes.iter().enumerate().map(count).fold(1, u64::saturating_mul)
+    }
+
+    /// The selected parts of all stored chunks, in C order of the chunks; nothing if their keys are not understood.
+    fn list(&self) -> Result<Option<Vec<Region>>> {
+        let (array, metadata) = (&self.array, self.array.metadata());
+        let rank = metadata.rank();
+        if metadata.shards.is_some() {
+            return Ok(None);
+        }
+        let first: Vec<i64> = (0..rank).map(|axis| self.grid.span(axis, 0).index).collect();
+        let key = array.chunk(&vec![0; rank])?.key()?;
+        let Some(prefix) = key.as_str().strip_suffix(&metadata.chunk_keys.key(&first)) else {
+            return Ok(None);
+        };
+        let mut parts = Vec::new();
+        for key in array.hierarchy().chunk_keys(array.path(), &metadata)? {
+            let indices = key.as_str().strip_prefix(prefix);
+            let indices = indices.and_then(|rest| metadata.chunk_keys.parse(rest, rank));
+            let Some(indices) = indices else { continue };
+            let along = |axis: usize| {
+                let ordinal = u64::try_from(indices[axis].checked_sub(first[axis])?).ok()?;
+                if ordinal >= self.grid.count(axis, metadata.shape[axis]) {
+                    return None;
+                }
+                let span = self.grid.span(axis, ordinal);
+                let (from, len) = (self.axes[axis].at(0), self.axes[axis].len());
+                let begin = span.start.max(from);
+                let end = span.start.saturating_add(span.len).min(from + len);
+                (begin < end).then(|| begin - from..end - from)
+            };
+            parts.extend((0..rank).map(along).collect::<Option<Vec<_>>>().map(Region::new));
+        }
+        let starts =
+            |part: &Region| part.intervals().iter().map(|range| range.start).collect::<Vec<_>>();
+        parts.sort_by_key(starts);
+        Ok(Some(parts))
+    }
+
+    /// How many elements are in no stored chunk, and where the first one is; nothing if all chunks are tried.
+    pub fn absent(&self) -> Result<Option<(u64, Region)>> {
+        let Some(stored) = &self.stored else { return Ok(None) };
+        let count: u64 = stored.iter().filter_map(Region::element_count).sum();
+        let absent = self.count().saturating_sub(count);
+        if absent == 0 {
+            return Ok(None);
+        }
+        let whole = self.pieces()?;
+        // As many pieces as there are stored chunks, and one, have one that is not stored.
+        let mut known = stored.iter().peekable();
+        let first = whole
+            .take(stored.len() + 1)
+            .find(|piece| known.next_if(|next| **next == piece.place).is_none());
+        let place =
+            first.map_or_else(|| Region::new(self.axes.iter().map(|_| 0..1)), |piece| piece.place);
+        let one = place.intervals().iter().map(|range| range.start..range.start + 1);
+        Ok(Some((absent, Region::new(one))))
     }
 
     /// How many elements are selected.
@@ -112,16 +219,23 @@ impl Plan {
     }
 
     /// The parts: positions along each axis, all in one stored chunk.
-    pub fn parts(&self) -> Result<impl Iterator<Item = Region> + Send + '_> {
-        let at_most = if self.data_type.is_variable() { VARIABLE_PART } else { 1 };
+    pub fn parts(&self) -> Result<Box<dyn Iterator<Item = Region> + Send + '_>> {
+        if let Some(stored) = &self.stored {
+            return Ok(Box::new(stored.iter().flat_map(|place| self.cut(place.clone()))));
+        }
+        Ok(Box::new(self.pieces()?.flat_map(|Piece { place, .. }| self.cut(place))))
+    }
+
+    fn pieces(&self) -> Result<Pieces> {
+        let is_variable = self.data_type.is_variable() && self.stored.is_none();
+        let at_most = if is_variable { VARIABLE_PART } else { 1 };
         let positions = self.axes.iter().map(|along| along.part(&(0..along.len().max(1)), 0));
         let selection = if self.axes.iter().any(Along::is_empty) {
             Region::new(self.axes.iter().map(|_| 0..0)).into()
         } else {
             Selection::outer(positions)
         };
-        let pieces = self.array.pieces(selection, at_most)?;
-        Ok(pieces.flat_map(|Piece { place, .. }| self.cut(place)))
+        self.array.pieces(selection, at_most)
     }
 
     /// A part of a shard, cut between its chunks where it is large.

@@ -1,0 +1,218 @@
+//! Computes statistics for each coordinate of some axes.
+
+use zarr_core::data_type::ScalarValue;
+use zarr_core::{Array, Json, Object, Region, Result};
+
+use super::column::{Column, Job, columns, dispatch};
+use super::json::float;
+use super::plan::Plan;
+use super::scan::{Number, Rule};
+use super::tally::Tally;
+use super::{Numerical, Part, Request, argument, unpacked};
+use crate::meaning::Meaning;
+
+/// About the bytes of what is known of one coordinate.
+const CELL: u64 = 256;
+
+/// Statistics for each coordinate of some axes, over all coordinates of the others.
+#[derive(Clone, Debug)]
+pub struct AlongAxes {
+    /// The axes, in the order of the array.
+    pub axes: Vec<usize>,
+    /// How many coordinates each of them has.
+    pub shape: Vec<u64>,
+    /// One for each combination of coordinates, in C order.
+    pub cells: Vec<Cell>,
+}
+
+/// What is known of the elements at one coordinate. See [`super::Numbers`].
+#[derive(Clone, Debug)]
+pub struct Cell {
+    /// Valid elements.
+    pub count: u64,
+    /// Missing elements.
+    pub missing: u64,
+    /// Other elements that are NaN.
+    pub nan: u64,
+    /// The least valid element.
+    pub min: Option<ScalarValue>,
+    /// The greatest.
+    pub max: Option<ScalarValue>,
+    /// The mean; NaN of nothing.
+    pub mean: f64,
+    /// The standard deviation; NaN if there are too few.
+    pub std: f64,
+}
+
+/// Computes the statistics of an array for each coordinate of `axes`.
+///
+/// # Errors
+/// [`zarr_core::AccessError::Argument`] for axes that the array does not have, for elements that are no real numbers, and where the
+/// results take more than [`Request::memory`]; as [`super::statistics`].
+pub fn statistics_along(array: &Array, request: &Request<'_>, axes: &[usize]) -> Result<AlongAxes> {
+    let plan = Plan::new(array, request.axes.clone())?;
+    plan.check_chunks()?;
+    let mut axes = axes.to_vec();
+    axes.sort_unstable();
+    axes.dedup();
+    if let Some(axis) = axes.iter().find(|&&axis| axis >= plan.axes.len()) {
+        return Err(argument(format!("there is no axis {axis}")));
+    }
+    if !request.percentiles.is_empty() || request.histogram.is_some() {
+        return Err(argument("there are no percentiles and histograms along axes".into()));
+    }
+    let shape: Vec<u64> = axes.iter().map(|&axis| plan.axes[axis].len()).collect();
+    let cells = zarr_core::region::element_count(&shape).unwrap_or(u64::MAX);
+    if cells.saturating_mul(CELL) > request.memory {
+        let why = format!(
+            "statistics of {cells} coordinates take more than {} bytes of memory",
+            request.memory
+        );
+        return Err(argument(why));
+    }
+    let columns = columns(&plan.data_type, request.meaning.unsigned);
+    let (column, scalar) = match &columns[..] {
+        [one] if one.name.is_empty() && one.scalar().is_some() => (one, one.scalar()),
+        _ => (&columns[0], None),
+    };
+    let no_numbers =
+        || argument(format!("elements of type {} have no statistics along axes", plan.data_type));
+    let scalar = scalar.ok_or_else(no_numbers)?;
+    let job = AlongJob { plan: &plan, column, request, axes: &axes, cells: cells as usize };
+    let cells = dispatch(scalar, job).ok_or_else(no_numbers)??;
+    Ok(AlongAxes { axes, shape, cells })
+}
+
+struct AlongJob<'a, 'r> {
+    plan: &'a Plan,
+    column: &'a Column,
+    request: &'a Request<'r>,
+    axes: &'a [usize],
+    cells: usize,
+}
+
+impl Job for AlongJob<'_, '_> {
+    type Output = Result<Vec<Cell>>;
+
+    fn run<T: Number>(self) -> Result<Vec<Cell>> {
+        let meaning: &Meaning = &self.request.meaning;
+        let rule = Rule::<T>::new(&meaning.missing);
+        let numerical =
+            Numerical { plan: self.plan, column: self.column, request: self.request, meaning };
+        let fill = numerical.fill::<T>();
+        let mut all: Vec<Tally> = (0..self.cells).map(|_| Tally::empty::<T>()).collect();
+        let work = |(): &mut (), place: &Region, part: Part<'_>| {
+            let shape = place.shape();
+            let is_kept = |axis: &usize| self.axes.contains(axis);
+            let (kept, reduced): (Vec<usize>, Vec<usize>) = (0..shape.len()).partition(is_kept);
+            let steps = |axes: &[usize]| offsets(&shape, axes);
+            let (outer, inner) = (steps(&kept), steps(&reduced));
+            let mut bytes = Vec::with_capacity(inner.len() * T::SIZE);
+            let mut found = Vec::with_capacity(outer.len());
+            for (n, at) in outer.iter().enumerate() {
+                let tally = match part {
+                    Part::Numbers(numbers, present) => {
+                        bytes.clear();
+                        for step in &inner {
+                            let begin = (at + step) * T::SIZE;
+                            bytes.extend_from_slice(&numbers[begin..begin + T::SIZE]);
+                        }
+                        let present: Option<Vec<bool>> = present
+                            .map(|present| inner.iter().map(|step| present[at + step]).collect());
+                        Tally::of(&bytes, present.as_deref(), &rule, |_| Vec::new())
+                    }
+                    Part::Fill(0) => Tally::empty::<T>(),
+                    Part::Fill(_) => match fill {
+                        Some(fill) => Tally::of_fill(fill, inner.len() as u64, &rule, Vec::new()),
+                        None => Tally { missing: inner.len() as u64, ..Tally::empty::<T>() },
+                    },
+                };
+                found.push((self.cell(place, &kept, n), tally));
+            }
+            found
+        };
+        let merge = |found: Vec<(usize, Tally)>| {
+            for (cell, tally) in found {
+                all[cell].merge(tally);
+            }
+        };
+        numerical.pass(|| (), work, merge)?;
+        let affine = meaning.affine;
+        let cell = |tally: &Tally| {
+            let end = |end: &Option<(ScalarValue, Vec<u64>)>| {
+                end.as_ref().map(|(value, _)| unpacked(affine, *value))
+            };
+            let (mut min, mut max) = (end(&tally.least), end(&tally.most));
+            if affine.scale < 0.0 {
+                std::mem::swap(&mut min, &mut max);
+            }
+            let mean = tally.moments.mean();
+            Cell {
+                count: tally.moments.count(),
+                missing: tally.missing,
+                nan: tally.nan,
+                min,
+                max,
+                mean: if affine.is_identity() { mean } else { affine.apply(mean) },
+                std: tally.moments.std(self.request.ddof) * affine.scale.abs(),
+            }
+        };
+        Ok(all.iter().map(cell).collect())
+    }
+}
+
+impl AlongJob<'_, '_> {
+    /// The number of the cell that the `n`th of a part's is.
+    fn cell(&self, place: &Region, kept: &[usize], mut n: usize) -> usize {
+        let (mut cell, mut stride) = (0, 1);
+        for &axis in kept.iter().rev() {
+            let range = &place.intervals()[axis];
+            let len = (range.end - range.start).max(1) as usize;
+            cell += (range.start as usize + n % len) * stride;
+            stride *= self.plan.axes[axis].len() as usize;
+            n /= len;
+        }
+        cell
+    }
+}
+
+/// The positions, in C order in memory of this shape, of all coordinates of some axes, the others being 0.
+fn offsets(shape: &[u64], axes: &[usize]) -> Vec<usize> {
+    let stride = |axis: usize| shape[axis + 1..].iter().product::<u64>() as usize;
+    let mut all = vec![0];
+    for &axis in axes {
+        let (stride, len) = (stride(axis), shape[axis] as usize);
+        all = all.iter().flat_map(|&at| (0..len).map(move |n| at + n * stride)).collect();
+    }
+    all
+}
+
+impl AlongAxes {
+    /// `{"axes", "shape", "count", "missing", "nan", "min", "max", "mean", "std"}`: lists in C order of the axes; null where nothing
+    /// is valid.
+    pub fn to_json(&self) -> Json {
+        let axes: Vec<u64> = self.axes.iter().map(|&axis| axis as u64).collect();
+        let counts = |of: fn(&Cell) -> u64| -> Json {
+            self.cells.iter().map(|c| Json::from(of(c))).collect()
+        };
+        let ends = |of: fn(&Cell) -> Option<ScalarValue>| -> Json {
+            let json = |cell: &Cell| of(cell).map_or(Json::Null, super::json::scalar);
+            self.cells.iter().map(json).collect()
+        };
+        let floats = |of: fn(&Cell) -> f64| -> Json {
+            let json = |cell: &Cell| if cell.count > 0 { float(of(cell)) } else { Json::Null };
+            self.cells.iter().map(json).collect()
+        };
+        Object::new()
+            .with("axes", &axes[..])
+            .with("shape", &self.shape[..])
+            .with("count", counts(|cell| cell.count))
+            .with("missing", counts(|cell| cell.missing))
+            .with("nan", counts(|cell| cell.nan))
+            .with("min", ends(|cell| cell.min))
+            .with("max", ends(|cell| cell.max))
+            .with("mean", floats(|cell| cell.mean))
+            .with("std", floats(|cell| cell.std))
+            .into()
+    }
+}
