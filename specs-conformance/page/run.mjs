@@ -408,6 +408,7 @@ const tests = {
     await settled(page);
     assert.equal(await text(page, "h1"), "temperature");
     assert.equal(await page.locator(".index").inputValue(), "0");
+    assert.equal(await page.getByRole("combobox", { name: "Range of the colours" }).inputValue(), "2,98%");
     server.kill("SIGINT");
     await new Promise((resolve) => server.once("exit", resolve));
     await page.getByRole("slider", { name: "time" }).focus();

@@ -52,7 +52,7 @@ export class DataView {
     const now = state.now;
     const settings = {
       map: Object.hasOwn(this.maps, now.map ?? "") ? now.map : array.view.map,
-      range: now.range?.length === 2 || typeof now.range === "string" ? now.range : (array.view.range ?? "2,98%"),
+      range: (Array.isArray(now.range) && now.range.length === 2 && now.range[0] < now.range[1]) || typeof now.range === "string" ? now.range : (array.view.range ?? "2,98%"),
       log: now.log === "1",
       reversed: now.reversed === "1",
       labels: now.labels ? now.labels === "1" : Boolean(array.view.labels),
