@@ -1,6 +1,6 @@
 //! Shows what the program can do, with an image that another program wrote.
 
-use std::io::{self, IsTerminal};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -122,7 +122,7 @@ impl Demo {
 fn show(session: &Session, v2: &str, out: Out<'_>) -> Result<(), Failure> {
     use clap::Parser;
 
-    if !io::stdout().is_terminal() {
+    if !io::IsTerminal::is_terminal(&io::stdout()) {
         return Ok(());
     }
     writeln!(out, "\n$ zarr plot {v2} --path astronaut")?;
