@@ -40,7 +40,7 @@ impl Subject {
     /// The histogram of a view. Of more than 16 million elements, one of each block is counted: a million.
     ///
     /// # Errors
-    /// As [`slice`], and limits that have no logarithm.
+    /// As [`slice()`], and limits that have no logarithm.
     pub fn histogram(&self, view: &View, style: &Style) -> Result<Option<Histogram>, PictureError> {
         let (across, down) = view.size();
         let is_some = across.saturating_mul(down) > MOST;
