@@ -78,7 +78,7 @@ pub fn slice(pieces: &[(u64, Bytes)], range: &Range<u64>) -> Option<Bytes> {
     Some(bytes.slice(part))
 }
 
-/// As [`slice`], borrowed.
+/// As [`slice()`], borrowed.
 pub(crate) fn find<'a>(pieces: &'a [(u64, Bytes)], range: &Range<u64>) -> Option<&'a [u8]> {
     let (bytes, part) = piece_with(pieces, range)?;
     Some(&bytes[part])

@@ -27,7 +27,7 @@ impl Subject {
     /// Reads a line in at most `most` blocks. Of more elements than some seconds read, not all are looked at.
     ///
     /// # Errors
-    /// As [`slice`].
+    /// As [`slice()`].
     pub fn line(&self, view: &View, most: u64) -> Result<Line, PictureError> {
         let (len, _) = view.size();
         let block = len.div_ceil(most.max(1)).max(1);

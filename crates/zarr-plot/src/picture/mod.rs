@@ -1,6 +1,6 @@
 //! Makes pictures of arrays.
 //!
-//! A [`View`] says which elements go across and down; [`slice`] reads them, decoded, in a bounded number of pixels; a [`Stretch`]
+//! A [`View`] says which elements go across and down; [`slice()`] reads them, decoded, in a bounded number of pixels; a [`Stretch`]
 //! places values between the ends of a [`ColorMap`]; a [`Raster`] has the pixels, and is a PNG by [`Raster::to_png`].
 //!
 //! ```

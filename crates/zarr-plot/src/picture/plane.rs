@@ -99,7 +99,7 @@ pub fn slice(
     Ok(Plane { width, height, values, block, is_single })
 }
 
-/// How many bytes of decoded chunks [`slice`] reads, if the grid of chunks is regular.
+/// How many bytes of decoded chunks [`slice()`] reads, if the grid of chunks is regular.
 pub fn bytes_to_read(
     array: &Array,
     view: &View,

@@ -55,7 +55,7 @@ impl Subject {
     /// Shows a view, in at most `at_most` pixels across and down.
     ///
     /// # Errors
-    /// As [`slice`]; and colours of positions that are not there.
+    /// As [`slice()`]; and colours of positions that are not there.
     pub fn show(
         &self,
         view: &View,
