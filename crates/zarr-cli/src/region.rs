@@ -5,6 +5,7 @@ use zarr::{Array, AxisSelection, Selection};
 
 use crate::failure::Failure;
 use crate::human;
+use crate::session::{Session, Target};
 
 /// About how many bytes of elements are held in memory.
 pub(crate) const PIECE: u64 = 64 << 20;
@@ -28,7 +29,22 @@ impl Which {
     /// Whether something was chosen.
     #[cfg(feature = "plot")]
     pub fn is_given(&self) -> bool {
-        self.region.is_some() || self.by_name.is_some()
+        self.region.is_some() || self.by_name.is_some() || self.sel.is_some()
+    }
+
+    /// The elements of the array that TARGET names; its coordinates may be above it.
+    pub fn of_target(
+        &self,
+        session: &Session,
+        target: &Target,
+        array: &Array,
+    ) -> Result<Elements, Failure> {
+        #[cfg(feature = "plot")]
+        if self.sel.is_some() {
+            return self.of(&session.in_its_hierarchy(target, array)?);
+        }
+        let _ = (session, target);
+        self.of(array)
     }
 
     pub fn of(&self, array: &Array) -> Result<Elements, Failure> {

@@ -275,6 +275,21 @@ impl Session {
         Ok((hierarchy, path))
     }
 
+    /// The same array in the hierarchy that TARGET is inside of: there the variables with its coordinates are.
+    #[cfg(feature = "plot")]
+    pub fn in_its_hierarchy(
+        &self,
+        target: &Target,
+        array: &zarr::Array,
+    ) -> Result<zarr::Array, Failure> {
+        if !array.path().is_root() {
+            return Ok(array.clone());
+        }
+        let above = zarr::hierarchy_above(&zarr::absolute_url(&target.target), &self.options()?);
+        let found = above.and_then(|(above, path)| above.array(&path).ok());
+        Ok(found.filter(|found| found.shape() == array.shape()).unwrap_or_else(|| array.clone()))
+    }
+
     /// Says on standard error what a tolerant reader overlooked.
     pub fn warn(&self, hierarchy: &Hierarchy) {
         self.warn_of(&hierarchy.warnings());

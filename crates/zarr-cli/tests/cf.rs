@@ -54,7 +54,13 @@ fn coordinates_select_elements() {
         |sel: &str| folder.good(&format!("get d.zarr --path t --sel {sel}")).text().to_owned();
     assert_eq!(get("time=2000-02:2000-03,lat=0:45"), "[[-9,12],[21,22]]\n");
     assert_eq!(get("time=2000-03-01T06:00,lat=-100"), "[[23]]\n");
+    // An array that is named in TARGET has the coordinates of its hierarchy, too.
+    let by_itself = folder.good("get d.zarr/t --sel lat=60").text().to_owned();
+    assert_eq!(by_itself, get("lat=60"));
+    let by_itself = folder.good("stats d.zarr/t --sel lat=60 --json").json();
     let json = folder.good("stats d.zarr --path t --sel lat=60 --json").json();
+    let mean = |json: &zarr::Json| json.as_object().unwrap().get("mean").unwrap().to_string();
+    assert_eq!(mean(&by_itself), mean(&json));
     assert_eq!(json.as_object().unwrap().get("max").unwrap().to_string(), "110.0");
     for (sel, why) in [
         ("lat=70:80", "they go from 60 to -30"),

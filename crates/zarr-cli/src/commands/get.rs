@@ -100,7 +100,7 @@ impl Get {
         }
         let node = session.open(&self.target)?;
         let array = node.into_array()?;
-        let elements = self.which.of(&array)?;
+        let elements = self.which.of_target(session, &self.target, &array)?;
         let binary = matches!(format, Format::Raw | Format::Npy);
         let decoded = Decoded::of(&array, binary).filter(|_| self.is_decoded());
         session.warn_about(&array, decoded.as_ref().map_or(&[], Decoded::warnings));

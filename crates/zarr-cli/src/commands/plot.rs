@@ -154,7 +154,7 @@ impl Plot {
         let place = self.place()?;
         let node = session.open(&self.target)?;
         let (array, group) = match &node {
-            Node::Array(array) => (Some(self.in_its_hierarchy(session, array)?), None),
+            Node::Array(array) => (Some(session.in_its_hierarchy(&self.target, array)?), None),
             // An image is shown by its largest level.
             Node::Group(group) => (first_level(group)?, Some(group)),
         };
@@ -167,18 +167,6 @@ impl Plot {
         }
         session.warn(node.hierarchy());
         Ok(())
-    }
-
-    /// The same array in the hierarchy that TARGET is inside of: there the variables with its coordinates are.
-    fn in_its_hierarchy(&self, session: &Session, array: &Array) -> Result<Array, Failure> {
-        let url = zarr::absolute_url(&self.target.target);
-        let options = session.options()?;
-        if !array.path().is_root() {
-            return Ok(array.clone());
-        }
-        let above = zarr::hierarchy_above(&url, &options);
-        let found = above.and_then(|(above, path)| above.array(&path).ok());
-        Ok(found.filter(|found| found.shape() == array.shape()).unwrap_or_else(|| array.clone()))
     }
 
     /// What to write above a sheet: the node's path, or of a root the last name in TARGET.

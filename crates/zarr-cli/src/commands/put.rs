@@ -71,7 +71,7 @@ struct Input<'a> {
 impl Put {
     pub fn run(&self, session: &Session) -> Result<(), Failure> {
         let array = session.open_rw(&self.target, &self.care)?.into_array()?;
-        let elements = self.which.of(&array)?;
+        let elements = self.which.of_target(session, &self.target, &array)?;
         let left = "what was written until now stays, of an archive nothing; the same command writes all of it again";
         interrupt::leaves(session, left);
         let result = write(&array, &elements, self.format, &mut io::stdin().lock());

@@ -161,7 +161,13 @@ impl Stats {
         if session.is_json() {
             return Ok(writeln!(out, "{:#}", stats_along::json(array, &found))?);
         }
-        stats_along::print(array, &self.which.of(array)?.along(), &meaning, &found, out)
+        stats_along::print(
+            array,
+            &self.which.of_target(session, &self.target, array)?.along(),
+            &meaning,
+            &found,
+            out,
+        )
     }
 
     fn of(&self, session: &Session, array: &Array) -> Result<(Meaning, Statistics), Failure> {
@@ -188,7 +194,7 @@ impl Stats {
             progress.at(done.saturating_mul(size), all.saturating_mul(size), None);
         };
         let mut request = Request::new(meaning.clone());
-        request.axes = Some(self.which.of(array)?.along());
+        request.axes = Some(self.which.of_target(session, &self.target, array)?.along());
         request.percentiles = self.percentile.clone();
         request.histogram = self.histogram.clone();
         request.ddof = self.ddof;
