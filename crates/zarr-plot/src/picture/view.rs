@@ -113,32 +113,24 @@ impl View {
         if (is_plane || rank == 2) && free.len() < named {
             free = (0..rank).filter(is_other).collect();
         }
-        let mut take = |kind: AxisKind| {
-            let at = free
-                .iter()
-                .rposition(|&axis| axes[axis].kind == kind)
-                .or(free.len().checked_sub(1))?;
+        // The last free axis of this kind, or else the last one.
+        let take = |free: &mut Vec<usize>, kind: AxisKind| {
+            let of_kind = free.iter().rposition(|&axis| axes[axis].kind == kind);
+            let at = of_kind.or(free.len().checked_sub(1))?;
             Some(free.remove(at))
         };
         // The axis that is y by its kind does not go across.
         let (x, y) = match (x, y) {
             (Some(x), Some(y)) => (Some(x), Some(y)),
-            (Some(x), None) => (Some(x), take(AxisKind::Y)),
-            (None, Some(y)) => (take(AxisKind::X), Some(y)),
+            (Some(x), None) => (Some(x), take(&mut free, AxisKind::Y)),
+            (None, Some(y)) => (take(&mut free, AxisKind::X), Some(y)),
             (None, None) => {
                 let y = match free.iter().rposition(|&axis| axes[axis].kind == AxisKind::Y) {
                     Some(at) if free.len() > 1 => Some(free.remove(at)),
                     _ => None,
                 };
-                let mut take = |kind: AxisKind| {
-                    let at = free
-                        .iter()
-                        .rposition(|&axis| axes[axis].kind == kind)
-                        .or(free.len().checked_sub(1))?;
-                    Some(free.remove(at))
-                };
-                let x = take(AxisKind::X);
-                (x, y.or_else(|| take(AxisKind::Y)))
+                let x = take(&mut free, AxisKind::X);
+                (x, y.or_else(|| take(&mut free, AxisKind::Y)))
             }
         };
         Ok(View { along, x, y })
