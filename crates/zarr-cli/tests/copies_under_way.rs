@@ -72,10 +72,16 @@ fn a_source_is_not_overwritten_by_its_copy() {
     let folder = Folder::new();
     let all = source(&folder, 20);
     std::os::unix::fs::symlink(folder.path("a.zarr"), folder.path("link.zarr")).unwrap();
-    let [zip, lmdb] = [("zip", "a.zip"), ("lmdb", "a.mdb")]
-        .map(|(scheme, name)| format!("{scheme}://{}", folder.path(name).display()));
+    std::fs::create_dir(folder.path("deep")).unwrap();
+    std::os::unix::fs::symlink(folder.path("."), folder.path("deep/up")).unwrap();
+    let url = |scheme: &str, name: &str| format!("{scheme}://{}", folder.path(name).display());
+    let (zip, lmdb) = (url("zip", "a.zip"), url("lmdb", "a.mdb"));
     folder.good(&format!("copy a.zarr {zip}"));
     folder.good(&format!("copy a.zarr {lmdb}"));
+    std::fs::create_dir(folder.path("link.mdb")).unwrap();
+    for (name, link) in [("a.zip", "link.zip"), ("a.mdb/data.mdb", "link.mdb/data.mdb")] {
+        std::fs::hard_link(folder.path(name), folder.path(link)).unwrap();
+    }
     folder.good("copy a.zarr b.zarr");
     let refused = [
         "a.zarr a.zarr",
@@ -88,11 +94,20 @@ fn a_source_is_not_overwritten_by_its_copy() {
         "a.zarr a.zarr --chunks 7,40 --include big",
         &format!("{zip} {zip}"),
         &format!("{lmdb} {lmdb}"),
+        "a.zarr deep/up/a.zarr",
+        "deep/up/a.zarr/g a.zarr",
+        "deep/up/a.zarr a.zarr/h/i",
+        &format!("a.zarr {}", url("file", "deep/up/deep/up/a.zarr")),
+        &format!("{zip} {}", url("zip", "link.zip")),
+        &format!("{lmdb} {}", url("lmdb", "deep/up/link.mdb")),
+        &format!("{lmdb}/g {lmdb}"),
         "a.zarr a.zarr --to nczarr-v3",
     ];
     for places in refused {
-        let err = folder.bad(&format!("copy {places} --overwrite"), 2);
-        assert!(err.contains("would erase") || err.contains("zarr rm"), "{places}: {err}");
+        for option in ["--dry-run", ""] {
+            let err = folder.bad(&format!("copy {places} --overwrite {option}"), 2);
+            assert!(err.contains("would erase") || err.contains("zarr rm"), "{places}: {err}");
+        }
         assert_eq!(folder.run("diff a.zarr b.zarr").code, 0, "{places}");
     }
     for copy in [zip, lmdb] {
@@ -104,6 +119,41 @@ fn a_source_is_not_overwritten_by_its_copy() {
     folder.good("copy a.zarr/g a.zarr/h");
     folder.good("copy a.zarr/g a.zarr/h --overwrite");
     assert!(folder.good("get a.zarr2 --path big").text() == all);
+}
+
+/// A folder that is mounted at a second place is the same one.
+#[test]
+fn a_source_is_not_overwritten_through_a_mount() {
+    let folder = Folder::new();
+    source(&folder, 20);
+    folder.good("copy a.zarr b.zarr");
+    std::fs::create_dir(folder.path("mount")).unwrap();
+    let mounted = |what: &str, places: &str| {
+        let zarr = env!("CARGO_BIN_EXE_zarr");
+        let script =
+            format!("mount --bind {what} mount || exit 77; {zarr} copy {places} --overwrite");
+        let ran = std::process::Command::new("unshare")
+            .args(["-m", "sh", "-c", &script])
+            .current_dir(folder.path("."))
+            .output();
+        ran.map_or(77, |ran| ran.status.code().unwrap_or(0))
+    };
+    if mounted("a.zarr", "a.zarr mount/new") == 77 {
+        eprintln!("SKIPPED: this system lets the test mount nothing");
+        return;
+    }
+    for (what, places) in [
+        ("a.zarr", "a.zarr mount"),
+        ("a.zarr", "mount a.zarr"),
+        ("a.zarr/g", "a.zarr mount"),
+        ("a.zarr/g", "mount/small a.zarr"),
+        (".", "a.zarr mount/a.zarr/new"),
+    ] {
+        assert_eq!(mounted(what, places), 2, "{what}: {places}");
+        assert_eq!(folder.run("diff a.zarr b.zarr").code, 0, "{places}");
+    }
+    assert_eq!(mounted("b.zarr", "a.zarr mount"), 0);
+    assert_eq!(folder.run("diff a.zarr b.zarr").code, 0);
 }
 
 /// Copies to netCDF datasets have a journal, parts and a dry run as others have; what goes on needs no format.

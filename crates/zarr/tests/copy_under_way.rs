@@ -216,3 +216,25 @@ fn nodes_that_are_copied_into_a_consolidated_group_are_in_its_metadata() {
         assert_eq!(found.nodes("/").unwrap().len(), 4, "{dialect:?}");
     }
 }
+
+/// Two handles of one store in memory are one place, and what is in it stays.
+#[test]
+fn a_copy_does_not_overwrite_its_source_in_memory() {
+    let memory = MemoryStore::new();
+    let open = || Hierarchy::open(from_sync(memory.clone()), &writing()).unwrap();
+    let made = Hierarchy::create(from_sync(memory.clone()), of_dialect(Dialect::V3), &writing());
+    let array = made.unwrap().create_array("/g/a").shape(&[3]).data_type_named("int8").create();
+    array.unwrap().write(.., &[1i8, 2, 3]).unwrap();
+    let before = keys(&from_sync(memory.clone()));
+    let all = CopyOptions { overwrite: true, ..CopyOptions::default() };
+    for (from, at) in [("/", "/"), ("/g", "/"), ("/g/a", "/g"), ("/g", "/g/a"), ("/g/a", "/g/a")] {
+        let (source, target) = (open(), open());
+        let refused = zarr::copy(&source.node(from).unwrap(), &target, at, &all).unwrap_err();
+        assert!(refused.to_string().contains("would erase"), "{from} to {at}: {refused}");
+        assert_eq!(keys(&from_sync(memory.clone())), before, "{from} to {at}");
+        // One handle is told before anything is put.
+        assert!(zarr::plan_copy(&source.node(from).unwrap(), &source, at, &all).is_err());
+    }
+    zarr::copy(&open().node("/g/a").unwrap(), &open(), "/b", &all).unwrap();
+    assert_eq!(open().array("/b").unwrap().read::<i8>(..).unwrap(), [1, 2, 3]);
+}

@@ -6,6 +6,7 @@ use zarr_core::store::StoreKey;
 use zarr_core::{Json, NodePath, Object};
 
 use super::plan::{Plan, PlannedArray, PlannedDocument, Role, Told};
+use super::same_place::SourceStore;
 use super::split::Part;
 use super::{CopyOptions, Steps};
 
@@ -170,6 +171,7 @@ fn read(plan: &Object) -> Option<Plan> {
     Some(Plan {
         store: text(&source, "store")?,
         store_options: options.collect::<Option<_>>()?,
+        reader: SourceStore::default(),
         from: path(&source, "path")?,
         at: path(&target, "path")?,
         format: text(&target, "format")?,

@@ -23,6 +23,7 @@ mod node_copy;
 mod plan;
 mod rechunk;
 mod run;
+mod same_place;
 mod split;
 mod under_way;
 mod undo;

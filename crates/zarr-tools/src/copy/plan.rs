@@ -18,6 +18,7 @@ use super::choose::{below, chosen};
 use super::describe::{Described, size};
 use super::journal::Journal;
 use super::node_copy;
+use super::same_place::SourceStore;
 use super::split::{Part, parts};
 use super::{CopyOptions, Steps, attributes_for};
 
@@ -29,6 +30,7 @@ pub struct Plan {
     /// The store of the source: its URL, and the options that are no secret.
     pub(super) store: String,
     pub(super) store_options: Vec<(String, String)>,
+    pub(super) reader: SourceStore,
     pub(super) from: NodePath,
     pub(super) at: NodePath,
     pub(super) format: String,
@@ -140,7 +142,13 @@ pub(super) fn planned_or_resumed(
     let stored = Journal::new(target, at).plan()?;
     match stored {
         Some(stored) if !options.overwrite => resumed(target, at, options, stored, planner),
-        _ => planner(options, None),
+        _ => {
+            let plan = planner(options, None)?;
+            if options.overwrite {
+                plan.check_source_stays(target)?;
+            }
+            Ok(plan)
+        }
     }
 }
 
@@ -245,6 +253,7 @@ impl Plan {
         Plan {
             store: store.name(),
             store_options: store.public_options(),
+            reader: SourceStore(Some(store.clone())),
             from: source.path().clone(),
             at: at.clone(),
             format: target.format_name().to_owned(),

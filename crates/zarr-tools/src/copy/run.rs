@@ -86,41 +86,9 @@ impl Plan {
         Ok((plan, is_ours))
     }
 
-    /// Whether the place of the copy is that of its source, or one of them is in the other. Memory without a name is not told apart.
-    fn would_erase_source(&self, target: &Hierarchy) -> bool {
-        let (store, options) = (target.store().name(), target.store().public_options());
-        let endpoint = |options: &[(String, String)]| {
-            let found = options.iter().find(|(name, _)| name.ends_with("endpoint"));
-            found.map(|(_, value)| value.trim_end_matches('/').to_owned())
-        };
-        if store == "memory://" || endpoint(&options) != endpoint(&self.store_options) {
-            return false;
-        }
-        // Links are followed.
-        let real = |url: &str| {
-            let (scheme, path) = url.split_once("://").filter(|(_, path)| path.starts_with('/'))?;
-            let path = percent_encoding::percent_decode_str(path).decode_utf8().ok()?;
-            let real = std::fs::canonicalize(&*path).ok()?;
-            Some(format!("{scheme}://{}", real.display()))
-        };
-        let place = |store: &str, path: &NodePath| {
-            let store = real(store).unwrap_or_else(|| store.trim_end_matches('/').to_owned());
-            let place = format!("{store}/{}", path.relative());
-            let place = real(&place).unwrap_or(place);
-            format!("{}/", place.trim_end_matches('/'))
-        };
-        let (from, to) = (place(&self.store, &self.from), place(&store, &self.at));
-        from.starts_with(&to) || to.starts_with(&from)
-    }
-
     /// Erases what is at the place of the copy, and the journal of another copy.
     fn erase_old(&self, target: &Hierarchy, journal: &Journal) -> Result<()> {
-        if self.would_erase_source(target) {
-            let why = "its source is there, or it is in its source: to overwrite it would erase what is to be copied";
-            let error = Error::from(AccessError::Argument(why.into()));
-            let hint = "copy to another place, and put the copy in place of the source afterwards";
-            return Err(error.at_store(target.store().name()).at_path(&self.at).with_hint(hint));
-        }
+        self.prove_source_stays(target)?;
         journal.erase()?;
         let foreign = if target.store().capabilities().list {
             target.foreign_keys(&self.at)?

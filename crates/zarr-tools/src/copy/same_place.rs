@@ -1,0 +1,251 @@
+//! Tells whether the place of a copy is that of its source, so that to erase the one would erase the other.
+//!
+//! Files and folders are compared by their identity in the system, so that links, hard links and mounts make no difference. Other stores
+//! are compared by name, and, before something is erased, by a key that is put into the target: the source must not have it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use zarr_core::format::copy_journal;
+use zarr_core::store::{GetOptions, Store, StoreKey};
+use zarr_core::{AccessError, Error, Hierarchy, NodePath, Result};
+
+use super::plan::Plan;
+
+/// The store of a plan's source; a plan that was read from JSON has none.
+#[derive(Clone, Default)]
+pub(super) struct SourceStore(pub Option<Arc<dyn Store>>);
+
+impl std::fmt::Debug for SourceStore {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("SourceStore")
+    }
+}
+
+/// Plans that say the same are equal, whatever store they read.
+impl PartialEq for SourceStore {
+    fn eq(&self, _: &SourceStore) -> bool {
+        true
+    }
+}
+
+/// What a file or folder is, whatever its name.
+#[cfg(unix)]
+type Identity = (u64, u64);
+#[cfg(not(unix))]
+type Identity = PathBuf;
+
+#[cfg(unix)]
+fn identity(path: &Path) -> Option<Identity> {
+    use std::os::unix::fs::MetadataExt;
+    let found = std::fs::metadata(path).ok()?;
+    Some((found.dev(), found.ino()))
+}
+
+#[cfg(not(unix))]
+fn identity(path: &Path) -> Option<Identity> {
+    std::fs::canonicalize(path).ok()
+}
+
+impl Plan {
+    /// Refuses to erase the place of the copy if that would erase the source, as far as that is known without a change of either.
+    ///
+    /// # Errors
+    /// [`AccessError::Argument`].
+    pub(super) fn check_source_stays(&self, target: &Hierarchy) -> Result<()> {
+        if self.is_in_target(target) { Err(self.refusal(target)) } else { Ok(()) }
+    }
+
+    /// As [`Plan::check_source_stays`]; puts a key into the target and erases it, where only that tells.
+    ///
+    /// # Errors
+    /// [`AccessError::Argument`]; what the target's store reports.
+    pub(super) fn prove_source_stays(&self, target: &Hierarchy) -> Result<()> {
+        self.check_source_stays(target)?;
+        if self.is_seen_in_source(target)? { Err(self.refusal(target)) } else { Ok(()) }
+    }
+
+    fn refusal(&self, target: &Hierarchy) -> Error {
+        let why = "its source is there, or it is in its source: to overwrite it would erase what is to be copied";
+        let error = Error::from(AccessError::Argument(why.into()));
+        let hint = "copy to another place, and put the copy in place of the source afterwards";
+        error.at_store(target.store().name()).at_path(&self.at).with_hint(hint)
+    }
+
+    fn is_in_target(&self, target: &Hierarchy) -> bool {
+        let (from, to) = (&self.store, &target.store().name());
+        let is_one = |source: &Arc<dyn Store>| {
+            let (a, b) = (source.as_sync(), target.store().as_sync());
+            Arc::ptr_eq(source, target.store()) || a.zip(b).is_some_and(|(a, b)| Arc::ptr_eq(a, b))
+        };
+        if self.reader.0.as_ref().is_some_and(is_one) {
+            return self.nodes_meet();
+        }
+        if let (Some(from), Some(to)) = (Local::of(from), Local::of(to)) {
+            return from.scheme == to.scheme && self.files_meet(target, &from, &to);
+        }
+        if to == "memory://"
+            || endpoint(&target.store().public_options()) != endpoint(&self.store_options)
+        {
+            return false;
+        }
+        self.names_meet(from, to)
+    }
+
+    /// Whether one place is in the other, for stores of these names on one server.
+    fn names_meet(&self, from: &str, to: &str) -> bool {
+        let place = |store: &str, path: &NodePath| {
+            let place = format!("{}/{}", store.trim_end_matches('/'), path.relative());
+            format!("{}/", place.trim_end_matches('/'))
+        };
+        let (from, to) = (place(from, &self.from), place(to, &self.at));
+        from.starts_with(&to) || to.starts_with(&from)
+    }
+
+    /// Whether one node is in the other, if both are in one hierarchy.
+    fn nodes_meet(&self) -> bool {
+        self.from.is_within(&self.at) || self.at.is_within(&self.from)
+    }
+
+    /// Whether one place is in the other, for stores of these files or folders.
+    fn files_meet(&self, target: &Hierarchy, from: &Local<'_>, to: &Local<'_>) -> bool {
+        if identity(&from.path).is_some() && identity(&from.path) == identity(&to.path) {
+            return self.names_meet(&from.inner, &to.inner);
+        }
+        if from.scheme != "file" {
+            return false;
+        }
+        let (from, to) = (&from.path, &to.path);
+        let places = |path: &NodePath| match &*self.format {
+            "v2" | "v3" => vec![folder(to, path)],
+            _ if path.is_root() => vec![to.clone()],
+            _ => ["meta/root", "data/root"].map(|root| folder(&to.join(root), path)).into(),
+        };
+        let roots = ["", "meta/root", "data/root"].map(|root| from.join(root));
+        let own = roots.iter().filter_map(|root| identity(&folder(root, &self.from))).collect();
+        let is_within =
+            |place: &Path, all: &Vec<Identity>| above(place).iter().any(|it| all.contains(it));
+        if places(&self.at).iter().any(|place| is_within(place, &own)) {
+            return true;
+        }
+        // A node of the target may be the source by another mount.
+        let below = target.tree(&self.at).unwrap_or_default();
+        let erased = std::iter::once(&self.at).chain(below.iter().map(|child| &child.path));
+        let erased = erased.flat_map(places).filter_map(|place| identity(&place)).collect();
+        let nodes = std::iter::once(&self.from).chain(self.arrays.iter().map(|array| &array.from));
+        let mut sources = nodes.flat_map(|node| roots.iter().map(|root| folder(root, node)));
+        sources.any(|place| is_within(&place, &erased))
+    }
+
+    /// Whether a key that is put into the target is in the source.
+    fn is_seen_in_source(&self, target: &Hierarchy) -> Result<bool> {
+        let Some(source) = &self.reader.0 else { return Ok(false) };
+        let (from, to) = (source.name(), target.store().name());
+        let is_archive = |name: &str| name.starts_with("zip:") || name.starts_with("lmdb:");
+        if is_archive(&to) || Local::of(&from).is_some() && Local::of(&to).is_some() {
+            return Ok(false);
+        }
+        let name = format!("{}same-place-{}", copy_journal(&self.at).as_str(), self.begun);
+        let below = |inner: &str, outer: &str| {
+            let rest = inner.trim_end_matches('/').strip_prefix(outer.trim_end_matches('/'))?;
+            let is_below = rest.is_empty() || rest.starts_with('/');
+            is_below.then(|| format!("{rest}/{name}").trim_start_matches('/').to_owned())
+        };
+        // Where one of the stores is in the other by its name, the key is put into the inner one.
+        let nested = (below(&to, &from), below(&from, &to));
+        let is_nested = nested.0.is_some() || nested.1.is_some();
+        let (seen, put) = match nested {
+            (Some(seen), _) => (seen, name.clone()),
+            (None, Some(put)) => (name.clone(), put),
+            (None, None) => (name.clone(), name.clone()),
+        };
+        let (seen, put) = (StoreKey::new(seen)?, StoreKey::new(put)?);
+        let (source, store) = (source.to_sync(), target.store().to_sync());
+        let at = |e| Error::from(e).at_store(store.name()).at_key(&put);
+        store.set(&put, b"{}"[..].into()).map_err(at)?;
+        // A source that refuses the key is not the target.
+        let is_seen = source.get(&seen, GetOptions::default()).is_ok_and(|found| found.is_some());
+        store.erase(&put).map_err(at)?;
+        let meet =
+            if from == to || !is_nested { self.nodes_meet() } else { self.names_meet(&from, &to) };
+        Ok(is_seen && meet)
+    }
+}
+
+/// The file or folder of a store.
+struct Local<'a> {
+    scheme: &'a str,
+    path: PathBuf,
+    /// Where in an archive or an LMDB file the store begins.
+    inner: String,
+}
+
+impl<'a> Local<'a> {
+    /// The file or folder of a store with this name, if it has one.
+    fn of(url: &'a str) -> Option<Local<'a>> {
+        let (scheme, path) = url.split_once("://")?;
+        let path = percent_encoding::percent_decode_str(path).decode_utf8().ok()?;
+        let path = Some(PathBuf::from(&*path)).filter(|path| path.has_root())?;
+        if scheme == "file" {
+            return Some(Local { scheme, path, inner: String::new() });
+        }
+        if !["zip", "lmdb"].contains(&scheme) {
+            return None;
+        }
+        let found = path.ancestors().find(|path| path.exists())?;
+        let is_archive = found.is_file() || found.join(DATA).exists();
+        let found = if is_archive { found } else { &path };
+        let inner = format!("/{}", path.strip_prefix(found).ok()?.display());
+        let data = found.join(DATA);
+        let path = if data.exists() { data } else { found.to_owned() };
+        Some(Local { scheme, path, inner })
+    }
+}
+
+/// The file of a folder of LMDB.
+const DATA: &str = "data.mdb";
+
+fn folder(root: &Path, node: &NodePath) -> PathBuf {
+    root.join(node.relative())
+}
+
+/// The folders that a place is in, and itself; the first that there is, if it is absent.
+fn above(place: &Path) -> Vec<Identity> {
+    let found = place.ancestors().find_map(|folder| std::fs::canonicalize(folder).ok());
+    found.iter().flat_map(|found| found.ancestors()).filter_map(identity).collect()
+}
+
+/// The server of a store's options, in its shortest form; `None` for that of the service itself.
+fn endpoint(options: &[(String, String)]) -> Option<String> {
+    let (_, url) = options.iter().find(|(name, _)| name.ends_with("endpoint"))?;
+    let url = url.trim_end_matches('/').to_ascii_lowercase();
+    let (scheme, rest) = url.split_once("://").unwrap_or(("https", &url));
+    let rest = rest.strip_suffix(if scheme == "http" { ":80" } else { ":443" }).unwrap_or(rest);
+    let of_service = [".amazonaws.com", "storage.googleapis.com"];
+    if of_service.iter().any(|end| rest.ends_with(end)) {
+        return None;
+    }
+    let rest = ["127.0.0.1", "[::1]"]
+        .iter()
+        .find_map(|own| rest.strip_prefix(own))
+        .map(|port| format!("localhost{port}"))
+        .unwrap_or_else(|| rest.to_owned());
+    Some(format!("{scheme}://{rest}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_has_one_form() {
+        let of = |url: &str| endpoint(&[("aws_endpoint".into(), url.into())]);
+        for url in ["http://127.0.0.1:9000/", "HTTP://localhost:9000", "http://[::1]:9000"] {
+            assert_eq!(of(url), of("http://localhost:9000"), "{url}");
+        }
+        assert_eq!(of("https://s3.example.org:443/"), of("https://s3.example.org"));
+        assert_eq!(of("https://s3.eu-west-1.amazonaws.com"), endpoint(&[]));
+        assert_ne!(of("http://localhost:9000"), of("http://localhost:9001"));
+        assert_ne!(of("http://localhost:9000"), endpoint(&[]));
+    }
+}
