@@ -128,6 +128,10 @@ pub(super) fn check_ranges(store: &dyn SyncStore, key: &StoreKey, value: &[u8]) 
         again.version().as_ref() == Some(&version),
         "open of a version of `{key}`: the version is the one that was asked for",
     );
+    assert!(
+        ok(store.is_unchanged(key, &version), "is_unchanged"),
+        "is_unchanged: `{key}` still is what it was"
+    );
 }
 
 /// Checks that an absent key has no parts, and cannot be opened.
@@ -209,6 +213,10 @@ pub(super) fn check_snapshots(store: &dyn SyncStore) {
                     panic!("open of a version of a value that was replaced must not fail, but: {e}")
                 }
             }
+            assert!(
+                !ok(store.is_unchanged(&key, version), "is_unchanged"),
+                "is_unchanged: `{key}` was replaced"
+            );
         }
         if change == "set" {
             check_ranges(store, &key, TWO);

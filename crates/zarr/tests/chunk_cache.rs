@@ -7,12 +7,16 @@
     feature = "vlen-utf8"
 ))]
 
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
-use zarr::store::{ObservedStore, Store, StoreKey, from_sync};
-use zarr::stores::MemoryStore;
-use zarr::{Array, Dialect, Hierarchy, OpenOptions};
+use zarr::store::{
+    GetOptions, Got, ObservedStore, SnapshotOptions, Store, StoreKey, SyncSnapshot, SyncStore,
+    Version, from_sync,
+};
+use zarr::stores::{FilesystemStore, MemoryStore};
+use zarr::{Array, Dialect, Hierarchy, OpenOptions, StoreError};
 use zarr_testkit::{Counters, Latency, Remote};
 
 const SIDE: u64 = 32;
@@ -121,6 +125,74 @@ fn files_that_change_within_a_moment_are_seen() {
     for value in 0..2000 {
         writer.write(.., &[value; 8]).expect("written");
         assert_eq!(reader.read::<i32>(..).expect("read"), [value; 8]);
+    }
+}
+
+/// A folder that counts the calls on chunks.
+#[derive(Debug)]
+struct Counted {
+    folder: FilesystemStore,
+    opened: Arc<AtomicU64>,
+    asked: Arc<AtomicU64>,
+}
+
+impl SyncStore for Counted {
+    zarr_testkit::forward_calls!(folder: name capabilities put create erase_prefix list_prefix list_dir link flush);
+
+    fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>, StoreError> {
+        self.opened.fetch_add(u64::from(key.as_str().contains("/c/")), Relaxed);
+        self.folder.get(key, how)
+    }
+    fn open(
+        &self,
+        key: &StoreKey,
+        how: SnapshotOptions<'_>,
+    ) -> Result<Option<Box<dyn SyncSnapshot>>, StoreError> {
+        self.opened.fetch_add(u64::from(key.as_str().contains("/c/")), Relaxed);
+        self.folder.open(key, how)
+    }
+    fn is_unchanged(&self, key: &StoreKey, version: &Version) -> Result<bool, StoreError> {
+        self.asked.fetch_add(1, Relaxed);
+        self.folder.is_unchanged(key, version)
+    }
+}
+
+/// Planes through the chunks of a folder: a file is opened once, and after that only looked at. A file that another writer
+/// replaced is opened again.
+#[test]
+fn files_whose_elements_are_cached_are_not_opened() {
+    for sharded in [false, true] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let files = || FilesystemStore::new(folder.path());
+        let mut elements = create(from_sync(files()), Dialect::V3, sharded);
+        // Files that were written a moment ago have no version.
+        std::thread::sleep(Duration::from_millis(150));
+        let [opened, asked] = [(); 2].map(|()| Arc::new(AtomicU64::new(0)));
+        let counted = Counted { folder: files(), opened: opened.clone(), asked: asked.clone() };
+        let (store, [objects, per_plane]) =
+            (from_sync(counted), if sharded { [8, 4] } else { [64, 16] });
+        let options = OpenOptions::new(zarr::standard()).read_write().chunk_cache(1 << 24);
+        let open = |store, options| Hierarchy::open(store, options).and_then(|h| h.array("/a"));
+        let array = open(store, &options).expect("opened");
+        let planes = |elements: &[i32]| {
+            for x in 0..SIDE {
+                let plane: Vec<i32> = array.read((.., .., x)).expect("read");
+                assert!(plane.iter().eq(elements.iter().skip(x as usize).step_by(SIDE as usize)));
+            }
+        };
+        planes(&elements);
+        // Each shard is opened for its index, and again when inner chunks are needed that are not cached.
+        let once = opened.swap(0, Relaxed);
+        assert_eq!(once, if sharded { 4 * 4 } else { objects }, "sharded: {sharded}");
+        assert_eq!(asked.swap(0, Relaxed), SIDE * per_plane - objects, "sharded: {sharded}");
+        planes(&elements);
+        assert_eq!(opened.swap(0, Relaxed), 0, "sharded: {sharded}");
+        let other = OpenOptions::new(zarr::standard()).read_write();
+        let writer = open(from_sync(files()), &other).expect("opened");
+        writer.write((0, 0, 0..3), &[7, 8, 9]).expect("written");
+        elements[..3].copy_from_slice(&[7, 8, 9]);
+        planes(&elements);
+        assert!(opened.swap(0, Relaxed) >= 1, "sharded: {sharded}");
     }
 }
 

@@ -2,23 +2,30 @@
 //! what others write as it would without the cache.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
 
 use super::chunk_cache::{CachedObject, WHOLE};
+use super::executor::Work;
 use super::key_queue::QueuePlace;
 use super::segments::has_index;
-use super::{ArrayCore, ArrayState, ChunkLayout};
+use super::{ArrayCore, ArrayState, ChunkLayout, FieldBytes};
 use crate::codec::PartialRead;
 use crate::error::{Result, StoreError};
 use crate::grid::ChunkProjection;
 use crate::metadata::ArrayMetadata;
-use crate::store::{ByteRange, SnapshotOptions, StoreKey, Version, check_size};
+use crate::store::{
+    ByteRange, SnapshotOptions, StoreKey, SyncSnapshot, SyncStore, Version, abandoned, check_size,
+};
+use crate::view::{View, ViewMut};
 
 /// How long a reader waits for another one that decodes the same chunk. Then it decodes the chunk itself.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// One thread copies up to this many bytes from the cache, for as long as it finds chunks there.
+const LITTLE: u64 = 1 << 22;
 
 impl ArrayCore {
     /// An object of which the inner chunks are cached: the hierarchy has a cache, and the object a version.
@@ -100,6 +107,76 @@ impl ArrayCore {
         }
     }
 
+    /// Reads a chunk of a local store from the cache. Returns `false` if it is not there, or of another version.
+    pub(super) fn read_cached(
+        &self,
+        layout: &ChunkLayout,
+        store: &dyn SyncStore,
+        tile: &ChunkProjection,
+        span: FieldBytes,
+        out: &mut ViewMut<'_>,
+    ) -> Result<bool> {
+        let Some(cache) = &self.context.chunk_cache else { return Ok(false) };
+        let shape = &tile.chunk_shape;
+        let has_other =
+            layout.metadata.shards.is_some() || layout.other_key(&tile.key_index)?.is_some();
+        let Some(size) = cache.size(shape, span.element).filter(|_| !has_other) else {
+            return Ok(false);
+        };
+        let place = (layout.cache_id(), layout.key(&tile.key_index)?, WHOLE);
+        let found = cache.get(&place).filter(|(_, elements)| elements.len() == size);
+        let Some((version, elements)) = found else { return Ok(false) };
+        if !store.is_unchanged(&place.1, &version).map_err(|e| self.at_chunk(tile, &place.1, e))? {
+            cache.forget(&place);
+            return Ok(false);
+        }
+        let elements = View::new(&elements, shape, span.element);
+        out.gather(&tile.within, &elements.span(span.offset, span.size));
+        Ok(true)
+    }
+
+    /// The pieces after those that the cache has, and the work on them. This thread copies a little from the cache before
+    /// others would be awake.
+    pub(super) async fn after_cached<'m>(
+        &self,
+        layout: &ChunkLayout,
+        store: &dyn SyncStore,
+        span: FieldBytes,
+        mut kind: Work,
+        mut pieces: impl Iterator<Item = (ChunkProjection, ViewMut<'m>)> + Send,
+        done: impl Fn(&ChunkProjection, bool),
+    ) -> Result<(Work, impl Iterator<Item = (ChunkProjection, ViewMut<'m>)> + Send)> {
+        let mut first = None;
+        if self.context.chunk_cache.is_some() && kind.total <= LITTLE {
+            abandoned::wait_for(|| self.context.store.name(), layout.prefix()).await;
+            for (tile, mut out) in pieces.by_ref() {
+                self.options.check_cancelled()?;
+                if !self.read_cached(layout, store, &tile, span, &mut out)? {
+                    first = Some((tile, out));
+                    break;
+                }
+                done(&tile, true);
+            }
+            kind.many &= first.is_some();
+        }
+        Ok((kind, first.into_iter().chain(pieces)))
+    }
+
+    /// Opens a chunk that has segments. If they may be cached, it is opened when one of them is not.
+    pub(super) fn open<'a>(
+        &self,
+        store: &'a dyn SyncStore,
+        key: &'a StoreKey,
+        how: SnapshotOptions<'_>,
+    ) -> Result<Option<Box<dyn SyncSnapshot + 'a>>, StoreError> {
+        let Some(version) = how.expect.filter(|_| self.context.chunk_cache.is_some()) else {
+            return store.open(key, how).map(|value| value.map(|value| value as _));
+        };
+        let opened = OnceLock::new();
+        let value = || Box::new(OpenedLater { store, key, version: version.clone(), opened }) as _;
+        Ok(store.is_unchanged(key, version)?.then(value))
+    }
+
     /// The object of a whole chunk whose elements are cached, if the store says that it is unchanged.
     async fn unchanged(
         &self,
@@ -130,6 +207,40 @@ impl ArrayCore {
             }
             Err(e) => Err(e.into()),
         }
+    }
+}
+
+/// A version of a value of a local store, which is opened when some of it is read.
+struct OpenedLater<'a> {
+    store: &'a dyn SyncStore,
+    key: &'a StoreKey,
+    version: Version,
+    opened: OnceLock<Box<dyn SyncSnapshot>>,
+}
+
+impl OpenedLater<'_> {
+    fn opened(&self) -> Result<&dyn SyncSnapshot, StoreError> {
+        if let Some(value) = self.opened.get() {
+            return Ok(&**value);
+        }
+        let value = self.store.open(self.key, SnapshotOptions::expect(&self.version))?;
+        let value = value.ok_or_else(|| StoreError::Changed { key: self.key.to_string() })?;
+        Ok(&**self.opened.get_or_init(|| value))
+    }
+}
+
+impl SyncSnapshot for OpenedLater<'_> {
+    fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>, StoreError> {
+        self.opened()?.read(ranges)
+    }
+    fn read_into(&self, range: ByteRange, buf: &mut Vec<u8>) -> Result<(), StoreError> {
+        self.opened()?.read_into(range, buf)
+    }
+    fn size(&self) -> u64 {
+        self.opened.get().map_or(0, |value| value.size())
+    }
+    fn version(&self) -> Option<Version> {
+        Some(self.version.clone())
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use super::{
     Bytes, Capabilities, GetOptions, Got, ListOptions, Listing, Payload, Precondition,
-    SnapshotOptions, StoreKey, StorePrefix, SyncSnapshot,
+    SnapshotOptions, StoreKey, StorePrefix, SyncSnapshot, Version,
 };
 use crate::error::StoreError;
 
@@ -40,6 +40,19 @@ pub trait SyncStore: Debug + Send + Sync + 'static {
         how: SnapshotOptions<'_>,
     ) -> Result<Option<Box<dyn SyncSnapshot>>, StoreError> {
         Ok(how.in_memory(key, self.get(key, how.to_get())?))
+    }
+
+    /// Whether the value of `key` still is of this version, which a [`SyncSnapshot::version`] returned. A store that can tell
+    /// without opening the value does so: a reader whose elements are cached asks for each chunk.
+    ///
+    /// # Errors
+    /// As [`Store::open`](super::Store::open).
+    fn is_unchanged(&self, key: &StoreKey, version: &Version) -> Result<bool, StoreError> {
+        let value = self.open(key, SnapshotOptions::expect(version));
+        match value.and_then(|value| value.map(|value| value.read(&[])).transpose()) {
+            Err(StoreError::Changed { .. }) => Ok(false),
+            read => Ok(read?.is_some()),
+        }
     }
 
     /// Sets the value of `key`, or erases it (`None`), if the precondition holds.

@@ -134,16 +134,27 @@ impl KeyPath<'_> {
         pin().map_err(|e| self.failed(e))
     }
 
+    /// Whether the file has this mark, which is a version. The file is not opened.
+    pub(super) fn is_unchanged(&self, version: &Version) -> Result<bool> {
+        let found = self.look()?.filter(is_settled);
+        Ok(found.is_some_and(|found| Version::of_mark(mark(&found)) == *version))
+    }
+
+    /// What the system reports of the file; `None` if there is none.
+    fn look(&self) -> Result<Option<fs::Metadata>> {
+        match fs::metadata(&self.path) {
+            Ok(found) => Ok(Some(found).filter(fs::Metadata::is_file)),
+            Err(e) if is_absence(&e) => Ok(None),
+            Err(e) => Err(self.failed(e)),
+        }
+    }
+
     /// The version of the value that is there, of the same kind as `was`.
     fn version_like(&self, was: Option<&Version>) -> Result<Option<Version>> {
         if !was.is_some_and(Version::is_mark) {
             return Ok(self.read(u64::MAX, true)?.and_then(|(_, version)| version));
         }
-        let look = || match open(&self.path)? {
-            Some((_, metadata)) => Ok(Some(Version::of_mark(mark(&metadata)))),
-            None => Ok(None),
-        };
-        look().map_err(|e| self.failed(e))
+        Ok(self.look()?.map(|found| Version::of_mark(mark(&found))))
     }
 
     /// Puts the value straight into `out`, if it has that size; returns its size.

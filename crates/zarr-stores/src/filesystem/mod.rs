@@ -15,7 +15,8 @@ use std::sync::Arc;
 
 use zarr_core::store::{
     Capabilities, GetOptions, Got, ListOptions, Listing, Payload, Precondition, Result,
-    SnapshotOptions, Store, StoreKey, StorePrefix, SyncSnapshot, SyncStore, check_size, from_sync,
+    SnapshotOptions, Store, StoreKey, StorePrefix, SyncSnapshot, SyncStore, Version, check_size,
+    from_sync,
 };
 use zarr_core::{Access, StoreError};
 
@@ -237,6 +238,10 @@ impl SyncStore for FilesystemStore {
         let Some(file) = file else { return Ok(None) };
         check_size(key, file.size(), how.limit)?;
         Ok(how.accepts(file.version().as_ref()).then(|| Box::new(file) as _))
+    }
+
+    fn is_unchanged(&self, key: &StoreKey, version: &Version) -> Result<bool> {
+        KeyPath::new(self, "get", key)?.is_unchanged(version)
     }
 
     fn put(
