@@ -69,16 +69,6 @@ enum Operation {
 }
 
 impl Operation {
-    /// Two integers; `None` if the result is none.
-    fn of_integers(self, a: i128, b: i128) -> Option<i128> {
-        match self {
-            Operation::Minus => a.checked_sub(b),
-            Operation::Times => a.checked_mul(b),
-            Operation::Over => (a % b == 0).then(|| a / b),
-            Operation::Plus => a.checked_add(b),
-        }
-    }
-
     /// Two numbers of a format, rounded to it once: 64 bits are more than twice as many as the others have.
     /// `None` if that overflows.
     fn of_floats(self, format: FloatFormat, a: f64, b: f64) -> Option<f64> {
@@ -96,7 +86,7 @@ impl Operation {
 }
 
 /// The operations on a number of Rust.
-trait Checked: Native {
+trait Checked: Copy {
     /// The result, rounded once; `None` if it is no number of this type, or no finite one.
     fn checked(self, operation: Operation, other: Self) -> Option<Self>;
 }
@@ -113,7 +103,7 @@ macro_rules! checked {
     )*};
 }
 
-checked!(i8 i16 i32 i64 u8 u16 u32 u64, |operation, a, b| match operation {
+checked!(i8 i16 i32 i64 i128 u8 u16 u32 u64, |operation, a, b| match operation {
     Operation::Minus => a.checked_sub(b),
     Operation::Times => a.checked_mul(b),
     Operation::Over => (a.checked_rem(b)? == 0).then(|| a / b),
@@ -154,7 +144,7 @@ impl ScaleOffset {
 
     /// As [`ScaleOffset::all`] for a type of Rust: [`ScaleOffset::step`] decides only about the numbers for which one of the
     /// checked operations fails.
-    fn all_native<T: Checked>(
+    fn all_native<T: Native + Checked>(
         &self,
         operations: Operations,
         from: &[u8],
@@ -204,7 +194,7 @@ impl ScaleOffset {
     fn one(&self, operation: Operation, a: ScalarValue, b: ScalarValue) -> Option<ScalarValue> {
         let result = match (self.numbers, a, b) {
             (_, ScalarValue::Integer(a), ScalarValue::Integer(b)) => {
-                ScalarValue::Integer(operation.of_integers(a, b)?)
+                ScalarValue::Integer(a.checked(operation, b)?)
             }
             (Scalar::Float(format), ScalarValue::Float(a), ScalarValue::Float(b)) => {
                 return operation.of_floats(format, a, b).map(ScalarValue::Float);

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use bytes::{Bytes, BytesMut};
@@ -17,6 +17,7 @@ use reqwest::header::{CONTENT_LENGTH, RANGE};
 use reqwest::{Method, StatusCode};
 
 use super::answer::{self, Answer, Failed, MOST_OF_AN_ERROR, Wrong};
+use super::limiter::Limiter;
 use super::{pages, redirect, transport};
 
 /// Bytes of a body beyond which sending it may take longer than the time limit between two bytes of an answer.
@@ -48,6 +49,7 @@ pub(super) struct Counts {
 pub(super) struct Connector {
     pub stall: Duration,
     pub counts: Arc<Counts>,
+    pub limiter: Arc<Limiter>,
     /// Whether redirects are followed (decision 0143).
     pub redirects: bool,
     /// Bytes of keys that a listing may have.
@@ -87,8 +89,20 @@ impl HttpService for Client {
     async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         self.connector.counts.requests.fetch_add(1, Ordering::Relaxed);
         let unsure = request.extensions().get::<Unsure>().cloned();
-        let asked = Asked::of(&request);
-        let answered = match self.send(request).await {
+        let (asked, limiter) = (Asked::of(&request), &self.connector.limiter);
+        if answer::last_failed().is_some_and(|failed| failed.is_passing()) {
+            limiter.retry().await;
+        }
+        let begun = Instant::now();
+        let answered = self.send(request).await;
+        match &answered {
+            Ok(response) if matches!(response.status().as_u16(), 429 | 503) => limiter.refused(),
+            Ok(response) if response.status().is_server_error() => {}
+            Ok(_) => limiter.answered(asked.for_value.then(|| begun.elapsed())),
+            Err(e) if e.kind() == HttpErrorKind::Timeout => limiter.refused(),
+            Err(_) => {}
+        }
+        let answered = match answered {
             Ok(response) => asked.check(response, self.connector.max_listed).await,
             Err(e) => Err(e),
         };

@@ -12,6 +12,7 @@ mod failure;
 pub(crate) mod gcs;
 #[cfg(feature = "http")]
 pub(crate) mod http;
+mod limiter;
 mod list;
 mod pages;
 #[cfg(feature = "s3")]
@@ -34,7 +35,6 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use object_store::path::Path;
-use tokio::sync::Semaphore;
 use zarr_core::store::abandoned::{self, AffectedKeys};
 use zarr_core::store::{
     Capabilities, GetOptions, Got, ListOptions, Listing, Payload, Precondition, Result, Snapshot,
@@ -43,6 +43,7 @@ use zarr_core::store::{
 use zarr_core::{Access, StoreError, sync, without_secrets};
 
 use self::connector::{Connector, Counts};
+use self::limiter::Limiter;
 use self::runtime::Task;
 pub(crate) use self::settings::Settings;
 use self::snapshot::ObjectSnapshot;
@@ -125,13 +126,14 @@ struct Shared {
 #[derive(Clone)]
 struct Connected {
     backend: Backend,
-    permits: Arc<Semaphore>,
+    limiter: Arc<Limiter>,
 }
 
 /// The store and its connections, for the time of one request.
 struct Session {
     shared: Arc<Shared>,
     backend: Backend,
+    limiter: Arc<Limiter>,
 }
 
 impl Deref for Session {
@@ -166,7 +168,7 @@ impl ObjectStore {
     ///
     /// Options are those of `object_store`'s builders, by the names that environment variables have (`aws_region` or
     /// `region`, `azure_storage_account_name`, `google_service_account` …), and come before those; and
-    /// `in_flight` (requests at a time, 64), `read_timeout` (seconds without a byte, 30), `max_retries` (10),
+    /// `in_flight` (requests at a time at most, 256), `read_timeout` (seconds without a byte, 30), `max_retries` (10),
     /// `retry_timeout` (seconds, 180), `max_listed` (bytes of keys in one listing, 4 GiB) and `forbidden_is_absent` (`true` for a bucket that lists nothing to its readers
     /// and therefore answers 403 for absent keys).
     ///
@@ -220,12 +222,10 @@ impl ObjectStore {
         F: Future<Output = Result<T>> + Send,
     {
         abandoned::wait_for(|| self.0.location.name.clone(), &StorePrefix::root()).await;
-        let (session, permits) = self.session()?;
+        let session = self.session()?;
         let task = Task::start(async move {
-            let permit = permits.acquire_owned().await;
-            let done = request(session).await;
-            drop(permit);
-            done
+            let _place = session.limiter.place().await;
+            request(session).await
         });
         task?.done().await?
     }
@@ -244,23 +244,21 @@ impl ObjectStore {
     {
         let touched = touched.into();
         abandoned::wait_for(|| self.0.location.name.clone(), touched.clone()).await;
-        let (session, permits) = self.session()?;
+        let session = self.session()?;
         let (caller, worker) = abandoned::change(|| self.0.location.name.clone(), touched);
         let task = Task::start(async move {
-            let permit = permits.acquire_owned().await;
-            let running = worker.begin()?;
-            let done = change(session).await;
-            drop((running, permit));
-            Some(done)
+            let _place = session.limiter.place().await;
+            let _running = worker.begin()?;
+            Some(change(session).await)
         });
         let done = task?.finishing().await?;
         drop(caller);
         done.unwrap_or_else(|| Err(StoreError::Backend("a request was given up".into())))
     }
 
-    fn session(&self) -> Result<(Session, Arc<Semaphore>)> {
-        let Connected { backend, permits } = self.0.connected()?;
-        Ok((Session { shared: self.0.clone(), backend }, permits))
+    fn session(&self) -> Result<Session> {
+        let Connected { backend, limiter } = self.0.connected()?;
+        Ok(Session { shared: self.0.clone(), backend, limiter })
     }
 
     fn check_writes(&self) -> Result<()> {
@@ -291,7 +289,9 @@ impl Shared {
         {
             return Ok(connected.clone());
         }
+        let limiter = Arc::new(Limiter::new(self.settings.in_flight, self.counts.clone()));
         let connector = Connector {
+            limiter: limiter.clone(),
             max_listed: self.settings.max_listed,
             stall: self.settings.read_timeout,
             counts: self.counts.clone(),
@@ -299,8 +299,7 @@ impl Shared {
         };
         let backend = (self.location.connect)(&self.settings, connector)
             .map_err(|e| StoreError::invalid_url(&self.location.name, failure::settings(&e)))?;
-        let permits = Arc::new(Semaphore::new(self.settings.in_flight));
-        let made = Connected { backend, permits };
+        let made = Connected { backend, limiter };
         let before = connected.replace((std::process::id(), made.clone()));
         // The threads of a process that forked are not here to close its connections.
         std::mem::forget(before);

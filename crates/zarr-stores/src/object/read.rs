@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
 use futures::StreamExt;
@@ -98,13 +98,17 @@ impl Session {
                 let source = Wrong::TooLarge { size: range.end - range.start }.into();
                 return Err(object_store::Error::Generic { store: "HTTP", source });
             }
+            let begun = Instant::now();
             match collect(got).await {
                 Ok(bytes) => {
+                    self.limiter.received(bytes.len(), begun.elapsed());
                     self.counts.received.fetch_add(bytes.len() as u64, Ordering::Relaxed);
                     return Ok(FetchedRange { bytes, range, meta });
                 }
                 Err(e) if retries == 0 || failure::wrong(&e).is_some() => return Err(e),
                 Err(_) => {
+                    self.limiter.refused();
+                    self.limiter.retry().await;
                     tokio::time::sleep(pause).await;
                     pause = (pause * 2).min(LONGEST_PAUSE);
                     retries -= 1;

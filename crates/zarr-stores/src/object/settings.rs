@@ -14,6 +14,7 @@ use crate::percent::decoded_text;
 /// How a store is reached.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
+    /// The most requests at a time.
     pub in_flight: usize,
     /// A request is sent again if no byte arrives for this time.
     pub read_timeout: Duration,
@@ -32,7 +33,7 @@ pub(crate) struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Settings {
-            in_flight: 64,
+            in_flight: 256,
             read_timeout: Duration::from_secs(30),
             max_retries: 10,
             retry_timeout: Duration::from_secs(180),

@@ -18,8 +18,6 @@ use super::answer::Wrong;
 use super::read::{FetchedRange, ObjectMeta};
 use super::{ObjectStore, Session, failure};
 
-/// Bytes between two ranges that are fetched with them: about as many as arrive in the time of one request.
-const GAP: u64 = 64 << 10;
 /// Bytes at the beginning that are fetched first where the end cannot be asked for.
 const HEAD: u64 = 64 << 10;
 
@@ -121,14 +119,15 @@ impl Snapshot for ObjectSnapshot {
         let resolved = ranges.iter().map(resolve).collect::<Result<Vec<_>, _>>()?;
         let mut fetched: Vec<(u64, Bytes)> = self.first.iter().cloned().collect();
         let missing = resolved.iter().filter(|range| slice(&fetched, range).is_none());
-        let mut coalesced = merged(missing.cloned());
+        let gap = self.store.session()?.limiter.gap();
+        let mut coalesced = merged(missing.cloned(), gap);
         if self.store.0.without_ranges.load(Ordering::Relaxed) {
             // One request brings all of the value.
             coalesced.truncate(1);
         }
-        let wasted: u64 = coalesced.iter().map(|span| span.wasted).sum();
+        let wasted: u64 = coalesced.iter().map(|(_, wasted)| wasted).sum();
         self.store.0.counts.wasted.fetch_add(wasted, Ordering::Relaxed);
-        fetched.extend(try_join_all(coalesced.iter().map(|span| self.fetch(&span.range))).await?);
+        fetched.extend(try_join_all(coalesced.iter().map(|(range, _)| self.fetch(range))).await?);
         let take = |(range, requested): (&Range<u64>, &ByteRange)| match slice(&fetched, range) {
             Some(bytes) => Ok(bytes),
             // The size is known only now.
@@ -195,9 +194,10 @@ impl Session {
             _ => None,
         });
         if let Some(bounded) = bounded.collect::<Option<Vec<_>>>() {
-            let span = merged(bounded.into_iter()).into_iter().next()?;
-            self.counts.wasted.fetch_add(span.wasted, Ordering::Relaxed);
-            return Some(Some(GetRange::Bounded(span.range)));
+            let (range, wasted) =
+                merged(bounded.into_iter(), self.limiter.gap()).into_iter().next()?;
+            self.counts.wasted.fetch_add(wasted, Ordering::Relaxed);
+            return Some(Some(GetRange::Bounded(range)));
         }
         match first {
             [ByteRange::Suffix(0)] => None,
@@ -258,23 +258,16 @@ pub(super) fn tag_of(version: &Version) -> (Option<String>, Option<String>) {
     (lines.next().flatten(), lines.next().flatten())
 }
 
-/// Some ranges, fetched with one request.
-struct CoalescedRange {
-    range: Range<u64>,
-    /// Bytes of it that were not requested.
-    wasted: u64,
-}
-
-/// Coalesces ranges where the bytes between them cost less than a request.
-fn merged(ranges: impl Iterator<Item = Range<u64>>) -> Vec<CoalescedRange> {
+/// Coalesces ranges with at most `gap` bytes between them; each with the number of its bytes that were not requested.
+fn merged(ranges: impl Iterator<Item = Range<u64>>, gap: u64) -> Vec<(Range<u64>, u64)> {
     let ranges: Vec<_> = ranges.filter(|range| !range.is_empty()).collect();
     let needed = coalesce(ranges.clone(), 0);
     let span = |range: Range<u64>| {
         let inside = needed.iter().filter(|needed| range.contains(&needed.start));
         let size: u64 = inside.map(|needed| needed.end - needed.start).sum();
-        CoalescedRange { wasted: range.end - range.start - size, range }
+        (range.clone(), range.end - range.start - size)
     };
-    coalesce(ranges, GAP).into_iter().map(span).collect()
+    coalesce(ranges, gap).into_iter().map(span).collect()
 }
 
 /// The bytes of a range out of pieces that were fetched, which may overlap.
@@ -289,13 +282,12 @@ fn slice(fetched: &[(u64, Bytes)], range: &Range<u64>) -> Option<Bytes> {
 mod tests {
     use super::*;
 
-    /// Decision 0131: adjacent ranges always, gaps of up to 64 KiB, and what is fetched for nothing is told.
+    const GAP: u64 = 100;
+
+    /// Decision 0131: adjacent ranges always, gaps of up to a number of bytes, and what is fetched for nothing is told.
     #[test]
     fn ranges_that_lie_close_are_fetched_with_one_request() {
-        let coalesced = |ranges: &[Range<u64>]| {
-            let coalesced = merged(ranges.iter().cloned()).into_iter();
-            coalesced.map(|span| (span.range, span.wasted)).collect::<Vec<_>>()
-        };
+        let coalesced = |ranges: &[Range<u64>]| merged(ranges.iter().cloned(), GAP);
         assert_eq!(coalesced(&[10..20, 0..10, 5..5]), [(0..20, 0)]);
         assert_eq!(coalesced(&[0..10, 10 + GAP..20 + GAP]), [(0..20 + GAP, GAP)]);
         assert_eq!(coalesced(&[0..10, 11 + GAP..20 + GAP]), [(0..10, 0), (11 + GAP..20 + GAP, 0)]);

@@ -13,7 +13,7 @@ use object_store::client::HttpClient;
 use object_store::{ClientConfigKey as Key, ClientOptions, Error};
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::redirect::Policy;
-use reqwest::{Certificate, ClientBuilder, NoProxy, Proxy};
+use reqwest::{Certificate, ClientBuilder as Builder, NoProxy, Proxy};
 
 const USER_AGENT: &str = concat!("zarr-stores/", env!("CARGO_PKG_VERSION"));
 
@@ -40,7 +40,7 @@ pub(super) fn client(
     };
     let number =
         |key: Key| text(key).map(|value| value.parse::<u32>().map_err(|_| wrong(key))).transpose();
-    let mut builder = ClientBuilder::new()
+    let mut builder = Builder::new()
         .redirect(Policy::none())
         .dns_resolver(Arc::new(Resolver))
         .user_agent(text(Key::UserAgent).unwrap_or_else(|| USER_AGENT.to_owned()))
@@ -49,10 +49,19 @@ pub(super) fn client(
         .no_gzip()
         .no_brotli()
         .no_zstd()
-        .no_deflate();
-    if let Some(headers) = options.get_default_headers() {
-        builder = builder.default_headers(headers.clone());
-    }
+        .no_deflate()
+        .danger_accept_invalid_certs(flag(Key::AllowInvalidCertificates)?)
+        .http2_keep_alive_interval(time(Key::Http2KeepAliveInterval)?)
+        .http2_keep_alive_while_idle(flag(Key::Http2KeepAliveWhileIdle)?)
+        .http2_max_frame_size(number(Key::Http2MaxFrameSize)?);
+    builder = with(builder, options.get_default_headers().cloned(), Builder::default_headers);
+    builder = with(builder, time(Key::Timeout)?, Builder::timeout);
+    builder = with(builder, time(Key::ConnectTimeout)?, Builder::connect_timeout);
+    builder = with(builder, stall, Builder::read_timeout);
+    builder = with(builder, time(Key::PoolIdleTimeout)?, Builder::pool_idle_timeout);
+    builder = with(builder, time(Key::Http2KeepAliveTimeout)?, Builder::http2_keep_alive_timeout);
+    let most = number(Key::PoolMaxIdlePerHost)?.map(|most| most as usize);
+    builder = with(builder, most, Builder::pool_max_idle_per_host);
     if let Some(url) = text(Key::ProxyUrl) {
         let mut proxy = Proxy::all(url).map_err(unusable)?;
         if let Some(excluded) = text(Key::ProxyExcludes) {
@@ -67,36 +76,6 @@ pub(super) fn client(
     if flag(Key::NoSystemCertificates)? {
         builder = builder.tls_certs_only([]);
     }
-    if flag(Key::AllowInvalidCertificates)? {
-        builder = builder.danger_accept_invalid_certs(true);
-    }
-    if let Some(time) = time(Key::Timeout)? {
-        builder = builder.timeout(time);
-    }
-    if let Some(time) = time(Key::ConnectTimeout)? {
-        builder = builder.connect_timeout(time);
-    }
-    if let Some(time) = stall {
-        builder = builder.read_timeout(time);
-    }
-    if let Some(time) = time(Key::PoolIdleTimeout)? {
-        builder = builder.pool_idle_timeout(time);
-    }
-    if let Some(most) = number(Key::PoolMaxIdlePerHost)? {
-        builder = builder.pool_max_idle_per_host(most as usize);
-    }
-    if let Some(time) = time(Key::Http2KeepAliveInterval)? {
-        builder = builder.http2_keep_alive_interval(time);
-    }
-    if let Some(time) = time(Key::Http2KeepAliveTimeout)? {
-        builder = builder.http2_keep_alive_timeout(time);
-    }
-    if flag(Key::Http2KeepAliveWhileIdle)? {
-        builder = builder.http2_keep_alive_while_idle(true);
-    }
-    if let Some(size) = number(Key::Http2MaxFrameSize)? {
-        builder = builder.http2_max_frame_size(size);
-    }
     if flag(Key::Http1Only)? {
         builder = builder.http1_only();
     }
@@ -104,6 +83,11 @@ pub(super) fn client(
         builder = builder.http2_prior_knowledge();
     }
     Ok(HttpClient::new(builder.build().map_err(unusable)?))
+}
+
+/// The builder with an option, if that has a value.
+fn with<T>(builder: Builder, value: Option<T>, set: impl Fn(Builder, T) -> Builder) -> Builder {
+    value.into_iter().fold(builder, set)
 }
 
 fn unusable(error: reqwest::Error) -> Error {

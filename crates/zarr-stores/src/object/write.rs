@@ -91,9 +91,8 @@ impl Session {
         let keys = self.below(prefix).map_ok(|object| object.location).boxed();
         let mut erased = self.backend.delete_stream(keys);
         while let Some(erased) = erased.next().await {
-            match erased {
-                Err(e) if !self.was_erased(&e) => return Err(failed(e)),
-                _ => {}
+            if let Some(e) = erased.err().filter(|e| !self.was_erased(e)) {
+                return Err(failed(e));
             }
         }
         let left_out = answer::left_out();
