@@ -22,8 +22,9 @@ use crate::{call, create, threads};
 /// What this build knows.
 pub static REGISTRY: LazyLock<Arc<Registry>> = LazyLock::new(|| Arc::new(zarr::standard()));
 
-/// How documents are read: the dialect, the consolidated copies, whether strictly, and the limits of documents and decoded chunks.
-pub type Reading = (Option<String>, Option<String>, bool, (u64, u64));
+/// How a hierarchy is read: the dialect, the consolidated copies, whether strictly, the limits of documents and decoded chunks, and the
+/// bytes of the chunk cache.
+pub type Reading = (Option<String>, Option<String>, bool, (u64, u64), u64);
 
 /// How a node was opened, so that another process can open it again.
 #[derive(Clone, Debug, Default)]
@@ -46,6 +47,8 @@ pub struct Origin {
     pub strict: bool,
     /// The most memory that documents and chunks may need.
     pub limits: Limits,
+    /// The most bytes of decoded chunks that the handles of the hierarchy keep; 0 for none.
+    pub chunk_cache: u64,
     /// The warnings that Python was given.
     pub told: Arc<Mutex<BTreeSet<String>>>,
     /// The dataset of NCZarr that begins at the root of the hierarchy, if one does.
@@ -56,6 +59,7 @@ impl Origin {
     /// The options with which it is opened.
     pub fn options(&self) -> OpenOptions {
         let mut options = OpenOptions::new(REGISTRY.clone()).threads(self.threads);
+        options = options.chunk_cache(self.chunk_cache);
         options.dialect = self.dialect;
         options.consolidated = self.consolidated.clone();
         options.options.limits = self.limits;
@@ -71,7 +75,7 @@ impl Origin {
         options
     }
 
-    /// How documents are read, for a pickle.
+    /// How the hierarchy is read, for a pickle.
     pub fn reading(&self) -> Reading {
         let consolidated = match &self.consolidated {
             Consolidated::At(key) => Some(key.as_str().to_owned()),
@@ -81,15 +85,15 @@ impl Origin {
         };
         let Limits { document, decoded, .. } = self.limits;
         let dialect = self.dialect.map(|dialect| dialect_name(dialect).to_owned());
-        (dialect, consolidated, self.strict, (document, decoded))
+        (dialect, consolidated, self.strict, (document, decoded), self.chunk_cache)
     }
 
-    /// Reads documents as another process did.
+    /// Reads as another process did.
     ///
     /// # Errors
     /// For values that [`Origin::reading`] does not make.
     pub fn set_reading(&mut self, py: Python<'_>, reading: Reading) -> PyResult<()> {
-        let (dialect, consolidated, strict, (document, decoded)) = reading;
+        let (dialect, consolidated, strict, (document, decoded), chunk_cache) = reading;
         self.dialect = dialect.as_deref().map(self::dialect).transpose()?;
         self.consolidated = match consolidated.as_deref() {
             None => Consolidated::IfFound,
@@ -99,6 +103,7 @@ impl Origin {
         };
         self.strict = strict;
         (self.limits.document, self.limits.decoded) = (document, decoded);
+        self.chunk_cache = chunk_cache;
         Ok(())
     }
 
@@ -228,6 +233,12 @@ fn limits(limits: Option<&Bound<'_, PyDict>>) -> PyResult<Limits> {
     Ok(set)
 }
 
+/// A number of bytes: an integer, or text such as "256MiB"; 0 for `None`.
+fn bytes_of(size: Option<&Bound<'_, PyAny>>) -> PyResult<u64> {
+    let Some(size) = size else { return Ok(0) };
+    size.py().import("zarrkit._sizes")?.getattr("bytes_of")?.call1((size,))?.extract()
+}
+
 /// The group or array that a path or URL names: a hierarchy's root, or a node inside.
 ///
 /// In place of a URL, a store: one of zarr-python's or obstore's, or a mapping of keys to bytes, such as a `dict`.
@@ -237,11 +248,12 @@ fn limits(limits: Option<&Bound<'_, PyDict>>) -> PyResult<Limits> {
 /// copies if there are some, True only from those, False never; text is the key of the copies. `strict` refuses what only a
 /// tolerant reader takes; else a `ZarrWarning` names it. `threads` is how many threads read and write, all of the machine if
 /// not given. `limits` are the most bytes that one document ("document", 64 MiB if not given) and the decoded chunks of all calls
-/// at once ("decoded", 2 GiB) may have.
+/// at once ("decoded", 2 GiB) may have. `chunk_cache` is the most memory in which decoded chunks are kept, such as "256MiB", for this
+/// handle and those that are made of it; none if not given. Readers still see what other writers store.
 ///
 /// Raises `NotFoundError` (a `FileNotFoundError`) if nothing is there.
 #[pyfunction]
-#[pyo3(signature = (url, mode = "r", *, storage_options = None, dialect = None, consolidated = None, strict = false, threads = None, limits = None))]
+#[pyo3(signature = (url, mode = "r", *, storage_options = None, dialect = None, consolidated = None, strict = false, threads = None, limits = None, chunk_cache = None))]
 #[expect(clippy::too_many_arguments, reason = "keywords of a Python function")]
 pub fn open(
     py: Python<'_>,
@@ -253,6 +265,7 @@ pub fn open(
     strict: bool,
     threads: Option<usize>,
     limits: Option<&Bound<'_, PyDict>>,
+    chunk_cache: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Py<PyAny>> {
     let (writeable, creates) = match mode {
         "r" => (false, false),
@@ -272,6 +285,7 @@ pub fn open(
         consolidated: self::consolidated(py, consolidated)?,
         strict,
         limits: self::limits(limits)?,
+        chunk_cache: bytes_of(chunk_cache)?,
         ..Origin::default()
     };
     let found = origin.clone();

@@ -269,9 +269,9 @@ def test_stores_of_python(url, tmp_path):
 
 
 def test_sizes_are_numbers_or_text():
-    from zarrkit._tools import _bytes
+    from zarrkit._sizes import bytes_of
 
-    assert [_bytes(text) for text in (None, 5, "5", "1kB", "2 KiB", "1.5GiB", "1m")] == [None, 5, 5, 1000, 2048, 3 * 2**29, 10**6]
+    assert [bytes_of(text) for text in (None, 5, "5", "1kB", "2 KiB", "1.5GiB", "1m")] == [None, 5, 5, 1000, 2048, 3 * 2**29, 10**6]
     for text in ("", "x", "-1", "1 ZiB", "1e3"):
         with pytest.raises(ValueError):
-            _bytes(text)
+            bytes_of(text)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from . import _zarrkit
+from ._sizes import bytes_of
 from ._tree_progress import TreeProgress, callback
 from ._zarrkit import Array, Group, Plan
 
@@ -36,18 +36,6 @@ Url = str | os.PathLike[str]
 Source = Url | Array | Group
 Report = bool | Callable[[TreeProgress], Any] | None
 Options = Mapping[str, Any] | None
-
-_UNITS = {"": 1, "b": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
-
-
-def _bytes(size: int | str | None) -> int | None:
-    """A number of bytes: an integer, or text such as "2GiB"."""
-    if size is None or isinstance(size, int):
-        return size
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?i?)b?\s*", size, re.IGNORECASE)
-    if match is None or match[2].lower() not in _UNITS:
-        raise ValueError(f"{size!r} is no number of bytes, such as 2**30 or \"512MiB\"")
-    return int(float(match[1]) * _UNITS[match[2].lower()])
 
 
 def _dict(options: Options) -> dict[str, Any] | None:
@@ -202,7 +190,7 @@ def _how(
         "resume": resume,
         "verify": verify,
         "overwrite": overwrite,
-        "memory": _bytes(memory),
+        "memory": bytes_of(memory),
         "include": _texts(include),
         "exclude": _texts(exclude),
         "select": _texts(select),
@@ -439,7 +427,7 @@ def checksum(
     16 TiB if not given.
     """
     bar = callback(progress, "checksum")
-    nodes = _zarrkit._checksum(target, path, regions, (_bytes(memory) or 0, _bytes(max_size) or 0), bar, _dict(storage_options), threads)
+    nodes = _zarrkit._checksum(target, path, regions, (bytes_of(memory) or 0, bytes_of(max_size) or 0), bar, _dict(storage_options), threads)
     for node in nodes:
         if "block_shape" in node:
             node["block_shape"] = tuple(node["block_shape"])
@@ -544,7 +532,7 @@ def diff(
         "only_metadata": only_metadata,
         "common": common,
         "places": places,
-        "max_size": _bytes(max_size),
+        "max_size": bytes_of(max_size),
         "first_options": _dict(first_options),
         "second_options": _dict(second_options),
     }

@@ -216,7 +216,7 @@ class XarrayEngine(BackendEntrypoint):
     """Opens Zarr data of every dialect, and NCZarr, in every store of zarrkit's, for reading.
 
     It takes a path, a URL, a `zarrkit.Group`, a store of Python's or a mapping. `group` is the path of a group inside;
-    `storage_options` are the store's, `consolidated` and `threads` are those of `zarrkit.open`. `use_zarr_fill_value_as_mask`
+    `storage_options` are the store's, `consolidated`, `threads` and `chunk_cache` are those of `zarrkit.open`. `use_zarr_fill_value_as_mask`
     says whether Zarr's fill value is a missing value in v3, as it is in v2 and the drafts.
     """
 
@@ -236,6 +236,7 @@ class XarrayEngine(BackendEntrypoint):
         "storage_options",
         "consolidated",
         "threads",
+        "chunk_cache",
         "use_zarr_fill_value_as_mask",
     )
 
@@ -257,9 +258,11 @@ class XarrayEngine(BackendEntrypoint):
         storage_options: dict | None = None,
         consolidated: bool | None = None,
         threads: int | None = None,
+        chunk_cache: int | str | None = None,
         use_zarr_fill_value_as_mask: bool | None = None,
     ) -> Dataset:
-        found = _group(filename_or_obj, group, storage_options=storage_options, consolidated=consolidated, threads=threads)
+        options = {"storage_options": storage_options, "consolidated": consolidated, "threads": threads, "chunk_cache": chunk_cache}
+        found = _group(filename_or_obj, group, **options)
         store = GroupStore(found, drop_variables, use_zarr_fill_value_as_mask)
         return StoreBackendEntrypoint().open_dataset(
             store,
@@ -287,9 +290,11 @@ class XarrayEngine(BackendEntrypoint):
         storage_options: dict | None = None,
         consolidated: bool | None = None,
         threads: int | None = None,
+        chunk_cache: int | str | None = None,
         use_zarr_fill_value_as_mask: bool | None = None,
     ) -> dict[str, Dataset]:
-        found = _group(filename_or_obj, group, storage_options=storage_options, consolidated=consolidated, threads=threads)
+        options = {"storage_options": storage_options, "consolidated": consolidated, "threads": threads, "chunk_cache": chunk_cache}
+        found = _group(filename_or_obj, group, **options)
         return {
             path: self.open_dataset(
                 one,

@@ -269,6 +269,7 @@ def open(
     strict: bool = False,
     threads: int | None = None,
     limits: dict[str, int] | None = None,
+    chunk_cache: int | str | None = None,
 ) -> Any: ...
 def create_group(
     url: str | os.PathLike[str],
