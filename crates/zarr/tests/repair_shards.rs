@@ -15,7 +15,9 @@ use std::path::PathBuf;
 
 use flate2::read::GzDecoder;
 use repairs::{Place, Values, set};
+use zarr::codec::CodecSpec;
 use zarr::repair::RepairOptions;
+use zarr::{Dialect, Object};
 
 /// Bytes of an index's checksum.
 const CHECKSUM: usize = 4;
@@ -116,31 +118,85 @@ fn inner_chunks_are_found_by_their_lengths() {
         ("v3-zarrs", "shard-string", "arr/c/1", 3),
     ];
     for (family, store, key, count) in fixtures {
-        let sound = fixture(family, store);
-        let was = elements(&place_of(&sound));
-        let size = sound[key].len();
-        let index = size - CHECKSUM - 16 * count;
-        for byte in [0, 0x20, 0xff] {
-            let mut bytes = sound[key].clone();
-            bytes[index..size - CHECKSUM].fill(byte);
-            let what = format!("{family} {store} {key}, an index of {byte:#x}");
-            let (is, values) = repaired(&sound, key, &bytes, &what).expect("damaged");
+        found_by_lengths(
+            &fixture(family, store),
+            key,
+            count,
+            13,
+            &format!("{family} {store} {key}"),
+        );
+    }
+}
+
+/// Every codec whose format has an end is known by it, whatever is in front of it and behind.
+#[test]
+fn inner_chunks_of_every_codec_with_an_end_are_found() {
+    let chains: [&[&str]; 12] = [
+        &["gzip"],
+        &["gzip", "crc32c"],
+        &["zstd", "numcodecs.fletcher32"],
+        &["blosc", "numcodecs.crc32"],
+        &["numcodecs.shuffle", "numcodecs.zlib"],
+        &["numcodecs.lz4"],
+        &["numcodecs.bz2"],
+        &["numcodecs.lzma"],
+        &["gzip", "zstd"],
+        &["zstd", "gzip", "numcodecs.adler32"],
+        &["crc32c"],
+        &[],
+    ];
+    for (chain, data_type) in chains.iter().flat_map(|it| [(it, "int16"), (it, "string")]) {
+        if data_type == "string" && chain.contains(&"numcodecs.shuffle") {
+            continue;
+        }
+        let place = Place::new("memory");
+        let hierarchy = zarr::create(&place.url, Dialect::V3).expect("made");
+        let array = hierarchy.create_array("/arr").shape(&[16, 12]).chunks(&[4, 4]);
+        let array = array.shards(&[8, 12]).data_type_named(data_type);
+        let codec = |name: &&str| match zarr::codec(name) {
+            Ok(spec) => spec,
+            Err(_) => CodecSpec::v3(*name, Object::new().with("level", 1u64)),
+        };
+        let array = chain.iter().map(codec).fold(array, |array, codec| array.codec(codec));
+        let array = array.create().expect("an array");
+        if data_type == "string" {
+            let all: Vec<String> = (0..192).map(|n| format!("{}", n * n)).collect();
+            array.write(.., &all).expect("written");
+        } else {
+            let all: Vec<i16> = (1..=192).map(|n| n % 13 * n % 251).collect();
+            array.write(.., &all).expect("written");
+        }
+        found_by_lengths(&place.values(), "arr/c/0/0", 6, 79, &format!("{data_type} {chain:?}"));
+    }
+}
+
+/// Overwrites the index of a shard, and cuts it.
+fn found_by_lengths(sound: &Values, key: &str, count: usize, step: usize, name: &str) {
+    let was = elements(&place_of(sound));
+    let size = sound[key].len();
+    let index = size - CHECKSUM - 16 * count;
+    for byte in [0, 0x20, 0xff] {
+        let mut bytes = sound[key].clone();
+        bytes[index..size - CHECKSUM].fill(byte);
+        let what = format!("{name}, an index of {byte:#x}");
+        let (is, values) = repaired(sound, key, &bytes, &what).expect("damaged");
+        assert!(is == was, "{what}");
+        assert_eq!(values[key], sound[key], "{what}");
+    }
+    // A shard that lost its last bytes: as long as the last offset is there, the rest of the index is known.
+    for cut in
+        (1..=CHECKSUM + 16).step_by(step.div_ceil(13)).chain((CHECKSUM + 17..=size).step_by(step))
+    {
+        let what = format!("{name}, cut by {cut}");
+        let Some((is, values)) = repaired(sound, key, &sound[key][..size - cut], &what) else {
+            continue;
+        };
+        if cut <= CHECKSUM + 8 {
             assert!(is == was, "{what}");
             assert_eq!(values[key], sound[key], "{what}");
-        }
-        // A shard that lost its last bytes: as long as the last offset is there, the rest of the index is known.
-        for cut in (1..=CHECKSUM + 16).chain((CHECKSUM + 17..=size).step_by(13)) {
-            let what = format!("{family} {store} {key}, cut by {cut}");
-            let Some((is, values)) = repaired(&sound, key, &sound[key][..size - cut], &what) else {
-                continue;
-            };
-            if cut <= CHECKSUM + 8 {
-                assert!(is == was, "{what}");
-                assert_eq!(values[key], sound[key], "{what}");
-            } else if values.contains_key(key) {
-                // Whose the rest is may be known; then it is right.
-                assert!(is == was, "{what}");
-            }
+        } else if values.contains_key(key) {
+            // Whose the rest is may be known; then it is right.
+            assert!(is == was, "{what}");
         }
     }
 }

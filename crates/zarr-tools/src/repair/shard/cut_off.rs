@@ -18,7 +18,7 @@ impl ShardForm {
     ) -> Result<Option<Vec<Entry>>, StoreError> {
         if self.index_is_first
             || self.checksum.is_none()
-            || self.lengths.is_none() && self.nested.is_none()
+            || self.lengths.is_none() && self.nested.is_none() && self.fixed().is_none()
         {
             return Ok(None);
         }
@@ -74,6 +74,11 @@ impl ShardForm {
         Ok(said.is_none_or(|length| length == range.end - range.start))
     }
 
+    /// The bytes of every inner chunk, if they are equally many.
+    fn fixed(&self) -> Option<u64> {
+        self.inner.encoded_size(&self.inner_shape).filter(|&size| size > 0)
+    }
+
     /// How long the inner chunk is that begins at `start`, as it says itself, if it ends before `end`.
     pub(super) fn length_at(
         &self,
@@ -81,6 +86,9 @@ impl ShardForm {
         end: u64,
         shard: &dyn SyncSnapshot,
     ) -> Result<Option<u64>, StoreError> {
+        if let Some(size) = self.fixed() {
+            return Ok(Some(size).filter(|size| end.saturating_sub(start) >= *size));
+        }
         if let Some(nested) = self.nested.as_ref().filter(|nested| nested.index_is_first) {
             let index = start..start.saturating_add(nested.index_size);
             if index.end > end {
