@@ -61,6 +61,15 @@ fn options_choose_what_is_copied() {
     assert!(folder.good("info h.zarr --path big").text().contains("600 × 40"));
     assert!(folder.bad("copy a.zarr e.zarr --region smal=1:2", 2).contains("names no array"));
     assert!(folder.bad("copy a.zarr e.zarr --select smal", 2).contains("names no node"));
+    for (options, why) in [
+        ("--include small", "did you mean `g/small`?"),
+        ("--include g/small --exclude g", "other options leave out"),
+        ("--include big --include g --exclude 'g/*' --select small", "other options leave out"),
+        ("--exclude '**'", "all nodes below / are left out"),
+    ] {
+        let err = folder.bad(&format!("copy a.zarr e.zarr {options}"), 2);
+        assert!(err.contains(why), "{options}: {err}");
+    }
     assert!(folder.bad("copy a.zarr e.zarr --finish", 2).contains("no copy to"));
     assert!(folder.bad("copy a.zarr e.zarr --part 9/8", 2).contains("I/N"));
     assert!(!folder.path("e.zarr").exists());

@@ -31,8 +31,11 @@ pub(super) fn chosen(
     let names: Vec<String> = nodes.iter().map(name).collect();
     let unknown = |what: &str, text: &str| {
         let known: Vec<&str> = names.iter().map(String::as_str).filter(|n| !n.is_empty()).collect();
+        // A pattern is one of whole paths.
+        let deeper = known.iter().find(|name| name.rsplit('/').next() == Some(text));
         let last = known.iter().filter_map(|name| name.rsplit('/').next());
         let near = zarr_core::did_you_mean(text, known.iter().copied().chain(last));
+        let near = deeper.copied().or(near);
         let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
         AccessError::Argument(format!("{what} `{text}` names no node below {base}{near}"))
     };
@@ -60,10 +63,21 @@ pub(super) fn chosen(
         included && selected && !any(&options.exclude, name)
     };
     let mut kept = HashSet::from([base.clone()]);
+    let mut left: Vec<&str> = Vec::new();
     for (child, name) in nodes.iter().zip(&names).filter(|(child, name)| is_kept(child, name)) {
-        let _ = name;
+        left.push(name);
         kept.extend(child.path.ancestors().take_while(|path| path.is_within(base)));
         kept.insert(child.path.clone());
+    }
+    for pattern in &options.include {
+        if !left.iter().any(|name| within(pattern, name)) {
+            let why =
+                format!("the pattern `{pattern}` names only nodes that other options leave out");
+            return Err(AccessError::Argument(why).into());
+        }
+    }
+    if kept.len() == 1 && nodes.len() > 1 {
+        return Err(AccessError::Argument(format!("all nodes below {base} are left out")).into());
     }
     nodes.retain(|child| kept.contains(&child.path));
     Ok(nodes)
