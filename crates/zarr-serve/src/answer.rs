@@ -1,7 +1,9 @@
 //! What `api` and `page` get and give: a parsed request, and an answer that fits into memory.
 
 use zarr::store::Bytes;
-use zarr::{CancelToken, Error, ErrorKind, Json, Object};
+use zarr::{CancelToken, Error, ErrorKind, Json, Object, Result};
+
+use crate::budget::{Budget, Reserved};
 
 /// A request for a path below `/-/`, or for the page.
 #[derive(Clone, Debug, Default)]
@@ -12,6 +14,8 @@ pub struct Question {
     pub query: Vec<(String, String)>,
     /// Cancelled when the client has gone or the time for an answer is over: hand it to the arrays that are read.
     pub cancel: CancelToken,
+    /// The memory that all answers share; unbounded if there is none.
+    pub(crate) memory: Option<Budget>,
 }
 
 impl Question {
@@ -19,6 +23,12 @@ impl Question {
     pub fn get(&self, name: &str) -> Option<&str> {
         let mut pairs = self.query.iter();
         pairs.find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Memory for an answer, while this is kept.
+    pub(crate) fn reserve(&self, bytes: u64) -> Result<Option<Reserved>> {
+        let memory = self.memory.as_ref();
+        memory.map(|memory| memory.reserve_here(bytes, "the answer", &self.cancel)).transpose()
     }
 }
 

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use zarr::StoreError;
 use zarr::store::{
-    Capabilities, GetOptions, Got, ListOptions, Listing, Result, Snapshot, SnapshotOptions, Store,
-    StoreKey, StorePrefix, SyncSnapshot, SyncStore, async_trait, from_sync,
+    Capabilities, GetOptions, Got, ListOptions, Listing, Result, SnapshotOptions, Store, StoreKey,
+    StorePrefix, SyncSnapshot, SyncStore, Version, from_sync,
 };
 use zarr::stores::FilesystemStore;
 
@@ -20,18 +20,14 @@ pub(crate) fn folder_of(store: &dyn Store) -> Option<PathBuf> {
         .then_some(path)
 }
 
-/// The store at the path `at`, which refuses keys whose value lies outside `root`.
-pub(crate) fn guarded(store: Arc<dyn Store>, at: &Path, root: &Path) -> Arc<dyn Store> {
-    let walls = Walls { at: at.to_owned(), root: root.to_owned() };
-    match store.as_sync() {
-        Some(sync) => from_sync(Inside(sync.clone(), walls)),
-        None => Arc::new(Inside(store, walls)),
-    }
+/// The store at the path `at`, which refuses keys whose value lies outside `root`. What is on this machine is read by calls that block.
+pub(crate) fn guarded(store: &Arc<dyn Store>, at: &Path, root: &Path) -> Arc<dyn Store> {
+    from_sync(Inside(store.to_sync(), Walls { at: at.to_owned(), root: root.to_owned() }))
 }
 
-/// A store, and what nothing may lead out of.
+/// A store of this machine, and what nothing may lead out of.
 #[derive(Debug)]
-struct Inside<S>(S, Walls);
+struct Inside(Arc<dyn SyncStore>, Walls);
 
 #[derive(Debug)]
 struct Walls {
@@ -75,7 +71,7 @@ fn is_absence(e: &io::Error) -> bool {
     matches!(e.kind(), NotFound | NotADirectory | InvalidFilename)
 }
 
-impl SyncStore for Inside<Arc<dyn SyncStore>> {
+impl SyncStore for Inside {
     fn name(&self) -> String {
         self.0.name()
     }
@@ -102,6 +98,11 @@ impl SyncStore for Inside<Arc<dyn SyncStore>> {
         self.0.open(key, how)
     }
 
+    fn is_unchanged(&self, key: &StoreKey, version: &Version) -> Result<bool> {
+        self.1.check("get", key.as_str())?;
+        self.0.is_unchanged(key, version)
+    }
+
     fn list_prefix(&self, prefix: &StorePrefix) -> Result<Listing> {
         self.1.check("list", prefix.as_str())?;
         Ok(self.1.kept(self.0.list_prefix(prefix)?))
@@ -110,44 +111,5 @@ impl SyncStore for Inside<Arc<dyn SyncStore>> {
     fn list_dir(&self, prefix: &StorePrefix, how: ListOptions) -> Result<Listing> {
         self.1.check("list", prefix.as_str())?;
         Ok(self.1.kept(self.0.list_dir(prefix, how)?))
-    }
-}
-
-#[async_trait]
-impl Store for Inside<Arc<dyn Store>> {
-    fn name(&self) -> String {
-        self.0.name()
-    }
-
-    fn public_options(&self) -> Vec<(String, String)> {
-        self.0.public_options()
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        self.0.capabilities().read_only()
-    }
-
-    async fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>> {
-        self.1.check("get", key.as_str())?;
-        self.0.get(key, how).await
-    }
-
-    async fn open(
-        &self,
-        key: &StoreKey,
-        how: SnapshotOptions<'_>,
-    ) -> Result<Option<Box<dyn Snapshot>>> {
-        self.1.check("get", key.as_str())?;
-        self.0.open(key, how).await
-    }
-
-    async fn list_prefix(&self, prefix: &StorePrefix) -> Result<Listing> {
-        self.1.check("list", prefix.as_str())?;
-        Ok(self.1.kept(self.0.list_prefix(prefix).await?))
-    }
-
-    async fn list_dir(&self, prefix: &StorePrefix, how: ListOptions) -> Result<Listing> {
-        self.1.check("list", prefix.as_str())?;
-        Ok(self.1.kept(self.0.list_dir(prefix, how).await?))
     }
 }

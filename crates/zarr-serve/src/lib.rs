@@ -14,7 +14,7 @@
 //! zarr::create(&path, zarr::Dialect::V2)?.create_group("/a", zarr::Object::new())?;
 //!
 //! let open = zarr::OpenOptions::new(zarr::standard());
-//! let targets = Targets::open(&[path], &TargetsOptions { open, follow_links: false })?;
+//! let targets = Targets::open(&[path], &TargetsOptions { open, follow_links: false, kept: 0 })?;
 //! let server = Server::new(targets, ServeOptions { port: Some(0), ..ServeOptions::default() })?;
 //! assert!(server.url()?.starts_with("http://127.0.0.1:"));
 //! // Until one of these futures is ready; `run_until_interrupted` serves until Ctrl-C.
@@ -27,12 +27,15 @@
 
 mod answer;
 mod api;
+mod budget;
+mod hidden;
 mod http;
 mod inside;
 mod listing;
 mod page;
 mod targets;
 mod view;
+mod warm;
 
 pub use self::answer::{Answer, Question};
 pub use self::http::{Access, Ended, Log, Origins, ServeOptions, Server, Tell};

@@ -10,7 +10,10 @@ use zarr::stores::PrefixStore;
 use zarr::sync::lock;
 use zarr::{AccessError, Error, ErrorKind, Hierarchy, Node, NodePath, OpenOptions, Result};
 
+use crate::api::KnownNodes;
+use crate::hidden::Hidden;
 use crate::inside;
+use crate::warm::Warm;
 
 /// How long an opened hierarchy is used before its root is read anew.
 const FRESH: Duration = Duration::from_secs(1);
@@ -30,12 +33,17 @@ pub struct TargetsOptions {
     pub open: OpenOptions,
     /// Whether symbolic links that lead out of a target are followed.
     pub follow_links: bool,
+    /// Bytes of decoded chunks that are kept between two answers below `/-/`; 0 for none.
+    pub kept: u64,
 }
 
 /// All that is served.
 #[derive(Debug)]
 pub struct Targets {
     roots: Vec<Root>,
+    pub(crate) hidden: Hidden,
+    pub(crate) warm: Warm,
+    pub(crate) nodes: KnownNodes,
 }
 
 /// One target, as it was named at the start.
@@ -135,13 +143,20 @@ impl Targets {
     /// draft.
     pub fn open(targets: &[String], options: &TargetsOptions) -> Result<Targets> {
         let mut names: BTreeSet<String> = RESERVED.map(str::to_owned).into();
-        let mut roots = Vec::new();
+        let (mut roots, mut hidden) = (Vec::new(), Hidden::default());
         for target in targets {
             let name = free_name(&name_of(target), &names);
             names.insert(name.clone());
-            roots.push(open_root(target, name, options)?);
+            let root = open_root(target, name.clone(), options)?;
+            let (store, path) = match &root {
+                Root::Hierarchy(served) => (&served.store, inside::folder_of(&*served.store)),
+                Root::Folder(folder) => (&folder.store, folder.path.clone()),
+            };
+            hidden.add(&**store, path.as_deref(), &name);
+            roots.push(root);
         }
-        Ok(Targets { roots })
+        let (warm, nodes) = (Warm::new(options.kept), KnownNodes::default());
+        Ok(Targets { roots, hidden, warm, nodes })
     }
 
     /// The names of the targets, with whether each is a folder of hierarchies.
@@ -246,7 +261,7 @@ impl Folder {
                 };
                 let store = self.options.store(at)?;
                 match &self.root {
-                    Some(root) => inside::guarded(store, Path::new(at), root),
+                    Some(root) => inside::guarded(&store, Path::new(at), root),
                     None => store,
                 }
             }
@@ -297,7 +312,7 @@ fn open_root(target: &str, name: String, options: &TargetsOptions) -> Result<Roo
     let mut store = store;
     let root = path.clone().filter(|_| !options.follow_links);
     if let Some(root) = &root {
-        store = inside::guarded(store, root, root);
+        store = inside::guarded(&store, root, root);
     }
     match Served::new(name.clone(), store.clone(), &open) {
         Ok(served) => Ok(Root::Hierarchy(Arc::new(served))),

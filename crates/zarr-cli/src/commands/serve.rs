@@ -49,7 +49,7 @@ pub(crate) struct Serve {
     /// Show the hierarchies as v3 below URL/NAME/, too, in place of their keys
     #[arg(long, value_name = "FORMAT")]
     to: Option<View>,
-    /// Bytes of memory that decoding for the v3 view, and what is kept of it, may take; 1 GiB, if not given
+    /// Bytes of memory that answers, and the chunks that are kept for the next ones, may take; 1 GiB, if not given
     #[arg(long, value_name = "BYTES")]
     memory: Option<u64>,
     /// Follow symbolic links that lead out of a target
@@ -72,7 +72,15 @@ enum View {
 
 impl Serve {
     pub fn run(&self, session: &Session, out: Out<'_>) -> Result<(), Failure> {
-        let options = TargetsOptions { open: session.options()?, follow_links: self.follow_links };
+        let memory = self.memory.unwrap_or(ServeOptions::default().memory);
+        let found = session.options()?;
+        let mut limits = found.options.limits;
+        limits.decoded = limits.decoded.min(memory / 2);
+        let options = TargetsOptions {
+            open: found.limits(limits),
+            follow_links: self.follow_links,
+            kept: memory / 4,
+        };
         let targets = Targets::open(&self.targets, &options)?;
         let server = Server::new(targets, self.options(session)?).map_err(|e| {
             let port = self.port.map_or("a free port".into(), |port| format!("port {port}"));

@@ -16,7 +16,8 @@ const LARGEST_DOCUMENT: usize = 1 << 20;
 ///
 /// Parameter: `path`.
 pub(crate) fn node(question: &Question, targets: &Targets) -> Answered {
-    let (node, target) = parameters::node(question, targets)?;
+    let (node, served) = parameters::node(question, targets)?;
+    let target = served.name().to_owned();
     let inside = node.path().as_str().trim_start_matches('/');
     let path = if inside.is_empty() { target.clone() } else { format!("{target}/{inside}") };
     let hierarchy = node.hierarchy();

@@ -5,6 +5,7 @@ use zarr_plot::meaning::{Meaning, MissingRule, axes_of};
 use zarr_plot::picture::{Along, Subject, View};
 
 use super::parameters::{self, Stepped};
+use super::plane::PER_ELEMENT;
 use super::{Answered, Refusal, text};
 use crate::{Answer, Question, Targets};
 
@@ -12,6 +13,8 @@ use crate::{Answer, Question, Targets};
 const POINTS: u64 = 2000;
 /// The most texts of a table.
 const CELLS: u64 = 10_000;
+/// More bytes are not held of a line.
+const SLAB: u64 = 64 << 20;
 
 /// A number in JSON; `null` for NaN.
 pub(crate) fn json(value: f64) -> Json {
@@ -22,7 +25,7 @@ pub(crate) fn json(value: f64) -> Json {
 ///
 /// Parameters: `path`, `axis`, `at`: an index for each axis, the axis' own has no effect; `from`, `to`.
 pub(crate) fn line(question: &Question, targets: &Targets) -> Answered {
-    let array = parameters::array(question, targets)?;
+    let (array, kept) = parameters::elements(question, targets)?;
     let at = parameters::at(question, &array)?;
     let axis = parameters::axis(question, "axis", &array)?
         .ok_or_else(|| Refusal::wrong("the parameter `axis` is missing"))?;
@@ -36,7 +39,8 @@ pub(crate) fn line(question: &Question, targets: &Targets) -> Answered {
     }
     let along = Stepped { range: from..to, step: 1 };
     parameters::check_decoded(&array, &[(axis, &along)])?;
-    let subject = Subject::of(array, false).map_err(Refusal::picture)?;
+    let _memory = question.reserve((to - from).saturating_mul(PER_ELEMENT).min(SLAB))?;
+    let subject = Subject { array: kept, ..Subject::of(array, false).map_err(Refusal::picture)? };
     let mut view =
         View { along: at.iter().map(|&index| Along::one(index)).collect(), x: Some(axis), y: None };
     view.along[axis] = Along { start: from, step: 1, len: to - from };
@@ -50,11 +54,11 @@ pub(crate) fn line(question: &Question, targets: &Targets) -> Answered {
 ///
 /// Parameters: `path`, `at`: an index for each axis.
 pub(crate) fn value(question: &Question, targets: &Targets) -> Answered {
-    let array = parameters::array(question, targets)?;
+    let (array, kept) = parameters::elements(question, targets)?;
     let at = parameters::at(question, &array)?;
     let data_type = array.data_type();
     let meaning = Meaning::of(&array, MissingRule::Declared);
-    let bytes = array.read_bytes(parameters::selection(&array, &at, &[])?)?;
+    let bytes = kept.read_bytes(parameters::selection(&array, &at, &[])?)?;
     let elements = text::split(&data_type, &bytes);
     let element = elements.first().copied().unwrap_or_default();
     let shown = text::shown(&data_type, &meaning, element);
@@ -76,7 +80,7 @@ pub(crate) fn value(question: &Question, targets: &Targets) -> Answered {
 ///
 /// Parameters: `path`, `at`; `down`, `across`: `from:to` along these two axes; an array of one axis has only `down`.
 pub(crate) fn table(question: &Question, targets: &Targets) -> Answered {
-    let array = parameters::array(question, targets)?;
+    let (array, kept) = parameters::elements(question, targets)?;
     let at = parameters::at(question, &array)?;
     let shape = array.shape();
     let (down, across) = match shape.len() {
@@ -100,7 +104,7 @@ pub(crate) fn table(question: &Question, targets: &Targets) -> Answered {
     let selection = parameters::selection(&array, &at, &along)?;
     let data_type = array.data_type();
     let meaning = Meaning::of(&array, MissingRule::Declared);
-    let bytes = array.read_bytes(selection)?;
+    let bytes = kept.read_bytes(selection)?;
     let text =
         |element: &&[u8]| text::shown(&data_type, &meaning, element).map_or(Json::Null, Json::from);
     let texts: Vec<Json> = text::split(&data_type, &bytes).iter().map(text).collect();

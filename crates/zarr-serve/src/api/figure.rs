@@ -15,11 +15,12 @@ const LARGEST: u32 = 4000;
 /// Parameters: `path`; `x`, `y`, `at`, `across`, `down` as for a slice, a line with no `y` if `line=1`; `map`, `range`, `log=1`, `labels=1` as the options of
 /// `zarr plot`; `size`: `1000x720`.
 pub(crate) fn plot(question: &Question, targets: &Targets) -> Answered {
-    let array = parameters::array(question, targets)?;
+    let (array, kept) = parameters::elements(question, targets)?;
     let at = parameters::at(question, &array)?;
     let shape = array.shape();
     let is_on = |name| question.get(name) == Some("1");
     let subject = Subject::of(array.clone(), false).map_err(Refusal::picture)?;
+    let subject = Subject { array: kept, ..subject };
     let x = parameters::axis(question, "x", &array)?;
     let y = parameters::axis(question, "y", &array)?;
     let all = at.iter().map(|&index| Along::one(index)).collect();

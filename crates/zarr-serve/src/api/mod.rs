@@ -9,6 +9,7 @@ mod chunks;
 mod colours;
 mod elements;
 mod figure;
+mod find;
 mod nodes;
 mod parameters;
 mod plane;
@@ -17,6 +18,8 @@ mod statistics;
 #[cfg(test)]
 mod tests;
 mod text;
+
+pub(crate) use self::find::KnownNodes;
 
 use zarr::Error;
 use zarr_plot::picture::PictureError;
@@ -71,7 +74,7 @@ const QUESTIONS: [(&str, Function); 14] = [
     ("names", nodes::names),
     ("node", about::node),
     ("children", nodes::children),
-    ("find", nodes::find),
+    ("find", find::find),
     ("axis", axis::coordinates),
     ("slice", plane::slice),
     ("plot.png", figure::plot),

@@ -1,7 +1,6 @@
 //! Lists what is served: hierarchies, children, nodes of a name.
 
-use std::collections::{BTreeMap, VecDeque};
-use std::time::{Duration, Instant};
+use std::collections::BTreeMap;
 
 use zarr::format::Child;
 use zarr::{Error, ErrorKind, Group, Json, Node, NodeKind, NodePath, Object};
@@ -13,10 +12,6 @@ use crate::{Answer, Question, Targets};
 const MOST_CHILDREN: usize = 2000;
 /// Documents of up to this number of children are read, for their shapes.
 const MOST_READ: usize = 300;
-/// The most nodes that are found, and the most that are looked at.
-const MOST_FOUND: usize = 200;
-const MOST_SEEN: usize = 50_000;
-const PATIENCE: Duration = Duration::from_secs(10);
 
 /// `{"targets": [{"name", "kind", "format"}], "version"}`: the hierarchies that are served.
 pub(crate) fn targets(_: &Question, targets: &Targets) -> Answered {
@@ -105,64 +100,8 @@ pub(crate) fn title(attributes: &Object) -> Option<String> {
     ["long_name", "title", "standard_name"].iter().find_map(text).map(str::to_owned)
 }
 
-/// `{"nodes": [{"path", "kind"}], "complete"}`: nodes of all hierarchies whose names have a text in them, in any case of letters.
-///
-/// Parameter: `text`.
-pub(crate) fn find(question: &Question, targets: &Targets) -> Answered {
-    let text = question.get("text").unwrap_or_default().trim().to_lowercase();
-    if text.is_empty() {
-        return Err(Refusal::wrong("the parameter `text` is missing"));
-    }
-    let began = Instant::now();
-    let (mut found, mut seen, mut complete) = (Vec::new(), 0, true);
-    'all: for served in targets.list()? {
-        let hierarchy = served.hierarchy()?;
-        let mut waiting = VecDeque::from([NodePath::root()]);
-        while let Some(path) = waiting.pop_front() {
-            let children = match hierarchy.children(&path) {
-                Ok(children) => children,
-                // What cannot be listed or is broken is not looked into.
-                Err(_) => {
-                    complete = false;
-                    continue;
-                }
-            };
-            for child in children {
-                seen += 1;
-                if found.len() >= MOST_FOUND
-                    || seen > MOST_SEEN
-                    || began.elapsed() > PATIENCE
-                    || question.cancel.is_cancelled()
-                {
-                    complete = false;
-                    break 'all;
-                }
-                let name = child.path.name().unwrap_or_default().to_lowercase();
-                // An array has no children.
-                let kind = match child.kind {
-                    Some(kind) => kind,
-                    None => hierarchy.node(&child.path).map_or(NodeKind::Group, |node| node.kind()),
-                };
-                if name.contains(&text) {
-                    let path = format!(
-                        "{}/{}",
-                        served.name(),
-                        child.path.as_str().trim_start_matches('/')
-                    );
-                    found.push(Json::from(
-                        Object::new().with("path", path).with("kind", kind.name()),
-                    ));
-                }
-                if kind == NodeKind::Group {
-                    waiting.push_back(child.path);
-                }
-            }
-        }
-    }
-    Ok(Answer::json(Object::new().with("nodes", found).with("complete", complete)))
-}
-
 /// Why a node cannot be read, for people.
 pub(crate) fn reason(error: &Error) -> String {
-    error.message()
+    // Without the store, which is a path.
+    error.cause().to_string()
 }

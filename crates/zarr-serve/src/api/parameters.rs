@@ -1,20 +1,21 @@
 //! Reads the parameters of questions, and bounds what they ask for.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use zarr::{AccessError, Array, Error, Node, steps};
 use zarr::{AxisSelection, Selection};
 
 use super::Refusal;
-use crate::{Question, Targets};
+use crate::{Question, Served, Targets};
 
 /// The most elements in an answer.
 pub(crate) const MOST_ELEMENTS: u64 = 16 << 20;
 /// The most bytes of chunks that are decoded for an answer.
 pub(crate) const MOST_DECODED: u64 = 1 << 30;
 
-/// The node that the parameter `path` names, and the name of its hierarchy.
-pub(crate) fn node(question: &Question, targets: &Targets) -> Result<(Node, String), Refusal> {
+/// The node that the parameter `path` names, and its hierarchy.
+pub(crate) fn node(question: &Question, targets: &Targets) -> Result<(Node, Arc<Served>), Refusal> {
     let path =
         question.get("path").ok_or_else(|| Refusal::wrong("the parameter `path` is missing"))?;
     let path = path.trim_matches('/');
@@ -23,14 +24,26 @@ pub(crate) fn node(question: &Question, targets: &Targets) -> Result<(Node, Stri
             looked_for: format!("`{path}`; /-/targets lists what is served"),
         })
     })?;
-    Ok((served.node(format!("/{inside}"))?, served.name().to_owned()))
+    Ok((served.node(format!("/{inside}"))?, served))
 }
 
 /// The array that the parameter `path` names, whose reads end when the question is cancelled.
 pub(crate) fn array(question: &Question, targets: &Targets) -> Result<Array, Refusal> {
     let (node, _) = node(question, targets)?;
+    Ok(cancelled(question, &node.into_array()?))
+}
+
+/// As [`array`]; and the same array, for reading elements: its decoded chunks are kept for the next answers.
+pub(crate) fn elements(question: &Question, targets: &Targets) -> Result<(Array, Array), Refusal> {
+    let (node, served) = node(question, targets)?;
     let array = node.into_array()?;
-    Ok(array.with_options(|options| options.cancel = Some(question.cancel.clone())))
+    let kept = targets.warm.array(&served, &array);
+    Ok((cancelled(question, &array), cancelled(question, &kept)))
+}
+
+/// An array whose reads end when the question is cancelled.
+fn cancelled(question: &Question, array: &Array) -> Array {
+    array.with_options(|options| options.cancel = Some(question.cancel.clone()))
 }
 
 /// A whole number.

@@ -8,6 +8,9 @@ use super::parameters::{self, Stepped};
 use super::{Answered, Refusal};
 use crate::{Answer, Question, Targets};
 
+/// Bytes that an element takes while an answer is made: as it is stored, decoded, in the answer.
+pub(crate) const PER_ELEMENT: u64 = 24;
+
 /// The decoded values of a plane, little-endian: unpacked, NaN where they are missing; 64-bit integers are rounded to f64. Its rows
 /// are along the axis `y`, its columns along `x`.
 ///
@@ -15,7 +18,7 @@ use crate::{Answer, Question, Targets};
 /// `from:to:step` along `x` and `y`. The header `Zarr-Shape` has the plane's rows and columns, `Zarr-Type` is `float32` where that holds all values,
 /// else `float64`.
 pub(crate) fn slice(question: &Question, targets: &Targets) -> Answered {
-    let array = parameters::array(question, targets)?;
+    let (_, array) = parameters::elements(question, targets)?;
     let at = parameters::at(question, &array)?;
     let shape = array.shape();
     let rank = shape.len();
@@ -31,6 +34,8 @@ pub(crate) fn slice(question: &Question, targets: &Targets) -> Answered {
     let across = Stepped::of(question, "across", shape[x])?;
     let down =
         y.map(|y| Stepped::of(question, "down", shape[y]).map(|down| (y, down))).transpose()?;
+    let count = down.as_ref().map_or(1, |(_, down)| down.len()).saturating_mul(across.len());
+    let _memory = question.reserve(count.saturating_mul(PER_ELEMENT))?;
     let plane = plane(&array, &at, (x, &across), down.as_ref().map(|(y, down)| (*y, down)))?;
     let (name, bytes): (&str, Vec<u8>) = if plane.is_single {
         ("float32", plane.values.iter().flat_map(|&value| (value as f32).to_le_bytes()).collect())

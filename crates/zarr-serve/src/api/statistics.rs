@@ -16,9 +16,10 @@ const MEMORY: u64 = 256 << 20;
 ///
 /// Parameters: `path`; `percentile`: numbers from 0 to 100, separated by commas; `histogram`: a number of bins.
 pub(crate) fn statistics(question: &Question, targets: &Targets) -> Answered {
-    let array = parameters::array(question, targets)?;
+    let (array, kept) = parameters::elements(question, targets)?;
     let mut request = Request::new(Meaning::of(&array, MissingRule::Declared));
-    request.memory = MEMORY;
+    request.memory = question.memory.as_ref().map_or(MEMORY, |all| MEMORY.min(all.size() / 4));
+    let _memory = question.reserve(request.memory)?;
     request.threads = array.hierarchy().options().threads;
     if let Some(text) = question.get("percentile").filter(|text| !text.is_empty()) {
         let found: Option<Vec<f64>> = text.split(',').map(|part| part.parse().ok()).collect();
@@ -33,6 +34,11 @@ pub(crate) fn statistics(question: &Question, targets: &Targets) -> Answered {
             Refusal::wrong(format!("`histogram` is a number of bins from 1 to {MOST}"))
         })?));
     }
+    // A larger array would take the place of all chunks that are kept, and find none.
+    let size = array.data_type().repr().map_or(u64::MAX, |repr| repr.size() as u64);
+    let count = zarr::region::element_count(&array.shape()).unwrap_or(u64::MAX);
+    let fits = count.saturating_mul(size) <= targets.warm.each() / 2;
+    let array = if fits { kept } else { array };
     let found: Json = stats::statistics(&array, &request)?.to_json();
     Ok(Answer::json(found))
 }

@@ -1,8 +1,11 @@
 //! Questions to a hierarchy in a folder, right ones and wrong ones.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use zarr::{Dialect, Json};
+use zarr_testkit::Records;
 
 use super::answer;
 use crate::{Answer, Question, Targets, TargetsOptions};
@@ -230,4 +233,92 @@ fn odd_parameters_have_answers() {
             }
         }
     }
+}
+
+/// A hierarchy in memory whose requests are counted: an array of 64 × 128 × 128 in chunks of 64³.
+fn counted(name: &str, kept: u64) -> (Targets, Records<String>) {
+    let url = format!("memory://{name}");
+    let hierarchy = zarr::create(&url, Dialect::V3).unwrap();
+    let array = hierarchy.create_array("/a").shape(&[64, 128, 128]).chunks(&[64, 64, 64]);
+    let array = array.data_type_named("float32").codec(zarr::codec("zstd:1").unwrap());
+    let values: Vec<f32> = (0..64 * 128 * 128).map(|n| n as f32).collect();
+    array.create().unwrap().write(.., &values).unwrap();
+    let records: Arc<Mutex<Option<Records<String>>>> = Arc::default();
+    let of_wrap = records.clone();
+    let open = zarr::OpenOptions::new(zarr::standard()).wrap(move |store| {
+        let is_chunk = |key: &str| key.starts_with("a/c/");
+        let (store, records) = zarr_testkit::record(store, move |call| {
+            (is_chunk(call.key) && call.bytes > 0).then(|| call.key.to_string())
+        });
+        *of_wrap.lock().unwrap() = Some(records);
+        store
+    });
+    let options = TargetsOptions { open, kept, ..TargetsOptions::default() };
+    let targets = Targets::open(&[url], &options).unwrap();
+    let records = records.lock().unwrap().clone().unwrap();
+    (targets, records)
+}
+
+#[test]
+fn a_slider_reads_and_decodes_each_chunk_once() {
+    let slide = |targets: &Targets| {
+        for z in 0..64 {
+            let name = targets.roots().next().unwrap().0.to_owned();
+            let answer = asked(targets, &format!("slice?path={name}/a&at={z},0,0"));
+            let first = f32::from_le_bytes(answer.bytes[..4].try_into().unwrap());
+            assert_eq!((answer.status, first), (200, (z * 128 * 128) as f32));
+        }
+    };
+    let (targets, records) = counted("slider-kept", 64 << 20);
+    slide(&targets);
+    let mut read = records.take();
+    read.sort();
+    assert_eq!(read, ["a/c/0/0/0", "a/c/0/0/1", "a/c/0/1/0", "a/c/0/1/1"]);
+    // Statistics find the chunks there, too.
+    assert!(json(&targets, "stats?path=slider-kept/a").contains(r#""max":1048575"#));
+    assert_eq!(records.take(), [""; 0]);
+    let (targets, records) = counted("slider-bare", 0);
+    slide(&targets);
+    assert_eq!(records.take().len(), 4 * 64);
+}
+
+/// What a search lists is used by the next ones; one that is broken off is continued.
+#[test]
+fn a_search_lists_a_hierarchy_once() {
+    let url = "memory://searched";
+    let hierarchy = zarr::create(url, Dialect::V3).unwrap();
+    for n in 0..20 {
+        hierarchy.create_group(format!("/g{n}/needle-{n}"), zarr::Object::new()).unwrap();
+    }
+    let count = Arc::new(AtomicUsize::new(0));
+    let of_wrap = count.clone();
+    let open = zarr::OpenOptions::new(zarr::standard()).wrap(move |store| {
+        let count = of_wrap.clone();
+        let note = move |call: &zarr::store::Call<'_>| {
+            count.fetch_add(usize::from(call.operation.starts_with("list")), Ordering::Relaxed);
+            None::<()>
+        };
+        zarr_testkit::record(store, note).0
+    });
+    let options = TargetsOptions { open, ..TargetsOptions::default() };
+    let targets = Targets::open(&[url.to_owned()], &options).unwrap();
+    count.store(0, Ordering::Relaxed);
+    // The client has gone.
+    let gone = Question {
+        path: "find".into(),
+        query: vec![("text".into(), "needle".into())],
+        ..Question::default()
+    };
+    gone.cancel.cancel();
+    assert!(
+        String::from_utf8_lossy(&answer(&gone, &targets).bytes).contains(r#""complete":false"#)
+    );
+    assert_eq!(count.load(Ordering::Relaxed), 0);
+    let found = json(&targets, "find?text=needle");
+    assert_eq!(found.matches("needle-").count(), 20, "{found}");
+    assert!(found.ends_with(r#""complete":true}"#), "{found}");
+    let listed = count.load(Ordering::Relaxed);
+    assert!((41..=60).contains(&listed), "{listed}");
+    json(&targets, "find?text=NEEDLE-7");
+    assert_eq!(count.load(Ordering::Relaxed), listed);
 }

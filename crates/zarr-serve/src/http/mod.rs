@@ -43,6 +43,7 @@ use self::cors::Cors;
 pub use self::cors::Origins;
 use self::host::Hosts;
 use crate::Targets;
+use crate::budget::Budget;
 use crate::view::View;
 
 /// How long a client may take for the headers of a request, and be silent between two.
@@ -110,6 +111,8 @@ pub(crate) struct Shared {
     pub cors: Cors,
     pub metrics: Arc<Metrics>,
     pub view: Arc<View>,
+    /// The memory in which answers are made.
+    pub memory: Budget,
     /// Whether the view is below the names themselves, too.
     pub to_v3: bool,
     /// Threads for what blocks.
@@ -162,11 +165,14 @@ impl Server {
             threads => threads,
         };
         let metrics: Arc<Metrics> = Arc::default();
+        // A quarter is for recoded chunks, and one for those of `TargetsOptions::kept`.
+        let memory = Budget::new(options.memory / 2);
         let shared = Shared {
             targets,
             hosts: Hosts { names, any_address: !options.address.is_loopback() },
             cors: Cors::new(options.cors),
-            view: Arc::new(View::new(options.memory, threads, metrics.clone())),
+            view: Arc::new(View::new(memory.clone(), options.memory / 4, threads, metrics.clone())),
+            memory,
             to_v3: options.to_v3,
             metrics,
             threads: Arc::new(Semaphore::new(threads)),

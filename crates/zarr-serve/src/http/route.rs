@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use http_body_util::{BodyExt, Collected};
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{
     ALLOW, CONNECTION, CONTENT_TYPE, HOST, HeaderName, HeaderValue, X_CONTENT_TYPE_OPTIONS,
@@ -33,7 +34,7 @@ pub(crate) async fn answer(shared: &Arc<Shared>, request: &Request<Incoming>) ->
     let mut reply = match check(shared, request) {
         Err(refusal) => *refusal,
         Ok(path) => {
-            let mut reply = routed(shared, request, &path).await;
+            let mut reply = hidden(shared, request, routed(shared, request, &path).await).await;
             if request.method() == Method::HEAD {
                 head(&mut reply);
             }
@@ -53,6 +54,28 @@ pub(crate) async fn answer(shared: &Arc<Shared>, request: &Request<Incoming>) ->
         ));
     }
     reply
+}
+
+/// An answer that tells of no path on this machine. Standard error gets what failed, with the paths.
+async fn hidden(shared: &Shared, request: &Request<Incoming>, reply: Reply) -> Reply {
+    let status = reply.status();
+    if !status.is_client_error() && !status.is_server_error() {
+        return reply;
+    }
+    let (parts, body) = reply.into_parts();
+    let bytes = body.collect().await.map(Collected::to_bytes).unwrap_or_default();
+    let told = String::from_utf8_lossy(&bytes);
+    if status.is_server_error() || status == StatusCode::FORBIDDEN {
+        shared.tell(&format!(
+            "{} {} {}: {}",
+            request.method(),
+            request.uri(),
+            status.as_u16(),
+            told.trim_end()
+        ));
+    }
+    let body = shared.targets.hidden.text(&told).map_or(bytes, |text| text.into_bytes().into());
+    Reply::from_parts(parts, full(body))
 }
 
 /// Takes the body from an answer, and leaves its length.
@@ -171,7 +194,8 @@ async fn blocking(
     call: impl FnOnce(&Question, &Shared) -> Answer + Send + 'static,
 ) -> Reply {
     let query = path::pairs(request.uri().query().unwrap_or_default());
-    let question = Question { path: path.to_owned(), query, cancel: CancelToken::new() };
+    let memory = Some(shared.memory.clone());
+    let question = Question { path: path.to_owned(), query, cancel: CancelToken::new(), memory };
     let _cancels = Cancels(question.cancel.clone());
     let (of_call, cancel) = (shared.clone(), question.cancel.clone());
     let called = async move {

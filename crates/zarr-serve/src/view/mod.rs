@@ -17,12 +17,13 @@ use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
 use zarr::store::{Bytes, StoreKey};
 use zarr::sync::lock;
-use zarr::{AccessError, Error, ErrorKind, NodePath, Result};
+use zarr::{ErrorKind, NodePath, Result};
 
 use self::cache::Cache;
 pub(crate) use self::node::{Shown, ShownArray};
 pub(crate) use self::tree::Tree;
 use crate::Served;
+use crate::budget::Budget;
 use crate::http::Metrics;
 
 /// How long the description of a node is used.
@@ -33,17 +34,14 @@ const MOST_NODES: usize = 4_096;
 const PATIENCE: u32 = 10;
 /// At how many places of a path the key of a chunk is taken to begin, one after the other.
 const MOST_STARTS: usize = 16;
-/// Bytes by which memory is counted.
-const UNIT: u64 = 1 << 10;
 
 /// What all views of a server share.
 pub(crate) struct View {
     nodes: Mutex<HashMap<(String, NodePath), Known>>,
     trees: Mutex<HashMap<String, Arc<Mutex<KnownTree>>>>,
     cache: Cache,
-    /// Memory for decoding, in units.
-    memory: Arc<Semaphore>,
-    units: u64,
+    /// Memory for decoding.
+    pub(super) memory: Budget,
     /// Threads for decoding.
     threads: Semaphore,
     metrics: Arc<Metrics>,
@@ -66,15 +64,14 @@ pub(crate) enum Found {
 }
 
 impl View {
-    /// Views that together take about `memory` bytes: three quarters for decoding, one for what was recoded; `threads` chunks are recoded at a time.
-    pub fn new(memory: u64, threads: usize, metrics: Arc<Metrics>) -> View {
-        let units = (memory / 4 * 3 / UNIT).clamp(1, Semaphore::MAX_PERMITS as u64);
+    /// Views that decode with `memory`, which others use, too, and keep about `kept` bytes of what was recoded; `threads` chunks are recoded at a
+    /// time.
+    pub fn new(memory: Budget, kept: u64, threads: usize, metrics: Arc<Metrics>) -> View {
         View {
             nodes: Mutex::default(),
             trees: Mutex::default(),
-            cache: Cache::new(memory / 4, metrics.clone()),
-            memory: Arc::new(Semaphore::new(units as usize)),
-            units,
+            cache: Cache::new(kept, metrics.clone()),
+            memory,
             threads: Semaphore::new(threads),
             metrics,
         }
@@ -167,25 +164,6 @@ impl View {
         let tree = Arc::new(Tree::of(served)?);
         *known = Some((Instant::now(), began.elapsed(), tree.clone()));
         Ok(tree)
-    }
-
-    /// Memory for `bytes`, to be kept while they are used.
-    ///
-    /// # Errors
-    /// If that is more than all there is.
-    async fn reserve(&self, bytes: u64) -> Result<tokio::sync::OwnedSemaphorePermit> {
-        let units = bytes.div_ceil(UNIT);
-        let too_much = || {
-            let (bytes, all) = (bytes, self.units * UNIT);
-            let why = format!(
-                "the chunk takes {bytes} bytes to decode, more than the {all} that the server may use"
-            );
-            Error::from(AccessError::Argument(why))
-        };
-        let units = u32::try_from(units).ok().filter(|&units| u64::from(units) <= self.units);
-        let units = units.ok_or_else(too_much)?;
-        let reserved = self.memory.clone().acquire_many_owned(units).await;
-        reserved.map_err(|_| AccessError::Cancelled.into())
     }
 }
 

@@ -41,7 +41,7 @@ impl View {
             return Ok(known);
         }
         let _thread = self.threads.acquire().await.map_err(|_| AccessError::Cancelled)?;
-        let memory = self.reserve(size(array).saturating_mul(COPIES)).await?;
+        let memory = self.memory.reserve(size(array).saturating_mul(COPIES), "the chunk").await?;
         // Another request may have made it in the meantime.
         if let Some(known) = key.as_ref().and_then(|key| self.cache.get(key)) {
             return Ok(known);

@@ -44,7 +44,7 @@ impl Tree {
             for child in children {
                 let why = match hierarchy.node(&child.path) {
                     Ok(node) => add(&mut documents, &node, served),
-                    Err(e) => Some(e.to_string()),
+                    Err(e) => Some(e.cause().to_string()),
                 };
                 nodes.insert(child.path, why);
             }
@@ -87,7 +87,7 @@ fn add(documents: &mut BTreeMap<NodePath, Bytes>, node: &Node, served: &Served) 
         Ok(Shown::Group(document)) => documents.insert(node.path().clone(), document),
         Ok(Shown::Array(array)) => documents.insert(node.path().clone(), array.document.clone()),
         Ok(Shown::Cannot(why)) => return Some(why),
-        Err(e) => return Some(e.to_string()),
+        Err(e) => return Some(e.cause().to_string()),
     };
     None
 }
