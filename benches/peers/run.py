@@ -2,6 +2,7 @@
 """Runs the peers side by side, interleaved (A B C A B C ...), so that drift of the machine hits all alike.
 
   run.py [--set key|full|NAME,NAME..] [--rounds 3] [--results FILE] [--drivers a,b] [--datasets re] [--report FILE.md]
+  run.py --set far [--lines 20:10000,100:200]    from far servers: latency in ms, Mbit/s; --far RUN.jsonl prints the table
   run.py --ratios RUN.jsonl [RUN.jsonl ...]      our ratios, run by run, as the tables of docs/performance.md
 
 Environment: BENCH_WORK  the work folder (data/, venv/, target/, results); default: scratch/bench of the project
@@ -44,7 +45,7 @@ def region_files():
     r = random.Random(42)
     box = lambda k, cnt: [[[r.randrange(n - min(k, n) + 1) for _ in range(3)], [min(k, n)] * 3] for _ in range(cnt)]
     pl = lambda ax, cnt: [[[(n * (2 * i + 1) // (2 * cnt)) if d == ax else 0 for d in range(3)], [1 if d == ax else n for d in range(3)]] for i in range(cnt)]
-    sets = {"box48": box(48, 200), "point": box(1, 500), "zplane": pl(0, 4), "xplane": pl(2, 4), "box200": box(200, 8)}
+    sets = {"box48": box(48, 200), "point": box(1, 500), "zplane": pl(0, 4), "xplane": pl(2, 4), "points": box(1, 1000), "box200": box(200, 8)}
     out = {}
     for k, v in sets.items():
         out[k] = os.path.join(WORK, "regions", k + ".json")
@@ -140,26 +141,94 @@ def one(case, drv, slow, regs, warm=1, reps=2, variant=None):
     return r
 
 
+SERVER = os.path.join(WORK, "target", "far_server")
+# (op, dataset, regions) from a far server, which is opened before
+FAR = [("far_all", d, None) for d in ("raw", "zstd", "shard_zstd", "small_shards", "big_shard", "chunks_4096")]
+FAR += [("read_subset", d, "zplane") for d in ("zstd", "shard_zstd")] + [("points", d, "points") for d in ("zstd", "shard_zstd")]
+FAR += [("open_list", "many_arrays_cons", None)]
+LINES = [(20, 10_000), (20, 200), (100, 10_000), (100, 200)]
+
+
+class Server:
+    """far_server on the data, for the time of a `with`; `at` is its address, `stats()` what it counted since the last call."""
+    def __init__(self, delay, mbit=0):
+        source = os.path.join(HERE, "far_server.rs")
+        if not os.path.exists(SERVER) or os.path.getmtime(SERVER) < os.path.getmtime(source):
+            os.makedirs(os.path.dirname(SERVER), exist_ok=True)
+            subprocess.run(["rustc", "-O", "--edition", "2024", source, "-o", SERVER], check=True)
+        self.process = subprocess.Popen([SERVER, DATA, str(delay), str(mbit)], stdout=subprocess.PIPE, text=True)
+        self.at = f"http://127.0.0.1:{int(self.process.stdout.readline())}"
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait()
+
+    def stats(self):
+        return json.load(urllib.request.urlopen(self.at + "/__stats"))
+
+
+def far(results, drivers, only, regs, lines, rounds):
+    """Rows from a far server beside a model: requests / 64 × latency + transfer + decoding. The requests and bytes are ours; decoding is
+    our own time for the same from the folder, the least of three."""
+    for op, ds, rg in FAR:
+        if not re.search(only, ds) or not os.path.exists(os.path.join(DATA, ds, ".done")):
+            continue
+        args = ["--op", op, "--threads", "2"] + (["--regions", regs[rg]] if rg else [])
+        near = proc(DRIVERS["ours"] + args + ["--path", os.path.join(DATA, ds), "--warm", "1", "--reps", "3"], 300)
+        for delay, mbit in lines:
+            with Server(delay, mbit) as server:
+                model = None
+                for _ in range(rounds):
+                    for drv in sorted(drivers, key=lambda d: d != "ours"):
+                        if drv in ("limit", "zarrs-python"):
+                            continue
+                        server.stats()
+                        r = proc(DRIVERS[drv] + args + ["--path", f"{server.at}/{ds}", "--warm", "0", "--reps", "1"], 600)
+                        s = server.stats()
+                        if drv == "ours" and near.get("seconds"):
+                            model = s["requests"] / 64 * delay / 1e3 + s["bytes"] * 8e-6 / mbit + min(near["seconds"])
+                        r.update(set="far", op=op, dataset=ds, threads=2, regions=rg, name=drv, variant=f"{delay}ms {mbit}M", server=s, model=model)
+                        emit(results, r)
+
+
+def far_table(files):
+    """Each row of `--set far`: medians, requests, the most under way, peak memory, and the ratio to the model."""
+    rows = {}
+    for r in (json.loads(line) for file in files for line in open(file)):
+        if r["set"] == "far" and r.get("seconds"):
+            rows.setdefault((r["variant"], r["op"], r["dataset"]), {}).setdefault(r["name"], []).append(r)
+    for line in dict.fromkeys(k[0] for k in rows):
+        delay, mbit = line.split()
+        print(f"\n### {delay[:-2]} ms, {int(mbit[:-1]):,} Mbit/s\n\n| what | ours, s | model, s | ours / model | requests, most under way | peak MiB | other work | best peer / ours | peers |\n|" + " --- |" * 9)
+        for k, by in rows.items():
+            if k[0] != line or "ours" not in by:
+                continue
+            med = {n: statistics.median(x["seconds"][0] for x in v) for n, v in by.items()}
+            ours = by["ours"]
+            model = statistics.median(x["model"] for x in ours if x["model"])
+            peers = sorted((s, n) for n, s in med.items() if n != "ours")
+            what = dict(far_all="all", read_subset="4 planes", points="1,000 elements", open_list="2,000 arrays")[k[1]]
+            print(f"| {k[2]}, {what} | {med['ours']:.3f} | {model:.3f} | {med['ours'] / model:.2f} | {ours[0]['server']['requests']}, {max(x['server']['max_in_flight'] for x in ours)} "
+                  f"| {max(x['peak_rss'] for x in ours) >> 20} | {max(x['foreign'] for x in ours):.2f} | " + (f"{peers[0][0] / med['ours']:.2f}" if peers else "-") + " | " + ", ".join(f"{n} {s:.3f}" for s, n in peers) + " |")
+
+
 LATENCY = ("scale_1x", "shard_zstd", "chunks_4096", "chunks_4k")
 
 
-def latency(results, drivers, datasets=LATENCY, delay=20, port=8973, rounds=2):
+def latency(results, drivers, datasets=LATENCY, delay=20, rounds=2):
     for ds in datasets:
-        srv = subprocess.Popen([sys.executable, os.path.join(HERE, "latency_server.py"), DATA, str(port), str(delay)], stdout=subprocess.PIPE, text=True)
-        try:
-            srv.stdout.readline()
-            stats = lambda: json.load(urllib.request.urlopen(f"http://127.0.0.1:{port}/__stats"))
+        with Server(delay) as server:
             for rnd in range(rounds):
                 for drv in drivers:
                     if drv in ("limit", "zarrs-python"):
                         continue
-                    stats()
-                    r = proc(DRIVERS[drv] + ["--op", "read_all", "--path", f"http://127.0.0.1:{port}/{ds}", "--threads", "2", "--warm", "0", "--reps", "1"], 300)
-                    r.update(set="latency", op="read_http", dataset=ds, threads=2, regions=None, name=drv, variant=f"{delay}ms", server=stats())
+                    server.stats()
+                    r = proc(DRIVERS[drv] + ["--op", "read_all", "--path", f"{server.at}/{ds}", "--threads", "2", "--warm", "0", "--reps", "1"], 300)
+                    r.update(set="latency", op="read_http", dataset=ds, threads=2, regions=None, name=drv, variant=f"{delay}ms", server=server.stats())
                     emit(results, r)
-        finally:
-            srv.terminate()
-            srv.wait()
 
 
 def limits(results, rnd):
@@ -309,15 +378,19 @@ def main():
     p.add_argument("--datasets", default="")
     p.add_argument("--quiet", type=int, default=0, help="before each process wait up to this number of seconds for an idle machine")
     p.add_argument("--report")
+    p.add_argument("--lines", default=",".join(f"{delay}:{mbit}" for delay, mbit in LINES))
+    p.add_argument("--far", nargs="+")
     a = p.parse_args()
     global QUIET
     QUIET = a.quiet
     if a.ratios:
         return ratios(a.ratios)
+    if a.far:
+        return far_table(a.far)
     if a.report:
         return report(a.results, a.report)
     names = a.drivers.split(",") if a.drivers else list(DRIVERS)
-    sets = KEY if a.set == "key" else {c[0] for c in CASES} | {"limits", "latency"} if a.set == "full" else set(a.set.split(","))
+    sets = KEY if a.set == "key" else {c[0] for c in CASES} | {"limits", "latency", "far"} if a.set == "full" else set(a.set.split(","))
     regs = region_files()
     slow = {}
     for rnd in range(a.rounds):
@@ -337,6 +410,9 @@ def main():
                 emit(a.results, r)
     if "latency" in sets:
         latency(a.results, names)
+    if "far" in sets:
+        lines = [tuple(map(float if "." in line else int, line.split(":"))) for line in a.lines.split(",")]
+        far(a.results, names, a.datasets, regs, lines, a.rounds)
 
 
 if __name__ == "__main__":

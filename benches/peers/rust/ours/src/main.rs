@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
 use rayon::prelude::*;
-use zarr::{Array, NodePath, OpenOptions, Region};
+use zarr::{Array, NodePath, OpenOptions, Region, Selection};
 
 type Done<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
@@ -154,7 +154,7 @@ fn run(args: &Args) -> Done<Taken> {
     let is_remote = args.op == "read_all" && args.path.starts_with("http");
     let opened = if is_remote { None } else { Some(open()?) };
     let array = || opened.clone().map_or_else(open, Ok);
-    if args.op == "read_all" {
+    if matches!(&*args.op, "read_all" | "far_all") {
         // What was read is dropped before the next reading, and not in its time.
         let last = RefCell::new(Vec::new());
         args.time(
@@ -241,6 +241,22 @@ fn run(args: &Args) -> Done<Taken> {
                         taken.bytes += read.len() as u64;
                         taken.sum = taken.sum.wrapping_add(ends(&read));
                     }
+                    Ok(())
+                },
+            )?;
+        }
+        "points" => {
+            let text = std::fs::read(&args.regions)?;
+            let regions: Vec<(Vec<u64>, Vec<u64>)> = serde_json::from_slice(&text)?;
+            let axis = |axis: usize| regions.iter().map(|(start, _)| start[axis]).collect();
+            let points: Vec<Vec<u64>> = (0..array.shape().len()).map(axis).collect();
+            args.time(
+                &mut taken,
+                || Ok(()),
+                |(), taken| {
+                    let read = array.read::<u16>(Selection::points(points.clone()))?;
+                    taken.bytes = 2 * read.len() as u64;
+                    taken.sum = read.into_iter().map(u64::from).sum();
                     Ok(())
                 },
             )?;
