@@ -6,7 +6,7 @@ use super::latest_state::LatestState;
 use super::state::{ArrayState, ChunkLayout};
 use crate::codec::{budget, most_encoded};
 use crate::context::StoreContext;
-use crate::error::{AccessError, Error, Result};
+use crate::error::{AccessError, CodecError, Error, Result};
 use crate::grid::ChunkProjection;
 use crate::metadata::{ArrayMetadata, NodeKind};
 use crate::options::Options;
@@ -93,6 +93,25 @@ impl ArrayCore {
             count.fold(layout.chunks.repr.size() as u64, |size, &len| size.saturating_mul(len))
         });
         self.decoding(|| most_encoded(size))
+    }
+
+    /// Refuses segments of a chunk that have more bytes than the limit: one may be larger than its elements, all of them
+    /// together may not.
+    pub fn check_stored(
+        &self,
+        layout: &ChunkLayout,
+        tile: &ChunkProjection,
+        sizes: impl Iterator<Item = u64>,
+    ) -> Result<()> {
+        let most = self.most_stored(layout, Some(&tile.chunk_shape));
+        let size = sizes.fold(0, u64::saturating_add);
+        if size > most {
+            let why = format!(
+                "its inner chunks are said to have {size} bytes, more than the limit of {most}"
+            );
+            return Err(CodecError::corrupt("codecs", why).into());
+        }
+        Ok(())
     }
 
     /// Decodes within the limit that the caller gave (decision 0142).

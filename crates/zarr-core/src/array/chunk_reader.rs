@@ -13,6 +13,7 @@ use futures::stream::TryStreamExt;
 
 use super::chunk_cache::{CachedObject, WHOLE};
 use super::executor::{self, Spawner, Work};
+use super::large_parts::{LargePart, groups_in_flight};
 use super::segments::{Ranges, SegmentBytes, SegmentReader, has_index, not_fetched, outside};
 use super::select::work;
 use super::storage_transformer::Shard;
@@ -26,7 +27,7 @@ use crate::store::{
     ByteRange, GetOptions, Snapshot, SnapshotOptions, Store, StoreKey, SyncStore, Target, Version,
     abandoned, coalesce, may_block,
 };
-use crate::sync::lock;
+use crate::sync::{into_inner, lock};
 use crate::var_buffer::VarBuffer;
 use crate::view::{View, ViewMut};
 
@@ -56,7 +57,7 @@ enum Source<'a> {
     /// Each thread reads a segment and decodes it into its piece of `out`.
     Local { store: &'a dyn SyncStore, span: FieldBytes, out: ViewMut<'a> },
     /// Their bytes are fetched together, to be decoded on the pool.
-    Remote(&'a dyn Store),
+    Remote(&'a dyn Store, Option<&'a LargePart<'a>>),
 }
 
 impl ArrayCore {
@@ -102,6 +103,7 @@ impl ArrayCore {
     ) -> Result<()> {
         let options = &self.options;
         let in_flight = kind.in_flight(self.context.store.capabilities().in_flight);
+        let groups = groups_in_flight(&kind, in_flight);
         let read = match (split, self.local()) {
             (Ok(pieces), Some(store)) => {
                 let (kind, pieces) =
@@ -128,7 +130,8 @@ impl ArrayCore {
                 })
             }
             (Ok(pieces), None) => executor::in_scope(options, async |spawner| {
-                let read = |(tile, out)| self.read_piece(layout, tile, span, out, spawner);
+                let read =
+                    |(tile, out)| self.read_piece(layout, tile, (span, groups), out, spawner);
                 let chunks = executor::in_flight(options, in_flight, pieces, read);
                 let counted = chunks.try_for_each(|(tile, found)| {
                     done(&tile, found);
@@ -137,18 +140,21 @@ impl ArrayCore {
                 counted.await
             }),
             (Err(scattered), None) => {
-                let (tiles, mut out) = *scattered;
-                let read = |tile| self.fetch_elements(layout, tile, span, var_buffer);
+                let (tiles, out) = *scattered;
+                let out = Mutex::new(out);
+                let read =
+                    |tile| self.fetch_elements(layout, tile, (span, groups), var_buffer, &out);
                 let chunks = executor::in_flight(options, in_flight, tiles, read);
                 let copied = chunks.try_for_each(|(tile, elements)| {
                     let found = elements.is_some();
                     let copied = match elements {
+                        Some(elements) if elements.is_empty() => Ok(()),
                         Some(elements) => {
                             let elements = View::new(&elements, &tile.output.shape(), span.size);
-                            out.scatter(&tile.output, &elements);
+                            lock(&out).scatter(&tile.output, &elements);
                             Ok(())
                         }
-                        None => out.reborrow().fill_with(&tile.output, |mut piece| {
+                        None => lock(&out).reborrow().fill_with(&tile.output, |mut piece| {
                             piece.fill(layout.fill_of(span));
                             Ok(())
                         }),
@@ -166,14 +172,19 @@ impl ArrayCore {
     /// Fetches a chunk and decodes it on the pool into `out`, a piece of memory that the caller lends. Returns whether it is
     /// stored.
     async fn read_piece<'s>(
-        &'s self,
+        self: &'s Arc<Self>,
         layout: &'s ChunkLayout,
         tile: ChunkProjection,
-        span: FieldBytes,
-        mut out: ViewMut<'s>,
+        (span, in_flight): (FieldBytes, usize),
+        out: ViewMut<'s>,
         spawner: &Spawner<'_, 's>,
     ) -> Result<(ChunkProjection, bool)> {
-        let Some(fetched) = self.fetch(layout, &tile).await? else {
+        let memory = Mutex::new(out);
+        let out = &|copy: &mut dyn FnMut(ViewMut<'_>)| copy(lock(&memory).reborrow());
+        let large = LargePart { core: self, span, in_flight, out };
+        let fetched = self.fetch(layout, &tile, Some(&large)).await?;
+        let mut out = into_inner(memory);
+        let Some(fetched) = fetched else {
             out.fill(layout.fill_of(span));
             return Ok((tile, false));
         };
@@ -181,15 +192,26 @@ impl ArrayCore {
         spawner.run(decode).await
     }
 
-    /// Fetches a chunk and decodes its elements on the pool; `None` if it is not stored.
+    /// Fetches a chunk and decodes its elements on the pool; `None` if it is not stored. Those of a large part it copies to `out`,
+    /// and returns none.
     async fn fetch_elements(
         self: &Arc<Self>,
         layout: &ChunkLayout,
         tile: ChunkProjection,
-        span: FieldBytes,
+        (span, in_flight): (FieldBytes, usize),
         var_buffer: Option<&Arc<VarBuffer>>,
+        out: &Mutex<ViewMut<'_>>,
     ) -> Result<(ChunkProjection, Option<Vec<u8>>)> {
-        let Some(fetched) = self.fetch(layout, &tile).await? else { return Ok((tile, None)) };
+        let region = tile.output.as_region();
+        let out = &|copy: &mut dyn FnMut(ViewMut<'_>)| {
+            region.into_iter().for_each(|region| copy(lock(out).reborrow().part(region)));
+        };
+        let large = LargePart { core: self, span, in_flight, out };
+        let fetched = self.fetch(layout, &tile, region.is_some().then_some(&large)).await?;
+        let Some(fetched) = fetched else { return Ok((tile, None)) };
+        if let FetchedBytes::Decoded = fetched.bytes {
+            return Ok((tile, Some(Vec::new())));
+        }
         let (core, layout, var_buffer) = (self.clone(), layout.clone(), var_buffer.cloned());
         let decode = move || {
             let shape = tile.within.shape();
@@ -240,7 +262,7 @@ impl ArrayCore {
                 return self.read_whole(layout, store, tile, span, buffer, out);
             }
             // Boxed: the futures of all other chunks stay small.
-            _ => match Box::pin(self.fetch(layout, tile)).await? {
+            _ => match Box::pin(self.fetch(layout, tile, None)).await? {
                 Some(fetched) => Some(self.decode(layout, tile, span, &fetched, out.reborrow())?),
                 None => None,
             },
@@ -253,7 +275,7 @@ impl ArrayCore {
 
     /// Has `read` read all bytes of each element; of one field of records it reads those into other memory, and copies the
     /// field.
-    fn with_records(
+    pub(super) fn with_records(
         &self,
         span: FieldBytes,
         mut out: ViewMut<'_>,
@@ -282,7 +304,7 @@ impl ArrayCore {
         let at = |e: Error| self.at_chunk(tile, &key, e);
         let first = match source {
             Source::Local { .. } => Vec::new(),
-            Source::Remote(_) => self.first_ranges(layout, partial).map_err(at)?,
+            Source::Remote(..) => self.first_ranges(layout, partial).map_err(at)?,
         };
         let keep = |version: Option<Version>, index: &ChunkIndex| {
             if let Some(version) = version {
@@ -311,9 +333,17 @@ impl ArrayCore {
                     Some((value.size(), read.map(|()| FetchedBytes::Decoded)))
                 }),
                 // Boxed: the future of a local chunk stays small.
-                Source::Remote(store) => {
+                Source::Remote(store, large) => {
                     let read = async {
                         let Some(value) = store.open(&key, how).await? else { return Ok(None) };
+                        if let Some(large) = large {
+                            let read = large.read(layout, tile, partial, &*value, index).await;
+                            let read = read.map(|index| {
+                                index.iter().for_each(|index| keep(value.version(), index));
+                                FetchedBytes::Decoded
+                            });
+                            return Ok(Some((value.size(), read)));
+                        }
                         let cached = self.cached_segments(layout, partial, &key, value.version());
                         let from = (&*value, cached.as_ref());
                         let read = self.fetch_ranges(layout, tile, partial, from, index).await;
@@ -463,7 +493,12 @@ impl ArrayCore {
     }
 
     /// Fetches the bytes of a chunk that a part of it needs; `None` if it is not stored.
-    async fn fetch(&self, layout: &ChunkLayout, tile: &ChunkProjection) -> Result<Option<Fetched>> {
+    async fn fetch(
+        &self,
+        layout: &ChunkLayout,
+        tile: &ChunkProjection,
+        large: Option<&LargePart<'_>>,
+    ) -> Result<Option<Fetched>> {
         if self.caches_whole(layout, tile) {
             let key = layout.key(&tile.key_index).map_err(|e| self.at(e))?;
             // Boxed: the futures of reads without a cache stay small.
@@ -474,11 +509,13 @@ impl ArrayCore {
                 bytes: FetchedBytes::Whole(bytes, cached),
             }));
         }
-        let cached = self.context.chunk_cache.is_some();
-        if let Some(partial) = self.plan(layout, tile).filter(|partial| cached || !partial.is_all())
-        {
+        let (cached, plan) = (self.context.chunk_cache.is_some(), self.plan(layout, tile));
+        let takes = |large: &&LargePart<'_>| plan.iter().any(|plan| large.takes(layout, plan));
+        let large = large.filter(takes);
+        let parts = cached || large.is_some();
+        if let Some(partial) = plan.filter(|partial| parts || !partial.is_all()) {
             let store = self.context.store.readable().map_err(|e| self.at(e))?;
-            let mut source = Source::Remote(store);
+            let mut source = Source::Remote(store, large);
             let found = self.read_segments(layout, tile, &partial, &mut source).await?;
             let key = layout.key(&tile.key_index).map_err(|e| self.at(e))?;
             return Ok(found.map(|bytes| Fetched { key, bytes }));
@@ -497,12 +534,10 @@ impl ArrayCore {
         mut index: Option<ChunkIndex>,
     ) -> Result<(Vec<Ranges>, Option<ChunkIndex>)> {
         let mut is_read = index.is_none();
-        if let (None, Some(range)) = (&index, self.decoding(|| partial.decoder().index())?) {
-            let bytes = value.read(&[range]).await.map_err(outside)?.pop().unwrap_or_default();
-            index = Some(partial.decoder().parse_index(&bytes)?);
+        if is_read {
+            index = self.fetch_index(partial, value).await?;
         }
-        let most = self.most_stored(layout, Some(&tile.chunk_shape));
-        let (mut ranges, mut size) = (Vec::new(), 0u64);
+        let (mut ranges, mut sizes) = (Vec::new(), Vec::new());
         loop {
             let bytes = SegmentBytes::Fetched(&ranges);
             let missing = SegmentReader { core: self, layout, bytes, cached }
@@ -512,15 +547,8 @@ impl ArrayCore {
                 break;
             }
             self.options.check_cancelled()?;
-            // One segment may be larger than its elements; all of them together may not.
-            let sizes = missing.iter().map(|range| range.end - range.start);
-            size = sizes.fold(size, u64::saturating_add);
-            if size > most {
-                let why = format!(
-                    "its inner chunks are said to have {size} bytes, more than the limit of {most}"
-                );
-                return Err(CodecError::corrupt("codecs", why).into());
-            }
+            sizes.extend(missing.iter().map(|range| range.end - range.start));
+            self.check_stored(layout, tile, sizes.iter().copied())?;
             let needed: Vec<ByteRange> = missing.iter().cloned().map(ByteRange::from).collect();
             let bytes = value.read(&needed).await.map_err(outside)?;
             is_read = true;
@@ -535,6 +563,17 @@ impl ArrayCore {
             value.read(&[]).await?;
         }
         Ok((ranges, index))
+    }
+
+    /// The index of a chunk, if it has one.
+    pub(super) async fn fetch_index(
+        &self,
+        partial: &PartialRead<'_>,
+        value: &dyn Snapshot,
+    ) -> Result<Option<ChunkIndex>> {
+        let Some(range) = self.decoding(|| partial.decoder().index())? else { return Ok(None) };
+        let bytes = value.read(&[range]).await.map_err(outside)?.pop().unwrap_or_default();
+        Ok(Some(partial.decoder().parse_index(&bytes)?))
     }
 
     /// Fetches an encoded chunk, of `shape` if that is known, from the key at which it is stored.

@@ -29,15 +29,18 @@ pub(crate) struct Work {
     pub total: u64,
 }
 
-/// The chunks that are under way from or to a remote store together hold about this many bytes of elements at most, unless
+/// The chunks that are under way from or to a remote store together take about this many bytes of memory at most, unless
 /// they are no more than [`FEWEST`].
-const UNDER_WAY: u64 = 1 << 27;
+pub(super) const UNDER_WAY: u64 = 1 << 26;
 const FEWEST: usize = 4;
+/// A connection reads a chunk through a buffer of up to this many bytes.
+const BUFFER: u64 = 400 << 10;
 
 impl Work {
     /// How many chunks are under way at the same time, for a store that takes `requests`.
     pub fn in_flight(&self, requests: usize) -> usize {
-        let most = UNDER_WAY / self.size.min(self.total).max(1);
+        let size = self.size.min(self.total).max(1);
+        let most = UNDER_WAY / size.saturating_add(size.min(BUFFER));
         usize::try_from(most).unwrap_or(usize::MAX).max(FEWEST).min(requests)
     }
 }
@@ -342,6 +345,7 @@ mod tests {
     fn few_large_chunks_are_in_flight() {
         let in_flight = |size, total| Work { many: true, size, total }.in_flight(64);
         assert_eq!(in_flight(1 << 19, 1 << 30), 64);
+        assert_eq!(Work { many: true, size: 1 << 19, total: 1 << 30 }.in_flight(256), 71);
         assert_eq!(in_flight(1 << 25, 1 << 30), 4);
         assert_eq!(in_flight(u64::MAX, u64::MAX), 4);
         // A small part of large chunks takes little memory.

@@ -11,6 +11,7 @@
 //!    ([`index_cache`]). A segment that is a shard itself is read in the same way.
 //! 4. From a local store the thread that decodes a chunk or a segment reads it, too. From a remote store the bytes of many
 //!    chunks are requested at the same time, those of one chunk together, and decoded on the pool as they come.
+//!    A large part of a shard is fetched and decoded some MiB at a time ([`large_parts`]).
 //! 5. A hierarchy may keep decoded chunks ([`chunk_cache`]). Then [`cached_read`] asks the store whether an object is unchanged
 //!    before its elements are copied from there.
 //! 6. Before each chunk, each segment and each request the call looks whether its caller cancelled it.
@@ -38,6 +39,7 @@ pub(crate) mod executor;
 mod fields;
 mod index_cache;
 mod key_queue;
+mod large_parts;
 mod latest_state;
 mod lru;
 mod segments;

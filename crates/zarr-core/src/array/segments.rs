@@ -18,7 +18,7 @@ use crate::view::ViewMut;
 const FEW_BYTES: u64 = 1 << 16;
 
 /// The bytes of a segment at the outermost level. The store knows where the chunk ends.
-const ALL: Range<u64> = 0..u64::MAX;
+pub(super) const ALL: Range<u64> = 0..u64::MAX;
 
 /// Ranges of a chunk that one request fetched, each with its offset, sorted; no two overlap.
 pub(super) type Ranges = Vec<(u64, Bytes)>;
@@ -219,7 +219,7 @@ pub(super) fn not_fetched() -> CodecError {
 }
 
 /// A range of the value that is in the bytes `place` of a chunk, as a range of the chunk.
-fn inside(
+pub(super) fn inside(
     place: &Range<u64>,
     range: Range<u64>,
     at: &ChunkProjection,

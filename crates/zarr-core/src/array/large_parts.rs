@@ -1,0 +1,142 @@
+//! Reads a large part of a shard of a remote store: some MiB of neighbouring inner chunks at a time, each decoded and copied to
+//! its place before more are fetched, so that memory does not grow with the shard (decision 0148).
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use futures::future::ready;
+use futures::stream::TryStreamExt;
+
+use super::executor::{self, UNDER_WAY, Work};
+use super::segments::{ALL, has_index, inside, not_fetched, outside};
+use super::{ArrayCore, ChunkLayout, FieldBytes, zeroed};
+use crate::codec::{ChunkIndex, PartialRead};
+use crate::error::Result;
+use crate::grid::ChunkProjection;
+use crate::region::element_count;
+use crate::selection::ResolvedSelection;
+use crate::store::{ByteRange, Snapshot};
+use crate::view::{View, ViewMut};
+
+/// About as many bytes are fetched together; that many elements are decoded from them.
+const GROUP: u64 = 4 << 20;
+
+/// How large parts are read, and where one goes.
+pub(super) struct LargePart<'a> {
+    pub core: &'a Arc<ArrayCore>,
+    pub span: FieldBytes,
+    /// How many groups are under way at the same time.
+    pub in_flight: usize,
+    pub out: &'a Lend<'a>,
+}
+
+/// Calls a function with memory for the part.
+type Lend<'a> = dyn Fn(&mut dyn FnMut(ViewMut<'_>)) + Sync + 'a;
+
+/// The elements of an inner chunk, their shape, and their place in the part.
+type Decoded = (ResolvedSelection, Vec<u64>, Vec<u8>);
+
+/// How many groups of each chunk are under way, if `chunks` chunks are.
+pub(super) fn groups_in_flight(work: &Work, chunks: usize) -> usize {
+    let chunks = (work.total / work.size.max(1)).clamp(1, chunks as u64);
+    (UNDER_WAY / (2 * GROUP * chunks)).max(1) as usize
+}
+
+impl LargePart<'_> {
+    /// Whether a part is read this way: it is large, and the chunk is a shard whose inner chunks are none.
+    pub fn takes(&self, layout: &ChunkLayout, partial: &PartialRead<'_>) -> bool {
+        let count = partial.within().element_count().unwrap_or(u64::MAX);
+        count.saturating_mul(self.span.element as u64) > 2 * GROUP
+            && has_index(partial)
+            && !layout.metadata.data_type.is_variable()
+            && self.core.context.chunk_cache.is_none()
+            && partial.chunk_projections().all(|at| partial.decoder().inner(&at).is_none())
+    }
+
+    /// Reads the part of one version of a chunk. Returns its index.
+    pub async fn read(
+        &self,
+        layout: &ChunkLayout,
+        tile: &ChunkProjection,
+        partial: &PartialRead<'_>,
+        value: &dyn Snapshot,
+        mut index: Option<ChunkIndex>,
+    ) -> Result<Option<ChunkIndex>> {
+        if index.is_none() {
+            index = self.core.fetch_index(partial, value).await?;
+        }
+        let mut segments = Vec::new();
+        for at in partial.chunk_projections() {
+            let range = self.core.decoding(|| partial.decoder().segment(index.as_ref(), &at))?;
+            segments.push((range.map(|range| inside(&ALL, range, &at)).transpose()?, at));
+        }
+        segments.sort_by_key(|(range, _)| range.as_ref().map_or(0, |range| range.start));
+        let ranges = segments.iter().flat_map(|(range, _)| range);
+        self.core.check_stored(layout, tile, ranges.map(|range| range.end - range.start))?;
+        let mut segments = segments.into_iter().peekable();
+        let groups = std::iter::from_fn(|| {
+            let (mut group, mut size) = (Vec::new(), 0u64);
+            let mut fits = |(range, at): &(Option<Range<u64>>, ChunkProjection)| {
+                let decoded = element_count(&at.within.shape()).unwrap_or(u64::MAX);
+                let decoded = decoded.saturating_mul(self.span.element as u64);
+                let stored = range.as_ref().map_or(0, |range| range.end - range.start);
+                let is_first = size == 0;
+                size = size.saturating_add(decoded.max(stored));
+                is_first || size <= GROUP
+            };
+            while let Some(next) = segments.next_if(&mut fits) {
+                group.push(next);
+            }
+            (!group.is_empty()).then_some(group)
+        });
+        let read = |group| self.read_group(layout, tile, value, group);
+        let groups = executor::in_flight(&self.core.options, self.in_flight, groups, read);
+        let copied = groups.try_for_each(|group| {
+            (self.out)(&mut |out| {
+                let mut out = partial.transposed(out);
+                for (place, shape, elements) in &group {
+                    out.scatter(place, &View::new(elements, shape, self.span.size));
+                }
+            });
+            ready(Ok(()))
+        });
+        copied.await?;
+        Ok(index)
+    }
+
+    /// Fetches some inner chunks and decodes them on the pool.
+    async fn read_group(
+        &self,
+        layout: &ChunkLayout,
+        tile: &ChunkProjection,
+        value: &dyn Snapshot,
+        group: Vec<(Option<Range<u64>>, ChunkProjection)>,
+    ) -> Result<Vec<Decoded>> {
+        let ranges = group.iter().filter_map(|(range, _)| range.clone());
+        let ranges: Vec<ByteRange> = ranges.map(ByteRange::from).collect();
+        // Without ranges this still confirms the version.
+        let fetched = value.read(&ranges).await.map_err(outside)?;
+        let (core, layout, span) = (self.core.clone(), layout.clone(), self.span);
+        let (chunk_shape, within) = (tile.chunk_shape.clone(), tile.within.clone());
+        let decode = move || {
+            let partial = layout.chunks.chain.partial(&chunk_shape, &within);
+            let (partial, mut fetched) = (partial.ok_or_else(not_fetched)?, fetched.iter());
+            let decode = |(range, at): (Option<Range<u64>>, ChunkProjection)| {
+                let shape = at.within.shape();
+                let mut elements = zeroed(&shape, span.size, "an inner chunk")?;
+                let mut out = ViewMut::new(&mut elements, &shape, span.size);
+                if range.is_some() {
+                    let bytes = fetched.next().ok_or_else(not_fetched)?;
+                    core.with_records(span, out, |out| {
+                        Ok(core.decoding(|| partial.decoder().decode(bytes, &at, out))?)
+                    })?;
+                } else {
+                    out.fill(layout.fill_of(span));
+                }
+                Ok((at.output, shape, elements))
+            };
+            group.into_iter().map(decode).collect()
+        };
+        executor::on_pool(&self.core.options, decode).await
+    }
+}
