@@ -1,7 +1,8 @@
 """matplotlib 3.10 and Pillow 11: `zarr plot --bare` has the colours of `imshow`, pixel by pixel.
 
 Each image has the colours of matplotlib's norm and map for the same data and range, in 8 bits rounded, nothing where an element is NaN or
-missing. Figures are read by Pillow, and SVG by an XML parser.
+missing. Figures are read by Pillow, and SVG by an XML parser. tifffile and Pillow read what `zarr get --format tiff` and `png` write: the
+elements as they are.
 """
 
 import subprocess
@@ -16,6 +17,7 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
+import tifffile
 import zarr
 from matplotlib.colors import LogNorm
 from PIL import Image
@@ -79,6 +81,46 @@ def images():
         yield f"map_{name}", noise, {}, ["--cmap", name, *cut], colors(noise, name, -1.5, 2)
 
 
+def stored():
+    """Name, elements, and whether PNG has words for them."""
+    ramp = np.arange(37 * 29).reshape(37, 29)
+    for kind in "u1 u2 u4 u8 i1 i2 i4 i8 f2 f4 f8 c8 c16".split():
+        yield kind, (ramp * 613 - 300).astype(kind), kind in ("u1", "u2")
+    yield "bool", ramp % 3 == 0, True
+    yield "rgb", np.stack([ramp, ramp * 2, ramp * 3], axis=-1).astype("u1"), True
+    yield "rgba16", np.stack([ramp, ramp * 2, ramp * 3, ramp + 60_000], axis=-1).astype("u2"), True
+    yield "pages", np.arange(5 * 37 * 29).reshape(5, 37, 29).astype("i2"), False
+    yield "hyper", np.arange(2 * 3 * 7 * 5).reshape(2, 3, 7, 5).astype("f4"), False
+    yield "bools", np.arange(4 * 3 * 11).reshape(4, 3, 11) % 7 == 0, False
+
+
+def images_as_they_are(program, folder):
+    """How many images of `zarr get` differ from the elements, and how many there are."""
+    path, failures, count = folder / "stored.zarr", 0, 0
+    group = zarr.open_group(path, mode="w", zarr_format=3)
+    for name, data, has_png in stored():
+        chunks = tuple(max(1, n // 2) for n in data.shape)
+        group.create_array(name, shape=data.shape, chunks=chunks, dtype=data.dtype)[...] = data
+        for form in ["tiff", "png"] if has_png else ["tiff"]:
+            file = folder / f"image.{form}"
+            with open(file, "wb") as out:
+                subprocess.run([program, "get", str(path), "--path", name, "--format", form], stdout=out, check=True)
+            if form == "tiff":
+                found = tifffile.imread(file)
+            else:
+                with Image.open(file) as image:
+                    found = np.asarray(image)
+            if name == "rgba16" and form == "png":
+                # Pillow has no colours of 16 bits: the higher byte.
+                data = (data >> 8).astype("u1")
+            pages = data.reshape((-1, *data.shape[2:])) if name == "hyper" else data
+            count += 1
+            if found.dtype != pages.dtype or not np.array_equal(found, pages):
+                print(f"{name}.{form}: {found.dtype}{found.shape} differs from {pages.dtype}{pages.shape}")
+                failures += 1
+    return failures, count
+
+
 def main(program):
     failures = count = 0
     with tempfile.TemporaryDirectory() as folder:
@@ -104,7 +146,9 @@ def main(program):
                 figure.load()
             plot(program, path, name, "-o", str(picture.with_suffix(".svg")))
             ET.parse(picture.with_suffix(".svg"))
-    print(f"pictures: {count - failures} of {count} equal matplotlib's")
+        wrong, whole = images_as_they_are(program, Path(folder))
+    print(f"pictures: {count - failures} of {count} equal matplotlib's; {whole - wrong} of {whole} images have the elements")
+    failures += wrong
     return 1 if failures else 0
 
 

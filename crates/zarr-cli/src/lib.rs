@@ -35,16 +35,20 @@ mod foreign;
 #[doc(hidden)]
 pub mod fuzzing;
 mod human;
+mod image;
 mod interrupt;
 mod nested;
 mod npy;
 mod parse;
+#[cfg(feature = "plot")]
+mod png_image;
 mod progress;
 mod record;
 mod region;
 mod session;
 mod summary;
 mod terminal;
+mod tiff;
 
 use std::ffi::OsString;
 use std::io::{self, BufWriter, IsTerminal, Write};

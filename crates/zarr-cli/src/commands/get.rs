@@ -10,6 +10,7 @@ use super::Out;
 use crate::decoded::Decoded;
 use crate::element;
 use crate::failure::Failure;
+use crate::image::Image;
 use crate::nested::{Lines, Lists};
 use crate::npy::{self, Header};
 use crate::progress::Progress;
@@ -28,6 +29,7 @@ Examples:
   zarr get data.zarr --path temperature --cf --sel time=2020-03-01,lat=40:60
   zarr get data.zarr/temperature --format npy > temperature.npy
   zarr get data.zarr/temperature --format raw | sha256sum
+  zarr get scan.zarr/0 --region 0,0,:,: --format tiff > plane.tif
 
 A region is start:stop or start:stop:step for each axis, as in NumPy, without the stop itself; each may
 be left out; ... stands for all axes that are not given. Negative numbers count from the axis' end, a negative step goes backwards. [1,5,9] is a list,
@@ -48,6 +50,10 @@ Formats, all in C order:
   raw   little-endian elements one after the other; bool 0 or 1; text as UTF-32. If elements may be
         missing, each stands behind a byte, 1 if it is there, and is zeros if it is not.
   npy   a NumPy file, version 1.0, little-endian.
+  png   an image of the elements as they are: bool is black and white, uint8 and uint16 are grey; where the last of
+        three axes has 3 or 4 elements, these are red, green, blue and opacity. zarr plot makes images of other numbers.
+  tiff  an image of any numbers as they are, not compressed; of more than two axes one page a plane. Colours as in png;
+        beyond 4 GiB a BigTIFF. Axes of length 1 do not count, in png neither.
   summary  as json, but of more than 1,000 elements only the first and the last three along each axis, with
         ... between, as NumPy prints them: the format on a terminal, where none is given. In a pipe or a file
         it is json, and whole.
@@ -59,7 +65,7 @@ pub(crate) struct Get {
     #[command(flatten)]
     which: Which,
     /// Write what CF says that elements stand for: unpacked by scale_factor and add_offset, missing ones null, times as dates.
-    /// In raw and npy, numbers are float64, missing ones NaN, and times numbers
+    /// In raw, npy and tiff, numbers are float64, missing ones NaN, and times numbers
     #[cfg(feature = "plot")]
     #[arg(long)]
     cf: bool,
@@ -75,7 +81,22 @@ pub(crate) enum Format {
     Jsonl,
     Npy,
     Csv,
+    #[cfg(feature = "plot")]
+    Png,
+    Tiff,
     Summary,
+}
+
+impl Format {
+    /// Whether it is made of bytes, and no text.
+    fn is_binary(self) -> bool {
+        match self {
+            Format::Raw | Format::Npy | Format::Tiff => true,
+            #[cfg(feature = "plot")]
+            Format::Png => true,
+            _ => false,
+        }
+    }
 }
 
 impl Get {
@@ -94,15 +115,14 @@ impl Get {
         } else {
             Format::Json
         });
-        if matches!(format, Format::Raw | Format::Npy) && is_terminal {
+        if format.is_binary() && is_terminal {
             let why = "bytes are not for terminals; redirect them to a file or a program";
             return Err(Failure::usage(why));
         }
         let node = session.open(&self.target)?;
         let array = node.into_array()?;
         let elements = self.which.of_target(session, &self.target, &array)?;
-        let binary = matches!(format, Format::Raw | Format::Npy);
-        let decoded = Decoded::of(&array, binary).filter(|_| self.is_decoded());
+        let decoded = Decoded::of(&array, format.is_binary()).filter(|_| self.is_decoded());
         session.warn_about(&array, decoded.as_ref().map_or(&[], Decoded::warnings));
         let summary = Summary::of(&elements).filter(|_| format == Format::Summary);
         let result = match (summary, array.data_type().resolved()) {
@@ -119,6 +139,7 @@ impl Get {
 /// What is made of elements as they come.
 enum Writer {
     Bytes { header: Vec<u8> },
+    Image(Box<Image>),
     Lists(Lists),
     Lines(Lines),
 }
@@ -139,6 +160,9 @@ impl Writer {
                 let header = Header { descr, fortran_order: false, shape: shape.to_vec() };
                 Writer::Bytes { header: header.to_bytes() }
             }
+            #[cfg(feature = "plot")]
+            Format::Png => Writer::image(Image::png(&data_type, shape))?,
+            Format::Tiff => Writer::image(Image::tiff(&data_type, shape))?,
             Format::Json | Format::Summary => Writer::Lists(Lists::new(kind, shape)),
             Format::Jsonl => Writer::Lines(Lines::of_json(kind)),
             Format::Csv => Writer::Lines(Lines::of_csv(kind, shape).ok_or_else(|| {
@@ -163,9 +187,14 @@ impl Writer {
                 out.write_all(&std::mem::take(header))?;
                 out.write_all(elements)
             }
+            Writer::Image(image) => image.push(elements, out),
             Writer::Lists(lists) => lists.push(elements, out),
             Writer::Lines(lines) => lines.push(elements, out),
         }
+    }
+
+    fn image(image: Result<Image, String>) -> Result<Writer, Failure> {
+        image.map(|image| Writer::Image(Box::new(image))).map_err(Failure::Usage)
     }
 }
 
@@ -228,7 +257,9 @@ fn write_decoded(
         done += piece.element_count().unwrap_or(0) * item;
         progress.done(done);
     }
-    if matches!(format, Format::Json | Format::Summary) {
+    if let Writer::Image(image) = writer {
+        image.finish(out)?;
+    } else if matches!(format, Format::Json | Format::Summary) {
         if elements.is_empty() {
             let why = "the region holds nothing, in more lists than can be written";
             let lists = Lists::empty(&shape).ok_or_else(|| Failure::usage(why))?;
