@@ -261,7 +261,7 @@ def emit(results, r):
 
 
 # ------------------------------------------------------------------------------------------------ report
-TITLES = dict(read="Read all, 2 threads", read1="Read all, 1 thread", chunks="Chunk by chunk, 2 threads", subset="Regions (one call each, one after another)", write="Write all, 2 threads", round="Round trip (read + re-encode + write)", small="4,096 chunks of 4 KiB from a folder, 2 threads", memory="From and into memory, 2 threads", open="Open and list 2,000 arrays", scale="Growth 1x / 4x / 16x", variety="Other shapes, orders, types and codecs, 2 threads")
+TITLES = dict(read="Read all, 2 threads", read1="Read all, 1 thread", chunks="Chunk by chunk, 2 threads", subset="Regions (one call each, one after another)", write="Write all, 2 threads", round="Round trip (read + re-encode + write)", small="4,096 chunks of 4 KiB from a folder, 2 threads", memory="From and into memory, 2 threads", planes="Planes through the same chunks, one after the other, 2 threads", open="Open and list 2,000 arrays", scale="Growth 1x / 4x / 16x", variety="Other shapes, orders, types and codecs, 2 threads")
 ORDER = ("limit", "ours", "before", "zarrs", "tensorstore", "zarrs-python", "zarr-python")
 
 
