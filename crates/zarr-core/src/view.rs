@@ -200,6 +200,12 @@ impl<'a> ViewMut<'a> {
         self.window.shape[axis]
     }
 
+    /// Whether the elements along no other axis are farther from each other.
+    pub(crate) fn is_outermost(&self, axis: usize) -> bool {
+        let step = self.window.strides[axis].unsigned_abs();
+        self.window.strides.iter().all(|stride| stride.unsigned_abs() <= step)
+    }
+
     /// The same elements, borrowed again.
     pub fn reborrow(&mut self) -> ViewMut<'_> {
         let (at, window, var_buffer) = (self.at, self.window.clone(), self.var_buffer);

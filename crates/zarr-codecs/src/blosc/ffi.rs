@@ -4,7 +4,7 @@
 //! change for another binding; see `docs/decisions/0001-blosc-src-instead-of-blosc.md`.
 #![allow(unsafe_code)]
 
-use std::ffi::{CStr, c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
 
 /// Bytes of a header, and the most by which encoding lengthens bytes.
 pub(super) const OVERHEAD: usize = blosc_src::BLOSC_MAX_OVERHEAD as usize;
@@ -40,6 +40,27 @@ pub(super) fn compress(recipe: &Recipe<'_>, decoded: &[u8], out: &mut [u8]) -> O
         )
     };
     usize::try_from(written).ok().filter(|&n| n > 0)
+}
+
+unsafe extern "C" {
+    /// LZ4, which C-Blosc is linked with.
+    fn LZ4_decompress_safe(
+        encoded: *const c_char,
+        out: *mut c_char,
+        encoded_size: c_int,
+        out_size: c_int,
+    ) -> c_int;
+}
+
+/// Decodes a block of LZ4, which fills `out`, or returns `false`.
+pub(super) fn lz4(encoded: &[u8], out: &mut [u8]) -> bool {
+    let (Ok(len), Ok(size)) = (c_int::try_from(encoded.len()), c_int::try_from(out.len())) else {
+        return false;
+    };
+    // SAFETY: both pointers are good for the lengths that go with them, within which LZ4 stays.
+    let written =
+        unsafe { LZ4_decompress_safe(encoded.as_ptr().cast(), out.as_mut_ptr().cast(), len, size) };
+    written == size
 }
 
 /// How many bytes a buffer says it decodes to, if its header fits the buffer.

@@ -7,12 +7,15 @@
 
 mod container;
 mod ffi;
+#[cfg(all(test, feature = "bytes", feature = "transpose"))]
+mod part_tests;
 
 use std::borrow::Cow;
 use std::ffi::CStr;
 
 use zarr_core::codec::{
-    BytesToBytes, ChunkContext, Codec, CodecResult, CodecSpec, DecodedSize, Parameters, buffer_pool,
+    Blocks, BytesToBytes, ChunkContext, Codec, CodecResult, CodecSpec, DecodedSize, Parameters,
+    buffer_pool,
 };
 use zarr_core::{CodecError, Dialect, Json, MetadataError, Object};
 
@@ -162,6 +165,15 @@ impl BytesToBytes for Blosc {
         header.decode(&encoded, out)
     }
 
+    fn blocks<'a>(&'a self, encoded: &'a [u8], size: DecodedSize) -> Option<Blocks<'a>> {
+        let header = Header::read(encoded).and_then(|header| header.check_blocks()).ok()?;
+        size.check(CODEC, header.size as u64).ok()?;
+        let decompress = header.decompressor()?;
+        let decode =
+            move |n, out: &mut [u8]| container::decode_block(&header, encoded, n, out, decompress);
+        Some((header.block_size, Box::new(decode)))
+    }
+
     fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
         let shuffle = match (dialect, self.shuffle()) {
             (Dialect::V3, Shuffle::None) => Json::from("noshuffle"),
@@ -192,6 +204,7 @@ struct Header {
 }
 
 /// The compressors' numbers in the flags' upper bits.
+const LZ4: u8 = 1;
 const SNAPPY: u8 = 2;
 const ZLIB: u8 = 3;
 const ZSTD: u8 = 4;
@@ -240,29 +253,39 @@ impl Header {
         self.flags & 0x10 != 0
     }
 
+    /// Refuses sizes of elements and blocks that cannot be.
+    fn check_blocks(self) -> Result<Header, CodecError> {
+        let can_be = self.type_size > 0 && (1..=self.size).contains(&self.block_size);
+        let why = "the header's element or block size cannot be";
+        (can_be || self.size == 0).then_some(self).ok_or_else(|| CodecError::corrupt(CODEC, why))
+    }
+
+    /// What decodes the streams of the blocks, if C-Blosc does not, which is slower but for bits.
+    fn decompressor(&self) -> Option<container::Decompress> {
+        match self.flags >> 5 {
+            _ if self.stored() => None,
+            SNAPPY => Some(|stream, out| {
+                snap::raw::decompress_len(stream).is_ok_and(|len| len == out.len())
+                    && snap::raw::Decoder::new().decompress(stream, out).is_ok()
+            }),
+            _ if self.bit_shuffled() => None,
+            LZ4 => Some(ffi::lz4),
+            ZSTD => Some(|stream, out| decompress(stream, out) == Ok(out.len())),
+            ZLIB => Some(libdeflate::zlib),
+            _ => None,
+        }
+    }
+
     /// Decodes the buffer into `out`, which is as long as the header says.
     fn decode(&self, encoded: &[u8], out: &mut [u8]) -> Result<(), CodecError> {
-        match self.flags >> 5 {
-            _ if self.stored() => {}
-            SNAPPY => {
-                return container::decode(self, encoded, out, |stream, out| {
-                    snap::raw::decompress_len(stream).is_ok_and(|len| len == out.len())
-                        && snap::raw::Decoder::new().decompress(stream, out).is_ok()
-                });
-            }
-            // C-Blosc makes a decoder for each stream; but it turns bits faster.
-            ZSTD if !self.bit_shuffled() => {
-                return container::decode(self, encoded, out, |stream, out| {
-                    decompress(stream, out) == Ok(out.len())
-                });
-            }
+        match self
+            .decompressor()
+            .map(|decompress| container::decode(self, encoded, out, decompress))
+        {
             // Where libdeflate is not there or refuses a stream, C-Blosc decides.
-            ZLIB if !self.bit_shuffled()
-                && container::decode(self, encoded, out, libdeflate::zlib).is_ok() =>
-            {
-                return Ok(());
-            }
-            _ => {}
+            Some(Err(_)) if self.flags >> 5 == ZLIB => {}
+            Some(decoded) => return decoded,
+            None => {}
         }
         match ffi::decompress(encoded, out) {
             Some(found) => DecodedSize::Exactly(out.len() as u64).check(CODEC, found as u64),

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::blocks::decode_blocks;
 use super::convert::{BYTES, add_byte_order, check_chunk_keys};
 use super::{
     ArrayToArray, ArrayToBytes, BytesToBytes, ChunkContext, Codec, CodecResult, CodecSpec,
@@ -64,20 +65,17 @@ impl CodecChain {
             if widened && spec.name == BYTES {
                 add_byte_order(spec.to_mut());
             }
+            let wrong = |what: &str| Err(order(&format!("`{}` {what}", spec.name)));
             let here = if serializer.is_some() { &after } else { &inner };
             match registry.build_codec(&spec, here)? {
                 Codec::ArrayToArray(codec) => {
                     if serializer.is_some() {
-                        return Err(order(&format!(
-                            "`{}` works on arrays but follows one that makes bytes",
-                            spec.name
-                        )));
+                        return wrong("works on arrays but follows one that makes bytes");
                     }
                     let next = codec.encoded(&inner)?;
                     if next.shape.len() > most_axes {
                         let axes = next.shape.len();
-                        let what = format!("`{}` makes {axes} axes, above {most_axes}", spec.name);
-                        return Err(order(&what));
+                        return wrong(&format!("makes {axes} axes, above {most_axes}"));
                     }
                     after = next.clone();
                     arrays.push((codec, std::mem::replace(&mut inner, next)));
@@ -92,18 +90,12 @@ impl CodecChain {
                         after.data_type = after.data_type.in_other_order();
                     }
                     if serializer.replace(codec).is_some() {
-                        return Err(order(&format!(
-                            "`{}` is a second codec that makes bytes of arrays",
-                            spec.name
-                        )));
+                        return wrong("is a second codec that makes bytes of arrays");
                     }
                 }
                 Codec::BytesToBytes(codec) => {
                     if serializer.is_none() {
-                        return Err(order(&format!(
-                            "`{}` works on bytes but comes before any codec that makes them",
-                            spec.name
-                        )));
+                        return wrong("works on bytes but comes before any codec that makes them");
                     }
                     after = codec.encoded(&after);
                     bytes.push(codec);
@@ -334,6 +326,12 @@ impl CodecChain {
                 return self.check(&mut out);
             }
             let size = due(0, &encoded);
+            if let (true, Some(region)) = (self.serializer.is_memory(), within.as_region())
+                && let Some(blocks) = first.blocks(&encoded, size)
+                && decode_blocks(&blocks, shape, region, &mut out).is_some()
+            {
+                return self.check(&mut out);
+            }
             encoded = first.decode(encoded, size)?;
         }
         self.decode_selection(&encoded, sizes[0], shape, within, out.reborrow())?;

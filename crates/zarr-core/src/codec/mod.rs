@@ -4,6 +4,7 @@
 //! [`CodecChain`]: array to array, array to bytes, bytes to bytes (F-070). v2 and the drafts know only the
 //! last kind; their filters and compressor come after an implied `bytes` (decision 0114).
 
+mod blocks;
 pub(crate) mod budget;
 pub mod buffer_pool;
 mod chain;
@@ -16,6 +17,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
+pub use self::blocks::Blocks;
 #[doc(hidden)]
 pub use self::budget::limited;
 pub use self::budget::most_encoded;
@@ -156,6 +158,12 @@ pub trait BytesToBytes: fmt::Debug + Send + Sync {
         let decoded = self.decode(encoded, DecodedSize::Exactly(out.len() as u64))?;
         out.copy_from_slice(&decoded);
         Ok(())
+    }
+
+    /// The blocks of which `encoded` consists, if each can be decoded on its own, and all together have the expected size.
+    fn blocks<'a>(&'a self, encoded: &'a [u8], size: DecodedSize) -> Option<Blocks<'a>> {
+        let _ = (encoded, size);
+        None
     }
 
     /// The encoded size of `decoded` bytes, if it does not depend on their values.
