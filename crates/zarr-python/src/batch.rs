@@ -170,6 +170,11 @@ impl<'a, 'py> Batch<'a, 'py> {
         Ok(self.items.get_item(n)?.cast_into()?)
     }
 
+    /// The chunk of each item; `None` if one has another form.
+    pub fn chunks(&self) -> PyResult<Option<Vec<Vec<u64>>>> {
+        (0..self.items.len()).map(|n| self.chunk_of(&self.item(n)?)).collect()
+    }
+
     /// The box that the items fill, chunk after chunk in C order, without steps. `None` if they do not.
     pub fn as_box(&self) -> PyResult<Option<Selected>> {
         let count = self.items.len();

@@ -7,7 +7,10 @@ use numpy::{PyArrayDescr, PyUntypedArray};
 use pyo3::exceptions::PyNotImplementedError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
+use zarr::store::SyncStore;
 use zarr::{Array, Dialect, NodePath, OpenOptions};
+
+use std::sync::Arc;
 
 use crate::batch::{self, Batch};
 use crate::buffer::Memory;
@@ -18,6 +21,7 @@ use crate::errors::OrRaise;
 use crate::np;
 use crate::open::{REGISTRY, is_near};
 use crate::py_store::{self, Source};
+use crate::store::are_stored;
 
 /// An array of zarr-python's, as its pipeline sees it: chunks by key.
 #[pyclass(frozen, module = "zarrkit._zarrkit")]
@@ -27,6 +31,8 @@ pub struct PipelineArray {
     is_rectilinear: bool,
     /// Whether the store answers at once, and without Python.
     is_near: bool,
+    /// The same store with blocking calls.
+    calls: Arc<dyn SyncStore>,
     layout: Layout,
 }
 
@@ -44,13 +50,15 @@ impl PipelineArray {
         Batch::new(&self.inner, items, drop_axes)
     }
 
-    /// As [`PipelineArray::read`], of variable-length text and bytes, which no memory holds as they are.
+    /// As [`PipelineArray::read`], of variable-length text and bytes, which no memory holds as they are. Which chunks are stored is
+    /// asked right before they are read.
     fn read_variable<'py>(
         &self,
         py: Python<'py>,
         items: &Bound<'py, PyList>,
         out: &Bound<'py, PyUntypedArray>,
         drop_axes: Vec<usize>,
+        finds_missing: bool,
         at_once: bool,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let (batch, shape) = (self.batch(items, drop_axes)?, batch::shape_of(out.as_any())?);
@@ -61,15 +69,25 @@ impl PipelineArray {
         let Some(found) = found.filter(|found| found.shape == shape) else { return Ok(None) };
         self.follow_resize(py, &found.end)?;
         let selection = found.selection.clone();
+        let Some(chunks) = (if finds_missing { batch.chunks()? } else { Some(Vec::new()) }) else {
+            return Ok(None);
+        };
         let bytes = out.getattr("nbytes")?.extract()?;
         let call = Call { selection: Some(&found.selection), bytes, ..Call::default() };
-        let is_later = at_once && !call::is_over_at_once(&self.inner, &call);
-        if !is_later {
-            let stream =
-                call::on_array(py, &self.inner, call, (), |array, ()| array.read_bytes(selection))?;
-            out.set_item(py.Ellipsis(), self.layout.of_stream(py, &stream, &shape)?)?;
+        if at_once && !call::is_over_at_once(&self.inner, &call) {
+            return Ok(Some(false.into_pyobject(py)?.to_owned().into_any()));
         }
-        Ok(Some((!is_later).into_pyobject(py)?.to_owned().into_any()))
+        let (store, is_near) = (self.calls.clone(), self.is_near);
+        let (stored, stream) = call::on_array(py, &self.inner, call, (), move |array, ()| {
+            let keys = chunks.iter().map(|chunk| array.chunk(chunk)?.key());
+            let stored = are_stored(&*store, is_near, &keys.collect::<zarr::Result<Vec<_>>>()?)?;
+            Ok((stored, array.read_bytes(selection)?))
+        })?;
+        out.set_item(py.Ellipsis(), self.layout.of_stream(py, &stream, &shape)?)?;
+        Ok(Some(match finds_missing {
+            true => PyList::new(py, stored)?.into_any(),
+            false => true.into_pyobject(py)?.to_owned().into_any(),
+        }))
     }
 
     /// Reads the document again if a selection leaves the array as it is known here: zarr-python has resized it.
@@ -105,10 +123,11 @@ impl PipelineArray {
             Source::Url(url) => (py.detach(|| options.store(&url)).or_raise(py)?, is_near(&url)),
             Source::Store(store) => (store, false),
         };
+        let calls = store.clone().to_sync();
         let path = NodePath::root().join(path).or_raise(py)?;
         let inner = Array::from_document(store, &path, document, &options).or_raise(py)?;
         let layout = Layout::new(py, &inner.data_type(), None)?;
-        Ok(PipelineArray { inner, is_rectilinear, is_near, layout })
+        Ok(PipelineArray { inner, is_rectilinear, is_near, calls, layout })
     }
 
     /// The dtype of the elements in memory, in native byte order.
@@ -142,10 +161,7 @@ impl PipelineArray {
             return Ok(Some(answer(false)?));
         }
         if !self.layout.is_fixed() {
-            if finds_missing {
-                return Ok(None);
-            }
-            return self.read_variable(py, items, out, drop_axes, at_once);
+            return self.read_variable(py, items, out, drop_axes, finds_missing, at_once);
         }
         let memory = Memory::writeable(out)?;
         let call = Call { bytes: out.getattr("nbytes")?.extract()?, ..Call::default() };

@@ -1,6 +1,8 @@
 //! Any of the library's stores for Python: what `zarrkit.Store` is made of.
 
+use std::panic::resume_unwind;
 use std::sync::Arc;
+use std::thread;
 
 use numpy::PyArray1;
 use pyo3::prelude::*;
@@ -19,6 +21,9 @@ use crate::py_store::{self, Source};
 /// How often a value is read anew that another writer replaced in the meantime.
 const ATTEMPTS: usize = 16;
 
+/// The most threads that ask a store at once which keys it has.
+const MOST_THREADS: usize = 16;
+
 /// A store of the library with blocking calls, which run without Python's lock. Values are arrays of `uint8`; keys and prefixes are text
 /// as in the specification.
 #[pyclass(frozen, module = "zarrkit._zarrkit")]
@@ -31,6 +36,38 @@ pub struct RawStore {
     /// Whether it is a place, not a store of Python's.
     #[pyo3(get)]
     is_place: bool,
+}
+
+/// The size of a value; `None` if the key is absent.
+fn size(store: &dyn SyncStore, key: &StoreKey) -> Result<Option<u64>, StoreError> {
+    let last = [ByteRange::Suffix(1)];
+    let Some(value) = store.open(key, SnapshotOptions::first(&last))? else { return Ok(None) };
+    if value.size() == 0 {
+        // A remote store knows the size after the first response only.
+        value.read(&last)?;
+    }
+    Ok(Some(value.size()))
+}
+
+/// Which keys a store has. A store that answers late is asked by several threads.
+pub fn are_stored(
+    store: &dyn SyncStore,
+    is_near: bool,
+    keys: &[StoreKey],
+) -> Result<Vec<bool>, StoreError> {
+    let ask = |keys: &[StoreKey]| -> Result<Vec<bool>, StoreError> {
+        keys.iter().map(|key| Ok(size(store, key)?.is_some())).collect()
+    };
+    if is_near || keys.len() < 2 {
+        return ask(keys);
+    }
+    thread::scope(|scope| {
+        let parts = keys.chunks(keys.len().div_ceil(MOST_THREADS));
+        let asked: Vec<_> = parts.map(|part| scope.spawn(move || ask(part))).collect();
+        let joined =
+            asked.into_iter().map(|part| part.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        Ok(joined.collect::<Result<Vec<_>, _>>()?.concat())
+    })
 }
 
 /// A range as Python says it: from the first to before the second byte, or to the end; a negative first byte counts from the end.
@@ -182,18 +219,7 @@ impl RawStore {
 
     /// How many bytes a value has; None if the key is absent.
     fn size(&self, py: Python<'_>, key: &str) -> PyResult<Option<u64>> {
-        self.call(py, |store| {
-            let last = [ByteRange::Suffix(1)];
-            let Some(value) = store.open(&StoreKey::new(key)?, SnapshotOptions::first(&last))?
-            else {
-                return Ok(None);
-            };
-            if value.size() == 0 {
-                // A remote store knows the size after the first response only.
-                value.read(&last)?;
-            }
-            Ok(Some(value.size()))
-        })
+        self.call(py, |store| size(store, &StoreKey::new(key)?))
     }
 
     fn set(&self, py: Python<'_>, key: &str, value: PyBackedBytes) -> PyResult<()> {

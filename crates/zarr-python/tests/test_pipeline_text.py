@@ -86,6 +86,39 @@ def test_text_and_bytes_of_any_length(store, kind, layout):
     check()
 
 
+@pytest.mark.parametrize("kind", ["text", "bytes"])
+@pytest.mark.parametrize("layout", [2, 3, "shards"])
+def test_missing_chunks_are_reported(store, kind, layout):
+    errors = pytest.importorskip("zarr.errors")
+    if not hasattr(errors, "ChunkNotFoundError"):
+        pytest.skip("the option is of zarr-python 3.4")
+    dtype, words = text(kind)
+    version, shards = (3, (4, 4)) if layout == "shards" else (layout, None)
+    chunks = (2, 2) if shards else (4, 4)
+    options = {"shape": (10, 10), "chunks": chunks, "shards": shards, "dtype": dtype, "zarr_format": version}
+    array = zarr.create_array(store, name="a", config={"read_missing_chunks": False}, **options)
+    array[:4, :4] = words[2]
+    array[8:, 4:8] = words[1]
+    both = array.oindex[[1, 0], [3, 1, 2]]
+    for found in (array[1:4, :3], array[0, 3], array[8, 5], both, array.vindex[[0, 8], [0, 7]]):
+        assert set(np.asarray(found).astype(object).ravel()) <= {words[2], words[1]}
+    for count, read in [
+        (2, lambda: array[0, :]),
+        (7, lambda: array[...]),
+        (1, lambda: array[9, 3]),
+        (1, lambda: array.vindex[[0, 5], [0, 5]]),
+        (1, lambda: array.oindex[[0, 9], [0, 1]]),
+    ]:
+        with pytest.raises(errors.ChunkNotFoundError, match=f"{count} chunk"):
+            read()
+    # Without the option they are fill values.
+    array = zarr.open_array(store, path="a")
+    assert (np.asarray(array[...]).astype(object) == words[0]).sum() == 100 - 16 - 8
+    array = zarr.create_array(store, name="b", config={"read_missing_chunks": False}, **options)
+    with pytest.raises(errors.ChunkNotFoundError, match="9 chunk"):
+        array[...]
+
+
 def test_texts_that_threads_write_at_once_all_arrive(store):
     array = zarr.create_array(store, shape=64, chunks=64, dtype=str)
 
