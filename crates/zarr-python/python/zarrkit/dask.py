@@ -9,6 +9,7 @@ import hashlib
 import json
 import math
 import time
+import uuid
 import warnings
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -17,6 +18,9 @@ import dask
 import dask.array as da
 import numpy as np
 from dask.base import tokenize
+from dask.core import flatten
+from dask.delayed import Delayed
+from dask.highlevelgraph import HighLevelGraph
 
 from . import _plan
 from ._errors import ArgumentError, ConflictError, CorruptDataError, UnalignedWriteError, ZarrWarning
@@ -107,12 +111,22 @@ def store(
         chunks=tuple((1,) * count for count in x.numblocks),
         meta=np.empty((0,) * x.ndim, bool),
     )
-    tasks = written.to_delayed().ravel()
-    todo = [task for part, task in enumerate(tasks) if part not in done]
-    again = [dask.delayed(_check_part, pure=False)(run, part, boxes[part]) for part in sorted(done)] if verify else []
-    end = dask.delayed(_end, pure=False)(run, len(boxes), todo, again)
+    end = _graph(written, run, boxes, done)
     array._flush()
     return end.compute(**kwargs) if compute else end
+
+
+def _graph(written: da.Array, run: "_Run", boxes: list[_plan.Box], done: set[int]) -> Delayed:
+    """What computes the parts that are not done, and then ends the run."""
+    keys = list(flatten(written.__dask_keys__()))
+    graph = dict(written.__dask_optimize__(written.__dask_graph__(), keys))
+    # Dask renames tasks that it joins, and leaves an alias for each, which costs as much time as a task.
+    todo = [getattr(graph[key], "target", key) for part, key in enumerate(keys) if part not in done]
+    name = f"zarrkit-store-{uuid.uuid4().hex}"
+    again = {(name, part): (_check_part, run, part, boxes[part]) for part in sorted(done) if run.verify}
+    graph |= again
+    graph[name] = (_end, run, len(boxes), todo, list(again))
+    return Delayed(name, HighLevelGraph.from_collections(name, graph))
 
 
 def _array(target: Any, mode: str, storage_options: dict[str, Any] | None) -> Array:
