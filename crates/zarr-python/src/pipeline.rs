@@ -84,9 +84,10 @@ impl PipelineArray {
             Ok((stored, array.read_bytes(selection)?))
         })?;
         out.set_item(py.Ellipsis(), self.layout.of_stream(py, &stream, &shape)?)?;
-        Ok(Some(match finds_missing {
-            true => PyList::new(py, stored)?.into_any(),
-            false => true.into_pyobject(py)?.to_owned().into_any(),
+        Ok(Some(if finds_missing {
+            PyList::new(py, stored)?.into_any()
+        } else {
+            true.into_pyobject(py)?.to_owned().into_any()
         }))
     }
 
