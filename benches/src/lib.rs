@@ -1,5 +1,7 @@
 //! Data for benchmarks: a smooth field with noise, which compresses as measurements do.
 
+pub mod scale;
+
 /// `count` values of a smooth field with a little noise, the same each time.
 pub fn field(count: usize) -> Vec<u16> {
     let mut noise = 0x2545_f491u32;

@@ -2,10 +2,11 @@
 //!
 //! It reads single documents and parses them. Whatever changes documents is in `hierarchy`.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
-use futures::future::join_all;
+use futures::future::{TryFutureExt, join_all};
 use futures::stream::{self, StreamExt, TryStreamExt};
 
 use crate::array::chunk_cache::ChunkCache;
@@ -32,17 +33,24 @@ pub(crate) struct StoreContext {
     pub options: Options,
     pub access: Access,
     pub chunk_cache: Option<Arc<ChunkCache>>,
-    pub warnings: Mutex<Vec<Warning>>,
+    /// Each with its number, in the order in which they came.
+    pub warnings: Mutex<HashMap<Warning, usize>>,
 }
 
 impl StoreContext {
     pub fn warn(&self, place: &str, warnings: Vec<String>) {
         let mut all = lock(&self.warnings);
         for warning in as_warnings(place, warnings) {
-            if !all.contains(&warning) {
-                all.push(warning);
-            }
+            let number = all.len();
+            all.entry(warning).or_insert(number);
         }
+    }
+
+    /// All warnings, the first one first.
+    pub fn warnings(&self) -> Vec<Warning> {
+        let mut all: Vec<_> = lock(&self.warnings).clone().into_iter().collect();
+        all.sort_unstable_by_key(|(_, number)| *number);
+        all.into_iter().map(|(warning, _)| warning).collect()
     }
 
     /// The error, at this store and node.
@@ -143,8 +151,14 @@ impl StoreContext {
         futures: impl Iterator<Item = F>,
     ) -> Result<Vec<T>> {
         if !self.store.runs_in_place() {
+            // One that takes long keeps none behind it from beginning.
+            let number =
+                |(number, future): (usize, F)| future.map_ok(move |result| (number, result));
             let in_flight = self.store.capabilities().in_flight;
-            return stream::iter(futures).buffered(in_flight).try_collect().await;
+            let all = stream::iter(futures.enumerate().map(number)).buffer_unordered(in_flight);
+            let mut all: Vec<_> = all.try_collect().await?;
+            all.sort_unstable_by_key(|(number, _)| *number);
+            return Ok(all.into_iter().map(|(_, result)| result).collect());
         }
         let mut results = Vec::new();
         for future in futures {

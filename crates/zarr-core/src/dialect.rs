@@ -98,7 +98,7 @@ pub enum Strictness {
 }
 
 /// Something a tolerant reader overlooked.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Warning {
     /// Where: the node's path, or a key.
     pub place: String,

@@ -551,3 +551,26 @@ fn copies_keep_the_consolidated_metadata_of_groups() {
         }
     }
 }
+
+/// Copies that make a document larger than readers take are not written: in v3 they would be in the document of the root, and
+/// no reader could open the hierarchy any more.
+#[test]
+fn copies_that_no_reader_would_take_are_not_written() {
+    for dialect in DIALECTS {
+        let (store, _) = small(dialect);
+        let before = get(&store, &holder(dialect));
+        let mut options = writing();
+        // Each document is smaller, all together are not.
+        options.options.limits.document = 1000;
+        let hierarchy = Hierarchy::open(store.clone(), &options).unwrap();
+        for n in 0..4 {
+            let new = hierarchy.create_array(format!("/more{n}")).shape(&[4]).chunks(&[2]);
+            new.data_type_named("int32").create().unwrap();
+        }
+        let error = hierarchy.consolidate().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Limit, "{dialect}: {error}");
+        assert!(error.to_string().contains("consolidate the groups below"), "{error}");
+        assert_eq!(get(&store, &holder(dialect)), before);
+        Hierarchy::open(store, &options).unwrap().nodes("/").unwrap();
+    }
+}

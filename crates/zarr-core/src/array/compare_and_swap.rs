@@ -5,7 +5,7 @@
 //! and async, queue at the key. Each waits for a bounded time, so that no deadlock is possible.
 
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
 
@@ -15,7 +15,7 @@ use crate::error::{AccessError, Result, StoreError};
 use crate::options::Guard;
 use crate::store::{
     ByteRange, InMemorySnapshot, Payload, Precondition, Snapshot, SnapshotOptions, StoreKey,
-    check_size,
+    check_size, instant, pause_up_to,
 };
 use crate::sync::lock;
 
@@ -32,6 +32,9 @@ pub(crate) enum Edited {
 pub(crate) const ATTEMPTS_WITHOUT_QUEUE: u32 = 3;
 /// Attempts after which a change of a chunk or a document is given up: another writer was faster each time.
 pub(crate) const MAX_ATTEMPTS: u32 = 100_000;
+/// After a lost attempt at a remote store, the next one begins after a random time, of up to twice as long for each further
+/// loss, and up to this number of attempts.
+const MOST_PAUSES: u32 = 32;
 /// A queueing writer waits as long as its slowest attempt took, and this much longer, for each writer before it.
 const PATIENCE: Duration = Duration::from_millis(50);
 
@@ -91,13 +94,12 @@ pub(crate) async fn compare_and_swap<F: Future<Output = Result<Edited>>>(
     }
     let how = SnapshotOptions { limit, ..SnapshotOptions::for_update() };
     let mut slowest = Duration::ZERO;
+    let mut place = None;
     for attempt in 0..attempts {
-        let place = if attempt < ATTEMPTS_WITHOUT_QUEUE {
-            None
-        } else {
-            QueuePlace::acquire(&context.store.name(), key, slowest + PATIENCE).await
-        };
-        let begin = Instant::now();
+        if attempt >= ATTEMPTS_WITHOUT_QUEUE && place.is_none() {
+            place = QueuePlace::acquire(&context.store.name(), key, slowest + PATIENCE).await;
+        }
+        let begin = instant();
         // The store keeps the version for as long as the snapshot exists.
         let old: Option<Arc<dyn Snapshot>> = context.store.open(key, how).await?.map(Arc::from);
         let was = old.as_ref().map(|old| old.version().ok_or_else(no_version)).transpose()?;
@@ -112,11 +114,14 @@ pub(crate) async fn compare_and_swap<F: Future<Output = Result<Edited>>>(
             Edited::Erase => writeable.put(key, None, unchanged).await?,
             Edited::Keep => true,
         };
-        drop((old, place));
+        drop(old);
         if done {
             return Ok(true);
         }
-        slowest = slowest.max(begin.elapsed());
+        slowest = slowest.max(instant() - begin);
+        if !context.store.capabilities().local {
+            pause_up_to(slowest * 2u32.saturating_pow(attempt).min(MOST_PAUSES)).await;
+        }
     }
     Ok(false)
 }

@@ -107,7 +107,7 @@ macro_rules! handles {
 
             /// What tolerant reading has overlooked so far.
             pub fn warnings(&self) -> Vec<Warning> {
-                crate::sync::lock(&self.context.warnings).clone()
+                self.context.warnings()
             }
 
             /// Whether an array like this could be created at `path`: its name, its metadata and its codecs. The store

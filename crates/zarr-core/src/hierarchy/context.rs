@@ -12,7 +12,6 @@ use crate::dialect::Warning;
 use crate::error::Result;
 use crate::format::Format;
 use crate::store::Store;
-use crate::sync::lock;
 
 /// A hierarchy in a store: what its arrays need, and the consolidated copies of its documents.
 #[derive(Debug)]
@@ -59,14 +58,14 @@ impl HierarchyContext {
                 options: options.options.clone(),
                 access: options.access,
                 chunk_cache: (chunk_cache > 0).then(|| Arc::new(ChunkCache::new(chunk_cache))),
-                warnings: Mutex::new(warnings),
+                warnings: Mutex::new(warnings.into_iter().zip(0..).collect()),
             }),
         }
     }
 
     /// The same hierarchy, its documents read from copies.
     pub fn read_from(mut self, copied: Arc<ConsolidatedView>) -> HierarchyContext {
-        let warnings = lock(&self.warnings).clone();
+        let warnings = self.warnings();
         self.context = Arc::new(StoreContext {
             store: Arc::new(ConsolidatedStore::new(self.live.clone(), copied.clone())),
             format: self.format.clone(),
@@ -74,7 +73,7 @@ impl HierarchyContext {
             options: self.options.clone(),
             access: self.access,
             chunk_cache: self.chunk_cache.clone(),
-            warnings: Mutex::new(warnings),
+            warnings: Mutex::new(warnings.into_iter().zip(0..).collect()),
         });
         self.copied = Some(copied);
         self

@@ -44,7 +44,7 @@ pub fn block_on<T>(future: impl Future<Output = T>) -> T {
             return value;
         }
         while !sleeper.1.swap(false, Ordering::Acquire) {
-            thread::park();
+            super::timer::park();
         }
     }
 }

@@ -45,7 +45,8 @@ pub(crate) use self::range::find;
 pub use self::range::{ByteRange, coalesce, slice};
 pub use self::snapshot::{InMemorySnapshot, Snapshot, SyncSnapshot};
 pub use self::sync::SyncStore;
-pub use self::timer::pause;
+pub use self::timer::{VirtualTime, pause};
+pub(crate) use self::timer::{instant, pause_up_to};
 pub use self::version::Version;
 use crate::error::StoreError;
 

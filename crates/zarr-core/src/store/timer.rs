@@ -1,20 +1,69 @@
 //! Makes a future wait for some time, in any runtime or in none.
 //!
 //! One thread wakes each future when its time has come. It starts when it is first needed, and again in a forked process.
+//! A simulation puts virtual time in place of both ([`VirtualTime`]).
 
+use std::cell::Cell;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap};
+use std::hash::{BuildHasher, RandomState};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use futures::future::{BoxFuture, Either};
+
 use crate::sync::{self, Condition};
+
+/// What a simulation puts in place of the system's clock and of random numbers, for the futures that one thread polls.
+#[derive(Clone, Copy, Debug)]
+pub struct VirtualTime {
+    /// What time it is.
+    pub now: fn() -> Instant,
+    /// A future that is ready after some time.
+    pub pause: fn(Duration) -> BoxFuture<'static, ()>,
+    /// Goes on to when something that waits is woken; called where the thread would sleep.
+    pub park: fn(),
+    /// A random number.
+    pub random: fn() -> u64,
+}
+
+thread_local! {
+    static VIRTUAL: Cell<Option<VirtualTime>> = const { Cell::new(None) };
+}
+
+impl VirtualTime {
+    /// Lets this thread live in virtual time, or, with `None`, in the system's again.
+    pub fn set(time: Option<VirtualTime>) {
+        VIRTUAL.set(time);
+    }
+}
+
+/// What time it is.
+pub(crate) fn instant() -> Instant {
+    VIRTUAL.get().map_or_else(Instant::now, |time| (time.now)())
+}
+
+/// Sleeps until another thread wakes this one.
+pub(super) fn park() {
+    VIRTUAL.get().map_or_else(thread::park, |time| (time.park)());
+}
+
+/// Waits for a random part of `most`: of many that failed together, few try again together.
+pub(crate) async fn pause_up_to(most: Duration) {
+    let random = || RandomState::new().hash_one(());
+    let random = VIRTUAL.get().map_or_else(random, |time| (time.random)());
+    pause(most.mul_f64(random as f64 / u64::MAX as f64)).await;
+}
 
 /// A future that is ready after `duration`. It needs no runtime.
 pub fn pause(duration: Duration) -> impl Future<Output = ()> + Send + Unpin {
-    Pause { until: Instant::now() + duration }
+    match VIRTUAL.get() {
+        Some(time) => Either::Left((time.pause)(duration)),
+        None => Either::Right(Pause { until: Instant::now() + duration }),
+    }
 }
 
 struct Pause {

@@ -93,10 +93,9 @@ impl HierarchyContext {
 
     /// The warnings about documents that hold nothing but copies.
     pub fn warnings_of_copies(&self) -> Vec<String> {
-        let all = lock(&self.warnings);
+        let all = self.warnings().into_iter();
         let is_of_copies = |place: &str| StoreKey::new(place).is_ok_and(|key| is_optional(&key));
-        let of_copies = all.iter().filter(|warning| is_of_copies(&warning.place));
-        of_copies.map(|warning| warning.what.clone()).collect()
+        all.filter(|warning| is_of_copies(&warning.place)).map(|warning| warning.what).collect()
     }
 
     /// Whether there are copies of all documents from `path` on.

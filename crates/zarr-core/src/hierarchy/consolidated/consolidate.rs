@@ -2,9 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use futures::stream::{self, StreamExt, TryStreamExt};
-
-use super::refresh::{AffectedNodes, with_copies};
+use super::refresh::AffectedNodes;
 use crate::array::compare_and_swap::{MAX_ATTEMPTS, update};
 use crate::dialect::Dialect;
 use crate::error::{AccessError, Error, ErrorKind, Result};
@@ -45,7 +43,7 @@ impl HierarchyContext {
             let (nodes, found) = self.all_documents(&holder, path).await?;
             let entries = self.decoded(found.clone())?.into_iter().collect();
             let copies = ConsolidatedEntries { entries, invalid: Vec::new() };
-            let update = update(self, &holder.key, |old| with_copies(&holder, old, &copies));
+            let update = update(self, &holder.key, |old| self.with_copies(&holder, old, &copies));
             // In v3 the copies are in the group's document, of which groups above may have copies.
             let updated = if dialect == Dialect::V3 && !path.is_root() {
                 let affected = AffectedNodes { path, above: &[], below: false };
@@ -102,7 +100,7 @@ impl HierarchyContext {
         let mut level = vec![path.clone()];
         let (mut nodes, mut all) = (0, Documents::new());
         while !level.is_empty() {
-            let found = stream::iter(std::mem::take(&mut level)).map(async |path| {
+            let found = std::mem::take(&mut level).into_iter().map(async |path| {
                 let path = &path;
                 let found = self.live_documents(self.format.document_keys(path)?).await?;
                 let kind = self.format.kind(path, &found).map_err(|e| self.at(path, e))?;
@@ -116,9 +114,7 @@ impl HierarchyContext {
                 let children = self.format.children(path, &listing, &mut Vec::new());
                 Ok::<_, Error>((kind.is_some().then_some(found), children))
             });
-            let found: Vec<_> =
-                found.buffered(self.live.capabilities().in_flight).try_collect().await?;
-            for (found, children) in found {
+            for (found, children) in self.join_bounded(found).await? {
                 nodes += usize::from(found.is_some());
                 let found = found.unwrap_or_default();
                 all.extend(found.into_iter().filter(|(key, _)| holder.covers(key)));

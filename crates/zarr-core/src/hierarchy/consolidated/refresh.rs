@@ -23,7 +23,7 @@ use crate::format::consolidated::{
 use crate::hierarchy::context::HierarchyContext;
 use crate::json::Json;
 use crate::path::NodePath;
-use crate::store::{Snapshot, StoreKey};
+use crate::store::{Snapshot, StoreKey, check_size};
 use crate::sync::lock;
 
 /// The nodes whose documents a change affects.
@@ -129,7 +129,7 @@ impl HierarchyContext {
                 let Some(mut copies) = usable_copies(&holder, old) else { return Ok(Edited::Keep) };
                 keys = affected.keys(self, &holder, &copies)?;
                 copies.invalid.extend(keys.iter().cloned());
-                with_copies(&holder, old, &copies)
+                self.with_copies(&holder, old, &copies)
             };
             update(self, &holder.key, edit).await?;
             invalidated.push(Invalidated { holder, keys });
@@ -201,7 +201,25 @@ impl HierarchyContext {
                 copies.invalid.swap_remove(at);
             }
         }
-        with_copies(holder, old.as_ref(), &copies)
+        self.with_copies(holder, old.as_ref(), &copies)
+    }
+
+    /// A consolidated document with these copies, if it can have any. One that no reader would take, as it is larger than
+    /// [`Limits::document`](crate::Limits::document), is not written: in v3 it is the document of the group itself.
+    pub(super) fn with_copies(
+        &self,
+        holder: &ConsolidatedDocument,
+        old: Option<&Bytes>,
+        copies: &ConsolidatedEntries,
+    ) -> Result<Edited> {
+        let Some(document) = holder.with_copies(old, Some(copies))? else {
+            return Ok(Edited::Keep);
+        };
+        check_size(&holder.key, document.len() as u64, self.options.limits.document).map_err(|e| {
+            let hint = "consolidate the groups below it, each by itself; or raise `Limits::document`, as all readers then must";
+            Error::from(e).with_hint(hint)
+        })?;
+        Ok(Edited::Set(document.into()))
     }
 
     /// Documents, not their copies.
@@ -249,16 +267,6 @@ impl HierarchyContext {
         }
         Ok(())
     }
-}
-
-/// A consolidated document with these copies, if it can have any.
-pub(super) fn with_copies(
-    holder: &ConsolidatedDocument,
-    old: Option<&Bytes>,
-    copies: &ConsolidatedEntries,
-) -> Result<Edited> {
-    let document = holder.with_copies(old, Some(copies))?;
-    Ok(document.map_or(Edited::Keep, |document| Edited::Set(document.into())))
 }
 
 /// The copies in a consolidated document. Broken ones count as none: opening has warned of them, and no reader uses them.
