@@ -89,7 +89,8 @@ pub(crate) async fn compare_and_swap<F: Future<Output = Result<Edited>>>(
             Edited::Keep => true,
         });
     }
-    if !context.store.capabilities().swap {
+    let can = context.store.capabilities();
+    if !can.swap {
         return Err(StoreError::not_capable("guard a change", "conditional").into());
     }
     let how = SnapshotOptions { limit, ..SnapshotOptions::for_update() };
@@ -104,14 +105,12 @@ pub(crate) async fn compare_and_swap<F: Future<Output = Result<Edited>>>(
         let old: Option<Arc<dyn Snapshot>> = context.store.open(key, how).await?.map(Arc::from);
         let was = old.as_ref().map(|old| old.version().ok_or_else(no_version)).transpose()?;
         let unchanged = Precondition::unchanged(was.as_ref());
+        // Without a condition only documents: such a store gets a chunk of fill in place of an erased one.
+        let to_erase = if can.swap_erase { unchanged } else { Precondition::Always };
         let done = match edit(old.clone()).await? {
             Edited::Set(value) => writeable.put(key, Some(value), unchanged).await?,
             Edited::Erase if was.is_none() => true,
-            // Only documents: such a store gets a chunk of fill in place of an erased one.
-            Edited::Erase if !context.store.capabilities().swap_erase => {
-                writeable.put(key, None, Precondition::Always).await?
-            }
-            Edited::Erase => writeable.put(key, None, unchanged).await?,
+            Edited::Erase => writeable.put(key, None, to_erase).await?,
             Edited::Keep => true,
         };
         drop(old);
@@ -119,7 +118,7 @@ pub(crate) async fn compare_and_swap<F: Future<Output = Result<Edited>>>(
             return Ok(true);
         }
         slowest = slowest.max(instant() - begin);
-        if !context.store.capabilities().local {
+        if !can.local {
             pause_up_to(slowest * 2u32.saturating_pow(attempt).min(MOST_PAUSES)).await;
         }
     }

@@ -19,25 +19,8 @@ pub struct Listing {
 impl Listing {
     /// The listing of `prefix`, folded from all the keys below it.
     pub fn fold(prefix: &StorePrefix, keys: impl IntoIterator<Item = StoreKey>) -> Self {
-        let mut listing = Listing::default();
-        for key in keys {
-            let Some(rest) = prefix.strip(&key) else {
-                continue;
-            };
-            match rest.find('/') {
-                None => listing.keys.push(key),
-                Some(at) => {
-                    let end = prefix.as_str().len() + at + 1;
-                    if let Ok(prefix) = StorePrefix::new(&key.as_str()[..end]) {
-                        listing.prefixes.push(prefix);
-                    }
-                }
-            }
-        }
-        listing.keys.sort();
-        listing.prefixes.sort();
-        listing.prefixes.dedup();
-        listing
+        let keys: Vec<StoreKey> = keys.into_iter().collect();
+        Listing::of_names(prefix, keys.iter().map(StoreKey::as_str))
     }
 
     /// The listing of `prefix`, folded from names below it as the store has them. What no key can say is named.
