@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
-use futures::future::{TryFutureExt, join_all};
-use futures::stream::{self, StreamExt, TryStreamExt};
+use futures::future::join_all;
+use futures::stream::{FuturesUnordered, StreamExt};
 
 use crate::array::chunk_cache::ChunkCache;
 use crate::dialect::Warning;
@@ -152,11 +152,16 @@ impl StoreContext {
     ) -> Result<Vec<T>> {
         if !self.store.runs_in_place() {
             // One that takes long keeps none behind it from beginning.
-            let number =
-                |(number, future): (usize, F)| future.map_ok(move |result| (number, result));
-            let in_flight = self.store.capabilities().in_flight;
-            let all = stream::iter(futures.enumerate().map(number)).buffer_unordered(in_flight);
-            let mut all: Vec<_> = all.try_collect().await?;
+            let in_flight = self.store.capabilities().in_flight.max(1);
+            let (mut futures, mut running) = (futures.enumerate(), FuturesUnordered::new());
+            let mut all = Vec::new();
+            loop {
+                for (number, future) in futures.by_ref().take(in_flight - running.len()) {
+                    running.push(async move { (number, future.await) });
+                }
+                let Some((number, result)) = running.next().await else { break };
+                all.push((number, result?));
+            }
             all.sort_unstable_by_key(|(number, _)| *number);
             return Ok(all.into_iter().map(|(_, result)| result).collect());
         }
