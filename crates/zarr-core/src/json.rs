@@ -10,7 +10,7 @@ mod value;
 mod write;
 
 use bytes::Bytes;
-use serde::de::{self, DeserializeOwned};
+use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 pub use self::number::Number;
@@ -75,15 +75,6 @@ impl Json {
     /// `serde_json`'s, when the value does not fit the type.
     pub fn to<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
         serde_json::from_str(&self.clone().into_standard().to_string())
-    }
-
-    /// Any `serde` value as JSON.
-    ///
-    /// # Errors
-    /// `serde_json`'s, when JSON cannot represent the value.
-    pub fn from_serde<T: serde::Serialize + ?Sized>(value: &T) -> Result<Json, serde_json::Error> {
-        let text = serde_json::to_vec(value)?;
-        Json::parse(&text).map_err(de::Error::custom)
     }
 }
 
