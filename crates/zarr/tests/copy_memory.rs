@@ -15,12 +15,17 @@ const FOLDER: &str = "ZARR_TEST_COPY_FOLDER";
 const MEMORY: &str = "ZARR_TEST_COPY_MEMORY";
 const SHARDS: &str = "ZARR_TEST_COPY_SHARDS";
 
+const ROWS: &str = "ZARR_TEST_COPY_ROWS";
+
 /// 384 MiB of `uint16` in slabs of 2 MiB.
 const SHAPE: [u64; 3] = [192, 1024, 1024];
 const SLAB: [u64; 3] = [1, 1024, 1024];
 const CUBE: [u64; 3] = [64, 64, 64];
 const SHARD: [u64; 3] = [64, 256, 256];
 const BOUND: u64 = 112 << 20;
+/// 256 MiB of `uint32`, each row of noise four times in a chunk.
+const ROW_COUNT: u64 = 32768;
+const ROWS_BOUND: u64 = 256 << 20;
 
 /// The most memory this process ever held, in bytes.
 fn peak() -> u64 {
@@ -42,7 +47,10 @@ fn child() {
     let folder = Path::new(&folder);
     let (from, to) = (hierarchy(folder, "from"), hierarchy(folder, "to"));
     let options = CopyOptions {
-        chunks: Some(CUBE.to_vec()),
+        chunks: Some(match env::var_os(ROWS) {
+            Some(_) => vec![ROW_COUNT, 1, 512],
+            None => CUBE.to_vec(),
+        }),
         shards: env::var_os(SHARDS).map(|_| SHARD.to_vec()),
         memory: env::var(MEMORY).ok().map(|text| text.parse().unwrap()),
         ..CopyOptions::default()
@@ -61,6 +69,11 @@ fn copied(folder: &Path, memory: u64, is_sharded: bool) -> (u64, u64) {
     if is_sharded {
         child.env(SHARDS, "1");
     }
+    told(&mut child)
+}
+
+/// What a child tells: its peak, and the size of its temporary file.
+fn told(child: &mut Command) -> (u64, u64) {
     let output = child.output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let told = text.lines().find_map(|line| line.split_once("peak ")).map(|(_, told)| told);
@@ -68,6 +81,38 @@ fn copied(folder: &Path, memory: u64, is_sharded: bool) -> (u64, u64) {
         panic!("{}: {text}{}", output.status, String::from_utf8_lossy(&output.stderr));
     });
     (peak.parse().unwrap(), spool.trim().parse().unwrap())
+}
+
+/// Chunks of the source are a quarter of their elements; objects of the copy, of 64 MiB, do not get smaller at all.
+#[test]
+fn a_copy_that_compresses_worse_than_its_source_stays_within_its_memory() {
+    let folder = tempdir().unwrap();
+    let new = hierarchy(folder.path(), "from").create_array("/a").shape(&[ROW_COUNT, 4, 512]);
+    let new = new.chunks(&[16, 4, 512]).data_type_named("uint32");
+    let array = new.codec(zarr::codec("zstd:1").unwrap()).create().unwrap();
+    let mut random = 7u64;
+    let mut row = || -> Vec<u32> {
+        let next = |_| {
+            random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (random >> 32) as u32
+        };
+        (0..512).map(next).collect()
+    };
+    for at in (0..ROW_COUNT).step_by(512) {
+        let values: Vec<u32> = (0..512).flat_map(|_| row().repeat(4)).collect();
+        array.write((at..at + 512, .., ..), &values).unwrap();
+    }
+    let mut child = Command::new(env::current_exe().unwrap());
+    child.args(["child", "--exact", "--nocapture"]).env(FOLDER, folder.path()).env(ROWS, "1");
+    child.env(MEMORY, ROWS_BOUND.to_string()).env("TMPDIR", folder.path());
+    let (peak, _) = told(&mut child);
+    assert!(peak <= ROWS_BOUND, "{} MiB", peak >> 20);
+    println!("copies of 64 MiB that do not get smaller, within 256 MiB: peak {} MiB", peak >> 20);
+    let to = hierarchy(folder.path(), "to").array("/a").unwrap();
+    for n in [0, 1, 20_000, ROW_COUNT - 1] {
+        let rows = |array: &Array| array.read::<u32>((n..n + 1, .., ..)).unwrap();
+        assert!(rows(&array) == rows(&to), "row {n}");
+    }
 }
 
 /// Slabs, each of which is one of three.

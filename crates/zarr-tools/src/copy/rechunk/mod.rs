@@ -6,6 +6,7 @@
 //! chunk is decoded once, and what of it belongs to one object is kept in the file until the object is whole.
 
 mod axis;
+mod encoded_room;
 mod plan;
 mod spool;
 mod spooled;
@@ -16,9 +17,11 @@ use std::num::NonZero;
 use std::path::PathBuf;
 
 use zarr_core::metadata::ArrayMetadata;
+use zarr_core::store::SnapshotOptions;
 use zarr_core::{Array, CancelToken, Guard, Hierarchy, Region, Result, Selection, View, ViewMut};
 
 use self::axis::{Axis, Boxes, inside, ordinals_of, region_of};
+use self::encoded_room::EncodedRoom;
 use self::plan::{Numbers, Plan, Way};
 use self::stored::Stored;
 pub(crate) use self::workers::Done;
@@ -69,6 +72,8 @@ pub(crate) struct Rechunk<'a> {
     stored: Option<Stored>,
     options: &'a ElementOptions<'a>,
     buffers: Buffers,
+    /// Room for what threads encode at the same time, if their memory may be too little for all.
+    encoded: Option<EncodedRoom>,
     element: usize,
     /// The source's fill value.
     fill: Vec<u8>,
@@ -106,6 +111,11 @@ impl<'a> Rechunk<'a> {
         let plan = numbers.as_ref().map(|numbers| plan(from, numbers, options.memory)).transpose();
         let plan =
             plan.map_err(|e| e.at_store(to.hierarchy().store().name()).at_path(to.path()))?;
+        let writers = plan.as_ref().map_or(1, |plan| match &plan.way {
+            Way::Direct { workers, threads, .. } => (*workers).max(*threads),
+            Way::Spooled(how) => how.writers,
+        });
+        let encoded = numbers.as_ref().and_then(|numbers| numbers.encoded_room(writers));
         let (source, target) = (from.metadata(), to.metadata());
         let is_same_fill = target.fill_value.as_ref().is_some_and(|fill| {
             fill.as_bytes() == source.fill_bytes() && !to.hierarchy().options().keep_fill_chunks
@@ -128,6 +138,7 @@ impl<'a> Rechunk<'a> {
             stored,
             options,
             buffers: Buffers::default(),
+            encoded,
             element: target.data_type.repr().map_or(1, |repr| repr.size()),
             fill: source.fill_bytes(),
             skips_fill: is_same_fill || options.leaves_holes,
@@ -167,6 +178,14 @@ impl<'a> Rechunk<'a> {
     fn workers(&self, count: usize, buffer: usize) -> Workers<'_> {
         let (buffers, cancel) = (&self.buffers, self.options.cancel.as_ref());
         Workers { count, buffer, buffers, cancel, stop: None }
+    }
+
+    /// How many threads write one group at a time.
+    fn direct_threads(&self) -> usize {
+        match self.plan.as_ref().map(|plan| &plan.way) {
+            Some(Way::Direct { threads, .. }) => *threads,
+            _ => 1,
+        }
     }
 
     /// The parts of a job without the objects that are there already.
@@ -221,15 +240,42 @@ impl<'a> Rechunk<'a> {
                 for object in objects(&numbers.to, &part) {
                     let elements = all.part(&inside(&object, place));
                     if !elements.is_all(&self.fill) {
-                        to.write_view(&object, elements)?;
+                        self.write(to, &object, elements)?;
                     }
                 }
+            } else if self.encoded.is_some() {
+                let write = |object: Region| {
+                    self.write(to, &object, all.part(&inside(&object, place))).map(drop)
+                };
+                let objects: Vec<Region> = objects(&numbers.to, &part).collect();
+                let buffers = Buffers::default();
+                let workers = Workers {
+                    count: self.direct_threads().min(objects.len()),
+                    buffer: 0,
+                    buffers: &buffers,
+                    cancel: self.options.cancel.as_ref(),
+                    stop: None,
+                };
+                workers.run(objects.into_iter(), |_, object, _| write(object), &mut |_| Ok(()))?;
             } else {
                 to.write_view(&part, all.part(&inside(&part, place)))?;
             }
             done(part)?;
         }
         Ok(())
+    }
+
+    /// Writes an object, once there is room for it encoded.
+    fn write(&self, to: &Array, object: &Region, elements: View<'_>) -> Result<()> {
+        let write = || to.write_view(object, elements);
+        let Some(room) = &self.encoded else { return write() };
+        room.encode(write, || {
+            let chunk = to.chunks(object).ok()?.next()?;
+            let store = to.hierarchy().store().to_sync();
+            let stored = store.open(&chunk.key().ok()?, SnapshotOptions::default()).ok()??;
+            stored.read(&[]).ok()?;
+            Some(stored.size())
+        })
     }
 
     /// Copies elements of variable length, or converted ones.

@@ -7,6 +7,7 @@ use zarr_core::store::Store;
 use zarr_core::{AccessError, Array, Error, Result};
 
 use super::axis::Axis;
+use super::encoded_room::EncodedRoom;
 use super::spool::STEP;
 
 /// What the process has before it copies: the program, its libraries, documents.
@@ -26,6 +27,9 @@ const FEWEST_UNDER_WAY: u64 = 4;
 const CLIENT: u64 = 32 << 20;
 /// An element of variable length is taken to have as many bytes, with its reference.
 const VARIABLE: u64 = 256 + 16;
+
+/// Of objects up to this size each is taken to be as large encoded as decoded.
+const SURE: u64 = 4 << 20;
 
 /// Nanoseconds to encode a byte, about: what is the same in all plans.
 const ENCODE: f64 = 1.5;
@@ -102,6 +106,8 @@ pub(super) struct Numbers {
     /// Bytes that a thread needs beside an object to encode it, if that is contiguous memory, and if it is not.
     encoding: u64,
     gathering: u64,
+    /// Bytes that one object may have encoded beyond what was taken for each thread.
+    unsure: u64,
     /// Nanoseconds to decode a byte.
     decode: f64,
     /// Whether parts of a source chunk are read without the rest.
@@ -166,6 +172,7 @@ impl Numbers {
         // The codecs of the source make chunks of the copy about as small as its own.
         let share = match largest {
             _ if is_plain(&inner.codecs) => 0.0,
+            _ if object <= SURE => 1.0,
             Some(_) if !is_sharded && flat.codecs == inner.codecs => {
                 (1.25 * encoded as f64 / source_size.max(1) as f64 + 0.02).min(1.0)
             }
@@ -178,6 +185,9 @@ impl Numbers {
         } else {
             (small(object), object)
         };
+        let streams = has_shards(target) && store.capabilities().streams;
+        let is_sure = streams || is_plain(&inner.codecs);
+        let unsure = if is_sure { 0 } else { object.saturating_sub(small(object)) };
         let gathering = encoding.saturating_add(copied);
         let encoding = if fits { encoding } else { gathering };
         let is_from_remote = from.hierarchy().store().as_sync().is_none();
@@ -191,6 +201,7 @@ impl Numbers {
             object,
             encoding,
             gathering,
+            unsure,
             decode: cost(&flat.codecs) + if is_from_remote { REMOTE } else { 0.0 },
             is_plain: !is_sharded && is_plain(&flat.codecs),
             may_spool: !is_variable && start.is_some(),
@@ -221,7 +232,16 @@ impl Numbers {
     /// What the process has before it copies.
     fn base(&self) -> u64 {
         let is_remote = self.is_from_remote || self.is_to_remote;
-        if is_remote { BASE + CLIENT } else { BASE }
+        let base = if is_remote { BASE + CLIENT } else { BASE };
+        base.saturating_add(self.unsure)
+    }
+
+    /// Room for the encoded objects of this many threads: at least for one that does not get smaller. `None` if no more than was taken for each
+    /// thread can be needed.
+    pub fn encoded_room(&self, threads: usize) -> Option<EncodedRoom> {
+        let likely = self.object.saturating_sub(self.unsure);
+        let all = likely.saturating_mul(threads as u64).saturating_add(self.unsure);
+        (self.unsure > 0).then(|| EncodedRoom::new(self.object, all))
     }
 
     /// Bytes of chunks that are under way while a worker reads source chunks of `touched` bytes into a piece, or while it

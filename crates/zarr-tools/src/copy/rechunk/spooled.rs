@@ -220,7 +220,7 @@ impl Copying<'_> {
             }
             let elements = View::new(memory, &shape, element);
             if !(rechunk.options.leaves_holes && elements.is_all(&rechunk.fill)) {
-                self.to.write_view(&region, elements)?;
+                rechunk.write(self.to, &region, elements)?;
             }
             Ok(region)
         };
