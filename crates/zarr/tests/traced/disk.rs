@@ -1,7 +1,8 @@
 //! A disk that loses power: which states it may hold after the calls of a log, if it keeps only what it has to keep.
 //!
 //! A file has the content of its last synchronisation, or what was written since, or nothing of that, or the beginning of it, or zeros or
-//! old blocks of its length. A name in a folder has its target of the folder's last synchronisation, or any that it got since; each name
+//! old blocks of its length. Of a file that was synchronised, and written to in place since, each block of each later write is there or is
+//! not, by itself: what the disk had of other blocks stays. A name in a folder has its target of the folder's last synchronisation, or any that it got since; each name
 //! by itself. That is what POSIX allows; file systems with a journal allow less.
 
 use std::collections::{BTreeMap, HashMap};
@@ -18,8 +19,20 @@ type Id = usize;
 #[derive(Clone, Debug)]
 enum Node {
     Folder(BTreeMap<String, Name>),
-    File { now: Vec<u8>, synced: Vec<u8>, is_dirty: bool },
+    File(File),
 }
+
+#[derive(Clone, Debug, Default)]
+struct File {
+    now: Vec<u8>,
+    synced: Vec<u8>,
+    is_dirty: bool,
+    /// What was written since the last synchronisation: where, and what.
+    pending: Vec<(usize, Vec<u8>)>,
+}
+
+/// What a disk writes as a whole.
+const BLOCK: usize = 4096;
 
 /// A name in a folder: its targets since the folder was synchronised, the first of which the disk has.
 #[derive(Clone, Debug)]
@@ -57,7 +70,7 @@ impl Disk {
     fn folder(&mut self, id: Id) -> &mut BTreeMap<String, Name> {
         match &mut self.nodes[id] {
             Node::Folder(names) => names,
-            Node::File { .. } => panic!("a file is used as a folder"),
+            Node::File(_) => panic!("a file is used as a folder"),
         }
     }
 
@@ -66,7 +79,7 @@ impl Disk {
         path.split('/').filter(|name| !name.is_empty()).try_fold(0, |id, name| {
             match &self.nodes[id] {
                 Node::Folder(names) => names.get(name)?.now(),
-                Node::File { .. } => None,
+                Node::File(_) => None,
             }
         })
     }
@@ -84,11 +97,11 @@ impl Disk {
         id
     }
 
-    fn content(&mut self, inode: u64) -> &mut Vec<u8> {
+    fn file(&mut self, inode: u64) -> &mut File {
         match &mut self.nodes[self.files[&inode]] {
-            Node::File { now, is_dirty, .. } => {
-                *is_dirty = true;
-                now
+            Node::File(file) => {
+                file.is_dirty = true;
+                file
             }
             Node::Folder(_) => panic!("a folder is written to"),
         }
@@ -99,8 +112,7 @@ impl Disk {
         match event {
             Event::Mkdir(path) => drop(self.add(path, Node::Folder(BTreeMap::new()))),
             Event::Create(path, inode) => {
-                let file = Node::File { now: Vec::new(), synced: Vec::new(), is_dirty: false };
-                let id = self.add(path, file);
+                let id = self.add(path, Node::File(File::default()));
                 self.files.insert(*inode, id);
             }
             Event::Unlink(path) | Event::Rmdir(path) => self.set(path, None),
@@ -110,12 +122,11 @@ impl Disk {
                 self.set(to, id);
             }
             Event::Write(inode, at, data) => {
-                let content = self.content(*inode);
-                let end = at + data.len();
-                content.resize(content.len().max(end), 0);
-                content[*at..end].copy_from_slice(data);
+                let file = self.file(*inode);
+                put(&mut file.now, *at, data);
+                file.pending.push((*at, data.clone()));
             }
-            Event::Truncate(inode, size) => self.content(*inode).resize(*size, 0),
+            Event::Truncate(inode, size) => self.file(*inode).now.resize(*size, 0),
             Event::Sync(path, inode) => self.sync(path, *inode),
             Event::Note(_) => {}
         }
@@ -140,9 +151,10 @@ impl Disk {
                 names.values_mut().for_each(|name| name.0 = vec![name.now()]);
                 names.retain(|_, name| name.now().is_some());
             }
-            Node::File { now, synced, is_dirty } => {
-                synced.clone_from(now);
-                *is_dirty = false;
+            Node::File(file) => {
+                file.synced.clone_from(&file.now);
+                file.pending.clear();
+                file.is_dirty = false;
             }
         }
     }
@@ -164,9 +176,9 @@ impl Disk {
             let (Some(target), path) = (target, to.join(name)) else { continue };
             match &self.nodes[target] {
                 Node::Folder(_) => self.cut_folder(target, loss, random, &path)?,
-                Node::File { now, synced, is_dirty } => {
+                Node::File(file) => {
                     let kept =
-                        if *is_dirty { torn(now, synced, loss, random) } else { now.clone() };
+                        if file.is_dirty { torn(file, loss, random) } else { file.now.clone() };
                     fs::write(path, kept)?;
                 }
             }
@@ -175,17 +187,35 @@ impl Disk {
     }
 }
 
+/// Puts bytes into a file, which becomes as long as they need.
+fn put(content: &mut Vec<u8>, at: usize, data: &[u8]) {
+    let end = at + data.len();
+    content.resize(content.len().max(end), 0);
+    content[at..end].copy_from_slice(data);
+}
+
 /// What a file holds that was written to since it was synchronised.
-fn torn(now: &[u8], synced: &[u8], loss: Loss, random: &mut Random) -> Vec<u8> {
+fn torn(File { now, synced, pending, .. }: &File, loss: Loss, random: &mut Random) -> Vec<u8> {
     if loss != Loss::Some {
-        return synced.to_vec();
+        return synced.clone();
+    }
+    if !synced.is_empty() {
+        let (mut kept, most) = (synced.clone(), random.below(5));
+        for (at, data) in pending {
+            for (n, block) in data.chunks(BLOCK).enumerate() {
+                if random.below(4) < most {
+                    put(&mut kept, at + n * BLOCK, block);
+                }
+            }
+        }
+        return kept;
     }
     match random.below(5) {
-        0 => synced.to_vec(),
+        0 => synced.clone(),
         1 => now[..random.below(now.len() as u64 + 1) as usize].to_vec(),
         2 => vec![0; now.len()],
         // What was in these blocks before.
         3 => vec![0x5a; now.len()],
-        _ => now.to_vec(),
+        _ => now.clone(),
     }
 }
