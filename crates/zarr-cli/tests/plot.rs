@@ -280,3 +280,54 @@ fn odd_arrays_have_pictures() {
     assert_eq!(png(&folder.good("plot o.zarr/day --bare -o -").out).1, 1);
     assert!(folder.bad("plot o.zarr/endless --bare -o x.png", 2).contains("too large"));
 }
+
+/// Which axes go across and down, and which are colours, is chosen once: for the program, and for the page of `zarr serve`.
+#[cfg(feature = "serve")]
+#[test]
+fn the_page_begins_with_the_view_of_the_program() {
+    use std::io::{Read, Write};
+    use zarr_serve::{ServeOptions, Server, Targets, TargetsOptions};
+
+    let folder = Folder::new();
+    let cases = [
+        ("a", "--shape 4,5,6 --dtype int16", "picture", 2, 1),
+        ("b", "--shape 4,1,6 --dtype int16", "picture", 2, 0),
+        ("c", "--shape 4,5,6 --dtype float32 --dims lat,time,lon", "picture", 2, 0),
+        ("d", "--shape 5,6,3 --dtype uint8", "picture", 1, 0),
+        ("e", "--shape 5,6,3 --dtype uint8 --dims a,b,c0", "picture", 2, 1),
+        ("f", "--shape 5,6,3 --dtype float32", "picture", 2, 1),
+        ("g", "--shape 3,5,6 --dtype uint16 --dims band,y,x", "picture", 2, 1),
+        ("h", "--shape 7,5,1,6 --dtype bool --dims x,y,z,t", "picture", 0, 1),
+        ("i", "--shape 9 --dtype int8", "line", 0, 0),
+        ("j", "--shape 1,1,9 --dtype int8", "line", 2, 0),
+        ("k", "--shape 1,1 --dtype int8", "none", 0, 0),
+    ];
+    for (name, more, ..) in cases {
+        folder.good(&format!("create o.zarr --path {name} {more}"));
+    }
+    let open = zarr::OpenOptions::new(zarr::standard());
+    let options = TargetsOptions { open, ..TargetsOptions::default() };
+    let target = folder.path("o.zarr").display().to_string();
+    let targets = Targets::open(&[target], &options).unwrap();
+    let options = ServeOptions { port: Some(0), ..ServeOptions::default() };
+    let server = Server::new(targets, options).unwrap();
+    let address = server.address().unwrap();
+    std::thread::spawn(move || server.run(std::future::pending(), std::future::pending()));
+    for (name, more, kind, x, y) in cases {
+        let mut stream = std::net::TcpStream::connect(address).unwrap();
+        let path = format!("/-/node?path=o.zarr/{name}");
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let expected = format!(r#""kind":"{kind}","x":{x},"y":{y},"#);
+        assert!(answer.contains(&expected), "{name}: {expected} in {answer}");
+        if kind != "picture" {
+            continue;
+        }
+        let shape: Vec<u32> =
+            more.split(' ').nth(1).unwrap().split(',').map(|n| n.parse().unwrap()).collect();
+        let (width, height, _) = png(&folder.good(&format!("plot o.zarr/{name} --bare -o -")).out);
+        assert_eq!((width, height), (shape[x], shape[y]), "{name}");
+    }
+}

@@ -28,6 +28,14 @@ pub struct Axis {
     values: Values,
 }
 
+impl Axis {
+    /// An axis of which only the length is known.
+    pub fn plain(len: u64) -> Axis {
+        let (name, units, title) = (None, None, None);
+        Axis { name, kind: AxisKind::Other, units, title, len, values: Values::None }
+    }
+}
+
 /// What is along an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AxisKind {

@@ -1,9 +1,26 @@
 //! What a picture is of: an array with its meaning, its axes, and the image that it is a level of.
 
+use zarr_core::data_type::{DataType, Scalar};
 use zarr_core::{Array, NodePath};
 
 use super::{Along, PictureError, View};
 use crate::meaning::{Axis, AxisKind, Image, Meaning, MissingRule, axes_of};
+
+/// The last axis of bytes, if it has no name and three or four positions, is one of colours.
+fn mark_colours(array: &Array, axes: &mut [Axis]) {
+    let is_bytes = matches!(array.data_type(), DataType::Core(_))
+        && matches!(array.data_type().scalar(), Some(Scalar::Uint(8 | 16)));
+    let rank = axes.len();
+    if let Some(last) = axes.last_mut()
+        && rank >= 3
+        && is_bytes
+        && last.name.is_none()
+        && last.kind == AxisKind::Other
+        && matches!(last.len, 3 | 4)
+    {
+        last.kind = AxisKind::Channel;
+    }
+}
 
 /// An array that is shown.
 #[derive(Clone, Debug)]
@@ -27,9 +44,19 @@ impl Subject {
     pub fn of(array: Array, is_raw: bool) -> Result<Subject, PictureError> {
         let meaning =
             if is_raw { Meaning::raw(&array) } else { Meaning::of(&array, MissingRule::Declared) };
-        let axes = axes_of(&array)?;
+        let mut axes = axes_of(&array)?;
         let image = Image::of_array(&array)?;
+        mark_colours(&array, &mut axes);
         Ok(Subject { array, meaning, axes, image })
+    }
+
+    /// How all of the array is shown at first: by the program, and by the page. Nothing for an array that has no elements, only one, or
+    /// such as pictures are not made of.
+    pub fn first(&self) -> Option<View> {
+        let is_shown = self.meaning.scalar(&self.array.data_type()).is_some()
+            && self.axes.iter().all(|axis| axis.len > 0)
+            && self.axes.iter().any(|axis| axis.len > 1);
+        is_shown.then(|| View::of(&self.axes, self.all(), (None, None), false).ok()).flatten()
     }
 
     /// All elements.

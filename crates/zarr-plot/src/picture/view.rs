@@ -83,7 +83,7 @@ pub struct View {
 
 impl View {
     /// The usual view of elements of an array. Across and down are the axes that CF or OME call x and y, else the last two that
-    /// are not fixed to one position and are no channels. With one such axis it is a line, unless `is_plane` asks for a picture.
+    /// are not fixed to one position, are longer than one, and are no channels. With one such axis it is a line, unless `is_plane` asks for a picture.
     /// `x` and `y` choose them.
     ///
     /// # Errors
@@ -112,6 +112,11 @@ impl View {
         }
         if (is_plane || rank == 2) && free.len() < named {
             free = (0..rank).filter(is_other).collect();
+        }
+        // Axes of one position are shown where there are no others.
+        let long = free.iter().copied().filter(|&axis| axes[axis].len != 1).collect::<Vec<_>>();
+        if long.len() >= named || (!is_plane && long.len() == 1 && named == 2) {
+            free = long;
         }
         // The last free axis of this kind, or else the last one.
         let take = |free: &mut Vec<usize>, kind: AxisKind| {

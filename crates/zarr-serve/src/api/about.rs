@@ -3,10 +3,10 @@
 use zarr::store::GetOptions;
 use zarr::store::block_on;
 use zarr::{Array, ArrayMetadata, Json, Node, Object};
-use zarr_plot::meaning::{Axis, AxisKind, Image, Meaning, MissingRule, axes_of};
+use zarr_plot::meaning::{Axis, AxisKind, Image, Meaning, MissingRule};
+use zarr_plot::picture::{PictureError, Subject};
 
-use super::shown::Shown;
-use super::{Answered, Refusal, nodes, parameters};
+use super::{Answered, Refusal, nodes, parameters, shown};
 use crate::{Answer, Question, Targets};
 
 /// Larger documents are not in an answer.
@@ -87,20 +87,23 @@ fn documents(node: &Node) -> Json {
 /// What is known of an array, and what a reader should know besides.
 fn of_array(array: &Array, target: &str) -> Result<(Object, Vec<String>), Refusal> {
     let metadata = array.metadata();
-    let meaning = Meaning::of(array, MissingRule::Declared);
-    let mut notes = meaning.warnings.clone();
-    // Without coordinates the array can be seen all the same.
-    let axes = axes_of(array).unwrap_or_else(|e| {
-        notes.push(format!("the coordinates cannot be read: {}", nodes::reason(&e)));
-        Vec::new()
+    let mut notes = Vec::new();
+    let subject = Subject::of(array.clone(), false).unwrap_or_else(|e| {
+        // Without coordinates the array can be seen all the same.
+        if let PictureError::Read(e) = e {
+            notes.push(format!("the coordinates cannot be read: {}", nodes::reason(&e)));
+        }
+        let axes = array.shape().into_iter().map(Axis::plain).collect();
+        let meaning = Meaning::of(array, MissingRule::Declared);
+        Subject { array: array.clone(), meaning, axes, image: None }
     });
-    let found = Image::of_array(array).ok().flatten();
+    let Subject { meaning, axes, image: found, .. } = &subject;
+    notes.extend(meaning.warnings.iter().cloned());
     let image = found.as_ref().map(|(image, _)| image);
     let unreadable = metadata.unsupported.first().map(ToString::to_string).or_else(|| {
         let hierarchy = array.hierarchy();
         metadata.chain(hierarchy.registry(), hierarchy.dialect()).err().map(|e| e.to_string())
     });
-    let shown = Shown::of(array, &meaning, &axes, image);
     let inner = ArrayMetadata::clone(&metadata).unsharded();
     let optional = |shape: Option<Vec<u64>>| shape.as_deref().map_or(Json::Null, Json::from);
     let size = metadata
@@ -140,12 +143,12 @@ fn of_array(array: &Array, target: &str) -> Result<(Object, Vec<String>), Refusa
                 .with("elements", parameters::MOST_ELEMENTS)
                 .with("decoded", parameters::MOST_DECODED),
         )
-        .with("view", shown.members(&metadata.data_type));
+        .with("view", shown::members(&subject));
     if let Some(why) = unreadable {
         object.insert("unreadable", why);
     }
     // Levels are of use to the first of them, which is the largest.
-    if let Some((image, 0)) = &found {
+    if let Some((image, 0)) = found {
         object.insert("levels", levels(array, image, target));
         let channel = |channel: &zarr_plot::meaning::Channel| {
             let [red, green, blue] = channel.color;

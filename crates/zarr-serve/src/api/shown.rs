@@ -1,113 +1,54 @@
-//! Chooses how an array is shown at first: a picture, a line or a table, along which axes.
+//! Says how an array is shown at first: a picture, a line or a table, along which axes, as `zarr plot` draws it.
 
 use zarr::data_type::{DataType, Scalar};
-use zarr::{Array, Json, Object};
-use zarr_plot::meaning::{Axis, AxisKind, Image, Meaning};
+use zarr::{Json, Object};
+use zarr_plot::meaning::AxisKind;
+use zarr_plot::picture::{Style, Subject};
 
-use super::plane::is_numeric;
+/// What the names of differences have in them, which are on both sides of 0.
+const DIFFERENCES: [&str; 4] = ["anomaly", "difference", "bias", "increment"];
 
-/// Axes up to this length may be the channels of a colour picture.
-const MOST_CHANNELS: u64 = 4;
-
-/// How an array is shown.
-pub(crate) struct Shown {
-    kind: &'static str,
-    x: usize,
-    y: usize,
-    channels: Option<usize>,
-    is_colour: bool,
-    is_label: bool,
-    is_gray: bool,
-    is_equal: bool,
-    is_difference: bool,
-}
-
-impl Shown {
-    /// What fits the array's axes and type.
-    pub fn of(array: &Array, meaning: &Meaning, axes: &[Axis], image: Option<&Image>) -> Shown {
-        let shape = array.shape();
-        let rank = shape.len();
-        let find = |kind: AxisKind| {
-            (0..rank).find(|&n| axes.get(n).is_some_and(|axis| axis.kind == kind) && shape[n] > 1)
-        };
-        let channel =
-            (0..rank).find(|&n| axes.get(n).is_some_and(|axis| axis.kind == AxisKind::Channel));
-        let bytes = matches!(array.data_type(), DataType::Core(_))
-            && matches!(array.data_type().scalar(), Some(Scalar::Uint(8 | 16)));
-        let has_channels = image.is_some_and(|image| !image.channels.is_empty());
-        // An axis of three or four at the end of a picture of bytes is one of colours, whatever its name.
-        let last = rank
-            .checked_sub(1)
-            .filter(|&last| (3..=MOST_CHANNELS).contains(&shape[last]) && rank >= 3 && bytes);
-        let last = last.filter(|&last| {
-            axes.get(last)
-                .is_some_and(|axis| matches!(axis.kind, AxisKind::Channel) || axis.name.is_none())
-        });
-        let channel = channel.filter(|&channel| shape[channel] > 1).or(last);
-        let is_colour = !has_channels
-            && bytes
-            && channel.is_some_and(|channel| (3..=MOST_CHANNELS).contains(&shape[channel]));
-        let long: Vec<usize> = (0..rank).filter(|&n| shape[n] > 1 && Some(n) != channel).collect();
-        let (x, y) = match (find(AxisKind::X), find(AxisKind::Y)) {
-            (Some(x), Some(y)) => (Some(x), Some(y)),
-            (x, y) => {
-                let taken = |n: &&usize| Some(**n) != x && Some(**n) != y;
-                let mut rest = long.iter().rev().filter(taken);
-                let x = x.or_else(|| rest.next().copied());
-                (x, y.or_else(|| rest.next().copied()))
-            }
-        };
-        let kind = match (x, y) {
-            _ if shape.contains(&0) || !is_numeric(array, meaning) => "none",
-            (Some(_), Some(_)) => "picture",
-            (Some(_), None) | (None, Some(_)) => "line",
-            (None, None) if rank > 0 && channel.is_some() => "line",
-            (None, None) => "none",
-        };
-        let plane = [x, y].map(|axis| {
-            axis.and_then(|axis| axes.get(axis)).map_or(AxisKind::Other, |axis| axis.kind)
-        });
-        let is_line = kind == "line";
-        let words = [meaning.title.as_deref(), array.path().name()]
-            .map(|text| text.unwrap_or_default().to_lowercase());
-        Shown {
-            kind,
-            x: x.or(y).or(channel).unwrap_or(0),
-            y: y.unwrap_or(0),
-            channels: channel.filter(|_| !is_line && (is_colour || has_channels)),
-            is_colour,
-            is_label: image.is_some_and(|image| image.is_label),
-            is_gray: image.is_some() || bytes,
-            is_equal: !plane.iter().any(|kind| matches!(kind, AxisKind::Time | AxisKind::Z))
-                || image.is_some(),
-            is_difference: words.iter().any(|text| {
-                ["anomaly", "difference", "bias", "increment"]
-                    .iter()
-                    .any(|word| text.contains(word))
-            }),
-        }
-    }
-
-    /// As members of JSON: `{"kind", "x", "y", "equal", "map", …}`.
-    pub fn members(&self, data_type: &DataType) -> Object {
-        let map = match () {
-            () if self.is_difference => "RdBu_r",
-            () if self.is_gray => "gray",
-            () => "viridis",
-        };
-        let channels = self.channels.map_or(Json::Null, |axis| Json::from(axis as u64));
-        let rgb_range = matches!(data_type.scalar(), Some(Scalar::Uint(8)))
-            .then(|| Json::from(vec![Json::from(0u64), Json::from(255u64)]));
-        Object::new()
-            .with("kind", self.kind)
-            .with("x", self.x as u64)
-            .with("y", self.y as u64)
-            .with("channel_axis", channels)
-            .with("rgb", self.is_colour && self.channels.is_some())
-            .with("rgb_range", rgb_range.unwrap_or(Json::Null))
-            .with("labels", self.is_label)
-            .with("equal", self.is_equal)
-            .with("map", map)
-            .with("centre", self.is_difference)
-    }
+/// The first view as members of JSON: `{"kind", "x", "y", "channel_axis", "rgb", "equal", "map", …}`.
+pub(crate) fn members(subject: &Subject) -> Object {
+    let data_type = subject.array.data_type();
+    let view = subject.first();
+    let kind = match &view {
+        None => "none",
+        Some(view) if view.is_line() => "line",
+        Some(_) => "picture",
+    };
+    let (x, y) = view.as_ref().map_or((None, None), |view| (view.x, view.y));
+    let has_channels = |view: &&zarr_plot::picture::View| {
+        !view.is_line() && subject.shows_channels(view, &Style::default())
+    };
+    let channel = view.as_ref().filter(has_channels).and_then(|view| subject.channel_axis(view));
+    let image = subject.image.as_ref().map(|(image, _)| image);
+    let is_rgb = channel.is_some() && image.is_none_or(|image| image.channels.is_empty());
+    let is_time = |axis: Option<usize>| {
+        let kind = axis.and_then(|axis| subject.axes.get(axis)).map(|axis| axis.kind);
+        matches!(kind, Some(AxisKind::Time | AxisKind::Z))
+    };
+    let words = [subject.meaning.title.as_deref(), subject.array.path().name()]
+        .map(|text| text.unwrap_or_default().to_lowercase());
+    let is_difference = words.iter().any(|text| DIFFERENCES.iter().any(|word| text.contains(word)));
+    let is_bytes = matches!(data_type, DataType::Core(_))
+        && matches!(data_type.scalar(), Some(Scalar::Uint(8 | 16)));
+    let map = match () {
+        () if is_difference => "RdBu_r",
+        () if image.is_some() || is_bytes => "gray",
+        () => "viridis",
+    };
+    let rgb_range = matches!(data_type.scalar(), Some(Scalar::Uint(8)))
+        .then(|| Json::from(vec![Json::from(0u64), Json::from(255u64)]));
+    Object::new()
+        .with("kind", kind)
+        .with("x", x.unwrap_or(0) as u64)
+        .with("y", y.unwrap_or(0) as u64)
+        .with("channel_axis", channel.map_or(Json::Null, |axis| Json::from(axis as u64)))
+        .with("rgb", is_rgb)
+        .with("rgb_range", rgb_range.unwrap_or(Json::Null))
+        .with("labels", image.is_some_and(|image| image.is_label))
+        .with("equal", image.is_some() || !(is_time(x) || is_time(y)))
+        .with("map", map)
+        .with("centre", is_difference)
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant, SystemTime};
 use hyper::body::{Body as HttpBody, Bytes, Frame, SizeHint};
 
 use super::metrics::Metrics;
-use super::reply::Body;
+use super::reply::{Body, Held};
 
 /// A request and its answer, for the access log.
 #[derive(Clone, Debug)]
@@ -46,6 +46,8 @@ pub(crate) struct Watched {
     has_ended: bool,
     log: Option<Log>,
     metrics: Arc<Metrics>,
+    /// The answer's memory.
+    _held: Option<Held>,
 }
 
 impl Watched {
@@ -56,9 +58,10 @@ impl Watched {
         began: Instant,
         log: Option<Log>,
         metrics: Arc<Metrics>,
+        held: Option<Held>,
     ) -> Watched {
         let has_ended = body.is_end_stream();
-        Watched { body, access, began, length, has_ended, log, metrics }
+        Watched { body, access, began, length, has_ended, log, metrics, _held: held }
     }
 }
 

@@ -85,6 +85,7 @@ fn document_value(document: Bytes) -> Value {
         piece: 0,
         content: Content::Memory(document),
         headers: Vec::new(),
+        held: None,
     }
 }
 

@@ -117,6 +117,8 @@ pub(crate) struct Shared {
     pub to_v3: bool,
     /// Threads for what blocks.
     pub threads: Arc<Semaphore>,
+    /// One store is listed at a time.
+    pub listing: Semaphore,
     log: Option<Log>,
     tell: Option<Tell>,
 }
@@ -176,6 +178,7 @@ impl Server {
             to_v3: options.to_v3,
             metrics,
             threads: Arc::new(Semaphore::new(threads)),
+            listing: Semaphore::new(1),
             log: options.log,
             tell: options.tell,
         };
@@ -311,7 +314,8 @@ async fn answer(
     let (began, time) = (Instant::now(), SystemTime::now());
     shared.metrics.under_way.fetch_add(1, Ordering::Relaxed);
     let reply = route::answer(&shared, &request).await;
-    let (parts, body) = reply.into_parts();
+    let (mut parts, body) = reply.into_parts();
+    let held = parts.extensions.remove();
     let access = Access {
         time,
         peer,
@@ -324,7 +328,7 @@ async fn answer(
     };
     let length = parts.headers.get(CONTENT_LENGTH);
     let length = length.and_then(|length| length.to_str().ok()?.parse().ok());
-    let body =
-        Watched::new((body, length), access, began, shared.log.clone(), shared.metrics.clone());
+    let (log, metrics) = (shared.log.clone(), shared.metrics.clone());
+    let body = Watched::new((body, length), access, began, log, metrics, held);
     Ok(Response::from_parts(parts, body))
 }

@@ -1,22 +1,29 @@
 //! Sends the values of a store as they are stored, and lists its keys.
 
-use hyper::header::{ACCEPT, LOCATION, RANGE};
+use hyper::header::{ACCEPT, HeaderValue, LINK, LOCATION, RANGE};
 use hyper::{HeaderMap, Method, StatusCode};
+use tokio::sync::Semaphore;
 use zarr::StoreError;
 use zarr::store::{
-    ByteRange, Bytes, GetOptions, Got, ListOptions, SnapshotOptions, Store, StoreKey, StorePrefix,
+    ByteRange, Bytes, GetOptions, Got, ListOptions, Listing, Snapshot, SnapshotOptions, Store,
+    StoreKey, StorePrefix,
 };
 
-use super::path::decoded;
+use super::path::{decoded, pairs};
 use super::range::{Wanted, wanted};
 use super::reply::{Content, Reply, Value, of_answer, text};
 use super::validator;
+use crate::budget::{Budget, Reserved};
 use crate::listing::{self, Entry};
 
 /// How many bytes of a value on this machine are read at once.
 const LOCAL_PIECE: u64 = 256 << 10;
 /// How many bytes of a value behind a network are read at once.
 const REMOTE_PIECE: u64 = 2 << 20;
+/// How many names are in a listing.
+const MOST_LISTED: usize = 100_000;
+/// Larger values that an archive inflates whole wait for their memory.
+const SMALL: u64 = 1 << 20;
 
 /// What of a request matters here.
 pub(crate) struct Asking<'a> {
@@ -24,6 +31,12 @@ pub(crate) struct Asking<'a> {
     pub headers: &'a HeaderMap,
     /// The path of the URL as it was sent, for redirects.
     pub raw_path: &'a str,
+    /// The query of the URL as it was sent.
+    pub query: &'a str,
+    /// One store is listed at a time.
+    pub listing: &'a Semaphore,
+    /// The memory in which answers are made.
+    pub memory: &'a Budget,
 }
 
 /// Whether a key is that of a document, whose value is JSON.
@@ -64,6 +77,10 @@ pub(crate) fn failed(error: &StoreError) -> Reply {
         // A key that this store can have no value for.
         StoreError::InvalidKey { .. } => absent(),
         StoreError::NotCapable { .. } => text(StatusCode::NOT_IMPLEMENTED, &error.to_string()),
+        StoreError::TooLarge { .. } => {
+            let hint = "it is compressed in its archive, and inflated whole; `zarr serve --memory` gives it more, or extract the archive";
+            text(StatusCode::PAYLOAD_TOO_LARGE, &format!("{error}; {hint}"))
+        }
         StoreError::Io { source, .. } if source.kind() == std::io::ErrorKind::PermissionDenied => {
             text(StatusCode::FORBIDDEN, &error.to_string())
         }
@@ -94,7 +111,7 @@ pub(crate) async fn value(
     let piece = if store.capabilities().local { LOCAL_PIECE } else { REMOTE_PIECE };
     // A distant store fetches the first bytes with the request that finds out how many there are.
     let first: Vec<ByteRange> = first(asking, piece).into_iter().collect();
-    let Some(snapshot) = store.open(key, SnapshotOptions::first(&first)).await? else {
+    let Some((snapshot, held)) = opened(store, key, &first, asking.memory).await? else {
         return Ok(None);
     };
     if snapshot.size() == 0 {
@@ -120,7 +137,27 @@ pub(crate) async fn value(
     } else {
         Content::Stored(snapshot)
     };
-    Ok(Some(Value { size, tag, content_type, piece, content, headers: Vec::new() }))
+    Ok(Some(Value { size, tag, content_type, piece, content, headers: Vec::new(), held }))
+}
+
+/// A value, opened, and the memory for it: the stores of archives inflate it whole.
+async fn opened(
+    store: &dyn Store,
+    key: &StoreKey,
+    first: &[ByteRange],
+    memory: &Budget,
+) -> Result<Option<(Box<dyn Snapshot>, Option<Reserved>)>, StoreError> {
+    let how = SnapshotOptions::first(first);
+    let is_archive = store.capabilities().local && store.name().starts_with("zip:");
+    let limit = if is_archive { SMALL } else { u64::MAX };
+    match store.open(key, SnapshotOptions { limit, ..how }).await {
+        Err(e @ StoreError::TooLarge { size: Some(size), .. }) if is_archive => {
+            let Ok(held) = memory.reserve(size, "the value").await else { return Err(e) };
+            let opened = store.open(key, how).await?;
+            Ok(opened.map(|snapshot| (snapshot, Some(held))))
+        }
+        opened => Ok(opened?.map(|snapshot| (snapshot, None))),
+    }
 }
 
 /// Whether a value is read whole, so that its archive compares its checksum: parts of it have none.
@@ -169,15 +206,79 @@ async fn list(store: &dyn Store, path: &str, asking: &Asking<'_>) -> Reply {
     let Ok(prefix) = StorePrefix::new(path) else {
         return text(StatusCode::BAD_REQUEST, "this is no prefix");
     };
+    let Ok(part) = Part::of(asking.query) else {
+        let why = format!(
+            "a part of a listing is `?limit=N&after=NAME`, with a limit of 1 to {MOST_LISTED}"
+        );
+        return text(StatusCode::BAD_REQUEST, &why);
+    };
+    let turn = asking.listing.acquire().await;
     let listing = match store.list_dir(&prefix, ListOptions::default()).await {
         Ok(listing) => listing,
         Err(e) => return failed(&e),
     };
-    let entries = Entry::of(&listing);
-    if entries.is_empty() && !path.is_empty() {
+    let count = listing.keys.len() + listing.prefixes.len();
+    if count == 0 && !path.is_empty() {
         return absent();
     }
-    listed(path, entries, asking)
+    let Some(part) = part else {
+        if count > MOST_LISTED {
+            let why = format!(
+                "{count} names are more than the {MOST_LISTED} of a listing; ask for parts: `?limit=1000`, and then as the header `Link` says"
+            );
+            return text(StatusCode::PAYLOAD_TOO_LARGE, &why);
+        }
+        return listed(path, Entry::of(&listing), asking);
+    };
+    let (entries, next) = part.of_listing(listing);
+    drop(turn);
+    let mut reply = listed(path, entries, asking);
+    if let Some(next) = next {
+        let link =
+            format!("<?limit={}&after={}>; rel=\"next\"", part.limit, listing::encoded(&next));
+        reply.headers_mut().extend(HeaderValue::try_from(link).map(|link| (LINK, link)));
+    }
+    reply
+}
+
+/// Which part of a listing is asked for: names in their order.
+struct Part {
+    after: String,
+    limit: usize,
+}
+
+impl Part {
+    /// What a query asks for; nothing if it names no part.
+    fn of(query: &str) -> Result<Option<Part>, ()> {
+        let pairs = pairs(query);
+        let get = |name: &str| {
+            pairs.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
+        };
+        let (after, limit) = (get("after"), get("limit"));
+        if after.is_none() && limit.is_none() {
+            return Ok(None);
+        }
+        let limit = limit.map_or(Ok(MOST_LISTED), |limit| limit.parse()).map_err(drop)?;
+        if !(1..=MOST_LISTED).contains(&limit) {
+            return Err(());
+        }
+        Ok(Some(Part { after: after.unwrap_or_default(), limit }))
+    }
+
+    /// The entries of this part, and the last of them if there are more.
+    fn of_listing(&self, listing: Listing) -> (Vec<Entry>, Option<String>) {
+        let last = |path: &str| path.trim_end_matches('/').rsplit('/').next().map(str::to_owned);
+        let comes = |path: &str| last(path).is_some_and(|name| name > self.after);
+        let Listing { mut keys, mut prefixes, .. } = listing;
+        keys.retain(|key| comes(key.as_str()));
+        prefixes.retain(|prefix| comes(prefix.as_str()));
+        let mut entries = Entry::of(&Listing { keys, prefixes, ..Listing::default() });
+        entries.sort_by(|a, b| a.name.cmp(&b.name));
+        let is_more = entries.len() > self.limit;
+        entries.truncate(self.limit);
+        let next = entries.last().filter(|_| is_more).map(|entry| entry.name.clone());
+        (entries, next)
+    }
 }
 
 /// Entries, as a request accepts them.

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::ops::Range;
+use std::sync::Arc;
 
 use futures::stream;
 use http_body_util::combinators::UnsyncBoxBody;
@@ -17,6 +18,7 @@ use zarr::store::{ByteRange, Snapshot};
 use super::range::{Asked, asked};
 use super::validator::{Outcome, outcome};
 use crate::Answer;
+use crate::budget::Reserved;
 
 /// The body of an answer.
 pub(crate) type Body = UnsyncBoxBody<Bytes, io::Error>;
@@ -35,6 +37,20 @@ pub(crate) struct Value {
     pub piece: u64,
     /// Further headers.
     pub headers: Vec<(HeaderName, HeaderValue)>,
+    /// The memory of its content, until it is sent.
+    pub held: Option<Reserved>,
+}
+
+/// Memory that an answer has until it is sent.
+#[derive(Clone)]
+pub(crate) struct Held {
+    _memory: Arc<Reserved>,
+}
+
+impl Held {
+    pub fn new(memory: Reserved) -> Held {
+        Held { _memory: Arc::new(memory) }
+    }
 }
 
 /// Where the bytes of a value are.
@@ -114,6 +130,9 @@ impl Value {
                 return reply;
             }
         };
+        if let Some(held) = self.held {
+            reply.extensions_mut().insert(Held::new(held));
+        }
         let headers = reply.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(self.content_type));
         headers.insert(CONTENT_LENGTH, HeaderValue::from(part.end - part.start));

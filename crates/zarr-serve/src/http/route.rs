@@ -12,12 +12,14 @@ use hyper::{Method, Request, StatusCode, Version};
 use zarr::CancelToken;
 
 use super::raw::{self, Asking, accepts};
-use super::reply::{Reply, full, of_answer, text};
+use super::reply::{Held, Reply, full, of_answer, text};
 use super::{Shared, keys, path};
 use crate::{Answer, Question, api, listing, page};
 
 /// How long an answer below `/-/` may take.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// Longer answers have their memory until they are sent.
+const SMALL: u64 = 1 << 20;
 
 /// Cancels what was begun for a client that has gone.
 pub(crate) struct Cancels(pub CancelToken);
@@ -147,6 +149,9 @@ async fn routed(shared: &Arc<Shared>, request: &Request<Incoming>, path: &str) -
         method: request.method(),
         headers: request.headers(),
         raw_path: request.uri().path(),
+        query: request.uri().query().unwrap_or_default(),
+        listing: &shared.listing,
+        memory: &shared.memory,
     };
     match path.split_once('/').unwrap_or((path, "")) {
         ("", _) => root(shared, request).await,
@@ -208,7 +213,17 @@ async fn blocking(
         call.await.ok()
     };
     match tokio::time::timeout(PATIENCE, called).await {
-        Ok(Some(answer)) => of_answer(answer),
+        Ok(Some(answer)) => {
+            let size = answer.bytes.len() as u64;
+            let mut reply = of_answer(answer);
+            if size > SMALL {
+                match shared.memory.reserve(size, "the answer").await {
+                    Ok(held) => drop(reply.extensions_mut().insert(Held::new(held))),
+                    Err(e) => return of_answer(Answer::of_error(&e)),
+                }
+            }
+            reply
+        }
         Ok(None) => text(StatusCode::INTERNAL_SERVER_ERROR, "the answer could not be made"),
         Err(_) => {
             cancel.cancel();

@@ -44,6 +44,7 @@ impl View {
                 piece: 0,
                 content: Content::Memory(bytes),
                 headers: Vec::new(),
+                held: None,
             })
         } else {
             let store = served.store();
@@ -81,6 +82,7 @@ impl View {
             piece: 0,
             content: Content::Memory(bytes),
             headers: vec![(MADE, HeaderValue::from_static("recoded"))],
+            held: None,
         }))
     }
 }
