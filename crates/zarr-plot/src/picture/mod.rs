@@ -42,7 +42,7 @@ pub use self::error::PictureError;
 pub use self::figure::{SIDES, USUAL_SIZE, positions};
 pub use self::histogram::{Histogram, histogram};
 pub use self::line::Line;
-pub use self::plane::{MOST_PIXELS, Plane, Reduce, bytes_to_read, slice};
+pub use self::plane::{MOST_PIXELS, Plane, Reduce, bytes_to_read, slice, slice_in_blocks};
 pub use self::raster::{Raster, label_color};
 pub use self::scene::Scene;
 pub use self::sheet::{MOST_ON_SHEET, sheet};

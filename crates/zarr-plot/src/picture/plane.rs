@@ -34,6 +34,8 @@ pub struct Plane {
     pub values: Vec<f64>,
     /// How many elements each pixel stands for, across and down; at the ends of the axes fewer.
     pub block: (u64, u64),
+    /// Whether a pixel is the mean of its elements, not one of them.
+    pub is_mean: bool,
     /// Whether 32-bit floats hold each value.
     pub is_single: bool,
 }
@@ -42,7 +44,7 @@ impl Plane {
     /// Of values, row after row of `width`.
     pub fn of(width: usize, values: Vec<f64>) -> Plane {
         let height = values.len().checked_div(width).unwrap_or(0);
-        Plane { width, height, values, block: (1, 1), is_single: false }
+        Plane { width, height, values, block: (1, 1), is_mean: false, is_single: false }
     }
 
     /// Whether both have as many pixels across and down.
@@ -66,6 +68,21 @@ pub fn slice(
     at_most: Option<(u64, u64)>,
     reduce: Option<Reduce>,
 ) -> Result<Plane, PictureError> {
+    slice_in_blocks(array, meaning, view, blocks(view, at_most), reduce)
+}
+
+/// As [`slice()`], each `block` of elements, across and down, as one pixel.
+///
+/// # Errors
+/// As [`slice()`].
+pub fn slice_in_blocks(
+    array: &Array,
+    meaning: &Meaning,
+    view: &View,
+    block: (u64, u64),
+    reduce: Option<Reduce>,
+) -> Result<Plane, PictureError> {
+    let block = (block.0.max(1), block.1.max(1));
     let data_type = array.data_type();
     let Some(scalar) = meaning.scalar(&data_type) else {
         return Err(PictureError::Refused(format!(
@@ -73,7 +90,6 @@ pub fn slice(
             array.path()
         )));
     };
-    let block = blocks(view, at_most);
     let (across, down) = view.size();
     let size = (across.div_ceil(block.0), down.div_ceil(block.1));
     if size.0.checked_mul(size.1).is_none_or(|pixels| pixels > MOST_PIXELS) {
@@ -96,7 +112,7 @@ pub fn slice(
         reader.read(axis(view, view.x).thinned(block.0), axis(view, view.y).thinned(block.1))?
     };
     let is_single = !is_mean && meaning.affine.is_identity() && is_single(scalar);
-    Ok(Plane { width, height, values, block, is_single })
+    Ok(Plane { width, height, values, block, is_mean, is_single })
 }
 
 /// How many bytes of decoded chunks [`slice()`] reads, if the grid of chunks is regular.

@@ -2,7 +2,7 @@
 
 use zarr::Array;
 use zarr_plot::meaning::{Meaning, MissingRule};
-use zarr_plot::picture::{self, Along, Plane, View};
+use zarr_plot::picture::{self, Along, Plane, Reduce, View};
 
 use super::parameters::{self, Stepped};
 use super::{Answered, Refusal};
@@ -15,7 +15,9 @@ pub(crate) const PER_ELEMENT: u64 = 24;
 /// are along the axis `y`, its columns along `x`.
 ///
 /// Parameters: `path`; `x`, `y`: numbers of axes, the last two if not given; `at`: an index for each axis; `across`, `down`:
-/// `from:to:step` along `x` and `y`. The header `Zarr-Shape` has the plane's rows and columns, `Zarr-Type` is `float32` where that holds all values,
+/// `from:to:step` along `x` and `y`; `reduce`: with `nearest` or `mean` each block of `step` elements is its middle element or its mean, with
+/// `auto` its mean where that reads no more chunks; else its first element. The header `Zarr-Reduce` is `mean`, `nearest`, or `none` if all elements are
+/// there. The header `Zarr-Shape` has the plane's rows and columns, `Zarr-Type` is `float32` where that holds all values,
 /// else `float64`.
 pub(crate) fn slice(question: &Question, targets: &Targets) -> Answered {
     let (_, array) = parameters::elements(question, targets)?;
@@ -36,7 +38,14 @@ pub(crate) fn slice(question: &Question, targets: &Targets) -> Answered {
         y.map(|y| Stepped::of(question, "down", shape[y]).map(|down| (y, down))).transpose()?;
     let count = down.as_ref().map_or(1, |(_, down)| down.len()).saturating_mul(across.len());
     let _memory = question.reserve(count.saturating_mul(PER_ELEMENT))?;
-    let plane = plane(&array, &at, (x, &across), down.as_ref().map(|(y, down)| (*y, down)))?;
+    let reduce = reduce(question)?;
+    let plane =
+        plane(&array, &at, (x, &across), down.as_ref().map(|(y, down)| (*y, down)), reduce)?;
+    let reduced = match plane.is_mean {
+        true => "mean",
+        false if across.step == 1 && down.is_none_or(|(_, down)| down.step == 1) => "none",
+        false => "nearest",
+    };
     let (name, bytes): (&str, Vec<u8>) = if plane.is_single {
         ("float32", plane.values.iter().flat_map(|&value| (value as f32).to_le_bytes()).collect())
     } else {
@@ -44,29 +53,61 @@ pub(crate) fn slice(question: &Question, targets: &Targets) -> Answered {
     };
     let mut answer = Answer::new("application/octet-stream", bytes);
     answer.headers.push(("zarr-shape", format!("{},{}", plane.height, plane.width)));
+    answer.headers.push(("zarr-reduce", reduced.to_owned()));
     answer.headers.push(("zarr-type", name.to_owned()));
     Ok(answer)
 }
 
-/// Whether elements of the array are numbers, or times, which are.
-pub(crate) fn is_numeric(array: &Array, meaning: &Meaning) -> bool {
-    meaning.scalar(&array.data_type()).is_some()
+/// How a block of elements becomes one.
+enum Block {
+    First,
+    Reduced(Option<Reduce>),
+}
+
+fn reduce(question: &Question) -> Result<Block, Refusal> {
+    match question.get("reduce") {
+        None | Some("") => Ok(Block::First),
+        Some("auto") => Ok(Block::Reduced(None)),
+        Some("mean") => Ok(Block::Reduced(Some(Reduce::Mean))),
+        Some("nearest") => Ok(Block::Reduced(Some(Reduce::Nearest))),
+        Some(other) => {
+            Err(Refusal::wrong(format!("`reduce` is `{other}`, and must be auto, mean or nearest")))
+        }
+    }
 }
 
 /// The values along one axis or two, decoded, at `at` along the others.
-pub(crate) fn plane(
+fn plane(
     array: &Array,
     at: &[u64],
     across: (usize, &Stepped),
     down: Option<(usize, &Stepped)>,
+    reduce: Block,
 ) -> Result<Plane, Refusal> {
     let mut along: Vec<Along> = at.iter().map(|&index| Along::one(index)).collect();
     let axes: Vec<(usize, &Stepped)> = [Some(across), down].into_iter().flatten().collect();
     parameters::check_cost(array, &axes)?;
-    for (axis, part) in &axes {
-        along[*axis] = Along { start: part.range.start, step: part.step as i64, len: part.len() };
-    }
-    let view = View { along, x: Some(across.0), y: down.map(|(axis, _)| axis) };
     let meaning = Meaning::of(array, MissingRule::Declared);
-    picture::slice(array, &meaning, &view, None, None).map_err(Refusal::picture)
+    let (x, y) = (Some(across.0), down.map(|(axis, _)| axis));
+    let Block::Reduced(reduce) = reduce else {
+        for (axis, part) in &axes {
+            let len = part.len();
+            along[*axis] = Along { start: part.range.start, step: part.step as i64, len };
+        }
+        let view = View { along, x, y };
+        return picture::slice(array, &meaning, &view, None, None).map_err(Refusal::picture);
+    };
+    for (axis, part) in &axes {
+        along[*axis] =
+            Along { start: part.range.start, step: 1, len: part.range.end - part.range.start };
+    }
+    if reduce == Some(Reduce::Mean) {
+        let whole = |part: &Stepped| Stepped { range: part.range.clone(), step: 1 };
+        let whole: Vec<_> = axes.iter().map(|(axis, part)| (*axis, whole(part))).collect();
+        let whole: Vec<_> = whole.iter().map(|(axis, part)| (*axis, part)).collect();
+        parameters::check_decoded(array, &whole)?;
+    }
+    let block = (across.1.step, down.map_or(1, |(_, down)| down.step));
+    let view = View { along, x, y };
+    picture::slice_in_blocks(array, &meaning, &view, block, reduce).map_err(Refusal::picture)
 }

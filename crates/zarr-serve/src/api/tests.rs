@@ -87,6 +87,11 @@ fn planes_are_decoded_and_in_the_order_of_their_axes() {
     assert!(values[1].is_nan());
     let (shape, values) = plane("x=1&y=2&at=1,0,0&across=0:5:2&down=4:6");
     assert_eq!((shape.as_str(), values), ("2,3", vec![17.0, 23.0, 29.0, 17.5, 23.5, 29.5]));
+    // Blocks: their first element, their middle, the mean of those that are not missing.
+    assert_eq!(plane("down=1:2&across=0:6:3").1, [3.0, 4.5]);
+    let nearest = plane("down=1:2&across=0:6:3&reduce=nearest").1;
+    assert!(nearest[0].is_nan() && nearest[1] == 5.0, "{nearest:?}");
+    assert_eq!(plane("down=1:2&across=0:6:3&reduce=mean").1, [3.5, 5.0]);
     let (shape, values) = plane("x=2&y=0&at=0,4,0&across=5:6");
     assert_eq!((shape.as_str(), values), ("4,1", vec![14.5, 29.5, 0.0, 0.0]));
 }
@@ -155,6 +160,7 @@ fn what_is_too_much_or_wrong_is_refused() {
         (400, "slice?path=x.zarr/a&across=0:6:0"),
         (400, "slice?path=x.zarr/a&across=0:6:18446744073709551615"),
         (400, "slice?path=x.zarr/g/texts"),
+        (400, "slice?path=x.zarr/a&reduce=median"),
         (413, "slice?path=x.zarr/huge"),
         (413, "slice?path=x.zarr/huge&across=0:1099511627776:1099511&down=0:1000000000:1000000"),
         (413, "line?path=x.zarr/huge&axis=0"),
@@ -197,6 +203,7 @@ fn odd_parameters_have_answers() {
         "\0",
     ];
     let names = [
+        "reduce",
         "path",
         "at",
         "x",
