@@ -10,6 +10,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use zarr_benches::scale::hierarchy::{Task, Tree};
+use zarr_benches::scale::petabyte::Rechunk;
 use zarr_benches::scale::service::Service;
 use zarr_benches::scale::writers::{Regions, Writers};
 
@@ -137,6 +138,55 @@ fn writers() -> Table {
     }
 }
 
+fn petabytes() -> Table {
+    let shape = vec![1 << 20, 1 << 14, 1 << 14];
+    let (slabs, columns) = (vec![1, 512, 512], vec![256, 32, 32]);
+    let copy =
+        Rechunk { shape, from: slabs, to: columns, parts: None, memory: 1 << 30, runs: false };
+    let shifted = vec![1, 480, 480];
+    let kinds = [
+        ("planned, parts as the library chooses", copy.clone()),
+        ("planned, a million parts", Rechunk { parts: Some(1_000_000), ..copy.clone() }),
+        (
+            "a part is a row of objects",
+            Rechunk { parts: Some(1 << 21), runs: true, ..copy.clone() },
+        ),
+        ("a part is 16 rows", Rechunk { parts: Some(1 << 17), runs: true, ..copy.clone() }),
+        (
+            "16 rows, source not aligned",
+            Rechunk { parts: Some(1 << 17), from: shifted, runs: true, ..copy },
+        ),
+    ];
+    let case = |(name, copy): (&str, Rechunk)| {
+        let run = move || {
+            let found = copy.run(Service::S3, SEED)?;
+            let (read, written) = found.bills;
+            let all = found.chunks as f64 / found.part.max(1) as f64;
+            let of_all = |number: u64| format!("{:.2}", number as f64 * all / 1e9);
+            let pib = |bytes: u64| format!("{:.2}", bytes as f64 * all / (1u64 << 50) as f64);
+            let price = (read.price + written.price) * all;
+            let mut columns = vec![
+                grouped(found.parts),
+                found.planning.requests().to_string(),
+                format!("{:.2}", found.planned.as_secs_f64()),
+            ];
+            if copy.runs {
+                columns.extend([of_all(read.gets), pib(read.received), of_all(written.puts)]);
+                columns.extend([pib(written.sent), grouped(price as u64), seconds(found.time)]);
+            } else {
+                columns.extend(std::iter::repeat_n("–".to_owned(), 6));
+            }
+            Ok(columns.join(" | "))
+        };
+        (name.to_owned(), Box::new(run) as Case)
+    };
+    Table {
+        name: "petabyte",
+        columns: "copy | parts | requests to plan | s to plan | GET, 10⁹ | read, PiB | PUT, 10⁹ | written, PiB | price, $ | s for a part",
+        cases: kinds.into_iter().map(case).collect(),
+    }
+}
+
 /// The most memory that this process ever held, in MiB.
 fn peak() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -146,7 +196,7 @@ fn peak() -> u64 {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = env::args().skip(1).collect();
-    let tables = [hierarchies(), writers()];
+    let tables = [hierarchies(), writers(), petabytes()];
     if let [_, name] = &args[..] {
         let mut cases = tables.iter().flat_map(|table| &table.cases);
         let (_, run) = cases.find(|(case, _)| case == name).ok_or("there is no such case")?;

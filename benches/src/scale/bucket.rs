@@ -25,6 +25,11 @@ pub trait Made: Send + Sync {
 
     /// The keys and the prefixes directly below a prefix, in full, sorted.
     fn below(&self, prefix: &str) -> (Vec<String>, Vec<String>);
+
+    /// Whether a value that is set is kept; else it is forgotten at once.
+    fn keeps(&self, _key: &str) -> bool {
+        true
+    }
 }
 
 /// No keys.
@@ -290,7 +295,7 @@ impl Store for Client {
             }
             state.sets += 1;
             let set = state.sets;
-            match value {
+            match value.filter(|_| self.bucket.made.keeps(key.as_str())) {
                 Some(value) => state.values.insert(key.as_str().to_owned(), (value, set)),
                 None => state.values.remove(key.as_str()),
             };
@@ -298,6 +303,13 @@ impl Store for Client {
         };
         let _permit = self.permit().await;
         self.request(Kind::Put, size, change).await
+    }
+
+    async fn erase_prefix(&self, prefix: &StorePrefix) -> Result<()> {
+        for key in self.list_prefix(prefix).await?.keys {
+            self.put(&key, None, Precondition::Always).await?;
+        }
+        Ok(())
     }
 
     async fn list_prefix(&self, prefix: &StorePrefix) -> Result<Listing> {

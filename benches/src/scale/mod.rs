@@ -7,5 +7,6 @@
 pub mod bucket;
 pub mod clock;
 pub mod hierarchy;
+pub mod petabyte;
 pub mod service;
 pub mod writers;
