@@ -29,7 +29,7 @@ pub struct Array {
 #[derive(Default)]
 pub struct How<'py> {
     /// How many threads read, write and (de)compress chunks.
-    pub threads: Option<usize>,
+    pub threads: Option<i64>,
     /// What is called with the progress.
     pub progress: Option<Bound<'py, PyAny>>,
 }
@@ -340,7 +340,7 @@ impl Array {
         py: Python<'py>,
         key: Option<&Bound<'py, PyAny>>,
         out: Option<&Bound<'py, PyAny>>,
-        threads: Option<usize>,
+        threads: Option<i64>,
         progress: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let all = py.Ellipsis().into_bound(py);
@@ -358,7 +358,7 @@ impl Array {
         py: Python<'py>,
         key: &Bound<'py, PyAny>,
         value: &Bound<'py, PyAny>,
-        threads: Option<usize>,
+        threads: Option<i64>,
         progress: Option<Bound<'py, PyAny>>,
     ) -> PyResult<()> {
         let key = keys::numpy(key, &self.inner.shape())?;

@@ -41,7 +41,7 @@ const AT_ONCE: u64 = 128 << 10;
 #[derive(Default)]
 pub struct Call<'py> {
     /// The keyword `threads` of the call.
-    pub threads: Option<usize>,
+    pub threads: Option<i64>,
     /// The keyword `progress` of the call.
     pub progress: Option<Bound<'py, PyAny>>,
     /// What is read or written, if that is one selection.

@@ -391,7 +391,7 @@ pub fn create_at(
     keywords: Keywords<'_>,
     dialect: Option<&str>,
     storage_options: Option<&Bound<'_, PyDict>>,
-    threads: Option<usize>,
+    threads: Option<i64>,
 ) -> PyResult<Array> {
     let new = NewArray::of(py, &keywords)?;
     let (array, origin) =
@@ -413,7 +413,7 @@ pub fn create_group(
     dialect: Option<&str>,
     overwrite: bool,
     storage_options: Option<&Bound<'_, PyDict>>,
-    threads: Option<usize>,
+    threads: Option<i64>,
 ) -> PyResult<Group> {
     let attributes = attrs.map(json::object_from_python).transpose()?.unwrap_or_default();
     let (group, origin) =
@@ -430,7 +430,7 @@ fn created<T: Send + 'static>(
     path: &str,
     dialect: Option<&str>,
     storage_options: Option<&Bound<'_, PyDict>>,
-    threads: Option<usize>,
+    threads: Option<i64>,
     create: impl FnOnce(&NewPlace) -> zarr::Result<T> + Send + 'static,
 ) -> PyResult<(T, Arc<Origin>)> {
     let url = open::url_of(url)?;

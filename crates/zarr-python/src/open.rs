@@ -263,7 +263,7 @@ pub fn open(
     dialect: Option<&str>,
     consolidated: Option<&Bound<'_, PyAny>>,
     strict: bool,
-    threads: Option<usize>,
+    threads: Option<i64>,
     limits: Option<&Bound<'_, PyDict>>,
     chunk_cache: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Py<PyAny>> {

@@ -66,7 +66,7 @@ impl To {
         url: &Bound<'_, PyAny>,
         dialect: Option<&str>,
         storage_options: Option<&Bound<'_, PyDict>>,
-        threads: Option<usize>,
+        threads: Option<i64>,
     ) -> PyResult<To> {
         let origin = Origin {
             writeable: true,
@@ -111,7 +111,7 @@ pub fn copy<'py>(
     progress: Option<Py<PyAny>>,
     source_options: Option<&Bound<'py, PyDict>>,
     storage_options: Option<&Bound<'py, PyDict>>,
-    threads: Option<usize>,
+    threads: Option<i64>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let source = Target::of(source, "", source_options, false, threads)?;
     let to = To::of(target, to, storage_options, threads)?;
@@ -177,7 +177,7 @@ pub fn plan_copy(
     how: How,
     source_options: Option<&Bound<'_, PyDict>>,
     storage_options: Option<&Bound<'_, PyDict>>,
-    threads: Option<usize>,
+    threads: Option<i64>,
 ) -> PyResult<Plan> {
     let source = Target::of(source, "", source_options, false, threads)?;
     let to = To::of(target, to, storage_options, threads)?;

@@ -29,12 +29,17 @@ pub fn default(py: Python<'_>) -> PyResult<usize> {
 /// A number of threads that a caller chooses.
 ///
 /// # Errors
-/// `ValueError` if there are too many.
-pub fn checked(threads: usize) -> PyResult<usize> {
-    if threads <= MOST {
-        return Ok(threads);
+/// `ValueError` if there are too many, or fewer than none.
+pub fn checked(threads: i64) -> PyResult<usize> {
+    match usize::try_from(threads) {
+        Ok(threads) if threads <= MOST => Ok(threads),
+        Ok(_) => Err(PyValueError::new_err(format!(
+            "{threads} threads are too many; at most {MOST} can be"
+        ))),
+        Err(_) => Err(PyValueError::new_err(format!(
+            "{threads} is no number of threads; 0 is as many as the machine has"
+        ))),
     }
-    Err(PyValueError::new_err(format!("{threads} threads are too many; at most {MOST} can be")))
 }
 
 /// A module, if it is imported already.

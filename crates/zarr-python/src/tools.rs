@@ -115,7 +115,7 @@ impl Target {
         path: &str,
         storage_options: Option<&Bound<'_, PyDict>>,
         writeable: bool,
-        threads: Option<usize>,
+        threads: Option<i64>,
     ) -> PyResult<Target> {
         let opened = match (target.cast::<Array>(), target.cast::<Group>()) {
             (Ok(array), _) => {
@@ -210,7 +210,7 @@ fn validate<'py>(
     expect_complete: bool,
     progress: Option<Py<PyAny>>,
     storage_options: Option<&Bound<'py, PyDict>>,
-    threads: Option<usize>,
+    threads: Option<i64>,
 ) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyAny>)> {
     let target = Target::of(target, path, storage_options, false, threads)?;
     let (url, open) = target.place(false)?;
@@ -287,10 +287,11 @@ fn checksum<'py>(
     sizes: (u64, u64),
     progress: Option<Py<PyAny>>,
     storage_options: Option<&Bound<'py, PyDict>>,
-    threads: Option<usize>,
+    threads: Option<i64>,
 ) -> PyResult<Bound<'py, PyList>> {
     let target = Target::of(target, path, storage_options, false, threads)?;
     let (memory, max_size) = sizes;
+    let threads = crate::threads::checked(threads.unwrap_or(0))?;
     let reporter = Reporter::new(progress);
     let origin = target.origin.clone();
     let (node, checksum) = reporter.run(py, move |reporter| {
@@ -299,7 +300,7 @@ fn checksum<'py>(
         let options = ChecksumOptions {
             memory,
             max_size,
-            threads: threads.unwrap_or(0),
+            threads,
             regions,
             cancel: Some(reporter.cancel()),
             progress: Some(&show),

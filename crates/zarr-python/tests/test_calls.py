@@ -231,6 +231,14 @@ def test_threads_are_as_many_as_are_chosen(tmp_path):
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="threads are counted in /proc")
+def test_what_is_no_number_of_threads_is_refused(tmp_path):
+    array = zarrkit.create_array(tmp_path / "a.zarr", "/a", shape=(4,), dtype="i4")
+    for threads, said in ((-1, "-1 is no number of threads"), (5000, "5000 threads are too many")):
+        for call in (lambda: array.read(threads=threads), lambda: zarrkit.open(tmp_path / "a.zarr", threads=threads)):
+            with pytest.raises(ValueError, match=said):
+                call()
+
+
 def test_the_import_starts_no_thread():
     code = "import os, numpy; n = len(os.listdir('/proc/self/task')); import zarrkit; print(len(os.listdir('/proc/self/task')) - n)"
     assert in_process(code) == "0"
