@@ -1,18 +1,17 @@
 #!/usr/bin/env python3
-"""Compares two commits of this library on the same data, in one run.
+"""Compares two commits of this library on the same data, in one run; fails if the new one is slower. Also as `run.py --gate OLD NEW`.
 
-  compare.py OLD NEW [--set SET,..] [--datasets REGEX] [--rounds 5] [--reps 3] [--quiet SECONDS] [--delay MS] [--results FILE]
+  compare.py OLD NEW [--set SET,..] [--datasets REGEX] [--rounds 5] [--reps 3] [--quiet SECONDS] [--delay MS] [--bound 1.05] [--results FILE]
   compare.py --table FILE       the table of an earlier run
 
-OLD and NEW are commits; `.` is the working tree. Each is built from its own sources, into its own target folder below
+OLD and NEW are commits, or drivers that were built before (files); `.` is the working tree. A commit is built from its own sources, into its own target folder below
 $BENCH_WORK/compare, with the driver of this tree, or with its own where that one does not compile. Then the two take turns, row by row: old new, new old,
-old new, ... Sets are those of run.py, without `limits`; `latency` reads from the latency server. The table has the least wall time and the least
-CPU time of all repetitions, their ratios (new / old: below 1 is faster), and the median of the processes' peak memory. A row is marked
-`!` if wall and CPU time are both more than 3 % longer, or the peak is more than 5 % higher; for rows of `latency` the wall time decides.
+old new, ... Sets are those of run.py, without `limits`; `latency` reads from the latency server. The table has the medians, the median of the
+rounds' ratios (new / old: below 1 is faster) with its spread, and how much other work there was; `page.gate` says when a row fails.
 Needs git, cargo and data of gen.py, no peers.
 """
-import argparse, json, os, re, shutil, statistics, subprocess, sys
-import run
+import argparse, os, re, shutil, subprocess, sys
+import page, run
 
 ROOT = os.path.abspath(os.path.join(run.HERE, "..", ".."))
 
@@ -22,7 +21,9 @@ def git(*arguments):
 
 
 def build(commit):
-    """The driver of a commit."""
+    """The driver of a commit, or the one that is named."""
+    if os.path.isfile(commit):
+        return os.path.abspath(commit)
     if commit == ".":
         name, tree = "working-tree", ROOT
     else:
@@ -48,42 +49,16 @@ def build(commit):
     return os.path.join(target, "release", "ours")
 
 
-def table(file):
-    rows, sums, errors = {}, {}, {}
-    for r in map(json.loads, open(file)):
-        key = (r["set"], r["op"], r["dataset"], r["regions"], r["threads"])
-        if r.get("error"):
-            errors[key, r["name"]] = r["error"]
-            continue
-        row = rows.setdefault(key, {}).setdefault(r["name"], dict(wall=[], cpu=[], peak=[], requests=[]))
-        row["wall"] += r["seconds"]
-        row["cpu"] += r["cpu"]
-        row["peak"].append(r["peak_rss"])
-        sums.setdefault(key, {}).setdefault(r.get("checksum"), set()).add(r["name"])
-    print("| set | row | wall old, s | wall new, s | new / old | CPU old, s | CPU new, s | new / old | peak old, MiB | peak new, MiB | |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
-    marked = 0
-    for key, by in rows.items():
-        if set(by) != {"old", "new"}:
-            continue
-        wall, cpu = ([min(by[name][what]) for name in ("old", "new")] for what in ("wall", "cpu"))
-        peak = [statistics.median(by[name]["peak"]) / (1 << 20) for name in ("old", "new")]
-        per = lambda pair: pair[1] / pair[0] if pair[0] else float("nan")
-        slower = per(wall) > 1.03 and (key[0] == "latency" or per(cpu) > 1.03)
-        larger = per(peak) > 1.05 and peak[1] - peak[0] > 1
-        marked += slower or larger
-        what = f"{key[2]}{' ' + key[3] if key[3] else ''}, {key[1]}, {key[4]} threads"
-        print(f"| {key[0]} | {what} | {wall[0]:.4f} | {wall[1]:.4f} | {per(wall):.3f} | {cpu[0]:.4f} | {cpu[1]:.4f} | {per(cpu):.3f} "
-              f"| {peak[0]:.1f} | {peak[1]:.1f} | {'!' if slower or larger else ''} |")
-    print(f"\n{marked} rows of {len(rows)} are marked.")
-    for key, by in sums.items():
-        if len(by) > 1:
-            print(f"DIFFERENT RESULTS: {key}: {({k: sorted(v) for k, v in by.items()})}")
-    for (key, name), error in errors.items():
-        print(f"{name}: {key[1]} {key[2]} ({key[0]}): {error}")
+def table(file, bound):
+    text, failed = page.gate(page.records(file), bound)
+    print(text + "\n")
+    for line in failed:
+        print("FAILED", line)
+    print(f"{len(failed)} failures.")
+    return 1 if failed else 0
 
 
-def main():
+def main(arguments=None):
     p = argparse.ArgumentParser(usage=__doc__)
     p.add_argument("old", nargs="?")
     p.add_argument("new", nargs="?", default=".")
@@ -94,16 +69,18 @@ def main():
     p.add_argument("--quiet", type=int, default=0)
     p.add_argument("--delay", type=int, default=20)
     p.add_argument("--results", default=os.path.join(run.WORK, "compare.jsonl"))
+    p.add_argument("--bound", type=float, default=1.05)
     p.add_argument("--table")
-    a = p.parse_args()
+    a = p.parse_args(arguments)
     if a.table:
-        return table(a.table)
+        return table(a.table, a.bound)
     if not a.old:
         p.error("which commits?")
     run.DRIVERS.update(old=[build(a.old)], new=[build(a.new)])
     run.QUIET = a.quiet
     if os.path.exists(a.results):
         os.remove(a.results)
+    run.about(a.results)
     sets, regions = set(a.set.split(",")), run.region_files()
     rounds = [("old", "new") if turn % 2 == 0 else ("new", "old") for turn in range(a.rounds)]
     for case in run.CASES:
@@ -116,7 +93,7 @@ def main():
         datasets = [d for d in run.LATENCY if re.search(a.datasets, d) and os.path.exists(os.path.join(run.DATA, d, ".done"))]
         for names in rounds:
             run.latency(a.results, names, datasets, a.delay, rounds=1)
-    table(a.results)
+    return table(a.results, a.bound)
 
 
 if __name__ == "__main__":

@@ -3,15 +3,19 @@
 
   run.py [--set key|full|NAME,NAME..] [--rounds 3] [--results FILE] [--drivers a,b] [--datasets re] [--report FILE.md]
   run.py --set far [--lines 20:10000,100:200]    from far servers: latency in ms, Mbit/s; --far RUN.jsonl prints the table
-  run.py --ratios RUN.jsonl [RUN.jsonl ...]      our ratios, run by run, as the tables of docs/performance.md
+  run.py --page [RUN.jsonl ...]                  writes the tables of docs/performance.md, of these runs, or of the committed summaries (results/)
+  run.py --gate OLD NEW [--bound 1.05]           two commits or built drivers by turns; fails if NEW is slower or larger beyond the bound
+  run.py --efficiency RUN.jsonl [...]            of `--set threads`: time of 1 thread / (n x time of n), beside what copying memory allows
 
 Environment: BENCH_WORK  the work folder (data/, venv/, target/, results); default: scratch/bench of the project
              BENCH_OUT   where drivers write; default: the work folder. Memory is steadier (/dev/shm): a disk's file system
                          makes new files slowly for minutes after others were erased
              BEFORE      command of a further driver, such as our own as it was before a change; optional
-Results are appended to the results file, one JSON line a process; --report makes the tables of it.
+Results are appended to the results file: a line that tells of the machine, then one JSON line a process; --report makes tables of it.
 """
 import argparse, json, os, random, resource, re, shlex, shutil, statistics, subprocess, sys, time, urllib.request
+import machine, page
+from page import TITLES, clean, key, records
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 WORK = os.environ.get("BENCH_WORK", os.path.join(HERE, "..", "..", "scratch", "bench"))
@@ -19,6 +23,7 @@ DATA = os.path.join(WORK, "data")
 OUT = os.environ.get("BENCH_OUT", os.path.join(WORK, "scratch"))
 TGT = os.path.join(WORK, "target", "release")
 PY = os.path.join(WORK, "venv", "bin", "python")
+PY312 = os.path.join(WORK, "venv312", "bin", "python")       # zarr-python 3.4 needs Python 3.12
 D = os.path.join(HERE, "drivers")
 
 DRIVERS = {
@@ -27,6 +32,7 @@ DRIVERS = {
     "zarrs": [os.path.join(TGT, "peer_zarrs")],
     "tensorstore": [PY, os.path.join(D, "peer_tensorstore.py")],
     "zarr-python": [PY, os.path.join(D, "peer_zarr_python.py")],
+    "zarr-python-fused": [PY312, os.path.join(D, "peer_zarr_python.py"), "--pipeline", "fused"],
     "zarrs-python": [PY, os.path.join(D, "peer_zarr_python.py"), "--pipeline", "zarrs"],
 }
 if os.environ.get("BEFORE"):
@@ -68,6 +74,8 @@ CASES += [("memory", op, "chunks_4k", 2, None) for op in ("read_chunks", "write_
 # One plane after the other through the same chunks, with memory for decoded chunks and without.
 CASES += [("planes", op, d, 2, None) for d in ("zstd", "blosc_lz4", "shard_zstd") for op in ("read_planes", "read_planes_cached")]
 CASES += [("open", "open_list", d, 2, None) for d in ("many_arrays", "many_arrays_cons")]
+# What more threads bring: the drivers are told how many.
+CASES += [("threads", op, d, n, None) for op, d in (("read_all", "raw"), ("read_all", "blosc_lz4"), ("read_all", "zstd"), ("read_all", "small_lz4"), ("write_all", "zstd"), ("write_all", "small_lz4")) for n in (1, 2, 4)]
 CASES += [("scale", "read_all", d, 2, None) for d in ("scale_1x", "scale_4x", "scale_16x")]
 VARIETY = ["edge_zstd", "edge_shard", "planes_zstd", "bars_blosc", "turned_raw", "turned_zstd", "turned_shard", "big_raw", "big_zstd", "byte_lz4", "double_zlib", "float_bits", "crc_raw", "v2_f_lz4", "v2_f_raw", "v2_zlib", "v2_big_shuffle"]
 CASES += [("variety", "read_all", d, 2, None) for d in VARIETY]
@@ -197,7 +205,7 @@ def far(results, drivers, only, regs, lines, rounds):
 def far_table(files):
     """Each row of `--set far`: medians, requests, the most under way, peak memory, and the ratio to the model."""
     rows = {}
-    for r in (json.loads(line) for file in files for line in open(file)):
+    for r in (r for file in files for r in records(file)):
         if r["set"] == "far" and r.get("seconds"):
             rows.setdefault((r["variant"], r["op"], r["dataset"]), {}).setdefault(r["name"], []).append(r)
     for line in dict.fromkeys(k[0] for k in rows):
@@ -251,6 +259,14 @@ def limits(results, rnd):
         go("encode", ds, 2, None)
 
 
+def about(results):
+    """Writes what the run is measured on into the results, and prints it."""
+    r = machine.describe()
+    with open(results, "a") as f:
+        f.write(json.dumps(r) + "\n")
+    print(f"{r['what']}; copying memory by 1 thread and by all: {r['copy']} GB/s; large pages: {r['pages']}", flush=True)
+
+
 def emit(results, r):
     with open(results, "a") as f:
         f.write(json.dumps(r) + "\n")
@@ -261,17 +277,7 @@ def emit(results, r):
 
 
 # ------------------------------------------------------------------------------------------------ report
-TITLES = dict(read="Read all, 2 threads", read1="Read all, 1 thread", chunks="Chunk by chunk, 2 threads", subset="Regions (one call each, one after another)", write="Write all, 2 threads", round="Round trip (read + re-encode + write)", small="4,096 chunks of 4 KiB from a folder, 2 threads", memory="From and into memory, 2 threads", planes="Planes through the same chunks, one after the other, 2 threads", open="Open and list 2,000 arrays", scale="Growth 1x / 4x / 16x", variety="Other shapes, orders, types and codecs, 2 threads")
-ORDER = ("limit", "ours", "before", "zarrs", "tensorstore", "zarrs-python", "zarr-python")
-
-
-def clean(r, i):
-    """Is this repetition's wall time comparable? By the measured share of other work; records from before that was
-    measured: only if the process itself kept its threads busy, which a contended (or a poorly parallel) one does not."""
-    if "foreign" in r:
-        return r["foreign"] < 0.1
-    c = r.get("cpu") or []
-    return i < len(c) and c[i] / r["seconds"][i] >= 0.9 * r["threads"]
+ORDER = ("limit", "ours", "before", "zarrs", "tensorstore", "zarrs-python", "zarr-python-fused", "zarr-python")
 
 
 def table(rows, out):
@@ -298,9 +304,8 @@ def table(rows, out):
 
 def report(results, path):
     acc, sums, srv, errs = {}, {}, {}, {}
-    for l in open(results):
-        r = json.loads(l)
-        k = (r["set"], r["op"], r["dataset"], r["threads"], r["regions"])
+    for r in records(results):
+        k = key(r)
         if r.get("error"):
             errs[(k, r["name"])] = r["error"]
             continue
@@ -340,37 +345,29 @@ def report(results, path):
     open(path, "w").write("\n".join(out) + "\n")
 
 
-def ratios(files):
-    """For each row the median of our comparable repetitions beside those of the limit and of the best peer, a number a run."""
-    runs, keys = [], {}
+def efficiency(files):
+    """Of `--set threads`: how much of n threads is work, 1.00 = n times as fast as one; of wall time, so only for a quiet machine."""
+    rows = {}
     for file in files:
-        by = {}
-        for r in map(json.loads, open(file)):
-            k = (r["set"], r["op"], r["dataset"], r["threads"], r["regions"])
-            keys.setdefault(k)
-            e = by.setdefault(k, {}).setdefault(r["name"], dict(s=[], rss=0))
-            e["s"] += [x for i, x in enumerate(r.get("seconds") or []) if clean(r, i)]
-            e["rss"] = max(e["rss"], r.get("peak_rss") or 0)
-        runs.append(by)
-    med = lambda by, n: statistics.median(by[n]["s"]) if by.get(n, {}).get("s") else None
-    per = lambda top, bottom: ", ".join(f"{t / b:.2f}" if t and b else "-" for t, b in zip(top, bottom))
-    for st in dict.fromkeys(k[0] for k in keys):
-        print(f"\n## {TITLES.get(st, st)}\n\n| data | ours, s | ours / limit | best peer / ours | best peer | peak MiB |\n| --- | --- | --- | --- | --- | --- |")
-        for k in keys:
-            if k[0] != st:
-                continue
-            rows = [by.get(k, {}) for by in runs]
-            ours, limit = [med(by, "ours") for by in rows], [med(by, "limit") for by in rows]
-            best = [min(((med(by, n), n) for n in by if n not in ("ours", "limit", "before") and med(by, n)), default=(None, "-")) for by in rows]
-            names = "/".join(dict.fromkeys(n for _, n in best))
-            what = f"{k[2]}{' ' + k[4] if k[4] else ''}" + ("" if k[1] in ("read_all", "read_subset", "roundtrip", "open_list") else f", {k[1]}")
-            peak = max(by.get("ours", {}).get("rss", 0) for by in rows) >> 20
-            print(f"| {what} | " + ", ".join(f"{x:.4f}" if x else "-" for x in ours) + f" | {per(ours, limit)} | {per([b for b, _ in best], ours)} | {names} | {peak} |")
+        with open(file) as lines:
+            about = next((r for r in map(json.loads, lines) if r["set"] == "machine"), {})
+        print(f"{file}: {about.get('what', 'machine not kept')}; copying memory by 1 thread and by all: {about.get('copy', 'not kept')} GB/s; large pages: {about.get('pages', 'not kept')}")
+        for r in records(file):
+            if r["set"] == "threads":
+                rows.setdefault((r["op"], r["dataset"], r["name"]), {}).setdefault(r["threads"], []).extend(x for i, x in enumerate(r.get("seconds") or []) if clean(r, i))
+    print("\n| row | driver | 1 thread, s | 2 threads, s | efficiency | 4 threads, s | efficiency |\n|" + " --- |" * 7)
+    for (op, ds, name), by in rows.items():
+        med = {n: statistics.median(s) for n, s in by.items() if s}
+        of = lambda n: f"{med[n]:.4f} | {med[1] / n / med[n]:.2f}" if n in med and 1 in med else "- | -"
+        print(f"| {ds}, {op} | {name} | " + (f"{med[1]:.4f}" if 1 in med else "-") + f" | {of(2)} | {of(4)} |")
 
 
 def main():
     p = argparse.ArgumentParser()
-    p.add_argument("--ratios", nargs="+")
+    p.add_argument("--page", nargs="*", metavar="RUN.jsonl")
+    p.add_argument("--efficiency", nargs="+", metavar="RUN.jsonl")
+    p.add_argument("--gate", nargs=2, metavar=("OLD", "NEW"))
+    p.add_argument("--bound", type=float, default=1.05)
     p.add_argument("--set", default="key")
     p.add_argument("--rounds", type=int, default=3)
     p.add_argument("--results", default=os.path.join(WORK, "results.jsonl"))
@@ -383,15 +380,25 @@ def main():
     a = p.parse_args()
     global QUIET
     QUIET = a.quiet
-    if a.ratios:
-        return ratios(a.ratios)
+    if a.page is not None:
+        return page.page(a.page)
+    if a.efficiency:
+        return efficiency(a.efficiency)
+    if a.gate:
+        import compare
+        return compare.main([*a.gate, "--set", ",".join(sorted(KEY)) if a.set == "key" else a.set, "--rounds", str(a.rounds), "--datasets", a.datasets, "--quiet", str(a.quiet), "--bound", str(a.bound), "--results", a.results if a.results != p.get_default("results") else os.path.join(WORK, "compare.jsonl")])
     if a.far:
         return far_table(a.far)
     if a.report:
         return report(a.results, a.report)
     names = a.drivers.split(",") if a.drivers else list(DRIVERS)
+    absent = [n for n in names if not os.path.exists(shutil.which(DRIVERS[n][0]) or DRIVERS[n][0])]
+    names = [n for n in names if n not in absent]
+    if absent:
+        print(f"left out, as not set up: {', '.join(absent)}", flush=True)
     sets = KEY if a.set == "key" else {c[0] for c in CASES} | {"limits", "latency", "far"} if a.set == "full" else set(a.set.split(","))
     regs = region_files()
+    about(a.results)
     slow = {}
     for rnd in range(a.rounds):
         if "limits" in sets:
@@ -416,4 +423,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+"""Is the page what was measured, and does the gate notice a loss?"""
+import json, os, tempfile, unittest
+import page
+
+
+def record(name, seconds, dataset="raw", foreign=0.0, cpu=None, checksum="1", peak=100 << 20):
+    return dict(set="read", op="read_all", dataset=dataset, threads=2, regions=None, name=name, seconds=seconds, cpu=cpu or seconds, foreign=foreign, checksum=checksum, peak_rss=peak)
+
+
+def rounds(old, new, **more):
+    return [r for o, n in zip(old, new) for r in (record("old", [o]), record("new", [n], **more))]
+
+
+class Gate(unittest.TestCase):
+    def failures(self, rows):
+        return page.gate(rows, 1.05)[1]
+
+    def test_equal_builds_pass(self):
+        self.assertEqual(self.failures(rounds([1, 1.1, 0.9, 1, 1], [1.02, 1, 0.95, 1, 1.01])), [])
+
+    def test_a_slower_build_fails(self):
+        found = self.failures(rounds([1, 1.1, 0.9, 1, 1], [1.1, 1.2, 1, 1.08, 1.1]))
+        self.assertEqual(len(found), 1)
+        self.assertIn("read: raw: 1.100 times the time", found[0])
+
+    def test_disturbed_rounds_do_not_fail(self):
+        self.assertEqual(self.failures(rounds([1, 1, 1, 1, 1], [1.5, 1.5, 1.06, 0.99, 0.98])), [])
+
+    def test_processor_time_decides_on_a_busy_machine(self):
+        rows = [record(n, [wall], foreign=0.6, cpu=[cpu]) for n, wall, cpu in [("old", 1, 1), ("new", 1, 1.2)] * 4]
+        self.assertIn("1.200 times the time", self.failures(rows)[0])
+        self.assertIn("| CPU | 0.60 |", page.gate(rows, 1.05)[0])
+
+    def test_memory_results_and_errors_fail(self):
+        self.assertIn("times the memory", self.failures(rounds([1, 1], [1, 1], peak=120 << 20))[0])
+        self.assertIn("different results", self.failures(rounds([1, 1], [1, 1], checksum="2"))[0])
+        self.assertIn("broken", self.failures([record("old", [1]), dict(record("new", []), error="broken")])[0])
+
+
+class Page(unittest.TestCase):
+    def test_the_page_is_what_the_summaries_say(self):
+        with open(page.PAGE) as file:
+            text = file.read()
+        made = page.with_tables(text, page.tables(page.committed()))
+        self.assertEqual(made, text, "run benches/peers/run.py --page")
+
+    def test_a_run_becomes_medians_with_their_spread(self):
+        lines = [dict(set="machine", what="a machine", copy=[10.0, 20.0], pages="madvise")]
+        lines += [record("ours", [1, 3, 2]), record("ours", [50], foreign=0.5), record("limit", [1]), record("zarrs", [3]), record("zarr-python-fused", [8])]
+        with tempfile.TemporaryDirectory() as folder:
+            name = os.path.join(folder, "run.jsonl")
+            with open(name, "w") as file:
+                file.writelines(json.dumps(r) + "\n" for r in lines)
+            first = page.summarise(name)
+        self.assertIn("| a machine | 10.0, 20.0 | madvise | 0.0 |", page.tables([first]))
+        self.assertIn("| raw | 2.0000 | 1.0000 to 3.0000 | 2.00 | 1.50 | zarrs | 4.00 | 100 |", page.tables([first]))
+        # Of two runs, what was worse for us: here the second's lead, the first's seconds and multiple of the limit.
+        second = json.loads(page.dumped(first))
+        second["rows"][0].update(seconds=1, others={"limit": 1.0, "tensorstore": 0.9})
+        both = page.tables([first, second])
+        self.assertIn("| raw | 2.0000 | 1.0000 to 3.0000 | 2.00 | 0.90 | tensorstore | 4.00 | 100 |", both)
+        self.assertIn("the best peer is faster than ours in 1, and within a tenth in 0 more", both)
+
+
+if __name__ == "__main__":
+    unittest.main()
