@@ -7,7 +7,6 @@ use std::fs::{self, File};
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use zarr_core::store::Payload;
 
@@ -61,11 +60,10 @@ impl Drop for Staged {
 
 /// A new, empty file of our own in `folder`.
 pub(super) fn create(folder: &Path) -> io::Result<(PathBuf, File)> {
-    static COUNT: AtomicU64 = AtomicU64::new(0);
     loop {
-        // The process is part of it because one that was forked off counts on from the same state.
-        let seed = (std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-        let path = folder.join(format!("{TEMP}{:016x}", RandomState::new().hash_one(seed)));
+        // Each state of a thread differs from the one before. The process is hashed because one that was forked off begins with the same state.
+        let random = RandomState::new().hash_one(std::process::id());
+        let path = folder.join(format!("{TEMP}{random:016x}"));
         match File::options().write(true).create_new(true).open(&path) {
             Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
             Err(e) => return Err(e),
