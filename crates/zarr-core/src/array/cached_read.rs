@@ -3,7 +3,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Mutex, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
@@ -24,8 +24,8 @@ use crate::view::{View, ViewMut};
 /// How long a reader waits for another one that decodes the same chunk. Then it decodes the chunk itself.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// One thread copies up to this many bytes from the cache, for as long as it finds chunks there.
-const LITTLE: u64 = 1 << 22;
+/// For this long the calling thread copies what it finds in the cache; about as long as it takes to wake others.
+const SOON: Duration = Duration::from_micros(100);
 
 impl ArrayCore {
     /// An object of which the inner chunks are cached: the hierarchy has a cache, and the object a version.
@@ -135,8 +135,7 @@ impl ArrayCore {
         Ok(true)
     }
 
-    /// The pieces after those that the cache has, and the work on them. This thread copies a little from the cache before
-    /// others would be awake.
+    /// The pieces after those that this thread copied from the cache before others would have been awake, and the work on them.
     pub(super) async fn after_cached<'m>(
         &self,
         layout: &ChunkLayout,
@@ -147,11 +146,13 @@ impl ArrayCore {
         done: impl Fn(&ChunkProjection, bool),
     ) -> Result<(Work, impl Iterator<Item = (ChunkProjection, ViewMut<'m>)> + Send)> {
         let mut first = None;
-        if self.context.chunk_cache.is_some() && kind.total <= LITTLE {
+        if self.context.chunk_cache.is_some() {
+            let begun = Instant::now();
             abandoned::wait_for(|| self.context.store.name(), layout.prefix()).await;
             for (tile, mut out) in pieces.by_ref() {
                 self.options.check_cancelled()?;
-                if !self.read_cached(layout, store, &tile, span, &mut out)? {
+                let late = begun.elapsed() > SOON;
+                if late || !self.read_cached(layout, store, &tile, span, &mut out)? {
                     first = Some((tile, out));
                     break;
                 }
