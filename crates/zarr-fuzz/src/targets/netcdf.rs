@@ -21,6 +21,11 @@ fn printing(root: &Group) -> Printing {
     Printing { header_only: elements(root, root) > MOST_ELEMENTS, ..Printing::default() }
 }
 
+/// The lines of a header, each up to what it says of the number of records.
+fn without_counts(text: &str) -> Vec<&str> {
+    text.lines().map(|line| line.split(" = UNLIMITED ; // (").next().unwrap_or(line)).collect()
+}
+
 /// A CDL text: what is printed of it is printed the same when it is read again; and it is made a dataset.
 pub fn cdl(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
@@ -34,7 +39,12 @@ pub fn cdl(data: &[u8]) {
         let mut twice = Vec::new();
         again.print(&printing, &mut twice).expect("memory takes it");
         let third = String::from_utf8(twice).expect("CDL is text");
-        assert_eq!(third, printed);
+        if printing.header_only {
+            // How many records there are is known by the data.
+            assert_eq!(without_counts(&third), without_counts(&printed));
+        } else {
+            assert_eq!(third, printed);
+        }
     }
     if printing.header_only {
         return;
