@@ -146,6 +146,29 @@ const tests = {
     }
   },
 
+  async "small pictures are of means, of labels the middle ones, and say so"() {
+    // Each pixel of the screen is of 2 × 2 elements.
+    const view = "view=36,18.5,0.5&range=0,25&map=gray";
+    const page = await open(`#/sea.zarr/temperature?${view}`);
+    assert.equal(await text(page, ".block"), "Each pixel is the mean of 2 × 2 elements.");
+    await shot(page, "means");
+    const mean = await page.evaluate(async () => {
+      const { slice } = await import("/-/page/api.js");
+      const { reduced } = await import("/-/page/colour.js");
+      const at = { path: "sea.zarr/temperature", x: 2, y: 1, at: "0,0,0" };
+      const whole = await slice({ ...at, across: "0:72:1", down: "0:37:1" });
+      const blocks = await slice({ ...at, across: "0:72:2", down: "0:37:2", reduce: "mean" });
+      const own = reduced(whole, 2, 2, false);
+      const equal = own.values.filter((value, n) => Math.abs(value - blocks.values[n]) < 1e-12 || (Number.isNaN(value) && Number.isNaN(blocks.values[n])));
+      return [own.values.length, blocks.values.length, equal.length, blocks.reduced];
+    });
+    assert.deepEqual(mean, [36 * 19, 36 * 19, 36 * 19, "mean"]);
+    await page.end();
+    const labels = await open(`#/sea.zarr/temperature?${view}&labels=1`);
+    assert.equal(await text(labels, ".block"), "Each pixel is the middle one of 2 × 2 elements.");
+    await labels.end();
+  },
+
   async "sliders move by keys, steps and play, and show coordinates"() {
     const page = await open("#/sea.zarr/temperature");
     assert.equal(await text(page, ".coordinate"), "2001-01-01");

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 const files = new URL("../../crates/zarr-serve/src/page/files/", import.meta.url);
-const { histogram, mix, paint, percentile, range, sorted, table } = await import(new URL("colour.js", files));
+const { histogram, mix, paint, percentile, range, reduced, sorted, table } = await import(new URL("colour.js", files));
 const { format, parse } = await import(new URL("state.js", files));
 const { degrees, short, steps } = await import(new URL("number.js", files));
 const { angle } = await import(new URL("axes.js", files));
@@ -17,6 +17,16 @@ test("percentiles are those of NumPy", () => {
   assert.equal(percentile(values, 75), 6.5);
   assert.deepEqual(range("full", values), [1, 9]);
   assert.deepEqual(range([3, 4], values), [3, 4]);
+});
+
+// The numbers of zarr-plot's own test, `blocks_become_means_or_their_middle`.
+test("blocks become their means, or labels their middle", () => {
+  const values = Float32Array.from({ length: 20 }, (_, n) => n || NaN);
+  const mean = reduced({ values, width: 5, height: 4 }, 2, 2, false);
+  assert.deepEqual([mean.width, mean.height, [...mean.values]], [3, 2, [4, 5, 6.5, 13, 15, 16.5]]);
+  const middle = reduced({ values: values.subarray(0, 9), width: 3, height: 3 }, 3, 3, true);
+  assert.deepEqual([...middle.values], [4]);
+  assert.deepEqual([...reduced({ values: Float64Array.of(NaN, NaN), width: 2, height: 1 }, 2, 1, false).values], [NaN]);
 });
 
 test("a colour is the whole part of 256 times the place", () => {

@@ -151,8 +151,11 @@ async fn opened(
     let is_archive = store.capabilities().local && store.name().starts_with("zip:");
     let limit = if is_archive { SMALL } else { u64::MAX };
     match store.open(key, SnapshotOptions { limit, ..how }).await {
-        Err(e @ StoreError::TooLarge { size: Some(size), .. }) if is_archive => {
-            let Ok(held) = memory.reserve(size, "the value").await else { return Err(e) };
+        Err(StoreError::TooLarge { size: Some(size), .. }) if is_archive => {
+            let Ok(held) = memory.reserve(size, "the value").await else {
+                let limit = memory.size();
+                return Err(StoreError::TooLarge { key: key.to_string(), size: Some(size), limit });
+            };
             let opened = store.open(key, how).await?;
             Ok(opened.map(|snapshot| (snapshot, Some(held))))
         }

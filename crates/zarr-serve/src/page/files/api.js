@@ -40,7 +40,8 @@ export async function slice(parameters, signal) {
   const [height, width] = answer.headers.get("zarr-shape").split(",").map(Number);
   const isSingle = answer.headers.get("zarr-type") === "float32";
   const bytes = await answer.arrayBuffer();
-  return { values: isSingle ? new Float32Array(bytes) : new Float64Array(bytes), height, width, isSingle };
+  const reduced = answer.headers.get("zarr-reduce");
+  return { values: isSingle ? new Float32Array(bytes) : new Float64Array(bytes), height, width, isSingle, reduced };
 }
 
 // A node's document in the view as v3.

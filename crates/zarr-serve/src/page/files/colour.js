@@ -25,6 +25,29 @@ export function percentile(values, percent) {
   return values[below] + (values[above] - values[below]) * (at - below);
 }
 
+// Values of blocks of `across` × `down`: the mean of those that are finite, or of labels the one in the middle, as `zarr plot` has them.
+export function reduced({ values, width, height }, across, down, isNearest) {
+  if (across === 1 && down === 1) return { values, width, height };
+  const size = [Math.ceil(width / across), Math.ceil(height / down)];
+  const out = new Float64Array(size[0] * size[1]);
+  for (let row = 0; row < size[1]; row++) {
+    const rows = [row * down, Math.min(height, (row + 1) * down)];
+    for (let column = 0; column < size[0]; column++) {
+      const columns = [column * across, Math.min(width, (column + 1) * across)];
+      let [sum, count] = [0, 0];
+      if (isNearest) {
+        [sum, count] = [values[Math.floor((rows[0] + rows[1]) / 2) * width + Math.floor((columns[0] + columns[1]) / 2)], 1];
+      } else {
+        for (let y = rows[0]; y < rows[1]; y++) {
+          for (let x = columns[0]; x < columns[1]; x++) if (Number.isFinite(values[y * width + x])) [sum, count] = [sum + values[y * width + x], count + 1];
+        }
+      }
+      out[row * size[0] + column] = sum / count;
+    }
+  }
+  return { values: out, width: size[0], height: size[1] };
+}
+
 // `[lowest, highest]` of a choice: `full`, `2,98%`, or `[lo, hi]` as it is.
 export function range(choice, values) {
   if (Array.isArray(choice)) return choice;

@@ -8,7 +8,7 @@ import { Sliders } from "./sliders.js";
 import { Colours } from "./colours.js";
 import { Channels } from "./channels.js";
 import { Chart } from "./chart.js";
-import { paint } from "./colour.js";
+import { paint, reduced } from "./colour.js";
 import { plain, short } from "./number.js";
 
 // Planes that are kept, to be seen again at once: this many bytes.
@@ -34,6 +34,7 @@ export class DataView {
 
   start() {
     this.readout = el("p", { class: "readout", role: "status" });
+    this.block = el("p", { class: "block" });
     if (this.array.view.kind === "picture") this.#pictureView();
     else this.#lineView();
   }
@@ -61,6 +62,8 @@ export class DataView {
     this.colours = new Colours(this.maps, settings, (changes) => {
       const flags = Object.fromEntries(Object.entries(changes).map(([key, value]) => [key, typeof value === "boolean" ? (value ? "1" : "0") : value]));
       state.set(flags);
+      // Labels are read in another way where not all are shown.
+      if ("labels" in changes) this.#plane();
       this.picture.repaint();
     });
     this.channels = array.view.channel_axis !== null && array.view.channel_axis !== undefined ? new Channels(array, now, (changes) => {
@@ -71,7 +74,8 @@ export class DataView {
     }) : null;
     this.picture = new Picture({
       fetch: (level, x, y, signal) => this.#fetch(level, x, y, signal),
-      paint: (piece) => this.#paint(piece),
+      paint: (piece, across, down) => this.#paint(piece, across, down),
+      onBlock: (block) => this.#block(block),
       isExact: () => this.colours.settings.labels,
       onPointer: (place) => this.#pointer(place),
       onPoint: (place) => this.#choosePoint(place),
@@ -97,7 +101,7 @@ export class DataView {
     this.progress = el("div", { class: "progress", hidden: true });
     const stage = el("div", { class: "stage" }, this.progress, tools, this.picture.element);
     const panel = el("div", { class: "panel" }, this.#planeControls(), this.colours.element, this.channels?.element);
-    replace(this.element, el("div", { class: "main" }, stage, this.readout, this.sliders.element, this.lineHolder), panel);
+    replace(this.element, el("div", { class: "main" }, stage, this.block, this.readout, this.sliders.element, this.lineHolder), panel);
     this.#colourChoice();
     this.#plane(now.view);
     if (this.point) this.#choosePoint(this.point);
@@ -166,7 +170,7 @@ export class DataView {
     if (!levels.length) levels.push({ path: this.path, sizeX: sizes[0], sizeY: sizes[1], scaleX: 1, scaleY: 1, shape: array.shape });
     this.picture.show({
       name: names,
-      key: `${names};${this.#position().join(",")};${this.channels?.key ?? ""}`,
+      key: `${names};${this.#position().join(",")};${this.channels?.key ?? ""};${this.#isNearest()}`,
       x: this.axes[x], y: this.axes[y],
       flipX: false, flipY: flips(this.axes[y]),
       isEqual: isUsual && array.view.equal && ratio < 12,
@@ -196,7 +200,7 @@ export class DataView {
     const range = ({ from, to, step }) => `${from}:${to}:${step}`;
     const one = async (channel) => {
       if (channel !== null) at[this.array.view.channel_axis] = channel;
-      const parameters = { path: level.path, x: this.x, y: this.y, at: at.join(","), across: range(x), down: range(y) };
+      const parameters = { path: level.path, x: this.x, y: this.y, at: at.join(","), across: range(x), down: range(y), reduce: this.#isNearest() ? "nearest" : "auto" };
       const name = JSON.stringify(parameters);
       const known = this.kept.get(name);
       const found = known ?? (await slice(parameters, signal));
@@ -215,7 +219,25 @@ export class DataView {
       bytes -= values.byteLength;
     }
     const [{ width, height }] = found.length ? found : [{ width: 1, height: 1 }];
-    return { layers: found.map(({ values }) => values), width, height, isSingle: found[0]?.isSingle };
+    return { layers: found.map(({ values }) => values), width, height, isSingle: found[0]?.isSingle, reduced: found[0]?.reduced };
+  }
+
+  // The mean of two labels is none.
+  #isNearest() {
+    return this.colours.settings.labels && !this.channels?.isOn;
+  }
+
+  // Says what a pixel stands for.
+  #block({ reduced, read, shown, isLevel }) {
+    const [across, down] = shown;
+    const size = `${across} × ${down}`;
+    const elements = isLevel ? "elements of a smaller level" : "elements";
+    const isMean = !this.#isNearest() && reduced !== "nearest";
+    const few = `the mean of some of ${size} ${elements}: more are not read at once; zoom in for all`;
+    const isSome = read[0] * read[1] < across * down;
+    let text = "";
+    if (across * down > 1) text = `Each pixel is ${isMean ? `the mean of ${size} ${elements}` : this.#isNearest() || !isSome ? `the middle one of ${size} ${elements}` : few}.`;
+    if (this.block.textContent !== text) this.block.textContent = text;
   }
 
   // Whether the server would answer: it decodes a bounded number of bytes for one picture.
@@ -227,15 +249,18 @@ export class DataView {
     return elements * (size ?? 1) <= limits.decoded;
   }
 
-  #paint({ layers, width, height, isSingle }) {
+  #paint({ layers: all, isSingle, ...size }, across, down) {
+    const found = all.map((values) => reduced({ ...size, values }, across, down, this.#isNearest()));
+    const layers = found.map(({ values }) => values);
+    const { width, height } = found[0] ?? { width: 1, height: 1 };
     const canvas = document.createElement("canvas");
     [canvas.width, canvas.height] = [width, height];
     const context = canvas.getContext("2d");
     const image = context.createImageData(width, height);
     if (this.channels?.isOn) this.channels.mix(layers, image.data);
-    else paint(layers[0], image.data, { ...this.colours.paint(), isSingle });
+    else paint(layers[0], image.data, { ...this.colours.paint(), isSingle: isSingle && across * down === 1 });
     context.putImageData(image, 0, 0);
-    return canvas;
+    return { canvas, width, height };
   }
 
   #values(piece, kind) {

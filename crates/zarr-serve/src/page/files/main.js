@@ -139,6 +139,8 @@ async function draw(node) {
       tab.setAttribute("aria-selected", String(isChosen));
       tab.tabIndex = isChosen ? 0 : -1;
       if (isChosen && focus) tab.focus();
+      // On a phone the last ones are beside the screen.
+      if (isChosen) requestAnimationFrame(() => tab.scrollIntoView({ block: "nearest", inline: "nearest" }));
     }
     panel.setAttribute("aria-labelledby", `tab-${name}`);
     replace(panel, TABS[name][1](node));

@@ -91,17 +91,19 @@ const COLUMNS = 12;
 export function values(node, state) {
   const { array } = node;
   const rank = array.shape.length;
+  const none = array.axes.find((axis) => axis.size === 0);
+  if (none) return el("div", { class: "panes" }, el("p", { class: "quiet" }, `The array has no elements: ${none.name} has length 0.`));
   const [down, across] = rank > 1 ? [rank - 2, rank - 1] : [0, null];
   const at = array.shape.map((length, n) => Math.max(0, Math.min(length - 1, Math.floor(state.now.at?.[n] ?? 0))));
   let [top, left] = [0, 0];
-  const table = el("table", { class: "elements" });
+  const table = el("table", { class: array.item_size === null ? "elements texts" : "elements" });
   const note = el("p", { class: "quiet", role: "status" });
   const load = async () => {
     try {
       const found = await json("table", { path: node.path, at: at.join(","), down: rank ? `${top}:${Math.min(array.shape[down], top + ROWS)}` : null, across: across === null ? null : `${left}:${Math.min(array.shape[across], left + COLUMNS)}` });
       const head = across === null ? null : el("thead", {}, el("tr", {}, el("th", {}, `${array.axes[down].name} \\ ${array.axes[across].name}`), found.texts[0]?.map((_, n) => el("th", { scope: "col" }, String(left + n)))));
       replace(table, el("caption", { class: "hidden" }, `Elements of ${node.name}`), head, el("tbody", {}, found.texts.map((row, n) => el("tr", {}, rank ? el("th", { scope: "row" }, String(top + n)) : null, row.map((text) => el("td", {}, text === null ? "missing" : text))))));
-      note.textContent = rank ? `${array.axes[down].name} ${top} to ${top + found.texts.length - 1} of ${count(array.shape[down])}` : "";
+      note.textContent = rank ? `${array.axes[down].name}: ${top} to ${top + found.texts.length - 1} of ${count(array.shape[down])}` : "";
     } catch (error) {
       note.textContent = error.message;
     }
@@ -111,7 +113,7 @@ export function values(node, state) {
     step();
     load();
   }, { icon });
-  const tools = rank && el(
+  const tools = rank === 0 ? null : el(
     "div", { class: "row" },
     pager("Rows before", "left", () => top === 0, () => (top = Math.max(0, top - ROWS))),
     pager("Rows after", "right", () => top + ROWS >= array.shape[down], () => (top += ROWS)),

@@ -13,8 +13,8 @@ const EDGE = { left: 68, right: 14, top: 10, bottom: 40 };
 const MAX_ZOOM = 256;
 
 export class Picture {
-  // `fetch(level, x, y, signal)` gives a piece, `{layers, width, height, …}`, for two ranges `{from, to, step}`; `paint(piece)`
-  // gives a canvas; `fits(level, x, y)` tells whether that is fetched at all. `onPointer(place)`, `onPoint(place)`, `onView()`, `onBusy(isBusy)`, `onTrouble(error)` are told.
+  // `fetch(level, x, y, signal)` gives a piece, `{layers, width, height, …}`, for two ranges `{from, to, step}`; `paint(piece, across, down)`
+  // gives `{canvas, width, height}` of blocks of its values; `fits(level, x, y)` tells whether that is fetched at all. `onPointer(place)`, `onPoint(place)`, `onView()`, `onBusy(isBusy)`, `onTrouble(error)` are told.
   constructor(calls) {
     this.calls = calls;
     this.canvas = el("canvas", { class: "plane", tabindex: 0, role: "application", "aria-roledescription": "picture" });
@@ -309,14 +309,21 @@ export class Picture {
     context.setTransform(flipX ? -1 : 1, 0, 0, flipY ? -1 : 1, Math.round(place.px * this.ratio), Math.round(place.py * this.ratio));
     context.fillStyle = this.#hatch(context);
     context.fillRect(0, 0, x.size * zx, y.size * zy);
+    let block = null;
     for (const piece of pieces) {
-      piece.bitmap ??= this.calls.paint(piece);
-      const [stepX, stepY] = [piece.x.step * piece.scaleX, piece.y.step * piece.scaleY];
+      let [stepX, stepY] = [piece.x.step * piece.scaleX, piece.y.step * piece.scaleY];
+      // How many values are in a pixel of the screen.
+      const [across, down] = [[stepX * zx, piece.width], [stepY * zy, piece.height]].map(([pixels, all]) => Math.max(1, Math.min(all, Math.floor(1 / pixels + 1e-6))));
+      if (!piece.bitmap || piece.bitmap.across !== across || piece.bitmap.down !== down) piece.bitmap = { across, down, ...this.calls.paint(piece, across, down) };
+      const { canvas, width, height } = piece.bitmap;
+      [stepX, stepY] = [stepX * across, stepY * down];
       const isShrunk = stepX * zx < 1 || stepY * zy < 1;
       context.imageSmoothingEnabled = isShrunk && !this.calls.isExact();
       context.imageSmoothingQuality = "medium";
-      context.drawImage(piece.bitmap, piece.x.from * piece.scaleX * zx, piece.y.from * piece.scaleY * zy, piece.width * stepX * zx, piece.height * stepY * zy);
+      context.drawImage(canvas, piece.x.from * piece.scaleX * zx, piece.y.from * piece.scaleY * zy, width * stepX * zx, height * stepY * zy);
+      block = { reduced: piece.reduced, read: [piece.x.step, piece.y.step], shown: [piece.x.step * across, piece.y.step * down], isLevel: piece.scaleX * piece.scaleY !== 1 };
     }
+    if (block) this.calls.onBlock(block);
     this.#drawOver(now);
     this.element.dataset.drawn = String(Number(this.element.dataset.drawn ?? 0) + 1);
   }
