@@ -57,6 +57,37 @@ fn the_long_form_counts_chunks_and_bytes() {
     let words: Vec<&str> = line.split_whitespace().collect();
     assert_eq!(words[..4], ["array", "int16", "4×6", "2×3"], "{text}");
     assert_eq!(words[words.len() - 2..], ["2/4", "small"], "{text}");
+    // A pipe gets names only if it asks for them.
+    assert!(!text.contains("kind"), "{text}");
+    let named = folder.good("ls -lh --header d.zarr").text().to_owned();
+    let heading: Vec<&str> = named.lines().next().unwrap().split_whitespace().collect();
+    assert_eq!(
+        heading,
+        ["kind", "type", "shape", "chunks", "stored", "ratio", "written", "name"],
+        "{named}"
+    );
+    assert_eq!(named.lines().count(), text.lines().count() + 1);
+    folder.bad("ls --header d.zarr", 2);
+}
+
+#[test]
+fn archives_and_lmdb_have_the_same_sizes_as_a_folder() {
+    let folder = filled();
+    let sizes = |target: &str| {
+        let json = folder.good(&format!("ls -lR {target} --json")).json();
+        let nodes = json.as_object().unwrap().get("nodes").unwrap().as_array().unwrap();
+        let of = |node: &zarr::Json, member: &str| {
+            node.as_object().unwrap().get(member).map(ToString::to_string)
+        };
+        let each = |node: &zarr::Json| {
+            ["name", "stored_bytes", "stored_chunks"].map(|member| of(node, member))
+        };
+        nodes.iter().map(each).collect::<Vec<_>>()
+    };
+    for target in ["d.zarr.zip", "d.lmdb"] {
+        folder.good(&format!("copy d.zarr {target}"));
+        assert_eq!(sizes(target), sizes("d.zarr"), "{target}");
+    }
 }
 
 #[test]

@@ -333,7 +333,16 @@ fn listings(store: &dyn SyncStore, names: &BTreeSet<String>) {
     asked.insert("no/such/".into());
     for asked in &asked {
         let prefix = prefix(asked);
-        let found = ok(store.list_prefix(&prefix), "list_prefix").keys;
+        let Listing { keys: found, sizes, .. } = ok(store.list_prefix(&prefix), "list_prefix");
+        assert!(
+            [0, found.len()].contains(&sizes.len()),
+            "list_prefix of `{asked}` has a size for each key, or none"
+        );
+        for (key, size) in found.iter().zip(sizes) {
+            let value = ok(store.get(key, GetOptions::default()), "get of a key that was listed");
+            let value = value.map(|got| got.size);
+            assert_eq!(value, Some(size), "list_prefix of `{asked}`: the size of `{key}`");
+        }
         let unique: BTreeSet<String> = found.iter().map(text).collect();
         assert_eq!(
             unique.len(),

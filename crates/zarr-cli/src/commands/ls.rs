@@ -1,5 +1,7 @@
 //! Lists nodes with what they take.
 
+use std::io::{self, IsTerminal};
+
 use clap::{ArgAction, Args};
 use zarr::grid::chunk_count;
 use zarr::{
@@ -22,10 +24,11 @@ Examples:
   zarr ls -lhRS s3://bucket/data.zarr
   zarr ls -lR --json data.zarr
 
-Columns of -l: kind; data type; shape; shape of the chunks, and of the shards behind a /; bytes of the stored chunks;
+Columns of -l, which --header names, as a terminal shows them: kind; data type; shape; shape of the chunks, and of the shards behind a /; bytes of the stored chunks;
 how many times the bytes of all elements are these; chunks (or shards) that are stored, of all; name.
 
-Sizes come from one listing of each array's chunks. Buckets send them with the listing; elsewhere each chunk is looked at."
+Sizes come from one listing of each array's chunks. Buckets, zip archives and LMDB have them in the listing; of a folder each
+file is looked at."
 )]
 pub(crate) struct Ls {
     /// Print what each array is and takes
@@ -40,12 +43,19 @@ pub(crate) struct Ls {
     /// List the largest first
     #[arg(short = 'S', long)]
     by_size: bool,
+    /// With -l, begin with the names of the columns; on a terminal that is so
+    #[arg(long, requires = "long")]
+    header: bool,
     /// Print help
     #[arg(long, action = ArgAction::Help)]
     help: Option<bool>,
     #[command(flatten)]
     target: Target,
 }
+
+/// The names of the columns of -l.
+const HEADING: [&str; 8] =
+    ["kind", "type", "shape", "chunks", "stored", "ratio", "written", "name"];
 
 /// A node as it is listed.
 struct Entry {
@@ -74,7 +84,10 @@ impl Ls {
             let list: Json = entries.iter().map(|entry| self.members(entry)).collect();
             writeln!(out, "{:#}", Json::from(Object::new().with("nodes", list)))?;
         } else if self.long {
-            let rows: Vec<Vec<String>> = entries.iter().map(|entry| self.row(entry)).collect();
+            let mut rows: Vec<Vec<String>> = entries.iter().map(|entry| self.row(entry)).collect();
+            if !rows.is_empty() && (self.header || io::stdout().is_terminal()) {
+                rows.insert(0, HEADING.map(str::to_owned).to_vec());
+            }
             table(&rows, out)?;
         } else {
             for entry in &entries {

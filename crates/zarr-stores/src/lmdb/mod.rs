@@ -300,15 +300,20 @@ impl SyncStore for LmdbStore {
 
     fn list_prefix(&self, prefix: &StorePrefix) -> Result<Listing> {
         let below = format!("{}{prefix}", self.below);
-        let names = self.read("list", prefix.as_str(), |keys| keys.below(&below))?;
-        let mut listing = Listing::default();
-        for name in &names {
-            match self.key(name) {
-                Some(key) => listing.keys.push(key),
-                None => listing.left_out.push(self.unusable(name)),
+        self.read("list", prefix.as_str(), |keys| {
+            let mut listing = Listing::default();
+            for name in keys.below(&below)? {
+                if let Some(key) = self.key(&name) {
+                    // Of a value its place in the map is looked up, and nothing is read.
+                    let value = keys.get(&self.name_of(&key))?;
+                    listing.sizes.push(value.map_or(0, |value| value.len() as u64));
+                    listing.keys.push(key);
+                } else {
+                    listing.left_out.push(self.unusable(&name));
+                }
             }
-        }
-        Ok(listing)
+            Ok(listing)
+        })
     }
 
     /// Skips the keys below each prefix that it finds.

@@ -155,21 +155,24 @@ impl Directory {
         Some(Value { source: source.clone(), location, number: self.number })
     }
 
-    /// The keys that begin with `prefix`, in order.
-    pub fn below(&self, prefix: &str) -> Vec<StoreKey> {
+    /// The keys that begin with `prefix`, in order, and where their values are.
+    pub fn below(&self, prefix: &str) -> Vec<(StoreKey, &EntryLocation)> {
         let prefix = format!("{}{prefix}", self.folder);
         let from = (Bound::Included(&*prefix), Bound::Unbounded);
-        let names = self.locations.range::<str, _>(from).map(|(name, _)| &**name);
-        let names = names.take_while(|name| name.starts_with(&*prefix));
-        names.filter_map(|name| StoreKey::new(&name[self.folder.len()..]).ok()).collect()
+        let entries = self.locations.range::<str, _>(from);
+        let entries = entries.take_while(|(name, _)| name.starts_with(&*prefix));
+        let key = |name: &str| StoreKey::new(&name[self.folder.len()..]).ok();
+        entries.filter_map(|(name, location)| Some((key(name)?, location))).collect()
     }
 
     /// The keys that begin with `prefix`, and the names that no key can say.
     pub fn listing(&self, prefix: &StorePrefix) -> Listing {
         let names = self.unusable.iter().filter_map(|name| name.strip_prefix(&*self.folder));
         let left_out = names.filter(|name| name.starts_with(prefix.as_str())).map(String::from);
-        let (keys, left_out) = (self.below(prefix.as_str()), left_out.collect());
-        Listing { keys, left_out, ..Listing::default() }
+        let (keys, locations): (_, Vec<_>) = self.below(prefix.as_str()).into_iter().unzip();
+        let sizes = locations.iter().map(|location| location.size()).collect::<io::Result<_>>();
+        let (sizes, left_out) = (sizes.unwrap_or_default(), left_out.collect());
+        Listing { keys, sizes, left_out, ..Listing::default() }
     }
 
     /// What lies directly below a prefix.
@@ -218,9 +221,9 @@ enum Found<'a> {
     Entry(ZipFileEntry<'a>),
 }
 
-impl<S: Source> Value<S> {
+impl EntryLocation {
     fn found(&self) -> io::Result<Found<'_>> {
-        match &self.location {
+        match self {
             EntryLocation::Plain(range) => Ok(Found::Plain(range)),
             EntryLocation::Entry(entries, index) => {
                 entries.entry(*index).map(Found::Entry).map_err(broken)
@@ -235,6 +238,13 @@ impl<S: Source> Value<S> {
             Found::Entry(entry) => entry.size(),
         })
     }
+}
+
+impl<S: Source> Value<S> {
+    /// The value's size in bytes, as the archive specifies it.
+    pub fn size(&self) -> io::Result<u64> {
+        self.location.size()
+    }
 
     /// What distinguishes the value from all others that its key had or will have.
     pub fn version(&self) -> Version {
@@ -247,7 +257,7 @@ impl<S: Source> Value<S> {
     /// The whole value; its checksum is compared, if it has one.
     pub fn read(&self) -> io::Result<Vec<u8>> {
         let size = self.size()?;
-        if let Found::Entry(entry) = self.found()? {
+        if let Found::Entry(entry) = self.location.found()? {
             let stored = entry.compressed_size();
             if size > LARGE && size / FOLD > stored {
                 return Err(damaged(format!(
@@ -277,7 +287,7 @@ impl<S: Source> Value<S> {
 
     /// Lets `read` read the value from its beginning to its end, and no further.
     fn each(&self, read: impl FnOnce(&mut dyn Read) -> io::Result<()>) -> io::Result<()> {
-        match self.found()? {
+        match self.location.found()? {
             Found::Plain(range) => {
                 read(&mut Positioned::new(&self.source, range.start).take(range.end - range.start))
             }
@@ -292,7 +302,7 @@ impl<S: Source> Value<S> {
 
     /// Whether the value is stored as it is, and need not be inflated.
     pub fn is_plain(&self) -> io::Result<bool> {
-        Ok(match self.found()? {
+        Ok(match self.location.found()? {
             Found::Plain(_) => true,
             Found::Entry(entry) => {
                 entry.compression() == CompressionMethod::Stored && !entry.encrypted()
@@ -302,7 +312,7 @@ impl<S: Source> Value<S> {
 
     /// The range of the value, if it is stored as it is; `None` if it must be inflated.
     pub fn plain(&self) -> io::Result<Option<Range<u64>>> {
-        let entry = match self.found()? {
+        let entry = match self.location.found()? {
             Found::Plain(range) => return Ok(Some(range.clone())),
             Found::Entry(_) if !self.is_plain()? => return Ok(None),
             Found::Entry(entry) => entry,
@@ -324,7 +334,7 @@ impl<S: Source> Value<S> {
 
     /// The range of the value's header, and where the value begins if that header is as long as the directory lets expect.
     pub fn header(&self) -> io::Result<(Range<u64>, u64)> {
-        let entry = match self.found()? {
+        let entry = match self.location.found()? {
             Found::Plain(range) => return Ok((range.start..range.start, range.start)),
             Found::Entry(entry) => entry,
         };
@@ -335,7 +345,7 @@ impl<S: Source> Value<S> {
 
     /// The range of all that is needed to read the value, as far as the directory knows.
     pub fn span(&self) -> io::Result<Range<u64>> {
-        let stored = match self.found()? {
+        let stored = match self.location.found()? {
             Found::Plain(range) => range.end - range.start,
             Found::Entry(entry) => {
                 // No compression makes bytes much longer, so that a reader's limit bounds what is fetched, too. Where

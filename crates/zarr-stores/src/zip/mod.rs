@@ -361,7 +361,7 @@ impl SyncStore for ZipStore {
 
     fn erase_prefix(&self, prefix: &StorePrefix) -> Result<()> {
         self.0.write("erase", prefix.as_str(), |staging, archive| {
-            let keys = archive.directory.below(prefix.as_str());
+            let Listing { keys, .. } = archive.directory.listing(prefix);
             keys.iter().try_for_each(|key| staging.put(archive, key, None))
         })
     }
