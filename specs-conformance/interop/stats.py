@@ -244,12 +244,39 @@ def text(date):
     return f"{sign}{year:04}-{date.month:02}-{date.day:02}T{date.hour:02}:{date.minute:02}:{date.second:02}{fraction}"
 
 
+def of_files(program, folder):
+    """Statistics along axes as NumPy's files, and an estimate from some chunks, against NumPy's of the same elements."""
+    root = zarr.open_group(str(folder / "files"), mode="w", zarr_format=3)
+    values = RANDOM.normal(3, 2, (12, 40, 7))
+    values[2, :, 3] = np.nan
+    values[5, 6:9] = np.nan
+    root.create_array("a", shape=values.shape, chunks=(5, 11, 7), dtype="f8")[:] = values
+    command = [program, "stats", str(folder / "files"), "--path", "a", "--axis", "0,2", "--format"]
+    file = folder / "along.npy"
+    file.write_bytes(subprocess.run([*command, "npy"], capture_output=True, check=True).stdout)
+    found = np.load(file)
+    assert np.array_equal(found["nan"], np.isnan(values).sum(axis=1)) and np.array_equal(found["count"], (~np.isnan(values)).sum(axis=1))
+    for name in ("min", "max", "mean", "std"):
+        np.testing.assert_allclose(found[name], getattr(np, f"nan{name}")(values, axis=1), rtol=1e-12, err_msg=name)
+    lines = subprocess.run([*command, "csv"], capture_output=True, check=True, text=True).stdout
+    table = np.genfromtxt(lines.splitlines(), delimiter=",", skip_header=1)
+    flat = found.ravel()
+    for n, name in enumerate(found.dtype.names):
+        assert np.array_equal(table[:, 2 + n], flat[name].astype("f8"), equal_nan=True), name
+    long = RANDOM.normal(0, 1, 100_000)
+    root.create_array("long", shape=long.shape, chunks=(100,), dtype="f8")[:] = long
+    quick = stats(program, folder / "files", "long", "--quick=20")
+    assert quick["estimated"] and quick["sampled"] == quick["count"] == 20_000
+    assert abs(quick["mean"] - long.mean()) < 5 / math.sqrt(20_000), quick
+    return 2
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("program")
     program = parser.parse_args().program
     with tempfile.TemporaryDirectory() as folder:
-        cases = sum(run(program, Path(folder)) for run in (of_numpy, of_xarray, of_limits, of_times, of_axes, of_calendars))
+        cases = sum(run(program, Path(folder)) for run in (of_numpy, of_xarray, of_limits, of_times, of_axes, of_files, of_calendars))
     print(f"stats: {cases} arrays equal, times of every calendar among them")
 
 

@@ -6,6 +6,7 @@ use zarr::{Array, Json, Node, NodeKind, NodePath, Object};
 use zarr_plot::meaning::{Meaning, MissingRule, TimeUnits};
 use zarr_plot::stats::{
     Bins, Found, Histogram, Numbers, Request, Statistics, Texts, statistics, statistics_along,
+    statistics_by_chunk,
 };
 
 use super::{Out, stats_along};
@@ -24,6 +25,9 @@ Examples:
   zarr stats data.zarr/temperature --by-name time=0:12 --json
   zarr stats data.zarr --path temperature --sel time=2020-03:2020-05,lat=40:60
   zarr stats data.zarr --path temperature --axis time
+  zarr stats data.zarr --path temperature --axis time,lat --format npy > by-time-and-lat.npy
+  zarr stats data.zarr --path temperature --quick=1 --percentile 2,98
+  zarr stats data.zarr --path temperature --by-chunk
   zarr stats data.zarr
 
 All elements are read, chunk by chunk, and the results are exact; they are the same for any number of threads.
@@ -50,6 +54,24 @@ pub(crate) struct Stats {
     /// A line for each coordinate of these axes, over all of the others: names of dimensions, or numbers from 0
     #[arg(long, value_name = "AXIS,…", value_delimiter = ',', conflicts_with_all = ["percentile", "histogram"])]
     axis: Vec<String>,
+    /// How to write the lines of --axis; a table, if not given. Numbers of csv are in full; npy is an array of records, with counts in
+    /// uint64 and all else in float64
+    #[arg(long, value_name = "FORMAT", requires = "axis")]
+    format: Option<stats_along::Format>,
+    /// Read only this part of the chunks, in percent, 5 if not given, and say that the results are an estimate
+    #[arg(
+        long,
+        value_name = "PERCENT",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "5",
+        value_parser = percent,
+        conflicts_with_all = ["axis", "written", "by_chunk"]
+    )]
+    quick: Option<f64>,
+    /// Look at each stored chunk, or shard, by itself, and print those that differ from the others
+    #[arg(long, conflicts_with_all = ["percentile", "histogram", "axis"])]
+    by_chunk: bool,
     /// Take elements as they are stored: nothing is unpacked, nothing is missing
     #[arg(long)]
     raw: bool,
@@ -92,11 +114,20 @@ fn bins(text: &str) -> Result<Bins, String> {
     })
 }
 
+fn percent(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix('%').unwrap_or(text).trim().parse();
+    number
+        .ok()
+        .filter(|&number: &f64| number > 0.0 && number <= 100.0)
+        .ok_or_else(|| format!("`{text}` is no number of percent above 0 and up to 100"))
+}
+
 impl Stats {
     pub fn run(&self, session: &Session, out: Out<'_>) -> Result<(), Failure> {
         let node = session.open(&self.target)?;
         match &node {
             Node::Array(array) if !self.axis.is_empty() => self.along(session, array, out)?,
+            Node::Array(array) if self.by_chunk => self.chunks(session, array, out)?,
             Node::Array(array) => {
                 let (meaning, found) = self.of(session, array)?;
                 if session.is_json() {
@@ -108,6 +139,9 @@ impl Stats {
             }
             Node::Group(_) if !self.axis.is_empty() => {
                 return Err(Failure::usage("--axis is for one array; name it with --path"));
+            }
+            Node::Group(_) if self.by_chunk => {
+                return Err(Failure::usage("--by-chunk is for one array; name it with --path"));
             }
             Node::Group(group) => self.all(session, &group.tree()?, &node, out)?,
         }
@@ -149,6 +183,12 @@ impl Stats {
             let heading = ["array", "count", "missing", "NaN", "min", "max", "mean", "std", ""];
             rows.insert(0, heading.map(str::to_owned));
             table(&rows, out)?;
+            if let Some(percent) = self.quick {
+                writeln!(
+                    out,
+                    "estimated from about {percent} % of the chunks, of each array one at least"
+                )?;
+            }
         }
         failed.map_or(Ok(()), |code| Err(Failure::Told(code)))
     }
@@ -158,16 +198,19 @@ impl Stats {
         let axes = stats_along::axes(&self.axis, array)?;
         let (meaning, found) =
             self.with_request(session, array, |request| statistics_along(array, request, &axes))?;
+        let format = self.format.or(session.is_json().then_some(stats_along::Format::Json));
+        let selected = self.which.of_target(session, &self.target, array)?.along();
+        stats_along::print(array, &selected, &meaning, &found, format, out)
+    }
+
+    /// Statistics of each chunk, of which those are printed that differ from the others.
+    fn chunks(&self, session: &Session, array: &Array, out: Out<'_>) -> Result<(), Failure> {
+        let (meaning, found) =
+            self.with_request(session, array, |request| statistics_by_chunk(array, request))?;
         if session.is_json() {
-            return Ok(writeln!(out, "{:#}", stats_along::json(array, &found))?);
+            return Ok(writeln!(out, "{:#}", found.to_json())?);
         }
-        stats_along::print(
-            array,
-            &self.which.of_target(session, &self.target, array)?.along(),
-            &meaning,
-            &found,
-            out,
-        )
+        stats_along::print_outliers(&found, &meaning, out)
     }
 
     fn of(&self, session: &Session, array: &Array) -> Result<(Meaning, Statistics), Failure> {
@@ -199,6 +242,7 @@ impl Stats {
         request.histogram = self.histogram.clone();
         request.ddof = self.ddof;
         request.written_only = self.written;
+        request.share = self.quick.map(|percent| percent / 100.0);
         request.threads = array.hierarchy().options().threads;
         request.memory = self.memory.unwrap_or(request.memory);
         request.progress = Some(&report);
@@ -236,6 +280,9 @@ impl Stats {
         let shape: Vec<String> = metadata.shape.iter().map(|&len| human::count(len)).collect();
         let shape = if shape.is_empty() { "scalar".into() } else { shape.join(" × ") };
         writeln!(out, "{}: {} of {shape}{}", array.path(), metadata.data_type, units_of(meaning))?;
+        if let Some(sampled) = found.sampled {
+            writeln!(out, "{}", estimated(sampled, found.elements))?;
+        }
         for column in &found.columns {
             if !column.name.is_empty() {
                 writeln!(out, "\n{}", column.name)?;
@@ -247,6 +294,12 @@ impl Stats {
         }
         Ok(())
     }
+}
+
+/// Says of how many elements an estimate is.
+fn estimated(sampled: u64, of: u64) -> String {
+    let percent = sampled as f64 / of.max(1) as f64 * 100.0;
+    format!("estimated from {} % of the elements, in whole chunks", short(percent))
 }
 
 fn units_of(meaning: &Meaning) -> String {
@@ -399,7 +452,7 @@ pub(super) fn table(rows: &[[String; 9]], out: Out<'_>) -> Result<(), Failure> {
 }
 
 /// A number in full, or the moment that it is.
-fn exact(value: ScalarValue, time: Option<TimeUnits>) -> String {
+pub(super) fn exact(value: ScalarValue, time: Option<TimeUnits>) -> String {
     match (value, time) {
         (ScalarValue::Integer(count), Some(time)) => i64::try_from(count)
             .ok()

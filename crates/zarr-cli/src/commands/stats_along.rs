@@ -1,13 +1,27 @@
-//! Prints statistics for each coordinate of some axes.
+//! Prints statistics for each coordinate of some axes, and of chunks that differ from the others.
 
+use clap::ValueEnum;
+use zarr::data_type::ScalarValue;
 use zarr::{Array, Json};
 use zarr_plot::meaning::{Axis, Meaning, axes_of};
-use zarr_plot::stats::{Along, AlongAxes, Cell};
+use zarr_plot::stats::{Along, AlongAxes, ByChunk, Cell};
 
 use super::Out;
-use super::stats::{brief, short, table};
+use super::stats::{brief, exact, short, table};
 use crate::failure::Failure;
 use crate::human;
+use crate::npy::Header;
+
+/// How the statistics along axes are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Format {
+    Csv,
+    Npy,
+    Json,
+}
+
+/// The most outliers that a table has.
+const SHOWN: usize = 20;
 
 /// The axes that a list of names or numbers means.
 pub(super) fn axes(words: &[String], array: &Array) -> Result<Vec<usize>, Failure> {
@@ -30,7 +44,7 @@ pub(super) fn axes(words: &[String], array: &Array) -> Result<Vec<usize>, Failur
 }
 
 /// The statistics with the names of the axes.
-pub(super) fn json(array: &Array, found: &AlongAxes) -> Json {
+fn json(array: &Array, found: &AlongAxes) -> Json {
     let mut json = found.to_json();
     if let Json::Object(object) = &mut json {
         let names = array.dimension_names().unwrap_or_default();
@@ -49,14 +63,23 @@ pub(super) fn print(
     selected: &[Along],
     meaning: &Meaning,
     found: &AlongAxes,
+    format: Option<Format>,
     out: Out<'_>,
 ) -> Result<(), Failure> {
+    match format {
+        Some(Format::Json) => return Ok(writeln!(out, "{:#}", json(array, found))?),
+        Some(Format::Npy) => return npy(found, out),
+        _ => {}
+    }
     let all = axes_of(array)?;
     let labels: Vec<Vec<String>> = found
         .axes
         .iter()
         .map(|&axis| labels(&all[axis], &selected[axis]))
         .collect::<Result<_, _>>()?;
+    if format == Some(Format::Csv) {
+        return csv(&all, &labels, meaning, found, out);
+    }
     let title = |&axis: &usize| all[axis].name.clone().unwrap_or_else(|| format!("axis {axis}"));
     let heading = found.axes.iter().map(title).collect::<Vec<_>>().join(" ");
     let mut rows = vec![
@@ -64,21 +87,119 @@ pub(super) fn print(
             .map(str::to_owned),
     ];
     for (n, cell) in found.cells.iter().enumerate() {
-        let (mut rest, mut words) = (n, Vec::new());
-        for labels in labels.iter().rev() {
-            words.push(labels[rest % labels.len().max(1)].as_str());
-            rest /= labels.len().max(1);
-        }
-        words.reverse();
-        rows.push(row(words.join(" "), cell, meaning));
+        rows.push(row(words(&labels, n).join(" "), cell, meaning));
     }
     table(&rows, out)
+}
+
+/// The coordinates of the `n`th cell.
+fn words(labels: &[Vec<String>], mut n: usize) -> Vec<&str> {
+    let mut words = Vec::new();
+    for labels in labels.iter().rev() {
+        words.push(labels[n % labels.len().max(1)].as_str());
+        n /= labels.len().max(1);
+    }
+    words.reverse();
+    words
+}
+
+/// A line for each coordinate behind one with names. Numbers are in full; what there is nothing of is empty.
+fn csv(
+    all: &[Axis],
+    labels: &[Vec<String>],
+    meaning: &Meaning,
+    found: &AlongAxes,
+    out: Out<'_>,
+) -> Result<(), Failure> {
+    let quoted = |text: &str| {
+        let is_plain = !text.contains([',', '"', '\n', '\r']);
+        if is_plain { text.to_owned() } else { format!("\"{}\"", text.replace('"', "\"\"")) }
+    };
+    let title = |&axis: &usize| all[axis].name.clone().unwrap_or_else(|| format!("axis {axis}"));
+    let names = found.axes.iter().map(|axis| quoted(&title(axis)));
+    let columns = ["count", "missing", "nan", "min", "max", "mean", "std"].map(str::to_owned);
+    writeln!(out, "{}", names.chain(columns).collect::<Vec<_>>().join(","))?;
+    for (n, cell) in found.cells.iter().enumerate() {
+        let value = |value: Option<ScalarValue>| {
+            value
+                .filter(|_| cell.count > 0)
+                .map_or_else(String::new, |value| exact(value, meaning.time))
+        };
+        let float = |number: f64| Some(ScalarValue::Float(number));
+        let std = if cell.count > 0 { cell.std.to_string() } else { String::new() };
+        let counts = [cell.count, cell.missing, cell.nan].map(|count| count.to_string());
+        let values = [value(cell.min), value(cell.max), value(float(cell.mean)), std];
+        let words = words(labels, n).into_iter().map(quoted);
+        writeln!(out, "{}", words.chain(counts).chain(values).collect::<Vec<_>>().join(","))?;
+    }
+    Ok(())
+}
+
+/// An array of records; NaN where there is nothing.
+fn npy(found: &AlongAxes, out: Out<'_>) -> Result<(), Failure> {
+    if std::io::IsTerminal::is_terminal(&std::io::stdout()) {
+        let why = "bytes are not for terminals; redirect them to a file or a program";
+        return Err(Failure::usage(why));
+    }
+    let field = |(name, kind): (&str, &str)| Json::from_iter([Json::from(name), Json::from(kind)]);
+    let fields = [("count", "<u8"), ("missing", "<u8"), ("nan", "<u8")];
+    let numbers = ["min", "max", "mean", "std"].map(|name| (name, "<f8"));
+    let descr: Json = fields.into_iter().chain(numbers).map(field).collect();
+    let header = Header { descr, fortran_order: false, shape: found.shape.clone() };
+    out.write_all(&header.to_bytes())?;
+    for cell in &found.cells {
+        for count in [cell.count, cell.missing, cell.nan] {
+            out.write_all(&count.to_le_bytes())?;
+        }
+        let end = |end: Option<ScalarValue>| match end {
+            Some(ScalarValue::Integer(number)) => number as f64,
+            Some(ScalarValue::Float(number)) => number,
+            None => f64::NAN,
+        };
+        let some = |number: f64| if cell.count > 0 { number } else { f64::NAN };
+        for number in [end(cell.min), end(cell.max), some(cell.mean), some(cell.std)] {
+            out.write_all(&number.to_le_bytes())?;
+        }
+    }
+    Ok(())
+}
+
+/// A line for each of the chunks that differ most from the others.
+pub(super) fn print_outliers(
+    found: &ByChunk,
+    meaning: &Meaning,
+    out: Out<'_>,
+) -> Result<(), Failure> {
+    let outliers = found.outliers();
+    let (all, far) = (found.chunks.len() as u64, outliers.len() as u64);
+    writeln!(
+        out,
+        "{} of {} differ from the others",
+        human::count(far),
+        human::plural(all, "stored chunk")
+    )?;
+    if outliers.is_empty() {
+        return Ok(());
+    }
+    let heading = ["chunk", "count", "missing", "NaN", "min", "max", "mean", "std", "differs in"];
+    let mut rows = vec![heading.map(str::to_owned)];
+    for outlier in outliers.iter().take(SHOWN) {
+        let index: Vec<String> = outlier.chunk.index.iter().map(u64::to_string).collect();
+        let mut row = row(index.join(","), &outlier.chunk.cell, meaning);
+        row[8] = outlier.by.into();
+        rows.push(row);
+    }
+    table(&rows, out)?;
+    if outliers.len() > SHOWN {
+        writeln!(out, "… and {} more; --json has all", human::count(far - SHOWN as u64))?;
+    }
+    Ok(())
 }
 
 fn row(label: String, cell: &Cell, meaning: &Meaning) -> [String; 9] {
     let end = |end: Option<_>| end.map_or_else(String::new, |value| brief(value, meaning.time));
     let some = |text: String| if cell.count > 0 { text } else { String::new() };
-    let mean = zarr::data_type::ScalarValue::Float(cell.mean);
+    let mean = ScalarValue::Float(cell.mean);
     [
         label,
         human::count(cell.count),

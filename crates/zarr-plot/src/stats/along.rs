@@ -1,6 +1,6 @@
 //! Computes statistics for each coordinate of some axes.
 
-use zarr_core::data_type::ScalarValue;
+use zarr_core::data_type::{Scalar, ScalarValue};
 use zarr_core::{Array, Json, Object, Region, Result};
 
 use super::column::{Column, Job, columns, dispatch};
@@ -12,7 +12,7 @@ use super::{Numerical, Part, Request, argument, unpacked};
 use crate::meaning::Meaning;
 
 /// About the bytes of what is known of one coordinate.
-const CELL: u64 = 256;
+pub(crate) const CELL: u64 = 256;
 
 /// Statistics for each coordinate of some axes, over all coordinates of the others.
 #[derive(Clone, Debug)]
@@ -70,17 +70,26 @@ pub fn statistics_along(array: &Array, request: &Request<'_>, axes: &[usize]) ->
         );
         return Err(argument(why));
     }
-    let columns = columns(&plan.data_type, request.meaning.unsigned);
-    let (column, scalar) = match &columns[..] {
-        [one] if one.name.is_empty() && one.scalar().is_some() => (one, one.scalar()),
-        _ => (&columns[0], None),
-    };
-    let no_numbers =
-        || argument(format!("elements of type {} have no statistics along axes", plan.data_type));
-    let scalar = scalar.ok_or_else(no_numbers)?;
-    let job = AlongJob { plan: &plan, column, request, axes: &axes, cells: cells as usize };
-    let cells = dispatch(scalar, job).ok_or_else(no_numbers)??;
+    let (column, scalar) = only_column(&plan, request)?;
+    let job =
+        AlongJob { plan: &plan, column: &column, request, axes: &axes, cells: cells as usize };
+    let cells = dispatch(scalar, job).ok_or_else(|| no_numbers(&plan))??;
     Ok(AlongAxes { axes, shape, cells })
+}
+
+/// The column of elements that are numbers.
+pub(crate) fn only_column(plan: &Plan, request: &Request<'_>) -> Result<(Column, Scalar)> {
+    let mut columns = columns(&plan.data_type, request.meaning.unsigned);
+    let column = columns.pop().filter(|one| columns.is_empty() && one.name.is_empty());
+    let scalar = column.as_ref().and_then(Column::scalar);
+    column.zip(scalar).ok_or_else(|| no_numbers(plan))
+}
+
+pub(crate) fn no_numbers(plan: &Plan) -> zarr_core::Error {
+    argument(format!(
+        "elements of type {} have no statistics along axes or by chunk",
+        plan.data_type
+    ))
 }
 
 struct AlongJob<'a, 'r> {
@@ -137,27 +146,31 @@ impl Job for AlongJob<'_, '_> {
             }
         };
         numerical.pass(|| (), work, merge)?;
+        Ok(all.iter().map(|tally| Cell::of(tally, meaning, self.request.ddof)).collect())
+    }
+}
+
+impl Cell {
+    /// What a tally says of values that are unpacked.
+    pub(crate) fn of(tally: &Tally, meaning: &Meaning, ddof: u64) -> Cell {
         let affine = meaning.affine;
-        let cell = |tally: &Tally| {
-            let end = |end: &Option<(ScalarValue, Vec<u64>)>| {
-                end.as_ref().map(|(value, _)| unpacked(affine, *value))
-            };
-            let (mut min, mut max) = (end(&tally.least), end(&tally.most));
-            if affine.scale < 0.0 {
-                std::mem::swap(&mut min, &mut max);
-            }
-            let mean = tally.moments.mean();
-            Cell {
-                count: tally.moments.count(),
-                missing: tally.missing,
-                nan: tally.nan,
-                min,
-                max,
-                mean: if affine.is_identity() { mean } else { affine.apply(mean) },
-                std: tally.moments.std(self.request.ddof) * affine.scale.abs(),
-            }
+        let end = |end: &Option<(ScalarValue, Vec<u64>)>| {
+            end.as_ref().map(|(value, _)| unpacked(affine, *value))
         };
-        Ok(all.iter().map(cell).collect())
+        let (mut min, mut max) = (end(&tally.least), end(&tally.most));
+        if affine.scale < 0.0 {
+            std::mem::swap(&mut min, &mut max);
+        }
+        let mean = tally.moments.mean();
+        Cell {
+            count: tally.moments.count(),
+            missing: tally.missing,
+            nan: tally.nan,
+            min,
+            max,
+            mean: if affine.is_identity() { mean } else { affine.apply(mean) },
+            std: tally.moments.std(ddof) * affine.scale.abs(),
+        }
     }
 }
 

@@ -13,7 +13,10 @@ use crate::meaning::TimeUnits;
 impl Statistics {
     /// All of them: the members of the only column; of several, an object of them by their names in the member `fields`.
     pub fn to_json(&self) -> Json {
-        let object = Object::new().with("elements", self.elements);
+        let mut object = Object::new().with("elements", self.elements);
+        if let Some(sampled) = self.sampled {
+            object = object.with("estimated", true).with("sampled", sampled);
+        }
         match &self.columns[..] {
             [one] if one.name.is_empty() => one.found.members(object).into(),
             columns => {

@@ -16,6 +16,7 @@
 //! ```
 
 mod along;
+mod by_chunk;
 mod column;
 mod histogram;
 mod json;
@@ -34,6 +35,7 @@ use zarr_core::data_type::{Scalar, ScalarValue};
 use zarr_core::{AccessError, Array, Region, Result};
 
 pub use self::along::{AlongAxes, Cell, statistics_along};
+pub use self::by_chunk::{ByChunk, Chunk, Outlier, statistics_by_chunk};
 use self::column::{Column, Job, Kind, Shorts, as_f64, columns, dispatch};
 pub use self::histogram::{Bins, Histogram, MOST_BINS};
 pub use self::plan::Along;
@@ -59,6 +61,8 @@ pub struct Request<'a> {
     pub ddof: u64,
     /// Whether elements of chunks that are not stored are left out.
     pub written_only: bool,
+    /// A share of the chunks that is read, above 0 and up to 1, for an estimate; nothing for all of them.
+    pub share: Option<f64>,
     /// Threads; 0 for as many as the machine has.
     pub threads: usize,
     /// Bytes of decoded chunks to hold at once. One chunk may have more.
@@ -84,6 +88,7 @@ impl Request<'_> {
             histogram: None,
             ddof: 0,
             written_only: false,
+            share: None,
             threads: 0,
             memory: 1 << 30,
             progress: None,
@@ -104,6 +109,8 @@ impl Request<'_> {
 pub struct Statistics {
     /// How many elements were looked at.
     pub elements: u64,
+    /// How many of them are in the chunks that were read, where that was to be a share; all others are what these lead to expect.
+    pub sampled: Option<u64>,
     /// One item; of records one for each field, of complex numbers one for each part.
     pub columns: Vec<ColumnStatistics>,
 }
@@ -167,7 +174,10 @@ pub struct Numbers {
 /// [`AccessError::Argument`] for a request that cannot be; as [`Array::read`].
 pub fn statistics(array: &Array, request: &Request<'_>) -> Result<Statistics> {
     check(request)?;
-    let plan = Plan::of_stored(array, request.axes.clone())?;
+    let plan = match request.share {
+        Some(share) => Plan::of_share(array, request.axes.clone(), share)?,
+        None => Plan::of_stored(array, request.axes.clone())?,
+    };
     let columns = columns(&plan.data_type, request.meaning.unsigned);
     let (is_plain, rule) = (columns.len() == 1 && columns[0].name.is_empty(), &request.meaning);
     let mut found = Vec::new();
@@ -189,7 +199,8 @@ pub fn statistics(array: &Array, request: &Request<'_>) -> Result<Statistics> {
         };
         found.push(ColumnStatistics { name: column.name.clone(), found: one });
     }
-    Ok(Statistics { elements: plan.count(), columns: found })
+    let sampled = request.share.map(|_| plan.taken());
+    Ok(Statistics { elements: plan.count(), sampled, columns: found })
 }
 
 fn argument(why: String) -> zarr_core::Error {
@@ -201,6 +212,9 @@ fn check(request: &Request<'_>) -> Result<()> {
         request.percentiles.iter().find(|percent| !(0.0..=100.0).contains(*percent))
     {
         return Err(argument(format!("a percentile is a number from 0 to 100, not {percent}")));
+    }
+    if let Some(share) = request.share.filter(|&share| !(share > 0.0 && share <= 1.0)) {
+        return Err(argument(format!("a share is above 0 and at most 1, not {share}")));
     }
     match &request.histogram {
         Some(Bins::Count(0)) => Err(argument("a histogram has at least one bin".into())),

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use zarr_core::data_type::DataType;
 use zarr_core::grid::{ChunkGrid, Piece, Pieces};
@@ -90,6 +91,10 @@ pub(crate) struct Plan {
     inner: Option<Vec<u64>>,
     /// The parts in stored chunks, if there are too many chunks to try each.
     stored: Option<Vec<Region>>,
+    /// Of how many chunks one is read; 0 for all.
+    one_of: u64,
+    /// How many elements the chunks have that the last pass read.
+    taken: AtomicU64,
 }
 
 impl Plan {
@@ -108,7 +113,8 @@ impl Plan {
         let element = metadata.data_type.repr().map_or(1, |repr| repr.size());
         let inner = metadata.has_shards().then(|| array.chunk_shape()).flatten();
         let array = array.with_options(|options| options.threads = 1);
-        Ok(Plan { array, axes, data_type, element, grid, inner, stored: None })
+        let taken = AtomicU64::new(0);
+        Ok(Plan { array, axes, data_type, element, grid, inner, stored: None, one_of: 0, taken })
     }
 
     /// As [`Plan::new`]; of very many chunks those that are stored are listed first, so that only they are tried.
@@ -130,6 +136,19 @@ impl Plan {
             plan.check_chunks()?;
         }
         Ok(plan)
+    }
+
+    /// A plan of which a share of the chunks is read, at least one: always the same ones, one out of each row of as many.
+    pub fn of_share(array: &Array, axes: Option<Vec<Along>>, share: f64) -> Result<Plan> {
+        let mut plan = Plan::new(array, axes)?;
+        plan.check_chunks()?;
+        plan.one_of = (1.0 / share).round().max(1.0) as u64;
+        Ok(plan)
+    }
+
+    /// How many elements were in the chunks of the last pass.
+    pub fn taken(&self) -> u64 {
+        self.taken.load(Ordering::Relaxed)
     }
 
     /// Refuses more chunks than can be tried in any useful time.
@@ -223,7 +242,32 @@ impl Plan {
         if let Some(stored) = &self.stored {
             return Ok(Box::new(stored.iter().flat_map(|place| self.cut(place.clone()))));
         }
-        Ok(Box::new(self.pieces()?.flat_map(|Piece { place, .. }| self.cut(place))))
+        let pieces = self.pieces()?.map(|Piece { place, .. }| place);
+        if self.one_of == 0 {
+            return Ok(Box::new(pieces.flat_map(|place| self.cut(place))));
+        }
+        self.taken.store(0, Ordering::Relaxed);
+        let rows = self.chunk_count().max(1);
+        let is_taken = move |n: &u64| {
+            let row = n / self.one_of;
+            let len = self.one_of.min(rows.saturating_sub(row * self.one_of)).max(1);
+            // Another place in each row, so that what repeats along an axis is not met always or never.
+            let place = row.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+            n % self.one_of == place % len
+        };
+        let taken = (0..).zip(pieces).filter(move |(n, _)| is_taken(n));
+        let count = |place: &Region| {
+            self.taken.fetch_add(place.element_count().unwrap_or(0), Ordering::Relaxed);
+        };
+        Ok(Box::new(taken.map(|(_, place)| place).inspect(count).flat_map(|place| self.cut(place))))
+    }
+
+    /// The number of the chunk, or shard, along each axis that a part is in.
+    pub fn chunk_of(&self, place: &Region) -> Vec<u64> {
+        let axis = |(axis, range): (usize, &Range<u64>)| {
+            self.grid.locate(axis, self.axes[axis].at(range.start))
+        };
+        place.intervals().iter().enumerate().map(axis).collect()
     }
 
     fn pieces(&self) -> Result<Pieces> {
