@@ -9,7 +9,7 @@ use std::sync::Arc;
 use server::{Fault, Server};
 use zarr::store::{Store, StoreKey, from_sync};
 use zarr::stores::{MemoryStore, ObjectStore};
-use zarr::{Access, Array, Dialect, Hierarchy, NodePath, OpenOptions, Result};
+use zarr::{Access, Array, Dialect, Hierarchy, NodePath, OpenOptions, Result, Selection, steps};
 
 const LEN: u64 = 4000;
 
@@ -125,6 +125,64 @@ fn a_shard_takes_two_requests() -> Result<()> {
     let value = server.value("data/c/0").expect("there is another shard");
     server.set("data/c/1", &value);
     assert_eq!(array.read::<u16>(1900..1901)?, elements()[900..901]);
+    Ok(())
+}
+
+/// A server without ranges sends all of a large shard once for each read, though the shard is read some MiB at a time.
+#[test]
+fn a_large_shard_comes_once_from_a_server_without_ranges() -> Result<()> {
+    const LARGE: u64 = 12 << 20;
+    let store: Arc<dyn Store> = from_sync(MemoryStore::new());
+    let options = OpenOptions::new(zarr::standard()).read_write();
+    let hierarchy = Hierarchy::begin(store.clone(), options.format(Dialect::V3), &options)?;
+    let array = hierarchy.create_array(NodePath::root()).shape(&[LARGE]).chunks(&[1 << 20]);
+    let array = array.shards(&[LARGE]).data_type_named("uint8").create()?;
+    let elements: Vec<u8> = (0..LARGE).map(|i| (i >> 12) as u8).collect();
+    array.write(.., &elements)?;
+    let server = Server::start();
+    for key in store.to_sync().list()? {
+        let value = store.to_sync().value(&key)?.expect("it was listed");
+        server.set(&format!("data/{key}"), &value);
+    }
+    server.manners(|manners| manners.ranges = false);
+    let array = open(&server)?;
+    array.read::<u8>(..)?;
+    server.asked();
+    for _ in 0..2 {
+        assert!(array.read::<u8>(..)? == elements);
+        assert_eq!(server.asked().0, ["GET data/c/0"]);
+    }
+    Ok(())
+}
+
+/// The requests of each way to read, for chunks and for shards of ten: all, some neighbours, every hundredth element, single elements.
+#[test]
+fn each_way_to_read_has_its_number_of_requests() -> Result<()> {
+    let points = || Selection::points([[5, 7, 1234, 3999, 1238, 6]]);
+    let cases: [(&str, fn() -> Selection, usize, usize); 5] = [
+        ("all", || (..).into(), 400, 40),
+        ("neighbours", || (95..115).into(), 3, 4),
+        ("two shards, one of them whole", || (95..200).into(), 11, 3),
+        ("an element", || (95..96).into(), 1, 2),
+        ("every hundredth", || steps(.., 100).into(), 40, 80),
+    ];
+    for (shards, column) in [(None, 0), (Some(10), 1)] {
+        let server = served(Dialect::V3, shards)?;
+        for (what, selection, chunks, in_shards) in cases {
+            // A new handle knows no index.
+            let array = open(&server)?;
+            server.asked();
+            array.read::<u16>(selection())?;
+            let (asked, _) = server.asked();
+            assert_eq!(asked.len(), [chunks, in_shards][column], "{what}: {asked:?}");
+        }
+        let array = open(&server)?;
+        server.asked();
+        assert_eq!(array.read::<u16>(points())?.len(), 6);
+        // Each chunk once; in shards its index, too.
+        let (asked, _) = server.asked();
+        assert_eq!(asked.len(), [3, 6][column], "points: {asked:?}");
+    }
     Ok(())
 }
 

@@ -33,6 +33,9 @@ pub(super) struct LargePart<'a> {
 /// Calls a function with memory for the part.
 type Lend<'a> = dyn Fn(&mut dyn FnMut(ViewMut<'_>)) + Sync + 'a;
 
+/// The bytes of an inner chunk, if it is stored, and what is read of it.
+type Segment = (Option<Range<u64>>, ChunkProjection);
+
 /// The elements of an inner chunk, their shape, and their place in the part.
 type Decoded = (ResolvedSelection, Vec<u64>, Vec<u8>);
 
@@ -73,21 +76,20 @@ impl LargePart<'_> {
         segments.sort_by_key(|(range, _)| range.as_ref().map_or(0, |range| range.start));
         let ranges = segments.iter().flat_map(|(range, _)| range);
         self.core.check_stored(layout, tile, ranges.map(|range| range.end - range.start))?;
+        let bytes = |(range, at): &Segment| {
+            let decoded = element_count(&at.within.shape()).unwrap_or(u64::MAX);
+            let stored = range.as_ref().map_or(0, |range| range.end - range.start);
+            decoded.saturating_mul(self.span.element as u64).max(stored)
+        };
         let mut segments = segments.into_iter().peekable();
         let groups = std::iter::from_fn(|| {
-            let (mut group, mut size) = (Vec::new(), 0u64);
-            let mut fits = |(range, at): &(Option<Range<u64>>, ChunkProjection)| {
-                let decoded = element_count(&at.within.shape()).unwrap_or(u64::MAX);
-                let decoded = decoded.saturating_mul(self.span.element as u64);
-                let stored = range.as_ref().map_or(0, |range| range.end - range.start);
-                let is_first = size == 0;
-                size = size.saturating_add(decoded.max(stored));
-                is_first || size <= GROUP
-            };
-            while let Some(next) = segments.next_if(&mut fits) {
+            let mut group = vec![segments.next()?];
+            let mut left = GROUP.saturating_sub(bytes(&group[0]));
+            while let Some(next) = segments.next_if(|next| bytes(next) <= left) {
+                left -= bytes(&next);
                 group.push(next);
             }
-            (!group.is_empty()).then_some(group)
+            Some(group)
         });
         let read = |group| self.read_group(layout, tile, value, group);
         let groups = executor::in_flight(&self.core.options, self.in_flight, groups, read);
@@ -110,7 +112,7 @@ impl LargePart<'_> {
         layout: &ChunkLayout,
         tile: &ChunkProjection,
         value: &dyn Snapshot,
-        group: Vec<(Option<Range<u64>>, ChunkProjection)>,
+        group: Vec<Segment>,
     ) -> Result<Vec<Decoded>> {
         let ranges = group.iter().filter_map(|(range, _)| range.clone());
         let ranges: Vec<ByteRange> = ranges.map(ByteRange::from).collect();
@@ -121,7 +123,7 @@ impl LargePart<'_> {
         let decode = move || {
             let partial = layout.chunks.chain.partial(&chunk_shape, &within);
             let (partial, mut fetched) = (partial.ok_or_else(not_fetched)?, fetched.iter());
-            let decode = |(range, at): (Option<Range<u64>>, ChunkProjection)| {
+            let decode = |(range, at): Segment| {
                 let shape = at.within.shape();
                 let mut elements = zeroed(&shape, span.size, "an inner chunk")?;
                 let mut out = ViewMut::new(&mut elements, &shape, span.size);

@@ -374,11 +374,16 @@ impl Store for ObjectStore {
         if how.for_update {
             return Ok(how.in_memory(key, self.get(key, how.to_get()).await?));
         }
-        if let Some(version) = how.expect {
+        let ranges = !self.0.without_ranges.load(Ordering::Relaxed);
+        if let Some(version) = how.expect.filter(|_| ranges) {
             return Ok(Some(Box::new(ObjectSnapshot::expected(self, key, version))));
         }
         let opened = ObjectSnapshot::open(self, key, how.first).await?;
-        let Some(value) = opened else { return Ok(None) };
+        // From a server without ranges one request brings what all readings need.
+        let is_expected = |value: &ObjectSnapshot| {
+            how.expect.is_none_or(|version| value.version().as_ref() == Some(version))
+        };
+        let Some(value) = opened.filter(is_expected) else { return Ok(None) };
         check_size(key, value.size(), how.limit)?;
         Ok(Some(Box::new(value)))
     }
