@@ -12,7 +12,7 @@ use zarr::store::{
     Version, async_trait, from_sync, pause,
 };
 use zarr::stores::MemoryStore;
-use zarr::{Dialect, Hierarchy, NodePath, OpenOptions, Result, StoreError};
+use zarr::{Dialect, Hierarchy, NodePath, OpenOptions, Result, Selection, StoreError};
 
 /// The system's allocator; knows how many bytes are allocated, and were at most.
 struct Counting;
@@ -237,5 +237,35 @@ fn a_large_shard_that_is_replaced_is_read_again() -> Result<()> {
     assert!(array.read::<u8>(..)? == elements(len, 3));
     let opened = store.asked().iter().filter(|asked| *asked == "open c/0").count();
     assert_eq!(opened, 2);
+    Ok(())
+}
+
+/// Few elements, of which each needs a large chunk: chunks that can only be decoded whole are counted whole, and inner chunks
+/// of a shard are read in groups.
+#[test]
+fn single_elements_of_large_chunks_take_64_mib() -> Result<()> {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let len = 128 * MIB;
+    let places: Vec<u64> = (0..128).map(|n| ((n * 37 % 128) * MIB + n * 5) as u64).collect();
+    let all = elements(len, 0);
+    let expected: Vec<u8> = places.iter().map(|&at| all[at as usize]).collect();
+    let shards = far(len, 128, 0)?;
+    let values: Arc<dyn Store> = from_sync(MemoryStore::new());
+    let options = OpenOptions::new(zarr::standard()).read_write();
+    let hierarchy = Hierarchy::begin(values.clone(), options.format(Dialect::V3), &options)?;
+    let array = hierarchy.create_array(NodePath::root()).shape(&[len as u64]);
+    let array = array.chunks(&[4 * MIB as u64]).codec(zarr::codec("crc32c")?);
+    array.data_type_named("uint8").create()?.write(.., &elements(len, 0))?;
+    let chunks = Far { values, asked: Arc::default(), replaced: Arc::default() };
+    for (store, requests) in [(shards, 33), (chunks, 32)] {
+        let array = Hierarchy::open(Arc::new(store.clone()), &self::options())?;
+        let array = array.array(NodePath::root())?;
+        store.asked();
+        let (read, most) = most_of(|| array.read::<u8>(Selection::points([places.clone()])));
+        assert!(read? == expected);
+        let asked = store.asked();
+        assert_eq!(asked.len(), requests, "{asked:?}");
+        assert!(most <= BOUND, "{} MiB", most / MIB);
+    }
     Ok(())
 }

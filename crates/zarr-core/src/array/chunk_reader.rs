@@ -13,7 +13,7 @@ use futures::stream::TryStreamExt;
 
 use super::chunk_cache::{CachedObject, WHOLE};
 use super::executor::{self, Spawner, Work};
-use super::large_parts::{LargePart, groups_in_flight};
+use super::large_parts::LargePart;
 use super::segments::{Ranges, SegmentBytes, SegmentReader, has_index, not_fetched, outside};
 use super::select::work;
 use super::storage_transformer::Shard;
@@ -102,8 +102,6 @@ impl ArrayCore {
         done: impl Fn(&ChunkProjection, bool) + Sync,
     ) -> Result<()> {
         let options = &self.options;
-        let in_flight = kind.in_flight(self.context.store.capabilities().in_flight);
-        let groups = groups_in_flight(&kind, in_flight);
         let read = match (split, self.local()) {
             (Ok(pieces), Some(store)) => {
                 let (kind, pieces) =
@@ -130,6 +128,7 @@ impl ArrayCore {
                 })
             }
             (Ok(pieces), None) => executor::in_scope(options, async |spawner| {
+                let (in_flight, groups) = self.in_flight(layout, kind);
                 let read =
                     |(tile, out)| self.read_piece(layout, tile, (span, groups), out, spawner);
                 let chunks = executor::in_flight(options, in_flight, pieces, read);
@@ -141,7 +140,7 @@ impl ArrayCore {
             }),
             (Err(scattered), None) => {
                 let (tiles, out) = *scattered;
-                let out = Mutex::new(out);
+                let (out, (in_flight, groups)) = (Mutex::new(out), self.in_flight(layout, kind));
                 let read =
                     |tile| self.fetch_elements(layout, tile, (span, groups), var_buffer, &out);
                 let chunks = executor::in_flight(options, in_flight, tiles, read);
@@ -192,8 +191,8 @@ impl ArrayCore {
         spawner.run(decode).await
     }
 
-    /// Fetches a chunk and decodes its elements on the pool; `None` if it is not stored. Those of a large part it copies to `out`,
-    /// and returns none.
+    /// Fetches a chunk and decodes its elements on the pool; `None` if it is not stored. Those of a large part it copies to `out`
+    /// and returns none, if they are a box there.
     async fn fetch_elements(
         self: &Arc<Self>,
         layout: &ChunkLayout,
@@ -202,15 +201,20 @@ impl ArrayCore {
         var_buffer: Option<&Arc<VarBuffer>>,
         out: &Mutex<ViewMut<'_>>,
     ) -> Result<(ChunkProjection, Option<Vec<u8>>)> {
-        let region = tile.output.as_region();
+        let elements = Mutex::new(Vec::new());
         let out = &|copy: &mut dyn FnMut(ViewMut<'_>)| {
-            region.into_iter().for_each(|region| copy(lock(out).reborrow().part(region)));
+            if let Some(region) = tile.output.as_region() {
+                return copy(lock(out).reborrow().part(region));
+            }
+            let (mut elements, shape) = (lock(&elements), tile.within.shape());
+            elements.resize(shape.iter().product::<u64>() as usize * span.size, 0);
+            copy(ViewMut::new(&mut elements, &shape, span.size));
         };
         let large = LargePart { core: self, span, in_flight, out };
-        let fetched = self.fetch(layout, &tile, region.is_some().then_some(&large)).await?;
+        let fetched = self.fetch(layout, &tile, Some(&large)).await?;
         let Some(fetched) = fetched else { return Ok((tile, None)) };
         if let FetchedBytes::Decoded = fetched.bytes {
-            return Ok((tile, Some(Vec::new())));
+            return Ok((tile, Some(into_inner(elements))));
         }
         let (core, layout, var_buffer) = (self.clone(), layout.clone(), var_buffer.cloned());
         let decode = move || {
@@ -563,17 +567,6 @@ impl ArrayCore {
             value.read(&[]).await?;
         }
         Ok((ranges, index))
-    }
-
-    /// The index of a chunk, if it has one.
-    pub(super) async fn fetch_index(
-        &self,
-        partial: &PartialRead<'_>,
-        value: &dyn Snapshot,
-    ) -> Result<Option<ChunkIndex>> {
-        let Some(range) = self.decoding(|| partial.decoder().index())? else { return Ok(None) };
-        let bytes = value.read(&[range]).await.map_err(outside)?.pop().unwrap_or_default();
-        Ok(Some(partial.decoder().parse_index(&bytes)?))
     }
 
     /// Fetches an encoded chunk, of `shape` if that is known, from the key at which it is stored.

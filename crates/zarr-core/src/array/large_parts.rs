@@ -1,5 +1,7 @@
-//! Reads a large part of a shard of a remote store: some MiB of neighbouring inner chunks at a time, each decoded and copied to
-//! its place before more are fetched, so that memory does not grow with the shard (decision 0148).
+//! Bounds the memory for what is under way from a remote store (decision 0148).
+//!
+//! A large part of a shard is read some MiB of neighbouring inner chunks at a time, each decoded and copied to its place before
+//! more are fetched, so that memory does not grow with the shard.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,7 +15,7 @@ use super::{ArrayCore, ChunkLayout, FieldBytes, zeroed};
 use crate::codec::{ChunkIndex, PartialRead};
 use crate::error::Result;
 use crate::grid::ChunkProjection;
-use crate::region::element_count;
+use crate::region::{Region, element_count};
 use crate::selection::ResolvedSelection;
 use crate::store::{ByteRange, Snapshot};
 use crate::view::{View, ViewMut};
@@ -39,21 +41,49 @@ type Segment = (Option<Range<u64>>, ChunkProjection);
 /// The elements of an inner chunk, their shape, and their place in the part.
 type Decoded = (ResolvedSelection, Vec<u64>, Vec<u8>);
 
-/// How many groups of each chunk are under way, if `chunks` chunks are.
-pub(super) fn groups_in_flight(work: &Work, chunks: usize) -> usize {
-    let chunks = (work.total / work.size.max(1)).clamp(1, chunks as u64);
-    (UNDER_WAY / (2 * GROUP * chunks)).max(1) as usize
+impl ArrayCore {
+    /// How many chunks of a remote store are under way, and how many groups of a large part of each. A chunk of which no part can
+    /// be decoded is held whole.
+    pub(super) fn in_flight(&self, layout: &ChunkLayout, kind: Work) -> (usize, usize) {
+        let grid = &layout.chunks.grid;
+        let axes = 0..layout.metadata.shape.len();
+        let shape: Vec<u64> = axes.map(|axis| grid.span(axis, 0).stored).collect();
+        let first = Region::all(&vec![1; shape.len()]);
+        let partial = layout.chunks.chain.partial(&shape, &(&first).into());
+        let total = if partial.is_some() { kind.total } else { u64::MAX };
+        let requests = self.context.store.capabilities().in_flight;
+        let chunks = Work { total, ..kind }.in_flight(requests);
+        let together = (kind.total / kind.size.max(1)).clamp(1, chunks as u64);
+        (chunks, (UNDER_WAY / (2 * GROUP * together)).max(1) as usize)
+    }
+
+    /// The index of a chunk, if it has one.
+    pub(super) async fn fetch_index(
+        &self,
+        partial: &PartialRead<'_>,
+        value: &dyn Snapshot,
+    ) -> Result<Option<ChunkIndex>> {
+        let Some(range) = self.decoding(|| partial.decoder().index())? else { return Ok(None) };
+        let bytes = value.read(&[range]).await.map_err(outside)?.pop().unwrap_or_default();
+        Ok(Some(partial.decoder().parse_index(&bytes)?))
+    }
 }
 
 impl LargePart<'_> {
     /// Whether a part is read this way: it is large, and the chunk is a shard whose inner chunks are none.
     pub fn takes(&self, layout: &ChunkLayout, partial: &PartialRead<'_>) -> bool {
-        let count = partial.within().element_count().unwrap_or(u64::MAX);
-        count.saturating_mul(self.span.element as u64) > 2 * GROUP
-            && has_index(partial)
+        let sizes = partial.chunk_projections().map(|at| self.size(&at));
+        has_index(partial)
+            && sizes.fold(0, u64::saturating_add) > 2 * GROUP
             && !layout.metadata.data_type.is_variable()
             && self.core.context.chunk_cache.is_none()
             && partial.chunk_projections().all(|at| partial.decoder().inner(&at).is_none())
+    }
+
+    /// The bytes of an inner chunk, decoded.
+    fn size(&self, at: &ChunkProjection) -> u64 {
+        let count = element_count(&at.chunk_shape).unwrap_or(u64::MAX);
+        count.saturating_mul(self.span.element as u64)
     }
 
     /// Reads the part of one version of a chunk. Returns its index.
@@ -77,9 +107,8 @@ impl LargePart<'_> {
         let ranges = segments.iter().flat_map(|(range, _)| range);
         self.core.check_stored(layout, tile, ranges.map(|range| range.end - range.start))?;
         let bytes = |(range, at): &Segment| {
-            let decoded = element_count(&at.within.shape()).unwrap_or(u64::MAX);
             let stored = range.as_ref().map_or(0, |range| range.end - range.start);
-            decoded.saturating_mul(self.span.element as u64).max(stored)
+            self.size(at).max(stored)
         };
         let mut segments = segments.into_iter().peekable();
         let groups = std::iter::from_fn(|| {
