@@ -155,11 +155,14 @@ fn a_large_shard_comes_once_from_a_server_without_ranges() -> Result<()> {
     Ok(())
 }
 
+/// What is read, and with how many requests, from chunks and from shards.
+type Case = (&'static str, fn() -> Selection, usize, usize);
+
 /// The requests of each way to read, for chunks and for shards of ten: all, some neighbours, every hundredth element, single elements.
 #[test]
 fn each_way_to_read_has_its_number_of_requests() -> Result<()> {
     let points = || Selection::points([[5, 7, 1234, 3999, 1238, 6]]);
-    let cases: [(&str, fn() -> Selection, usize, usize); 5] = [
+    let cases: [Case; 5] = [
         ("all", || (..).into(), 400, 40),
         ("neighbours", || (95..115).into(), 3, 4),
         ("two shards, one of them whole", || (95..200).into(), 11, 3),
