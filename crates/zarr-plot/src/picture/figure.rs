@@ -1,5 +1,6 @@
 //! Lays a picture out: title, axes with their coordinates, colour bar.
 
+use super::line::numbers_and_texts;
 use super::scene::{Anchor, FAINT, INK, Item, MISSING, Scene, Text};
 use super::show::{Legend, Shown, Style};
 use super::ticks::{self, Tick};
@@ -405,17 +406,8 @@ fn color_bar(
     if is_time {
         return;
     }
-    let values = if stretch.is_log {
-        let powers = stretch.low.log10().ceil() as i32..=stretch.high.log10().floor() as i32;
-        powers.map(|power| 10_f64.powi(power)).collect()
-    } else {
-        ticks::round_numbers(stretch.low, stretch.high, (height / 45.0).clamp(1.0, 8.0) as usize)
-    };
-    let texts = if stretch.is_log {
-        values.iter().map(|&value| ticks::number(value)).collect()
-    } else {
-        ticks::texts(&values)
-    };
+    let count = (height / 45.0).clamp(1.0, 8.0) as usize;
+    let (values, texts) = numbers_and_texts(stretch, count, usize::MAX);
     let mut last = 0.0;
     for (value, text) in values.into_iter().zip(texts) {
         let place = stretch.place(value).unwrap_or(0.0);

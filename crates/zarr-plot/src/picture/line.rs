@@ -132,26 +132,31 @@ fn wider(stretch: Option<Stretch>, is_free: bool) -> Stretch {
 
 /// Ticks of values; their places are from 0 to 1.
 pub(crate) fn value_ticks(stretch: &Stretch, count: usize, subject: &Subject) -> Vec<Tick> {
-    let values = if stretch.is_log {
-        let powers = stretch.low.log10().ceil() as i32..=stretch.high.log10().floor() as i32;
-        let all: Vec<f64> = powers.map(|power| 10_f64.powi(power)).collect();
-        let every = all.len().div_ceil(count.max(1)).max(1);
-        all.into_iter().step_by(every).collect()
-    } else {
-        ticks::round_numbers(stretch.low, stretch.high, count)
-    };
+    let (values, texts) = numbers_and_texts(stretch, count, count);
     let date = |value: f64| {
         subject.meaning.time.and_then(|time| time.date(value)).map(|date| date.to_string())
-    };
-    let texts = if stretch.is_log {
-        values.iter().map(|&value| ticks::number(value)).collect()
-    } else {
-        ticks::texts(&values)
     };
     let tick = |(value, text): (f64, String)| {
         Some(Tick { at: stretch.place(value)?, text: date(value).unwrap_or(text) })
     };
     values.into_iter().zip(texts).filter_map(tick).collect()
+}
+
+/// Round numbers in a stretch, about `count` of them, of powers of ten at most about `powers`; and their texts.
+pub(crate) fn numbers_and_texts(
+    stretch: &Stretch,
+    count: usize,
+    powers: usize,
+) -> (Vec<f64>, Vec<String>) {
+    if !stretch.is_log {
+        let values = ticks::round_numbers(stretch.low, stretch.high, count);
+        let texts = ticks::texts(&values);
+        return (values, texts);
+    }
+    let all = stretch.low.log10().ceil() as i32..=stretch.high.log10().floor() as i32;
+    let all: Vec<f64> = all.map(|power| 10_f64.powi(power)).collect();
+    let every = all.len().div_ceil(powers.max(1)).max(1);
+    all.into_iter().step_by(every).map(|value| (value, ticks::number(value))).unzip()
 }
 
 fn draw(scene: &mut Scene, area: Area, line: &Line, stretch: &Stretch) {
