@@ -155,6 +155,19 @@ fn of_very_many_chunks_only_those_that_are_stored_are_tried() {
     assert!(why.contains("64 bits"), "{why}");
 }
 
+/// Of a billion chunks, none of them stored, a thousand are tried.
+#[test]
+fn a_share_of_a_billion_chunks_is_found_without_a_walk() {
+    let array = hierarchy("share").create_array("/a").shape(&[1_000_000, 10_000]).chunks(&[10, 1]);
+    let array = array.data_type(CoreType::Int16).fill_value(3).create().unwrap();
+    let mut request = Request::new(Meaning::raw(&array));
+    request.share = Some(1e-6);
+    let found = statistics(&array, &request).unwrap();
+    assert_eq!((found.elements, found.sampled), (10_000_000_000, Some(10_000)));
+    let one = numbers(&array, |request| request.share = Some(1e-6));
+    assert_eq!((one.count, one.never_written, one.mean), (10_000, 10_000, 3.0));
+}
+
 #[test]
 fn regions_steps_and_lists_are_selected() {
     let hierarchy = hierarchy("region");

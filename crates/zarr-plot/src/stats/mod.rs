@@ -24,6 +24,7 @@ mod moments;
 mod plan;
 mod pool;
 mod ranks;
+mod sample;
 mod scan;
 mod tally;
 mod texts;

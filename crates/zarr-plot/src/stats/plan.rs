@@ -9,6 +9,8 @@ use zarr_core::grid::{ChunkGrid, Piece, Pieces};
 use zarr_core::region::element_count;
 use zarr_core::{AccessError, Array, AxisSelection, ChunkPart, Region, Result, Selection, ViewMut};
 
+use super::sample::Sample;
+
 /// A part of a shard is read at a time, of about this many bytes.
 const PART: u64 = 8 << 20;
 /// Bytes of variable-length elements that are taken together.
@@ -141,7 +143,6 @@ impl Plan {
     /// A plan of which a share of the chunks is read, at least one: always the same ones, one out of each row of as many.
     pub fn of_share(array: &Array, axes: Option<Vec<Along>>, share: f64) -> Result<Plan> {
         let mut plan = Plan::new(array, axes)?;
-        plan.check_chunks()?;
         plan.one_of = (1.0 / share).round().max(1.0) as u64;
         Ok(plan)
     }
@@ -242,24 +243,16 @@ impl Plan {
         if let Some(stored) = &self.stored {
             return Ok(Box::new(stored.iter().flat_map(|place| self.cut(place.clone()))));
         }
-        let pieces = self.pieces()?.map(|Piece { place, .. }| place);
         if self.one_of == 0 {
+            let pieces = self.pieces()?.map(|Piece { place, .. }| place);
             return Ok(Box::new(pieces.flat_map(|place| self.cut(place))));
         }
         self.taken.store(0, Ordering::Relaxed);
-        let rows = self.chunk_count().max(1);
-        let is_taken = move |n: &u64| {
-            let row = n / self.one_of;
-            let len = self.one_of.min(rows.saturating_sub(row * self.one_of)).max(1);
-            // Another place in each row, so that what repeats along an axis is not met always or never.
-            let place = row.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-            n % self.one_of == place % len
-        };
-        let taken = (0..).zip(pieces).filter(move |(n, _)| is_taken(n));
         let count = |place: &Region| {
             self.taken.fetch_add(place.element_count().unwrap_or(0), Ordering::Relaxed);
         };
-        Ok(Box::new(taken.map(|(_, place)| place).inspect(count).flat_map(|place| self.cut(place))))
+        let places = Sample::new(&self.axes, &self.grid, self.one_of)?.places();
+        Ok(Box::new(places.inspect(count).flat_map(|place| self.cut(place))))
     }
 
     /// The number of the chunk, or shard, along each axis that a part is in.
