@@ -2,6 +2,8 @@
 
 use zarr::Array;
 use zarr::data_type::{CoreType, DataType, Optional, Scalar, ScalarValue};
+use zarr::nczarr::Values;
+use zarr::nczarr::cdl::{Show, Shown};
 use zarr_plot::meaning::{Meaning, MissingRule};
 
 /// How the elements of an array become others.
@@ -99,9 +101,63 @@ impl Decoded {
         out
     }
 
+    /// What CDL has in place of elements.
+    pub fn show(self) -> Show {
+        Box::new(move |values, at| {
+            let Some(stored) = self.stored(values, at) else { return Shown::Itself };
+            let number = self.meaning.decode(stored);
+            match (self.form, number) {
+                (_, None) => Shown::Missing,
+                (Form::Nullable, Some(_)) => Shown::Itself,
+                (Form::Dates, Some(number)) => self
+                    .moment(stored, number)
+                    .map_or(Shown::Itself, |date| Shown::Text(as_ncdump(&date))),
+                (Form::Floats | Form::NullableFloats, Some(number)) => Shown::Number(number),
+            }
+        })
+    }
+
+    /// Whether elements become dates.
+    pub fn is_dates(&self) -> bool {
+        self.form == Form::Dates
+    }
+
+    /// A number as it is stored; `None` for other values.
+    fn stored(&self, values: &Values, at: usize) -> Option<ScalarValue> {
+        let is_unsigned = self.meaning.unsigned;
+        macro_rules! integer {
+            ($value:expr, $unsigned:ty) => {
+                if is_unsigned { ($value as $unsigned).into() } else { $value.into() }
+            };
+        }
+        Some(ScalarValue::Integer(match values {
+            Values::Byte(values) => integer!(values[at], u8),
+            Values::Short(values) => integer!(values[at], u16),
+            Values::Int(values) => integer!(values[at], u32),
+            Values::Int64(values) => integer!(values[at], u64),
+            Values::Ubyte(values) => values[at].into(),
+            Values::Ushort(values) => values[at].into(),
+            Values::Uint(values) => values[at].into(),
+            Values::Uint64(values) => values[at].into(),
+            Values::Float(values) => return Some(ScalarValue::Float(values[at].into())),
+            Values::Double(values) => return Some(ScalarValue::Float(values[at])),
+            _ => return None,
+        }))
+    }
+
     /// A date; the number itself if that is further off than any.
     fn date(&self, stored: ScalarValue, number: Option<f64>) -> String {
-        let (Some(time), Some(number)) = (self.meaning.time, number) else { return "NaT".into() };
+        let Some(number) = number else { return "NaT".into() };
+        match self.moment(stored, number) {
+            Some(date) => date,
+            None if number.is_nan() => "NaT".into(),
+            None => format!("{number}"),
+        }
+    }
+
+    /// The date that a number stands for, if there is one.
+    fn moment(&self, stored: ScalarValue, number: f64) -> Option<String> {
+        let time = self.meaning.time?;
         let date = match stored {
             // Whole numbers are exact.
             ScalarValue::Integer(count) if self.meaning.affine.is_identity() => {
@@ -109,10 +165,16 @@ impl Decoded {
             }
             _ => time.date(number),
         };
-        match date {
-            Some(date) => format!("{date:#}"),
-            None if number.is_nan() => "NaT".into(),
-            None => format!("{number}"),
-        }
+        date.map(|date| format!("{date:#}"))
+    }
+}
+
+/// A date as `ncdump -t` writes it: a blank before the time, of which zeros at the end are left out.
+fn as_ncdump(date: &str) -> String {
+    let Some((day, time)) = date.split_once('T') else { return date.to_owned() };
+    let time = time.strip_suffix(":00").unwrap_or(time);
+    match time.strip_suffix(":00").unwrap_or(time) {
+        "00" => day.to_owned(),
+        time => format!("{day} {time}"),
     }
 }

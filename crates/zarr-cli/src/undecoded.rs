@@ -2,6 +2,7 @@
 
 use zarr::Array;
 use zarr::data_type::DataType;
+use zarr::nczarr::cdl::Show;
 
 /// No decoding is known.
 pub(crate) enum Decoded {}
@@ -21,5 +22,13 @@ impl Decoded {
 
     pub fn apply(&self, stored: &[u8]) -> Vec<u8> {
         stored.to_vec()
+    }
+
+    pub fn show(self) -> Show {
+        match self {}
+    }
+
+    pub fn is_dates(&self) -> bool {
+        false
     }
 }

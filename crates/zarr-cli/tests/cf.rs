@@ -46,6 +46,37 @@ fn elements_are_unpacked_and_missing_ones_are_null() {
     assert_eq!(folder.good("get d.zarr --path lat --cf").text(), "[60.0,30.0,0.0,-30.0]\n");
 }
 
+/// The times are as ncdump 4.9.0 prints them with `-t`.
+#[test]
+fn dump_prints_what_elements_stand_for() {
+    let folder = Folder::new();
+    let text = r#"netcdf a { dimensions: time = 6 ; n = 3 ; r = 2 ;
+        variables: double time(time) ; time:units = "days since 2000-01-01" ; time:calendar = "noleap" ; time:_FillValue = -1. ;
+        int h(n) ; h:units = "hours since 1999-12-31 12:30:15" ;
+        short p(r, n) ; p:scale_factor = 0.5 ; p:add_offset = 100. ; p:_FillValue = -9s ; p:valid_max = 100s ;
+        byte u(n) ; u:_Unsigned = "true" ; byte raw(n) ; float f(n) ; f:missing_value = 7.f ; char c(n) ;
+        data: time = 0, 58, 59, -1, 0.5, 0.520833333333333333 ; h = 0, 12, 13 ; p = 1, -9, 3, 0, 101, -32767 ;
+        u = -1, 1, -128 ; raw = -1, 1, -128 ; f = 1.25, 7, NaN ; c = "abc" ; }"#;
+    folder.write("a.cdl", text);
+    folder.good("gen a.cdl -o a.zarr");
+    let data = |options: &str| {
+        let text = folder.good(&format!("dump {options} a.zarr")).text().to_owned();
+        text.split_once("data:\n\n").unwrap().1.to_owned()
+    };
+    let times = " time = \"2000-01-01\", \"2000-02-28\", \"2000-03-01\", _, \"2000-01-01 12\", \n    \"2000-01-01 12:30\" ;\n\n \
+                 h = \"1999-12-31 12:30:15\", \"2000-01-01 00:30:15\", \"2000-01-01 01:30:15\" ;\n\n";
+    let stored = " p =\n  1, _, 3,\n  0, 101, -32767 ;\n\n u = -1, 1, -128 ;\n\n raw = -1, 1, -128 ;\n\n f = 1.25, 7, NaNf ;\n\n c = \"abc\" ;\n}\n";
+    let decoded = " p =\n  100.5, _, 101.5,\n  100, _, -16283.5 ;\n\n u = 255, 1, 128 ;\n\n raw = -1, 1, -128 ;\n\n f = 1.25, _, NaNf ;\n\n c = \"abc\" ;\n}\n";
+    assert_eq!(data("-t"), format!("{times}{stored}"));
+    assert_eq!(data("--cf"), format!("{times}{decoded}"));
+    assert_eq!(data("-t --cf"), data("--cf"));
+    assert!(
+        data("").starts_with(" time = 0, 58, 59, _, 0.5, 0.520833333333333 ;\n\n h = 0, 12, 13 ;")
+    );
+    assert!(data("").ends_with(stored));
+    assert_eq!(folder.good("dump -h --cf a.zarr").text(), folder.good("dump -h a.zarr").text());
+}
+
 #[test]
 fn coordinates_select_elements() {
     let folder = Folder::new();

@@ -1,11 +1,13 @@
 //! Prints a dataset as CDL.
 
 use clap::{ArgAction, Args};
-use zarr::nczarr::cdl::{Precision, Printing, Provenance};
-use zarr::nczarr::composed;
+use zarr::Array;
+use zarr::nczarr::cdl::{Precision, Printing, Provenance, Show};
 use zarr::nczarr::schema::Group;
+use zarr::nczarr::{Variable, composed};
 
 use super::{Out, netcdf};
+use crate::decoded::Decoded;
 use crate::failure::Failure;
 use crate::session::{Session, Target};
 
@@ -18,11 +20,13 @@ Examples:
   zarr dump -h data.zarr
   zarr dump -v time,temperature data.zarr > data.cdl
   zarr dump -s -h s3://bucket/data.zarr
+  zarr dump -t --cf -v time,temperature data.zarr
   zarr dump -p 9,17 data.zarr | zarr gen -o copy.zarr
 
 The text is that of netCDF's ncdump, and so are the one-letter options. Any Zarr data is a dataset: dimensions
 are those that its arrays name. Floats have 7 significant digits and doubles 15, unless -p gives more: 9 and 17
-read back as they were. Arrays of types that netCDF does not have are told on standard error, and left out."
+read back as they were. Arrays of types that netCDF does not have are told on standard error, and left out.
+-t and --cf change the data, not the definitions: such a text is for people, not for `zarr gen`."
 )]
 pub(crate) struct Dump {
     /// Print definitions only, no data
@@ -49,6 +53,14 @@ pub(crate) struct Dump {
     /// Significant digits of floats and doubles
     #[arg(short = 'p', long, value_name = "N[,N]", value_parser = precision, default_value = "7,15")]
     precision: Precision,
+    /// Print times as dates, as ncdump does
+    #[cfg(feature = "plot")]
+    #[arg(short = 't', long)]
+    times: bool,
+    /// Print what elements stand for: unpacked, `_` where missing, times as dates
+    #[cfg(feature = "plot")]
+    #[arg(long)]
+    cf: bool,
     /// How long lines of data may be
     #[arg(short = 'l', long, value_name = "N", default_value = "80", value_parser = clap::value_parser!(u16).range(10..))]
     line: u16,
@@ -80,9 +92,24 @@ impl Dump {
             width: Some(self.line.into()),
         };
         let name = self.name.clone().unwrap_or_else(|| name_of(&self.target));
-        let printed = dataset.print_cdl::<Failure>(&name, &printing, out);
+        let mut show = |variable: &Variable| self.show(session, &variable.array()?);
+        let printed = dataset.print_cdl_shown::<Failure>(&name, &printing, &mut show, out);
         session.warn_of(&dataset.warnings());
         printed
+    }
+
+    /// What is printed in place of the elements of an array.
+    fn show(&self, session: &Session, array: &Array) -> Result<Option<Show>, Failure> {
+        #[cfg(feature = "plot")]
+        let (times, all) = (self.times, self.cf);
+        #[cfg(not(feature = "plot"))]
+        let (times, all) = (false, false);
+        if !times && !all {
+            return Ok(None);
+        }
+        let decoded = Decoded::of(array, false);
+        session.warn_about(array, decoded.as_ref().map_or(&[], Decoded::warnings));
+        Ok(decoded.filter(|decoded| all || decoded.is_dates()).map(Decoded::show))
     }
 }
 

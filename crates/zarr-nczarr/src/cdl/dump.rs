@@ -8,7 +8,9 @@ use zarr_core::{AccessError, Error, Json, Node, Result};
 use super::PIECE;
 use super::document::Provenance;
 use super::print::{Printing, print};
+use super::rows::Show;
 use crate::handles::dataset::Dataset;
+use crate::handles::variable::Variable;
 use crate::model::slab::{Slab, pieces};
 
 impl Provenance {
@@ -43,16 +45,31 @@ impl Dataset {
         printing: &Printing,
         out: &mut dyn Write,
     ) -> Result<(), E> {
+        self.print_cdl_shown(name, printing, &mut |_| Ok(None), out)
+    }
+
+    /// As [`Dataset::print_cdl`]; what `show` returns for a variable says what is printed in place of its elements.
+    ///
+    /// # Errors
+    /// As [`Dataset::print_cdl`], and those of `show`.
+    pub fn print_cdl_shown<E: From<io::Error> + From<Error>>(
+        &self,
+        name: &str,
+        printing: &Printing,
+        show: &mut dyn FnMut(&Variable) -> Result<Option<Show>, E>,
+        out: &mut dyn Write,
+    ) -> Result<(), E> {
         let schema = self.schema();
         print::<E>(name, &schema, printing, out, &mut |path, schema, rows| {
             let variable = self.variable(path)?;
+            let show = show(&variable)?;
             let shape = variable.shape()?;
             element_count(&shape).ok_or_else(|| {
                 let hint = "choose other variables with -v, or print definitions alone";
                 variable.at(AccessError::TooLarge { what: "the variable", size: u64::MAX, hint })
             })?;
             for piece in pieces(&shape, &schema.storage.chunks, 1, PIECE)?.in_c_order() {
-                rows.push(&variable.read_slab(&Slab::from(&piece.place))?)?;
+                rows.push_shown(&variable.read_slab(&Slab::from(&piece.place))?, show.as_ref())?;
             }
             Ok(())
         })

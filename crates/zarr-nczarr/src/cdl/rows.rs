@@ -31,6 +31,22 @@ pub struct Rows<'a> {
     text: String,
 }
 
+/// What is printed in place of an element.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Shown {
+    /// The element.
+    Itself,
+    /// `_`.
+    Missing,
+    /// A number, as of type `double`.
+    Number(f64),
+    /// A text, in quotes.
+    Text(String),
+}
+
+/// Says what is printed in place of one of the values, by its position among them.
+pub type Show = Box<dyn Fn(&Values, usize) -> Shown>;
+
 /// What a variable's lines depend on.
 pub(super) struct Frame {
     pub indent: usize,
@@ -71,6 +87,11 @@ impl<'a> Rows<'a> {
 
     /// Writes the elements that come next.
     pub fn push(&mut self, values: &Values) -> io::Result<()> {
+        self.push_shown(values, None)
+    }
+
+    /// Writes what `show` says in place of the elements that come next. Those that are fill are `_`, and characters themselves.
+    pub(super) fn push_shown(&mut self, values: &Values, show: Option<&Show>) -> io::Result<()> {
         if let Values::Char(bytes) = values {
             return self.push_text(bytes);
         }
@@ -78,10 +99,18 @@ impl<'a> Rows<'a> {
             self.begin_row()?;
             self.text.clear();
             let fill = self.fill.as_ref().is_some_and(|fill| is_fill(values, at, fill));
-            if fill {
-                self.text.push('_');
+            let shown = if fill {
+                Shown::Missing
             } else {
-                push_element(&mut self.text, values, at, self.precision);
+                show.map_or(Shown::Itself, |show| show(values, at))
+            };
+            match shown {
+                Shown::Missing => self.text.push('_'),
+                Shown::Itself => push_element(&mut self.text, values, at, self.precision),
+                Shown::Number(number) => {
+                    push_number(&mut self.text, number, self.precision.double, false);
+                }
+                Shown::Text(text) => push_quoted(&mut self.text, text.as_bytes()),
             }
             if self.is_last_of_row() {
                 self.end_row()?;
