@@ -165,7 +165,7 @@ mod tests {
         assert_eq!(of(CoreType::Uint8, &[5, 4]), Some((1, 4, 5, 1)));
         assert_eq!(of(CoreType::Uint8, &[5, 4, 3]), Some((3, 4, 5, 1)));
         assert_eq!(of(CoreType::Float32, &[5, 4, 3]), Some((1, 3, 4, 5)));
-        assert_eq!(of(CoreType::Uint16, &[1, 5, 1, 4]), Some((4, 5, 1, 1)));
+        assert_eq!(of(CoreType::Uint16, &[1, 5, 1, 4]), Some((4, 1, 5, 1)));
         assert_eq!(of(CoreType::Int16, &[1, 5, 1, 4]), Some((1, 4, 5, 1)));
         assert_eq!(of(CoreType::Int16, &[2, 3, 5, 4]), Some((1, 4, 5, 6)));
         assert_eq!(of(CoreType::Int16, &[1, 1]), Some((1, 1, 1, 1)));

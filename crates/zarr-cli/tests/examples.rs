@@ -71,6 +71,7 @@ fn prepare(folder: &Folder) {
     array("old-v2.zarr", "x", "--shape 8 --chunks 4 --format v2");
     array("v2.zarr", "x", "--shape 8 --chunks 4 --format v2");
     array("v3.zarr", "x", "--shape 8 --chunks 4");
+    array("scan.zarr", "0", "--shape 1,2,20,30 --chunks 1,1,20,30");
     let cube = "--path cube --shape 64,64,64 --chunks 1,64,64 --dtype int8";
     folder.good(&format!("create slabs2.zarr {cube}"));
     fs::remove_dir_all(folder.path("slabs.zarr")).unwrap();
