@@ -126,12 +126,17 @@ const tests = {
       ["depth", 72, 37, [], "", "0,3000", "turbo"],
       ["depth", 72, 37, [], "", "full", "cividis"],
       ["depth", 72, 37, ["--log"], "&log=1", "10,4000", "plasma"],
+      // What both choose by themselves: of values on both sides of 0, and of others.
+      ["temperature", 72, 37, ["--by-name", "time=5"], "&at=5,0,0", null, null],
+      ["depth", 72, 37, [], "", null, null],
     ];
     for (const [array, width, height, options, more, range, map] of cases) {
       const file = join(folder, "plot.png");
-      const ends = range.endsWith("%") ? range.split(",").map((end) => `${end.replace("%", "")}%`).join(",") : range;
-      execFileSync(program, ["plot", join(folder, "sea.zarr"), "--path", array, "--bare", "--origin", "lower", `--range=${ends}`, "--cmap", map, ...options, "-o", file]);
-      const page = await open(`#/sea.zarr/${array}?view=${width / 2},${height / 2},1&range=${encodeURIComponent(range)}&map=${map}${more}`);
+      const ends = range?.endsWith("%") ? range.split(",").map((end) => `${end.replace("%", "")}%`).join(",") : range;
+      const colours = range === null ? [] : [`--range=${ends}`, "--cmap", map];
+      execFileSync(program, ["plot", join(folder, "sea.zarr"), "--path", array, "--bare", "--origin", "lower", ...colours, ...options, "-o", file]);
+      const chosen = range === null ? "" : `&range=${encodeURIComponent(range)}&map=${map}`;
+      const page = await open(`#/sea.zarr/${array}?view=${width / 2},${height / 2},1${chosen}${more}`);
       const plot = await pixelsOfPng(page, readFileSync(file));
       assert.deepEqual([plot.width, plot.height], [width, height]);
       const found = await pixels(page, width, height);
@@ -142,6 +147,7 @@ const tests = {
       }
       assert.equal(equal + missing, width * height, `${array} ${range} ${map}: ${equal} equal and ${missing} missing`);
       assert.ok(missing > 100 && equal > 1000);
+      if (range === null) assert.equal((await text(page, ".ends span")).startsWith("−"), array === "temperature");
       await page.end();
     }
   },

@@ -96,7 +96,7 @@ impl Subject {
                 has_missing: false,
             });
         }
-        let (stretch, map) = scale(&plane, style)?;
+        let (stretch, map) = scale(&plane, style, self)?;
         let raster = Raster::of_values(&plane, stretch.as_ref(), map);
         let legend = stretch.map_or(Legend::None, |stretch| Legend::Values(stretch, map));
         Ok(Shown { raster, block: plane.block, legend, has_missing })
@@ -232,11 +232,12 @@ fn channels_shown(
 pub(crate) fn scale(
     plane: &Plane,
     style: &Style,
+    subject: &Subject,
 ) -> Result<(Option<Stretch>, ColorMap), PictureError> {
     let ends = style.ends.unwrap_or_default();
     let stretch = Stretch::of(plane, ends, style.is_log, style.center)?;
     let is_signed = stretch.is_some_and(|stretch| stretch.low < 0.0 && stretch.high > 0.0);
-    let map = style.map.unwrap_or(if is_signed { ColorMap::RD_BU_R } else { ColorMap::VIRIDIS });
+    let map = style.map.unwrap_or(subject.color_map(is_signed));
     if is_signed
         && style.map.is_none()
         && style.center.is_none()

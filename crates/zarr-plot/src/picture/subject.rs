@@ -3,7 +3,7 @@
 use zarr_core::data_type::{DataType, Scalar};
 use zarr_core::{Array, NodePath};
 
-use super::{Along, PictureError, View};
+use super::{Along, ColorMap, PictureError, View};
 use crate::meaning::{Axis, AxisKind, Image, Meaning, MissingRule, axes_of};
 
 /// The last axis of bytes, if it has no name and three or four positions, is one of colours.
@@ -99,6 +99,15 @@ impl Subject {
             found.numbers.first().copied()
         };
         matches!((at(0), at(along.len - 1)), (Some(first), Some(last)) if first < last)
+    }
+
+    /// The colours where none are asked for: of values on both sides of 0 those that part there, of an image black to white.
+    pub fn color_map(&self, is_signed: bool) -> ColorMap {
+        match &self.image {
+            _ if is_signed => ColorMap::RD_BU_R,
+            Some((image, _)) if !image.is_label => ColorMap::GRAY,
+            _ => ColorMap::VIRIDIS,
+        }
     }
 
     /// The smallest level of its image that still has the pixels of a picture of this size, and the same view of it; `None` if that

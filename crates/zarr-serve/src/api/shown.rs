@@ -1,14 +1,11 @@
 //! Says how an array is shown at first: a picture, a line or a table, along which axes, as `zarr plot` draws it.
 
-use zarr::data_type::{DataType, Scalar};
+use zarr::data_type::Scalar;
 use zarr::{Json, Object};
 use zarr_plot::meaning::AxisKind;
 use zarr_plot::picture::{Style, Subject};
 
-/// What the names of differences have in them, which are on both sides of 0.
-const DIFFERENCES: [&str; 4] = ["anomaly", "difference", "bias", "increment"];
-
-/// The first view as members of JSON: `{"kind", "x", "y", "channel_axis", "rgb", "equal", "map", …}`.
+/// The first view as members of JSON: `{"kind", "x", "y", "channel_axis", "rgb", "equal", "map", "signed_map"}`.
 pub(crate) fn members(subject: &Subject) -> Object {
     let data_type = subject.array.data_type();
     let view = subject.first();
@@ -28,16 +25,6 @@ pub(crate) fn members(subject: &Subject) -> Object {
         let kind = axis.and_then(|axis| subject.axes.get(axis)).map(|axis| axis.kind);
         matches!(kind, Some(AxisKind::Time | AxisKind::Z))
     };
-    let words = [subject.meaning.title.as_deref(), subject.array.path().name()]
-        .map(|text| text.unwrap_or_default().to_lowercase());
-    let is_difference = words.iter().any(|text| DIFFERENCES.iter().any(|word| text.contains(word)));
-    let is_bytes = matches!(data_type, DataType::Core(_))
-        && matches!(data_type.scalar(), Some(Scalar::Uint(8 | 16)));
-    let map = match () {
-        () if is_difference => "RdBu_r",
-        () if image.is_some() || is_bytes => "gray",
-        () => "viridis",
-    };
     let rgb_range = matches!(data_type.scalar(), Some(Scalar::Uint(8)))
         .then(|| Json::from(vec![Json::from(0u64), Json::from(255u64)]));
     Object::new()
@@ -49,6 +36,6 @@ pub(crate) fn members(subject: &Subject) -> Object {
         .with("rgb_range", rgb_range.unwrap_or(Json::Null))
         .with("labels", image.is_some_and(|image| image.is_label))
         .with("equal", image.is_some() || !(is_time(x) || is_time(y)))
-        .with("map", map)
-        .with("centre", is_difference)
+        .with("map", subject.color_map(false).name())
+        .with("signed_map", subject.color_map(true).name())
 }

@@ -8,11 +8,12 @@ const BINS = 72;
 const CHOICES = [["2,98%", "2 % – 98 %"], ["0.1,99.9%", "0.1 % – 99.9 %"], ["full", "all values"], ["manual", "chosen"]];
 
 export class Colours {
-  // `maps` are `{name: bytes}`; `settings` are `{map, range, log, reversed, labels}`; `onChange()` is told.
+  // `maps` are `{name: bytes}`; `settings` are `{map, plain, signed, range, log, reversed, labels}`: without a `map` values on both
+  // sides of 0 get the `signed` one, others the `plain` one; `onChange()` is told.
   constructor(maps, settings, onChange) {
     Object.assign(this, { maps, settings, onChange });
     this.values = new Float64Array();
-    this.map = select("Colour map", Object.keys(maps).map((name) => [name, name]), settings.map, (map) => this.#change({ map }));
+    this.map = select("Colour map", [["", "automatic"], ...Object.keys(maps).map((name) => [name, name])], settings.map, (map) => this.#change({ map }));
     this.choice = select("Range of the colours", CHOICES, "2,98%", (choice) => this.#change({ range: choice === "manual" ? this.range() : choice }));
     const end = (label, n) => el("input", {
       type: "text", inputmode: "decimal", "aria-label": label, class: "end",
@@ -65,11 +66,18 @@ export class Colours {
     const from = log ? this.values.findIndex((value) => value > 0) : 0;
     const values = from > 0 ? this.values.subarray(from) : from < 0 ? new Float64Array() : this.values;
     const found = range(this.settings.range, values);
-    if (this.settings.centre && !Array.isArray(this.settings.range)) {
+    if (log) return found[0] <= 0 ? [Math.max(values[0] ?? 1e-3, 1e-300), Math.max(found[1], 1e-299)] : found;
+    if (!this.settings.map && !Array.isArray(this.settings.range) && isSigned(found)) {
       const most = Math.max(Math.abs(found[0]), Math.abs(found[1]));
       return [-most, most];
     }
-    return log && found[0] <= 0 ? [Math.max(values[0] ?? 1e-3, 1e-300), Math.max(found[1], 1e-299)] : found;
+    return found;
+  }
+
+  // The name of the map that is used, as `zarr plot` chooses it.
+  mapName() {
+    const { map, plain, signed } = this.settings;
+    return map || (isSigned(this.range()) ? signed : plain);
   }
 
   // What `paint` needs.
@@ -79,7 +87,7 @@ export class Colours {
   }
 
   table() {
-    const found = this.maps[this.settings.map] ?? Object.values(this.maps)[0];
+    const found = this.maps[this.mapName()];
     if (!this.settings.reversed) return found;
     const reversed = new Uint8Array(found.length);
     for (let n = 0; n < 256; n++) reversed.set(found.subarray(3 * n, 3 * n + 3), 3 * (255 - n));
@@ -137,3 +145,5 @@ export class Colours {
     if (ends[0] < ends[1]) this.#change({ range: ends });
   }
 }
+
+const isSigned = ([low, high]) => low < 0 && high > 0;

@@ -52,12 +52,13 @@ export class DataView {
     const { array, state } = this;
     const now = state.now;
     const settings = {
-      map: Object.hasOwn(this.maps, now.map ?? "") ? now.map : array.view.map,
+      map: Object.hasOwn(this.maps, now.map ?? "") ? now.map : "",
+      plain: array.view.map,
+      signed: array.view.signed_map,
       range: (Array.isArray(now.range) && now.range.length === 2 && now.range[0] < now.range[1]) || typeof now.range === "string" ? now.range : (array.view.range ?? "2,98%"),
       log: now.log === "1",
       reversed: now.reversed === "1",
       labels: now.labels ? now.labels === "1" : Boolean(array.view.labels),
-      centre: Boolean(array.view.centre),
     };
     this.colours = new Colours(this.maps, settings, (changes) => {
       const flags = Object.fromEntries(Object.entries(changes).map(([key, value]) => [key, typeof value === "boolean" ? (value ? "1" : "0") : value]));
@@ -492,7 +493,7 @@ export class DataView {
     const query = new URLSearchParams({ path: this.path, x: this.x, y: this.y, at: this.at.join(","), across: range(seen.x), down: range(seen.y) });
     if (settings.labels) query.set("labels", "1");
     else if (!this.channels?.isOn) {
-      query.set("map", settings.map);
+      query.set("map", this.colours.mapName());
       query.set("range", `${low},${high}`);
       if (settings.log) query.set("log", "1");
     }
