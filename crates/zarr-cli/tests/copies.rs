@@ -4,6 +4,8 @@ mod common;
 
 use common::Folder;
 use zarr::Json;
+use zarr::store::{StoreKey, SyncStore};
+use zarr::stores::ZipStore;
 
 /// Decision 0136: beyond a quarter of the chunks the fill value stays, and the program says so.
 #[test]
@@ -202,4 +204,48 @@ fn a_broken_document_is_an_error_or_skipped_by_name() {
     let copied = folder.run("copy a.zarr b.zarr --to zarr-v3 --skip-unsupported");
     assert!(copied.code == 0 && copied.err.contains("skipped: /bad: "), "{}", copied.err);
     folder.good("get b.zarr --path good");
+}
+
+/// Final v3 says the kind of a node in its document, so that listings leave out one that is cut off; a copy does not.
+#[test]
+fn a_document_that_is_cut_off_is_no_reason_to_leave_a_node_behind() {
+    let folder = Folder::new();
+    folder.good("create a.zarr --path good --shape 3 --dtype int32");
+    folder.good("create a.zarr --path g/bad --shape 3 --dtype int32");
+    for (cut, broken) in [("g/bad", "/g/bad"), ("g", "/g")] {
+        folder.write(&format!("a.zarr/{cut}/zarr.json"), "{\"zarr_format\": 3,");
+        let tree = folder.run("tree a.zarr");
+        assert!(tree.code == 5 && tree.err.contains(broken), "{}", tree.err);
+        let name = broken.rsplit('/').next().unwrap();
+        assert!(tree.text().contains(&format!("{name}  (broken)")), "{}", tree.text());
+        for (to, code) in [("v3", 5), ("v2", 5), ("nczarr-v3", 4), ("zarr-v2", 4)] {
+            let refused = folder.run(&format!("copy a.zarr b.zarr --to {to}"));
+            assert!(refused.code == code && refused.err.contains(broken), "{}", refused.err);
+            assert!(refused.err.contains("--skip-unsupported"), "{}", refused.err);
+            folder.bad("info b.zarr", 3);
+            let copied = folder.run(&format!("copy a.zarr b.zarr --to {to} --skip-unsupported"));
+            let skipped = format!("skipped: {broken}: ");
+            assert!(copied.code == 0 && copied.err.contains(&skipped), "{}", copied.err);
+            folder.good("get b.zarr --path good");
+            folder.good("rm b.zarr --all");
+        }
+        assert_eq!(folder.run(&format!("copy a.zarr b.zarr --exclude {cut}")).code, 0);
+        folder.good("rm b.zarr --all");
+    }
+}
+
+/// In an archive the node is copied, and then the old one is erased.
+#[test]
+fn a_rename_erases_no_node_that_it_cannot_copy() {
+    let folder = Folder::new();
+    folder.good("create a.zip --path g/bad --shape 3 --dtype int32");
+    assert_eq!(folder.feed("put a.zip --path g/bad", b"[1, 2, 3]").code, 0);
+    let archive = ZipStore::open(folder.path("a.zip")).unwrap();
+    let document = StoreKey::new("g/bad/zarr.json").unwrap();
+    archive.set(&document, b"{\"zarr_format\": 3,".as_slice().into()).unwrap();
+    drop(archive);
+    let refused = folder.run("rename a.zip --path g h");
+    assert!(refused.code == 5 && refused.err.contains("/g/bad"), "{}", refused.err);
+    let archive = ZipStore::open(folder.path("a.zip")).unwrap();
+    assert!(archive.value(&StoreKey::new("g/bad/c/0").unwrap()).unwrap().is_some());
 }

@@ -40,7 +40,7 @@ pub use target::netcdf_url;
 pub use target::{
     NewPlace, absolute_url, copy_place, find_node, hierarchy_above, new_place, path_below,
 };
-pub use tree_progress::TreeProgress;
+pub use tree_progress::{Listed, TreeProgress, tree_and_broken};
 pub use validate::{
     Level, Problem, ProblemKind, Report, ValidateOptions, ValidateProgress, validate,
 };

@@ -1,6 +1,9 @@
 //! Opens all nodes of a tree, and tells how far work on them has come.
 
-use zarr_core::{AccessError, ErrorKind, Node, NodePath, Result};
+use std::collections::{BTreeSet, HashSet};
+
+use zarr_core::format::Child;
+use zarr_core::{AccessError, Error, ErrorKind, Node, NodePath, Result};
 
 /// How far work on the nodes of a tree has come.
 #[derive(Clone, Debug, Default)]
@@ -23,22 +26,45 @@ pub(crate) fn open_all(node: &Node) -> Result<Vec<Node>> {
     if let Node::Array(_) = node {
         return Ok(vec![node.clone()]);
     }
-    let hierarchy = node.hierarchy();
-    let mut tree = hierarchy.tree(node.path())?;
-    // Listings leave out nodes whose documents are broken, with a warning.
-    for warning in hierarchy.warnings() {
-        let Ok(place) = NodePath::new(&warning.place) else { continue };
-        let top = node.path().as_str().trim_end_matches('/');
-        let is_below = place.as_str().strip_prefix(top).is_some_and(|rest| rest.starts_with('/'));
-        if is_below && tree.iter().all(|child| child.path != place) {
-            match hierarchy.node(&place) {
-                Err(e) if e.kind() != ErrorKind::NotFound => return Err(e),
-                _ => {}
-            }
-        }
+    let Listed { nodes: mut tree, broken } = tree_and_broken(node)?;
+    if let Some((_, error)) = broken.into_iter().next() {
+        return Err(error);
     }
     tree.sort_by(|a, b| a.path.as_str().split('/').cmp(b.path.as_str().split('/')));
-    tree.iter().map(|child| hierarchy.node(&child.path)).collect()
+    tree.iter().map(|child| node.hierarchy().node(&child.path)).collect()
+}
+
+/// The nodes of a tree, and those that listings leave out with a warning.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Listed {
+    /// The node and all below it, sorted by path.
+    pub nodes: Vec<Child>,
+    /// Nodes whose documents are broken and do not tell their kind, each with the error of opening it.
+    pub broken: Vec<(NodePath, Error)>,
+}
+
+/// The node and all below it, those with broken documents too.
+///
+/// # Errors
+/// If the store cannot list or fails.
+pub fn tree_and_broken(node: &Node) -> Result<Listed> {
+    let hierarchy = node.hierarchy();
+    let tree = hierarchy.tree(node.path())?;
+    let top = node.path().as_str().trim_end_matches('/');
+    let is_below = |place: &str| place.strip_prefix(top).is_some_and(|rest| rest.starts_with('/'));
+    let warnings = hierarchy.warnings();
+    let places: BTreeSet<&str> = warnings.iter().map(|warning| warning.place.as_str()).collect();
+    let listed: HashSet<&str> = tree.iter().map(|child| child.path.as_str()).collect();
+    let mut broken = Vec::new();
+    for place in places.into_iter().filter(|place| is_below(place) && !listed.contains(place)) {
+        let Ok(path) = NodePath::new(place) else { continue };
+        match hierarchy.node(&path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => broken.push((path, error)),
+            _ => {}
+        }
+    }
+    Ok(Listed { nodes: tree, broken })
 }
 
 /// The most bytes of elements that are read, if a caller gives no limit.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use zarr::data_type::{CoreType, FillValue};
 use zarr::format::{Draft, Format, of_dialect};
-use zarr::store::{Store, StoreKey, from_sync};
+use zarr::store::{Store, StoreKey, SyncStore, from_sync};
 use zarr::stores::MemoryStore;
 use zarr::{
     Array, ArrayMetadata, CopyOptions, Dialect, Era, ErrorKind, Hierarchy, Json, Node, NodePath,
@@ -359,6 +359,29 @@ fn an_order_that_leaves_all_axes_is_left_out_of_copies() -> zarr::Result<()> {
         let to = target.begun();
         zarr::copy(&Node::Array(array.clone()), &to, path("/a"), &CopyOptions::default())?;
         assert_eq!(to.array(path("/a"))?.read::<i16>(..)?, elements, "{target:?}");
+    }
+    Ok(())
+}
+
+/// Z2-060: a filter that changes the type changes it for the filters behind it, in copies too; the document is zarr-python
+/// 2.18.7's.
+#[cfg(all(feature = "astype", feature = "bitround"))]
+#[test]
+fn a_filter_on_what_another_makes_of_elements_is_copied() -> zarr::Result<()> {
+    let store = MemoryStore::new();
+    let document = br#"{"chunks":[4],"compressor":null,"dtype":"<i4","fill_value":0,"filters":[
+        {"decode_dtype":"<i4","encode_dtype":"<f4","id":"astype"},{"id":"bitround","keepbits":3}],
+        "order":"C","shape":[4],"zarr_format":2}"#;
+    store.set(&StoreKey::new("a/.zarray")?, document.as_slice().into())?;
+    let options = OpenOptions::new(zarr::standard()).read_write();
+    store.set(&StoreKey::new(".zgroup")?, br#"{"zarr_format":2}"#.as_slice().into())?;
+    let array = Hierarchy::open(from_sync(store), &options)?.array(path("/a"))?;
+    array.write(.., &[1, -2, 1000, 7i32])?;
+    assert_eq!(array.read::<i32>(..)?, [1, -2, 1024, 7]);
+    for target in [Target::V2, Target::V3] {
+        let to = target.begun();
+        zarr::copy(&Node::Array(array.clone()), &to, path("/a"), &CopyOptions::default())?;
+        assert_eq!(to.array(path("/a"))?.read::<i32>(..)?, [1, -2, 1024, 7], "{target:?}");
     }
     Ok(())
 }

@@ -69,7 +69,7 @@ pub(crate) struct Copy {
     /// Other codecs, in order; `none` for none; may be given again
     #[arg(long, value_name = "NAME[:LEVEL]")]
     codec: Vec<String>,
-    /// Leave out what the copy's format cannot represent, and name each such node
+    /// Leave out what the copy's format cannot represent, and what has a broken document, and name each such node
     #[arg(long)]
     skip_unsupported: bool,
     /// How much memory the program may take, as in 256MiB; a quarter of the machine's, if not given. With less than

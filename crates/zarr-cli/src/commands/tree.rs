@@ -32,7 +32,8 @@ pub(crate) struct Tree {
 /// A node as it is shown.
 struct Shown {
     path: String,
-    kind: NodeKind,
+    /// `None` if its document is broken and does not tell.
+    kind: Option<NodeKind>,
     implicit: bool,
     array: Option<Array>,
     trouble: Option<zarr::Error>,
@@ -76,7 +77,10 @@ impl Tree {
             };
             session.warn_of(&copies.iter().map(told).collect::<Vec<_>>());
         }
-        session.warn(node.hierarchy());
+        let mut warnings = node.hierarchy().warnings();
+        // They are shown, with their errors.
+        warnings.retain(|warning| !warning.what.starts_with("its document is broken"));
+        session.warn_of(&warnings);
         let mut code = None;
         for trouble in nodes.iter().filter_map(|node| node.trouble.as_ref()) {
             let exit_code = trouble.kind().exit_code();
@@ -100,18 +104,24 @@ impl Tree {
 
 fn nodes(top: &Node) -> Result<Vec<Shown>, Failure> {
     let hierarchy = top.hierarchy();
-    let children = hierarchy.tree(top.path())?;
+    let zarr::Listed { nodes: children, broken, .. } = zarr::tree_and_broken(top)?;
     let mut nodes: Vec<Shown> = Vec::with_capacity(children.len());
+    for (path, error) in broken {
+        let path = session::from(top.path(), &path);
+        let shown =
+            Shown { path, kind: None, implicit: false, array: None, trouble: None, axes: None };
+        nodes.push(Shown { trouble: Some(error), ..shown });
+    }
     for child in children {
         let mut shown = Shown {
             path: session::from(top.path(), &child.path),
-            kind: child.kind.unwrap_or(NodeKind::Group),
+            kind: Some(child.kind.unwrap_or(NodeKind::Group)),
             implicit: child.implicit,
             array: None,
             trouble: None,
             axes: None,
         };
-        if shown.kind == NodeKind::Array {
+        if shown.kind == Some(NodeKind::Array) {
             match hierarchy.array(&child.path) {
                 Ok(array) => shown.array = Some(array),
                 Err(e) => shown.trouble = Some(e),
@@ -125,8 +135,8 @@ fn nodes(top: &Node) -> Result<Vec<Shown>, Failure> {
 }
 
 fn members(node: &Shown) -> Json {
-    let mut object =
-        Object::new().with("path", node.path.as_str()).with("node_type", node.kind.name());
+    let kind = node.kind.map_or(Json::Null, |kind| kind.name().into());
+    let mut object = Object::new().with("path", node.path.as_str()).with("node_type", kind);
     if node.implicit {
         object.insert("implicit", true);
     }
@@ -190,7 +200,7 @@ mod tests {
     fn branches_lead_to_every_node() {
         let node = |path: &str| Shown {
             path: path.into(),
-            kind: NodeKind::Group,
+            kind: Some(NodeKind::Group),
             implicit: false,
             array: None,
             trouble: None,

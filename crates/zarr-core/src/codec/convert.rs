@@ -277,7 +277,10 @@ fn to_flat(
                 chain.push(filter);
             }
             Codec::ArrayToBytes(_) => return Err(cannot(to, spec, "")),
-            Codec::BytesToBytes(_) => chain.push(reword(spec, &codec, to)?),
+            Codec::BytesToBytes(bytes) => {
+                chain.push(reword(spec, &codec, to)?);
+                here = bytes.encoded(&here);
+            }
         }
     }
     // In v2 a codec on elements may follow `bytes`.

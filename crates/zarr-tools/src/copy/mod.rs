@@ -58,8 +58,8 @@ pub struct CopyOptions<'a> {
     pub codecs: Option<Vec<String>>,
     /// Refuses to copy what cannot be kept, in place of naming it in [`Progress::not_kept`].
     pub strict: bool,
-    /// Leaves out the nodes that cannot be represented in the target, with all below them, and names them in
-    /// [`Progress::skipped`].
+    /// Leaves out the nodes that cannot be represented in the target or whose documents are broken, with all below them,
+    /// and names them in [`Progress::skipped`].
     pub skip_unsupported: bool,
     /// Copies only the nodes at these paths of the source; the target has the groups above them.
     pub only: Option<HashSet<NodePath>>,

@@ -16,6 +16,7 @@ use super::plan::{
 };
 use super::rechunk::check_memory;
 use super::{CopyOptions, Progress};
+use crate::tree_progress::tree_and_broken;
 
 /// Copies a netCDF dataset, or plain Zarr as one, to the place and in the form of `target`, as [`copy`](super::copy()) does.
 ///
@@ -95,12 +96,17 @@ fn planned_dataset(
         check_free(hierarchy, options)?;
     }
     let mut planned = source.plan_copy(new)?;
-    let (arrays, skipped) = others(source, std::mem::take(&mut planned.others), new);
+    let (arrays, mut skipped) = others(source, std::mem::take(&mut planned.others), new);
+    let base = source.hierarchy().node(source.root_path())?;
+    for (path, error) in tree_and_broken(&base)?.broken {
+        if skipped.iter().all(|(there, _)| *there != path) {
+            skipped.push((path, error.cause().to_string()));
+        }
+    }
     if let (false, Some((path, why))) = (options.skip_unsupported, skipped.first()) {
         return Err(left_behind(source, path, why, skipped.len() - 1, new));
     }
     let draft = source.draft_copy(&planned, target)?;
-    let base = source.hierarchy().node(source.root_path())?;
     let nodes = nodes(source, &base, &draft, &arrays)?;
     let asked = target.to_json().as_object().cloned().unwrap_or_default();
     let asked = asked.with("source", source.profile().name());

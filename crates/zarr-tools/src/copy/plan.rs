@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
 use std::time::SystemTime;
 
-use zarr_core::format::Documents;
+use zarr_core::format::{Child, Documents};
 use zarr_core::grid::chunk_count;
 use zarr_core::metadata::ArrayMetadata;
 use zarr_core::store::StoreKey;
@@ -21,6 +21,7 @@ use super::node_copy;
 use super::same_place::SourceStore;
 use super::split::{Part, parts};
 use super::{CopyOptions, Steps, attributes_for};
+use crate::tree_progress::{Listed, tree_and_broken};
 
 /// What a copy is going to do: the arrays and their chunks in parts, and the documents that are written at the end.
 ///
@@ -179,6 +180,10 @@ fn resumed(
     Ok(plan)
 }
 
+/// What to do about a document that is broken.
+pub(super) const BROKEN: &str = "`zarr validate` names what is broken, `zarr repair` may mend it; or leave out such nodes, \
+    each named, with `--skip-unsupported` (library: `CopyOptions::skip_unsupported`)";
+
 pub(super) fn planned_anew(
     source: &Node,
     target: &Hierarchy,
@@ -188,10 +193,24 @@ pub(super) fn planned_anew(
 ) -> Result<Plan> {
     let from = source.hierarchy();
     let base = source.path();
-    let nodes = chosen(from.tree(base)?, base, options)
-        .map_err(|e| e.at_store(from.store().name()).at_path(base))?;
-    let nodes = nodes.iter().map(|child| from.node(&child.path)).collect::<Result<Vec<_>>>()?;
-    let mut told = Told::default();
+    let Listed { nodes: mut listed, broken, .. } = tree_and_broken(source)?;
+    listed.extend(broken.into_iter().map(|(path, _)| Child { path, kind: None, implicit: false }));
+    listed.sort_by(|a, b| a.path.cmp(&b.path));
+    let listed =
+        chosen(listed, base, options).map_err(|e| e.at_store(from.store().name()).at_path(base))?;
+    let (mut told, mut nodes, mut left_out) = (Told::default(), Vec::new(), HashSet::new());
+    for child in listed {
+        match from.node(&child.path) {
+            Err(e) if e.kind() == ErrorKind::InvalidMetadata && child.path != *base => {
+                if !options.skip_unsupported {
+                    return Err(e.with_hint(BROKEN));
+                }
+                told.skipped.push(format!("{}: {}", child.path, e.cause()));
+                left_out.insert(child.path);
+            }
+            node => nodes.push(node?),
+        }
+    }
     check_ranks(&nodes, options, &mut told.notes)?;
     let datasets = if options.only.is_some() || options.filters() {
         Datasets::of(&from.nodes(base)?, from.dialect())
@@ -200,7 +219,6 @@ pub(super) fn planned_anew(
     };
     let mut plan = Plan::new(source, &nodes, target, at, options.to_json());
     plan.told = told;
-    let mut left_out = HashSet::new();
     let mut documents = Vec::new();
     for node in &nodes {
         let path = node.path().clone();
