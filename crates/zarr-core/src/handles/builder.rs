@@ -11,6 +11,7 @@ use crate::grid::{ChunkGrid, default_chunk_shape, default_inner_shape};
 use crate::hierarchy::{ArrayNode, CreateMode, HierarchyContext};
 use crate::json::{Json, Object};
 use crate::metadata::ArrayMetadata;
+use crate::options::setters;
 use crate::path::NodePath;
 
 /// An array that is about to be created. Shape and data type are required; the rest has defaults: chunks of
@@ -90,136 +91,74 @@ impl<H> ArrayBuilderOf<H> {
         }
     }
 
-    /// How many elements along each axis.
-    #[must_use]
-    pub fn shape(mut self, shape: &[u64]) -> Self {
-        self.shape = Some(shape.to_vec());
-        self
-    }
+    setters! {
+        /// How many elements along each axis.
+        shape(self, shape: &[u64]) { self.shape = Some(shape.to_vec()); }
 
-    /// How many elements a chunk has along each axis; without it, chunks have the shape of
-    /// [`default_chunk_shape`](crate::grid::default_chunk_shape), or of whole parts of a shard near to that.
-    #[must_use]
-    pub fn chunks(mut self, chunks: &[u64]) -> Self {
-        self.chunks = Some(chunks.to_vec());
-        self
-    }
+        /// How many elements a chunk has along each axis; without it, chunks have the shape of
+        /// [`default_chunk_shape`](crate::grid::default_chunk_shape), or of whole parts of a shard near to that.
+        chunks(self, chunks: &[u64]) { self.chunks = Some(chunks.to_vec()); }
 
-    /// How the array is cut into chunks, where it is not into equal ones from its first element on: a grid
-    /// of the array's own shape, in place of [`ArrayBuilderOf::chunks`].
-    #[must_use]
-    pub fn grid(mut self, grid: Arc<dyn ChunkGrid>) -> Self {
-        self.grid = Some(grid);
-        self
-    }
+        /// How the array is cut into chunks, where it is not into equal ones from its first element on: a grid
+        /// of the array's own shape, in place of [`ArrayBuilderOf::chunks`].
+        grid(self, grid: Arc<dyn ChunkGrid>) { self.grid = Some(grid); }
 
-    /// How many elements a shard has along each axis: its chunks share one stored object. Only final v3
-    /// has shards.
-    #[must_use]
-    pub fn shards(mut self, shards: &[u64]) -> Self {
-        self.shards = Some(shards.to_vec());
-        self
-    }
+        /// How many elements a shard has along each axis: its chunks share one stored object. Only final v3
+        /// has shards.
+        shards(self, shards: &[u64]) { self.shards = Some(shards.to_vec()); }
 
-    /// The type of an element.
-    #[must_use]
-    pub fn data_type(mut self, data_type: impl Into<DataType>) -> Self {
-        self.data_type = Some(Ok(ParsedType { data_type: data_type.into(), endian: None }));
-        self
-    }
+        /// The type of an element.
+        data_type(self, data_type: impl Into<DataType>) {
+            self.data_type = Some(Ok(ParsedType { data_type: data_type.into(), endian: None }));
+        }
 
-    /// The type of an element by a name of any dialect: `int32`, `<i4`, `r24`, `|S7`, `<M8[ns]`; or by
-    /// the name that it is shown under, such as `datetime64[ns]` or `optional(int32)`. A `>` asks for
-    /// big-endian storage.
-    #[must_use]
-    pub fn data_type_named(mut self, name: &str) -> Self {
-        self.data_type = Some(type_named(name, &self.context.registry));
-        self
-    }
+        /// The type of an element by a name of any dialect: `int32`, `<i4`, `r24`, `|S7`, `<M8[ns]`; or by
+        /// the name that it is shown under, such as `datetime64[ns]` or `optional(int32)`. A `>` asks for
+        /// big-endian storage.
+        data_type_named(self, name: &str) { self.data_type = Some(type_named(name, &self.context.registry)); }
 
-    /// The value of elements that were never written, as a number or as metadata of any dialect; zero by default.
-    #[must_use]
-    pub fn fill_value(mut self, fill: impl Into<Json>) -> Self {
-        self.fill = Fill::Json(fill.into());
-        self
-    }
+        /// The value of elements that were never written, as a number or as metadata of any dialect; zero by default.
+        fill_value(self, fill: impl Into<Json>) { self.fill = Fill::Json(fill.into()); }
 
-    /// Leaves the value of elements that were never written undefined; final v3 cannot represent that.
-    #[must_use]
-    pub fn undefined_fill(mut self) -> Self {
-        self.fill = Fill::Undefined;
-        self
-    }
+        /// Leaves the value of elements that were never written undefined; final v3 cannot represent that.
+        undefined_fill(self) { self.fill = Fill::Undefined; }
 
-    /// Adds a codec, as final v3's metadata, behind those already added. `bytes` is added by itself.
-    #[must_use]
-    pub fn codec(mut self, codec: CodecSpec) -> Self {
-        self.codecs.push(codec);
-        self
-    }
+        /// Adds a codec, as final v3's metadata, behind those already added. `bytes` is added by itself.
+        codec(self, codec: CodecSpec) { self.codecs.push(codec); }
 
-    /// Stores elements most significant byte first.
-    #[must_use]
-    pub fn big_endian(mut self, big: bool) -> Self {
-        self.big_endian = big;
-        self
-    }
+        /// Stores elements most significant byte first.
+        big_endian(self, big: bool) { self.big_endian = big; }
 
-    /// Stores chunks with the first axis fastest.
-    #[must_use]
-    pub fn f_order(mut self, f_order: bool) -> Self {
-        self.f_order = f_order;
-        self
-    }
+        /// Stores chunks with the first axis fastest.
+        f_order(self, f_order: bool) { self.f_order = f_order; }
 
-    /// What separates indices in a chunk's key: `/` or `.`.
-    #[must_use]
-    pub fn separator(mut self, separator: char) -> Self {
-        self.separator = Some(separator);
-        self
-    }
+        /// What separates indices in a chunk's key: `/` or `.`.
+        separator(self, separator: char) { self.separator = Some(separator); }
 
-    /// The user's attributes.
-    #[must_use]
-    pub fn attributes(mut self, attributes: Object) -> Self {
-        self.attributes = attributes;
-        self
-    }
+        /// The user's attributes.
+        attributes(self, attributes: Object) { self.attributes = attributes; }
 
-    /// The axes' names: `["time", "lat"]`, or `[Some("time"), None]` where an axis has none.
-    #[must_use]
-    pub fn dimension_names(mut self, names: impl IntoIterator<Item: Into<DimensionName>>) -> Self {
-        self.dimension_names = Some(names.into_iter().map(|name| name.into().0).collect());
-        self
-    }
+        /// The axes' names: `["time", "lat"]`, or `[Some("time"), None]` where an axis has none.
+        dimension_names(self, names: impl IntoIterator<Item: Into<DimensionName>>) {
+            self.dimension_names = Some(names.into_iter().map(|name| name.into().0).collect());
+        }
 
-    /// Whether a node that is there is erased first; else it is an error.
-    #[must_use]
-    pub fn overwrite(mut self, overwrite: bool) -> Self {
-        self.mode.overwrite = overwrite;
-        self
-    }
+        /// Whether a node that is there is erased first; else it is an error.
+        overwrite(self, overwrite: bool) { self.mode.overwrite = overwrite; }
 
-    /// Whether chunks under the keys of the new array's chunks are erased first: those that an interrupted erase, or a
-    /// writer that raced one, left without a document (decision 0139).
-    ///
-    /// By default they are, if the store can list; one listing looks for them. With `true` it is an error
-    /// if the store cannot. With `false` nothing is looked for, which saves the listing: what was left shows up as
-    /// elements of the new array. An existing array is an error in any case.
-    ///
-    /// Folders, zip archives, LMDB and memory do this in one step with the document. In buckets no other writer may
-    /// create the array concurrently: its first chunks could be erased, too.
-    #[must_use]
-    pub fn purge(mut self, purge: bool) -> Self {
-        self.mode.purge = Some(purge);
-        self
-    }
+        /// Whether chunks under the keys of the new array's chunks are erased first: those that an interrupted erase, or a
+        /// writer that raced one, left without a document (decision 0139).
+        ///
+        /// By default they are, if the store can list; one listing looks for them. With `true` it is an error
+        /// if the store cannot. With `false` nothing is looked for, which saves the listing: what was left shows up as
+        /// elements of the new array. An existing array is an error in any case.
+        ///
+        /// Folders, zip archives, LMDB and memory do this in one step with the document. In buckets no other writer may
+        /// create the array concurrently: its first chunks could be erased, too.
+        purge(self, purge: bool) { self.mode.purge = Some(purge); }
 
-    /// Takes everything from another array's metadata, of any dialect; the other settings are ignored.
-    #[must_use]
-    pub fn from_metadata(mut self, metadata: ArrayMetadata) -> Self {
-        self.metadata = Some(metadata);
-        self
+        /// Takes everything from another array's metadata, of any dialect; the other settings are ignored.
+        from_metadata(self, metadata: ArrayMetadata) { self.metadata = Some(metadata); }
     }
 
     /// The metadata, converted to the format and checked; the store is not read.

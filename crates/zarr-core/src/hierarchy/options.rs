@@ -7,7 +7,7 @@ use crate::dialect::{Dialect, Era, Strictness};
 use crate::error::StoreError;
 use crate::format::{Draft, Format, of_dialect};
 use crate::limits::Limits;
-use crate::options::{Guard, Options};
+use crate::options::{Guard, Options, setters};
 use crate::registry::{Access, Registry};
 use crate::store::{Store, StoreKey};
 
@@ -73,39 +73,21 @@ impl OpenOptions {
         OpenOptions { registry: registry.into(), ..Self::default() }
     }
 
-    /// Handles may write, too.
-    #[must_use]
-    pub fn read_write(mut self) -> Self {
-        self.access = Access::ReadWrite;
-        self
-    }
+    setters! {
+        /// Handles may write, too.
+        read_write(self) { self.access = Access::ReadWrite; }
 
-    /// Reads the documents as this dialect's.
-    #[must_use]
-    pub fn dialect(mut self, dialect: Dialect) -> Self {
-        self.dialect = Some(dialect);
-        self
-    }
+        /// Reads the documents as this dialect's.
+        dialect(self, dialect: Dialect) { self.dialect = Some(dialect); }
 
-    /// Detects the dialect.
-    #[must_use]
-    pub fn any_dialect(mut self) -> Self {
-        (self.dialect, self.era) = (None, None);
-        self
-    }
+        /// Detects the dialect.
+        any_dialect(self) { (self.dialect, self.era) = (None, None); }
 
-    /// Reads the documents as this draft's.
-    #[must_use]
-    pub fn era(mut self, era: Era) -> Self {
-        (self.dialect, self.era) = (Some(Dialect::Draft), Some(era));
-        self
-    }
+        /// Reads the documents as this draft's.
+        era(self, era: Era) { (self.dialect, self.era) = (Some(Dialect::Draft), Some(era)); }
 
-    /// Writes drafts according to their text, whether or not zarr-python 2.18 opens that.
-    #[must_use]
-    pub fn plain_draft(mut self) -> Self {
-        self.plain_draft = true;
-        self
+        /// Writes drafts according to their text, whether or not zarr-python 2.18 opens that.
+        plain_draft(self) { self.plain_draft = true; }
     }
 
     /// The format in which a dialect is written.
@@ -116,82 +98,48 @@ impl OpenOptions {
         }
     }
 
-    /// Sets whether documents are read from consolidated copies. Requiring those is for reading only.
-    #[must_use]
-    pub fn consolidated(mut self, consolidated: Consolidated) -> Self {
-        self.consolidated = consolidated;
-        self
-    }
+    setters! {
+        /// Sets whether documents are read from consolidated copies. Requiring those is for reading only.
+        consolidated(self, consolidated: Consolidated) { self.consolidated = consolidated; }
 
-    /// Refuses what only a tolerant reader accepts.
-    #[must_use]
-    pub fn strict(mut self) -> Self {
-        self.options.strictness = Strictness::Strict;
-        self
-    }
+        /// Refuses what only a tolerant reader accepts.
+        strict(self) { self.options.strictness = Strictness::Strict; }
 
-    /// Uses this number of threads; 0 for as many as the machine has.
-    #[must_use]
-    pub fn threads(mut self, threads: usize) -> Self {
-        self.options.threads = threads;
-        self
-    }
+        /// Uses this number of threads; 0 for as many as the machine has.
+        threads(self, threads: usize) { self.options.threads = threads; }
 
-    /// Limits the memory that documents and chunks may need.
-    #[must_use]
-    pub fn limits(mut self, limits: Limits) -> Self {
-        self.options.limits = limits;
-        self
-    }
+        /// Limits the memory that documents and chunks may need.
+        limits(self, limits: Limits) { self.options.limits = limits; }
 
-    /// Keeps decoded chunks, of at most this many bytes, for all handles of the hierarchy: see [`Options::chunk_cache`].
-    #[must_use]
-    pub fn chunk_cache(mut self, bytes: u64) -> Self {
-        self.options.chunk_cache = bytes;
-        self
-    }
+        /// Keeps decoded chunks, of at most this many bytes, for all handles of the hierarchy: see [`Options::chunk_cache`].
+        chunk_cache(self, bytes: u64) { self.options.chunk_cache = bytes; }
 
-    /// Turns the guard on or off.
-    #[must_use]
-    pub fn guard(mut self, guard: Guard) -> Self {
-        self.options.guard = guard;
-        self
-    }
+        /// Turns the guard on or off.
+        guard(self, guard: Guard) { self.options.guard = guard; }
 
-    /// Sets an option of the store that is opened, such as `region` or `endpoint` of an object store; the page of the
-    /// store lists them. A later value for the same name replaces an earlier one. Values are never printed.
-    ///
-    /// ```
-    /// # use zarr_core::OpenOptions;
-    /// let options = OpenOptions::default().store_option("region", "eu-central-1");
-    /// assert!(!format!("{options:?}").contains("eu-central-1"));
-    /// ```
-    #[must_use]
-    pub fn store_option(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        let name = name.into();
-        self.store_options.retain(|(known, _)| *known != name);
-        self.store_options.push((name, value.into()));
-        self
-    }
+        /// Sets an option of the store that is opened, such as `region` or `endpoint` of an object store; the page of the
+        /// store lists them. A later value for the same name replaces an earlier one. Values are never printed.
+        ///
+        /// ```
+        /// # use zarr_core::OpenOptions;
+        /// let options = OpenOptions::default().store_option("region", "eu-central-1");
+        /// assert!(!format!("{options:?}").contains("eu-central-1"));
+        /// ```
+        store_option(self, name: impl Into<String>, value: impl Into<String>) {
+            let name = name.into();
+            self.store_options.retain(|(known, _)| *known != name);
+            self.store_options.push((name, value.into()));
+        }
 
-    /// Wraps each store that is opened: to log, to count, to delay.
-    #[must_use]
-    pub fn wrap(
-        mut self,
-        wrap: impl Fn(Arc<dyn Store>) -> Arc<dyn Store> + Send + Sync + 'static,
-    ) -> Self {
-        self.wrap = Some(Arc::new(wrap));
-        self
-    }
+        /// Wraps each store that is opened: to log, to count, to delay.
+        wrap(self, wrap: impl Fn(Arc<dyn Store>) -> Arc<dyn Store> + Send + Sync + 'static) {
+            self.wrap = Some(Arc::new(wrap));
+        }
 
-    /// Wraps the format that is detected, for a profile that keeps its own members in the documents of v2 and v3.
-    #[must_use]
-    pub fn wrap_format(
-        mut self,
-        wrap: impl Fn(Arc<dyn Format>) -> Arc<dyn Format> + Send + Sync + 'static,
-    ) -> Self {
-        self.wrap_format = Some(Arc::new(wrap));
-        self
+        /// Wraps the format that is detected, for a profile that keeps its own members in the documents of v2 and v3.
+        wrap_format(self, wrap: impl Fn(Arc<dyn Format>) -> Arc<dyn Format> + Send + Sync + 'static) {
+            self.wrap_format = Some(Arc::new(wrap));
+        }
     }
 
     /// A format that was detected, wrapped.
