@@ -12,6 +12,7 @@ use futures::stream::{FuturesUnordered, StreamExt};
 use crate::array::chunk_cache::ChunkCache;
 use crate::dialect::Warning;
 use crate::error::{AccessError, Cause, Error, Result, StoreError};
+use crate::format::template::Templates;
 use crate::format::{Documents, Format, PROBES, Reading};
 use crate::limits::Limits;
 use crate::metadata::NodeMetadata;
@@ -33,14 +34,16 @@ pub(crate) struct StoreContext {
     pub options: Options,
     pub access: Access,
     pub chunk_cache: Option<Arc<ChunkCache>>,
+    /// Documents of arrays, for those that are like them.
+    pub templates: Templates,
     /// Each with its number, in the order in which they came.
     pub warnings: Mutex<HashMap<Warning, usize>>,
 }
 
 impl StoreContext {
     pub fn warn(&self, place: &str, warnings: Vec<String>) {
-        let mut all = lock(&self.warnings);
         for warning in as_warnings(place, warnings) {
+            let mut all = lock(&self.warnings);
             let number = all.len();
             all.entry(warning).or_insert(number);
         }
@@ -106,6 +109,7 @@ impl StoreContext {
         let mut reading = Reading::new(&self.registry, self.options.strictness);
         reading.ignore_hidden_filters = self.options.ignore_hidden_filters;
         reading.limits = self.options.limits;
+        reading.templates = Some(&self.templates);
         reading
     }
 

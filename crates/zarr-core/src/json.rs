@@ -69,6 +69,28 @@ impl Json {
         Ok((json, found, oddities))
     }
 
+    /// A value that is a member of a document, without the rest of that; `None` if it is not JSON, or odd.
+    pub(crate) fn parse_member(text: &[u8]) -> Option<Json> {
+        let (json, odd) = in_one_pass(text, |reader| reader.value(1))?;
+        (odd == Oddities::default()).then_some(json)
+    }
+
+    /// The text of an object before and after the value of a member; the object is JSON, and has the member once.
+    pub(crate) fn around<'t>(text: &'t [u8], member: &str) -> Option<(&'t [u8], &'t [u8])> {
+        let (text, mut found) = (std::str::from_utf8(text).ok()?, None);
+        let bytes = text.as_bytes();
+        let visit = |reader: &mut Reader<'_, '_>, name: String| {
+            let value = reader.pass()?;
+            let start = value.as_ptr() as usize - bytes.as_ptr() as usize;
+            if name == member {
+                found = Some((&bytes[..start], &bytes[start + value.len()..]));
+            }
+            Ok(())
+        };
+        Reader::new(text, &mut Oddities::default()).members(visit).ok()?;
+        found
+    }
+
     /// The value as a type that `serde` can read. Bare `NaN` and `Infinity` are strings there.
     ///
     /// # Errors

@@ -15,6 +15,7 @@ mod interface;
 mod members;
 mod names;
 mod reading;
+pub(crate) mod template;
 mod v2;
 mod v3;
 

@@ -1,5 +1,6 @@
 //! Defines the options of a parser of documents, and collects its warnings.
 
+use super::template::Templates;
 use crate::dialect::Strictness;
 use crate::error::{MetadataError, shortened};
 use crate::limits::Limits;
@@ -18,6 +19,8 @@ pub struct Reading<'a> {
     pub limits: Limits,
     /// What was accepted although the specification forbids it.
     pub warnings: Vec<String>,
+    /// Documents that were read so before.
+    pub(crate) templates: Option<&'a Templates>,
 }
 
 /// The most characters of a warning that are kept: it may contain names from documents.
@@ -32,6 +35,7 @@ impl<'a> Reading<'a> {
             ignore_hidden_filters: false,
             limits: Limits::default(),
             warnings: Vec::new(),
+            templates: None,
         }
     }
 

@@ -57,11 +57,19 @@ impl Format for V3 {
         let Some((_, bytes)) = found.first() else {
             return Ok(None);
         };
+        let array = |array| Ok(Some(NodeMetadata::Array(Box::new(array))));
+        if let Some(known) = reading.templates.and_then(|kept| kept.metadata(bytes)) {
+            return array(known);
+        }
         let object = parse_node_object(bytes, reading)?;
         check_version(&object, "3")?;
         match object.get("node_type").map(|json| (json, json.as_str())) {
             Some((_, Some("array"))) => {
-                parse_array(object, reading).map(|a| Some(NodeMetadata::Array(Box::new(a))))
+                let parsed = parse_array(object, reading)?;
+                if let Some(templates) = reading.templates.filter(|_| reading.warnings.is_empty()) {
+                    templates.keep(bytes, &parsed);
+                }
+                array(parsed)
             }
             Some((_, Some("group"))) => {
                 parse_group(object, reading).map(|g| Some(NodeMetadata::Group(g)))

@@ -11,6 +11,7 @@ use crate::context::StoreContext;
 use crate::dialect::Warning;
 use crate::error::Result;
 use crate::format::Format;
+use crate::format::template::Templates;
 use crate::store::Store;
 
 /// A hierarchy in a store: what its arrays need, and the consolidated copies of its documents.
@@ -57,6 +58,7 @@ impl HierarchyContext {
                 registry: options.registry.clone(),
                 options: options.options.clone(),
                 access: options.access,
+                templates: Templates::default(),
                 chunk_cache: (chunk_cache > 0).then(|| Arc::new(ChunkCache::new(chunk_cache))),
                 warnings: Mutex::new(warnings.into_iter().zip(0..).collect()),
             }),
@@ -65,16 +67,8 @@ impl HierarchyContext {
 
     /// The same hierarchy, its documents read from copies.
     pub fn read_from(mut self, copied: Arc<ConsolidatedView>) -> HierarchyContext {
-        let warnings = self.warnings();
-        self.context = Arc::new(StoreContext {
-            store: Arc::new(ConsolidatedStore::new(self.live.clone(), copied.clone())),
-            format: self.format.clone(),
-            registry: self.registry.clone(),
-            options: self.options.clone(),
-            access: self.access,
-            chunk_cache: self.chunk_cache.clone(),
-            warnings: Mutex::new(warnings.into_iter().zip(0..).collect()),
-        });
+        let context = Arc::get_mut(&mut self.context).expect("no handle shares it yet");
+        context.store = Arc::new(ConsolidatedStore::new(self.live.clone(), copied.clone()));
         self.copied = Some(copied);
         self
     }
