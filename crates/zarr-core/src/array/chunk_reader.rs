@@ -7,16 +7,13 @@
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
 
-use bytes::Bytes;
 use futures::future::ready;
 use futures::stream::TryStreamExt;
 
-use super::chunk_cache::{CachedObject, WHOLE};
-use super::executor::{self, Spawner, Work};
-use super::large_parts::LargePart;
-use super::segments::{Ranges, SegmentBytes, SegmentReader, has_index, not_fetched, outside};
+use super::chunk_fetcher::{FetchedBytes, Source};
+use super::executor::{self, Work};
+use super::segments::{SegmentBytes, SegmentReader, has_index};
 use super::select::work;
-use super::storage_transformer::Shard;
 use super::{ArrayCore, ChunkLayout, FieldBytes, zeroed};
 use crate::codec::{ChunkIndex, PartialRead};
 use crate::control::Counter;
@@ -24,10 +21,9 @@ use crate::error::{Cause, CodecError, Error, Result, StoreError};
 use crate::grid::{ChunkProjection, ChunkProjections, SplitOutput, chunk_projections};
 use crate::selection::ResolvedSelection;
 use crate::store::{
-    ByteRange, GetOptions, Snapshot, SnapshotOptions, Store, StoreKey, SyncStore, Target, Version,
-    abandoned, coalesce, may_block,
+    GetOptions, SnapshotOptions, StoreKey, SyncStore, Target, Version, abandoned, may_block,
 };
-use crate::sync::{into_inner, lock};
+use crate::sync::lock;
 use crate::var_buffer::VarBuffer;
 use crate::view::{View, ViewMut};
 
@@ -36,29 +32,6 @@ const MOST_VERSIONS: u32 = 100;
 
 /// A chunk of a known size of at most this many bytes is read without a request for its size.
 const SMALL: u64 = 1 << 20;
-
-/// The bytes of one chunk that a read needs, fetched from a store.
-struct Fetched {
-    key: StoreKey,
-    bytes: FetchedBytes,
-}
-
-enum FetchedBytes {
-    /// The encoded chunk, unless its elements are cached.
-    Whole(Bytes, Option<CachedObject>),
-    /// Some ranges of it, and its index.
-    Ranges(Vec<Ranges>, Option<ChunkIndex>, Option<CachedObject>),
-    /// None: they are decoded already.
-    Decoded,
-}
-
-/// Where segments come from, and where they go.
-enum Source<'a> {
-    /// Each thread reads a segment and decodes it into its piece of `out`.
-    Local { store: &'a dyn SyncStore, span: FieldBytes, out: ViewMut<'a> },
-    /// Their bytes are fetched together, to be decoded on the pool.
-    Remote(&'a dyn Store, Option<&'a LargePart<'a>>),
-}
 
 impl ArrayCore {
     /// Reads `part` into native elements, in memory with any strides that has the shape of `part`. Where the store is local, the calling thread must be one that may block.
@@ -168,69 +141,13 @@ impl ArrayCore {
         read.map_err(|e| self.at(e))
     }
 
-    /// Fetches a chunk and decodes it on the pool into `out`, a piece of memory that the caller lends. Returns whether it is
-    /// stored.
-    async fn read_piece<'s>(
-        self: &'s Arc<Self>,
-        layout: &'s ChunkLayout,
-        tile: ChunkProjection,
-        (span, in_flight): (FieldBytes, usize),
-        out: ViewMut<'s>,
-        spawner: &Spawner<'_, 's>,
-    ) -> Result<(ChunkProjection, bool)> {
-        let memory = Mutex::new(out);
-        let out = &|copy: &mut dyn FnMut(ViewMut<'_>)| copy(lock(&memory).reborrow());
-        let large = LargePart { core: self, span, in_flight, out };
-        let fetched = self.fetch(layout, &tile, Some(&large)).await?;
-        let mut out = into_inner(memory);
-        let Some(fetched) = fetched else {
-            out.fill(layout.fill_of(span));
-            return Ok((tile, false));
-        };
-        let decode = move || self.decode(layout, &tile, span, &fetched, out).map(|()| (tile, true));
-        spawner.run(decode).await
-    }
-
-    /// Fetches a chunk and decodes its elements on the pool; `None` if it is not stored. Those of a large part it copies to `out`
-    /// and returns none, if they are a box there.
-    async fn fetch_elements(
-        self: &Arc<Self>,
-        layout: &ChunkLayout,
-        tile: ChunkProjection,
-        (span, in_flight): (FieldBytes, usize),
-        var_buffer: Option<&Arc<VarBuffer>>,
-        out: &Mutex<ViewMut<'_>>,
-    ) -> Result<(ChunkProjection, Option<Vec<u8>>)> {
-        let elements = Mutex::new(Vec::new());
-        let out = &|copy: &mut dyn FnMut(ViewMut<'_>)| {
-            if let Some(region) = tile.output.as_region() {
-                return copy(lock(out).reborrow().part(region));
-            }
-            let (mut elements, shape) = (lock(&elements), tile.within.shape());
-            elements.resize(shape.iter().product::<u64>() as usize * span.size, 0);
-            copy(ViewMut::new(&mut elements, &shape, span.size));
-        };
-        let large = LargePart { core: self, span, in_flight, out };
-        let fetched = self.fetch(layout, &tile, Some(&large)).await?;
-        let Some(fetched) = fetched else { return Ok((tile, None)) };
-        if let FetchedBytes::Decoded = fetched.bytes {
-            return Ok((tile, Some(into_inner(elements))));
-        }
-        let (core, layout, var_buffer) = (self.clone(), layout.clone(), var_buffer.cloned());
-        let decode = move || {
-            let shape = tile.within.shape();
-            let mut elements = zeroed(&shape, span.size, "the region")?;
-            let out = ViewMut::new(&mut elements, &shape, span.size)
-                .with_var_buffer(var_buffer.as_deref());
-            core.decode(&layout, &tile, span, &fetched, out)?;
-            Ok((tile, Some(elements)))
-        };
-        executor::on_pool(&self.options, decode).await
-    }
-
     /// The segments of a chunk that are read; `None` if all of its bytes are, or it shares an object with other chunks, by
     /// the draft's storage transformer.
-    fn plan<'a>(&self, layout: &'a ChunkLayout, tile: &ChunkProjection) -> Option<PartialRead<'a>> {
+    pub(super) fn plan<'a>(
+        &self,
+        layout: &'a ChunkLayout,
+        tile: &ChunkProjection,
+    ) -> Option<PartialRead<'a>> {
         if layout.metadata.shards.is_some() {
             return None;
         }
@@ -297,7 +214,7 @@ impl ArrayCore {
 
     /// Reads or fetches segments of a chunk, again if another writer replaced it: all bytes are of one version of the chunk,
     /// and so is its index, which may be cached. `None` if the chunk is not stored.
-    async fn read_segments(
+    pub(super) async fn read_segments(
         &self,
         layout: &ChunkLayout,
         tile: &ChunkProjection,
@@ -381,20 +298,6 @@ impl ArrayCore {
         Err(at(StoreError::Changed { key: key.to_string() }.into()))
     }
 
-    /// The ranges of a chunk that a read without its index needs first.
-    fn first_ranges(
-        &self,
-        layout: &ChunkLayout,
-        partial: &PartialRead<'_>,
-    ) -> Result<Vec<ByteRange>> {
-        if let Some(index) = self.decoding(|| partial.decoder().index())? {
-            return Ok(vec![index]);
-        }
-        let bytes = SegmentBytes::Fetched(&[]);
-        let none = SegmentReader { core: self, layout, bytes, cached: None };
-        Ok(none.missing(partial, None)?.into_iter().map(ByteRange::from).collect())
-    }
-
     /// Reads all bytes of a chunk of a local store that has one key. Returns whether it is stored.
     fn read_whole(
         &self,
@@ -440,7 +343,7 @@ impl ArrayCore {
         }
     }
 
-    fn decode_whole(
+    pub(super) fn decode_whole(
         &self,
         layout: &ChunkLayout,
         tile: &ChunkProjection,
@@ -455,166 +358,6 @@ impl ArrayCore {
             Ok(self.decoding(decode)?)
         };
         self.with_records(span, out, decode).map_err(|e| self.at_chunk(tile, key, e))
-    }
-
-    /// Decodes the bytes that were fetched of a chunk into `out`.
-    fn decode(
-        &self,
-        layout: &ChunkLayout,
-        tile: &ChunkProjection,
-        span: FieldBytes,
-        fetched: &Fetched,
-        out: ViewMut<'_>,
-    ) -> Result<()> {
-        let key = &fetched.key;
-        let partial = layout.chunks.chain.partial(&tile.chunk_shape, &tile.within);
-        let (bytes, index, partial, cached) = match (&fetched.bytes, partial) {
-            (FetchedBytes::Whole(encoded, cached), Some(partial)) if has_index(&partial) => {
-                (SegmentBytes::Whole(encoded), None, partial, cached)
-            }
-            (FetchedBytes::Ranges(ranges, index, cached), Some(partial)) => {
-                (SegmentBytes::Fetched(ranges), index.clone(), partial, cached)
-            }
-            (FetchedBytes::Whole(encoded, Some(cached)), _) => {
-                let whole = layout.span();
-                return self.with_records(span, out, |out| {
-                    cached.read(WHOLE, tile, out, |tile, out| {
-                        self.decode_whole(layout, tile, whole, key, encoded, out)
-                    })
-                });
-            }
-            (FetchedBytes::Whole(encoded, None), _) => {
-                return self.decode_whole(layout, tile, span, key, encoded, out);
-            }
-            (FetchedBytes::Ranges(..), None) => {
-                return Err(self.at_chunk(tile, key, not_fetched()));
-            }
-            (FetchedBytes::Decoded, _) => return Ok(()),
-        };
-        let segments = SegmentReader { core: self, layout, bytes, cached: cached.as_ref() };
-        let read = |out: ViewMut<'_>| segments.read(&partial, index, |_| (), out);
-        self.with_records(span, out, read).map_err(|e| self.at_chunk(tile, key, e))
-    }
-
-    /// Fetches the bytes of a chunk that a part of it needs; `None` if it is not stored.
-    async fn fetch(
-        &self,
-        layout: &ChunkLayout,
-        tile: &ChunkProjection,
-        large: Option<&LargePart<'_>>,
-    ) -> Result<Option<Fetched>> {
-        if self.caches_whole(layout, tile) {
-            let key = layout.key(&tile.key_index).map_err(|e| self.at(e))?;
-            // Boxed: the futures of reads without a cache stay small.
-            let found = Box::pin(self.fetch_for_cache(layout, tile, &key)).await;
-            let found = found.map_err(|e| self.at_chunk(tile, &key, e))?;
-            return Ok(found.map(|(bytes, cached)| Fetched {
-                key,
-                bytes: FetchedBytes::Whole(bytes, cached),
-            }));
-        }
-        let (cached, plan) = (self.context.chunk_cache.is_some(), self.plan(layout, tile));
-        let takes = |large: &&LargePart<'_>| plan.iter().any(|plan| large.takes(layout, plan));
-        let large = large.filter(takes);
-        let parts = cached || large.is_some();
-        if let Some(partial) = plan.filter(|partial| parts || !partial.is_all()) {
-            let store = self.context.store.readable().map_err(|e| self.at(e))?;
-            let mut source = Source::Remote(store, large);
-            let found = self.read_segments(layout, tile, &partial, &mut source).await?;
-            let key = layout.key(&tile.key_index).map_err(|e| self.at(e))?;
-            return Ok(found.map(|bytes| Fetched { key, bytes }));
-        }
-        let found = self.fetch_whole(layout, &tile.key_index, Some(&tile.chunk_shape)).await?;
-        Ok(found.map(|(key, bytes)| Fetched { key, bytes: FetchedBytes::Whole(bytes, None) }))
-    }
-
-    /// Fetches the ranges of one version of a chunk that the part needs, and its index if that is not known.
-    async fn fetch_ranges(
-        &self,
-        layout: &ChunkLayout,
-        tile: &ChunkProjection,
-        partial: &PartialRead<'_>,
-        (value, cached): (&dyn Snapshot, Option<&CachedObject>),
-        mut index: Option<ChunkIndex>,
-    ) -> Result<(Vec<Ranges>, Option<ChunkIndex>)> {
-        let mut is_read = index.is_none();
-        if is_read {
-            index = self.fetch_index(partial, value).await?;
-        }
-        let (mut ranges, mut sizes) = (Vec::new(), Vec::new());
-        loop {
-            let bytes = SegmentBytes::Fetched(&ranges);
-            let missing = SegmentReader { core: self, layout, bytes, cached }
-                .missing(partial, index.as_ref())?;
-            let missing = coalesce(missing, 0);
-            if missing.is_empty() {
-                break;
-            }
-            self.options.check_cancelled()?;
-            sizes.extend(missing.iter().map(|range| range.end - range.start));
-            self.check_stored(layout, tile, sizes.iter().copied())?;
-            let needed: Vec<ByteRange> = missing.iter().cloned().map(ByteRange::from).collect();
-            let bytes = value.read(&needed).await.map_err(outside)?;
-            is_read = true;
-            let sizes = missing.iter().map(|range| range.end - range.start);
-            if !bytes.iter().map(|bytes| bytes.len() as u64).eq(sizes) {
-                return Err(CodecError::corrupt("codecs", "the chunk is cut short").into());
-            }
-            ranges.push(missing.iter().map(|range| range.start).zip(bytes).collect());
-        }
-        if !is_read && value.size() == 0 {
-            // A request must confirm that this still is the version whose index is known.
-            value.read(&[]).await?;
-        }
-        Ok((ranges, index))
-    }
-
-    /// Fetches an encoded chunk, of `shape` if that is known, from the key at which it is stored.
-    async fn fetch_whole(
-        &self,
-        layout: &ChunkLayout,
-        indices: &[i64],
-        shape: Option<&[u64]>,
-    ) -> Result<Option<(StoreKey, Bytes)>> {
-        let store = self.context.store.readable().map_err(|e| self.at(e))?;
-        let most = self.most_stored(layout, shape);
-        if let Some(per_shard) = &layout.metadata.shards {
-            let shard = Shard::of(indices, per_shard);
-            let key = layout.key(&shard.indices)?;
-            let at = |e: Error| self.at(e).at_chunk(indices).at_key(&key);
-            let Some(object) = store.get_at_most(&key, most).await.map_err(|e| at(e.into()))?
-            else {
-                return Ok(None);
-            };
-            let chunk = shard.chunk(&object).map_err(|e| at(e.into()))?;
-            return Ok(chunk.map(|bytes| (key, bytes)));
-        }
-        let (first, other) = (layout.key(indices)?, layout.other_key(indices)?);
-        for key in [Some(&first), other.as_ref()].into_iter().flatten() {
-            let at = |e: Error| self.at(e).at_chunk(indices).at_key(key);
-            let found = store.get_at_most(key, most).await.map_err(|e| at(e.into()))?;
-            let Some(bytes) = found else { continue };
-            if let (Some(other), true) = (&other, *key == first) {
-                self.warn_if_stored_twice(key, other).await.map_err(at)?;
-            }
-            return Ok(Some((key.clone(), bytes)));
-        }
-        Ok(None)
-    }
-
-    /// Warns if a chunk that is stored at `key` is stored at `other`, too (V07c).
-    async fn warn_if_stored_twice(&self, key: &StoreKey, other: &StoreKey) -> Result<()> {
-        if self.context.size(other).await?.is_some() {
-            let what =
-                format!("the same chunk is stored at `{key}` and at `{other}`; the first is taken");
-            self.context.warn(self.path.as_str(), vec![what]);
-        }
-        Ok(())
-    }
-
-    /// The bytes of a chunk as they are stored.
-    pub async fn encoded(&self, layout: &ChunkLayout, indices: &[i64]) -> Result<Option<Bytes>> {
-        Ok(self.fetch_whole(layout, indices, None).await?.map(|(_, bytes)| bytes))
     }
 }
 

@@ -56,19 +56,30 @@ const LITTLE: u64 = 1 << 22;
 
 /// Calls `work` for every item, on several threads if there are many; each thread has a buffer that it reuses. Stops after
 /// the first error, and when the caller cancels.
-#[cfg(feature = "rayon")]
 pub(crate) fn for_each<T: Send>(
     options: &Options,
-    Work { many, size, total }: Work,
+    kind: Work,
+    items: impl Iterator<Item = T> + Send,
+    work: impl Fn(&mut Vec<u8>, T) -> Result<()> + Sync,
+) -> Result<()> {
+    let work = until_cancelled(options, work);
+    #[cfg(feature = "rayon")]
+    if let Some(pool) = kind.many.then(|| pool(options)).flatten() {
+        return on_threads(&pool, kind, items, work);
+    }
+    let _ = kind;
+    serially(items, work)
+}
+
+#[cfg(feature = "rayon")]
+fn on_threads<T: Send>(
+    pool: &rayon::ThreadPool,
+    Work { size, total, .. }: Work,
     items: impl Iterator<Item = T> + Send,
     work: impl Fn(&mut Vec<u8>, T) -> Result<()> + Sync,
 ) -> Result<()> {
     use rayon::iter::{ParallelBridge, ParallelIterator};
 
-    use crate::sync::lock;
-
-    let work = until_cancelled(options, work);
-    let Some(pool) = many.then(|| pool(options)).flatten() else { return serially(items, work) };
     // A thread of another pool would begin another task of the caller while it waits for this one, and one more in that:
     // each holds its chunks. A thread that belongs to no pool only waits.
     let foreign = rayon::current_thread_index().is_some() && pool.current_thread_index().is_none();
@@ -77,8 +88,7 @@ pub(crate) fn for_each<T: Send>(
     }
     let most = usize::try_from(TOGETHER / size.max(1)).unwrap_or(usize::MAX).clamp(1, 64);
     let all = |items| {
-        let batches = Batches { items, taken: 0, most };
-        batches.par_bridge().try_for_each_init(Vec::new, |buffer, batch| {
+        batches(items, most).par_bridge().try_for_each_init(Vec::new, |buffer, batch| {
             batch.into_iter().try_for_each(|item| work(buffer, item))
         })
     };
@@ -86,7 +96,7 @@ pub(crate) fn for_each<T: Send>(
         return pool.install(|| all(items));
     }
     let left = std::sync::Mutex::new(Some(items));
-    let taken = || lock(&left).take();
+    let taken = || crate::sync::lock(&left).take();
     std::thread::scope(|scope| {
         let wait = || taken().map_or(Ok(()), |items| pool.install(|| all(items)));
         match std::thread::Builder::new().spawn_scoped(scope, wait) {
@@ -99,33 +109,17 @@ pub(crate) fn for_each<T: Send>(
 
 /// Batches of items. They grow with the number of items taken, so that few items also go to several threads.
 #[cfg(feature = "rayon")]
-struct Batches<I> {
-    items: I,
-    taken: usize,
+fn batches<T>(
+    mut items: impl Iterator<Item = T> + Send,
     most: usize,
-}
-
-#[cfg(feature = "rayon")]
-impl<I: Iterator> Iterator for Batches<I> {
-    type Item = Vec<I::Item>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let count = (self.taken / 16).clamp(1, self.most);
-        let batch: Vec<I::Item> = self.items.by_ref().take(count).collect();
-        self.taken += batch.len();
+) -> impl Iterator<Item = Vec<T>> + Send {
+    let mut taken = 0;
+    std::iter::from_fn(move || {
+        let count = (taken / 16).clamp(1, most);
+        taken += count;
+        let batch: Vec<T> = items.by_ref().take(count).collect();
         (!batch.is_empty()).then_some(batch)
-    }
-}
-
-/// Calls `work` for every item; stops after the first error, and when the caller cancels.
-#[cfg(not(feature = "rayon"))]
-pub(crate) fn for_each<T: Send>(
-    options: &Options,
-    _: Work,
-    items: impl Iterator<Item = T> + Send,
-    work: impl Fn(&mut Vec<u8>, T) -> Result<()> + Sync,
-) -> Result<()> {
-    serially(items, until_cancelled(options, work))
+    })
 }
 
 /// As [`for_each`], of work that calls a local store: each thread waits for the future of its item.
@@ -197,45 +191,35 @@ impl<'s> Spawner<'_, 's> {
 }
 
 /// The result of `poll`, which this thread waits for. Its work borrows from the caller and runs on the pool; on a thread of
-/// the pool itself, in place: another thread might be waiting for this one.
-#[cfg(feature = "rayon")]
+/// the pool itself, in place: another thread might be waiting for this one. Without a pool it runs on this thread.
 pub(crate) fn in_scope<'s, T>(
     options: &Options,
     poll: impl AsyncFnOnce(&Spawner<'_, 's>) -> T,
 ) -> T {
-    match pool(options).filter(|pool| pool.current_thread_index().is_none()) {
-        Some(pool) => pool.in_place_scope(|scope| block_on(poll(&Spawner { scope: Some(scope) }))),
-        None => block_on(poll(&Spawner { scope: None })),
+    #[cfg(feature = "rayon")]
+    if let Some(pool) = pool(options).filter(|pool| pool.current_thread_index().is_none()) {
+        return pool.in_place_scope(|scope| block_on(poll(&Spawner { scope: Some(scope) })));
     }
+    let _ = options;
+    block_on(poll(&Spawner { scope: Default::default() }))
 }
 
-/// The result of `poll`, which this thread waits for. Its work runs on this thread.
-#[cfg(not(feature = "rayon"))]
-pub(crate) fn in_scope<'s, T>(_: &Options, poll: impl AsyncFnOnce(&Spawner<'_, 's>) -> T) -> T {
-    block_on(poll(&Spawner { scope: std::marker::PhantomData }))
-}
-
-/// The result of `work`, which runs on the pool; on a thread of the pool itself, in place.
-#[cfg(feature = "rayon")]
+/// The result of `work`, which runs on the pool; on a thread of the pool itself, in place. Without a pool it runs on a thread
+/// that may block.
 pub(crate) async fn on_pool<T: Send + 'static>(
     options: &Options,
     work: impl FnOnce() -> Result<T> + Send + 'static,
 ) -> Result<T> {
-    let Some(pool) = pool(options) else { return elsewhere(work).await };
-    if pool.current_thread_index().is_some() {
-        return work();
+    #[cfg(feature = "rayon")]
+    if let Some(pool) = pool(options) {
+        if pool.current_thread_index().is_some() {
+            return work();
+        }
+        let (send, receive) = futures::channel::oneshot::channel();
+        pool.spawn(move || drop(send.send(work())));
+        return receive.await.unwrap_or_else(|_| Err(lost_worker()));
     }
-    let (send, receive) = futures::channel::oneshot::channel();
-    pool.spawn(move || drop(send.send(work())));
-    receive.await.unwrap_or_else(|_| Err(lost_worker()))
-}
-
-/// The result of `work`, which runs on a thread that may block.
-#[cfg(not(feature = "rayon"))]
-pub(crate) async fn on_pool<T: Send + 'static>(
-    _: &Options,
-    work: impl FnOnce() -> Result<T> + Send + 'static,
-) -> Result<T> {
+    let _ = options;
     elsewhere(work).await
 }
 
@@ -309,8 +293,6 @@ fn pool(options: &Options) -> Option<std::sync::Arc<rayon::ThreadPool>> {
     use std::collections::BTreeMap;
     use std::sync::{Arc, Mutex};
 
-    use crate::sync::lock;
-
     /// By process and number of threads.
     type Pools = BTreeMap<(u32, usize), Arc<rayon::ThreadPool>>;
     static POOLS: Mutex<Pools> = Mutex::new(BTreeMap::new());
@@ -324,7 +306,7 @@ fn pool(options: &Options) -> Option<std::sync::Arc<rayon::ThreadPool>> {
     if threads == 1 {
         return None;
     }
-    let mut pools = lock(&POOLS);
+    let mut pools = crate::sync::lock(&POOLS);
     let key = (std::process::id(), threads);
     if let Some(pool) = pools.get(&key) {
         return Some(pool.clone());

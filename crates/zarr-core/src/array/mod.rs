@@ -9,7 +9,7 @@
 //!    whole, or segment by segment ([`segments`]). Segments are the inner chunks of a shard, or the rows of a plain chunk; the
 //!    chain of codecs says which bytes they are. A shard's index is read first and cached under the version of the shard
 //!    ([`index_cache`]). A segment that is a shard itself is read in the same way.
-//! 4. From a local store the thread that decodes a chunk or a segment reads it, too. From a remote store the bytes of many
+//! 4. From a local store the thread that decodes a chunk or a segment reads it, too. From a remote store ([`chunk_fetcher`]) the bytes of many
 //!    chunks are requested at the same time, those of one chunk together, and decoded on the pool as they come.
 //!    A large part of a shard is fetched and decoded some MiB at a time ([`large_parts`]).
 //! 5. A hierarchy may keep decoded chunks ([`chunk_cache`]). Then [`cached_read`] asks the store whether an object is unchanged
@@ -30,6 +30,7 @@
 mod array_core;
 mod cached_read;
 pub(crate) mod chunk_cache;
+mod chunk_fetcher;
 mod chunk_parts;
 mod chunk_reader;
 mod chunk_writer;

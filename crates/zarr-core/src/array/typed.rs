@@ -113,7 +113,8 @@ impl ArrayCore {
             return self.read(layout, part, span, out, None).await;
         }
         let bytes = self.read_native_lent(layout, part, span).await?;
-        from_bytes(&bytes, span, out);
+        let elements = out.iter_mut().zip(bytes.chunks_exact(span.size));
+        elements.for_each(|(element, bytes)| *element = T::from_bytes(bytes));
         Ok(())
     }
 
@@ -218,13 +219,6 @@ impl ArrayCore {
                 self.write(layout, part, span, elements, Some(&cells.var_buffer)).await
             }
         }
-    }
-}
-
-/// Makes elements of native bytes.
-fn from_bytes<T: Element>(bytes: &[u8], span: FieldBytes, out: &mut [T]) {
-    for (element, bytes) in out.iter_mut().zip(bytes.chunks_exact(span.size)) {
-        *element = T::from_bytes(bytes);
     }
 }
 

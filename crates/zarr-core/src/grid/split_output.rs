@@ -16,7 +16,6 @@ pub(crate) struct SplitOutput<'a, 'm> {
     /// For each axis that is cut: the rest of the memory, if there is any, and the position at which that begins.
     left: Vec<(Option<ViewMut<'m>>, u64)>,
     pieces: Vec<Piece>,
-    scalar: Option<ViewMut<'m>>,
 }
 
 impl<'a, 'm> SplitOutput<'a, 'm> {
@@ -32,12 +31,10 @@ impl<'a, 'm> SplitOutput<'a, 'm> {
             Ok(axes) => axes,
             Err(tiles) => return Err(Box::new((tiles, out))),
         };
-        let (left, pieces) = (Vec::with_capacity(axes.len()), Vec::with_capacity(axes.len()));
-        let mut cut = SplitOutput { grid, shape, axes, left, pieces, scalar: None };
-        match cut.axes.is_empty() {
-            true => cut.scalar = Some(out),
-            false if part.is_empty() => {}
-            false => cut.left.push((Some(out), 0)),
+        let (left, pieces) = (Vec::with_capacity(axes.len() + 1), Vec::with_capacity(axes.len()));
+        let mut cut = SplitOutput { grid, shape, axes, left, pieces };
+        if !part.is_empty() {
+            cut.left.push((Some(out), 0));
         }
         Ok(cut)
     }
@@ -47,13 +44,13 @@ impl<'m> Iterator for SplitOutput<'_, 'm> {
     type Item = (ChunkProjection, ViewMut<'m>);
 
     fn next(&mut self) -> Option<Self::Item> {
-        if let Some(out) = self.scalar.take() {
-            return Some((tile(&[], &[], &[]), out));
-        }
         while let Some((memory, from)) = self.left.pop() {
             let axis = self.left.len();
             self.pieces.truncate(axis);
             let Some(memory) = memory else { continue };
+            if axis == self.axes.len() {
+                return Some((tile(&self.axes, &self.pieces, self.shape), memory));
+            }
             let piece = self.axes[axis].piece(self.grid, axis, from);
             let (here, rest) = if memory.len_along(axis) as u64 == piece.count {
                 (memory, None)
@@ -63,11 +60,7 @@ impl<'m> Iterator for SplitOutput<'_, 'm> {
             };
             self.left.push((rest, from + piece.count));
             self.pieces.push(piece);
-            if axis + 1 < self.axes.len() {
-                self.left.push((Some(here), 0));
-                continue;
-            }
-            return Some((tile(&self.axes, &self.pieces, self.shape), here));
+            self.left.push((Some(here), 0));
         }
         None
     }
