@@ -437,3 +437,60 @@ fn undoing_may_be_killed() {
     println!("kills: undoings of copies: {cut_off} cut off between two chunks");
     assert!(cut_off > 0, "no undoing was killed between two chunks");
 }
+
+/// What was copied before its source changed is not mixed with what is copied after.
+#[test]
+fn a_copy_of_a_source_that_was_written_is_not_resumed() {
+    let folder = Folder::new();
+    source(&folder, 600);
+    let at = |name: &str| folder.path(name).display().to_string();
+    let sources = [
+        at("s.zarr"),
+        format!("zip://{}", at("s.zip")),
+        format!("lmdb://{}", at("s.mdb")),
+        format!("zip://{}/in/it", at("t.zip")),
+    ];
+    for url in &sources {
+        // Chunks that are not compressed keep their sizes.
+        folder.good(&format!("copy a.zarr {url} --codec none"));
+        let begin = |to: &str| folder.good(&format!("copy {url} {to} --part 1/4"));
+        let equal = |to: &str| folder.good(&format!("diff {url} {to}"));
+        begin("b.zarr");
+        folder.good(&format!("copy {url} b.zarr --resume"));
+        equal("b.zarr");
+        folder.good("rm b.zarr --all");
+        begin("b.zarr");
+        let put = format!("put {url} --path big --region 599,0:2");
+        assert_eq!(folder.feed(&put, b"[-1,-2]").code, 0, "{put}");
+        for how in ["--resume", "--part 2/4"] {
+            let refused = folder.bad(&format!("copy {url} b.zarr {how}"), 2);
+            let why = "chunks of the source have been written since it began";
+            assert!(refused.contains(why) && refused.contains("--overwrite"), "{url}: {refused}");
+        }
+        folder.good(&format!("copy {url} b.zarr --overwrite"));
+        equal("b.zarr");
+        folder.good("rm b.zarr --all");
+    }
+    // The copy changes the archive of its source, but none of the source's chunks.
+    for url in [format!("zip://{}", at("same.zip")), format!("lmdb://{}", at("same.mdb"))] {
+        folder.good(&format!("copy a.zarr {url} --at from"));
+        folder.good(&format!("copy {url} {url} --path from --at to --part 1/4"));
+        folder.good(&format!("copy {url} {url} --path from --at to --resume"));
+        folder.good(&format!("diff {url}/from {url}/to"));
+    }
+}
+
+/// What another program creates at the place of a copy is not taken for the copy.
+#[test]
+fn a_copy_beside_which_another_program_wrote_is_refused() {
+    let folder = Folder::new();
+    source(&folder, 600);
+    folder.good("copy a.zarr/g/small b.zarr --part 1/4");
+    std::fs::write(folder.path("b.zarr/zarr.json"), br#"{"zarr_format":3,"node_type":"group"}"#)
+        .unwrap();
+    let refused = folder.bad("copy a.zarr/g/small b.zarr --resume", 2);
+    assert!(refused.contains("another program created it"), "{refused}");
+    assert!(refused.contains("begin anew with `--overwrite`"), "{refused}");
+    folder.good("copy a.zarr/g/small b.zarr --overwrite");
+    folder.good("diff a.zarr/g/small b.zarr");
+}

@@ -70,8 +70,8 @@ impl Plan {
         if found.is_some_and(|found| found.bytes.unwrap_or_default() == value[..]) {
             return Ok(());
         }
-        let hint =
-            "another program created it during the copy; erase it, and go on with `--resume`";
+        let hint = "another program created it during the copy, and chunks of the copy may be of that program; \
+                    begin anew with `--overwrite`";
         Err(at(Error::from(AccessError::Exists("a node")).at_key(key)).with_hint(hint))
     }
 

@@ -48,6 +48,7 @@ impl Plan {
             .with("target", target)
             .with("asked", self.asked.clone())
             .with("fingerprint", self.fingerprint.as_str())
+            .with("content", self.content.as_deref().map_or(Json::Null, Json::from))
             .with("begun", self.begun.as_str())
             .with("arrays", self.arrays.iter().map(of_array).collect::<Json>())
             .with("documents", self.documents.iter().map(of_document).collect::<Json>())
@@ -84,7 +85,12 @@ impl Plan {
             && self.documents == other.documents
             && self.consolidated == other.consolidated
             && self.parts == other.parts;
-        (!same).then(|| "the metadata of the source have changed since it began".into())
+        if !same {
+            return Some("the metadata of the source have changed since it began".into());
+        }
+        let contents = self.content.as_ref().zip(other.content.as_ref());
+        let is_changed = contents.is_some_and(|(one, other)| one != other);
+        is_changed.then(|| "chunks of the source have been written since it began".into())
     }
 }
 
@@ -177,6 +183,7 @@ fn read(plan: &Object) -> Option<Plan> {
         format: text(&target, "format")?,
         asked: object(plan, "asked")?,
         fingerprint: text(plan, "fingerprint")?,
+        content: text(plan, "content"),
         begun: text(plan, "begun")?,
         documents: list("documents")?.iter().map(document).collect::<Option<_>>()?,
         consolidated: list("consolidated")?.iter().map(node).collect::<Option<_>>()?,

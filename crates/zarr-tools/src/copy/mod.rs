@@ -8,6 +8,7 @@
 
 mod check;
 mod choose;
+mod content;
 mod describe;
 mod elements;
 mod finish;

@@ -111,7 +111,7 @@ fn planned_dataset(
     let asked = target.to_json().as_object().cloned().unwrap_or_default();
     let asked = asked.with("source", source.profile().name());
     let asked = options.to_json().with(DATASET, asked);
-    let mut plan = Plan::new(&base, &nodes, hierarchy, &NodePath::root(), asked);
+    let mut plan = Plan::new((&base, &nodes), hierarchy, &NodePath::root(), (options, asked));
     plan.told.not_kept = planned.lost;
     plan.told.skipped = skipped.iter().map(|(path, why)| format!("{path}: {why}")).collect();
     if source.hierarchy().is_consolidated()? || target.is_consolidated {
@@ -155,7 +155,7 @@ fn check_free(target: &Hierarchy, options: &CopyOptions<'_>) -> Result<()> {
     match Hierarchy::open(target.store().clone(), &any) {
         Ok(there) if options.overwrite && there.dialect() != target.dialect() => {
             let why = format!("a hierarchy in {} is there", there.format_name());
-            let hint = "erase it with `zarr rm`, then copy";
+            let hint = "erase it with `zarr rm --all`, then copy";
             Err(at(AccessError::Argument(why)).with_hint(hint))
         }
         Ok(_) if !options.overwrite => {

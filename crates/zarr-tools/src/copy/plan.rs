@@ -15,6 +15,7 @@ use zarr_core::{
 
 use super::check::{Datasets, check_ranks, may_skip, place, planned};
 use super::choose::{below, chosen};
+use super::content::content;
 use super::describe::{Described, size};
 use super::journal::Journal;
 use super::node_copy;
@@ -39,6 +40,8 @@ pub struct Plan {
     pub(super) asked: Object,
     /// Of the metadata of the source.
     pub(super) fingerprint: String,
+    /// Of the stored chunks of the source, where that is known.
+    pub(super) content: Option<String>,
     /// When the copy was begun, and by which process: no two copies have the same.
     pub(super) begun: String,
     pub(super) arrays: Vec<PlannedArray>,
@@ -174,7 +177,7 @@ fn resumed(
     if let Some(what) = stored.difference(&plan) {
         let why = format!("the copy that is under way is another one: {what}");
         return Err(at_store(AccessError::Argument(why)).with_hint(
-            "ask for the same copy to go on with it, or begin anew with `--overwrite`",
+            "ask for the same copy of the same source to go on with it, or begin anew with `--overwrite`",
         ));
     }
     Ok(plan)
@@ -217,7 +220,7 @@ pub(super) fn planned_anew(
     } else {
         Datasets::of(&nodes, from.dialect())
     };
-    let mut plan = Plan::new(source, &nodes, target, at, options.to_json());
+    let mut plan = Plan::new((source, &nodes), target, at, (options, options.to_json()));
     plan.told = told;
     let mut documents = Vec::new();
     for node in &nodes {
@@ -261,11 +264,10 @@ pub(super) fn planned_anew(
 impl Plan {
     /// A plan without arrays and documents yet, of a copy of these nodes.
     pub(super) fn new(
-        source: &Node,
-        nodes: &[Node],
+        (source, nodes): (&Node, &[Node]),
         target: &Hierarchy,
         at: &NodePath,
-        asked: Object,
+        (options, asked): (&CopyOptions<'_>, Object),
     ) -> Plan {
         let store = source.hierarchy().store();
         Plan {
@@ -277,6 +279,7 @@ impl Plan {
             format: target.format_name().to_owned(),
             asked,
             fingerprint: fingerprint(nodes),
+            content: content(nodes, target, options.memory),
             begun: begun(),
             arrays: Vec::new(),
             documents: Vec::new(),

@@ -31,19 +31,19 @@ impl PartialEq for SourceStore {
 
 /// What a file or folder is, whatever its name.
 #[cfg(unix)]
-type Identity = (u64, u64);
+pub(super) type Identity = (u64, u64);
 #[cfg(not(unix))]
-type Identity = PathBuf;
+pub(super) type Identity = PathBuf;
 
 #[cfg(unix)]
-fn identity(path: &Path) -> Option<Identity> {
+pub(super) fn identity(path: &Path) -> Option<Identity> {
     use std::os::unix::fs::MetadataExt;
     let found = std::fs::metadata(path).ok()?;
     Some((found.dev(), found.ino()))
 }
 
 #[cfg(not(unix))]
-fn identity(path: &Path) -> Option<Identity> {
+pub(super) fn identity(path: &Path) -> Option<Identity> {
     std::fs::canonicalize(path).ok()
 }
 
@@ -173,16 +173,16 @@ impl Plan {
 }
 
 /// The file or folder of a store.
-struct Local<'a> {
-    scheme: &'a str,
-    path: PathBuf,
+pub(super) struct Local<'a> {
+    pub scheme: &'a str,
+    pub path: PathBuf,
     /// Where in an archive or an LMDB file the store begins.
     inner: String,
 }
 
 impl<'a> Local<'a> {
     /// The file or folder of a store with this name, if it has one.
-    fn of(url: &'a str) -> Option<Local<'a>> {
+    pub fn of(url: &'a str) -> Option<Local<'a>> {
         let (scheme, path) = url.split_once("://")?;
         let path = percent_encoding::percent_decode_str(path).decode_utf8().ok()?;
         let path = Some(PathBuf::from(&*path)).filter(|path| path.has_root())?;
