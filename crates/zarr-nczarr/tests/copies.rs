@@ -3,7 +3,8 @@
 mod common;
 
 use common::{copy_of, holding, memory, options, write_demo};
-use zarr_core::{Dialect, Json};
+use zarr_core::format::of_dialect;
+use zarr_core::{Dialect, Hierarchy, Json, OpenOptions};
 use zarr_nczarr::schema::Group;
 use zarr_nczarr::{Attribute, CopyTarget, Dataset, NewDataset, Profile, Type, Values};
 
@@ -245,6 +246,29 @@ fn what_netcdf_says_otherwise_is_named() {
     let sum =
         original.plan_copy(&pure).unwrap().schema.variable("sum").unwrap().storage.filters.clone();
     assert!(format!("{sum:?}").contains("checksum"), "{sum:?}");
+}
+
+/// N-061: a text of one width ends at its first NUL.
+#[test]
+fn texts_that_a_nul_would_end_are_named() {
+    let open = OpenOptions::new(common::registry()).read_write();
+    let hierarchy = Hierarchy::create(memory(), of_dialect(Dialect::V2), &open).unwrap();
+    let array = |path: &str, dtype: &str| {
+        let builder = hierarchy.create_array(path).shape(&[2]).chunks(&[1]);
+        builder.data_type_named(dtype).create().unwrap()
+    };
+    let units =
+        |text: &str| text.chars().flat_map(|c| u32::from(c).to_ne_bytes()).collect::<Vec<u8>>();
+    array("/inside", "<U3").write_bytes(.., &units("a\0bab\0")).unwrap();
+    array("/whole", "<U2").write_bytes(.., &units("ab\0\0")).unwrap();
+    let texts = array("/end", "string");
+    texts.write(.., &["a".to_owned(), "b\0".to_owned()]).unwrap();
+    array("/text", "string").write(.., &["a\0b".to_owned(), "b".to_owned()]).unwrap();
+    let original = Dataset::open(hierarchy.store().clone(), &options()).unwrap();
+    let lost = original.plan_copy(&NewDataset::nczarr_v2()).unwrap().lost.join("\n");
+    for (name, is_cut) in [("inside", true), ("whole", false), ("end", true), ("text", false)] {
+        assert_eq!(lost.contains(&format!("/{name}: NULs at the end")), is_cut, "{lost}");
+    }
 }
 
 /// Decision 0138: netcdf-c 4.9 and 4.10 read bare floats in v2, with and without a note of their type. From plain Zarr to

@@ -5,7 +5,9 @@ use std::sync::{Arc, Barrier};
 
 use bytemuck::{Pod, Zeroable};
 use zarr::data_type::Endian;
-use zarr::{Array, CopyOptions, Dialect, ErrorKind, Guard, Hierarchy, Json, OpenOptions, Result};
+use zarr::{
+    Array, CopyOptions, Dialect, ErrorKind, Guard, Hierarchy, Json, Node, OpenOptions, Result,
+};
 
 const DIALECTS: [Dialect; 3] = [Dialect::V2, Dialect::V3, Dialect::Draft];
 
@@ -307,5 +309,33 @@ async fn callers_that_wait_have_fields_too() -> Result<()> {
     bad.e.y = 3;
     assert!(array.write(0, vec![bad]).await.is_err());
     assert!(array.read_field::<f32>("b", ..).await.is_err());
+    Ok(())
+}
+
+/// F-049, F-050: as zarr-python 3.4.2 writes raw bytes in a record, which it would not open with a list for a fill value.
+#[test]
+fn a_copy_spells_the_fill_value_of_raw_bytes_in_a_record_as_its_type() -> Result<()> {
+    let raw = r#"{"name":"raw_bytes","configuration":{"length_bytes":2}}"#;
+    let fill = r#"{"a":1,"b":"AAE=","c":{"d":"/wA="},"e":[0,1]}"#;
+    let fields = format!(
+        r#"[{{"name":"a","data_type":"uint8"}},{{"name":"b","data_type":{raw}}},{{"name":"c","data_type":{{"name":"struct",
+        "configuration":{{"fields":[{{"name":"d","data_type":{raw}}}]}}}}}},{{"name":"e","data_type":"r16"}}]"#
+    );
+    let document = format!(
+        r#"{{"zarr_format":3,"node_type":"array","shape":[2],"data_type":{{"name":"struct","configuration":{{"fields":{fields}}}}},
+        "chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":[2]}}}},"chunk_key_encoding":{{"name":"default"}},
+        "fill_value":{fill},"codecs":[{{"name":"bytes"}}]}}"#
+    );
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    std::fs::create_dir(at("a.zarr")).expect("a folder");
+    std::fs::write(at("a.zarr/zarr.json"), document).expect("a file");
+    let source = zarr::open_array(&at("a.zarr"))?;
+    let target = zarr::create(&at("b.zarr"), Dialect::V3)?;
+    zarr::copy(&Node::Array(source), &target, "/copy", &CopyOptions::default())?;
+    let copied = std::fs::read(at("b.zarr/copy/zarr.json")).expect("a document");
+    let copied = Json::parse(&copied).expect("JSON");
+    let copied = copied.as_object().and_then(|it| it.get("fill_value")).expect("a fill value");
+    assert_eq!(copied.to_string(), fill);
     Ok(())
 }

@@ -459,7 +459,7 @@ fn array_document(array: &ArrayMetadata) -> Result<Object, MetadataError> {
             "chunk_key_encoding",
             named(encoding, Object::new().with("separator", separator.to_string())),
         )
-        .with("fill_value", v3_fill_to_metadata(array)?)
+        .with("fill_value", spelled(fill_to_metadata(array, Dialect::V3)?, &array.declared_type))
         .with("codecs", codecs)
         .with("attributes", array.attributes.clone());
     if let Some(names) = &array.dimension_names {
@@ -469,14 +469,24 @@ fn array_document(array: &ArrayMetadata) -> Result<Object, MetadataError> {
     Ok(with_unknown(object, &array.unknown))
 }
 
-/// `raw_bytes` has base64 where `r24` has a list (F-039, F-049).
-fn v3_fill_to_metadata(array: &ArrayMetadata) -> Result<Json, MetadataError> {
-    let alias = array.declared_type.as_object().is_some();
-    match (&array.data_type, &array.fill_value) {
-        (DataType::Raw { .. }, Some(fill)) if alias => {
-            Ok(Json::from(crate::data_type::fill_value::base64_encode(fill.as_bytes())))
+/// `raw_bytes` has base64 where `r24` has a list (F-039, F-049), as fields of records too.
+fn spelled(fill: Json, declared: &Json) -> Json {
+    let member = |name| declared.as_object()?.get("configuration")?.as_object()?.get(name);
+    match (fill, member("fields").and_then(Json::as_array)) {
+        (Json::Array(bytes), None) if member("length_bytes").is_some() => {
+            let bytes: Vec<u8> =
+                bytes.iter().filter_map(|it| it.as_u64()?.try_into().ok()).collect();
+            Json::from(crate::data_type::fill_value::base64_encode(&bytes))
         }
-        _ => fill_to_metadata(array, Dialect::V3),
+        // Both have the order of the record.
+        (Json::Object(fills), Some(fields)) => {
+            let spelled = |((name, fill), field): ((String, Json), &Json)| {
+                let of = field.as_object().and_then(|field| field.get("data_type"));
+                (name, spelled(fill, of.unwrap_or(&Json::Null)))
+            };
+            Json::Object(fills.into_iter().zip(fields).map(spelled).collect())
+        }
+        (fill, _) => fill,
     }
 }
 

@@ -7,7 +7,7 @@ use zarr_core::{Array, Dialect, Result, Selection};
 use crate::edit::copy::convert::trimmed;
 use crate::edit::copy::plan::{BLOCK, Planning, TEXT};
 use crate::model::attribute;
-use crate::model::elements::text_in;
+use crate::model::elements::{text_in, utf32};
 use crate::model::options::Profile;
 use crate::model::schema::{Attribute, FixedText, Variable};
 use crate::model::slab::{Slab, pieces};
@@ -78,7 +78,7 @@ impl Planning<'_> {
             }
         }
         let old = width_of(&array);
-        let (mut needed, mut are_texts) = (1, true);
+        let (mut needed, mut are_texts, mut are_whole) = (1, true, true);
         for piece in pieces(&shape, &copy.storage.chunks, TEXT, BLOCK)? {
             let slab = Slab::from(&piece.place);
             let there = there(&array, &slab);
@@ -89,11 +89,21 @@ impl Planning<'_> {
                     for element in elements(&bytes, width) {
                         needed = needed.max(trimmed(element).len());
                         are_texts &= std::str::from_utf8(text_in(element)).is_ok();
+                        are_whole &= fixed || text_in(element).len() == trimmed(element).len();
                     }
                 }
                 None if fixed => {
                     if let Values::String(list) = from.read_slab(&slab)? {
                         needed = list.iter().map(String::len).fold(needed, usize::max);
+                        are_whole &= !list.iter().any(|text| text.ends_with('\0'));
+                    }
+                    if let Some(Repr::Utf32(width @ 1..)) = array.data_type().repr()
+                        && !there.is_empty()
+                    {
+                        let bytes = array.read_bytes(selection(&array, &there))?;
+                        let is_whole =
+                            |it: &[u8]| trimmed(it).len() <= 4 * utf32(it).chars().count();
+                        are_whole &= elements(&bytes, 4 * width).all(is_whole);
                     }
                 }
                 None => {}
@@ -106,6 +116,11 @@ impl Planning<'_> {
                 "become U+FFFD"
             };
             self.lost.push(format!("{path}: bytes that are not UTF-8 {why}"));
+        }
+        if !are_whole {
+            let what =
+                "NULs at the end of texts, or what follows NULs inside; netCDF's texts end there";
+            self.lost.push(format!("{path}: {what}"));
         }
         if !fixed {
             return Ok(());
