@@ -115,7 +115,13 @@ pub fn exit_code(registry: Registry, args: impl Iterator<Item = OsString>) -> u8
         }
         Err(error) => {
             // Help goes to standard output; a reader that closed that does not need it.
-            let _ = error.print();
+            if let Err(e) = error.print()
+                && !error.use_stderr()
+                && e.kind() != io::ErrorKind::BrokenPipe
+            {
+                let _ = writeln!(io::stderr(), "error: cannot write standard output: {e}");
+                return 5;
+            }
             return u8::try_from(error.exit_code()).unwrap_or(2);
         }
     };

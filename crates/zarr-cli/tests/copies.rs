@@ -249,3 +249,15 @@ fn a_rename_erases_no_node_that_it_cannot_copy() {
     let archive = ZipStore::open(folder.path("a.zip")).unwrap();
     assert!(archive.value(&StoreKey::new("g/bad/c/0").unwrap()).unwrap().is_some());
 }
+
+/// In a folder the node is renamed, and then the consolidated metadata are made anew, which broken documents prevent.
+#[test]
+fn a_rename_without_consolidated_metadata_at_its_end_says_so() {
+    let folder = Folder::new();
+    folder.good("create a.zarr --path g/bad --shape 3 --dtype int32");
+    folder.good("consolidate a.zarr");
+    folder.write("a.zarr/g/bad/zarr.json", "{");
+    let renamed = folder.run("rename a.zarr --path g h");
+    assert!(renamed.code == 5 && renamed.err.contains("has its new path"), "{}", renamed.err);
+    assert!(folder.path("a.zarr/h/bad/zarr.json").is_file());
+}

@@ -357,3 +357,16 @@ fn a_write_that_is_interrupted_says_what_it_leaves() {
         assert!(text.starts_with(begins) && text.contains("the same command"), "{text}");
     }
 }
+
+/// A full disk takes no help either.
+#[cfg(target_os = "linux")]
+#[test]
+fn help_that_cannot_be_written_is_an_error() {
+    let folder = Folder::new();
+    for line in ["--help", "get --help", "--version"] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let run = folder.command(line).stdout(full).output().unwrap();
+        assert_eq!(run.status.code(), Some(5), "{line}");
+        assert!(String::from_utf8_lossy(&run.stderr).contains("cannot write"), "{line}");
+    }
+}

@@ -174,10 +174,11 @@ impl Folders {
         let failed =
             |e| Failure::Stream("cannot rename the folder of the node; nothing has moved", e);
         let renamed = fs::rename(&self.from, &self.to).map_err(failed);
-        if is_consolidated {
-            hierarchy.consolidate()?;
-        }
+        let consolidated = if is_consolidated { hierarchy.consolidate().map(drop) } else { Ok(()) };
         renamed?;
+        let hint = "the node has its new path; there are no consolidated metadata any more: mend what is broken, then make \
+                    them again with `zarr consolidate`";
+        consolidated.map_err(|e| e.with_hint(hint))?;
         if sync {
             for folder in [&self.from, &self.to].iter().filter_map(|path| path.parent()) {
                 sync_folder(folder).map_err(|e| Failure::Stream("cannot sync a folder", e))?;
