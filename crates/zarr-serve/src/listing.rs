@@ -31,12 +31,12 @@ impl Entry {
     }
 
     /// The entries of a store's listing, folders first.
-    pub fn of(listing: &Listing) -> Vec<Entry> {
+    pub fn of(listing: Listing) -> Vec<Entry> {
         let last = |path: &str| {
             path.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned()
         };
-        let folders = listing.prefixes.iter().map(|it| Entry::folder(last(it.as_str())));
-        let keys = listing.keys.iter().map(|it| Entry::key(last(it.as_str())));
+        let folders = listing.prefixes.into_iter().map(|it| Entry::folder(last(it.as_str())));
+        let keys = listing.keys.into_iter().map(|it| Entry::key(last(it.as_str())));
         folders.chain(keys).collect()
     }
 

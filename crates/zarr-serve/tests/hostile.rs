@@ -295,4 +295,11 @@ fn long_listings_come_in_parts() {
     let expected: Vec<String> = (0..25).map(|n| format!("k{n:02}")).collect();
     assert_eq!(&seen[..25], expected);
     assert_eq!(&seen[25..], ["zarr.json"]);
+    // The view's listings, too.
+    let (status, answer) = server.get("/v3/x.zarr/?limit=1");
+    assert_eq!((status, answer.matches("href").count()), (200, 1), "{answer}");
+    let next = answer.split("link: <?limit=1&after=").nth(1).unwrap().split('>').next().unwrap();
+    let (_, answer) = server.get(&format!("/v3/x.zarr/?limit=9&after={next}"));
+    assert!(answer.contains("href=\"zarr.json\"") && !answer.contains("rel=\"next\""), "{answer}");
+    assert_eq!(server.get("/v3/x.zarr/?limit=0").0, 400);
 }

@@ -37,15 +37,15 @@ pub(crate) async fn answer(
     match (found, shared.targets.folder(path)) {
         // Without a `/` it is the value of the folder's key: an archive as it is stored.
         (Some((_, rest)), Some((store, key))) if rest.is_empty() && !ends_in_slash && !as_v3 => {
-            raw::answer(&**store, key, asking).await
+            raw::answer(store, key, asking).await
         }
         (Some((_, rest)), _) if rest.is_empty() && !ends_in_slash => raw::moved(asking),
         (Some((served, rest)), _) if as_v3 => shown(shared, served, &rest, asking).await,
-        (Some((served, rest)), _) => raw::answer(&**served.store(), &rest, asking).await,
+        (Some((served, rest)), _) => raw::answer(served.store(), &rest, asking).await,
         (None, Some((_, ""))) if !ends_in_slash => raw::moved(asking),
         // Of a folder's own keys only its listings lead to hierarchies.
         (None, Some(_)) if as_v3 && !path.is_empty() && !ends_in_slash => raw::absent(),
-        (None, Some((store, key))) => raw::answer(&**store, key, asking).await,
+        (None, Some((store, key))) => raw::answer(store, key, asking).await,
         (None, None) => raw::absent(),
     }
 }
@@ -112,11 +112,7 @@ async fn folder_or_absent(
 /// The listing of a prefix of the view.
 async fn list(shared: &Arc<Shared>, served: Arc<Served>, path: &str, asking: &Asking<'_>) -> Reply {
     let (view, prefix) = (shared.view.clone(), path.to_owned());
-    match blocking(move || entries(&view, &served, &prefix)).await {
-        Ok(Some(entries)) => raw::listed(path, entries, asking),
-        Ok(None) => raw::absent(),
-        Err(e) => failed(&e),
-    }
+    raw::list_with(path, asking, move || entries(&view, &served, &prefix), failed).await
 }
 
 /// What is below a prefix: of a node, or of an array's chunks.

@@ -118,7 +118,7 @@ pub(crate) struct Shared {
     /// Threads for what blocks.
     pub threads: Arc<Semaphore>,
     /// One store is listed at a time.
-    pub listing: Semaphore,
+    pub listing: Arc<Semaphore>,
     log: Option<Log>,
     tell: Option<Tell>,
 }
@@ -178,7 +178,7 @@ impl Server {
             to_v3: options.to_v3,
             metrics,
             threads: Arc::new(Semaphore::new(threads)),
-            listing: Semaphore::new(1),
+            listing: Arc::new(Semaphore::new(1)),
             log: options.log,
             tell: options.tell,
         };

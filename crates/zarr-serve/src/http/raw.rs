@@ -1,12 +1,14 @@
 //! Sends the values of a store as they are stored, and lists its keys.
 
+use std::sync::Arc;
+
 use hyper::header::{ACCEPT, HeaderValue, LINK, LOCATION, RANGE};
 use hyper::{HeaderMap, Method, StatusCode};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, oneshot};
 use zarr::StoreError;
 use zarr::store::{
-    ByteRange, Bytes, GetOptions, Got, ListOptions, Listing, Snapshot, SnapshotOptions, Store,
-    StoreKey, StorePrefix,
+    ByteRange, Bytes, GetOptions, Got, ListOptions, Snapshot, SnapshotOptions, Store, StoreKey,
+    StorePrefix, block_on,
 };
 
 use super::path::{decoded, pairs};
@@ -34,7 +36,7 @@ pub(crate) struct Asking<'a> {
     /// The query of the URL as it was sent.
     pub query: &'a str,
     /// One store is listed at a time.
-    pub listing: &'a Semaphore,
+    pub listing: &'a Arc<Semaphore>,
     /// The memory in which answers are made.
     pub memory: &'a Budget,
 }
@@ -51,16 +53,16 @@ pub(crate) fn content_type(key: &str) -> &'static str {
 }
 
 /// The answer for a path below a store: the value of a key, a listing if it ends in `/`.
-pub(crate) async fn answer(store: &dyn Store, path: &str, asking: &Asking<'_>) -> Reply {
+pub(crate) async fn answer(store: &Arc<dyn Store>, path: &str, asking: &Asking<'_>) -> Reply {
     if path.is_empty() || path.ends_with('/') {
         return list(store, path, asking).await;
     }
     let Ok(key) = StoreKey::new(path) else {
         return text(StatusCode::BAD_REQUEST, "this is no key");
     };
-    match value(store, &key, asking).await {
+    match value(&**store, &key, asking).await {
         Ok(Some(value)) => value.reply(asking.headers),
-        Ok(None) if is_folder(store, path, asking).await => moved(asking),
+        Ok(None) if is_folder(&**store, path, asking).await => moved(asking),
         Ok(None) => absent(),
         Err(e) => failed(&e),
     }
@@ -204,44 +206,66 @@ pub(crate) fn accepts(headers: &HeaderMap, media_type: &str) -> bool {
     })
 }
 
-/// The listing of a prefix, as JSON if that is asked for and HTML is not.
-async fn list(store: &dyn Store, path: &str, asking: &Asking<'_>) -> Reply {
+/// The listing of a prefix of a store.
+async fn list(store: &Arc<dyn Store>, path: &str, asking: &Asking<'_>) -> Reply {
     let Ok(prefix) = StorePrefix::new(path) else {
         return text(StatusCode::BAD_REQUEST, "this is no prefix");
     };
+    let (store, is_root) = (store.clone(), path.is_empty());
+    let entries = move || {
+        let listing = block_on(store.list_dir(&prefix, ListOptions::default()))?;
+        let is_there = is_root || !listing.keys.is_empty() || !listing.prefixes.is_empty();
+        Ok(is_there.then(|| Entry::of(listing)))
+    };
+    list_with(path, asking, entries, failed).await
+}
+
+/// A listing, or the part of it that is asked for. `entries` makes all of it, or says that there is none.
+pub(crate) async fn list_with<E: Send + 'static>(
+    path: &str,
+    asking: &Asking<'_>,
+    entries: impl FnOnce() -> Result<Option<Vec<Entry>>, E> + Send + 'static,
+    failed: impl FnOnce(&E) -> Reply,
+) -> Reply {
     let Ok(part) = Part::of(asking.query) else {
         let why = format!(
             "a part of a listing is `?limit=N&after=NAME`, with a limit of 1 to {MOST_LISTED}"
         );
         return text(StatusCode::BAD_REQUEST, &why);
     };
-    let turn = asking.listing.acquire().await;
-    let listing = match store.list_dir(&prefix, ListOptions::default()).await {
-        Ok(listing) => listing,
-        Err(e) => return failed(&e),
+    let limit = part.as_ref().map_or(MOST_LISTED, |part| part.limit);
+    let Ok(turn) = asking.listing.clone().acquire_owned().await else { return absent() };
+    let (done, made) = oneshot::channel();
+    // A separate thread: the names take memory from a place that the allocator keeps for it, and gives to the next one.
+    let make = move || {
+        let cut = |entries| cut(entries, part.as_ref());
+        let made = entries().map(|entries| entries.map(cut));
+        drop(turn);
+        // If the client has gone, none waits for it.
+        let _ = done.send(made);
     };
-    let count = listing.keys.len() + listing.prefixes.len();
-    if count == 0 && !path.is_empty() {
-        return absent();
-    }
-    let Some(part) = part else {
-        if count > MOST_LISTED {
+    // If there is no thread, nothing comes of `made`.
+    let _ = std::thread::Builder::new().name("listing".into()).spawn(make);
+    match made.await {
+        Ok(Ok(Some(Cut::Entries(entries, next)))) => {
+            let mut reply = listed(path, entries, asking);
+            if let Some(next) = next {
+                let link =
+                    format!("<?limit={limit}&after={}>; rel=\"next\"", listing::encoded(&next));
+                reply.headers_mut().extend(HeaderValue::try_from(link).map(|link| (LINK, link)));
+            }
+            reply
+        }
+        Ok(Ok(Some(Cut::TooMany(count)))) => {
             let why = format!(
                 "{count} names are more than the {MOST_LISTED} of a listing; ask for parts: `?limit=1000`, and then as the header `Link` says"
             );
-            return text(StatusCode::PAYLOAD_TOO_LARGE, &why);
+            text(StatusCode::PAYLOAD_TOO_LARGE, &why)
         }
-        return listed(path, Entry::of(&listing), asking);
-    };
-    let (entries, next) = part.of_listing(listing);
-    drop(turn);
-    let mut reply = listed(path, entries, asking);
-    if let Some(next) = next {
-        let link =
-            format!("<?limit={}&after={}>; rel=\"next\"", part.limit, listing::encoded(&next));
-        reply.headers_mut().extend(HeaderValue::try_from(link).map(|link| (LINK, link)));
+        Ok(Ok(None)) => absent(),
+        Ok(Err(e)) => failed(&e),
+        Err(_) => text(StatusCode::INTERNAL_SERVER_ERROR, "the listing was not made"),
     }
-    reply
 }
 
 /// Which part of a listing is asked for: names in their order.
@@ -267,24 +291,33 @@ impl Part {
         }
         Ok(Some(Part { after: after.unwrap_or_default(), limit }))
     }
-
-    /// The entries of this part, and the last of them if there are more.
-    fn of_listing(&self, listing: Listing) -> (Vec<Entry>, Option<String>) {
-        let last = |path: &str| path.trim_end_matches('/').rsplit('/').next().map(str::to_owned);
-        let comes = |path: &str| last(path).is_some_and(|name| name > self.after);
-        let Listing { mut keys, mut prefixes, .. } = listing;
-        keys.retain(|key| comes(key.as_str()));
-        prefixes.retain(|prefix| comes(prefix.as_str()));
-        let mut entries = Entry::of(&Listing { keys, prefixes, ..Listing::default() });
-        entries.sort_by(|a, b| a.name.cmp(&b.name));
-        let is_more = entries.len() > self.limit;
-        entries.truncate(self.limit);
-        let next = entries.last().filter(|_| is_more).map(|entry| entry.name.clone());
-        (entries, next)
-    }
 }
 
-/// Entries, as a request accepts them.
+/// What of a listing is sent.
+enum Cut {
+    /// These, and the last of them if there are more.
+    Entries(Vec<Entry>, Option<String>),
+    /// More than a listing has, and how many.
+    TooMany(usize),
+}
+
+fn cut(mut entries: Vec<Entry>, part: Option<&Part>) -> Cut {
+    let Some(part) = part else {
+        return match entries.len() {
+            count if count > MOST_LISTED => Cut::TooMany(count),
+            _ => Cut::Entries(entries, None),
+        };
+    };
+    entries.retain(|entry| entry.name > part.after);
+    entries.sort_by(|a, b| a.name.cmp(&b.name));
+    let is_more = entries.len() > part.limit;
+    entries.truncate(part.limit);
+    entries.shrink_to_fit();
+    let next = entries.last().filter(|_| is_more).map(|entry| entry.name.clone());
+    Cut::Entries(entries, next)
+}
+
+/// Entries, as JSON if a request asks for that and not for HTML.
 pub(crate) fn listed(path: &str, entries: Vec<Entry>, asking: &Asking<'_>) -> Reply {
     let headers = asking.headers;
     let as_json = accepts(headers, "application/json") && !accepts(headers, "text/html");

@@ -67,7 +67,7 @@ impl Tree {
             let mut keys = chunks(array)?;
             keys.sort();
             let listing = Listing::fold(&StorePrefix::new(below)?, keys);
-            return Ok(Entry::of(&listing).into_iter().chain(document).collect());
+            return Ok(Entry::of(listing).into_iter().chain(document).collect());
         }
         let children = self.nodes.iter().filter(|(child, _)| child.parent().as_ref() == Some(path));
         let child = |(child, why): (&NodePath, &Option<String>)| {
