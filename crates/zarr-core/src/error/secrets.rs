@@ -6,6 +6,7 @@ use super::StoreError;
 pub fn without_secrets(url: &str) -> String {
     if let Some((link, rest)) = url.split_once("::")
         && (link == "zip" || link.starts_with("zip://"))
+        && !rest.starts_with("//")
     {
         return format!("{link}::{}", without_secrets(rest));
     }
@@ -55,6 +56,7 @@ mod tests {
             ("htp://user:secret@host", "htp://host"),
             ("zip://a/b::https://user:secret@host/x.zip", "zip://a/b::https://host/x.zip"),
             ("zip::HTTP://secret@host/x.zip", "zip::HTTP://host/x.zip"),
+            ("zip:://user:secret@host/https://x", "zip:://host/https://x"),
             ("az://container/x?sig=secret", "az://container/x?…"),
             ("abfss://container@account.net/x", "abfss://container@account.net/x"),
             ("https://host:80/a@b", "https://host:80/a@b"),
