@@ -226,21 +226,28 @@ impl Numbers {
     pub fn least(&self) -> u64 {
         let piece = self.object.saturating_add(self.scratch());
         let under_way = self.under_way(self.object, self.source);
-        piece.saturating_add(under_way).saturating_add(self.base() + THREAD)
+        let beside = self.base().saturating_add(self.unsure_of(1)).saturating_add(THREAD);
+        piece.saturating_add(under_way).saturating_add(beside)
     }
 
     /// What the process has before it copies.
     fn base(&self) -> u64 {
         let is_remote = self.is_from_remote || self.is_to_remote;
-        let base = if is_remote { BASE + CLIENT } else { BASE };
-        base.saturating_add(self.unsure)
+        if is_remote { BASE + CLIENT } else { BASE }
+    }
+
+    /// Bytes that the encoded objects of this many threads take beyond what was taken for each: one that does not get smaller
+    /// has the room of the others, which wait for it.
+    fn unsure_of(&self, threads: usize) -> u64 {
+        let likely = self.object.saturating_sub(self.unsure);
+        self.unsure.saturating_sub(likely.saturating_mul(threads.saturating_sub(1) as u64))
     }
 
     /// Room for the encoded objects of this many threads: at least for one that does not get smaller. `None` if no more than was taken for each
     /// thread can be needed.
     pub fn encoded_room(&self, threads: usize) -> Option<EncodedRoom> {
         let likely = self.object.saturating_sub(self.unsure);
-        let all = likely.saturating_mul(threads as u64).saturating_add(self.unsure);
+        let all = likely.saturating_mul(threads as u64).saturating_add(self.unsure_of(threads));
         (self.unsure > 0).then(|| EncodedRoom::new(self.object, all))
     }
 
@@ -276,7 +283,7 @@ impl Numbers {
         reading.saturating_add(self.gathering)
     }
 
-    /// Bytes that are left for pieces if this many threads work.
+    /// Bytes that are left for pieces and encoded objects if this many threads work.
     fn room(&self, memory: u64, threads: usize) -> u64 {
         memory.saturating_sub(self.base() + THREAD * threads as u64)
     }
@@ -286,9 +293,9 @@ impl Numbers {
         all.max(1)
     }
 
-    /// The piece size that is best where none is cheaper.
-    fn best_piece(&self, threads: usize) -> f64 {
-        let least = self.object.max(1);
+    /// The piece size that is best where none is cheaper, of pieces that have `least` bytes at least.
+    fn best_piece(&self, threads: usize, least: u64) -> f64 {
+        let least = least.max(1);
         (self.total() / (4 * threads as u64)).clamp(least, PIECE.max(least)) as f64
     }
 
@@ -298,8 +305,9 @@ impl Numbers {
         let scratch = self.scratch();
         let mut best: Option<(f64, Plan)> = None;
         for threads in 1..=most {
-            let room =
-                self.room(memory, threads).checked_sub(scratch.saturating_mul(threads as u64));
+            let used = scratch.saturating_mul(threads as u64);
+            let used = used.saturating_add(self.unsure_of(threads));
+            let room = self.room(memory, threads).checked_sub(used);
             let Some(room) = room else { break };
             for workers in [1, 2, threads] {
                 if workers > threads {
@@ -321,7 +329,8 @@ impl Numbers {
                     if found.bytes.saturating_add(under_way) > room / workers as u64 {
                         continue;
                     }
-                    let size = (found.bytes as f64 / self.best_piece(threads)).log2().abs();
+                    let size =
+                        (found.bytes as f64 / self.best_piece(threads, self.object)).log2().abs();
                     let cost = (self.decode * decodes + ENCODE) * overlap / threads as f64;
                     let cost = cost * (1.0 + 0.004 * size);
                     if best.as_ref().is_none_or(|best| cost < best.0) {
@@ -383,13 +392,19 @@ impl Numbers {
                 // What it costs to decode a byte, to write parts of a piece, and to read them.
                 let keeps = SPOOL / 2.0 + PART / part.max(1) as f64;
                 let writes = ENCODE + SPOOL / 2.0;
-                let fit = |size: u64| (room / size.max(1)).min(threads as u64) as usize;
-                let one_by_one = (fit(each[0]), fit(each[1]), false);
+                let writers_in = |room: u64, most: usize| {
+                    let all = |writers: usize| {
+                        let sure = each[1].saturating_mul(writers as u64);
+                        sure.saturating_add(self.unsure_of(writers))
+                    };
+                    (1..=most).rev().find(|&writers| all(writers) <= room).unwrap_or(0)
+                };
+                let readers = (room / each[0].max(1)).min(threads as u64) as usize;
+                let one_by_one = (readers, writers_in(room, threads), false);
                 let fits_twice = group.bytes.saturating_mul(2) <= largest;
                 let together = (1..threads).filter(|_| fits_twice).map(|readers| {
                     let left = room.saturating_sub(each[0].saturating_mul(readers as u64));
-                    let writers = (left / each[1].max(1)).min((threads - readers) as u64);
-                    (readers, writers as usize, true)
+                    (readers, writers_in(left, threads - readers), true)
                 });
                 for (readers, writers, overlaps) in together.chain([one_by_one]) {
                     if readers == 0 || writers == 0 {
@@ -399,6 +414,7 @@ impl Numbers {
                         let writing = if overlaps { writers } else { 0 };
                         let used = each[0].saturating_mul(readers as u64);
                         let used = used.saturating_add(each[1].saturating_mul(writing as u64));
+                        let used = used.saturating_add(self.unsure_of(writing));
                         let keepers = (most.saturating_sub(writing) / readers).max(1);
                         let extra = part.saturating_mul((keepers * readers) as u64);
                         if used.saturating_add(extra) <= room { keepers } else { 1 }
@@ -407,7 +423,8 @@ impl Numbers {
                     let (reads, writes) = (reads / readers as f64, writes / writers as f64);
                     // Work that waits for other work, and a second file, must be worth it.
                     let cost = if overlaps { reads.max(writes) * 1.1 } else { reads + writes };
-                    let size = (piece.bytes as f64 / self.best_piece(readers)).log2().abs();
+                    let size =
+                        (piece.bytes as f64 / self.best_piece(readers, self.source)).log2().abs();
                     let cost = cost * (1.0 + 0.002 * size);
                     if best.as_ref().is_none_or(|best| cost < best.0) {
                         let piece = piece.counts.clone();

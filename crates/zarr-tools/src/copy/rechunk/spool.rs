@@ -16,7 +16,7 @@ use zarr_core::{Error, Region, Result, StoreError, View, ViewMut};
 use super::axis::{common, inside};
 
 /// Bytes that are read from the file at a time.
-pub(super) const STEP: usize = 4 << 20;
+pub(super) const STEP: usize = 2 << 20;
 
 /// Pieces of one object that belong to a source piece of this number.
 #[derive(Clone, Copy, Debug)]

@@ -308,3 +308,34 @@ fn plans_fit_into_memory() {
     assert!(error.to_string().contains("it takes 1576 MiB"), "{error}");
     assert!(plan(cubes, [512, 512, 512], 1576).is_ok());
 }
+
+/// Objects that get smaller share the room of one that does not: two threads encode objects of 64 MiB within 256 MiB.
+#[test]
+fn large_objects_are_encoded_by_two_threads() {
+    let given = |chunks: [u64; 3]| Given {
+        data_type: "float32",
+        shape: vec![256, 2048, 2048],
+        chunks: chunks.to_vec(),
+        shards: None,
+        codec: Some("gzip:1"),
+    };
+    let source = given([4, 1024, 1024]).create(&hierarchy(from_sync(MemoryStore::new())));
+    let target = hierarchy(from_sync(MemoryStore::new()));
+    let copy = given([256, 256, 256]).create(&target);
+    let way = |share: u64| {
+        let largest = Some((16 * share) << 10);
+        let numbers =
+            Numbers::of(&source, &copy.metadata(), &**target.store(), Some(&[0; 3]), largest);
+        let Way::Spooled(how) = numbers.unwrap().plan(256 << 20, 4, 8 << 30).unwrap().way else {
+            panic!("it needs no file");
+        };
+        how
+    };
+    let how = way(300);
+    assert!(how.writers == 2 && how.readers > 1, "{how:?}");
+    let encoded = 64 << 20;
+    assert!(how.writing * 2 + encoded + (32 << 20) < 256 << 20, "{how:?}");
+    assert!(how.reading * how.readers as u64 + (32 << 20) < 256 << 20, "{how:?}");
+    // Of objects that do not get smaller there is room for one.
+    assert_eq!(way(1024).writers, 1);
+}

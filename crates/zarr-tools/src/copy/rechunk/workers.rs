@@ -19,7 +19,7 @@ impl Buffers {
     /// Forgets what is too small for the next work, or more than it needs.
     fn prepare(&self, count: usize, size: usize) {
         let mut kept = lock(&self.0);
-        kept.retain(|buffer| buffer.len() >= size);
+        kept.retain(|buffer| buffer.len() >= size && buffer.len() <= size + size / 4);
         kept.truncate(count);
     }
 
