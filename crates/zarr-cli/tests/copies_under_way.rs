@@ -56,6 +56,12 @@ fn options_choose_what_is_copied() {
     assert_eq!(folder.good("get f.zarr --path g/small").text(), "[5,6]\n");
     let part = "[[23921,23941],[23961,23981]]\n";
     assert_eq!(folder.good("get f.zarr --path big").text(), part);
+    // A path counts more than a name, and twice the same is a mistake.
+    folder.good("copy a.zarr i.zarr --region g/small=-2: --region small=:3 --include g");
+    assert_eq!(folder.good("get i.zarr --path g/small").text(), "[8,9]\n");
+    let twice = "copy a.zarr j.zarr --region small=-2: --region small=:3";
+    assert!(folder.bad(twice, 2).contains("/g/small: --region: two regions"), "{twice}");
+    assert!(folder.bad("copy a.zarr j.zarr --region /small=1:2", 2).contains("names no array"));
     folder.good("copy a.zarr h.zarr --region g/small=-2: --select big,small");
     assert_eq!(folder.good("get h.zarr --path g/small").text(), "[8,9]\n");
     assert!(folder.good("info h.zarr --path big").text().contains("600 × 40"));

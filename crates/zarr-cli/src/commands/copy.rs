@@ -1,5 +1,6 @@
 //! `zarr copy`: copies a node into another hierarchy, whatever their formats.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use clap::Args;
@@ -101,7 +102,8 @@ pub(crate) struct Copy {
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     select: Vec<String>,
     /// Copy a part of one array, axis by axis, as in 0:4,::2,-1 or ...,-1; all axes stay. Of several: NAME=REGION, given once
-    /// for each array, or for all of the same name; arrays that are not named are copied whole
+    /// for all arrays of a name, and once for a path, as in g/a or /a, which counts more; arrays that are not named are copied
+    /// whole
     #[arg(long, value_name = "[NAME=]REGION", allow_hyphen_values = true)]
     region: Vec<String>,
     /// Only say what would be copied
@@ -260,13 +262,25 @@ impl Copy {
             ..CopyOptions::default()
         };
         let Source::Node(source) = source else { return Ok(options) };
+        // Whether an array's region was given for its path: that counts, and not the one for its name.
+        let mut given = BTreeMap::new();
         for text in &self.region {
-            let (arrays, text) = match text.split_once('=') {
-                Some((name, text)) => (arrays_called(source, name)?, text),
-                None => (vec![self.only_array(source)?], &text[..]),
+            let (arrays, text, of_path) = match text.split_once('=') {
+                Some((name, text)) => (arrays_called(source, name)?, text, name.contains('/')),
+                None => (vec![self.only_array(source)?], &text[..], false),
             };
             for array in arrays {
-                options.regions.insert(array.path().clone(), steps(&array, text)?);
+                let path = array.path();
+                let before = given.get(path).copied();
+                if before == Some(of_path) {
+                    let place = human::place(array.hierarchy(), path);
+                    let why = "two regions are given for it; give one, or one for its whole path";
+                    return Err(Failure::Usage(format!("{place}: --region: {why}")));
+                }
+                if before.is_none() || of_path {
+                    given.insert(path.clone(), of_path);
+                    options.regions.insert(path.clone(), steps(&array, text)?);
+                }
             }
         }
         Ok(options)
@@ -351,11 +365,11 @@ fn arrays(source: &Node) -> Result<Vec<Array>, Failure> {
     Ok(nodes.into_iter().filter_map(|node| node.into_array().ok()).collect())
 }
 
-/// Whether an array has this name, or this path from `source` on.
+/// Whether an array has this name, or this path from `source` on; with a slash it is a path.
 fn is_called(source: &Node, array: &Array, name: &str) -> bool {
     let below = session::from(source.path(), array.path());
-    let names = [array.path().name().unwrap_or_default(), below.trim_matches('/')];
-    names.contains(&name.trim_matches('/'))
+    let (below, path) = (below.trim_matches('/'), name.trim_matches('/'));
+    below == path || !name.contains('/') && array.path().name() == Some(path)
 }
 
 /// The arrays of this name or path.
