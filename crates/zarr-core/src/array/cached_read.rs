@@ -2,6 +2,8 @@
 //! what others write as it would without the cache.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::iter::Chain;
+use std::option;
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -136,31 +138,39 @@ impl ArrayCore {
     }
 
     /// The pieces after those that this thread copied from the cache before others would have been awake, and the work on them.
-    pub(super) async fn after_cached<'m>(
+    pub(super) async fn after_cached<'m, G>(
         &self,
         layout: &ChunkLayout,
         store: &dyn SyncStore,
         span: FieldBytes,
         mut kind: Work,
-        mut pieces: impl Iterator<Item = (ChunkProjection, ViewMut<'m>)> + Send,
+        mut groups: impl Iterator<Item = G> + Send,
         done: impl Fn(&ChunkProjection, bool),
-    ) -> Result<(Work, impl Iterator<Item = (ChunkProjection, ViewMut<'m>)> + Send)> {
+    ) -> Result<(Work, impl Iterator<Item = Chain<option::IntoIter<G::Item>, G::IntoIter>> + Send)>
+    where
+        G: IntoIterator<Item = (ChunkProjection, ViewMut<'m>), IntoIter: Send>,
+    {
         let mut first = None;
         if self.context.chunk_cache.is_some() {
             let begun = Instant::now();
             abandoned::wait_for(|| self.context.store.name(), layout.prefix()).await;
-            for (tile, mut out) in pieces.by_ref() {
-                self.options.check_cancelled()?;
-                let late = begun.elapsed() > SOON;
-                if late || !self.read_cached(layout, store, &tile, span, &mut out)? {
-                    first = Some((tile, out));
-                    break;
+            while first.is_none()
+                && let Some(group) = groups.next()
+            {
+                let mut pieces = group.into_iter();
+                while let Some((tile, mut out)) = pieces.next() {
+                    self.options.check_cancelled()?;
+                    let late = begun.elapsed() > SOON;
+                    if late || !self.read_cached(layout, store, &tile, span, &mut out)? {
+                        first = Some(Some((tile, out)).into_iter().chain(pieces));
+                        break;
+                    }
+                    done(&tile, true);
                 }
-                done(&tile, true);
             }
             kind.many &= first.is_some();
         }
-        Ok((kind, first.into_iter().chain(pieces)))
+        Ok((kind, first.into_iter().chain(groups.map(|group| None.into_iter().chain(group)))))
     }
 
     /// Opens a chunk that has segments. If they may be cached, it is opened when one of them is not.

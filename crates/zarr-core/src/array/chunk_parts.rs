@@ -48,6 +48,7 @@ impl ArrayCore {
                 .iter()
                 .map(|tile| bytes(&tile.within.shape()))
                 .fold(0, u64::saturating_add),
+            row: 1,
         };
         let counter = Counter::new(&self.options.progress, || tiles.len());
         let missing = Mutex::new(BTreeSet::new());
@@ -68,7 +69,7 @@ impl ArrayCore {
                 Ok(pieces.into_iter().map(|(n, out)| {
                     let tile = tiles[n].clone();
                     let out = out.with_axes_of_one(&tile.within.shape());
-                    (tile, out)
+                    Some((tile, out))
                 }))
             }
             None => Err(Box::new((tiles.iter().cloned(), out))),

@@ -53,7 +53,7 @@ impl ArrayCore {
             Counter::new(&self.options.progress, || chunk_projections(grid, shape, part).count());
         let done = |tile: &ChunkProjection, _| counter.chunk_done(&tile.within, span.size);
         let split = if self.local().is_some() || may_block() {
-            SplitOutput::new(grid, shape, part, out)
+            SplitOutput::new(grid, shape, part, out).map(|pieces| pieces.groups(kind.row > 1))
         } else {
             Err(Box::new((ChunkProjections::new(grid, shape, part), out)))
         };
@@ -68,7 +68,9 @@ impl ArrayCore {
         span: FieldBytes,
         kind: Work,
         split: Result<
-            impl Iterator<Item = (ChunkProjection, ViewMut<'m>)> + Send,
+            impl Iterator<
+                Item: IntoIterator<Item = (ChunkProjection, ViewMut<'m>), IntoIter: Send> + Send,
+            > + Send,
             Box<(impl Iterator<Item = ChunkProjection> + Send, ViewMut<'m>)>,
         >,
         var_buffer: Option<&Arc<VarBuffer>>,
@@ -76,10 +78,10 @@ impl ArrayCore {
     ) -> Result<()> {
         let options = &self.options;
         let read = match (split, self.local()) {
-            (Ok(pieces), Some(store)) => {
-                let (kind, pieces) =
-                    self.after_cached(layout, store, span, kind, pieces, &done).await?;
-                executor::for_each_async(options, kind, pieces, async |buffer, (tile, out)| {
+            (Ok(groups), Some(store)) => {
+                let (kind, groups) =
+                    self.after_cached(layout, store, span, kind, groups, &done).await?;
+                executor::for_each_async(options, kind, groups, async |buffer, (tile, out)| {
                     let found = self.read_chunk(layout, store, &tile, span, buffer, out).await?;
                     done(&tile, found);
                     Ok(())
@@ -88,7 +90,7 @@ impl ArrayCore {
             (Err(scattered), Some(store)) => {
                 let (tiles, out) = *scattered;
                 let (var_buffer, out) = (out.var_buffer(), Mutex::new(out));
-                executor::for_each_async(options, kind, tiles, async |buffer, tile| {
+                executor::for_each_async(options, kind, tiles.map(Some), async |buffer, tile| {
                     let shape = tile.within.shape();
                     let mut elements = zeroed(&shape, span.size, "the region")?;
                     let here = ViewMut::new(&mut elements, &shape, span.size);
@@ -100,11 +102,11 @@ impl ArrayCore {
                     Ok(())
                 })
             }
-            (Ok(pieces), None) => executor::in_scope(options, async |spawner| {
-                let (in_flight, groups) = self.in_flight(layout, kind);
+            (Ok(groups), None) => executor::in_scope(options, async |spawner| {
+                let (in_flight, together) = self.in_flight(layout, kind);
                 let read =
-                    |(tile, out)| self.read_piece(layout, tile, (span, groups), out, spawner);
-                let chunks = executor::in_flight(options, in_flight, pieces, read);
+                    |(tile, out)| self.read_piece(layout, tile, (span, together), out, spawner);
+                let chunks = executor::in_flight(options, in_flight, groups.flatten(), read);
                 let counted = chunks.try_for_each(|(tile, found)| {
                     done(&tile, found);
                     ready(Ok(()))

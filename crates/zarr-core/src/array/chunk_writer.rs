@@ -146,14 +146,18 @@ impl ArrayCore {
             }
             Ok::<_, Error>(is_done)
         };
-        let written =
-            executor::for_each_async(&self.options, kind, chunks(), async |copy, tile| {
+        let written = executor::for_each_async(
+            &self.options,
+            kind,
+            chunks().map(Some),
+            async |copy, tile| {
                 let tile = Arc::new(tile);
                 if !write(&tile, copy, ATTEMPTS_WITHOUT_QUEUE).await? {
                     lock(&contended).push(Arc::unwrap_or_clone(tile));
                 }
                 Ok(())
-            });
+            },
+        );
         written.map_err(|e| self.at(e))?;
         for tile in into_inner(contended) {
             let is_done = write(&Arc::new(tile), &mut Vec::new(), MAX_ATTEMPTS).await?;

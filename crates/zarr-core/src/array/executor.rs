@@ -27,6 +27,8 @@ pub(crate) struct Work {
     pub size: u64,
     /// How many bytes of all chunks are read or written.
     pub total: u64,
+    /// How many chunks along the last axis go to one thread.
+    pub row: u64,
 }
 
 /// The chunks that are under way from or to a remote store together take about this many bytes of memory at most, unless
@@ -47,89 +49,77 @@ impl Work {
 
 /// One thread gets up to this many bytes of neighbouring chunks: two threads should not write to the two halves of a line of
 /// the cache.
-#[cfg(feature = "rayon")]
-const TOGETHER: u64 = 1 << 18;
+pub(super) const TOGETHER: u64 = 1 << 18;
 
 /// A thread of another pool, which belongs to the caller, reads or writes up to this many bytes itself.
 #[cfg(feature = "rayon")]
 const LITTLE: u64 = 1 << 22;
 
-/// Calls `work` for every item, on several threads if there are many; each thread has a buffer that it reuses. Stops after
-/// the first error, and when the caller cancels.
-pub(crate) fn for_each<T: Send>(
+/// Calls `work` for every item of every group, on several threads if there are many; each thread takes some groups and has a
+/// buffer that it reuses. Stops after the first error, and when the caller cancels.
+pub(crate) fn for_each<T, G: IntoIterator<Item = T> + Send>(
     options: &Options,
     kind: Work,
-    items: impl Iterator<Item = T> + Send,
+    groups: impl Iterator<Item = G> + Send,
     work: impl Fn(&mut Vec<u8>, T) -> Result<()> + Sync,
 ) -> Result<()> {
     let work = until_cancelled(options, work);
     #[cfg(feature = "rayon")]
     if let Some(pool) = kind.many.then(|| pool(options)).flatten() {
-        return on_threads(&pool, kind, items, work);
+        use rayon::iter::{ParallelBridge, ParallelIterator};
+
+        // A thread of another pool would begin another task of the caller while it waits for this one, and one more in
+        // that: each holds its chunks. A thread that belongs to no pool only waits.
+        let foreign =
+            rayon::current_thread_index().is_some() && pool.current_thread_index().is_none();
+        if foreign && kind.total <= LITTLE {
+            return serially(groups, work);
+        }
+        let most = TOGETHER / kind.size.saturating_mul(kind.row).max(1);
+        let left = std::sync::Mutex::new(Some(groups));
+        let left = || crate::sync::lock(&left).take();
+        let on_pool = || {
+            let Some(mut groups) = left() else { return Ok(()) };
+            let mut taken = 0;
+            // Batches grow with the number of groups taken, so that few groups also go to several threads.
+            let batches = std::iter::from_fn(|| {
+                let count = (taken / 16).clamp(1, most.clamp(1, 64) as usize);
+                taken += count;
+                let batch: Vec<G> = groups.by_ref().take(count).collect();
+                (!batch.is_empty()).then_some(batch)
+            });
+            let all = || {
+                batches.par_bridge().try_for_each_init(Vec::new, |buffer, batch| {
+                    batch.into_iter().flatten().try_for_each(|item| work(buffer, item))
+                })
+            };
+            pool.install(all)
+        };
+        if !foreign {
+            return on_pool();
+        }
+        return std::thread::scope(|scope| {
+            match std::thread::Builder::new().spawn_scoped(scope, on_pool) {
+                Ok(waiting) => {
+                    waiting.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+                }
+                // The system starts no thread: this one does the work.
+                Err(_) => left().map_or(Ok(()), |groups| serially(groups, &work)),
+            }
+        });
     }
     let _ = kind;
-    serially(items, work)
-}
-
-#[cfg(feature = "rayon")]
-fn on_threads<T: Send>(
-    pool: &rayon::ThreadPool,
-    Work { size, total, .. }: Work,
-    items: impl Iterator<Item = T> + Send,
-    work: impl Fn(&mut Vec<u8>, T) -> Result<()> + Sync,
-) -> Result<()> {
-    use rayon::iter::{ParallelBridge, ParallelIterator};
-
-    // A thread of another pool would begin another task of the caller while it waits for this one, and one more in that:
-    // each holds its chunks. A thread that belongs to no pool only waits.
-    let foreign = rayon::current_thread_index().is_some() && pool.current_thread_index().is_none();
-    if foreign && total <= LITTLE {
-        return serially(items, work);
-    }
-    let most = usize::try_from(TOGETHER / size.max(1)).unwrap_or(usize::MAX).clamp(1, 64);
-    let all = |items| {
-        batches(items, most).par_bridge().try_for_each_init(Vec::new, |buffer, batch| {
-            batch.into_iter().try_for_each(|item| work(buffer, item))
-        })
-    };
-    if !foreign {
-        return pool.install(|| all(items));
-    }
-    let left = std::sync::Mutex::new(Some(items));
-    let taken = || crate::sync::lock(&left).take();
-    std::thread::scope(|scope| {
-        let wait = || taken().map_or(Ok(()), |items| pool.install(|| all(items)));
-        match std::thread::Builder::new().spawn_scoped(scope, wait) {
-            Ok(waiting) => waiting.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-            // The system starts no thread: this one does the work.
-            Err(_) => taken().map_or(Ok(()), |items| serially(items, &work)),
-        }
-    })
-}
-
-/// Batches of items. They grow with the number of items taken, so that few items also go to several threads.
-#[cfg(feature = "rayon")]
-fn batches<T>(
-    mut items: impl Iterator<Item = T> + Send,
-    most: usize,
-) -> impl Iterator<Item = Vec<T>> + Send {
-    let mut taken = 0;
-    std::iter::from_fn(move || {
-        let count = (taken / 16).clamp(1, most);
-        taken += count;
-        let batch: Vec<T> = items.by_ref().take(count).collect();
-        (!batch.is_empty()).then_some(batch)
-    })
+    serially(groups, work)
 }
 
 /// As [`for_each`], of work that calls a local store: each thread waits for the future of its item.
-pub(crate) fn for_each_async<T: Send>(
+pub(crate) fn for_each_async<T, G: IntoIterator<Item = T> + Send>(
     options: &Options,
     kind: Work,
-    items: impl Iterator<Item = T> + Send,
+    groups: impl Iterator<Item = G> + Send,
     work: impl AsyncFn(&mut Vec<u8>, T) -> Result<()> + Sync,
 ) -> Result<()> {
-    for_each(options, kind, items, |buffer, item| block_on(work(buffer, item)))
+    for_each(options, kind, groups, |buffer, item| block_on(work(buffer, item)))
 }
 
 /// The results of `work` for every item, as they come; `count` items are under way at the same time. Stops when the caller
@@ -158,11 +148,11 @@ pub(crate) fn in_flight<T, R, F: Future<Output = Result<R>>>(
 }
 
 fn serially<T>(
-    mut items: impl Iterator<Item = T>,
+    groups: impl Iterator<Item = impl IntoIterator<Item = T>>,
     work: impl Fn(&mut Vec<u8>, T) -> Result<()>,
 ) -> Result<()> {
     let mut buffer = Vec::new();
-    items.try_for_each(|item| work(&mut buffer, item))
+    groups.flatten().try_for_each(|item| work(&mut buffer, item))
 }
 
 /// Runs work that borrows from a caller, on a pool or on the calling thread.
@@ -325,14 +315,14 @@ mod tests {
 
     #[test]
     fn few_large_chunks_are_in_flight() {
-        let in_flight = |size, total| Work { many: true, size, total }.in_flight(64);
+        let in_flight = |size, total| Work { many: true, size, total, row: 1 }.in_flight(64);
         assert_eq!(in_flight(1 << 19, 1 << 30), 64);
-        assert_eq!(Work { many: true, size: 1 << 19, total: 1 << 30 }.in_flight(256), 71);
+        assert_eq!(Work { many: true, size: 1 << 19, total: 1 << 30, row: 1 }.in_flight(256), 71);
         assert_eq!(in_flight(1 << 25, 1 << 30), 4);
         assert_eq!(in_flight(u64::MAX, u64::MAX), 4);
         // A small part of large chunks takes little memory.
         assert_eq!(in_flight(1 << 25, 1 << 12), 64);
         assert_eq!(in_flight(0, 0), 64);
-        assert_eq!(Work { many: true, size: 1 << 40, total: 1 << 41 }.in_flight(2), 2);
+        assert_eq!(Work { many: true, size: 1 << 40, total: 1 << 41, row: 1 }.in_flight(2), 2);
     }
 }

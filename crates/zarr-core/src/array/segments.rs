@@ -131,7 +131,7 @@ impl SegmentReader<'_> {
         match SplitOutput::new(grid, shape, within, partial.transposed(out)) {
             Ok(pieces) => {
                 let read = |buffer: &mut Vec<u8>, (at, out)| read(buffer, &at, out);
-                executor::for_each(&self.core.options, kind, pieces, read)
+                executor::for_each(&self.core.options, kind, pieces.groups(kind.row > 1), read)
             }
             Err(scattered) => {
                 let (mut buffer, options) = (Vec::new(), &self.core.options);

@@ -1,6 +1,6 @@
 //! Plans a read or a write without the store: which chunks of an array it touches.
 
-use super::executor::Work;
+use super::executor::{TOGETHER, Work};
 use super::{ArrayCore, ChunkLayout};
 use crate::error::{AccessError, Result};
 use crate::grid::{ChunkGrid, Pieces, chunk_projections};
@@ -99,16 +99,20 @@ impl ArrayCore {
 
 /// How much work the chunks are that a part touches, of elements of `element_size` bytes.
 pub(crate) fn work(grid: &dyn ChunkGrid, part: &ResolvedSelection, element_size: usize) -> Work {
-    let (mut many, mut size) = (false, element_size as u64);
+    let (mut many, mut size, mut row) = (false, element_size as u64, 1);
     let wanted = part.element_count().unwrap_or(u64::MAX);
     let total = wanted.saturating_mul(element_size as u64);
     if part.is_empty() {
-        return Work { many, size, total };
+        return Work { many, size, total, row };
     }
     for (axis, range) in part.bounds().intervals().iter().enumerate() {
         let first = grid.locate(axis, range.start);
-        many |= first != grid.locate(axis, range.end - 1);
+        row = grid.locate(axis, range.end - 1).abs_diff(first).saturating_add(1);
+        many |= row > 1;
         size = size.saturating_mul(grid.span(axis, first).len);
     }
-    Work { many, size, total }
+    // Of fewer than 64 rows, threads take chunks.
+    let most = TOGETHER.min(total / 64);
+    let row = if size.saturating_mul(row) > most { 1 } else { row };
+    Work { many, size, total, row }
 }

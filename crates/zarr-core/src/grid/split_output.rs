@@ -3,6 +3,8 @@
 //! Each chunk's projection owns its piece of the output. Ownership makes the pieces disjoint, so a broken grid of a third
 //! party can do no harm.
 
+use std::sync::Arc;
+
 use super::ChunkGrid;
 use super::chunk_projection::{Axis, ChunkProjection, ChunkProjections, Piece, tile};
 use crate::selection::ResolvedSelection;
@@ -12,7 +14,7 @@ use crate::view::ViewMut;
 pub(crate) struct SplitOutput<'a, 'm> {
     grid: &'a dyn ChunkGrid,
     shape: &'a [u64],
-    axes: Vec<Axis>,
+    axes: Arc<Vec<Axis>>,
     /// For each axis that is cut: the rest of the memory, if there is any, and the position at which that begins.
     left: Vec<(Option<ViewMut<'m>>, u64)>,
     pieces: Vec<Piece>,
@@ -28,7 +30,7 @@ impl<'a, 'm> SplitOutput<'a, 'm> {
         out: ViewMut<'m>,
     ) -> Result<Self, Box<(ChunkProjections<'a>, ViewMut<'m>)>> {
         let axes = match ChunkProjections::new(grid, shape, part).into_axes() {
-            Ok(axes) => axes,
+            Ok(axes) => Arc::new(axes),
             Err(tiles) => return Err(Box::new((tiles, out))),
         };
         let (left, pieces) = (Vec::with_capacity(axes.len() + 1), Vec::with_capacity(axes.len()));
@@ -38,18 +40,29 @@ impl<'a, 'm> SplitOutput<'a, 'm> {
         }
         Ok(cut)
     }
-}
 
-impl<'m> Iterator for SplitOutput<'_, 'm> {
-    type Item = (ChunkProjection, ViewMut<'m>);
+    /// The same in groups, each a chunk or a row of them along the last axis. Threads take groups one after the other, and
+    /// cut them without waiting for each other.
+    pub fn groups(mut self, are_rows: bool) -> impl Iterator<Item = Self> {
+        let depth = self.axes.len().saturating_sub(are_rows.into());
+        let group = move || {
+            let memory = self.next_at(depth)?;
+            let (grid, shape, axes, pieces) =
+                (self.grid, self.shape, self.axes.clone(), self.pieces.clone());
+            let left = (0..depth).map(|_| (None, 0)).chain([(Some(memory), 0)]).collect();
+            Some(SplitOutput { grid, shape, axes, left, pieces })
+        };
+        std::iter::from_fn(group)
+    }
 
-    fn next(&mut self) -> Option<Self::Item> {
+    /// The next part of the memory that is cut along this number of axes.
+    fn next_at(&mut self, depth: usize) -> Option<ViewMut<'m>> {
         while let Some((memory, from)) = self.left.pop() {
             let axis = self.left.len();
             self.pieces.truncate(axis);
             let Some(memory) = memory else { continue };
-            if axis == self.axes.len() {
-                return Some((tile(&self.axes, &self.pieces, self.shape), memory));
+            if axis == depth {
+                return Some(memory);
             }
             let piece = self.axes[axis].piece(self.grid, axis, from);
             let (here, rest) = if memory.len_along(axis) as u64 == piece.count {
@@ -63,6 +76,15 @@ impl<'m> Iterator for SplitOutput<'_, 'm> {
             self.left.push((Some(here), 0));
         }
         None
+    }
+}
+
+impl<'m> Iterator for SplitOutput<'_, 'm> {
+    type Item = (ChunkProjection, ViewMut<'m>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let memory = self.next_at(self.axes.len())?;
+        Some((tile(&self.axes, &self.pieces, self.shape), memory))
     }
 }
 
@@ -92,6 +114,31 @@ mod tests {
             }
             assert_eq!(found, chunk_projections(&grid, &shape, &region).collect::<Vec<_>>());
             assert!(memory.iter().all(|&b| b > 0));
+        }
+    }
+
+    #[test]
+    fn groups_have_the_pieces_in_their_order() {
+        // Each with the chunks of a row.
+        let shapes: [(&[u64], &[u64], usize); 4] =
+            [(&[7, 9, 4], &[3, 4, 3], 2), (&[5], &[2], 3), (&[], &[], 1), (&[3, 0], &[2, 2], 0)];
+        for (shape, chunks, row) in shapes {
+            let grid = RegularGrid::new(chunks, shape).unwrap();
+            let all = Region::all(shape);
+            let tiles: Vec<_> = chunk_projections(&grid, shape, &all).collect();
+            let mut memory = vec![0u8; all.element_count().unwrap() as usize];
+            for are_rows in [false, true] {
+                let out = ViewMut::new(&mut memory, shape, 1);
+                let cut = SplitOutput::new(&grid, shape, &(&all).into(), out);
+                let cut = cut.unwrap_or_else(|_| panic!("a region is cut in boxes"));
+                let groups: Vec<Vec<_>> = cut.groups(are_rows).map(Iterator::collect).collect();
+                let len = if are_rows { row } else { row.min(1) };
+                assert!(groups.iter().all(|group| group.len() == len), "{shape:?} {are_rows}");
+                for (tile, (found, piece)) in tiles.iter().zip(groups.iter().flatten()) {
+                    assert_eq!((tile, &tile.output.shape()), (found, &piece.shape()));
+                }
+                assert_eq!(groups.iter().flatten().count(), tiles.len());
+            }
         }
     }
 }
