@@ -1,6 +1,7 @@
 //! Shares the global options, and how TARGET becomes a node, among all commands.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 
@@ -186,6 +187,54 @@ impl Session {
     /// The node, for reading.
     pub fn open(&self, target: &Target) -> Result<Node, Failure> {
         self.find(target, &self.options()?)
+    }
+
+    /// The node, for reading all that is there: where the store lists, each document is read where it lies, since
+    /// consolidated copies of other programs are often out of date.
+    pub fn open_whole(&self, target: &Target) -> Result<Node, Failure> {
+        let node = self.open(target)?;
+        match self.whole(node.hierarchy(), node.path())? {
+            Some(options) => self.find(target, &options),
+            None => Ok(node),
+        }
+    }
+
+    /// The options to open a hierarchy again without its consolidated copies, if it was opened with such, not by the
+    /// user's wish, and if the documents are there, too. Names the nodes below `path` that only the copies have.
+    pub fn whole(
+        &self,
+        opened: &Hierarchy,
+        path: &NodePath,
+    ) -> Result<Option<OpenOptions>, Failure> {
+        let mut options = self.options()?;
+        let may = options.consolidated == Consolidated::IfFound
+            && opened.dialect() != Dialect::Draft
+            && opened.store().capabilities().list;
+        if !may || !opened.is_consolidated()? {
+            return Ok(None);
+        }
+        options.consolidated = Consolidated::Check;
+        let paths = |hierarchy: &Hierarchy| -> zarr::Result<BTreeSet<NodePath>> {
+            Ok(hierarchy.tree(path)?.into_iter().map(|child| child.path).collect())
+        };
+        let copied = paths(opened)?;
+        let there = match Hierarchy::open(opened.store().clone(), &options) {
+            Ok(live) => paths(&live),
+            Err(e) => Err(e),
+        };
+        let there = match there {
+            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
+            there => there?,
+        };
+        let missing: Vec<_> = copied.difference(&there).collect();
+        if !missing.is_empty() && missing.len() + 1 >= copied.len() {
+            // The copies are all that there is.
+            return Ok(None);
+        }
+        let what = "is only in the consolidated metadata, and left out; `--consolidated` takes it from there";
+        let warning = |path: &&NodePath| Warning { place: path.to_string(), what: what.into() };
+        self.warn_of(&missing.iter().map(warning).collect::<Vec<_>>());
+        Ok(Some(options))
     }
 
     /// The node, for reading and writing.

@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::process::Command;
+
 use common::Folder;
 use zarr::Json;
 use zarr::store::{StoreKey, SyncStore};
@@ -260,4 +262,73 @@ fn a_rename_without_consolidated_metadata_at_its_end_says_so() {
     let renamed = folder.run("rename a.zarr --path g h");
     assert!(renamed.code == 5 && renamed.err.contains("has its new path"), "{}", renamed.err);
     assert!(folder.path("a.zarr/h/bad/zarr.json").is_file());
+}
+
+/// Other programs write without making the copies anew: what they wrote is copied all the same, and compared.
+#[test]
+fn what_consolidated_metadata_lack_is_copied() {
+    let folder = Folder::new();
+    for format in ["v2", "v3"] {
+        folder.good(&format!(
+            "create s.zarr --path a --format {format} --shape 4 --chunks 2 --dtype int8"
+        ));
+        folder.good("consolidate s.zarr");
+        folder.good(&format!(
+            "create t.zarr --path a --format {format} --shape 6 --chunks 2 --dtype int8"
+        ));
+        assert_eq!(folder.feed("put t.zarr --path a", b"[1, 2, 3, 4, 5, 6]").code, 0);
+        // As by a program that knows nothing of the copies.
+        for at in ["s.zarr/a", "s.zarr/new"] {
+            let mut cp = Command::new("cp");
+            let cp = cp.arg("-rT").arg(folder.path("t.zarr/a")).arg(folder.path(at));
+            assert!(cp.status().unwrap().success());
+        }
+        for to in [format, "nczarr-v3", "zarr-v2"] {
+            let copied = folder.run(&format!("copy s.zarr c.zarr --to {to}"));
+            assert_eq!(copied.code, 0, "{}", copied.err);
+            assert!(
+                copied.err.contains("/a: its consolidated copy says otherwise"),
+                "{}",
+                copied.err
+            );
+            for path in ["a", "new"] {
+                let got = folder.run(&format!("get c.zarr --path {path}"));
+                assert_eq!(got.text().trim(), "[1,2,3,4,5,6]", "{}", got.err);
+            }
+            folder.good("rm c.zarr --all");
+        }
+        let sums = ["s.zarr/a", "s.zarr/new"].map(|at| folder.run(&format!("checksum {at}")).out);
+        assert_eq!(sums[0], sums[1]);
+        let asked = folder.good("copy s.zarr c.zarr --consolidated");
+        assert_eq!(asked.code, 0);
+        assert_eq!(folder.run("get c.zarr --path a").text().trim(), "[1,2,3,4]");
+        assert_eq!(folder.run("diff s.zarr c.zarr").code, 1);
+        for store in ["s", "t", "c"] {
+            folder.good(&format!("rm {store}.zarr --all"));
+        }
+    }
+}
+
+/// A store may have its documents only in consolidated metadata; of one that has some, the others are named.
+#[test]
+fn what_only_consolidated_metadata_have_is_copied_or_named() {
+    let folder = Folder::new();
+    for path in ["a", "b", "c"] {
+        folder.good(&format!("create s.zarr --path {path} --format v2 --shape 4 --dtype int8"));
+    }
+    folder.good("consolidate s.zarr");
+    std::fs::remove_file(folder.path("s.zarr/b/.zarray")).unwrap();
+    let copied = folder.run("copy s.zarr c.zarr");
+    assert!(copied.code == 0 && copied.err.contains("/b: is only in the"), "{}", copied.err);
+    folder.good("get c.zarr --path a");
+    folder.bad("get c.zarr --path b", 3);
+    folder.good("copy s.zarr d.zarr --consolidated");
+    folder.good("get d.zarr --path b");
+    for path in ["a/.zarray", "c/.zarray", ".zgroup"] {
+        std::fs::remove_file(folder.path(&format!("s.zarr/{path}"))).unwrap();
+        let to = format!("{}.zarr", path.len());
+        let copied = folder.run(&format!("copy s.zarr {to} --overwrite"));
+        assert_eq!(copied.code, 0, "{}", copied.err);
+    }
+    folder.good("get 7.zarr --path b");
 }

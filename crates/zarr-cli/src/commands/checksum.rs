@@ -51,7 +51,7 @@ pub(crate) struct Checksum {
 impl Checksum {
     pub fn run(&self, session: &Session, out: Out<'_>) -> Result<(), Failure> {
         let manifest = self.check.as_deref().map(read_manifest).transpose()?;
-        let node = session.open(&self.target)?;
+        let node = session.open_whole(&self.target)?;
         let bar = Progress::of_bytes(0, session.is_json());
         let shown = |progress: &TreeProgress| {
             bar.at(progress.bytes_done, progress.bytes_total, progress.path.as_ref());

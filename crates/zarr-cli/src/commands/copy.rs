@@ -209,7 +209,7 @@ impl Copy {
             _ => None,
         };
         let source = Target { target: self.source.clone(), path: self.path.clone() };
-        let source = session.open(&source)?;
+        let source = session.open_whole(&source)?;
         let target = Target { target: self.target.clone(), path: self.at.clone() };
         let place = session.copy_place(&target, to, source.hierarchy().dialect(), &self.care)?;
         Ok((Source::Node(source), place))

@@ -84,7 +84,7 @@ fn tolerance(text: &str) -> Result<f64, String> {
 impl Diff {
     pub fn run(&self, session: &Session, out: Out<'_>) -> Result<(), Failure> {
         let open = |target: &String| {
-            session.open(&Target { target: target.clone(), path: self.path.clone() })
+            session.open_whole(&Target { target: target.clone(), path: self.path.clone() })
         };
         let (first, second) = (open(&self.first)?, open(&self.second)?);
         let bar = Progress::of_bytes(0, session.is_json());

@@ -89,7 +89,12 @@ pub(super) fn take_back(dataset: &Dataset) {
 
 /// The dataset that a copy is made of.
 pub(super) fn source(session: &Session, source: &str) -> Result<Dataset, Failure> {
-    Ok(url_of(source)?.open(&DatasetOptions::of(session.options()?))?)
+    let url = url_of(source)?;
+    let dataset = url.open(&DatasetOptions::of(session.options()?))?;
+    match session.whole(&dataset.hierarchy(), dataset.root_path())? {
+        Some(options) => Ok(url.open(&DatasetOptions::of(options))?),
+        None => Ok(dataset),
+    }
 }
 
 /// Where a copy is made that becomes what [`create`] would create.
