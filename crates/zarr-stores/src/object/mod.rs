@@ -22,6 +22,7 @@ mod redirect;
 mod runtime;
 #[cfg(feature = "s3")]
 pub(crate) mod s3;
+mod service;
 mod settings;
 mod snapshot;
 mod transport;
@@ -40,60 +41,14 @@ use zarr_core::store::{
     Capabilities, GetOptions, Got, ListOptions, Listing, Payload, Precondition, Result, Snapshot,
     SnapshotOptions, Store, StoreKey, StorePrefix, check_size,
 };
-use zarr_core::{Access, StoreError, sync, without_secrets};
+use zarr_core::{Access, StoreError, sync};
 
 use self::connector::{Connector, Counts};
 use self::limiter::Limiter;
 use self::runtime::Task;
+use self::service::{Backend, Location, ServiceInfo};
 pub(crate) use self::settings::Settings;
 use self::snapshot::ObjectSnapshot;
-
-type Backend = Arc<dyn object_store::ObjectStore>;
-
-/// What one kind of server can do, and its terms in messages.
-#[derive(Debug)]
-pub(crate) struct ServiceInfo {
-    /// What holds the keys: a bucket, a container.
-    bucket: &'static str,
-    /// Whether it gives the last bytes of a value without knowing its size.
-    suffixes: bool,
-    /// Whether keys can be set, erased and listed.
-    writes: bool,
-    /// Whether its redirects are followed (decision 0143).
-    redirects: bool,
-    /// Whether one request erases many keys, without an error for those that are absent.
-    erases_many: bool,
-    /// The longest key in bytes.
-    longest_key: usize,
-    /// The largest value that one request can carry.
-    one_request: u64,
-    /// What to do about credentials that are refused.
-    credentials: &'static str,
-}
-
-/// Where a store is, and how its server is reached.
-pub(crate) struct Location {
-    /// Its URL, without secrets.
-    name: String,
-    /// What comes before each key: nothing, or a path with its `/`.
-    prefix: String,
-    service: &'static ServiceInfo,
-    connect: Box<Connect>,
-}
-
-type Connect = dyn Fn(&Settings, Connector) -> object_store::Result<Backend> + Send + Sync;
-
-impl Location {
-    fn new(
-        name: &str,
-        prefix: String,
-        service: &'static ServiceInfo,
-        connect: impl Fn(&Settings, Connector) -> object_store::Result<Backend> + Send + Sync + 'static,
-    ) -> Location {
-        let name = without_secrets(name).trim_end_matches('/').to_owned();
-        Location { name, prefix, service, connect: Box::new(connect) }
-    }
-}
 
 /// A bucket of S3, Google Cloud Storage or Azure, below a prefix; or a folder of a web server.
 ///
