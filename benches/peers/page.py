@@ -8,7 +8,8 @@ import json, os, statistics
 HERE = os.path.dirname(os.path.abspath(__file__))
 PAGE = os.path.join(HERE, "..", "..", "docs", "performance.md")
 RESULTS = os.path.join(HERE, "results")
-BEGIN, END = "<!-- tables: benches/peers/run.py --page -->", "<!-- end of the tables -->"
+# What is made of the results, each part between its two marks.
+PARTS = ("tables", "statements", "far")
 TITLES = dict(read="Read all, 2 threads", read1="Read all, 1 thread", chunks="Chunk by chunk, 2 threads", subset="Regions, one call each, one after the other", write="Write all, 2 threads", round="Round trip (read + re-encode + write)", small="4,096 chunks of 4 KiB from a folder, 2 threads", memory="From and into memory, 2 threads", planes="Planes through the same chunks, one after the other, 2 threads", threads="1, 2 and 4 threads", open="Open and list 2,000 arrays", scale="Growth 1x / 4x / 16x", variety="Other shapes, orders, types and codecs, 2 threads")
 # Ours under other conditions, and what is no library: not among the peers.
 NO_PEERS = {"ours", "limit", "before", "old", "new"}
@@ -62,7 +63,7 @@ def summarise(file):
         others = {n: round(statistics.median(e["seconds"]) / median, 3) for n, e in sorted(by.items()) if n != "ours" and e["seconds"]}
         first, foreign = by["ours"]["row"], max(foreign, by["ours"]["foreign"])
         out.append(dict(zip(("set", "op", "dataset", "threads", "regions"), k), what=what(first), seconds=round(median, 5), least=round(min(ours), 5), most=round(max(ours), 5), repetitions=len(ours), peak=by["ours"]["rss"] >> 20, others=others))
-    return dict(machine={k: v for k, v in machine.items() if k != "set"} | dict(foreign=foreign), rows=out)
+    return dict(machine={k: v for k, v in machine.items() if k != "set"} | dict(foreign=foreign), rows=out, far=far_rows(file))
 
 
 def merged(summaries):
@@ -84,16 +85,14 @@ def tables(summaries):
     """The tables of the page."""
     rows = list(merged(summaries))
     ratio = lambda x: "-" if x is None else f"{x:.2f}"
-    compared = [r for _, _, r in rows if r["peer"]]
-    behind = [f"{name} ({TITLES[st].split(',')[0].lower()}) {r['peer'][0]:.2f}" for st, name, r in rows if r["peer"] and r["peer"][0] < 1]
-    close = sum(1 <= r["peer"][0] < 1.1 for r in compared)
     out = ["| machine | copy bandwidth, GB/s: 1 thread, all | large pages | other work, most |", "| --- | --- | --- | --- |"]
     for m in (s["machine"] for s in summaries):
         copy = ", ".join(f"{x:.1f}" for x in m["copy"]) if m.get("copy") else "not kept"
         out.append(f"| {m.get('what', 'not kept')} | {copy} | {m.get('pages', 'not kept')} | {m.get('foreign', 'not kept')} |")
-    out += ["", f"Of {len(compared)} rows with a peer, the best peer is faster than ours in {len(behind)}, and within a tenth in {close} more."]
-    if behind:
-        out.append("Behind: " + "; ".join(behind) + ".")
+    all_rows = [r for s in summaries for r in s["rows"]]
+    absent = [name for name, kept in (("spreads", all(r.get("least") is not None for r in all_rows)), ("the machine's bandwidth", all(s["machine"].get("copy") for s in summaries)), ("rows of zarr-python", any("zarr-python-fused" in r["others"] for r in all_rows))) if not kept]
+    if absent:
+        out += ["", f"Not kept in {'all of ' if len(summaries) > 1 else ''}these runs: {', '.join(absent)}."]
     for st, title in TITLES.items():
         mine = [(name, r) for s, name, r in rows if s == st]
         if not mine:
@@ -106,6 +105,65 @@ def tables(summaries):
     return "\n".join(out) + "\n"
 
 
+def statements(summaries):
+    """What the tables say, in sentences: their figures are those of the tables."""
+    rows = list(merged(summaries))
+    compared = [r for _, _, r in rows if r["peer"]]
+    behind = sum(r["peer"][0] < 1 for r in compared)
+    close = sum(1 <= r["peer"][0] < 1.1 for r in compared)
+    out = [f"Of {len(compared)} rows with a peer, the best peer is faster than ours in {behind}, and within a tenth in {close} more.", ""]
+    between = lambda found: f"{min(found):.2f}" if f"{min(found):.2f}" == f"{max(found):.2f}" else f"{min(found):.2f} to {max(found):.2f}"
+    for st, title in TITLES.items():
+        mine = [(name, r) for s, name, r in rows if s == st]
+        limits, peers = [r["limit"] for _, r in mine if r["limit"]], [r["peer"][0] for _, r in mine if r["peer"]]
+        said = [f"ours took {between(limits)} of the limit's time"] if limits else []
+        said += [f"the best peer took {between(peers)} of ours"] if peers else []
+        if said:
+            slower = [f"{name} ({r['peer'][1]}, {r['peer'][0]:.2f})" for name, r in mine if r["peer"] and r["peer"][0] < 1]
+            out.append(f"- {title}: {'; '.join(said)}." + (f" A peer is faster in {', '.join(slower)}." if slower else ""))
+    return "\n".join(out) + "\n"
+
+
+def far_rows(file):
+    """The rows of `--set far` in a results file: medians, the model, and what the server counted."""
+    rows = {}
+    for r in records(file):
+        if r["set"] == "far" and r.get("seconds"):
+            rows.setdefault((r["variant"], r["op"], r["dataset"]), {}).setdefault(r["name"], []).append(r)
+    out = []
+    for (line, op, dataset), by in rows.items():
+        models = [r["model"] for r in by.get("ours", []) if r.get("model")]
+        if not models:
+            continue
+        med = {n: statistics.median(r["seconds"][0] for r in v) for n, v in by.items()}
+        most = lambda name, get: max(get(r) for r in by[name]) if name in by else None
+        kind = dict(far_all="all", read_subset="4 planes", points="1,000 elements", open_list="2,000 arrays")[op]
+        out.append(dict(line=line, what=f"{dataset}, {kind}", seconds=round(med["ours"], 4), model=round(statistics.median(models), 4), requests=most("ours", lambda r: r["server"]["requests"]), under_way=most("ours", lambda r: r["server"]["max_in_flight"]), peak=most("ours", lambda r: r["peak_rss"] >> 20), foreign=most("ours", lambda r: r.get("foreign", 0)), tensorstore=[most("tensorstore", lambda r: r["server"]["requests"]), most("tensorstore", lambda r: r["peak_rss"] >> 20)], others={n: round(s / med["ours"], 3) for n, s in sorted(med.items()) if n != "ours"}))
+    return out
+
+
+def far(summaries):
+    """The tables of far stores, a table for each line; of several runs, all rows."""
+    rows = [r for s in summaries for r in s.get("far", [])]
+    cell = lambda x: "-" if x is None else f"{x:.2f}" if isinstance(x, float) else f"{x}"
+    out = []
+    for line in dict.fromkeys(r["line"] for r in rows):
+        delay, mbit = line.split()
+        out += [f"{delay[:-2]} ms, {int(mbit[:-1]):,} Mbit/s:", "", "| what | ours, s | requests | most under way | peak MiB | ours / model | best peer / ours | best peer | requests of tensorstore | its peak MiB | other work |", "|" + " --- |" * 11]
+        for r in (r for r in rows if r["line"] == line):
+            ratio = r["ratio"] if "ratio" in r else r["seconds"] / r["model"]
+            peer = min(((s, n) for n, s in r["others"].items()), default=(None, "-"))
+            out.append("| " + " | ".join([r["what"], f"{r['seconds']:.3f}" if r.get("seconds") else "not kept", *map(cell, (r["requests"], r["under_way"], r["peak"], ratio, peer[0])), peer[1], *map(cell, r["tensorstore"]), cell(r["foreign"])]) + " |")
+        ratios = [(r["ratio"] if "ratio" in r else r["seconds"] / r["model"], r["what"]) for r in rows if r["line"] == line]
+        known = [(x, what) for x, what in ratios if x is not None]
+        over = [f"{what} ({x:.2f})" for x, what in known if x > 1.15]
+        disturbed = sum(r["line"] == line and (r["foreign"] is None or r["foreign"] >= 0.1) for r in rows)
+        if disturbed:
+            out += ["", f"The times of {disturbed} rows are no measurement: other work took a tenth of the machine or more, or was not kept."]
+        out += ["", f"{len(known) - len(over)} of {len(known)} rows are within 1.15 of the model." + (f" Not: {'; '.join(over)}." if over else ""), ""]
+    return "\n".join(out) if out else "No run of far stores is kept.\n"
+
+
 def committed(folder=RESULTS):
     """The committed summaries."""
     out = []
@@ -116,14 +174,17 @@ def committed(folder=RESULTS):
     return out
 
 
-def with_tables(text, made):
-    """A page with its tables made anew."""
-    head, rest = text.split(BEGIN)
-    return head + BEGIN + "\n\n" + made + "\n" + END + rest.split(END)[1]
+def with_parts(text, summaries):
+    """A page whose generated parts are made anew."""
+    for part in PARTS:
+        begin, end = f"<!-- {part}: benches/peers/run.py --page -->", f"<!-- end of the {part} -->"
+        head, rest = text.split(begin)
+        text = head + begin + "\n\n" + globals()[part](summaries) + "\n" + end + rest.split(end)[1]
+    return text
 
 
 def page(files):
-    """Keeps summaries of results files, instead of the committed ones if there are any, and writes the page's tables."""
+    """Keeps summaries of results files, instead of the committed ones if there are any, and writes the generated parts of the page."""
     if files:
         for name in os.listdir(RESULTS):
             if name.endswith(".json"):
@@ -135,13 +196,14 @@ def page(files):
     with open(PAGE) as file:
         text = file.read()
     with open(PAGE, "w") as file:
-        file.write(with_tables(text, tables(committed())))
+        file.write(with_parts(text, committed()))
 
 
 def dumped(summary):
     """A summary as JSON, a line a row."""
-    rows = ",\n".join("  " + json.dumps(r) for r in summary["rows"])
-    return '{"machine": ' + json.dumps(summary["machine"]) + ',\n "rows": [\n' + rows + "\n]}\n"
+    lines = lambda rows: ",\n".join("  " + json.dumps(r) for r in rows)
+    far = ',\n "far": [\n' + lines(summary["far"]) + "\n]" if summary.get("far") else ""
+    return '{"machine": ' + json.dumps(summary["machine"]) + ',\n "rows": [\n' + lines(summary["rows"]) + "\n]" + far + "}\n"
 
 
 def gate(rows, bound):

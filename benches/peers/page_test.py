@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Is the page what was measured, and does the gate notice a loss?"""
-import json, os, tempfile, unittest
+import json, os, re, tempfile, unittest
 import page
 
 
@@ -42,8 +42,14 @@ class Page(unittest.TestCase):
     def test_the_page_is_what_the_summaries_say(self):
         with open(page.PAGE) as file:
             text = file.read()
-        made = page.with_tables(text, page.tables(page.committed()))
+        made = page.with_parts(text, page.committed())
         self.assertEqual(made, text, "run benches/peers/run.py --page")
+
+    def test_sentences_by_hand_about_the_tables_have_no_figures(self):
+        with open(page.PAGE) as file:
+            section = file.read().split("## What it shows\n")[1].split("\n## ")[0]
+        by_hand = section.split("<!-- statements")[0] + section.split("<!-- end of the statements -->")[1]
+        self.assertIsNone(re.search(r"[0-9]", by_hand), by_hand)
 
     def test_a_run_becomes_medians_with_their_spread(self):
         lines = [dict(set="machine", what="a machine", copy=[10.0, 20.0], pages="madvise")]
@@ -60,7 +66,31 @@ class Page(unittest.TestCase):
         second["rows"][0].update(seconds=1, others={"limit": 1.0, "tensorstore": 0.9})
         both = page.tables([first, second])
         self.assertIn("| raw | 2.0000 | 1.0000 to 3.0000 | 2.00 | 0.90 | tensorstore | 4.00 | 100 |", both)
-        self.assertIn("the best peer is faster than ours in 1, and within a tenth in 0 more", both)
+        self.assertNotIn("Not kept", both)
+        del second["machine"]["copy"], second["rows"][0]["least"]
+        self.assertIn("Not kept in all of these runs: spreads, the machine's bandwidth.", page.tables([first, second]))
+        said = page.statements([first, second])
+        self.assertIn("the best peer is faster than ours in 1, and within a tenth in 0 more", said)
+        self.assertIn("- Read all, 2 threads: ours took 2.00 of the limit's time; the best peer took 0.90 of ours. A peer is faster in raw (tensorstore, 0.90).", said)
+
+    def test_far_rows_stand_beside_their_model(self):
+        def far(name, seconds, requests, dataset="zstd", model=None):
+            server = dict(requests=requests, max_in_flight=64)
+            return record(name, [seconds], dataset) | dict(set="far", op="far_all", variant="20ms 10000M", server=server, model=model)
+
+        lines = [dict(set="machine"), *(far("ours", s, 517, model=0.4) for s in (0.5, 0.4, 0.3)), far("tensorstore", 0.6, 513), far("ours", 1.2, 70, "big_shard", 1.0)]
+        with tempfile.TemporaryDirectory() as folder:
+            name = os.path.join(folder, "run.jsonl")
+            with open(name, "w") as file:
+                file.writelines(json.dumps(r) + "\n" for r in lines)
+            summary = json.loads(page.dumped(page.summarise(name)))
+        made = page.far([summary])
+        self.assertIn("| zstd, all | 0.400 | 517 | 64 | 100 | 1.00 | 1.50 | tensorstore | 513 | 100 | 0.00 |", made)
+        self.assertIn("| big_shard, all | 1.200 | 70 | 64 | 100 | 1.20 | - | - | - | - | 0.00 |", made)
+        self.assertNotIn("no measurement", made)
+        summary["far"][0]["foreign"] = 0.3
+        self.assertIn("The times of 1 rows are no measurement", page.far([summary]))
+        self.assertIn("1 of 2 rows are within 1.15 of the model. Not: big_shard, all (1.20).", made)
 
 
 if __name__ == "__main__":

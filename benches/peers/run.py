@@ -3,7 +3,8 @@
 
   run.py [--set key|full|NAME,NAME..] [--rounds 3] [--results FILE] [--drivers a,b] [--datasets re] [--report FILE.md]
   run.py --set far [--lines 20:10000,100:200]    from far servers: latency in ms, Mbit/s; --far RUN.jsonl prints the table
-  run.py --page [RUN.jsonl ...]                  writes the tables of docs/performance.md, of these runs, or of the committed summaries (results/)
+  run.py --everything RUN.jsonl [--rounds 5]     all that docs/performance.md needs, in a new file; then writes the page
+  run.py --page [RUN.jsonl ...]                  writes the generated parts of docs/performance.md, of these runs, or of the committed summaries (results/)
   run.py --gate OLD NEW [--bound 1.05]           two commits or built drivers by turns; fails if NEW is slower or larger beyond the bound
   run.py --efficiency RUN.jsonl [...]            of `--set threads`: time of 1 thread / (n x time of n), beside what copying memory allows
 
@@ -202,27 +203,6 @@ def far(results, drivers, only, regs, lines, rounds):
                         emit(results, r)
 
 
-def far_table(files):
-    """Each row of `--set far`: medians, requests, the most under way, peak memory, and the ratio to the model."""
-    rows = {}
-    for r in (r for file in files for r in records(file)):
-        if r["set"] == "far" and r.get("seconds"):
-            rows.setdefault((r["variant"], r["op"], r["dataset"]), {}).setdefault(r["name"], []).append(r)
-    for line in dict.fromkeys(k[0] for k in rows):
-        delay, mbit = line.split()
-        print(f"\n### {delay[:-2]} ms, {int(mbit[:-1]):,} Mbit/s\n\n| what | ours, s | model, s | ours / model | requests, most under way | peak MiB | other work | best peer / ours | peers |\n|" + " --- |" * 9)
-        for k, by in rows.items():
-            if k[0] != line or "ours" not in by:
-                continue
-            med = {n: statistics.median(x["seconds"][0] for x in v) for n, v in by.items()}
-            ours = by["ours"]
-            model = statistics.median(x["model"] for x in ours if x["model"])
-            peers = sorted((s, n) for n, s in med.items() if n != "ours")
-            what = dict(far_all="all", read_subset="4 planes", points="1,000 elements", open_list="2,000 arrays")[k[1]]
-            print(f"| {k[2]}, {what} | {med['ours']:.3f} | {model:.3f} | {med['ours'] / model:.2f} | {ours[0]['server']['requests']}, {max(x['server']['max_in_flight'] for x in ours)} "
-                  f"| {max(x['peak_rss'] for x in ours) >> 20} | {max(x['foreign'] for x in ours):.2f} | " + (f"{peers[0][0] / med['ours']:.2f}" if peers else "-") + " | " + ", ".join(f"{n} {s:.3f}" for s, n in peers) + " |")
-
-
 LATENCY = ("scale_1x", "shard_zstd", "chunks_4096", "chunks_4k")
 
 
@@ -365,6 +345,7 @@ def efficiency(files):
 def main():
     p = argparse.ArgumentParser()
     p.add_argument("--page", nargs="*", metavar="RUN.jsonl")
+    p.add_argument("--everything", metavar="RUN.jsonl")
     p.add_argument("--efficiency", nargs="+", metavar="RUN.jsonl")
     p.add_argument("--gate", nargs=2, metavar=("OLD", "NEW"))
     p.add_argument("--bound", type=float, default=1.05)
@@ -388,15 +369,19 @@ def main():
         import compare
         return compare.main([*a.gate, "--set", ",".join(sorted(KEY)) if a.set == "key" else a.set, "--rounds", str(a.rounds), "--datasets", a.datasets, "--quiet", str(a.quiet), "--bound", str(a.bound), "--results", a.results if a.results != p.get_default("results") else os.path.join(WORK, "compare.jsonl")])
     if a.far:
-        return far_table(a.far)
+        return print(page.far([dict(far=page.far_rows(file)) for file in a.far]))
     if a.report:
         return report(a.results, a.report)
+    if a.everything:
+        if os.path.exists(a.everything):
+            return f"{a.everything} is there already: rows of two runs would be mixed; give another name"
+        a.results = a.everything
     names = a.drivers.split(",") if a.drivers else list(DRIVERS)
     absent = [n for n in names if not os.path.exists(shutil.which(DRIVERS[n][0]) or DRIVERS[n][0])]
     names = [n for n in names if n not in absent]
     if absent:
         print(f"left out, as not set up: {', '.join(absent)}", flush=True)
-    sets = KEY if a.set == "key" else {c[0] for c in CASES} | {"limits", "latency", "far"} if a.set == "full" else set(a.set.split(","))
+    sets = set(TITLES) | {"far"} if a.everything else KEY if a.set == "key" else {c[0] for c in CASES} | {"limits", "latency", "far"} if a.set == "full" else set(a.set.split(","))
     regs = region_files()
     about(a.results)
     slow = {}
@@ -420,6 +405,8 @@ def main():
     if "far" in sets:
         lines = [tuple(map(float if "." in line else int, line.split(":"))) for line in a.lines.split(",")]
         far(a.results, names, a.datasets, regs, lines, a.rounds)
+    if a.everything:
+        page.page([a.everything])
 
 
 if __name__ == "__main__":
