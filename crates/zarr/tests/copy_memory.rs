@@ -16,6 +16,7 @@ const MEMORY: &str = "ZARR_TEST_COPY_MEMORY";
 const SHARDS: &str = "ZARR_TEST_COPY_SHARDS";
 
 const ROWS: &str = "ZARR_TEST_COPY_ROWS";
+const STRINGS: &str = "ZARR_TEST_COPY_STRINGS";
 
 /// 384 MiB of `uint16` in slabs of 2 MiB.
 const SHAPE: [u64; 3] = [192, 1024, 1024];
@@ -49,6 +50,7 @@ fn child() {
     let options = CopyOptions {
         chunks: Some(match env::var_os(ROWS) {
             Some(_) => vec![ROW_COUNT, 1, 512],
+            None if env::var_os(STRINGS).is_some() => vec![5000],
             None => CUBE.to_vec(),
         }),
         shards: env::var_os(SHARDS).map(|_| SHARD.to_vec()),
@@ -176,4 +178,28 @@ fn what_needs_more_memory_is_refused_before_it_is_written() {
     assert!(text.contains("256 MiB of memory are too little"), "{text}");
     assert!(text.contains("a stored object of the copy has 2048 MiB"), "{text}");
     assert!(!folder.path().join("to/a").exists());
+}
+
+/// Texts of 4096 bytes: how long they are is seen in some chunks before the copy.
+#[test]
+fn a_copy_of_long_texts_stays_within_its_memory() {
+    const COUNT: u64 = 64_000;
+    let folder = tempdir().unwrap();
+    let new = hierarchy(folder.path(), "from").create_array("/a").shape(&[COUNT]).chunks(&[1000]);
+    let array = new.data_type_named("string").create().unwrap();
+    for at in (0..COUNT).step_by(4000) {
+        let texts: Vec<String> = (at..at + 4000).map(|n| format!("{n:04096}")).collect();
+        array.write(at..at + 4000, &texts).unwrap();
+    }
+    let mut child = Command::new(env::current_exe().unwrap());
+    child.args(["child", "--exact", "--nocapture"]).env(FOLDER, folder.path()).env(STRINGS, "1");
+    child.env(MEMORY, ROWS_BOUND.to_string()).env("TMPDIR", folder.path());
+    let (peak, _) = told(&mut child);
+    assert!(peak <= ROWS_BOUND, "{} MiB", peak >> 20);
+    let to = hierarchy(folder.path(), "to").array("/a").unwrap();
+    assert_eq!(to.chunk_shape(), Some(vec![5000]));
+    for n in [0, 4999, 5000, COUNT - 1] {
+        let text = |array: &Array| array.read::<String>(n..n + 1).unwrap();
+        assert_eq!(text(&array), text(&to), "text {n}");
+    }
 }

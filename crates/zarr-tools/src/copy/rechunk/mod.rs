@@ -106,8 +106,13 @@ impl<'a> Rechunk<'a> {
             Some(start) => Stored::of(from, start, &shape, memory / 8)?,
             None => None,
         };
-        let numbers =
-            numbers(from, &to.metadata(), to.hierarchy(), start.as_deref(), stored.as_ref());
+        let numbers = numbers(
+            (from, longest(from, options.memory)),
+            &to.metadata(),
+            to.hierarchy(),
+            start.as_deref(),
+            stored.as_ref(),
+        );
         let plan = numbers.as_ref().map(|numbers| plan(from, numbers, options.memory)).transpose();
         let plan =
             plan.map_err(|e| e.at_store(to.hierarchy().store().name()).at_path(to.path()))?;
@@ -332,27 +337,50 @@ pub(crate) fn check_memory(
     start: Option<&[u64]>,
     memory: Option<u64>,
 ) -> Result<u64> {
-    let Some(first) = numbers(from, copy, target, start, None) else { return Ok(0) };
+    let longest = longest(from, memory);
+    let Some(first) = numbers((from, longest), copy, target, start, None) else { return Ok(0) };
     let planned = plan(from, &first, memory).or_else(|error| {
         // The source's chunks may be smaller than they look.
         let start = start.ok_or(error)?;
         let stored =
             Stored::of(from, start, &copy.shape, memory.unwrap_or_else(default_memory) / 8)?;
-        let second = numbers(from, copy, target, Some(start), stored.as_ref());
+        let second = numbers((from, longest), copy, target, Some(start), stored.as_ref());
         plan(from, second.as_ref().unwrap_or(&first), memory)
     });
     planned.map(|plan| plan.spool)
 }
 
+/// How many bytes elements of variable length have, in that of some chunks that has the longest; looked at if the memory is
+/// bounded.
+fn longest(from: &Array, memory: Option<u64>) -> Option<u64> {
+    let metadata = from.metadata();
+    let flat = ArrayMetadata::clone(&metadata).unsharded();
+    if memory.is_none() || !metadata.data_type.is_variable() {
+        return None;
+    }
+    let grid = flat.grid.clone()?;
+    let axes = Axis::all(&grid, &vec![0; flat.shape.len()], &flat.shape);
+    let of_chunk = |part: u64| {
+        // The first, one in the middle, and the last.
+        let at = |axis: &Axis| axis.count().saturating_sub(1) * part / 2;
+        let chunk: Vec<_> = axes.iter().map(at).map(|at| at..at + 1).collect();
+        let region = region_of(&axes, &chunk);
+        let count = region.element_count().filter(|&count| count > 0)?;
+        // A chunk that cannot be read is an error of the copy, not of its plan.
+        Some(from.read_bytes(&region).ok()?.len() as u64 / count)
+    };
+    (0..3).filter_map(of_chunk).max()
+}
+
 fn numbers(
-    from: &Array,
+    (from, longest): (&Array, Option<u64>),
     copy: &ArrayMetadata,
     target: &Hierarchy,
     start: Option<&[u64]>,
     stored: Option<&Stored>,
 ) -> Option<Numbers> {
     let largest = stored.and_then(|stored| stored.largest);
-    Numbers::of(from, copy, &**target.store(), start, largest)
+    Numbers::of(from, copy, &**target.store(), start, (largest, longest))
 }
 
 /// The plan within the memory that the caller gives; without such, one that can be.

@@ -25,8 +25,10 @@ const UNDER_WAY: u64 = 128 << 20;
 const FEWEST_UNDER_WAY: u64 = 4;
 /// What the client of a remote store takes: connections, encryption, a runtime.
 const CLIENT: u64 = 32 << 20;
-/// An element of variable length is taken to have as many bytes, with its reference.
-const VARIABLE: u64 = 256 + 16;
+/// An element of variable length is taken to have as many bytes, with its reference, if chunks do not show more.
+const VARIABLE: u64 = 256 + REFERENCE;
+/// What tells where such an element is.
+const REFERENCE: u64 = 16;
 
 /// Of objects up to this size each is taken to be as large encoded as decoded.
 const SURE: u64 = 4 << 20;
@@ -136,13 +138,13 @@ struct Combination {
 
 impl Numbers {
     /// The numbers of a copy of a region that begins at `start` in the source, if it is a box; `largest` is the size of the
-    /// source's largest stored object, if that is known.
+    /// source's largest stored object, and `longest` of an element of variable length on average, if they are known.
     pub fn of(
         from: &Array,
         target: &ArrayMetadata,
         store: &dyn Store,
         start: Option<&[u64]>,
-        largest: Option<u64>,
+        (largest, longest): (Option<u64>, Option<u64>),
     ) -> Option<Numbers> {
         let source = from.metadata();
         let is_sharded = source.shards.is_some() || has_shards(&source);
@@ -155,7 +157,7 @@ impl Numbers {
             start.map_or_else(|| to_axes.clone(), |start| Axis::all(grid, start, shape));
         let is_variable = target.data_type.is_variable();
         let element = match target.data_type.repr() {
-            _ if is_variable => VARIABLE,
+            _ if is_variable => VARIABLE.max(longest.map_or(0, |longest| longest + REFERENCE)),
             repr => repr.map_or(1, |repr| repr.size() as u64),
         };
         let size = |axes: &[Axis]| {
@@ -224,7 +226,7 @@ impl Numbers {
 
     /// Bytes that one thread needs to copy the smallest piece.
     pub fn least(&self) -> u64 {
-        let piece = self.object.saturating_add(self.scratch());
+        let piece = self.object.saturating_mul(self.copies()).saturating_add(self.scratch());
         let under_way = self.under_way(self.object, self.source);
         let beside = self.base().saturating_add(self.unsure_of(1)).saturating_add(THREAD);
         piece.saturating_add(under_way).saturating_add(beside)
@@ -276,6 +278,11 @@ impl Numbers {
         error.with_hint("give the copy more memory, or smaller shards or chunks")
     }
 
+    /// How many times a piece is in memory: elements of variable length also as they are read, and as they are written.
+    fn copies(&self) -> u64 {
+        if self.is_variable { 3 } else { 1 }
+    }
+
     /// Bytes that a thread needs beside its piece, to read it and to write it.
     fn scratch(&self) -> u64 {
         let encoded = if self.is_plain { 0 } else { self.encoded };
@@ -322,6 +329,7 @@ impl Numbers {
                     _ if is_own => 1.0,
                     _ => 1.03,
                 };
+                let cap = cap / self.copies();
                 for found in all.iter().filter(|found| found.bytes <= cap) {
                     let decodes = self.decodes(found);
                     let touched = (found.bytes as f64 * found.decodes) as u64;

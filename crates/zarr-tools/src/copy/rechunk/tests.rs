@@ -324,8 +324,13 @@ fn large_objects_are_encoded_by_two_threads() {
     let copy = given([256, 256, 256]).create(&target);
     let way = |share: u64| {
         let largest = Some((16 * share) << 10);
-        let numbers =
-            Numbers::of(&source, &copy.metadata(), &**target.store(), Some(&[0; 3]), largest);
+        let numbers = Numbers::of(
+            &source,
+            &copy.metadata(),
+            &**target.store(),
+            Some(&[0; 3]),
+            (largest, None),
+        );
         let Way::Spooled(how) = numbers.unwrap().plan(256 << 20, 4, 8 << 30).unwrap().way else {
             panic!("it needs no file");
         };
