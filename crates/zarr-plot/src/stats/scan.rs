@@ -68,8 +68,27 @@ impl<T: Number> Rule<T> {
             || self.most.is_some_and(|most| value > most)
     }
 
-    fn is_empty(&self) -> bool {
-        self.equal.is_empty() && self.least.is_none() && self.most.is_none() && !self.none_valid
+    /// Marks those that [`Rule::excludes`] excludes, and says whether there are any: a loop for each condition, so that the compiler
+    /// takes many numbers at a time.
+    fn mark(&self, values: &[T], excluded: &mut [bool]) -> bool {
+        fn add<T: Copy>(values: &[T], excluded: &mut [bool], is: impl Fn(T) -> bool) {
+            for (excluded, &value) in excluded.iter_mut().zip(values) {
+                *excluded |= is(value);
+            }
+        }
+        for (excluded, value) in excluded.iter_mut().zip(values) {
+            *excluded = self.none_valid & !value.is_nan();
+        }
+        for &missing in &self.equal {
+            add(values, excluded, |value| value == missing);
+        }
+        if let Some(least) = self.least {
+            add(values, excluded, |value| value < least);
+        }
+        if let Some(most) = self.most {
+            add(values, excluded, |value| value > most);
+        }
+        excluded.iter().fold(false, |found, &excluded| found | excluded)
     }
 
     /// What a number counts as.
@@ -109,30 +128,32 @@ pub(crate) fn scan<T: Number>(
 ) {
     let mut all = [T::ZERO; BLOCK];
     let mut kept = [T::ZERO; BLOCK];
+    let mut excluded = [false; BLOCK];
     for (n, bytes) in bytes.chunks(BLOCK * T::SIZE).enumerate() {
         let (at, len) = (n * BLOCK, bytes.len() / T::SIZE);
         for (value, bytes) in all.iter_mut().zip(bytes.chunks_exact(T::SIZE)) {
             *value = T::load(bytes);
         }
-        let all = &all[..len];
+        let (all, excluded) = (&all[..len], &mut excluded[..len]);
         let has_nan = all.iter().fold(false, |found, value| found | value.is_nan());
-        let excluded = !rule.is_empty()
-            && all.iter().fold(false, |found, &value| found | rule.excludes(value));
-        if !has_nan && !excluded && present.is_none() {
+        if !rule.mark(all, excluded) && !has_nan && present.is_none() {
             each(Block { valid: all, all, at, nan: 0, missing: 0 });
             continue;
         }
-        let (mut count, mut nan, mut missing) = (0, 0, 0);
-        for (n, &value) in all.iter().enumerate() {
-            let is_present = present.is_none_or(|present| present[at + n]);
-            match rule.class(value) {
-                Class::Valid if is_present => {
-                    kept[count] = value;
-                    count += 1;
-                }
-                Class::Nan if is_present => nan += 1,
-                _ => missing += 1,
+        if let Some(present) = present {
+            for (excluded, present) in excluded.iter_mut().zip(&present[at..]) {
+                *excluded |= !present;
             }
+        }
+        let (mut count, mut nan, mut missing) = (0, 0, 0);
+        // No branches: which elements are missing cannot be predicted.
+        for (&value, &excluded) in all.iter().zip(&*excluded) {
+            let is_nan = value.is_nan();
+            let is_missing = excluded | (is_nan & rule.is_nan_missing);
+            kept[count] = value;
+            count += usize::from(!is_nan & !is_missing);
+            nan += u64::from(is_nan & !is_missing);
+            missing += u64::from(is_missing);
         }
         each(Block { valid: &kept[..count], all, at, nan, missing });
     }
