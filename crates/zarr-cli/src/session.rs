@@ -1,7 +1,6 @@
 //! Shares the global options, and how TARGET becomes a node, among all commands.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 
@@ -206,35 +205,13 @@ impl Session {
         opened: &Hierarchy,
         path: &NodePath,
     ) -> Result<Option<OpenOptions>, Failure> {
-        let mut options = self.options()?;
-        let may = options.consolidated == Consolidated::IfFound
-            && opened.dialect() != Dialect::Draft
-            && opened.store().capabilities().list;
-        if !may || !opened.is_consolidated()? {
+        let Some(found) = zarr::without_copies(opened, path, &self.options()?)? else {
             return Ok(None);
-        }
-        options.consolidated = Consolidated::Check;
-        let paths = |hierarchy: &Hierarchy| -> zarr::Result<BTreeSet<NodePath>> {
-            Ok(hierarchy.tree(path)?.into_iter().map(|child| child.path).collect())
         };
-        let copied = paths(opened)?;
-        let there = match Hierarchy::open(opened.store().clone(), &options) {
-            Ok(live) => paths(&live),
-            Err(e) => Err(e),
-        };
-        let there = match there {
-            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
-            there => there?,
-        };
-        let missing: Vec<_> = copied.difference(&there).collect();
-        if !missing.is_empty() && missing.len() + 1 >= copied.len() {
-            // The copies are all that there is.
-            return Ok(None);
-        }
         let what = "is only in the consolidated metadata, and left out; `--consolidated` takes it from there";
-        let warning = |path: &&NodePath| Warning { place: path.to_string(), what: what.into() };
-        self.warn_of(&missing.iter().map(warning).collect::<Vec<_>>());
-        Ok(Some(options))
+        let warning = |path: &NodePath| Warning { place: path.to_string(), what: what.into() };
+        self.warn_of(&found.only_copied.iter().map(warning).collect::<Vec<_>>());
+        Ok(Some(found.options))
     }
 
     /// The node, for reading and writing.

@@ -128,10 +128,14 @@ impl Origin {
 
     /// Gives Python the warnings about a hierarchy that it was not given before.
     pub fn warn(&self, py: Python<'_>, hierarchy: &Hierarchy) -> PyResult<()> {
+        self.tell(py, hierarchy.warnings().into_iter().map(|warning| warning.to_string()))
+    }
+
+    /// Gives Python the warnings that it was not given before.
+    pub fn tell(&self, py: Python<'_>, texts: impl IntoIterator<Item = String>) -> PyResult<()> {
         let new: Vec<String> = {
             let mut told = zarr::sync::lock(&self.told);
-            let texts = hierarchy.warnings().into_iter().map(|warning| warning.to_string());
-            texts.filter(|text| told.insert(text.clone())).collect()
+            texts.into_iter().filter(|text| told.insert(text.clone())).collect()
         };
         if new.is_empty() {
             return Ok(());

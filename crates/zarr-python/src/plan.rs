@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
-use zarr::{CopyOptions, Dialect, Hierarchy, Json, NewPlace, Node, Object};
+use zarr::{Consolidated, CopyOptions, Dialect, Hierarchy, Json, NewPlace, Node, Object};
 
 use crate::errors::OrRaise;
 use crate::json;
@@ -117,8 +117,8 @@ pub fn copy<'py>(
     let to = To::of(target, to, storage_options, threads)?;
     let reporter = Reporter::new(progress);
     let origin = source.origin.clone();
-    let (node, copied) = reporter.run(py, move |reporter| {
-        let node = source.find()?;
+    let (node, warnings, copied) = reporter.run(py, move |reporter| {
+        let (node, warnings) = source.find_whole()?;
         let place = to.place(Some(&node))?;
         let told = |progress: &zarr::Progress| tell(reporter, progress);
         let mut options = how.options();
@@ -126,8 +126,9 @@ pub fn copy<'py>(
         options.progress = Some(&told);
         let copied = zarr::copy(&node, &place.hierarchy, &place.path, &options)?;
         place.hierarchy.flush()?;
-        Ok((node, copied))
+        Ok((node, warnings, copied))
     })?;
+    origin.tell(py, warnings.into_iter().flatten())?;
     origin.warn(py, node.hierarchy())?;
     json::to_python(py, &done(&copied))
 }
@@ -184,14 +185,19 @@ pub fn plan_copy(
     let reporter = Reporter::new(None);
     let (mut origin, mut target) = ((*source.origin).clone(), to.origin.clone());
     let asked = how.clone();
-    let (node, place, plan) = reporter.run(py, move |reporter| {
-        let node = source.find()?;
+    let (node, warnings, place, plan) = reporter.run(py, move |reporter| {
+        let (node, warnings) = source.find_whole()?;
         let place = to.place(Some(&node))?;
         let mut options = asked.options();
         options.cancel = Some(reporter.cancel());
         let plan = zarr::plan_copy(&node, &place.hierarchy, &place.path, &options)?;
-        Ok((node, place, plan))
+        Ok((node, warnings, place, plan))
     })?;
+    if warnings.is_some() {
+        // Those who do the parts read the same documents.
+        origin.consolidated = Consolidated::Ignore;
+    }
+    origin.tell(py, warnings.into_iter().flatten())?;
     origin.warn(py, node.hierarchy())?;
     target.url = Some(place.hierarchy.store().name());
     let ends = Ends { source: node.hierarchy().clone(), target: place.hierarchy };
@@ -382,10 +388,16 @@ impl Plan {
                 .map(|(name, value)| (name, Json::from(value.as_str())))
                 .collect();
             let url = zarr::without_secrets(origin.url.as_deref().unwrap_or_default());
+            let (dialect, consolidated, strict, (document, decoded), _) = origin.reading();
+            let text = |text: Option<String>| text.map_or(Json::Null, |text| text.as_str().into());
             Object::new()
                 .with("url", url.as_str())
                 .with("options", options)
                 .with("threads", origin.threads as u64)
+                .with("dialect", text(dialect))
+                .with("consolidated", text(consolidated))
+                .with("strict", strict)
+                .with("limits", vec![Json::from(document), Json::from(decoded)])
         };
         let how = Object::new()
             .with("verify", self.0.how.verify)
@@ -426,13 +438,23 @@ impl Plan {
                 .filter_map(|(name, value)| Some((name.to_owned(), value.as_str()?.to_owned())))
                 .collect();
             options.extend(open::storage_options(more)?);
-            Ok(Origin {
+            let mut origin = Origin {
                 url: Some(end.get("url").and_then(Json::as_str).ok_or_else(wrong)?.to_owned()),
                 writeable: name == "target",
                 storage_options: options,
                 threads: end.get("threads").and_then(Json::as_u64).unwrap_or(0) as usize,
                 ..Origin::default()
-            })
+            };
+            let text = |name: &str| end.get(name).and_then(Json::as_str).map(str::to_owned);
+            let limit = |n: usize, usual: u64| {
+                let limits = end.get("limits").and_then(Json::as_array);
+                limits.and_then(|limits| limits.get(n)?.as_u64()).unwrap_or(usual)
+            };
+            let usual = zarr::Limits::default();
+            let limits = (limit(0, usual.document), limit(1, usual.decoded));
+            let strict = end.get("strict").and_then(Json::as_bool).unwrap_or(false);
+            origin.set_reading(py, (text("dialect"), text("consolidated"), strict, limits, 0))?;
+            Ok(origin)
         };
         let (source, target) = (end("source", source_options)?, end("target", storage_options)?);
         let how = member("how")?;

@@ -11,8 +11,8 @@ use zarr::repair::RepairOptions;
 use zarr::store::Store;
 use zarr::validate::{Level, ProblemKind, ValidateOptions, ValidateProgress};
 use zarr::{
-    CancelToken, Change, ChecksumOptions, DiffOptions, Hierarchy, Json, Node, Object, OpenOptions,
-    TreeProgress,
+    CancelToken, Change, ChecksumOptions, DiffOptions, Hierarchy, Json, Node, NodePath, Object,
+    OpenOptions, TreeProgress,
 };
 
 use crate::array::Array;
@@ -169,6 +169,30 @@ impl Target {
         }
     }
 
+    /// The node, opened so that all that is there is read. If it was opened again for that, without consolidated copies that may
+    /// be out of date, also what to warn of.
+    pub fn find_whole(&self) -> zarr::Result<(Node, Option<Vec<String>>)> {
+        let node = self.find()?;
+        let options = self.origin.options();
+        let Some(found) = zarr::without_copies(node.hierarchy(), node.path(), &options)? else {
+            return Ok((node, None));
+        };
+        let whole = match &self.url {
+            Some(url) => zarr::find_node(url, &self.path, &found.options)?,
+            None => {
+                let store = node.hierarchy().store().clone();
+                Hierarchy::open(store, &found.options)?.node(node.path())?
+            }
+        };
+        let warning = |path: &NodePath| {
+            format!(
+                "{path}: it is only in the consolidated metadata, and left out; open the hierarchy with consolidated=True to take \
+                 it from there"
+            )
+        };
+        Ok((whole, Some(found.only_copied.iter().map(warning).collect())))
+    }
+
     /// The URL and the options, for tools that open what may be broken.
     fn place(&self, writeable: bool) -> PyResult<(String, OpenOptions)> {
         let url = self.url.as_deref().ok_or_else(|| {
@@ -294,8 +318,8 @@ fn checksum<'py>(
     let threads = crate::threads::checked(threads.unwrap_or(0))?;
     let reporter = Reporter::new(progress);
     let origin = target.origin.clone();
-    let (node, checksum) = reporter.run(py, move |reporter| {
-        let node = target.find()?;
+    let (node, warnings, checksum) = reporter.run(py, move |reporter| {
+        let (node, warnings) = target.find_whole()?;
         let show = |progress: &TreeProgress| reporter.tell_tree(progress);
         let options = ChecksumOptions {
             memory,
@@ -306,8 +330,9 @@ fn checksum<'py>(
             progress: Some(&show),
         };
         let checksum = zarr::checksum(&node, &options)?;
-        Ok((node, checksum))
+        Ok((node, warnings, checksum))
     })?;
+    origin.tell(py, warnings.into_iter().flatten())?;
     origin.warn(py, node.hierarchy())?;
     let one = |node: &zarr::NodeChecksum| -> Json {
         let mut object = Object::new()
@@ -369,12 +394,16 @@ fn diff<'py>(
     if let Some(places) = of("places")? {
         how.places = places.extract()?;
     }
-    let (nodes, compared) = reporter.run(py, move |reporter| {
+    let origin = a.origin.clone();
+    let (nodes, compared, warnings) = reporter.run(py, move |reporter| {
         let show = |progress: &TreeProgress| reporter.tell_tree(progress);
         let how = DiffOptions { progress: Some(&show), ..how };
-        let found = zarr::diff(&a.find()?, &b.find()?, &how)?;
-        Ok((found.nodes.iter().map(of_node).collect::<Vec<_>>(), found.compared))
+        let ((a, of_a), (b, of_b)) = (a.find_whole()?, b.find_whole()?);
+        let warnings = of_a.into_iter().chain(of_b).flatten().collect::<Vec<_>>();
+        let found = zarr::diff(&a, &b, &how)?;
+        Ok((found.nodes.iter().map(of_node).collect::<Vec<_>>(), found.compared, warnings))
     })?;
+    origin.tell(py, warnings)?;
     Ok((objects(py, &nodes)?, compared))
 }
 

@@ -275,3 +275,30 @@ def test_sizes_are_numbers_or_text():
     for text in ("", "x", "-1", "1 ZiB", "1e3"):
         with pytest.raises(ValueError):
             bytes_of(text)
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_out_of_date_consolidated_metadata_hide_nothing(version, tmp_path):
+    place = tmp_path / "a.zarr"
+    group = zarr.create_group(place, zarr_format=version)
+    kept = group.create_array("kept", shape=(4,), dtype="i4", chunks=(2,))
+    kept[:] = range(4)
+    zarr.consolidate_metadata(str(place), zarr_format=version)
+    group = zarr.open_group(str(place), mode="r+", zarr_format=version, use_consolidated=False)
+    group["kept"].append(np.array([4, 5], "i4"))
+    group.create_array("new", shape=(3,), dtype="f8", chunks=(3,))[:] = [1.5, 2.5, 3.5]
+
+    zarrkit.copy(place, tmp_path / "b.zarr")
+    copied = zarrkit.open(tmp_path / "b.zarr")
+    assert copied["kept"][:].tolist() == [0, 1, 2, 3, 4, 5]
+    assert copied["new"][:].tolist() == [1.5, 2.5, 3.5]
+    # A node that was opened through the copies, too.
+    zarrkit.copy(zarrkit.open(place), tmp_path / "c.zarr")
+    assert zarrkit.diff(tmp_path / "b.zarr", tmp_path / "c.zarr").is_equal
+    assert zarrkit.diff(place, tmp_path / "c.zarr").is_equal
+    plan = zarrkit.plan_copy(place, tmp_path / "d.zarr", parts=2)
+    plan.begin()
+    plan = pickle.loads(pickle.dumps(plan))
+    plan.run(range(plan.parts))
+    plan.finish()
+    assert zarrkit.diff(place, tmp_path / "d.zarr").is_equal

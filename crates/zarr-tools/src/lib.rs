@@ -38,7 +38,8 @@ pub use shorthand::codec;
 #[cfg(feature = "nczarr")]
 pub use target::netcdf_url;
 pub use target::{
-    NewPlace, absolute_url, copy_place, find_node, hierarchy_above, new_place, path_below,
+    NewPlace, WithoutCopies, absolute_url, copy_place, find_node, hierarchy_above, new_place,
+    path_below, without_copies,
 };
 pub use tree_progress::{Listed, TreeProgress, tree_and_broken};
 pub use validate::{

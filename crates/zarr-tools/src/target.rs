@@ -1,9 +1,11 @@
 //! Finds what a path or URL that a person wrote refers to: a node to be read, or the place of a new one.
 
+use std::collections::BTreeSet;
 use std::path::{Component, PathBuf};
 
 use zarr_core::{
-    AccessError, Dialect, Error, ErrorKind, Hierarchy, Node, NodePath, OpenOptions, Result,
+    AccessError, Consolidated, Dialect, Error, ErrorKind, Hierarchy, Node, NodePath, OpenOptions,
+    Result,
 };
 
 use crate::Plan;
@@ -107,6 +109,48 @@ pub fn find_node(target: &str, path: &str, options: &OpenOptions) -> Result<Node
     }
     #[cfg(not(feature = "nczarr"))]
     find_plainly(target, path, options)
+}
+
+/// How a hierarchy is read without its consolidated copies.
+#[derive(Clone, Debug)]
+pub struct WithoutCopies {
+    /// The options to open it with.
+    pub options: OpenOptions,
+    /// The nodes that only the copies have, which are left out.
+    pub only_copied: Vec<NodePath>,
+}
+
+/// How to open a hierarchy again so that all that is there is read: consolidated copies of other programs are often out of
+/// date. `None` if it was opened without them, or with them by the user's wish; if its store does not list; and if the copies
+/// are all that there is at `path` and below.
+///
+/// # Errors
+/// What listing the nodes meets.
+pub fn without_copies(
+    opened: &Hierarchy,
+    path: &NodePath,
+    options: &OpenOptions,
+) -> Result<Option<WithoutCopies>> {
+    let may = options.consolidated == Consolidated::IfFound
+        && opened.dialect() != Dialect::Draft
+        && opened.store().capabilities().list;
+    if !may || !opened.is_consolidated()? {
+        return Ok(None);
+    }
+    let mut options = options.clone();
+    options.consolidated = Consolidated::Check;
+    let paths = |hierarchy: &Hierarchy| -> Result<BTreeSet<NodePath>> {
+        Ok(hierarchy.tree(path)?.into_iter().map(|child| child.path).collect())
+    };
+    let copied = paths(opened)?;
+    let there = Hierarchy::open(opened.store().clone(), &options).and_then(|live| paths(&live));
+    let there = match there {
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
+        there => there?,
+    };
+    let only_copied: Vec<_> = copied.difference(&there).cloned().collect();
+    let is_all = !only_copied.is_empty() && only_copied.len() + 1 >= copied.len();
+    Ok((!is_all).then_some(WithoutCopies { options, only_copied }))
 }
 
 fn find_plainly(target: &str, path: &str, options: &OpenOptions) -> Result<Node> {
