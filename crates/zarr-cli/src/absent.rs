@@ -186,6 +186,7 @@ fn in_folder(url: &str, store: &dyn SyncStore) -> Option<String> {
         keys.iter().map(StoreKey::as_str).chain(prefixes.iter().map(StorePrefix::as_str)).collect();
     if names.is_empty() {
         return Some(match local(url) {
+            Some(path) if path.is_file() => "the archive is empty".into(),
             Some(_) => "the folder is empty".into(),
             None => "there is nothing in it".into(),
         });

@@ -30,7 +30,7 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
         Some(_) => None,
     };
     let order = order.filter(|order| is_permutation(order, rank));
-    let why = format!("names each of the {rank} axes once");
+    let why = format!("must name each of the {rank} axes once");
     let order = order.ok_or_else(|| parameters.wrong("order", why))?;
     parameters.finish()?;
     Ok(Codec::array_to_array(Transpose { order }))
