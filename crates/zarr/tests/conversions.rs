@@ -6,7 +6,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use zarr::data_type::{CoreType, FillValue};
 use zarr::format::{Draft, Format, of_dialect};
-use zarr::store::{Store, StoreKey, SyncStore, from_sync};
+use zarr::store::{Store, StoreKey, from_sync};
 use zarr::stores::MemoryStore;
 use zarr::{
     Array, ArrayMetadata, CopyOptions, Dialect, Era, ErrorKind, Hierarchy, Json, Node, NodePath,
@@ -368,6 +368,8 @@ fn an_order_that_leaves_all_axes_is_left_out_of_copies() -> zarr::Result<()> {
 #[cfg(all(feature = "astype", feature = "bitround"))]
 #[test]
 fn a_filter_on_what_another_makes_of_elements_is_copied() -> zarr::Result<()> {
+    use zarr::store::SyncStore;
+
     let store = MemoryStore::new();
     let document = br#"{"chunks":[4],"compressor":null,"dtype":"<i4","fill_value":0,"filters":[
         {"decode_dtype":"<i4","encode_dtype":"<f4","id":"astype"},{"id":"bitround","keepbits":3}],
