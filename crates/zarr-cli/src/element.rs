@@ -260,7 +260,8 @@ fn pad(bytes: &[u8], size: usize, json: &Json, out: &mut Vec<u8>) -> Result<(), 
 pub(crate) fn say_text(text: &str, style: Style, out: &mut String) {
     match style {
         Style::Json => out.push_str(&Json::from(text).to_string()),
-        Style::Csv if text.contains([',', '"', '\n', '\r']) => {
+        // A byte order mark at the beginning of a file is none of its text.
+        Style::Csv if text.contains([',', '"', '\n', '\r', '\u{feff}']) => {
             let _ = write!(out, "\"{}\"", text.replace('"', "\"\""));
         }
         Style::Csv => out.push_str(text),

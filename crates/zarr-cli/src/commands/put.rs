@@ -260,7 +260,7 @@ impl Input<'_> {
         let shape = region.shape();
         let text = String::from_utf8(self.text(&shape)?)
             .map_err(|_| self.wrong("is not text in UTF-8"))?;
-        let elements = csv::elements(text.trim_start_matches('\u{feff}'), kind, &shape)
+        let elements = csv::elements(text.strip_prefix('\u{feff}').unwrap_or(&text), kind, &shape)
             .map_err(|why| self.wrong(format!("cannot be taken: {why}")))?;
         array.write_le_bytes(region, &elements)?;
         Ok(())

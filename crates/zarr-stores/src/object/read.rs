@@ -152,7 +152,7 @@ async fn collect(got: GetResult) -> object_store::Result<Bytes> {
     while let Some(part) = parts.next().await {
         let part = part?;
         let len = bytes.len().max(only.len()) as u64 + part.len() as u64;
-        if len > expected + SURPLUS {
+        if len > expected.saturating_add(SURPLUS) {
             return Err(generic(Wrong::TooLong { most: expected }.into()));
         }
         if len == expected && bytes.is_empty() && only.is_empty() {
