@@ -60,16 +60,8 @@ impl<T: Number> Rule<T> {
         }
     }
 
-    #[inline(always)]
-    fn excludes(&self, value: T) -> bool {
-        self.none_valid
-            || self.equal.contains(&value)
-            || self.least.is_some_and(|least| value < least)
-            || self.most.is_some_and(|most| value > most)
-    }
-
-    /// Marks those that [`Rule::excludes`] excludes, and says whether there are any: a loop for each condition, so that the compiler
-    /// takes many numbers at a time.
+    /// Marks the numbers that are missing, but for NaN, and says whether there are any: a loop for each condition, so that the
+    /// compiler takes many numbers at a time.
     fn mark(&self, values: &[T], excluded: &mut [bool]) -> bool {
         fn add<T: Copy>(values: &[T], excluded: &mut [bool], is: impl Fn(T) -> bool) {
             for (excluded, &value) in excluded.iter_mut().zip(values) {
@@ -96,7 +88,7 @@ impl<T: Number> Rule<T> {
         if value.is_nan() {
             return if self.is_nan_missing { Class::Missing } else { Class::Nan };
         }
-        if self.excludes(value) { Class::Missing } else { Class::Valid }
+        if self.mark(&[value], &mut [false]) { Class::Missing } else { Class::Valid }
     }
 }
 
@@ -366,6 +358,18 @@ mod tests {
         assert_eq!(count(&missing, None), (vec![1.0, 3.0], 0, 3));
         let present = [true, true, true, false, true];
         assert_eq!(count(&Missing::default(), Some(&present)), (vec![1.0, -9.0, 99.0], 1, 1));
+        // A limit that no number reaches leaves nothing valid.
+        let beyond =
+            Missing { valid_min: Some(ScalarValue::Float(f64::NAN)), ..Missing::default() };
+        assert_eq!(count(&beyond, None), (vec![], 1, 4));
+        for missing in [missing, beyond] {
+            let rule = Rule::<f32>::new(&missing);
+            let of_class =
+                |class| values.iter().filter(|&&value| rule.class(value) == class).count();
+            let (valid, nan, excluded) = count(&missing, None);
+            let classes = [Class::Valid, Class::Nan, Class::Missing].map(of_class);
+            assert_eq!(classes, [valid.len(), nan as usize, excluded as usize]);
+        }
     }
 
     #[test]
