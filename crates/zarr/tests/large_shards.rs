@@ -12,7 +12,7 @@ use zarr::store::{
     Version, async_trait, from_sync, pause,
 };
 use zarr::stores::MemoryStore;
-use zarr::{Dialect, Hierarchy, NodePath, OpenOptions, Result, Selection, StoreError};
+use zarr::{Array, Dialect, Hierarchy, NodePath, OpenOptions, Result, Selection, StoreError};
 
 /// The system's allocator; knows how many bytes are allocated, and were at most.
 struct Counting;
@@ -170,12 +170,8 @@ fn options() -> OpenOptions {
     OpenOptions::new(zarr::standard()).threads(2)
 }
 
-/// Decision 0148: one request for the index, then one for each 4 MiB; 64 MiB beside the result, for both kinds of callers.
-#[test]
-fn a_shard_of_256_mib_takes_64_mib() -> Result<()> {
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    let len = 256 * MIB;
-    let store = far(len, 256, 0)?;
+/// Reads all of an array, and finds its elements within the bound; the array, and what was asked for.
+fn read_whole(store: &Far, len: usize) -> Result<(Array, Vec<String>)> {
     let array = Hierarchy::open(Arc::new(store.clone()), &options())?.array(NodePath::root())?;
     store.asked();
     let mut out = vec![1u8; len];
@@ -184,10 +180,19 @@ fn a_shard_of_256_mib_takes_64_mib() -> Result<()> {
     assert!(out == elements(len, 0));
     assert!(most <= BOUND, "{} MiB beside the result", most / MIB);
     let asked = store.asked();
+    Ok((array, asked))
+}
+
+/// Decision 0148: one request for the index, then one for each 4 MiB; 64 MiB beside the result, for both kinds of callers.
+#[test]
+fn a_shard_of_256_mib_takes_64_mib() -> Result<()> {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let len = 256 * MIB;
+    let store = far(len, 256, 0)?;
+    let (_array, asked) = read_whole(&store, len)?;
     assert_eq!((asked.len(), &*asked[0]), (65, "open c/0"), "{asked:?}");
     assert!(asked[1..].iter().all(|read| *read == format!("read c/0 {}", 4 * MIB)), "{asked:?}");
     // The index is known now.
-    drop(out);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let (read, most) = most_of(|| {
         runtime.block_on(async {
@@ -206,14 +211,7 @@ fn several_shards_are_under_way_together() -> Result<()> {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let len = 128 * MIB;
     let store = far(len, 32, 0)?;
-    let array = Hierarchy::open(Arc::new(store.clone()), &options())?.array(NodePath::root())?;
-    store.asked();
-    let mut out = vec![1u8; len];
-    let (read, most) = most_of(|| array.read_into(.., &mut out));
-    read?;
-    assert!(out == elements(len, 0));
-    assert!(most <= BOUND, "{} MiB beside the result", most / MIB);
-    let asked = store.asked();
+    let (array, asked) = read_whole(&store, len)?;
     assert_eq!(asked.len(), 4 + 32, "{asked:?}");
     assert_eq!(asked[..4], ["open c/0", "open c/1", "open c/2", "open c/3"]);
     // A part: only the inner chunks that it touches, four with each request.
