@@ -3,10 +3,10 @@
 //! numcodecs' `adler32`: in four bytes before the chunk's, or after them where `location` is `end`
 //! (v2.md 7).
 
+use zarr_core::MetadataError;
 use zarr_core::codec::{ChunkContext, Codec, CodecSpec};
-use zarr_core::{Dialect, MetadataError};
 
-use crate::util::checksum::{Checksum, ChecksumLocation, guard_at, metadata_at_start};
+use crate::util::checksum::{Checksum, ChecksumLocation, guard_at};
 
 /// The adler32 codec.
 #[derive(Clone, Copy, Debug)]
@@ -54,10 +54,6 @@ impl Checksum for Adler32 {
     fn sum(&self, bytes: &[u8]) -> u32 {
         adler32(bytes)
     }
-
-    fn to_metadata(&self, location: ChecksumLocation, dialect: Dialect) -> Option<CodecSpec> {
-        metadata_at_start(Self::CODEC, location, dialect)
-    }
 }
 
 #[cfg(test)]
@@ -65,6 +61,7 @@ mod tests {
     use super::*;
     use crate::testing::{build, metadata, noise, refusal};
     use crate::util::checksum::tests::guards;
+    use zarr_core::Dialect;
 
     /// numcodecs 0.15.2 and 0.16.6.
     #[test]

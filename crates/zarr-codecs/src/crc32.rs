@@ -4,10 +4,10 @@
 //! `end` (v2.md 7). It is not `crc32c` (T-01).
 
 use crc_fast::crc32_iso_hdlc;
+use zarr_core::MetadataError;
 use zarr_core::codec::{ChunkContext, Codec, CodecSpec};
-use zarr_core::{Dialect, MetadataError};
 
-use crate::util::checksum::{Checksum, ChecksumLocation, guard_at, metadata_at_start};
+use crate::util::checksum::{Checksum, ChecksumLocation, guard_at};
 
 /// The crc32 codec.
 #[derive(Clone, Copy, Debug)]
@@ -24,10 +24,6 @@ impl Checksum for Crc32 {
     fn sum(&self, bytes: &[u8]) -> u32 {
         crc32_iso_hdlc(bytes)
     }
-
-    fn to_metadata(&self, location: ChecksumLocation, dialect: Dialect) -> Option<CodecSpec> {
-        metadata_at_start(Self::CODEC, location, dialect)
-    }
 }
 
 #[cfg(test)]
@@ -35,6 +31,7 @@ mod tests {
     use super::*;
     use crate::testing::{build, metadata, refusal};
     use crate::util::checksum::tests::guards;
+    use zarr_core::Dialect;
 
     /// numcodecs 0.15.2 and 0.16.6.
     #[test]

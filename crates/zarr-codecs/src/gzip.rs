@@ -13,8 +13,8 @@ use zarr_core::codec::{
 };
 use zarr_core::{CodecError, Dialect, MetadataError};
 
-use crate::util::bounded_read::{read_all, read_into};
-use crate::util::deflate::{self, Level};
+use crate::util::bounded_read::{read_all, read_into, scratch_for};
+use crate::util::deflate::{BEST_RATIO, Level};
 use crate::util::libdeflate;
 
 const CODEC: &str = "gzip";
@@ -47,7 +47,7 @@ impl BytesToBytes for Gzip {
         let DecodedSize::Exactly(n) = size else {
             return read_all(CODEC, MultiGzDecoder::new(&encoded[..]), size).map(Cow::Owned);
         };
-        let mut out = deflate::scratch_for(CODEC, n, &encoded)?;
+        let mut out = scratch_for(CODEC, n, encoded.len(), BEST_RATIO)?;
         self.decode_into(encoded, &mut out)?;
         Ok(Cow::Owned(out))
     }

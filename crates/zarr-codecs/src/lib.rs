@@ -94,6 +94,8 @@ mod zstd;
 #[cfg(any(feature = "zstd", feature = "blosc"))]
 mod zstd_decoder;
 
+#[cfg(all(test, feature = "blosc", feature = "bytes", feature = "transpose", feature = "zstd"))]
+mod part_tests;
 #[cfg(test)]
 mod testing;
 

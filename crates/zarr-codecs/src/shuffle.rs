@@ -11,6 +11,7 @@ use zarr_core::codec::{
 };
 use zarr_core::{CodecError, Dialect, MetadataError, Object};
 
+use crate::util::metadata::numcodecs;
 use crate::util::shuffle_kernel::{gather, scatter};
 use zarr_core::codec::buffer_pool::zeroed;
 
@@ -65,11 +66,7 @@ impl BytesToBytes for Shuffle {
 
     fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
         let configuration = Object::new().with("elementsize", self.element as u64);
-        match dialect {
-            Dialect::V3 => Some(CodecSpec::v3("numcodecs.shuffle", configuration)),
-            Dialect::V2 => Some(CodecSpec::new(dialect, "shuffle", configuration)),
-            _ => None,
-        }
+        numcodecs(dialect, CODEC, configuration)
     }
 }
 

@@ -32,7 +32,7 @@ impl ArrayToArray for Squeeze {
     }
 
     fn encode(&self, chunk: View<'_>) -> Result<Vec<u8>, CodecError> {
-        Ok(reshape_common::encode(&chunk))
+        Ok(chunk.to_bytes().into_owned())
     }
 
     fn decode(&self, encoded: &[u8], out: ViewMut<'_>) -> Result<(), CodecError> {

@@ -17,12 +17,15 @@ use zstd::zstd_safe::{self, CParameter, get_error_name};
 
 use crate::util::bounded_read::{read_all, scratch_for};
 use crate::util::metadata::in_every_dialect;
-use crate::zstd_decoder::decompress;
+use crate::zstd_decoder::{decompress, decompress_start};
 
 const CODEC: &str = "zstd";
 
 /// The most decoded bytes that one byte of a frame holds: a block of 128 KiB takes four.
 const BEST_RATIO: u64 = 1 << 15;
+
+/// The most decoded bytes of a block.
+const BLOCK: u64 = 128 << 10;
 
 thread_local! {
     // Making one costs as much as a small chunk; each call begins it anew.
@@ -89,6 +92,19 @@ impl BytesToBytes for Zstd {
             DecodedSize::Exactly(out.len() as u64).check(CODEC, declared)?;
         }
         decode_frames(&encoded, out)
+    }
+
+    fn decode_start(&self, encoded: &[u8], size: DecodedSize, needed: usize) -> Option<Vec<u8>> {
+        let all = declared_size(encoded).ok()?.filter(|&all| size == DecodedSize::Exactly(all))?;
+        let is_one = zstd_safe::find_frame_compressed_size(encoded) == Ok(encoded.len());
+        let is_checked = encoded.get(4)? & 4 != 0;
+        if !is_one || is_checked || (needed as u64).div_ceil(BLOCK) >= all.div_ceil(BLOCK) {
+            return None;
+        }
+        let mut out = scratch_for(CODEC, all, encoded.len(), BEST_RATIO).ok()?;
+        decompress_start(encoded, &mut out, needed)?;
+        out.truncate(needed);
+        Some(out)
     }
 
     fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {

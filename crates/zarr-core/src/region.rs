@@ -47,6 +47,13 @@ impl Region {
         product(self.0.iter().map(|r| r.end - r.start))
     }
 
+    /// The shape of the shortest beginning in C order, of an array of this shape, that has all elements of the region and is a box.
+    pub(crate) fn start_of(&self, shape: &[u64]) -> Vec<u64> {
+        let cut = shape.iter().position(|&len| len != 1);
+        let start = shape.iter().zip(&self.0).enumerate();
+        start.map(|(axis, (&len, r))| if cut == Some(axis) { r.end } else { len }).collect()
+    }
+
     /// Whether there is no element in it.
     pub fn is_empty(&self) -> bool {
         self.0.iter().any(|r| r.is_empty())

@@ -7,8 +7,6 @@
 
 mod container;
 mod ffi;
-#[cfg(all(test, feature = "bytes", feature = "transpose"))]
-mod part_tests;
 
 use std::borrow::Cow;
 use std::ffi::CStr;

@@ -7,7 +7,8 @@ mod read;
 use std::borrow::Cow;
 
 use zarr_core::codec::{
-    ArrayToBytes, ChunkContext, Codec, CodecResult, CodecSpec, Parameters, PartialDecoder,
+    ArrayToBytes, ChunkContext, Codec, CodecResult, CodecSpec, DecodedSize, Parameters,
+    PartialDecoder,
 };
 use zarr_core::data_type::{ByteSwap, DataType, Endian, Origin};
 use zarr_core::region::element_count;
@@ -95,17 +96,8 @@ impl Plain {
         within: &Region,
         mut out: ViewMut<'_>,
     ) -> Result<(), CodecError> {
-        let found = encoded.len() as u64;
-        match self.size(shape) {
-            Some(expected) if expected == found => {}
-            expected => {
-                return Err(CodecError::Length {
-                    codec: CODEC,
-                    expected: expected.unwrap_or(u64::MAX),
-                    found,
-                });
-            }
-        }
+        let expected = DecodedSize::Exactly(self.size(shape).unwrap_or(u64::MAX));
+        expected.check(CODEC, encoded.len() as u64)?;
         let part = View::new(encoded, shape, self.cell).part(within);
         match (self.unit, &self.narrow) {
             (Some(unit), None) => out.copy_swapped(&part, unit),

@@ -43,8 +43,15 @@ pub(crate) trait Checksum: Debug + Send + Sync + 'static {
         expected == found
     }
 
-    /// The codec's metadata.
-    fn to_metadata(&self, location: ChecksumLocation, dialect: Dialect) -> Option<CodecSpec>;
+    /// The codec's metadata; without more, those of a checksum that numcodecs puts at the start by default.
+    fn to_metadata(&self, location: ChecksumLocation, dialect: Dialect) -> Option<CodecSpec> {
+        // Older releases of numcodecs do not know the parameter.
+        let configuration = match location {
+            ChecksumLocation::Start => Object::new(),
+            ChecksumLocation::End => location.written(),
+        };
+        numcodecs(dialect, Self::CODEC, configuration)
+    }
 }
 
 /// A chunk and its checksum.
@@ -77,20 +84,6 @@ pub(crate) fn guard_at(
     };
     parameters.finish()?;
     Ok(guard(checksum, location))
-}
-
-/// The metadata of a checksum that numcodecs puts at the start by default.
-pub(crate) fn metadata_at_start(
-    id: &str,
-    location: ChecksumLocation,
-    dialect: Dialect,
-) -> Option<CodecSpec> {
-    // Older releases of numcodecs do not know the parameter.
-    let configuration = match location {
-        ChecksumLocation::Start => Object::new(),
-        ChecksumLocation::End => location.written(),
-    };
-    numcodecs(dialect, id, configuration)
 }
 
 impl<C: Checksum> Guard<C> {

@@ -1,9 +1,8 @@
 //! Holds what gzip and zlib share: the level, and encoding and decoding in one call.
 
 use zarr_core::codec::{CodecSpec, Parameters};
-use zarr_core::{CodecError, Dialect, MetadataError, Object};
+use zarr_core::{Dialect, MetadataError, Object};
 
-use crate::util::bounded_read;
 use crate::util::metadata::in_every_dialect;
 
 /// How hard to look for repetitions, 0 to 9.
@@ -15,11 +14,9 @@ impl Level {
     /// absent, and -1 for zlib's own choice, which is 6.
     pub(crate) fn read(spec: &CodecSpec) -> Result<Level, MetadataError> {
         let mut parameters = Parameters::new(spec);
-        let level = if spec.dialect == Dialect::V3 && spec.name == "gzip" {
-            parameters.integer("level", 0..=9, None)?
-        } else {
-            parameters.integer("level", -1..=9, Some(1))?
-        };
+        let is_v3s = spec.dialect == Dialect::V3 && spec.name == "gzip";
+        let (least, default) = if is_v3s { (0, None) } else { (-1, Some(1)) };
+        let level = parameters.integer("level", least..=9, default)?;
         parameters.finish()?;
         Ok(Level(u32::try_from(level).unwrap_or(6)))
     }
@@ -30,12 +27,5 @@ impl Level {
     }
 }
 
-/// Scratch for `size` decoded bytes: no deflate stream holds more than 1032 in one, since the longest
-/// match, of 258 bytes, takes two bits.
-pub(crate) fn scratch_for(
-    codec: &'static str,
-    size: u64,
-    encoded: &[u8],
-) -> Result<Vec<u8>, CodecError> {
-    bounded_read::scratch_for(codec, size, encoded.len(), 1032)
-}
+/// The most decoded bytes that one byte of a deflate stream holds: the longest match, of 258 bytes, takes two bits.
+pub(crate) const BEST_RATIO: u64 = 1032;

@@ -37,9 +37,8 @@ pub(crate) fn for_each(
     (to, to_size): (&mut [u8], usize),
     one: impl Fn(&[u8], &mut [u8]) -> Result<(), String>,
 ) -> Result<(), String> {
-    from.chunks_exact(size)
-        .zip(to.chunks_exact_mut(to_size))
-        .try_for_each(|(from, to)| one(from, to))
+    let mut pairs = from.chunks_exact(size).zip(to.chunks_exact_mut(to_size));
+    pairs.try_for_each(|(from, to)| one(from, to))
 }
 
 /// Applies `step` to the elements of a chunk; it gives elements of `size` bytes.

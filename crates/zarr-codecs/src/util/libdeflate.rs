@@ -79,19 +79,15 @@ mod calls {
 mod calls {
     //! As above, and nothing is done.
 
-    pub(crate) fn to_gzip(_: &[u8], _: u32) -> Option<Vec<u8>> {
+    pub(crate) use self::{
+        no_bytes as to_gzip, no_bytes as to_zlib, no_stream as gzip, no_stream as zlib,
+    };
+
+    pub(crate) fn no_bytes(_: &[u8], _: u32) -> Option<Vec<u8>> {
         None
     }
 
-    pub(crate) fn to_zlib(_: &[u8], _: u32) -> Option<Vec<u8>> {
-        None
-    }
-
-    pub(crate) fn gzip(_: &[u8], _: &mut [u8]) -> bool {
-        false
-    }
-
-    pub(crate) fn zlib(_: &[u8], _: &mut [u8]) -> bool {
+    pub(crate) fn no_stream(_: &[u8], _: &mut [u8]) -> bool {
         false
     }
 }

@@ -4,11 +4,6 @@ use zarr_core::CodecError;
 use zarr_core::codec::DecodedSize;
 use zarr_core::view::{View, ViewMut};
 
-/// The elements in C order.
-pub(crate) fn encode(chunk: &View<'_>) -> Vec<u8> {
-    chunk.to_bytes().into_owned()
-}
-
 /// Puts elements in C order into `out`, whatever shape they had.
 pub(crate) fn decode(
     codec: &'static str,

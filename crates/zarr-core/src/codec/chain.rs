@@ -326,11 +326,20 @@ impl CodecChain {
                 return self.check(&mut out);
             }
             let size = due(0, &encoded);
-            if let (true, Some(region)) = (self.serializer.is_memory(), within.as_region())
-                && let Some(blocks) = first.blocks(&encoded, size)
-                && decode_blocks(&blocks, shape, region, &mut out).is_some()
-            {
-                return self.check(&mut out);
+            if let (true, Some(region)) = (self.serializer.is_memory(), within.as_region()) {
+                if let Some(blocks) = first.blocks(&encoded, size)
+                    && decode_blocks(&blocks, shape, region, &mut out).is_some()
+                {
+                    return self.check(&mut out);
+                }
+                let start = region.start_of(shape);
+                if let Some(needed) = self.serializer.encoded_size(&start)
+                    && let Some(decoded) = first.decode_start(&encoded, size, needed as usize)
+                {
+                    self.serializer.decode_into(&decoded, &start, region, out.reborrow())?;
+                    buffer_pool::release_vec(decoded);
+                    return self.check(&mut out);
+                }
             }
             encoded = first.decode(encoded, size)?;
         }
