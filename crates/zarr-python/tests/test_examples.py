@@ -38,11 +38,26 @@ def run(*command, **variables):
     return ended.stdout
 
 
+# Python with Ray: `.ci/run` has an environment for it, because its wheel has 79 MB.
+RAY = os.environ.get("ZARRKIT_RAY", sys.executable)
+
+
+def has_ray():
+    command = [RAY, "-c", "import importlib.util, sys; sys.exit(not importlib.util.find_spec('ray'))"]
+    return os.path.exists(RAY) and subprocess.run(command).returncode == 0
+
+
+@pytest.mark.skipif(not has_ray(), reason=f"{RAY} has no Ray: `pip install ray`, or name a Python that has it in ZARRKIT_RAY")
 def test_ray(tmp_path, source):
-    pytest.importorskip("ray", reason="Ray is not installed: its wheel has 79 MB")
-    variables = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0", "RAY_TMPDIR": "/tmp"}
-    assert "8 of 8 parts" in run(sys.executable, EXAMPLES / "ray_plan.py", source, tmp_path / "copy.zarr", **variables)
-    check(tmp_path / "copy.zarr")
+    target = tmp_path / "copy.zarr"
+    # A run that died after two parts.
+    plan = zarrkit.plan_copy(source, target, chunks=(50, 50), parts=8)
+    plan.begin()
+    plan.run([1, 4])
+    # Ray keeps a token in the home folder, and names sockets by longer paths than those of a test may be.
+    variables = {"HOME": str(tmp_path), "RAY_USAGE_STATS_ENABLED": "0", "RAY_TMPDIR": "/tmp"}
+    assert "6 of 8 parts" in run(RAY, EXAMPLES / "ray_plan.py", source, target, **variables)
+    check(target)
 
 
 SPARK = '''
