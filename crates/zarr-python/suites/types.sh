@@ -2,8 +2,8 @@
 # Checks the types of zarrkit: the stubs against the module, and the examples of the pages by pyright, strictly.
 # `types.sh VENV`: the Python environment VENV gets the tools; it has NumPy. The module is built by `crates/zarr-python/develop`.
 set -euo pipefail
-cd "$(dirname "$0")/.."
 venv=$(realpath "$1")
+cd "$(dirname "$0")/.."
 "$venv/bin/pip" install --quiet "mypy==2.4.1" "pyright==1.1.414" "numpy>=2.0"
 PYTHONPATH=python MYPYPATH=python "$venv/bin/python" -m mypy.stubtest zarrkit._zarrkit --allowlist suites/types-allowed.txt
 work=$(mktemp -d)
