@@ -2,12 +2,16 @@
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use zarr::stores::{Call, Outcome};
 
 use crate::human;
 use crate::progress::Progress;
+
+/// From this many calls, or this much time, on there is something to show: a short command shows nothing.
+const MANY: u64 = 50;
+const LONG: Duration = Duration::from_millis(500);
 
 /// How often stores were asked, and how much they gave and took.
 #[derive(Debug)]
@@ -34,21 +38,34 @@ impl Default for Calls {
 
 impl Calls {
     pub fn count(&self, call: &Call<'_>) {
-        let calls = self.calls.fetch_add(1, Ordering::Relaxed);
-        if let Some(bar) = self.bar.get() {
-            bar.done(calls + 1);
-        }
-        let bytes = match call.outcome {
-            Outcome::Found => &self.read,
-            Outcome::Done => &self.written,
-            _ => return,
+        let calls = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
+        match call.outcome {
+            Outcome::Found => self.read.fetch_add(call.bytes, Ordering::Relaxed),
+            Outcome::Done => self.written.fetch_add(call.bytes, Ordering::Relaxed),
+            _ => 0,
         };
-        bytes.fetch_add(call.bytes, Ordering::Relaxed);
+        if let Some(bar) = self.bar.get()
+            && (calls >= MANY || self.began.elapsed() >= LONG)
+        {
+            bar.done(calls);
+            bar.message(&human::size(self.read.load(Ordering::Relaxed)));
+        }
     }
 
-    /// Shows the number on a terminal.
+    /// Shows on a terminal from now on how often stores were asked, and what they gave.
     pub fn show(&self) {
-        self.bar.get_or_init(Progress::of_calls);
+        let bar = Progress::of_calls();
+        if bar.is_shown() {
+            self.bar.get_or_init(|| bar);
+        }
+    }
+
+    /// Writes something else on the terminal, in the place of the number, which follows.
+    pub fn apart<T>(&self, write: impl FnOnce() -> T) -> T {
+        match self.bar.get() {
+            Some(bar) => bar.apart(write),
+            None => write(),
+        }
     }
 
     pub fn is_shown(&self) -> bool {

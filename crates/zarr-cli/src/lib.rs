@@ -60,7 +60,7 @@ use zarr::{ErrorKind, Registry};
 use self::commands::Command;
 use self::failure::Failure;
 use self::session::{Global, Session};
-use self::terminal::{Color, Plain, plain};
+use self::terminal::{After, Color, Plain, plain};
 
 /// Look into, read, write and convert Zarr data: v2, v3 and the v3 drafts of 2019 and 2020.
 ///
@@ -126,8 +126,14 @@ pub fn exit_code(registry: Registry, args: impl Iterator<Item = OsString>) -> u8
         }
     };
     let session = Session::new(registry, cli.global, program);
-    let out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
-    let mut out = Plain { is_plain: io::stdout().is_terminal(), out };
+    let is_terminal = io::stdout().is_terminal();
+    let first = || {
+        if is_terminal {
+            session.hide_calls();
+        }
+    };
+    let out = BufWriter::with_capacity(1 << 16, After { first, out: io::stdout().lock() });
+    let mut out = Plain { is_plain: is_terminal, out };
     let result = commands::run(&cli.command, &session, &mut out);
     let result = result.and_then(|()| session.flush()).and_then(|()| Ok(out.flush()?));
     session.tell_calls();

@@ -35,7 +35,7 @@ impl Progress {
 
     /// A number of calls to a store, of an unknown whole.
     pub fn of_calls() -> Progress {
-        Progress::new(0, false, "{spinner} {human_pos} calls to stores, {elapsed}")
+        Progress::new(0, false, "{spinner} {human_pos} calls to stores, {msg} read, {elapsed}")
     }
 
     fn new(total: u64, hidden: bool, template: &str) -> Progress {
@@ -80,6 +80,16 @@ impl Progress {
     /// Says how many bytes are done.
     pub fn done(&self, bytes: u64) {
         self.0.set_position(bytes);
+    }
+
+    /// Whether a terminal shows it.
+    pub fn is_shown(&self) -> bool {
+        !self.0.is_hidden()
+    }
+
+    /// Writes something else on the terminal, in the bar's place, and then the bar again.
+    pub fn apart<T>(&self, write: impl FnOnce() -> T) -> T {
+        self.0.suspend(write)
     }
 
     /// Takes the bar away.

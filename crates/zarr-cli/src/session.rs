@@ -326,16 +326,21 @@ impl Session {
             return;
         }
         for warning in warnings {
-            let _ = if self.global.json {
+            if self.global.json {
                 let line = Object::new()
                     .with("place", warning.place.as_str())
                     .with("message", warning.what.as_str());
-                writeln!(io::stderr(), "{}", Json::from(Object::new().with("warning", line)))
+                self.say(&Json::from(Object::new().with("warning", line)).to_string());
             } else {
                 let label = terminal::label("warning", terminal::YELLOW, self.global.color);
-                writeln!(io::stderr(), "{label}: {}", plain(&warning.to_string()))
-            };
+                self.say(&format!("{label}: {}", plain(&warning.to_string())));
+            }
         }
+    }
+
+    /// Writes a line to standard error. A reader that closed it does not need it.
+    fn say(&self, line: &str) {
+        let _ = self.calls.apart(|| writeln!(io::stderr(), "{line}"));
     }
 
     /// Says on standard error what of an array's attributes is not applied.
@@ -353,8 +358,18 @@ impl Session {
             failure.line()
         };
         if let Some(line) = line {
-            let _ = writeln!(io::stderr(), "{}", plain(&line));
+            self.say(&plain(&line));
         }
+    }
+
+    /// As [`Session::tell`], of several; the exit code is that of the first.
+    pub fn tell_each(&self, errors: impl Iterator<Item = Error>) -> Result<(), Failure> {
+        let mut code = None;
+        for failure in errors.map(Failure::from) {
+            self.tell(&failure);
+            code.get_or_insert(failure.exit_code());
+        }
+        code.map_or(Ok(()), |code| Err(Failure::Told(code)))
     }
 
     /// Says on standard error what a copy leaves behind.
@@ -377,12 +392,11 @@ impl Session {
     /// Prints lines to standard error, with a label before each, or as JSON with one member.
     fn print_lines(&self, (label, member): (&str, &str), lines: &[String]) {
         for what in lines {
-            let _ = if self.global.json {
-                let line = Json::from(Object::new().with(member, what.as_str()));
-                writeln!(io::stderr(), "{line}")
+            if self.global.json {
+                self.say(&Json::from(Object::new().with(member, what.as_str())).to_string());
             } else {
-                writeln!(io::stderr(), "{label}: {}", plain(what))
-            };
+                self.say(&format!("{label}: {}", plain(what)));
+            }
         }
     }
 
@@ -412,11 +426,16 @@ impl Session {
         &self.registry
     }
 
-    /// Shows on a terminal from now on how often stores were asked, for work whose end is not known.
+    /// Shows on a terminal how often the stores that are opened from now on are asked, for work whose end is not known.
     pub fn show_calls(&self) {
         if !self.global.json && !self.global.trace {
             self.calls.show();
         }
+    }
+
+    /// Takes that away again.
+    pub fn hide_calls(&self) {
+        self.calls.hide();
     }
 
     /// Takes that away again, and prints what stores were asked, with `--verbose`.
@@ -429,10 +448,9 @@ impl Session {
 
     /// Says something on standard error, if a person reads it.
     pub fn talk(&self, what: &str) {
-        self.calls.hide();
         let is_read = self.global.verbose || io::stderr().is_terminal() && !self.global.quiet;
         if is_read && !self.global.json {
-            let _ = writeln!(io::stderr(), "{}", plain(what));
+            self.say(&plain(what));
         }
     }
 }

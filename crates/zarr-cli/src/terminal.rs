@@ -104,6 +104,24 @@ impl<W: Write> Write for Plain<W> {
     }
 }
 
+/// Standard output, after something is done that must come first: on a terminal, the bar goes away.
+#[derive(Debug)]
+pub(crate) struct After<W, F> {
+    pub first: F,
+    pub out: W,
+}
+
+impl<W: Write, F: FnMut()> Write for After<W, F> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        (self.first)();
+        self.out.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -61,7 +61,6 @@ fn exit_codes_tell_the_kind() {
     let why = folder.bad("get t.zarr/a", 5);
     assert!(why.contains("chunk (0, 0)") && why.contains("gzip"), "{why}");
     folder.write("t.zarr/a/zarr.json", b"{");
-    folder.bad("info t.zarr/a", 5);
     // 0: help.
     for line in ["--help", "-h", "--version", "help", "get --help", "help create", "demo -h"] {
         let run = folder.good(line);
@@ -298,6 +297,60 @@ fn a_bar_is_drawn_on_a_terminal_without_a_thread() {
         assert!(said.contains("MiB/85.83 MiB"), "{said}");
     }
     assert_eq!(folder.good("get t.zarr --region 8999,9998: --format json").text(), "[[1,1]]\n");
+}
+
+/// Verbs whose end is not known tell how often they asked stores, on terminals only.
+#[cfg(target_os = "linux")]
+#[test]
+fn long_verbs_show_on_a_terminal_that_they_work() {
+    let folder = Folder::new();
+    for name in ["a", "b"] {
+        let create = "--shape 400,4 --chunks 4,4 --dtype int16";
+        folder.good(&format!("create t.zarr --path {name} {create}"));
+        let list: Vec<String> = (0..1600).map(|n| n.to_string()).collect();
+        let put = folder
+            .feed(&format!("put t.zarr --path {name}"), format!("[{}]", list.join(",")).as_bytes());
+        assert_eq!(put.code, 0, "{}", put.err);
+    }
+    for n in 0..60 {
+        folder.good(&format!("create t.zarr --path g/a{n} --shape 1 --dtype int8"));
+    }
+    let on_terminal = |line: &str| {
+        let line = format!("{} {line}", env!("CARGO_BIN_EXE_zarr"));
+        let mut typed = Command::new("script");
+        typed.args(["-qec", &line, "/dev/null"]).current_dir(folder.path(""));
+        let run = typed.env("TERM", "xterm").output().unwrap();
+        assert!(run.status.success(), "{line}");
+        String::from_utf8(run.stdout).unwrap()
+    };
+    for line in [
+        "ls -lR t.zarr",
+        "tree t.zarr",
+        "dump t.zarr",
+        "consolidate t.zarr",
+        "consolidate t.zarr --check",
+        "plot t.zarr/a --reduce mean -o a.png",
+        "plot t.zarr/a --reduce mean",
+        "resize t.zarr/b --shape 2,2",
+    ] {
+        // First in a pipe, where nothing is said.
+        let piped = if line.starts_with("resize") {
+            String::new()
+        } else {
+            folder.good(line).text().to_owned()
+        };
+        let shown = on_terminal(line);
+        assert!(
+            shown.contains(" calls to stores, ") && shown.contains(" read, "),
+            "{line}: {shown}"
+        );
+        // What is printed is whole, and begins on a line without the bar.
+        if !piped.is_empty() && !line.starts_with("plot") && !line.starts_with("ls") {
+            let printed = piped.replace('\n', "\r\n");
+            assert!(shown.ends_with(&format!("\u{1b}[2K{printed}")), "{line}: {shown:?}");
+        }
+        assert!(!on_terminal(&format!("--quiet {line}")).contains("calls to"), "{line}");
+    }
 }
 
 /// Issue 13, point 26.

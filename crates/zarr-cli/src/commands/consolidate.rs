@@ -33,6 +33,7 @@ pub(crate) struct Consolidate {
 
 impl Consolidate {
     pub fn run(&self, session: &Session, out: Out<'_>) -> Result<(), Failure> {
+        session.show_calls();
         if self.check {
             let node = session.open(&self.target)?;
             let differing = node.hierarchy().check_consolidated()?;
@@ -52,7 +53,6 @@ impl Consolidate {
             session,
             "the copies are the old ones or the new ones; the same command makes them again",
         );
-        session.show_calls();
         let node = session.open_rw(&self.target, &self.care)?;
         let hierarchy = node.hierarchy();
         if self.remove {

@@ -73,6 +73,7 @@ pub(crate) struct Dump {
 
 impl Dump {
     pub fn run(&self, session: &Session, out: Out<'_>) -> Result<(), Failure> {
+        session.show_calls();
         let dataset = netcdf::open(session, &self.target)?;
         if self.kind {
             return Ok(writeln!(out, "netCDF-4")?);

@@ -74,6 +74,7 @@ struct Measured {
 
 impl Ls {
     pub fn run(&self, session: &Session, out: Out<'_>) -> Result<(), Failure> {
+        session.show_calls();
         let node = session.open(&self.target)?;
         let mut entries = self.entries(&node)?;
         if self.by_size {
@@ -95,15 +96,7 @@ impl Ls {
             }
         }
         session.warn(node.hierarchy());
-        let mut code = None;
-        for entry in entries {
-            if let Some(error) = entry.failed {
-                let failure = Failure::from(error);
-                session.tell(&failure);
-                code.get_or_insert(failure.exit_code());
-            }
-        }
-        code.map_or(Ok(()), |code| Err(Failure::Told(code)))
+        session.tell_each(entries.into_iter().filter_map(|entry| entry.failed))
     }
 
     fn entries(&self, node: &Node) -> Result<Vec<Entry>, Failure> {

@@ -152,6 +152,7 @@ impl From<PictureError> for Failure {
 impl Plot {
     pub fn run(&self, session: &Session, out: Out<'_>) -> Result<(), Failure> {
         let place = self.place()?;
+        session.show_calls();
         let node = session.open(&self.target)?;
         let (array, group) = match &node {
             Node::Array(array) => (Some(session.in_its_hierarchy(&self.target, array)?), None),

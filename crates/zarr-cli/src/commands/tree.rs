@@ -1,16 +1,14 @@
 //! Lists nodes.
 
 use std::fmt::Write as _;
-use std::io::{self, Write as _};
 
 use clap::Args;
 use zarr::{Array, CopyUnderWay, Json, Node, NodeKind, NodePath, Object, Warning};
 
 use super::{Out, netcdf};
-use crate::failure::{self, Failure};
+use crate::failure::Failure;
 use crate::human;
 use crate::session::{self, Session, Target};
-use crate::terminal::plain;
 
 /// Draw the groups and arrays below a node
 #[derive(Debug, Args)]
@@ -49,6 +47,7 @@ impl Tree {
     }
 
     pub fn run(&self, session: &Session, out: Out<'_>) -> Result<(), Failure> {
+        session.show_calls();
         let node = session.open(&self.target)?;
         let mut nodes = nodes(&node)?;
         let options = zarr::nczarr::DatasetOptions::of(session.options()?);
@@ -81,24 +80,7 @@ impl Tree {
         // They are shown, with their errors.
         warnings.retain(|warning| !warning.what.starts_with("its document is broken"));
         session.warn_of(&warnings);
-        let mut code = None;
-        for trouble in nodes.iter().filter_map(|node| node.trouble.as_ref()) {
-            let exit_code = trouble.kind().exit_code();
-            // A reader that closed standard error does not need it.
-            let _ = if session.is_json() {
-                let said = failure::error_json(
-                    trouble.kind().name(),
-                    exit_code,
-                    &trouble.to_string(),
-                    Some(trouble),
-                );
-                writeln!(io::stderr(), "{said}")
-            } else {
-                writeln!(io::stderr(), "error: {}", plain(&trouble.to_string()))
-            };
-            code.get_or_insert(exit_code);
-        }
-        code.map_or(Ok(()), |code| Err(Failure::Told(code)))
+        session.tell_each(nodes.into_iter().filter_map(|node| node.trouble))
     }
 }
 
