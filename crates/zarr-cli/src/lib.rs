@@ -49,6 +49,9 @@ mod session;
 mod summary;
 mod terminal;
 mod tiff;
+#[cfg(feature = "plot")]
+#[cfg_attr(not(unix), path = "no_tty.rs")]
+mod tty;
 
 use std::ffi::OsString;
 use std::io::{self, BufWriter, IsTerminal, Write};

@@ -18,6 +18,7 @@ use crate::human;
 use crate::region::{Elements, Which};
 use crate::session::{Session, Target};
 use crate::terminal::plain;
+use crate::tty;
 
 /// From how many bytes on the program says how much it reads.
 const MUCH: u64 = 1 << 30;
@@ -352,7 +353,7 @@ impl Plot {
         is_upwards: bool,
         out: Out<'_>,
     ) -> Result<(), Failure> {
-        let (kind, columns, rows) = terminal(session);
+        let (kind, columns, rows) = terminal(session, !(self.histogram || view.is_line()));
         let heading = |out: Out<'_>, more: String| -> io::Result<()> {
             writeln!(out, "{}", plain(&format!("{}{more}", subject.title())))
         };
@@ -376,7 +377,8 @@ impl Plot {
             )?;
             return Ok(());
         }
-        let (across, down) = kind.pixels();
+        let told = if kind.has_pictures() { tty::letter() } else { None };
+        let (across, down) = told.unwrap_or(kind.pixels());
         let most = (columns as u64 * across, rows as u64 * down);
         let (wide, high) = view.size();
         // A letter is about twice as high as wide; so is a pixel of letters.
@@ -537,8 +539,9 @@ fn along(elements: &Elements) -> Result<Vec<Along>, String> {
         .collect())
 }
 
-/// What the terminal shows, and how many columns and rows a picture may have.
-fn terminal(session: &Session) -> (Terminal, usize, usize) {
+/// What the terminal shows, and how many columns and rows a picture may have. It is asked only for a picture, and only where the
+/// environment names no program that has another way.
+fn terminal(session: &Session, is_picture: bool) -> (Terminal, usize, usize) {
     let is_terminal = io::stdout().is_terminal();
     let variable = |name: &str| std::env::var(name).ok();
     let kind = match session.color() {
@@ -546,6 +549,9 @@ fn terminal(session: &Session) -> (Terminal, usize, usize) {
         crate::terminal::Color::Auto => Terminal::of(variable, None),
         color => Terminal::of(variable, Some(color.shows(is_terminal))),
     };
+    let has_name = std::env::var("TERM").is_ok_and(|term| !term.is_empty() && term != "dumb");
+    let asks = is_picture && is_terminal && has_name && session.color().shows(true);
+    let kind = if asks && !kind.has_pictures() { kind.told(tty::primary()) } else { kind };
     let (rows, columns) = console::Term::stdout().size_checked().unwrap_or((24, 80));
     let columns = usize::from(columns).clamp(10, 160);
     (kind, columns, usize::from(rows).saturating_sub(3).clamp(4, 60))

@@ -29,6 +29,7 @@ mod raster;
 mod scene;
 mod sheet;
 mod show;
+mod sixel;
 mod stretch;
 mod subject;
 mod svg;

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use zarr_core::data_type::base64_encode;
 
 use super::line::Line;
+use super::sixel::sixels;
 use super::{PictureError, Raster, Stretch};
 
 /// What a terminal can show.
@@ -20,6 +21,8 @@ pub enum Terminal {
     Kitty,
     /// Pictures, by the protocol of iTerm2.
     Iterm,
+    /// Pictures in 256 colours, as sixels.
+    Sixel,
 }
 
 impl Terminal {
@@ -43,6 +46,12 @@ impl Terminal {
                 Terminal::Kitty
             }
             () if !is_inside && matches!(&*program, "iTerm.app" | "WezTerm") => Terminal::Iterm,
+            () if ["foot", "mlterm", "contour", "yaft"]
+                .iter()
+                .any(|known| term.starts_with(known)) =>
+            {
+                Terminal::Sixel
+            }
             () if matches!(&*depth, "truecolor" | "24bit") || term.ends_with("-direct") => {
                 Terminal::Colors
             }
@@ -51,12 +60,28 @@ impl Terminal {
         }
     }
 
+    /// What the terminal shows, by its answer to "primary device attributes", `ESC [ c`: `ESC [ ? 62 ; 4 ; … c` with a 4 if it
+    /// shows sixels.
+    pub fn told(self, answer: &[u8]) -> Terminal {
+        let answer = String::from_utf8_lossy(answer);
+        let numbers = answer.rsplit_once("\u{1b}[?").and_then(|(_, text)| text.split_once('c'));
+        // The first number is the kind of terminal.
+        let shows =
+            numbers.is_some_and(|(text, _)| text.split(';').skip(1).any(|part| part == "4"));
+        if shows { Terminal::Sixel } else { self }
+    }
+
+    /// Whether a letter is made of many pixels.
+    pub fn has_pictures(self) -> bool {
+        matches!(self, Terminal::Kitty | Terminal::Iterm | Terminal::Sixel)
+    }
+
     /// How many pixels a letter has, across and down.
     pub fn pixels(self) -> (u64, u64) {
         match self {
             Terminal::Plain => (1, 1),
             Terminal::Colors256 | Terminal::Colors => (1, 2),
-            Terminal::Kitty | Terminal::Iterm => (8, 16),
+            Terminal::Kitty | Terminal::Iterm | Terminal::Sixel => (8, 16),
         }
     }
 
@@ -69,6 +94,7 @@ impl Terminal {
             Terminal::Plain => letters(raster),
             Terminal::Colors256 => half_blocks(raster, true),
             Terminal::Colors => half_blocks(raster, false),
+            Terminal::Sixel => sixels(raster),
             Terminal::Kitty => kitty(&raster.to_png()?),
             Terminal::Iterm => {
                 let png = raster.to_png()?;
@@ -247,6 +273,18 @@ mod tests {
             [("TERM", "tmux-256color"), ("KITTY_WINDOW_ID", "1"), ("TERM_PROGRAM", "iTerm.app")];
         assert_eq!(of(&inside), Terminal::Colors256);
         assert_eq!(of(&[("TERM", "xterm-kitty"), ("TMUX", "/tmp/x")]), Terminal::Plain);
+        assert_eq!(of(&[("TERM", "foot-extra"), ("COLORTERM", "truecolor")]), Terminal::Sixel);
+        for (answer, is_sixel) in [
+            ("\u{1b}[?62;4;22c", true),
+            ("x\u{1b}[?1;2;4cy", true),
+            ("\u{1b}[?4c", false),
+            ("\u{1b}[?62;14;22c", false),
+            ("\u{1b}[?62;4", false),
+            ("", false),
+        ] {
+            let shown = if is_sixel { Terminal::Sixel } else { Terminal::Colors };
+            assert_eq!(Terminal::Colors.told(answer.as_bytes()), shown, "{answer}");
+        }
     }
 
     #[test]

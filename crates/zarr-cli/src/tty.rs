@@ -1,0 +1,98 @@
+//! Asks the terminal which pictures it shows, and how large its letters are.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::getpgrp;
+use rustix::termios::{
+    LocalModes, OptionalActions, Termios, tcgetattr, tcgetpgrp, tcgetwinsize, tcsetattr,
+};
+
+use crate::interrupt::STOPPED;
+
+/// How long an answer may take, from a terminal that may be far away.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// An answer has no more bytes.
+const MOST: usize = 256;
+
+/// The terminal's answer to "primary device attributes"; nothing, where there is no terminal, another program has it, or it is silent.
+/// It is asked once.
+pub(crate) fn primary() -> &'static [u8] {
+    static ANSWER: OnceLock<Vec<u8>> = OnceLock::new();
+    ANSWER.get_or_init(asked)
+}
+
+fn asked() -> Vec<u8> {
+    let Ok(tty) = OpenOptions::new().read(true).write(true).open("/dev/tty") else {
+        return Vec::new();
+    };
+    // In the background, a program that changes the terminal is stopped.
+    if tcgetpgrp(&tty).ok() != Some(getpgrp()) {
+        return Vec::new();
+    }
+    let Ok(usual) = tcgetattr(&tty) else { return Vec::new() };
+    let mut raw = usual.clone();
+    raw.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG);
+    if tcsetattr(&tty, OptionalActions::Now, &raw).is_err() {
+        return Vec::new();
+    }
+    let restored = Restored { tty: &tty, usual };
+    let answer = ask(&tty);
+    drop(restored);
+    // Ctrl-C is a byte as long as it is no signal.
+    if answer.contains(&3) {
+        std::process::exit(STOPPED.into());
+    }
+    answer
+}
+
+/// Gives the terminal its usual modes back.
+struct Restored<'a> {
+    tty: &'a File,
+    usual: Termios,
+}
+
+impl Drop for Restored<'_> {
+    fn drop(&mut self) {
+        let _ = tcsetattr(self.tty, OptionalActions::Now, &self.usual);
+    }
+}
+
+fn ask(mut tty: &File) -> Vec<u8> {
+    let mut answer = Vec::new();
+    if tty.write_all(b"\x1b[c").is_err() {
+        return answer;
+    }
+    let end = Instant::now() + PATIENCE;
+    while !(answer.contains(&3) || answer.len() > MOST || is_whole(&answer)) {
+        let rest = end.saturating_duration_since(Instant::now());
+        let Ok(rest) = Timespec::try_from(rest) else { break };
+        let mut bytes = [0; 64];
+        match poll(&mut [PollFd::new(&tty, PollFlags::IN)], Some(&rest)) {
+            Ok(1..) => match tty.read(&mut bytes) {
+                Ok(count @ 1..) => answer.extend(&bytes[..count]),
+                _ => break,
+            },
+            _ => break,
+        }
+    }
+    answer
+}
+
+/// Whether all of `ESC [ ? … c` is there.
+fn is_whole(answer: &[u8]) -> bool {
+    let begin = answer.windows(3).position(|bytes| bytes == b"\x1b[?");
+    begin.is_some_and(|begin| answer[begin..].contains(&b'c'))
+}
+
+/// The pixels of a letter, across and down, if the terminal on standard output tells.
+pub(crate) fn letter() -> Option<(u64, u64)> {
+    let size = tcgetwinsize(std::io::stdout()).ok()?;
+    let each = |pixels: u16, letters: u16| {
+        pixels.checked_div(letters).filter(|each| (4..=64).contains(each)).map(u64::from)
+    };
+    Some((each(size.ws_xpixel, size.ws_col)?, each(size.ws_ypixel, size.ws_row)?))
+}
