@@ -113,16 +113,16 @@ fn images_have_their_channels_and_the_level_that_is_large_enough() {
     let array = |path: &str, size: u32| {
         folder.good(&format!("create i.zarr --path {path} --shape 2,{size},{size} --dtype uint16 --dims c,y,x --fill 50"));
     };
-    array("0", 64);
-    array("1", 32);
+    array("0", 128);
+    array("1", 100);
     let ome = r#"{"version":"0.5","multiscales":[{"axes":[{"name":"c","type":"channel"},{"name":"y","type":"space"},
         {"name":"x","type":"space"}],"datasets":[{"path":"0"},{"path":"1"}]}],"omero":{"channels":[
         {"color":"FF0000","window":{"start":0,"end":100}},{"color":"0000FF","window":{"start":0,"end":50}}]}}"#;
     let ome = ome.replace('\n', "");
     folder.good(&format!("attrs i.zarr --set 'ome={ome}'"));
     let (width, height, pixels) = png(&folder.good("plot i.zarr --bare -o -").out);
-    assert_eq!((width, height, pixels[0]), (64, 64, [128, 0, 255, 255]));
-    let small = folder.run("plot i.zarr --size 160x160 -o small.png --trace");
+    assert_eq!((width, height, pixels[0]), (128, 128, [128, 0, 255, 255]));
+    let small = folder.run("plot i.zarr --size 300x200 -o small.png --trace");
     assert!(small.code == 0 && !small.err.contains("0/c/0/0/0"), "{}", small.err);
     assert!(small.err.contains("1/c/0/0/0"), "{}", small.err);
 }
@@ -155,6 +155,21 @@ fn figures_are_png_and_svg() {
         let svg = fs::read_to_string(folder.path("x.svg")).unwrap();
         assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"), "{svg}");
         assert!(!svg.contains("<b>"), "{target} {more}");
+        // The least figure has all its texts inside.
+        folder.good(&format!("plot {target} {more} --size 300x200 -o least.svg"));
+        let svg = fs::read_to_string(folder.path("least.svg")).unwrap();
+        assert!(svg.contains("<text"), "{svg}");
+        for text in svg.split("<text").skip(1) {
+            let number = |name: &str| -> f64 {
+                let (_, rest) = text.split_once(&format!("{name}=\"")).unwrap();
+                rest.split('"').next().unwrap().parse().unwrap()
+            };
+            let (x, y) = (number(" x"), number(" y"));
+            assert!(
+                (8.0..292.0).contains(&x) && (8.0..197.0).contains(&y),
+                "{target} {more}: {text}"
+            );
+        }
     }
     let svg = fs::read_to_string(folder.path("x.svg")).unwrap();
     assert!(
@@ -213,7 +228,9 @@ fn what_is_no_picture_is_refused_with_a_reason() {
         ("plot b.zarr/v --x 0 --y 0 -o x.png", "the same axis"),
         ("plot b.zarr/v --region [0,2],: -o x.png", "not of a list"),
         ("plot b.zarr/v --rgb 0,1,2 -o x.png", "which axis has the colours"),
-        ("plot b.zarr/v --size 5x5 -o x.png", "write it as in 800x600"),
+        ("plot b.zarr/v --size 5 -o x.png", "write it as in 800x600"),
+        ("plot b.zarr/v --size 9000x600 -o x.png", "at most 8192 a side"),
+        ("plot b.zarr/v --size 299x200 -o x.png", "room for its axes from 300x200 on"),
     ] {
         let why = folder.bad(line, 2);
         assert!(why.contains(says), "{line}: {why}");

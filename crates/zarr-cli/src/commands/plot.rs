@@ -8,8 +8,8 @@ use clap::{Args, ValueEnum};
 use zarr::{Array, Node, NodeKind, Warning};
 use zarr_plot::meaning::Image;
 use zarr_plot::picture::{
-    Along, ColorMap, Ends, PictureError, Plane, Reduce, SIDES, Scene, Stretch, Style, Subject,
-    Terminal, USUAL_SIZE, View, bytes_to_read, draw_line, number, positions, sheet,
+    Along, ColorMap, Ends, LEAST_SIZE, MOST_SIDE, PictureError, Plane, Reduce, Scene, Stretch,
+    Style, Subject, Terminal, USUAL_SIZE, View, bytes_to_read, draw_line, number, positions, sheet,
 };
 
 use super::Out;
@@ -86,7 +86,7 @@ pub(crate) struct Plot {
     /// Whether the first row is at the top, or at the bottom; maps with rising latitudes have it there, if not given
     #[arg(long, value_name = "WHERE")]
     origin: Option<Origin>,
-    /// Pixels of the figure; 1000x720, if not given
+    /// Pixels of the figure, from 300x200 on; 1000x720, if not given
     #[arg(long, value_name = "WxH", value_parser = size, conflicts_with = "bare")]
     size: Option<(u32, u32)>,
     /// One pixel for each element, and nothing else
@@ -131,13 +131,16 @@ fn color_map(text: &str) -> Result<ColorMap, PictureError> {
 
 fn size(text: &str) -> Result<(u32, u32), String> {
     let (width, height) = text.split_once(['x', '×']).unwrap_or((text, ""));
-    match (width.trim().parse(), height.trim().parse()) {
-        (Ok(width), Ok(height)) if SIDES.contains(&width) && SIDES.contains(&height) => {
-            Ok((width, height))
+    let side = |text: &str| text.trim().parse().ok().filter(|&side| side <= MOST_SIDE);
+    match side(width).zip(side(height)) {
+        Some(size) if size.0 >= LEAST_SIZE.0 && size.1 >= LEAST_SIZE.1 => Ok(size),
+        Some(_) => {
+            let (width, height) = LEAST_SIZE;
+            Err(format!(
+                "a figure has room for its axes from {width}x{height} on; --bare is one pixel an element"
+            ))
         }
-        _ => {
-            Err(format!("write it as in 800x600, from {} to {} a side", SIDES.start(), SIDES.end()))
-        }
+        None => Err(format!("write it as in 800x600, at most {MOST_SIDE} a side")),
     }
 }
 

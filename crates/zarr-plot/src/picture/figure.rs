@@ -9,8 +9,10 @@ use crate::meaning::{Axis, Coordinates};
 
 /// Pixels of a figure, if not asked for.
 pub const USUAL_SIZE: (u32, u32) = (1000, 720);
-/// The least and the most of a side.
-pub const SIDES: std::ops::RangeInclusive<u32> = 120..=8192;
+/// The fewest pixels of a figure, across and down: fewer have no room for axes and their numbers.
+pub const LEAST_SIZE: (u32, u32) = (300, 200);
+/// The most pixels of a side.
+pub const MOST_SIDE: u32 = 8192;
 
 pub(crate) const TITLE: f64 = 18.0;
 pub(crate) const LABEL: f64 = 14.0;
@@ -228,13 +230,32 @@ pub(crate) fn draw_axes(
 }
 
 /// How wide the space left of an area is, for the ticks and the label there.
-pub(crate) fn left_of(ticks: &[Tick], label: &str) -> f64 {
+fn left_of(ticks: &[Tick], label: &str) -> f64 {
     let widest = ticks.iter().map(|tick| text::width(&tick.text, SMALL)).fold(0.0, f64::max);
     MARGIN + if label.is_empty() { 0.0 } else { LABEL + 12.0 } + widest + 12.0
 }
 
 /// The space below an area, for the ticks and the label there.
-pub(crate) const BELOW: f64 = 48.0 + MARGIN;
+const BELOW: f64 = 48.0 + MARGIN;
+
+/// How high the data of a chart are, whose heading ends at `top`.
+pub(crate) fn chart_height(scene: &Scene, top: f64) -> f64 {
+    (f64::from(scene.height) - top - BELOW).max(16.0).floor()
+}
+
+/// Where the data of a chart are, with faint lines at these places of the axis that goes up.
+pub(crate) fn chart(scene: &mut Scene, top: f64, up: &[Tick], label: &str) -> Area {
+    let width = f64::from(scene.width);
+    let left = left_of(up, label).min(width / 3.0).round();
+    let height = chart_height(scene, top);
+    let area =
+        Area { x: left, y: top.round(), width: (width - left - 30.0).max(16.0).floor(), height };
+    for tick in up {
+        let y = (area.y + (1.0 - tick.at) * area.height).floor();
+        scene.rectangle((area.x, y), (area.width, 1.0), [235, 235, 235]);
+    }
+    area
+}
 
 impl Subject {
     /// The figure of a view: its picture with title, axes and colour bar, on `size` pixels; if that is not given, on at most

@@ -1,6 +1,6 @@
 //! Draws how many of the elements that are shown have which values.
 
-use super::figure::{Area, BELOW, draw_axes, heading, left_of, positions, with_units};
+use super::figure::{chart, chart_height, draw_axes, heading, positions, with_units};
 use super::line::value_ticks;
 use super::plane::{Reduce, slice};
 use super::scene::Scene;
@@ -82,7 +82,6 @@ impl Subject {
         style: &Style,
         size: (u32, u32),
     ) -> Result<Scene, PictureError> {
-        let (width, height) = (f64::from(size.0), f64::from(size.1));
         let mut scene = Scene::new(size.0, size.1);
         let below = positions(self, view, false).join("  ·  ");
         let top = heading(&mut scene, &self.title(), &below);
@@ -90,8 +89,8 @@ impl Subject {
         let found = found.unwrap_or_else(|| histogram(&[], Stretch::between(0.0, 1.0), BARS));
         let most = found.counts.iter().copied().max().unwrap_or(0).max(1);
         let up = Stretch::between(0.0, most as f64 * 1.05);
-        let room = (height - top - BELOW).max(16.0);
-        let values = ticks::round_numbers(0.0, up.high, (room / 45.0).max(2.0) as usize);
+        let count = (chart_height(&scene, top) / 45.0).max(2.0) as usize;
+        let values = ticks::round_numbers(0.0, up.high, count);
         let values: Vec<f64> = values.into_iter().filter(|value| value.fract() == 0.0).collect();
         let texts = ticks::texts(&values);
         let counts: Vec<Tick> = values
@@ -99,17 +98,8 @@ impl Subject {
             .zip(texts)
             .filter_map(|(&value, text)| Some(Tick { at: up.place(value)?, text }))
             .collect();
-        let left = left_of(&counts, "elements").min(width / 3.0);
-        let area = Area {
-            x: left.round(),
-            y: top.round(),
-            width: (width - left - 30.0).max(16.0).floor(),
-            height: room.floor(),
-        };
+        let area = chart(&mut scene, top, &counts, "elements");
         let y = |place: f64| area.y + (1.0 - place) * area.height;
-        for tick in &counts {
-            scene.rectangle((area.x, y(tick.at).floor()), (area.width, 1.0), [235, 235, 235]);
-        }
         let each = area.width / found.counts.len().max(1) as f64;
         for (n, &count) in found.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
             let up = (count as f64 / up.high * area.height).max(1.0);

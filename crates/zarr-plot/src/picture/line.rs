@@ -1,6 +1,6 @@
 //! Draws an array of one axis as a line: of very many elements the lowest and the highest in each column of pixels.
 
-use super::figure::{Area, BELOW, Scale, draw_axes, heading, left_of, positions, with_units};
+use super::figure::{Area, Scale, chart, chart_height, draw_axes, heading, positions, with_units};
 use super::plane::{MOST_AVERAGED, Reduce, slice};
 use super::scene::{Color, Item, PAPER, Scene};
 use super::show::Style;
@@ -60,33 +60,23 @@ impl Subject {
         style: &Style,
         size: (u32, u32),
     ) -> Result<Scene, PictureError> {
-        let (width, height) = (f64::from(size.0), f64::from(size.1));
         let mut scene = Scene::new(size.0, size.1);
         let below = positions(self, view, false).join("  ·  ");
         let top = heading(&mut scene, &self.title(), &below);
-        let line = self.line(view, (width - 120.0).max(16.0) as u64)?;
+        let line = self.line(view, u64::from(size.0.saturating_sub(120).max(16)))?;
         let all: Vec<f64> = line.low.iter().chain(&line.high).copied().collect();
         let ends = style.ends.unwrap_or(Ends::Full);
         let stretch = Stretch::of(&Plane::of(all.len(), all), ends, style.is_log, style.center)?;
         let stretch = wider(stretch, style.ends.is_none());
-        let room = height - top - BELOW;
         let label =
             with_units(self.meaning.title.as_deref().unwrap_or(""), self.meaning.units.as_deref());
-        let values = value_ticks(&stretch, (room / 45.0).max(2.0) as usize, self);
-        let left = left_of(&values, &label).min(width / 3.0);
-        let area = Area {
-            x: left.round(),
-            y: top.round(),
-            width: (width - left - 24.0).max(16.0).floor(),
-            height: room.max(16.0).floor(),
-        };
+        let count = (chart_height(&scene, top) / 45.0).max(2.0) as usize;
+        let values = value_ticks(&stretch, count, self);
+        let area = chart(&mut scene, top, &values, &label);
         let across = Scale::of(self, view, view.x);
         let elements = (line.low.len() as u64 * line.block).max(1) as f64;
         let x = |at: f64| area.x + (at + 0.5) / elements * area.width;
         let y = |place: f64| area.y + (1.0 - place) * area.height;
-        for tick in &values {
-            scene.rectangle((area.x, y(tick.at).floor()), (area.width, 1.0), [235, 235, 235]);
-        }
         draw(&mut scene, area, &line, &stretch);
         let below = across.ticks_across(area.width, &x);
         draw_axes(&mut scene, area, (&below, &x, &across.label), (&values, &y, &label));
@@ -130,14 +120,15 @@ fn wider(stretch: Option<Stretch>, is_free: bool) -> Stretch {
     stretch
 }
 
-/// Ticks of values; their places are from 0 to 1.
+/// Ticks of values, at places from 0 to 1.
 pub(crate) fn value_ticks(stretch: &Stretch, count: usize, subject: &Subject) -> Vec<Tick> {
     let (values, texts) = numbers_and_texts(stretch, count, count);
     let date = |value: f64| {
         subject.meaning.time.and_then(|time| time.date(value)).map(|date| date.to_string())
     };
     let tick = |(value, text): (f64, String)| {
-        Some(Tick { at: stretch.place(value)?, text: date(value).unwrap_or(text) })
+        let at = stretch.place(value).filter(|at| (0.0..=1.0).contains(at))?;
+        Some(Tick { at, text: date(value).unwrap_or(text) })
     };
     values.into_iter().zip(texts).filter_map(tick).collect()
 }

@@ -40,7 +40,7 @@ mod view;
 
 pub use self::color_maps::ColorMap;
 pub use self::error::PictureError;
-pub use self::figure::{SIDES, USUAL_SIZE, positions};
+pub use self::figure::{LEAST_SIZE, MOST_SIDE, USUAL_SIZE, positions};
 pub use self::histogram::{Histogram, histogram};
 pub use self::line::Line;
 pub use self::plane::{MOST_PIXELS, Plane, Reduce, bytes_to_read, slice, slice_in_blocks};

@@ -8,6 +8,9 @@ use super::{PictureError, Subject, View, text};
 /// The most arrays on a sheet.
 pub const MOST_ON_SHEET: usize = 48;
 
+/// The least pixels of an array, across and down.
+const CELL: (f64, f64) = (100.0, 100.0);
+
 /// A sheet with a picture or line of each array's usual view, on `size` pixels. What cannot be shown has its reason in its place.
 ///
 /// # Errors
@@ -21,8 +24,10 @@ pub fn sheet(
     if subjects.is_empty() {
         return Err(PictureError::Refused("there is no array of numbers to show".into()));
     }
-    let shown = &subjects[..subjects.len().min(MOST_ON_SHEET)];
     let (width, height) = (f64::from(size.0), f64::from(size.1));
+    // As many as have room for a picture and its texts.
+    let fits = (width / CELL.0).floor() * ((height - 76.0) / CELL.1).floor();
+    let shown = &subjects[..subjects.len().min(MOST_ON_SHEET).min(fits.max(1.0) as usize)];
     let mut scene = Scene::new(size.0, size.1);
     let left_out = subjects.len() - shown.len();
     let count = match left_out {
