@@ -112,6 +112,26 @@ fn fish_completes_nodes() {
     assert_eq!(complete("zarr get data --path ocean/te"), "ocean/temperature\n");
 }
 
+/// PowerShell is on no machine that runs this: what its script asks for is tried, not the script.
+#[test]
+fn powershell_asks_for_nodes_before_all_else() {
+    let folder = prepared();
+    let script = fs::read_to_string(folder.path("zarr.powershell")).unwrap();
+    let (block, rest) =
+        script.split_once("param($wordToComplete, $commandAst, $cursorPosition)\n").unwrap();
+    assert!(block.starts_with("\nusing namespace System.Management.Automation\n"), "{block}");
+    let nodes = rest.find("__nodes \"--begin=$begin\" '--' @before").expect("it asks for nodes");
+    assert!(rest.find("$completions = ").unwrap() > nodes);
+    assert_eq!(script.matches("__nodes").count(), 1);
+    for (open, close) in [('{', '}'), ('(', ')'), ('[', ']')] {
+        let head = &rest[..rest.find("$commandElements = ").unwrap()];
+        assert_eq!(head.matches(open).count(), head.matches(close).count(), "{open}");
+    }
+    let asked = folder.good("__nodes --begin=oc -- get data --path");
+    assert_eq!(asked.text(), "ocean/\n");
+    assert_eq!(folder.good("__nodes --begin= -- get data --path").text(), "a\nocean/\n");
+}
+
 #[test]
 fn manual_pages_are_clean() {
     let folder = Folder::new();

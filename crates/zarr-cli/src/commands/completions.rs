@@ -17,8 +17,7 @@ Examples:
   zarr completions fish > ~/.config/fish/completions/zarr.fish
   zarr completions powershell >> $PROFILE
 
-In bash, zsh and fish, the values of --path are nodes of TARGET, where TARGET is a path: no key pressed on the way asks a
-network.")]
+The values of --path are nodes of TARGET, where TARGET is a path: no key pressed on the way asks a network.")]
 pub(crate) struct Completions {
     /// The shell
     #[arg(value_name = "SHELL")]
@@ -69,6 +68,21 @@ const FISH: &str = r#"
 complete -c zarr -l path -x -a '(zarr __nodes --begin=(commandline -ct) -- (commandline -opc)[2..-1] 2>/dev/null)'
 "#;
 
+/// What PowerShell does before what `clap` made.
+const POWERSHELL: &str = r#"
+    $before = @($commandAst.CommandElements | Select-Object -Skip 1 | Where-Object { $_.Extent.EndOffset -lt $cursorPosition } |
+        ForEach-Object { if ($_ -is [StringConstantExpressionAst]) { $_.Value } else { $_.Extent.Text } })
+    if ($before.Count -and $before[-1] -eq '--path') {
+        $program = $commandAst.GetCommandName()
+        $begin = $wordToComplete.Trim("'", '"')
+        foreach ($node in @(& $program __nodes "--begin=$begin" '--' @before 2>$null)) {
+            $word = if ($node -match '^[\w./-]+$') { $node } else { "'" + $node.Replace("'", "''") + "'" }
+            [CompletionResult]::new($word, $node, [CompletionResultType]::ParameterValue, $node)
+        }
+        return
+    }
+"#;
+
 impl Completions {
     pub fn run(&self, out: Out<'_>) -> Result<(), Failure> {
         let script = |shell: Shell| {
@@ -85,7 +99,11 @@ impl Completions {
                 format!("{first}\n{ZSH}{rest}")
             }
             Name::Fish => script(Shell::Fish) + FISH,
-            Name::PowerShell => script(Shell::PowerShell),
+            Name::PowerShell => {
+                let script = script(Shell::PowerShell);
+                let begin = "param($wordToComplete, $commandAst, $cursorPosition)\n";
+                script.replace(begin, &format!("{begin}{POWERSHELL}"))
+            }
         };
         Ok(out.write_all(script.as_bytes())?)
     }
