@@ -91,6 +91,18 @@ Examples:
 
 `zarr COMMAND --help` has examples for each command.";
 
+/// Which arguments are no texts.
+fn not_utf8(args: &[OsString]) -> String {
+    let wrong: Vec<String> = args
+        .iter()
+        .enumerate()
+        .filter(|(_, arg)| arg.to_str().is_none())
+        .map(|(n, arg)| format!("argument {n}, {arg:?}"))
+        .collect();
+    let is = if wrong.len() == 1 { "is" } else { "are" };
+    format!("{} {is} not UTF-8; a symbolic link gives such a file another name", wrong.join(", "))
+}
+
 /// Runs the program with `args`, the first of which is its own name, knowing what `registry` knows.
 ///
 /// Says what went wrong on standard error; the exit code tells the kind. It never panics on what it
@@ -105,7 +117,13 @@ pub fn exit_code(registry: Registry, args: impl Iterator<Item = OsString>) -> u8
     let program = args.first().map_or("zarr".into(), |name| name.to_string_lossy().into_owned());
     let wants_json = args.iter().take_while(|arg| *arg != "--").any(|arg| arg == "--json");
     let color = Color::of_args(&args);
-    let parsed = Cli::command().color(color.of_clap()).try_get_matches_from(args);
+    let parsed = Cli::command().color(color.of_clap()).try_get_matches_from(&args);
+    let parsed = parsed.map_err(|error| match error.kind() {
+        clap::error::ErrorKind::InvalidUtf8 => {
+            Cli::command().color(color.of_clap()).error(error.kind(), not_utf8(&args))
+        }
+        _ => error,
+    });
     let cli = match parsed.and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches)) {
         Ok(cli) => cli,
         Err(error) if wants_json && error.use_stderr() => {

@@ -411,6 +411,25 @@ fn a_write_that_is_interrupted_says_what_it_leaves() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn an_argument_that_is_no_text_is_named() {
+    use std::os::unix::ffi::OsStrExt;
+
+    let folder = Folder::new();
+    let name = std::ffi::OsStr::from_bytes(b"a\xffb.zarr");
+    for more in ["", "--json"] {
+        let run = folder.command(&format!("info {more}")).arg(name).output().unwrap();
+        let said = String::from_utf8(run.stderr).unwrap();
+        assert_eq!(run.status.code(), Some(2));
+        let n = if more.is_empty() { 2 } else { 3 };
+        let due = format!("argument {n}, \"a\\xFFb.zarr\" is not UTF-8; a symbolic link");
+        let due =
+            if more.is_empty() { due } else { due.replace('\\', "\\\\").replace('"', "\\\"") };
+        assert!(said.contains(&due), "{said}");
+    }
+}
+
 /// A full disk takes no help either.
 #[cfg(target_os = "linux")]
 #[test]

@@ -1,7 +1,8 @@
 //! The pages say what the program does: console blocks run, and the pages of verbs are their help.
 //!
 //! `UPDATE=1 cargo test -p zarr-cli --test pages` writes what they say into the pages. In what is expected, `…` at the end of
-//! a line is any rest of it, and a line that is only `…` any lines.
+//! a line is any rest of it, and a line that is only `…` any lines. A command that ends with another exit code than the page says is
+//! an error then, too: what a full disk makes it say is not for a page.
 
 #![cfg(unix)]
 
@@ -86,6 +87,26 @@ fn run(folder: &Folder, command: &str) -> Vec<String> {
     lines
 }
 
+/// Writes a page, whole or not at all.
+fn write(page: &Path, text: &str) {
+    let part = page.with_extension("part");
+    fs::write(&part, text).unwrap();
+    fs::rename(part, page).unwrap();
+}
+
+/// The line that tells the exit code, if it is not 0.
+fn exit_code(lines: &[String]) -> Option<&str> {
+    lines.last().map(String::as_str).filter(|line| line.starts_with("(exit code "))
+}
+
+/// What is to be in the page behind a command; nothing, if it has ended in another way.
+fn update<'a>(printed: &'a [String], found: &'a [String]) -> Option<&'a [String]> {
+    if agrees(printed, found) {
+        return Some(printed);
+    }
+    (exit_code(printed) == exit_code(found)).then_some(found)
+}
+
 fn agrees(due: &[String], found: &[String]) -> bool {
     match due {
         [] => found.is_empty(),
@@ -102,7 +123,7 @@ fn agrees(due: &[String], found: &[String]) -> bool {
 
 #[test]
 fn console_blocks_print_what_they_say() {
-    let (mut ran, mut wrong) = (0, Vec::new());
+    let (mut ran, mut wrong, mut ended) = (0, Vec::new(), Vec::new());
     for page in pages() {
         let text = fs::read_to_string(&page).unwrap();
         if !text.contains("```console\n") {
@@ -116,13 +137,16 @@ fn console_blocks_print_what_they_say() {
             for Step { command, printed } in steps(&block.lines().collect::<Vec<_>>()) {
                 ran += 1;
                 let found = run(&folder, &command);
-                let is_right = agrees(&printed, &found);
-                if !is_right {
-                    let found = found.join("\n");
-                    wrong.push(format!("{}: $ {command}\n{found}", page.display()));
+                let said = || format!("{}: $ {command}\n{}", page.display(), found.join("\n"));
+                if !agrees(&printed, &found) {
+                    wrong.push(said());
                 }
+                let lines = update(&printed, &found).unwrap_or_else(|| {
+                    ended.push(said());
+                    &printed
+                });
                 after += &format!("$ {command}\n");
-                for line in if is_right { &printed } else { &found } {
+                for line in lines {
                     after += &format!("{line}\n");
                 }
             }
@@ -130,9 +154,10 @@ fn console_blocks_print_what_they_say() {
             rest = end;
         }
         if updates() {
-            fs::write(&page, after + rest).unwrap();
+            write(&page, &(after + rest));
         }
     }
+    assert!(ended.is_empty(), "another exit code than the page says:\n{}", ended.join("\n\n"));
     assert!(wrong.is_empty() || updates(), "{}\nUPDATE=1 writes it", wrong.join("\n\n"));
     assert!(ran > 40, "{ran} commands ran");
 }
@@ -171,10 +196,13 @@ fn the_pages_of_verbs_are_their_help() {
     due.push(("README.md".into(), format!("{index}\n```text\n{whole}\n```\n")));
     let home = Path::new(TOP).join("docs/verbs");
     if updates() {
-        let _ = fs::remove_dir_all(&home);
-        fs::create_dir_all(&home).unwrap();
         for (name, page) in &due {
-            fs::write(home.join(name), page).unwrap();
+            write(&home.join(name), page);
+        }
+        for entry in fs::read_dir(&home).unwrap().map(Result::unwrap) {
+            if !due.iter().any(|(name, _)| entry.file_name() == **name) {
+                fs::remove_file(entry.path()).unwrap();
+            }
         }
     }
     let mut there: Vec<String> = fs::read_dir(&home)
@@ -189,4 +217,16 @@ fn the_pages_of_verbs_are_their_help() {
         let found = fs::read_to_string(home.join(name)).unwrap();
         assert_eq!(found, *page, "docs/verbs/{name} is behind; UPDATE=1 writes it");
     }
+}
+
+#[test]
+fn a_command_that_ended_otherwise_changes_no_page() {
+    let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
+    let (full, old) = (lines("error: no space left\n(exit code 5)"), lines("a\nb"));
+    assert_eq!(update(&old, &full), None);
+    assert_eq!(update(&full, &old), None);
+    assert_eq!(update(&old, &lines("a\nc")), Some(&lines("a\nc")[..]));
+    assert_eq!(update(&lines("a\n…"), &old), Some(&lines("a\n…")[..]));
+    let other = lines("error: other\n(exit code 5)");
+    assert_eq!(update(&full, &other), Some(&other[..]));
 }
