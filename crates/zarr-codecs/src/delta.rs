@@ -245,8 +245,15 @@ mod tests {
 
     #[test]
     fn words_are_checked_and_spelled() {
-        for bad in ["|b1", "<c8", "|S3", "<M8[s]", "i3", ""] {
-            refusal(Dialect::V2, "delta", &format!("{{\"dtype\":\"{bad}\"}}"));
+        let why = |dtype| refusal(Dialect::V2, "delta", &format!("{{\"dtype\":\"{dtype}\"}}"));
+        for bad in ["|S3", "i3", "<M8[x]", ""] {
+            let due = "`codecs: delta: dtype`: `{}` is not a type of integers or floats";
+            assert_eq!(why(bad), due.replace("{}", bad));
+        }
+        // numcodecs computes with these.
+        for other in ["|b1", "bool", "<c8", ">c16", "<M8[s]", "<m8[ns]"] {
+            let due = "data type `{}` is not supported; `codecs: delta: dtype`: numbers are integers or floats";
+            assert_eq!(why(other), due.replace("{}", other));
         }
         refusal(Dialect::V3, "numcodecs.delta", r#"{"dtype":"<i8"}"#);
         refusal(Dialect::V3, "numcodecs.delta", r#"{"dtype":"<i4","x":1}"#);

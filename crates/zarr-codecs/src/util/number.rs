@@ -7,8 +7,8 @@ use std::ops::{Add, Mul, Sub};
 
 use half::f16;
 use zarr_core::codec::{ChunkContext, CodecSpec, Parameters};
-use zarr_core::data_type::{CoreType, DataType, Endian, Scalar, ScalarValue};
-use zarr_core::{CodecError, Dialect, MetadataError};
+use zarr_core::data_type::{CoreType, DataType, Endian, NumpyTime, Scalar, ScalarValue};
+use zarr_core::{CodecError, Dialect, MetadataError, Unsupported};
 
 /// A type of numbers as numcodecs names it: `<i4`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,17 +47,20 @@ impl NumberType {
         let Some(text) = parameters.string(name)? else {
             return Ok(None);
         };
-        let parsed = CoreType::ALL.into_iter().find_map(|core| {
-            if text == core.name() {
-                return NumberType::native(core);
-            }
-            let (_, endian) = CoreType::from_typestr(text).filter(|(found, _)| *found == core)?;
-            let number = NumberType::native(core)?;
-            let endian = endian.unwrap_or(number.endian);
-            Some(NumberType { endian, ..number })
-        });
-        let why = || format!("`{text}` is not a type of integers or floats");
-        parsed.map(Some).ok_or_else(|| parameters.wrong(name, why()))
+        let core =
+            CoreType::ALL.into_iter().find(|core| text == core.name()).map(|core| (core, None));
+        let core = core.or_else(|| CoreType::from_typestr(text));
+        if let Some((number, endian)) =
+            core.and_then(|(core, endian)| Some((NumberType::native(core)?, endian)))
+        {
+            return Ok(Some(NumberType { endian: endian.unwrap_or(number.endian), ..number }));
+        }
+        let wrong = |why: String| parameters.wrong(name, why);
+        if core.is_some() || NumpyTime::from_typestr(text).is_some() {
+            let hint = wrong("numbers are integers or floats".into()).to_string();
+            return Err(Unsupported { what: "data type", name: text.to_owned(), hint }.into());
+        }
+        Err(wrong(format!("`{text}` is not a type of integers or floats")))
     }
 
     /// Bytes in a number.
