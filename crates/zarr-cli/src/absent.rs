@@ -161,6 +161,9 @@ fn on_disk(path: &Path, url: &str, options: &OpenOptions) -> String {
         let inside = store.and_then(|store| in_folder(url, &*store.to_sync()));
         return inside.unwrap_or_else(|| "the folder holds no Zarr data".into());
     }
+    if path.exists() {
+        return "this is neither a file nor a folder".into();
+    }
     let mut above = path.parent();
     let mut name = path.file_name();
     while let Some(folder) = above.filter(|folder| !folder.is_dir()) {

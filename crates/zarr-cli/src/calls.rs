@@ -47,8 +47,8 @@ impl Calls {
         if let Some(bar) = self.bar.get()
             && (calls >= MANY || self.began.elapsed() >= LONG)
         {
-            bar.done(calls);
             bar.message(&human::size(self.read.load(Ordering::Relaxed)));
+            bar.done(calls);
         }
     }
 
@@ -62,7 +62,7 @@ impl Calls {
 
     /// Writes something else on the terminal, in the place of the number, which follows.
     pub fn apart<T>(&self, write: impl FnOnce() -> T) -> T {
-        match self.bar.get() {
+        match self.bar.get().filter(|bar| bar.has_begun()) {
             Some(bar) => bar.apart(write),
             None => write(),
         }

@@ -87,6 +87,11 @@ impl Progress {
         !self.0.is_hidden()
     }
 
+    /// Whether there is something to show.
+    pub fn has_begun(&self) -> bool {
+        self.0.position() > 0
+    }
+
     /// Writes something else on the terminal, in the bar's place, and then the bar again.
     pub fn apart<T>(&self, write: impl FnOnce() -> T) -> T {
         self.0.suspend(write)

@@ -363,9 +363,9 @@ impl Session {
     }
 
     /// As [`Session::tell`], of several; the exit code is that of the first.
-    pub fn tell_each(&self, errors: impl Iterator<Item = Error>) -> Result<(), Failure> {
+    pub fn tell_each(&self, failures: impl Iterator<Item = Failure>) -> Result<(), Failure> {
         let mut code = None;
-        for failure in errors.map(Failure::from) {
+        for failure in failures {
             self.tell(&failure);
             code.get_or_insert(failure.exit_code());
         }

@@ -14,6 +14,14 @@ fn ocean(folder: &Folder, target: &str, format: &str) {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn a_device_is_no_store_and_no_near_name() {
+    let folder = Folder::new();
+    let why = folder.bad("info /dev/null", 3);
+    assert!(why.ends_with("/dev/null: this is neither a file nor a folder\n"), "{why}");
+}
+
 #[test]
 fn a_missing_node_is_answered_with_the_names_that_are_there() {
     for format in FORMATS {

@@ -108,7 +108,7 @@ fn the_doctor_names_credentials_without_their_values() {
         command
             .env("AWS_SECRET_ACCESS_KEY", "wJalr")
             .env("NO_COLOR", "1")
-            .env("AZURE_X_KEY", "qq")
+            .env("AZURE_X_KEY", "qq secret")
             .env("AWS_REGION", "r");
         String::from_utf8(command.output().unwrap().stdout).unwrap()
     };
@@ -126,7 +126,7 @@ fn the_doctor_names_credentials_without_their_values() {
     assert!(member(&json, "stores").to_string().contains("\"s3\""));
     let text = doctor("");
     for (word, is_there) in
-        [("AWS_SECRET_ACCESS_KEY", true), ("blosc", true), ("wJalr", false), ("qq", false)]
+        [("AWS_SECRET_ACCESS_KEY", true), ("blosc", true), ("wJalr", false), ("qq secret", false)]
     {
         assert_eq!(text.contains(word), is_there, "{word}: {text}");
     }

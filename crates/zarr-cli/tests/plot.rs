@@ -202,6 +202,31 @@ fn terminals_without_colours_get_letters() {
     assert!(text.contains("\u{1b}[38;2;"), "{text}");
 }
 
+/// In a terminal, too, values are dates, and what cannot be seen is said.
+#[test]
+fn a_preview_says_what_it_shows() {
+    let folder = Folder::new();
+    put(&folder, "t.zarr --path moments", "--shape 2 --dtype datetime64[ms]", "[0,86400000]");
+    put(&folder, "t.zarr --path days", "--shape 2 --dtype int32", "[0,59]");
+    let mut units = folder.command("attrs t.zarr --path days --set");
+    assert!(units.arg("units=\"days since 2000-01-01\"").output().unwrap().status.success());
+    folder.good("create t.zarr --path gone --shape 9,9 --dtype float32 --fill NaN");
+    let heading = |line: &str| {
+        let run = folder.good(line);
+        (run.text().lines().next().unwrap().to_owned(), run.text().lines().count())
+    };
+    assert_eq!(heading("plot t.zarr/moments").0, "moments: 1970-01-01 … 1970-01-02");
+    assert_eq!(heading("plot t.zarr/days").0, "days: 2000-01-01 … 2000-02-29");
+    let gone = "gone: every element is missing or no finite number".to_owned();
+    assert_eq!(heading("plot t.zarr/gone"), (gone.clone(), 1));
+    assert_eq!(heading("plot t.zarr/gone --histogram"), (gone, 1));
+    // Where no terminal says how wide it is, the environment does.
+    folder.good("create t.zarr --path v --shape 100,100 --dtype int8 --fill 1");
+    let narrow = folder.command("plot t.zarr/v").env("COLUMNS", "40").output().unwrap();
+    let text = String::from_utf8(narrow.stdout).unwrap();
+    assert!(text.lines().skip(1).all(|line| line.chars().count() <= 40), "{text}");
+}
+
 fn code(run: &Run) -> i32 {
     run.code
 }
@@ -211,6 +236,7 @@ fn what_is_no_picture_is_refused_with_a_reason() {
     let folder = Folder::new();
     folder.good("create b.zarr --path complex --shape 2,2 --dtype complex64");
     folder.good("create b.zarr --path text --shape 2,2 --dtype string");
+    folder.good("create b.zarr --path one --shape '' --dtype int8");
     folder.good("create b.zarr --path empty --shape 0,4 --dtype int8");
     folder.good("create b.zarr --path v --shape 4,4 --chunks 2,2 --dtype float64");
     for (line, says) in [
@@ -225,6 +251,7 @@ fn what_is_no_picture_is_refused_with_a_reason() {
         ("plot b.zarr/v --range 3,1 -o x.png", "is no range"),
         ("plot b.zarr/v --range -1,1 --log -o x.png", "begins above 0"),
         ("plot b.zarr/v --x lon -o x.png", "there is no dimension `lon`"),
+        ("plot b.zarr/one --x 0 -o x.png", "the array is one element"),
         ("plot b.zarr/v --x 0 --y 0 -o x.png", "the same axis"),
         ("plot b.zarr/v --region [0,2],: -o x.png", "not of a list"),
         ("plot b.zarr/v --rgb 0,1,2 -o x.png", "which axis has the colours"),
@@ -234,6 +261,9 @@ fn what_is_no_picture_is_refused_with_a_reason() {
     ] {
         let why = folder.bad(line, 2);
         assert!(why.contains(says), "{line}: {why}");
+        let is_of_data =
+            !["jpg", "--bare", "viridos", "3,1", "--size"].iter().any(|word| line.contains(word));
+        assert!(!is_of_data || why.contains("b.zarr: /"), "{line}: {why}");
         assert!(!folder.path("x.png").exists(), "{line}");
     }
     assert!(folder.bad("plot b.zarr/v -o absent/x.png", 5).contains("absent/x.png"));
@@ -241,6 +271,19 @@ fn what_is_no_picture_is_refused_with_a_reason() {
     fs::create_dir_all(folder.path("b.zarr/v/c/0")).unwrap();
     fs::write(folder.path("b.zarr/v/c/0/0"), "broken").unwrap();
     assert_eq!(code(&folder.run("plot b.zarr/v -o x.png")), 5);
+    // On a sheet the others are shown, and the exit code tells.
+    put(&folder, "b.zarr --path w", "--shape 4,4 --dtype int8", &format!("[{}1]", "1,".repeat(15)));
+    for (line, shown) in [("plot b.zarr -o sheet.png", 0), ("plot b.zarr", 20)] {
+        let run = folder.run(line);
+        assert_eq!(run.code, 5, "{line}: {}", run.err);
+        assert!(
+            run.err.starts_with("error: ") && run.err.contains("/v, chunk (0, 0)"),
+            "{}",
+            run.err
+        );
+        assert!(run.text().lines().count() >= shown, "{line}: {}", run.text());
+    }
+    assert_eq!(png(&fs::read(folder.path("sheet.png")).unwrap()).0, 1200);
 }
 
 /// Numbers that ranges are not made for: all missing, constant, infinite, single, thin, without end.

@@ -18,6 +18,14 @@ fn fed(folder: &Folder, line: &str, input: &[u8]) {
 }
 
 #[test]
+fn a_shape_of_another_rank_says_how_many_axes_there_are() {
+    let folder = Folder::new();
+    folder.table("t.zarr", "v3");
+    let why = folder.bad("resize t.zarr --path a --shape 3", 2);
+    assert!(why.ends_with("/a: --shape has 1 length, the array has 2 axes\n"), "{why}");
+}
+
+#[test]
 fn a_resized_array_has_its_elements_and_no_revived_ones() {
     for format in FORMATS {
         let folder = Folder::new();

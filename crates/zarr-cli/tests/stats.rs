@@ -134,3 +134,29 @@ fn chunks_that_differ_from_the_others_are_found() {
     assert!(text.contains("of memory"), "{text}");
     folder.bad("stats d.zarr --by-chunk", 2);
 }
+
+/// What a person reads: the target's name, one element, and numbers with no digits that a double does not have.
+#[test]
+fn statistics_name_what_they_are_of() {
+    let folder = Folder::new();
+    folder.good("create d.zarr --path one --shape '' --dtype float64 --fill 2.5");
+    folder.good("create d.zarr --path large --shape 2 --dtype float64");
+    put(&folder, "large", "[-1e30,2]");
+    let text = folder.good("stats d.zarr/one").text().to_owned();
+    assert!(text.starts_with("d.zarr/one: float64 of one element\n"), "{text}");
+    assert!(text.contains("min            2.5\n"), "{text}");
+    let text = folder.good("stats d.zarr --path large").text().to_owned();
+    assert!(text.starts_with("/large: float64 of 2\n"), "{text}");
+    assert!(text.contains("min            -1e30  at 0\n"), "{text}");
+    let store = format!("store file://{}: /", folder.path("d.zarr").display());
+    put(&folder, "large", "[\"Infinity\",2]");
+    folder.good("create d.zarr --path complex --shape 2 --dtype complex64");
+    for (line, why) in [
+        ("--path one --axis 0", "one: there is no axis `0`; the array is one element"),
+        ("--path large --histogram 3", "large: a histogram from 2 to inf has no bins"),
+        ("--path complex --axis 0", "complex: elements of type complex64 have no statistics"),
+    ] {
+        let said = folder.bad(&format!("stats d.zarr {line}"), 2);
+        assert!(said.starts_with(&format!("error: {store}{why}")), "{line}: {said}");
+    }
+}

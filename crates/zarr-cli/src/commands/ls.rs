@@ -96,7 +96,7 @@ impl Ls {
             }
         }
         session.warn(node.hierarchy());
-        session.tell_each(entries.into_iter().filter_map(|entry| entry.failed))
+        session.tell_each(entries.into_iter().filter_map(|entry| entry.failed.map(Failure::from)))
     }
 
     fn entries(&self, node: &Node) -> Result<Vec<Entry>, Failure> {

@@ -8,8 +8,9 @@ use clap::{Args, ValueEnum};
 use zarr::{Array, Node, NodeKind, Warning};
 use zarr_plot::meaning::Image;
 use zarr_plot::picture::{
-    Along, ColorMap, Ends, LEAST_SIZE, MOST_SIDE, PictureError, Plane, Reduce, Scene, Stretch,
-    Style, Subject, Terminal, USUAL_SIZE, View, bytes_to_read, draw_line, number, positions, sheet,
+    Along, ColorMap, Ends, LEAST_SIZE, Legend, MOST_SIDE, PictureError, Plane, Reduce, Scene,
+    Stretch, Style, Subject, Terminal, USUAL_SIZE, View, bytes_to_read, draw_line, positions,
+    sheet,
 };
 
 use super::Out;
@@ -241,31 +242,45 @@ impl Plot {
         let elements = self.which.of(&array)?;
         let subject = Subject::of(array, self.raw)?;
         let at = human::place(subject.array.hierarchy(), subject.array.path());
+        self.shown(session, &subject, &elements, place, out).map_err(|failure| match failure {
+            Failure::Usage(why) => Failure::Usage(format!("{at}: {why}")),
+            other => other,
+        })
+    }
+
+    /// Errors do not say of which array they are.
+    fn shown(
+        &self,
+        session: &Session,
+        subject: &Subject,
+        elements: &Elements,
+        place: &Place<'_>,
+        out: Out<'_>,
+    ) -> Result<(), Failure> {
         let warning =
             |what: &String| Warning { place: subject.array.path().to_string(), what: what.clone() };
         session.warn_of(&subject.meaning.warnings.iter().map(warning).collect::<Vec<_>>());
-        let refuse = |why: String| Failure::Usage(format!("{at}: {why}"));
         let axes = (
-            self.axis(&subject, self.x.as_deref()).map_err(refuse)?,
-            self.axis(&subject, self.y.as_deref()).map_err(refuse)?,
+            self.axis(subject, self.x.as_deref()).map_err(Failure::Usage)?,
+            self.axis(subject, self.y.as_deref()).map_err(Failure::Usage)?,
         );
-        let along = along(&elements).map_err(refuse)?;
+        let along = along(elements).map_err(Failure::Usage)?;
         let view = View::of(&subject.axes, along, axes, self.bare)?;
         if view.along.iter().any(|along| along.len == 0) {
-            return Err(refuse("there are no elements to show".into()));
+            return Err(Failure::usage("there are no elements to show"));
         }
         let style = self.style();
-        self.tell_others(session, &subject, &view, &style);
+        self.tell_others(session, subject, &view, &style);
         let is_upwards = match self.origin {
             Some(origin) => origin == Origin::Lower,
             None => !self.bare && subject.is_upwards(&view),
         };
         if let Place::Terminal = place {
-            return self.preview(session, &subject, &view, &style, is_upwards, out);
+            return self.preview(session, subject, &view, &style, is_upwards, out);
         }
         let size = self.size.unwrap_or(USUAL_SIZE);
         let at_most = (!self.bare).then_some((u64::from(size.0), u64::from(size.1)));
-        self.tell_much(session, &subject, &view, at_most)?;
+        self.tell_much(session, subject, &view, at_most)?;
         if self.bare {
             let shown = subject.show(&view, &style, None)?;
             let raster = if is_upwards { shown.raster.upside_down() } else { shown.raster };
@@ -292,12 +307,12 @@ impl Plot {
             return Ok(Some(found));
         }
         let known: Vec<String> = names.flatten().map(|name| format!("`{name}`")).collect();
-        let known = if known.is_empty() {
-            format!("axes 0 to {}", subject.axes.len().saturating_sub(1))
-        } else {
-            known.join(", ")
+        let known = match (subject.axes.len(), known.join(", ")) {
+            (0, _) => "is one element".to_owned(),
+            (rank, known) if known.is_empty() => format!("has axes 0 to {}", rank - 1),
+            (_, known) => format!("has {known}"),
         };
-        Err(format!("there is no dimension `{name}`; the array has {known}"))
+        Err(format!("there is no dimension `{name}`; the array {known}"))
     }
 
     /// Says which positions are shown of axes that nothing chose one of.
@@ -360,8 +375,12 @@ impl Plot {
         let heading = |out: Out<'_>, more: String| -> io::Result<()> {
             writeln!(out, "{}", plain(&format!("{}{more}", subject.title())))
         };
-        let units =
-            subject.meaning.units.as_deref().map_or(String::new(), |units| format!(" {units}"));
+        let units = subject.meaning.units.as_deref().filter(|_| subject.meaning.time.is_none());
+        let units = units.map_or(String::new(), |units| format!(" {units}"));
+        let from_to = |stretch: &Stretch| {
+            format!("{} … {}{units}", subject.text(stretch.low), subject.text(stretch.high))
+        };
+        let nothing = ": every element is missing or no finite number";
         if self.histogram {
             return self.bars(subject, view, style, (columns, rows), out);
         }
@@ -371,9 +390,9 @@ impl Plot {
             let ends = style.ends.unwrap_or(Ends::Full);
             let found = Stretch::of(&Plane::of(all.len(), all), ends, style.is_log, style.center)?;
             let Some(stretch) = found else {
-                return Ok(heading(out, ": every element is missing or no finite number".into())?);
+                return Ok(heading(out, nothing.into())?);
             };
-            heading(out, format!(": {} … {}{units}", number(stretch.low), number(stretch.high)))?;
+            heading(out, format!(": {}", from_to(&stretch)))?;
             let is_plain = kind == Terminal::Plain;
             out.write_all(
                 draw_line(&line, &stretch, (columns, rows.min(12)), is_plain).as_bytes(),
@@ -402,19 +421,16 @@ impl Plot {
         let raster = if is_upwards { shown.raster.upside_down() } else { shown.raster };
         let raster = raster.resized(size.0 as usize, size.1 as usize);
         let values = match &shown.legend {
-            zarr_plot::picture::Legend::Values(stretch, map) => {
-                format!(
-                    ": {} {} … {}{units}",
-                    map.name(),
-                    number(stretch.low),
-                    number(stretch.high)
-                )
-            }
-            zarr_plot::picture::Legend::Channels(names) => {
+            Legend::Values(stretch, map) => format!(": {} {}", map.name(), from_to(stretch)),
+            Legend::Channels(names) => {
                 let names: Vec<&str> = names.iter().map(|(name, _)| &**name).collect();
                 format!(": {}", names.join(", "))
             }
-            zarr_plot::picture::Legend::None => String::new(),
+            // Labels and colours have pixels that are seen.
+            Legend::None if raster.rgba.chunks_exact(4).all(|pixel| pixel[3] == 0) => {
+                return Ok(heading(out, nothing.into())?);
+            }
+            Legend::None => String::new(),
         };
         heading(out, values)?;
         out.flush()?;
@@ -434,11 +450,8 @@ impl Plot {
         out: Out<'_>,
     ) -> Result<(), Failure> {
         let Some(found) = subject.histogram(view, style)? else {
-            writeln!(
-                out,
-                "{}: every element is missing or no finite number",
-                plain(&subject.title())
-            )?;
+            let title = subject.title();
+            writeln!(out, "{}: every element is missing or no finite number", plain(&title))?;
             return Ok(());
         };
         writeln!(out, "{}", plain(&subject.title()))?;
@@ -490,16 +503,22 @@ impl Plot {
             if subjects.is_empty() {
                 return Err(Failure::Usage(format!("{at}: there is no array of numbers to show")));
             }
+            let mut failed = Vec::new();
             for subject in subjects.iter().take(zarr_plot::picture::MOST_ON_SHEET) {
                 let view = View::of(&subject.axes, subject.all(), (None, None), false)?;
                 let is_upwards = subject.is_upwards(&view);
-                self.preview(session, subject, &view, &style, is_upwards, out)?;
-                writeln!(out)?;
+                match self.preview(session, subject, &view, &style, is_upwards, out) {
+                    Ok(()) => writeln!(out)?,
+                    // The others are shown.
+                    Err(failure @ Failure::Zarr(_)) => failed.push(failure),
+                    Err(failure) => return Err(failure),
+                }
             }
-            return Ok(());
+            return session.tell_each(failed.into_iter());
         }
-        let scene = sheet(title, &subjects, &style, self.size.unwrap_or((1200, 900)))?;
-        write_scene(place, &scene, out)
+        let (scene, failed) = sheet(title, &subjects, &style, self.size.unwrap_or((1200, 900)))?;
+        write_scene(place, &scene, out)?;
+        session.tell_each(failed.into_iter().map(Failure::from))
     }
 }
 
@@ -555,7 +574,11 @@ fn terminal(session: &Session, is_picture: bool) -> (Terminal, usize, usize) {
     let has_name = std::env::var("TERM").is_ok_and(|term| !term.is_empty() && term != "dumb");
     let asks = is_picture && is_terminal && has_name && session.color().shows(true);
     let kind = if asks && !kind.has_pictures() { kind.told(tty::primary()) } else { kind };
-    let (rows, columns) = console::Term::stdout().size_checked().unwrap_or((24, 80));
+    let variable = |name: &str, usual: u16| {
+        std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
+    };
+    let size = console::Term::stdout().size_checked();
+    let (rows, columns) = size.unwrap_or_else(|| (variable("LINES", 24), variable("COLUMNS", 80)));
     let columns = usize::from(columns).clamp(10, 160);
     (kind, columns, usize::from(rows).saturating_sub(3).clamp(4, 60))
 }

@@ -38,14 +38,15 @@ impl Resize {
         interrupt::leaves(session, left);
         let Shape(shape) = &self.shape;
         let old = array.shape();
-        if shape.len() == old.len() {
-            change(&array, &old, shape)?;
-        } else {
-            // Says which rank it has.
-            array.resize(shape)?;
-        }
-        session.warn(array.hierarchy());
         let place = human::place(array.hierarchy(), array.path());
+        if shape.len() != old.len() {
+            let new = human::plural(shape.len() as u64, "length");
+            let axes = if old.len() == 1 { "axis" } else { "axes" };
+            let why = format!("--shape has {new}, the array has {} {axes}", old.len());
+            return Err(Failure::Usage(format!("{place}: {why}")));
+        }
+        change(&array, &old, shape)?;
+        session.warn(array.hierarchy());
         session.talk(&format!("{place}: {} became {}", human::shape(&old), human::shape(shape)));
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use zarr::data_type::ScalarValue;
-use zarr::{Array, Json, Node, NodeKind, NodePath, Object};
+use zarr::{Array, ErrorKind, Json, Node, NodeKind, NodePath, Object};
 use zarr_plot::meaning::{Meaning, MissingRule, TimeUnits};
 use zarr_plot::stats::{
     Bins, Found, Histogram, Numbers, Request, Statistics, Texts, statistics, statistics_along,
@@ -160,7 +160,7 @@ impl Stats {
         let is_array = |child: &&zarr::format::Child| child.kind == Some(NodeKind::Array);
         let paths: Vec<&NodePath> =
             children.iter().filter(is_array).map(|child| &child.path).collect();
-        let (mut rows, mut list, mut failed) = (Vec::new(), Vec::new(), None);
+        let (mut rows, mut list, mut failed) = (Vec::new(), Vec::new(), Vec::new());
         for path in paths {
             let name = session::from(top.path(), path);
             let found = top.hierarchy().array(path).map_err(Failure::from);
@@ -171,10 +171,7 @@ impl Stats {
                     list.push(self.json(&name, &array, &meaning, &found));
                 }
                 Ok((_, (meaning, found))) => rows.extend(row(&name, &meaning, &found)),
-                Err(failure) => {
-                    session.tell(&failure);
-                    failed.get_or_insert(failure.exit_code());
-                }
+                Err(failure) => failed.push(failure),
             }
         }
         if session.is_json() {
@@ -190,7 +187,7 @@ impl Stats {
                 )?;
             }
         }
-        failed.map_or(Ok(()), |code| Err(Failure::Told(code)))
+        session.tell_each(failed.into_iter())
     }
 
     /// Statistics for each coordinate of some axes.
@@ -232,9 +229,8 @@ impl Stats {
         session.warn_about(array, &meaning.warnings);
         let size = array.data_type().repr().map_or(1, |repr| repr.size() as u64);
         let progress = Progress::of_bytes(0, false);
-        progress.message(array.path().as_str());
         let report = |done: u64, all: u64| {
-            progress.at(done.saturating_mul(size), all.saturating_mul(size), None);
+            progress.at(done.saturating_mul(size), all.saturating_mul(size), Some(array.path()));
         };
         let mut request = Request::new(meaning.clone());
         request.axes = Some(self.which.of_target(session, &self.target, array)?.along());
@@ -246,8 +242,15 @@ impl Stats {
         request.threads = array.hierarchy().options().threads;
         request.memory = self.memory.unwrap_or(request.memory);
         request.progress = Some(&report);
-        let found = find(&request);
-        Ok((meaning, found?))
+        let found = find(&request).map_err(|error| match error.store() {
+            // Of statistics, not of the array: the error does not know it.
+            None if error.kind() == ErrorKind::Argument => {
+                let place = human::place(array.hierarchy(), array.path());
+                Failure::Usage(format!("{place}: {error}"))
+            }
+            _ => error.into(),
+        })?;
+        Ok((meaning, found))
     }
 
     /// The statistics as JSON, with what the array is.
@@ -278,8 +281,13 @@ impl Stats {
     ) -> Result<(), Failure> {
         let metadata = array.metadata();
         let shape: Vec<String> = metadata.shape.iter().map(|&len| human::count(len)).collect();
-        let shape = if shape.is_empty() { "scalar".into() } else { shape.join(" × ") };
-        writeln!(out, "{}: {} of {shape}{}", array.path(), metadata.data_type, units_of(meaning))?;
+        let shape = if shape.is_empty() { "one element".into() } else { shape.join(" × ") };
+        // Of a hierarchy that is one array, TARGET says more than `/`.
+        let name = match array.path() {
+            path if path.is_root() => human::printable(&self.target.target),
+            path => path.to_string(),
+        };
+        writeln!(out, "{name}: {} of {shape}{}", metadata.data_type, units_of(meaning))?;
         if let Some(sampled) = found.sampled {
             writeln!(out, "{}", estimated(sampled, found.elements))?;
         }
@@ -328,8 +336,9 @@ fn describe_numbers(numbers: &Numbers, out: Out<'_>) -> Result<(), Failure> {
     let end = |end: &Option<(ScalarValue, Vec<u64>)>| match end {
         None => "none".to_owned(),
         Some((value, at)) => {
+            let value = exact(*value, numbers.time);
             let at: Vec<String> = at.iter().map(u64::to_string).collect();
-            format!("{}  at {}", exact(*value, numbers.time), at.join(","))
+            if at.is_empty() { value } else { format!("{value}  at {}", at.join(",")) }
         }
     };
     line(out, "min", end(&numbers.min))?;
@@ -462,6 +471,8 @@ pub(super) fn exact(value: ScalarValue, time: Option<TimeUnits>) -> String {
             time.date(number).map_or_else(|| short(number), |date| date.to_string())
         }
         (ScalarValue::Integer(value), None) => value.to_string(),
+        // Above 10¹⁶ zeros would stand for digits that a double does not have.
+        (ScalarValue::Float(value), None) if value.abs() >= 1e16 => format!("{value:e}"),
         (ScalarValue::Float(value), None) => format!("{value}"),
     }
 }

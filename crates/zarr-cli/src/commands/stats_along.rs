@@ -34,10 +34,11 @@ pub(super) fn axes(words: &[String], array: &Array) -> Result<Vec<usize>, Failur
             let known =
                 if known.is_empty() { String::new() } else { format!("{}, or ", known.join(", ")) };
             let place = human::place(array.hierarchy(), array.path());
-            let most = array.rank().saturating_sub(1);
-            Failure::Usage(format!(
-                "{place}: there is no axis `{word}`; there are {known}0 to {most}"
-            ))
+            let there = match array.rank() {
+                0 => "the array is one element".to_owned(),
+                rank => format!("there are {known}0 to {}", rank - 1),
+            };
+            Failure::Usage(format!("{place}: there is no axis `{word}`; {there}"))
         })
     };
     words.iter().map(axis).collect()

@@ -80,7 +80,7 @@ impl Tree {
         // They are shown, with their errors.
         warnings.retain(|warning| !warning.what.starts_with("its document is broken"));
         session.warn_of(&warnings);
-        session.tell_each(nodes.into_iter().filter_map(|node| node.trouble))
+        session.tell_each(nodes.into_iter().filter_map(|node| node.trouble.map(Failure::from)))
     }
 }
 

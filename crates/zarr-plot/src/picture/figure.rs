@@ -340,17 +340,14 @@ impl Subject {
             Legend::None => {}
             Legend::Values(stretch, map) => {
                 let height = area.height.max(60.0).min(f64::from(scene.height) - area.y - 40.0);
-                let time = |value: f64| {
-                    let date = self.meaning.time.and_then(|time| time.date(value));
-                    date.map_or_else(|| ticks::number(value), |date| date.to_string())
-                };
+                let text = |value: f64| self.text(value);
                 color_bar(
                     scene,
                     (x, y),
                     height,
                     room,
                     (stretch, *map),
-                    &time,
+                    &text,
                     self.meaning.time.is_some(),
                 );
                 y += height + 22.0;

@@ -86,18 +86,15 @@ pub fn slice_in_blocks(
     let data_type = array.data_type();
     let Some(scalar) = meaning.scalar(&data_type) else {
         return Err(PictureError::Refused(format!(
-            "{}: elements of {data_type} are no real numbers, which pictures are made of; `zarr get` shows them",
-            array.path()
+            "elements of {data_type} are no real numbers, which pictures are made of; `zarr get` shows them"
         )));
     };
     let (across, down) = view.size();
     let size = (across.div_ceil(block.0), down.div_ceil(block.1));
     if size.0.checked_mul(size.1).is_none_or(|pixels| pixels > MOST_PIXELS) {
         return Err(PictureError::Refused(format!(
-            "{}: a picture of {} × {} pixels is too large; choose a region, or a size",
-            array.path(),
-            size.0,
-            size.1
+            "a picture of {} × {} pixels is too large; choose a region, or a size",
+            size.0, size.1
         )));
     }
     let reader = Reader { array, meaning, scalar, view };

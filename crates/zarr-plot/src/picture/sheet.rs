@@ -11,7 +11,8 @@ pub const MOST_ON_SHEET: usize = 48;
 /// The least pixels of an array, across and down.
 const CELL: (f64, f64) = (100.0, 100.0);
 
-/// A sheet with a picture or line of each array's usual view, on `size` pixels. What cannot be shown has its reason in its place.
+/// A sheet with a picture or line of each array's usual view, on `size` pixels. What cannot be shown has its reason in its place; also
+/// returns what reading failed with.
 ///
 /// # Errors
 /// A sheet of nothing.
@@ -20,7 +21,7 @@ pub fn sheet(
     subjects: &[Subject],
     style: &Style,
     size: (u32, u32),
-) -> Result<Scene, PictureError> {
+) -> Result<(Scene, Vec<zarr_core::Error>), PictureError> {
     if subjects.is_empty() {
         return Err(PictureError::Refused("there is no array of numbers to show".into()));
     }
@@ -46,12 +47,23 @@ pub fn sheet(
     let columns = (1..=shown.len()).max_by(|a, b| most(a).total_cmp(&most(b))).unwrap_or(1);
     let rows = shown.len().div_ceil(columns);
     let (cell, high) = (width / columns as f64, room / rows as f64);
+    let mut failed = Vec::new();
     for (n, subject) in shown.iter().enumerate() {
         let (x, y) =
             (((n % columns) as f64 * cell).round(), (top + (n / columns) as f64 * high).round());
         let place = (x + 18.0, y + 4.0);
         let inner = ((cell - 36.0).floor().max(8.0), (high - 52.0).floor().max(8.0));
-        let below = place.1 + thumbnail(&mut scene, subject, style, place, inner) + 19.0;
+        let drawn = thumbnail(&mut scene, subject, style, place, inner);
+        let drawn = drawn.unwrap_or_else(|why| {
+            scene.frame(place, inner, FAINT);
+            let text = text::cut(&why.to_string(), SMALL, inner.0 - 16.0);
+            scene.text((place.0 + 8.0, place.1 + 20.0), &text, SMALL, Anchor::Start, FAINT);
+            if let PictureError::Read(error) = why {
+                failed.push(error);
+            }
+            inner.1
+        });
+        let below = place.1 + drawn + 19.0;
         scene.text(
             (place.0, below),
             &text::cut(&subject.title(), LABEL, inner.0),
@@ -77,7 +89,7 @@ pub fn sheet(
             FAINT,
         );
     }
-    Ok(scene)
+    Ok((scene, failed))
 }
 
 /// Returns how high it is.
@@ -87,45 +99,37 @@ fn thumbnail(
     style: &Style,
     (x, y): (f64, f64),
     (width, height): (f64, f64),
-) -> f64 {
-    let drawn = View::of(&subject.axes, subject.all(), (None, None), false).and_then(|view| {
-        if view.is_line() {
-            let figure = subject.small_line(&view, (width, height))?;
-            scene.rectangle((x, y), (width, height), PAPER);
-            scene.frame((x, y), (width, height), FAINT);
-            scene.add(Item::Line {
-                points: figure.into_iter().map(|(across, down)| (x + across, y + down)).collect(),
-                color: [31, 97, 158],
-                width: 1.4,
-            });
-            return Ok(height);
-        }
-        let (across, down) = view.size();
-        let by = (width / across.max(1) as f64).min(height / down.max(1) as f64);
-        let is_strip = !(0.2..=5.0).contains(&(across.max(1) as f64 / down.max(1) as f64));
-        let size = if is_strip {
-            (width, height)
-        } else {
-            ((across as f64 * by).round().max(1.0), (down as f64 * by).round().max(1.0))
-        };
-        let at_most = (size.0 as u64, size.1 as u64);
-        let shown = match subject.smaller(&view, at_most)? {
-            Some((level, view)) => level.show(&view, style, Some(at_most))?,
-            None => subject.show(&view, style, Some(at_most))?,
-        };
-        let raster =
-            if subject.is_upwards(&view) { shown.raster.upside_down() } else { shown.raster };
-        scene.rectangle((x, y), size, MISSING);
-        if raster.width > 0 && raster.height > 0 {
-            scene.add(Item::Picture { x, y, width: size.0, height: size.1, raster });
-        }
-        scene.frame((x, y), size, FAINT);
-        Ok(size.1)
-    });
-    drawn.unwrap_or_else(|why: PictureError| {
+) -> Result<f64, PictureError> {
+    let view = View::of(&subject.axes, subject.all(), (None, None), false)?;
+    if view.is_line() {
+        let figure = subject.small_line(&view, (width, height))?;
+        scene.rectangle((x, y), (width, height), PAPER);
         scene.frame((x, y), (width, height), FAINT);
-        let why = text::cut(&why.to_string(), SMALL, width - 16.0);
-        scene.text((x + 8.0, y + 20.0), &why, SMALL, Anchor::Start, FAINT);
-        height
-    })
+        scene.add(Item::Line {
+            points: figure.into_iter().map(|(across, down)| (x + across, y + down)).collect(),
+            color: [31, 97, 158],
+            width: 1.4,
+        });
+        return Ok(height);
+    }
+    let (across, down) = view.size();
+    let by = (width / across.max(1) as f64).min(height / down.max(1) as f64);
+    let is_strip = !(0.2..=5.0).contains(&(across.max(1) as f64 / down.max(1) as f64));
+    let size = if is_strip {
+        (width, height)
+    } else {
+        ((across as f64 * by).round().max(1.0), (down as f64 * by).round().max(1.0))
+    };
+    let at_most = (size.0 as u64, size.1 as u64);
+    let shown = match subject.smaller(&view, at_most)? {
+        Some((level, view)) => level.show(&view, style, Some(at_most))?,
+        None => subject.show(&view, style, Some(at_most))?,
+    };
+    let raster = if subject.is_upwards(&view) { shown.raster.upside_down() } else { shown.raster };
+    scene.rectangle((x, y), size, MISSING);
+    if raster.width > 0 && raster.height > 0 {
+        scene.add(Item::Picture { x, y, width: size.0, height: size.1, raster });
+    }
+    scene.frame((x, y), size, FAINT);
+    Ok(size.1)
 }

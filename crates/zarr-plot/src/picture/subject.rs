@@ -3,8 +3,8 @@
 use zarr_core::data_type::{DataType, Scalar};
 use zarr_core::{Array, NodePath};
 
-use super::{Along, ColorMap, PictureError, View};
-use crate::meaning::{Axis, AxisKind, Image, Meaning, MissingRule, axes_of};
+use super::{Along, ColorMap, PictureError, View, number};
+use crate::meaning::{Axis, AxisKind, Image, Meaning, MissingRule, axes_of, units_of_numpy};
 
 /// The last axis of bytes, if it has no name and three or four positions, is one of colours.
 fn mark_colours(array: &Array, axes: &mut [Axis]) {
@@ -44,10 +44,22 @@ impl Subject {
     pub fn of(array: Array, is_raw: bool) -> Result<Subject, PictureError> {
         let meaning =
             if is_raw { Meaning::raw(&array) } else { Meaning::of(&array, MissingRule::Declared) };
+        // NumPy's moments need no units.
+        let numpy = match array.data_type() {
+            DataType::Time(time) => units_of_numpy(time),
+            _ => None,
+        };
+        let meaning = Meaning { time: numpy.or(meaning.time), ..meaning };
         let mut axes = axes_of(&array)?;
         let image = Image::of_array(&array)?;
         mark_colours(&array, &mut axes);
         Ok(Subject { array, meaning, axes, image })
+    }
+
+    /// A value with few digits, or the moment that it is.
+    pub fn text(&self, value: f64) -> String {
+        let date = self.meaning.time.and_then(|time| time.date(value));
+        date.map_or_else(|| number(value), |date| date.to_string())
     }
 
     /// How all of the array is shown at first: by the program, and by the page. Nothing for an array that has no elements, only one, or
