@@ -498,11 +498,11 @@ impl Plot {
                 subjects.push(subject);
             }
         }
+        if subjects.is_empty() {
+            return Err(Failure::Usage(format!("{at}: there is no array of numbers to show")));
+        }
         let style = self.style();
         if let Place::Terminal = place {
-            if subjects.is_empty() {
-                return Err(Failure::Usage(format!("{at}: there is no array of numbers to show")));
-            }
             let mut failed = Vec::new();
             for subject in subjects.iter().take(zarr_plot::picture::MOST_ON_SHEET) {
                 let view = View::of(&subject.axes, subject.all(), (None, None), false)?;

@@ -131,13 +131,11 @@ impl<K: Kernel> BytesToBytes for Numbers<K> {
 
     fn encoded_size(&self, decoded: u64) -> Result<Option<u64>, CodecError> {
         let size = self.types.decoded.size() as u64;
-        let whole = decoded / size;
-        match decoded % size {
-            0 => Ok(whole.checked_mul(self.types.encoded.size() as u64)),
-            _ => {
-                Err(CodecError::Length { codec: K::CODEC, expected: whole * size, found: decoded })
-            }
+        let expected = decoded / size * size;
+        if expected != decoded {
+            return Err(CodecError::Length { codec: K::CODEC, expected, found: decoded });
         }
+        Ok((decoded / size).checked_mul(self.types.encoded.size() as u64))
     }
 
     fn encoded(&self, decoded: &ChunkContext) -> ChunkContext {

@@ -47,12 +47,10 @@ impl NumberType {
         let Some(text) = parameters.string(name)? else {
             return Ok(None);
         };
-        let core =
-            CoreType::ALL.into_iter().find(|core| text == core.name()).map(|core| (core, None));
-        let core = core.or_else(|| CoreType::from_typestr(text));
-        if let Some((number, endian)) =
-            core.and_then(|(core, endian)| Some((NumberType::native(core)?, endian)))
-        {
+        let named = CoreType::ALL.into_iter().find(|core| text == core.name());
+        let core = named.map(|core| (core, None)).or_else(|| CoreType::from_typestr(text));
+        let native = |(core, endian)| Some((NumberType::native(core)?, endian));
+        if let Some((number, endian)) = core.and_then(native) {
             return Ok(Some(NumberType { endian: endian.unwrap_or(number.endian), ..number }));
         }
         let wrong = |why: String| parameters.wrong(name, why);
@@ -71,12 +69,11 @@ impl NumberType {
     /// How many numbers `bytes` bytes are.
     pub(crate) fn count(self, codec: &'static str, bytes: u64) -> Result<u64, CodecError> {
         let size = self.size() as u64;
-        match bytes % size {
-            0 => Ok(bytes / size),
-            _ => {
-                Err(CodecError::corrupt(codec, format!("{bytes} bytes are not numbers of {size}")))
-            }
+        if !bytes.is_multiple_of(size) {
+            let why = format!("{bytes} bytes are not numbers of {size}");
+            return Err(CodecError::corrupt(codec, why));
         }
+        Ok(bytes / size)
     }
 
     /// Swaps the bytes of numbers between their own order and the native one.
