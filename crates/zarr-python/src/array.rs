@@ -169,6 +169,13 @@ pub fn size_of(shape: &[u64], itemsize: usize) -> u64 {
 }
 
 /// The caller's memory for a result, if it fits.
+fn no_memory(out: &Bound<'_, PyAny>) -> PyErr {
+    let kind = out.get_type();
+    PyTypeError::new_err(format!(
+        "`out` is memory to read into, such as an array of NumPy, not {kind}"
+    ))
+}
+
 fn out_array<'py>(
     out: &Bound<'py, PyAny>,
     key: &Key,
@@ -179,7 +186,10 @@ fn out_array<'py>(
     // Whatever has memory: NumPy's arrays, and others by the buffer protocol.
     let view: Bound<'py, PyUntypedArray> = match out.cast::<PyUntypedArray>() {
         Ok(array) => array.clone(),
-        Err(_) => np::asarray(&py.import("builtins")?.getattr("memoryview")?.call1((out,))?, None)?,
+        Err(_) => {
+            let view = py.import("builtins")?.getattr("memoryview")?.call1((out,));
+            np::asarray(&view.map_err(|_| no_memory(out))?, None)?
+        }
     };
     let shape: Vec<u64> = view.shape().iter().map(|&len| len as u64).collect();
     if shape != key.shape() && key.fields.is_none() {
@@ -324,6 +334,10 @@ impl Array {
     ) -> PyResult<()> {
         let key = keys::numpy(key, &self.inner.shape())?;
         self.write_key(py, &How::default(), key, value)
+    }
+
+    fn __delitem__(&self, _key: &Bound<'_, PyAny>) -> PyResult<()> {
+        Err(PyValueError::new_err("cannot delete elements; write others, or `resize` the array"))
     }
 
     /// Reads what `key` selects, as `a[key]` does.

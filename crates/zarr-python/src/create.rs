@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString};
+use pyo3::types::{PyBool, PyDict, PyString};
 use zarr::codec::CodecSpec;
 use zarr::grid::RegularGrid;
 use zarr::{
@@ -51,12 +51,21 @@ pub struct Keywords<'py> {
     overwrite: bool,
 }
 
+fn no_lens(value: &Bound<'_, PyAny>, what: &str) -> PyErr {
+    let value = value.repr().map_or_else(|_| "this".into(), |text| text.to_string());
+    PyValueError::new_err(format!("`{what}` is a length, or one for each axis, not {value}"))
+}
+
 /// Lengths along axes: an integer or a sequence of them.
-fn lens(value: &Bound<'_, PyAny>, what: &str) -> PyResult<Vec<u64>> {
-    let wrong = |_: PyErr| {
-        PyValueError::new_err(format!("`{what}` is a length, or one for each axis, not {value}"))
+pub fn lens(value: &Bound<'_, PyAny>, what: &str) -> PyResult<Vec<u64>> {
+    let wrong = |_: PyErr| no_lens(value, what);
+    let len = |value: &Bound<'_, PyAny>| {
+        // A bool has an index, and is no length.
+        if value.is_instance_of::<PyBool>() {
+            return Err(no_lens(value, what));
+        }
+        value.call_method0("__index__")?.extract::<u64>()
     };
-    let len = |value: &Bound<'_, PyAny>| value.call_method0("__index__")?.extract::<u64>();
     if value.hasattr("__index__")? && !value.hasattr("__len__")? {
         return Ok(vec![len(value).map_err(wrong)?]);
     }
@@ -70,7 +79,11 @@ fn chunk_lens(value: &Bound<'_, PyAny>, shape: Option<&[u64]>, what: &str) -> Py
     let whole = |(axis, item): (usize, Bound<'_, PyAny>)| -> PyResult<u64> {
         match item.extract::<i64>() {
             Ok(-1) => Ok(shape.get(axis).map_or(1, |&len| len.max(1))),
-            _ => Ok(lens(&item, what)?.first().copied().unwrap_or_default()),
+            _ => Ok(lens(&item, what)
+                .map_err(|_| no_lens(value, what))?
+                .first()
+                .copied()
+                .unwrap_or_default()),
         }
     };
     if value.hasattr("__index__")? && !value.hasattr("__len__")? {
@@ -101,7 +114,9 @@ pub fn codecs(value: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
     if value.is_instance_of::<PyString>() || value.is_instance_of::<PyDict>() {
         return Ok(vec![one(value)?]);
     }
-    value.try_iter()?.map(|item| one(&item?)).collect()
+    // What is no sequence is no codec, either.
+    let Ok(items) = value.try_iter() else { return Ok(vec![one(value)?]) };
+    items.map(|item| one(&item?)).collect()
 }
 
 /// Names of axes: `None` for one that has none.
@@ -136,6 +151,8 @@ impl NewArray {
             [("chunks", &keywords.chunks, &mut chunks), ("shards", &keywords.shards, &mut shards)]
         {
             *to = match given {
+                // As in other libraries: it is what is done without the keyword.
+                Some(given) if name == "chunks" && given.eq("auto")? => None,
                 Some(given) => Some(chunk_lens(given, axes.as_deref(), name)?),
                 // Dask's chunks are tuples of tuples: those are not taken over.
                 None if keywords.chunks.is_none() => {

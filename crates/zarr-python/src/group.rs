@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use pyo3::call::PyCallArgs;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyString};
 use zarr::{ErrorKind, NewPlace, Object};
@@ -123,6 +124,12 @@ impl Group {
             }
             Err(e) => Err(e).or_raise(py),
         }
+    }
+
+    fn __setitem__(&self, path: &str, _value: &Bound<'_, PyAny>) -> PyResult<()> {
+        Err(PyTypeError::new_err(format!(
+            "members are created: `group.create({path:?}, like=values)[...] = values`"
+        )))
     }
 
     /// Erases the member, with all below it.

@@ -11,7 +11,7 @@ use crate::array::{Array, size_of};
 use crate::buffer::Memory;
 use crate::call::Call;
 use crate::errors::OrRaise;
-use crate::{call, json};
+use crate::{call, create, json};
 
 #[pymethods]
 impl Array {
@@ -129,10 +129,8 @@ impl Array {
     /// the fill value.
     #[pyo3(signature = (*shape))]
     fn resize(&self, py: Python<'_>, shape: &Bound<'_, PyTuple>) -> PyResult<()> {
-        let lens: Vec<u64> = match shape.extract::<(Vec<u64>,)>() {
-            Ok((lens,)) => lens,
-            Err(_) => shape.extract()?,
-        };
+        let only = if shape.len() == 1 { Some(shape.get_item(0)?) } else { None };
+        let lens = create::lens(only.as_ref().unwrap_or(shape.as_any()), "shape")?;
         py.detach(|| self.inner.resize(&lens)).or_raise(py)
     }
 

@@ -132,6 +132,11 @@ def test_fill_values_are_numpys(tmp_path, dtype, fill, dialect):
     assert found[...].tobytes() == expected.tobytes()
 
 
+def test_chunks_are_chosen_as_without_the_keyword_if_they_are_auto(tmp_path):
+    chosen = [zarrkit.create(tmp_path / f"{n}.zarr", shape=(3000, 2000), dtype="f8", **how) for n, how in enumerate([{}, {"chunks": "auto"}])]
+    assert chosen[0].chunks == chosen[1].chunks != (3000, 2000)
+
+
 def test_like_copies_what_is_not_given(tmp_path):
     a = zarrkit.create(tmp_path / "a.zarr", shape=(40, 60), dtype="i2", chunks=(10, 10), shards=(20, 30), codec="zstd:3", fill_value=-1,
         dims=("y", "x"), attrs={"units": "m"})  # fmt: skip

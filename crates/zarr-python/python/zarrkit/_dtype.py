@@ -26,6 +26,8 @@ def _descr(dtype):
         return _fields(dtype)
     if dtype.type.__module__ == "ml_dtypes":
         return dtype.name
+    if dtype.kind == "O":
+        raise ValueError('dtype object does not say what is stored: give "string" for texts, "variable_length_bytes" for bytes')
     return dtype.str
 
 

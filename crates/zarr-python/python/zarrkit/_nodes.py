@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -55,7 +55,7 @@ def create(
     *,
     shape: Lengths | None = None,
     dtype: Any = None,
-    chunks: Lengths | None = None,
+    chunks: Lengths | Literal["auto"] | None = None,
     shards: Lengths | None = None,
     codec: Codec | Iterable[Codec] | None = None,
     like: Any = None,
@@ -74,7 +74,7 @@ def create(
     The hierarchy is the one at `url` or above it. If there is none, a new one begins at the first component of the URL that looks like a
     store, such as `d.zarr` of `d.zarr/x`, else at the URL itself. `path` is the rest of the array's path, if `url` does not have it.
 
-    `dtype` is what `numpy.dtype` takes, or the name of a data type of any dialect. `chunks` has about 1 MiB if not given; one integer is the
+    `dtype` is what `numpy.dtype` takes, or the name of a data type of any dialect. `chunks` has about 1 MiB if not given or "auto"; one integer is the
     length along every axis, -1 the length of the axis. `shards` is the shape of stored objects that hold several chunks (v3). `codec` is
     "zstd:3", "gzip:5", "blosc-zstd:7", a dict as in documents of v3, or several of them; without it nothing is compressed. `like` is an
     array that says all that is not given: shape, dtype, chunks, shards, codecs, fill value, dims, attributes; of an array of another library
@@ -84,7 +84,7 @@ def create(
     Raises `ExistsError` (a `FileExistsError`) if something is there, `ArgumentError` (a `ValueError`) for what cannot be.
     """
     keywords = _keywords(shape, dtype, chunks, shards, codec, like, fill_value, dims, attrs, order, separator, overwrite)
-    options = _dict(storage_options)
+    options = _dict(storage_options, "storage_options")
     return _zarrkit.create_at(url, path, keywords=keywords, dialect=dialect, storage_options=options, threads=threads)
 
 
@@ -102,7 +102,7 @@ def create_in(
     *,
     shape: Lengths | None = None,
     dtype: Any = None,
-    chunks: Lengths | None = None,
+    chunks: Lengths | Literal["auto"] | None = None,
     shards: Lengths | None = None,
     codec: Codec | Iterable[Codec] | None = None,
     like: Any = None,
@@ -132,11 +132,13 @@ def _keywords(
     overwrite: bool,
 ) -> dict[str, Any]:
     keywords = locals()
-    keywords["attrs"] = _dict(attrs)
+    keywords["attrs"] = _dict(attrs, "attrs")
     return keywords
 
 
-def _dict(mapping: Mapping[str, Any] | None) -> dict[str, Any] | None:
+def _dict(mapping: Any, what: str) -> dict[str, Any] | None:
+    if mapping is not None and not isinstance(mapping, Mapping):
+        raise TypeError(f"`{what}` is a mapping of names to values, such as a dict, not {type(mapping)}")
     return None if mapping is None else dict(mapping)
 
 

@@ -14,7 +14,7 @@ def resolve(target):
     Raises `TypeError` for what is neither path, URL nor store.
     """
     if isinstance(target, str | os.PathLike):
-        return os.fspath(target)
+        return url_of(target)
     zarr_stores = sys.modules.get("zarr.abc.store")
     if zarr_stores is not None:
         if isinstance(target, zarr_stores.Store):
@@ -28,6 +28,18 @@ def resolve(target):
     raise TypeError(
         f"cannot open {type(target).__name__!r}: give a path, a URL, a store of zarr-python or obstore, or a mapping to bytes"
     )
+
+
+def url_of(target):
+    """The text of a path or URL. Raises `TypeError` for what is none, `ValueError` for one that is not UTF-8."""
+    url = os.fspath(target)
+    if not isinstance(url, str):
+        raise TypeError(f"cannot open {target!r}: a path or URL is a str or a pathlib.Path, not bytes; os.fsdecode makes one")
+    try:
+        url.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"cannot open {url!r}: the name is not UTF-8; rename it, or make a link to it") from None
+    return url
 
 
 def _place_of(store):
