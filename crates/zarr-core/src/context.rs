@@ -19,7 +19,7 @@ use crate::metadata::NodeMetadata;
 use crate::options::Options;
 use crate::path::NodePath;
 use crate::registry::{Access, Registry};
-use crate::store::{ByteRange, Listing, SnapshotOptions, Store, StoreKey, StorePrefix};
+use crate::store::{ByteRange, Listing, SnapshotOptions, Store, StoreKey, StorePrefix, may_block};
 use crate::sync::lock;
 
 /// Names left out of a listing that get a warning each.
@@ -154,7 +154,8 @@ impl StoreContext {
         &self,
         futures: impl Iterator<Item = F>,
     ) -> Result<Vec<T>> {
-        if !self.store.runs_in_place() {
+        // Calls that run in place are done when their futures are first polled.
+        if !(may_block() && self.store.as_sync().is_some()) {
             // One that takes long keeps none behind it from beginning.
             let in_flight = self.store.capabilities().in_flight.max(1);
             let (mut futures, mut running) = (futures.enumerate(), FuturesUnordered::new());

@@ -46,7 +46,7 @@ struct Slot(AtomicUsize);
 static CLOSED: AtomicBool = AtomicBool::new(false);
 
 /// Whether this process was forked off another.
-static IS_CHILD: AtomicBool = AtomicBool::new(false);
+pub(crate) static IS_CHILD: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
     /// Locks that this thread holds.
@@ -151,12 +151,6 @@ pub fn child() {
     HOLDING.iter().for_each(|slot| slot.0.store(0, Ordering::SeqCst));
     slot().store(usize::from(HELD.get() > 0), Ordering::SeqCst);
     CLOSED.store(false, Ordering::SeqCst);
-}
-
-/// Whether [`child`] was called in this process: threads that its caller made before are gone.
-#[cfg(feature = "rayon")]
-pub(crate) fn is_child() -> bool {
-    IS_CHILD.load(Ordering::Relaxed)
 }
 
 #[cfg(test)]

@@ -1,9 +1,15 @@
 //! What `api` and `page` get and give: a parsed request, and an answer that fits into memory.
 
+use std::sync::{Arc, Mutex};
 use zarr::store::Bytes;
+
+use zarr::sync::lock;
 use zarr::{CancelToken, Error, ErrorKind, Json, Object, Result};
 
-use crate::budget::{Budget, Reserved};
+use crate::budget::{Budget, Refused, Reserved};
+
+/// Seconds after which a client whose answer found no memory may ask again.
+pub(crate) const RETRY_AFTER: &str = "5";
 
 /// A request for a path below `/-/`, or for the page.
 #[derive(Clone, Debug, Default)]
@@ -14,8 +20,27 @@ pub struct Question {
     pub query: Vec<(String, String)>,
     /// Cancelled when the client has gone or the time for an answer is over: hand it to the arrays that are read.
     pub cancel: CancelToken,
-    /// The memory that all answers share; unbounded if there is none.
-    pub(crate) memory: Option<Budget>,
+    /// The memory for the answer; unbounded if there is none.
+    pub(crate) memory: Option<Memory>,
+}
+
+/// What an answer has of the memory that all share, until it is sent.
+#[derive(Clone, Debug)]
+pub(crate) struct Memory {
+    pub budget: Budget,
+    held: Arc<Mutex<Option<Reserved>>>,
+}
+
+impl Memory {
+    /// No bytes yet.
+    pub fn new(budget: Budget) -> Memory {
+        Memory { budget, held: Arc::default() }
+    }
+
+    /// What is held, which is no longer.
+    pub fn taken(&self) -> Option<Reserved> {
+        lock(&self.held).take()
+    }
 }
 
 impl Question {
@@ -25,10 +50,23 @@ impl Question {
         pairs.find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// Memory for an answer, while this is kept.
-    pub(crate) fn reserve(&self, bytes: u64) -> Result<Option<Reserved>> {
-        let memory = self.memory.as_ref();
-        memory.map(|memory| memory.reserve_here(bytes, "the answer", &self.cancel)).transpose()
+    /// `most` bytes, or one of `parts` of all the memory there is if that is less.
+    pub(crate) fn share(&self, most: u64, parts: u64) -> u64 {
+        self.memory.as_ref().map_or(most, |memory| most.min(memory.budget.size() / parts))
+    }
+
+    /// Adds to the answer's memory.
+    ///
+    /// # Errors
+    /// As [`Budget::reserve`].
+    pub(crate) fn reserve(&self, bytes: u64) -> Result<()> {
+        let Some(memory) = &self.memory else { return Ok(()) };
+        let more = memory.budget.reserve_here(bytes, "the answer", &self.cancel)?;
+        match &mut *lock(&memory.held) {
+            Some(held) => held.merge(more),
+            held => *held = Some(more),
+        }
+        Ok(())
     }
 }
 
@@ -64,12 +102,23 @@ impl Answer {
     }
 
     /// The answer to a question that failed: 404 only for what is absent, 400 for what cannot be asked, 422 for what this
-    /// build or the format cannot do, 500 for what could not be read.
+    /// build or the format cannot do, 413 for what takes more memory than there is and 503 for what others have, 500 for what
+    /// could not be read.
     pub fn of_error(error: &Error) -> Answer {
-        let (status, kind) = match error.kind() {
-            ErrorKind::NotFound => (404, "not_found"),
-            ErrorKind::Argument => (400, "argument"),
-            ErrorKind::Unsupported => (422, "unsupported"),
+        let (status, kind) = match (error.kind(), Refused::of_any(error)) {
+            (_, Some(refused)) => {
+                let (status, kind) =
+                    if refused.is_busy { (503, "busy") } else { (413, "too_large") };
+                let mut answer = Answer::refusal(status, kind, &refused.to_string());
+                if refused.is_busy {
+                    answer.headers.push(("retry-after", RETRY_AFTER.into()));
+                }
+                return answer;
+            }
+            (ErrorKind::NotFound, _) => (404, "not_found"),
+            (ErrorKind::Argument, _) => (400, "argument"),
+            (ErrorKind::Unsupported, _) => (422, "unsupported"),
+            (ErrorKind::Limit, _) => (413, "too_large"),
             _ => (500, "failed"),
         };
         Answer::refusal(status, kind, &error.to_string())

@@ -36,6 +36,7 @@ mod page;
 mod targets;
 mod view;
 mod warm;
+mod workers;
 
 pub use self::answer::{Answer, Question};
 pub use self::http::{Access, Ended, Log, Origins, ServeOptions, Server, Tell};

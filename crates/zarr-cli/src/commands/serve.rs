@@ -75,11 +75,12 @@ impl Serve {
         let memory = self.memory.unwrap_or(ServeOptions::default().memory);
         let found = session.options()?;
         let mut limits = found.options.limits;
-        limits.decoded = limits.decoded.min(memory / 2);
+        limits.decoded = limits.decoded.min(memory / 4);
+        limits.document = limits.document.min(memory / 16);
         let options = TargetsOptions {
             open: found.limits(limits),
             follow_links: self.follow_links,
-            kept: memory / 4,
+            kept: memory / 8,
         };
         let targets = Targets::open(&self.targets, &options)?;
         let server = Server::new(targets, self.options(session)?).map_err(|e| {

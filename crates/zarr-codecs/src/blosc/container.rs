@@ -8,7 +8,7 @@
 use zarr_core::CodecError;
 use zarr_core::codec::buffer_pool;
 
-use super::{CODEC, Header};
+use super::{BIT_SHUFFLED, BYTE_SHUFFLED, CODEC, Header, UNSPLIT};
 use crate::util::shuffle_kernel::scatter;
 
 /// Blosc splits blocks into a stream for each byte of an element only up to this element size,
@@ -48,12 +48,12 @@ pub(super) fn decode_block(
     let start = starts.get(number).map(|s| u32::from_le_bytes(*s) as usize);
     let rest = start.and_then(|start| encoded.get(start..));
     let rest = rest.ok_or_else(|| damaged("a block begins outside the buffer"))?;
-    let split = !header.unsplit()
+    let split = !header.is(UNSPLIT)
         && type_size <= MAX_SPLITS
         && block_size / type_size >= MIN_STREAM
         && len == block_size;
     let streams = if split { type_size } else { 1 };
-    let put_back = match (header.byte_shuffled() && type_size > 1, header.bit_shuffled()) {
+    let put_back = match (header.is(BYTE_SHUFFLED) && type_size > 1, header.is(BIT_SHUFFLED)) {
         (true, _) => scatter,
         (_, true) if len >= type_size => unshuffle_bits,
         _ => return decode_streams(rest, streams, out, decompress),
@@ -168,7 +168,7 @@ mod tests {
                         let len = ffi::compress(&recipe, &decoded, &mut encoded).unwrap();
                         encoded.truncate(len);
                         let header = Header::read(&encoded).unwrap();
-                        if header.stored() {
+                        if header.is(super::super::STORED) {
                             continue;
                         }
                         let mut out = vec![0; decoded.len()];

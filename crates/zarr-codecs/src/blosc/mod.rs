@@ -25,6 +25,12 @@ use crate::zstd_decoder::decompress;
 const CODEC: &str = "blosc";
 const HEADER: usize = 16;
 
+/// Bits of a header's flags.
+const BYTE_SHUFFLED: u8 = 1;
+const STORED: u8 = 2;
+const BIT_SHUFFLED: u8 = 4;
+const UNSPLIT: u8 = 0x10;
+
 /// The most decoded bytes that one byte of a buffer holds: at best its blocks are Zstandard.
 const BEST_RATIO: u64 = 1 << 15;
 
@@ -235,20 +241,8 @@ impl Header {
         })
     }
 
-    fn byte_shuffled(&self) -> bool {
-        self.flags & 1 != 0
-    }
-
-    fn stored(&self) -> bool {
-        self.flags & 2 != 0
-    }
-
-    fn bit_shuffled(&self) -> bool {
-        self.flags & 4 != 0
-    }
-
-    fn unsplit(&self) -> bool {
-        self.flags & 0x10 != 0
+    fn is(&self, flag: u8) -> bool {
+        self.flags & flag != 0
     }
 
     /// Refuses sizes of elements and blocks that cannot be.
@@ -261,12 +255,12 @@ impl Header {
     /// What decodes the streams of the blocks, if C-Blosc does not, which is slower but for bits.
     fn decompressor(&self) -> Option<container::Decompress> {
         match self.flags >> 5 {
-            _ if self.stored() => None,
+            _ if self.is(STORED) => None,
             SNAPPY => Some(|stream, out| {
                 snap::raw::decompress_len(stream).is_ok_and(|len| len == out.len())
                     && snap::raw::Decoder::new().decompress(stream, out).is_ok()
             }),
-            _ if self.bit_shuffled() => None,
+            _ if self.is(BIT_SHUFFLED) => None,
             LZ4 => Some(ffi::lz4),
             ZSTD => Some(|stream, out| decompress(stream, out) == Ok(out.len())),
             ZLIB => Some(libdeflate::zlib),

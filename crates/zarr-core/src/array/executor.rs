@@ -286,7 +286,9 @@ fn pool(options: &Options) -> Option<std::sync::Arc<rayon::ThreadPool>> {
     /// By process and number of threads.
     type Pools = BTreeMap<(u32, usize), Arc<rayon::ThreadPool>>;
     static POOLS: Mutex<Pools> = Mutex::new(BTreeMap::new());
-    if let Some(pool) = options.pool.as_ref().filter(|_| !crate::fork::is_child()) {
+    // In a process that was forked off, threads that its caller made before are gone.
+    let is_child = crate::fork::IS_CHILD.load(std::sync::atomic::Ordering::Relaxed);
+    if let Some(pool) = options.pool.as_ref().filter(|_| !is_child) {
         return Some(pool.clone());
     }
     let threads = match options.threads {

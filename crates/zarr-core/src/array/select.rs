@@ -3,7 +3,7 @@
 use super::executor::{TOGETHER, Work};
 use super::{ArrayCore, ChunkLayout};
 use crate::error::{AccessError, Result};
-use crate::grid::{ChunkGrid, Pieces, chunk_projections};
+use crate::grid::{ChunkGrid, Pieces};
 use crate::region::Region;
 use crate::selection::{Resolved, ResolvedSelection, Selection};
 
@@ -88,12 +88,6 @@ impl ArrayCore {
             .map(|(s, &len)| (s.index, s.start..s.start.saturating_add(s.len).min(len)));
         let (indices, intervals): (Vec<_>, Vec<_>) = place.unzip();
         Ok((indices, Region::new(intervals)))
-    }
-
-    /// The places in the grid of the chunks that a part touches, each once.
-    pub fn chunks_of(&self, layout: &ChunkLayout, part: &ResolvedSelection) -> Vec<Vec<u64>> {
-        let chunks = chunk_projections(&*layout.chunks.grid, &layout.metadata.shape, part);
-        chunks.map(|tile| tile.grid_index).collect()
     }
 }
 

@@ -371,7 +371,10 @@ impl CodecChain {
             return Ok(());
         }
         let bounds = within.bounds();
-        let (inside, shape_inside) = (within.moved_back(&bounds), bounds.shape());
+        let (inside, shape_inside) = (
+            within.moved(|axis, at| at.wrapping_sub(bounds.intervals()[axis].start)),
+            bounds.shape(),
+        );
         let size = element_count(&shape_inside).and_then(|count| count.checked_mul(cell as u64));
         let mut memory = buffer_pool::zeroed("codecs", size)?;
         let view = ViewMut::new(&mut memory, &shape_inside, cell).with_var_buffer(out.var_buffer());

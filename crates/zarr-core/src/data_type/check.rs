@@ -53,11 +53,11 @@ impl DataType {
         }
     }
 
-    /// The numbers of this type, if they have fewer bits than their bytes.
+    /// The numbers of this type, if they have fewer bits than their bytes: a store may hold one element in several forms (F-053).
     fn padded(&self) -> Option<Scalar> {
         match self {
             DataType::Extension(_) | DataType::Unknown { .. } => None,
-            _ => self.scalar().filter(|scalar| scalar.is_padded()),
+            _ => self.scalar().filter(|scalar| scalar.stored_mask() != 0xff),
         }
     }
 

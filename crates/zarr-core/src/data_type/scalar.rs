@@ -108,11 +108,6 @@ impl Scalar {
         }
     }
 
-    /// Whether a store may hold one element in several forms: a number has fewer bits than its bytes (F-053).
-    pub(crate) fn is_padded(self) -> bool {
-        self.stored_mask() != 0xff
-    }
-
     /// The bits of each byte that are stored; see [`super::Repr::stored_mask`].
     pub(super) fn stored_mask(self) -> u8 {
         match self {

@@ -6,6 +6,7 @@ use bytes::Bytes;
 
 use crate::array::{ArrayCore, ChunkLayout};
 use crate::error::Result;
+use crate::grid::chunk_projections;
 use crate::region::Region;
 use crate::selection::ResolvedSelection;
 use crate::store::StoreKey;
@@ -36,8 +37,8 @@ impl<A: Clone> ChunkOf<A> {
         layout: &ChunkLayout,
         part: &ResolvedSelection,
     ) -> Result<impl Iterator<Item = Self> + use<A>> {
-        let place = |grid_index: Vec<u64>| core.chunk_place(layout, &grid_index);
-        let places = core.chunks_of(layout, part).into_iter().map(place);
+        let chunks = chunk_projections(&*layout.chunks.grid, &layout.metadata.shape, part);
+        let places = chunks.map(|tile| core.chunk_place(layout, &tile.grid_index));
         let places = places.collect::<Result<Vec<_>>>()?;
         let (core, layout) = (core.clone(), layout.clone());
         Ok(places.into_iter().map(move |(indices, region)| {

@@ -243,11 +243,6 @@ impl ResolvedSelection {
         !matches!(self.0, Elements::Points { .. })
     }
 
-    /// The same elements, counted from the first ones of a box that holds them.
-    pub(crate) fn moved_back(&self, from: &Region) -> ResolvedSelection {
-        self.moved(|axis, at| at.wrapping_sub(from.intervals()[axis].start))
-    }
-
     /// The same elements, each coordinate moved by the same way along its axis.
     pub(crate) fn moved(&self, to: impl Fn(usize, u64) -> u64) -> ResolvedSelection {
         ResolvedSelection(match &self.0 {

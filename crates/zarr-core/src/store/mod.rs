@@ -234,12 +234,6 @@ impl dyn Store {
     pub(crate) async fn erase(&self, key: &StoreKey) -> Result<(), StoreError> {
         self.put(key, None, Precondition::Always).await.map(drop)
     }
-
-    /// Whether its calls run in place on this thread, one after the other, and are done when their futures are first
-    /// polled.
-    pub(crate) fn runs_in_place(&self) -> bool {
-        io_threads::may_block() && self.as_sync().is_some()
-    }
 }
 
 /// Refuses a value of `size` bytes for a reader that takes at most `limit`.

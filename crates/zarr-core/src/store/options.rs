@@ -223,11 +223,18 @@ pub struct ListOptions {
     /// The caller will look below each prefix: where it takes a further request to know, a prefix may be listed below
     /// which there is no key.
     pub candidates: bool,
+    /// This number of keys and prefixes is enough, any of them: a store may leave out the others.
+    pub limit: Option<usize>,
 }
 
 impl ListOptions {
     /// Prefixes need not have keys.
-    pub const CANDIDATES: ListOptions = ListOptions { candidates: true };
+    pub const CANDIDATES: ListOptions = ListOptions { candidates: true, limit: None };
+
+    /// This number of keys and prefixes is enough.
+    pub fn at_most(limit: usize) -> Self {
+        ListOptions { limit: Some(limit), ..Self::default() }
+    }
 }
 
 /// What must hold for a value to be set or erased.

@@ -10,7 +10,7 @@ use super::{Answered, Refusal, nodes, parameters, shown};
 use crate::{Answer, Question, Targets};
 
 /// Larger documents are not in an answer.
-const LARGEST_DOCUMENT: usize = 1 << 20;
+const LARGEST_DOCUMENT: u64 = 1 << 20;
 
 /// A node: `{"path", "target", "kind", "format", "dialect", "title", "attributes", "documents", "array" or "children", …}`.
 ///
@@ -72,11 +72,17 @@ fn documents(node: &Node) -> Json {
     let hierarchy = node.hierarchy();
     let mut found = Object::new();
     for key in hierarchy.format().document_keys(node.path()).unwrap_or_default() {
-        let got = block_on(hierarchy.store().get(&key, GetOptions::default()));
-        let Some(bytes) = got.ok().flatten().and_then(|got| got.bytes) else { continue };
+        let got = block_on(hierarchy.store().get(&key, GetOptions::at_most(LARGEST_DOCUMENT)));
+        let bytes = match got {
+            Ok(got) => got.and_then(|got| got.bytes),
+            Err(e) => {
+                found.insert(key.as_str(), format!("the document is not shown: {e}"));
+                continue;
+            }
+        };
+        let Some(bytes) = bytes else { continue };
         let json = match Json::parse_tolerant(&bytes) {
-            Ok((json, _)) if bytes.len() <= LARGEST_DOCUMENT => json.into_standard(),
-            Ok(_) => Json::from("the document is too large to be shown"),
+            Ok((json, _)) => json.into_standard(),
             Err(why) => Json::from(format!("the document is no JSON: {why}")),
         };
         found.insert(key.as_str(), json);

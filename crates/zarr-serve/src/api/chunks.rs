@@ -9,6 +9,8 @@ use crate::{Answer, Question, Targets};
 
 /// The most chunks of a map.
 const MOST: u64 = 4 << 20;
+/// Bytes for the names of the chunks, unless that is much of all there is.
+const FOR_NAMES: u64 = 64 << 20;
 /// Up to this number of stored chunks their bytes are counted, too.
 const MOST_SIZED: u64 = 20_000;
 
@@ -29,6 +31,7 @@ pub(crate) fn chunks(question: &Question, targets: &Targets) -> Answered {
         shape.iter().zip(&chunk).map(|(&len, &chunk)| len.div_ceil(chunk.max(1))).collect();
     let all = grid.iter().try_fold(1, |all: u64, &n| all.checked_mul(n));
     let is_plain = metadata.grid.as_ref().and_then(|grid| chunk_count(&**grid, shape)) == all;
+    question.reserve(question.share(FOR_NAMES, 8))?;
     let keys = array.hierarchy().chunk_keys(array.path(), &metadata)?;
     let stored = array.stored_chunks()?;
     let map = all.filter(|&all| all <= MOST && is_plain).and_then(|all| {

@@ -13,6 +13,8 @@ use crate::{Answer, Question, Targets};
 const POINTS: u64 = 2000;
 /// The most texts of a table.
 const CELLS: u64 = 10_000;
+/// Bytes that a cell takes: the element, its text, in the answer.
+const PER_CELL: u64 = 1 << 10;
 /// More bytes are not held of a line.
 const SLAB: u64 = 64 << 20;
 
@@ -39,7 +41,7 @@ pub(crate) fn line(question: &Question, targets: &Targets) -> Answered {
     }
     let along = Stepped { range: from..to, step: 1 };
     parameters::check_decoded(&array, &[(axis, &along)])?;
-    let _memory = question.reserve((to - from).saturating_mul(PER_ELEMENT).min(SLAB))?;
+    question.reserve((to - from).saturating_mul(PER_ELEMENT).min(SLAB))?;
     let subject = Subject { array: kept, ..Subject::of(array, false).map_err(Refusal::picture)? };
     let mut view =
         View { along: at.iter().map(|&index| Along::one(index)).collect(), x: Some(axis), y: None };
@@ -102,6 +104,7 @@ pub(crate) fn table(question: &Question, targets: &Targets) -> Answered {
         )));
     }
     let selection = parameters::selection(&array, &at, &along)?;
+    question.reserve(cells.saturating_mul(PER_CELL))?;
     let data_type = array.data_type();
     let meaning = Meaning::of(&array, MissingRule::Declared);
     let bytes = kept.read_bytes(selection)?;

@@ -6,6 +6,10 @@ use super::parameters::{self, Stepped};
 use super::{Answered, Refusal};
 use crate::{Answer, Question, Targets};
 
+/// Bytes that a pixel takes while a figure is made: its value, the values in order, its colour, in the figure, encoded.
+const PER_PIXEL: u64 = 32;
+/// More bytes are not held of the elements that pixels are made of.
+const SLAB: u64 = 64 << 20;
 /// Pixels of a figure, if nothing else is asked for, and the most of each side.
 const USUAL: (u32, u32) = (1000, 720);
 const LARGEST: u32 = 4000;
@@ -54,6 +58,7 @@ pub(crate) fn plot(question: &Question, targets: &Targets) -> Answered {
     }
     let cost: Vec<(usize, &Stepped)> = cost.iter().map(|(axis, part)| (*axis, part)).collect();
     parameters::check_cost(&array, &cost)?;
+    question.reserve(memory(&view, size, is_on("bare")))?;
     let is_upwards = subject.is_upwards(&view);
     let draw = || -> Result<Vec<u8>, PictureError> {
         if is_on("bare") {
@@ -65,6 +70,18 @@ pub(crate) fn plot(question: &Question, targets: &Targets) -> Answered {
         subject.figure(&view, &style, is_upwards, question.get("size").map(|_| size))?.to_png()
     };
     Ok(Answer::new("image/png", draw().map_err(Refusal::picture)?))
+}
+
+/// Bytes that a figure takes while it is made. Of colours all planes are there at once.
+fn memory(view: &View, size: (u32, u32), is_bare: bool) -> u64 {
+    let along = |axis: Option<usize>| axis.map_or(1, |axis| view.along[axis].len);
+    let shown = along(view.x).saturating_mul(along(view.y));
+    let others = view.along.iter().map(|along| along.len).fold(1, u64::saturating_mul);
+    let planes = (others / shown.max(1)).clamp(1, 4);
+    let pixels = u64::from(size.0) * u64::from(size.1);
+    let pixels = if is_bare { shown } else { pixels };
+    let read = shown.saturating_mul(16).min(SLAB);
+    pixels.saturating_mul(PER_PIXEL + 8 * (planes - 1)).saturating_add(read)
 }
 
 fn style(question: &Question) -> Result<Style, Refusal> {

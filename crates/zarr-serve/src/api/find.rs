@@ -15,8 +15,11 @@ const MOST_FOUND: usize = 200;
 /// The most nodes of a hierarchy that are looked at, and the most bytes of their paths.
 const MOST_NODES: usize = 50_000;
 const MOST_BYTES: usize = 8 << 20;
-/// Of how many hierarchies the nodes are remembered.
-const MOST_HIERARCHIES: usize = 16;
+/// Of how many hierarchies the nodes are remembered, and about how many bytes of them.
+const MOST_HIERARCHIES: usize = 1_000;
+const MOST_KEPT: usize = 32 << 20;
+/// Bytes that a node takes besides its path.
+const PER_NODE: usize = 64;
 /// How long an answer looks at nodes.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How long a whole list of nodes is used at least, and how many times as long as it took to make it.
@@ -32,8 +35,12 @@ pub(crate) struct KnownNodes(Mutex<HashMap<String, Arc<Mutex<Nodes>>>>);
 impl KnownNodes {
     fn of(&self, name: &str) -> Arc<Mutex<Nodes>> {
         let mut all = lock(&self.0);
-        if all.len() >= MOST_HIERARCHIES && !all.contains_key(name) {
-            all.clear();
+        if !all.contains_key(name) {
+            // What an answer is adding to counts for the next one.
+            let size = |nodes: &Arc<Mutex<Nodes>>| nodes.try_lock().map_or(0, |nodes| nodes.size());
+            if all.len() >= MOST_HIERARCHIES || all.values().map(size).sum::<usize>() > MOST_KEPT {
+                all.clear();
+            }
         }
         all.entry(name.to_owned()).or_default().clone()
     }
@@ -54,6 +61,10 @@ struct Nodes {
 }
 
 impl Nodes {
+    fn size(&self) -> usize {
+        self.bytes + self.listed.len() * PER_NODE
+    }
+
     fn is_stale(&self) -> bool {
         let lasts = FRESH.max(self.took * TIMES);
         self.read.is_none_or(|read| read.elapsed() > lasts)

@@ -37,7 +37,7 @@ pub(crate) fn slice(question: &Question, targets: &Targets) -> Answered {
     let down =
         y.map(|y| Stepped::of(question, "down", shape[y]).map(|down| (y, down))).transpose()?;
     let count = down.as_ref().map_or(1, |(_, down)| down.len()).saturating_mul(across.len());
-    let _memory = question.reserve(count.saturating_mul(PER_ELEMENT))?;
+    question.reserve(count.saturating_mul(PER_ELEMENT))?;
     let reduce = reduce(question)?;
     let plane =
         plane(&array, &at, (x, &across), down.as_ref().map(|(y, down)| (*y, down)), reduce)?;

@@ -18,8 +18,8 @@ const MEMORY: u64 = 256 << 20;
 pub(crate) fn statistics(question: &Question, targets: &Targets) -> Answered {
     let (array, kept) = parameters::elements(question, targets)?;
     let mut request = Request::new(Meaning::of(&array, MissingRule::Declared));
-    request.memory = question.memory.as_ref().map_or(MEMORY, |all| MEMORY.min(all.size() / 4));
-    let _memory = question.reserve(request.memory)?;
+    request.memory = question.share(MEMORY, 4);
+    question.reserve(request.memory)?;
     request.threads = array.hierarchy().options().threads;
     if let Some(text) = question.get("percentile").filter(|text| !text.is_empty()) {
         let found: Option<Vec<f64>> = text.split(',').map(|part| part.parse().ok()).collect();

@@ -47,7 +47,7 @@ pub(crate) struct Watched {
     log: Option<Log>,
     metrics: Arc<Metrics>,
     /// The answer's memory.
-    _held: Option<Held>,
+    held: Option<Held>,
 }
 
 impl Watched {
@@ -61,7 +61,7 @@ impl Watched {
         held: Option<Held>,
     ) -> Watched {
         let has_ended = body.is_end_stream();
-        Watched { body, access, began, length, has_ended, log, metrics, _held: held }
+        Watched { body, access, began, length, has_ended, log, metrics, held }
     }
 }
 
@@ -74,6 +74,13 @@ impl HttpBody for Watched {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
         let frame = ready!(Pin::new(&mut self.body).poll_frame(context));
+        // The connection has the bytes for longer than the body: until its client has taken them.
+        let frame = frame.map(|frame| {
+            frame.map(|frame| match &self.held {
+                Some(held) => frame.map_data(|data| held.with(data)),
+                None => frame,
+            })
+        });
         match &frame {
             Some(Ok(frame)) => {
                 self.access.bytes += frame.data_ref().map_or(0, |data| data.len() as u64);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hyper::StatusCode;
 use hyper::header::{HeaderName, HeaderValue};
 use zarr::store::Bytes;
-use zarr::{ErrorKind, NodePath, Result};
+use zarr::{ErrorKind, NodePath, Result, StoreError};
 
 use super::raw::{self, Asking};
 use super::reply::{Content, Reply, Value, of_answer, text};
@@ -62,7 +62,10 @@ async fn shown(
     }
     let (view, of_find, path_of_find) = (shared.view.clone(), served.clone(), path.to_owned());
     let value = match blocking(move || view.find(&of_find, &path_of_find)).await {
-        Ok(Some(Found::Document(document))) => document_value(document),
+        Ok(Some(Found::Document(document))) => match document_value(document, asking).await {
+            Ok(value) => value,
+            Err(e) => return raw::failed(&e),
+        },
         Ok(Some(Found::Cannot(why))) => return cannot(&why),
         Ok(Some(Found::Chunk(array, indices))) => {
             match shared.view.chunk(&served, &array, &indices, asking).await {
@@ -77,16 +80,19 @@ async fn shown(
     value.reply(asking.headers)
 }
 
-fn document_value(document: Bytes) -> Value {
-    Value {
-        size: document.len() as u64,
+async fn document_value(document: Bytes, asking: &Asking<'_>) -> Result<Value, StoreError> {
+    let size = document.len() as u64;
+    // What keeps documents for the next answer may have dropped it before it is sent.
+    let held = asking.memory.reserve(size, "the document").await?;
+    Ok(Value {
+        size,
         tag: Some(validator::of_bytes(&document)),
         content_type: "application/json",
         piece: 0,
         content: Content::Memory(document),
         headers: Vec::new(),
-        held: None,
-    }
+        held,
+    })
 }
 
 /// The answer for a node that v3 cannot represent: for its readers it is absent.
@@ -111,8 +117,9 @@ async fn folder_or_absent(
 
 /// The listing of a prefix of the view.
 async fn list(shared: &Arc<Shared>, served: Arc<Served>, path: &str, asking: &Asking<'_>) -> Reply {
-    let (view, prefix) = (shared.view.clone(), path.to_owned());
-    raw::list_with(path, asking, move || entries(&view, &served, &prefix), failed).await
+    let (view, prefix, store) = (shared.view.clone(), path.to_owned(), served.store().clone());
+    let entries = move |_| entries(&view, &served, &prefix);
+    raw::list_with(path, &*store, asking, entries, failed).await
 }
 
 /// What is below a prefix: of a node, or of an array's chunks.
@@ -137,7 +144,9 @@ fn entries(view: &crate::view::View, served: &Served, prefix: &str) -> Result<Op
 fn failed(error: &zarr::Error) -> Reply {
     match (error.kind(), error.cause()) {
         (_, zarr::Cause::Store(e)) => raw::failed(e),
-        (ErrorKind::NotFound | ErrorKind::Unsupported, _) => of_answer(Answer::of_error(error)),
+        (ErrorKind::NotFound | ErrorKind::Unsupported | ErrorKind::Limit, _) => {
+            of_answer(Answer::of_error(error))
+        }
         _ => text(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
     }
 }

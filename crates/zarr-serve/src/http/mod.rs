@@ -45,6 +45,7 @@ use self::host::Hosts;
 use crate::Targets;
 use crate::budget::Budget;
 use crate::view::View;
+use crate::workers::Workers;
 
 /// How long a client may take for the headers of a request, and be silent between two.
 const FOR_HEADERS: Duration = Duration::from_secs(10);
@@ -77,7 +78,7 @@ pub struct ServeOptions {
     pub connections: usize,
     /// Whether `/NAME/` is the hierarchy as v3, and not its keys as they are stored.
     pub to_v3: bool,
-    /// About how many bytes of memory decoding, and what is kept of it, may take.
+    /// About how many bytes of memory answers, decoding, and what is kept of both, may take.
     pub memory: u64,
     /// How many questions below `/-/`, and chunks that are recoded, at a time; 0 for as many as the machine has threads.
     pub threads: usize,
@@ -116,7 +117,7 @@ pub(crate) struct Shared {
     /// Whether the view is below the names themselves, too.
     pub to_v3: bool,
     /// Threads for what blocks.
-    pub threads: Arc<Semaphore>,
+    pub workers: Workers,
     /// One store is listed at a time.
     pub listing: Arc<Semaphore>,
     log: Option<Log>,
@@ -167,17 +168,18 @@ impl Server {
             threads => threads,
         };
         let metrics: Arc<Metrics> = Arc::default();
-        // A quarter is for recoded chunks, and one for those of `TargetsOptions::kept`.
+        // A quarter is for chunks that are being decoded, an eighth for what is kept of the view, and one for
+        // `TargetsOptions::kept`.
         let memory = Budget::new(options.memory / 2);
         let shared = Shared {
             targets,
             hosts: Hosts { names, any_address: !options.address.is_loopback() },
             cors: Cors::new(options.cors),
-            view: Arc::new(View::new(memory.clone(), options.memory / 4, threads, metrics.clone())),
+            view: Arc::new(View::new(memory.clone(), options.memory / 8, threads, metrics.clone())),
             memory,
             to_v3: options.to_v3,
             metrics,
-            threads: Arc::new(Semaphore::new(threads)),
+            workers: Workers::new(threads),
             listing: Arc::new(Semaphore::new(1)),
             log: options.log,
             tell: options.tell,

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use hyper::header::{ACCEPT, HeaderValue, LINK, LOCATION, RANGE};
+use hyper::body::Body as _;
+use hyper::header::{ACCEPT, HeaderValue, LINK, LOCATION, RANGE, RETRY_AFTER};
 use hyper::{HeaderMap, Method, StatusCode};
 use tokio::sync::{Semaphore, oneshot};
 use zarr::StoreError;
@@ -13,9 +14,9 @@ use zarr::store::{
 
 use super::path::{decoded, pairs};
 use super::range::{Wanted, wanted};
-use super::reply::{Content, Reply, Value, of_answer, text};
-use super::validator;
-use crate::budget::{Budget, Reserved};
+use super::reply::{Content, Held, Reply, Value, of_answer, text};
+use super::validator::{self, Outcome, outcome};
+use crate::budget::{Budget, Refused};
 use crate::listing::{self, Entry};
 
 /// How many bytes of a value on this machine are read at once.
@@ -24,8 +25,16 @@ const LOCAL_PIECE: u64 = 256 << 10;
 const REMOTE_PIECE: u64 = 2 << 20;
 /// How many names are in a listing.
 const MOST_LISTED: usize = 100_000;
-/// Larger values that an archive inflates whole wait for their memory.
-const SMALL: u64 = 1 << 20;
+/// Into how many pieces all memory goes at least, and how many bytes a piece has at least.
+const MOST_SENT: u64 = 256;
+const LEAST_PIECE: u64 = 16 << 10;
+/// Bytes of memory for a listing before it is known how many names it has, and for each name besides its letters.
+const LISTING: u64 = 32 << 20;
+const PER_NAME: u64 = 128;
+/// How many times the letters of a name are there: as a key, in an entry, in the answer, in its link.
+const COPIES: u64 = 4;
+/// What an error says of a value that finds no memory.
+const WHAT: &str = "the value";
 
 /// What of a request matters here.
 pub(crate) struct Asking<'a> {
@@ -75,14 +84,22 @@ pub(crate) fn absent() -> Reply {
 
 /// The answer for what is there, maybe, and could not be read. Never 404: clients would take that for a chunk of fill values.
 pub(crate) fn failed(error: &StoreError) -> Reply {
+    if let Some(refused) = Refused::of(error) {
+        let is_busy = refused.is_busy;
+        let status =
+            if is_busy { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::PAYLOAD_TOO_LARGE };
+        let mut reply = text(status, &refused.to_string());
+        if is_busy {
+            reply
+                .headers_mut()
+                .insert(RETRY_AFTER, HeaderValue::from_static(crate::answer::RETRY_AFTER));
+        }
+        return reply;
+    }
     match error {
         // A key that this store can have no value for.
         StoreError::InvalidKey { .. } => absent(),
         StoreError::NotCapable { .. } => text(StatusCode::NOT_IMPLEMENTED, &error.to_string()),
-        StoreError::TooLarge { .. } => {
-            let hint = "it is compressed in its archive, and inflated whole; `zarr serve --memory` gives it more, or extract the archive";
-            text(StatusCode::PAYLOAD_TOO_LARGE, &format!("{error}; {hint}"))
-        }
         StoreError::Io { source, .. } if source.kind() == std::io::ErrorKind::PermissionDenied => {
             text(StatusCode::FORBIDDEN, &error.to_string())
         }
@@ -104,16 +121,20 @@ pub(crate) fn moved(asking: &Asking<'_>) -> Reply {
 /// A key's value, opened.
 ///
 /// # Errors
-/// Those of the store.
+/// Those of the store, and [`crate::budget::Refused`].
 pub(crate) async fn value(
     store: &dyn Store,
     key: &StoreKey,
     asking: &Asking<'_>,
 ) -> Result<Option<Value>, StoreError> {
-    let piece = if store.capabilities().local { LOCAL_PIECE } else { REMOTE_PIECE };
+    let is_local = store.capabilities().local;
+    let piece = if is_local { LOCAL_PIECE } else { REMOTE_PIECE };
+    let piece = piece.min(asking.memory.size() / MOST_SENT).max(LEAST_PIECE);
     // A distant store fetches the first bytes with the request that finds out how many there are.
     let first: Vec<ByteRange> = first(asking, piece).into_iter().collect();
-    let Some((snapshot, held)) = opened(store, key, &first, asking.memory).await? else {
+    // One piece is read while another is sent.
+    let mut held = asking.memory.reserve(piece * 2, WHAT).await?;
+    let Some((snapshot, is_compressed)) = opened(store, key, &first).await? else {
         return Ok(None);
     };
     if snapshot.size() == 0 {
@@ -122,53 +143,66 @@ pub(crate) async fn value(
     }
     let mut tag = snapshot.version().map(|version| validator::of_version(&version));
     let (size, content_type) = (snapshot.size(), content_type(key.as_str()));
+    let is_sent = asking.method == Method::GET
+        && matches!(outcome(asking.headers, tag.as_deref()), Outcome::Send | Outcome::SendWhole);
+    let is_checked = is_sent && is_archive(store) && !asking.headers.contains_key(RANGE);
     let content = if size == 0 {
         Content::Memory(Bytes::new())
-    } else if is_checked_whole(store, asking, size) {
+    } else if is_compressed && is_sent {
+        // What inflates it has the bytes of the archive, too, if they came from elsewhere.
+        let all = if is_local { size } else { size.saturating_mul(2) };
+        asking.memory.adjust(&mut held, all, WHAT).await?;
+        Content::Memory(whole(&*snapshot, size).await?)
+    } else if is_checked && size <= REMOTE_PIECE {
+        // The archive compares the checksum of the whole: parts of it have none.
+        asking.memory.adjust(&mut held, size, WHAT).await?;
         match store.get(key, GetOptions::at_most(size)).await? {
             Some(Got { bytes: Some(bytes), .. }) if bytes.len() as u64 == size => {
                 Content::Memory(bytes)
             }
             _ => return Err(StoreError::Changed { key: key.to_string() }),
         }
-    } else if tag.is_none() && store.capabilities().local && size <= REMOTE_PIECE {
+    } else if tag.is_none() && is_local && size <= REMOTE_PIECE {
         // A file that was set just now: only its content tells it from what may be set next.
-        let whole = snapshot.read(&[ByteRange::ALL]).await?.concat();
+        asking.memory.adjust(&mut held, size, WHAT).await?;
+        let whole = whole(&*snapshot, size).await?;
         tag = Some(validator::of_bytes(&whole));
-        Content::Memory(whole.into())
+        Content::Memory(whole)
     } else {
         Content::Stored(snapshot)
     };
+    held.shrink(size.max(1));
     Ok(Some(Value { size, tag, content_type, piece, content, headers: Vec::new(), held }))
 }
 
-/// A value, opened, and the memory for it: the stores of archives inflate it whole.
+/// All bytes of a value.
+async fn whole(snapshot: &dyn Snapshot, size: u64) -> Result<Bytes, StoreError> {
+    let bytes = snapshot.read(&[ByteRange::ALL]).await?.pop().unwrap_or_default();
+    if bytes.len() as u64 == size {
+        return Ok(bytes);
+    }
+    let why = "the store gave another number of bytes than it said";
+    Err(StoreError::Backend(why.into()))
+}
+
+fn is_archive(store: &dyn Store) -> bool {
+    store.name().starts_with("zip:")
+}
+
+/// A value, opened; and whether it is compressed in an archive, which inflates all of it once some is read.
 async fn opened(
     store: &dyn Store,
     key: &StoreKey,
     first: &[ByteRange],
-    memory: &Budget,
-) -> Result<Option<(Box<dyn Snapshot>, Option<Reserved>)>, StoreError> {
+) -> Result<Option<(Box<dyn Snapshot>, bool)>, StoreError> {
     let how = SnapshotOptions::first(first);
-    let is_archive = store.capabilities().local && store.name().starts_with("zip:");
-    let limit = if is_archive { SMALL } else { u64::MAX };
+    let limit = if is_archive(store) { 0 } else { u64::MAX };
     match store.open(key, SnapshotOptions { limit, ..how }).await {
-        Err(StoreError::TooLarge { size: Some(size), .. }) if is_archive => {
-            let Ok(held) = memory.reserve(size, "the value").await else {
-                let limit = memory.size();
-                return Err(StoreError::TooLarge { key: key.to_string(), size: Some(size), limit });
-            };
-            let opened = store.open(key, how).await?;
-            Ok(opened.map(|snapshot| (snapshot, Some(held))))
+        Err(StoreError::TooLarge { .. }) if limit == 0 => {
+            Ok(store.open(key, how).await?.map(|snapshot| (snapshot, true)))
         }
-        opened => Ok(opened?.map(|snapshot| (snapshot, None))),
+        opened => Ok(opened?.map(|snapshot| (snapshot, false))),
     }
-}
-
-/// Whether a value is read whole, so that its archive compares its checksum: parts of it have none.
-fn is_checked_whole(store: &dyn Store, asking: &Asking<'_>, size: u64) -> bool {
-    let is_whole = asking.method == Method::GET && !asking.headers.contains_key(RANGE);
-    is_whole && size <= REMOTE_PIECE && store.name().starts_with("zip:")
 }
 
 /// The range that will be read first.
@@ -194,7 +228,7 @@ async fn is_folder(store: &dyn Store, path: &str, asking: &Asking<'_>) -> bool {
         return false;
     }
     let Ok(prefix) = StorePrefix::new(format!("{path}/")) else { return false };
-    let listing = store.list_dir(&prefix, ListOptions::default()).await;
+    let listing = store.list_dir(&prefix, ListOptions::at_most(1)).await;
     listing.is_ok_and(|listing| !listing.keys.is_empty() || !listing.prefixes.is_empty())
 }
 
@@ -211,20 +245,23 @@ async fn list(store: &Arc<dyn Store>, path: &str, asking: &Asking<'_>) -> Reply 
     let Ok(prefix) = StorePrefix::new(path) else {
         return text(StatusCode::BAD_REQUEST, "this is no prefix");
     };
-    let (store, is_root) = (store.clone(), path.is_empty());
-    let entries = move || {
-        let listing = block_on(store.list_dir(&prefix, ListOptions::default()))?;
+    let (of_list, is_root) = (store.clone(), path.is_empty());
+    let entries = move |most: Option<usize>| {
+        let how = most.map_or_else(ListOptions::default, ListOptions::at_most);
+        let listing = block_on(of_list.list_dir(&prefix, how))?;
         let is_there = is_root || !listing.keys.is_empty() || !listing.prefixes.is_empty();
         Ok(is_there.then(|| Entry::of(listing)))
     };
-    list_with(path, asking, entries, failed).await
+    list_with(path, &**store, asking, entries, failed).await
 }
 
-/// A listing, or the part of it that is asked for. `entries` makes all of it, or says that there is none.
+/// A listing, or the part of it that is asked for. `entries` makes all of it, of which it may leave out what follows a number of
+/// names, or says that there is none.
 pub(crate) async fn list_with<E: Send + 'static>(
     path: &str,
+    store: &dyn Store,
     asking: &Asking<'_>,
-    entries: impl FnOnce() -> Result<Option<Vec<Entry>>, E> + Send + 'static,
+    entries: impl FnOnce(Option<usize>) -> Result<Option<Vec<Entry>>, E> + Send + 'static,
     failed: impl FnOnce(&E) -> Reply,
 ) -> Reply {
     let Ok(part) = Part::of(asking.query) else {
@@ -234,13 +271,22 @@ pub(crate) async fn list_with<E: Send + 'static>(
         return text(StatusCode::BAD_REQUEST, &why);
     };
     let limit = part.as_ref().map_or(MOST_LISTED, |part| part.limit);
-    let Ok(turn) = asking.listing.clone().acquire_owned().await else { return absent() };
+    // One folder of this machine is read at a time. Distant stores wait for no others.
+    let _turn = match store.capabilities().local {
+        true => asking.listing.acquire().await.ok(),
+        false => None,
+    };
+    let memory = asking.memory;
+    let mut held = match memory.reserve(LISTING.min(memory.size() / 8), "the listing").await {
+        Ok(held) => held,
+        Err(e) => return self::failed(&e),
+    };
     let (done, made) = oneshot::channel();
     // A separate thread: the names take memory from a place that the allocator keeps for it, and gives to the next one.
     let make = move || {
+        let most = part.is_none().then_some(MOST_LISTED + 1);
         let cut = |entries| cut(entries, part.as_ref());
-        let made = entries().map(|entries| entries.map(cut));
-        drop(turn);
+        let made = entries(most).map(|entries| entries.map(cut));
         // If the client has gone, none waits for it.
         let _ = done.send(made);
     };
@@ -248,17 +294,24 @@ pub(crate) async fn list_with<E: Send + 'static>(
     let _ = std::thread::Builder::new().name("listing".into()).spawn(make);
     match made.await {
         Ok(Ok(Some(Cut::Entries(entries, next)))) => {
+            let letters: u64 = entries.iter().map(|entry| entry.name.len() as u64).sum();
+            let all = letters * COPIES + entries.len() as u64 * PER_NAME;
+            if let Err(e) = memory.adjust(&mut held, all, "the listing").await {
+                return self::failed(&e);
+            }
             let mut reply = listed(path, entries, asking);
             if let Some(next) = next {
                 let link =
                     format!("<?limit={limit}&after={}>; rel=\"next\"", listing::encoded(&next));
                 reply.headers_mut().extend(HeaderValue::try_from(link).map(|link| (LINK, link)));
             }
+            held.shrink(reply.body().size_hint().lower());
+            reply.extensions_mut().insert(Held::new(held));
             reply
         }
-        Ok(Ok(Some(Cut::TooMany(count)))) => {
+        Ok(Ok(Some(Cut::TooMany))) => {
             let why = format!(
-                "{count} names are more than the {MOST_LISTED} of a listing; ask for parts: `?limit=1000`, and then as the header `Link` says"
+                "a listing has at most {MOST_LISTED} names, and here are more; ask for parts: `?limit=1000`, and then as the header `Link` says"
             );
             text(StatusCode::PAYLOAD_TOO_LARGE, &why)
         }
@@ -297,14 +350,14 @@ impl Part {
 enum Cut {
     /// These, and the last of them if there are more.
     Entries(Vec<Entry>, Option<String>),
-    /// More than a listing has, and how many.
-    TooMany(usize),
+    /// More than a listing has.
+    TooMany,
 }
 
 fn cut(mut entries: Vec<Entry>, part: Option<&Part>) -> Cut {
     let Some(part) = part else {
         return match entries.len() {
-            count if count > MOST_LISTED => Cut::TooMany(count),
+            count if count > MOST_LISTED => Cut::TooMany,
             _ => Cut::Entries(entries, None),
         };
     };

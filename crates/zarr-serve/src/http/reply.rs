@@ -38,7 +38,7 @@ pub(crate) struct Value {
     /// Further headers.
     pub headers: Vec<(HeaderName, HeaderValue)>,
     /// The memory of its content, until it is sent.
-    pub held: Option<Reserved>,
+    pub held: Reserved,
 }
 
 /// Memory that an answer has until it is sent.
@@ -50,6 +50,23 @@ pub(crate) struct Held {
 impl Held {
     pub fn new(memory: Reserved) -> Held {
         Held { _memory: Arc::new(memory) }
+    }
+
+    /// The same bytes, which keep the memory until they are dropped.
+    pub fn with(&self, bytes: Bytes) -> Bytes {
+        Bytes::from_owner(Sent { bytes, _held: self.clone() })
+    }
+}
+
+/// Bytes that are being sent.
+struct Sent {
+    bytes: Bytes,
+    _held: Held,
+}
+
+impl AsRef<[u8]> for Sent {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
     }
 }
 
@@ -130,9 +147,7 @@ impl Value {
                 return reply;
             }
         };
-        if let Some(held) = self.held {
-            reply.extensions_mut().insert(Held::new(held));
-        }
+        reply.extensions_mut().insert(Held::new(self.held));
         let headers = reply.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(self.content_type));
         headers.insert(CONTENT_LENGTH, HeaderValue::from(part.end - part.start));

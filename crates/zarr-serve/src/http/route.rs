@@ -1,12 +1,14 @@
 //! Finds what a request is for, and answers it.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
 use http_body_util::{BodyExt, Collected};
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{
-    ALLOW, CONNECTION, CONTENT_TYPE, HOST, HeaderName, HeaderValue, X_CONTENT_TYPE_OPTIONS,
+    ALLOW, CONNECTION, CONTENT_TYPE, HOST, HeaderName, HeaderValue, RETRY_AFTER,
+    X_CONTENT_TYPE_OPTIONS,
 };
 use hyper::{Method, Request, StatusCode, Version};
 use zarr::CancelToken;
@@ -14,12 +16,13 @@ use zarr::CancelToken;
 use super::raw::{self, Asking, accepts};
 use super::reply::{Held, Reply, full, of_answer, text};
 use super::{Shared, keys, path};
+use crate::answer::Memory;
 use crate::{Answer, Question, api, listing, page};
 
 /// How long an answer below `/-/` may take.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Longer answers have their memory until they are sent.
-const SMALL: u64 = 1 << 20;
+/// Bytes of memory that each of them has at least, while it is made.
+const LEAST: u64 = 4 << 20;
 
 /// Cancels what was begun for a client that has gone.
 pub(crate) struct Cancels(pub CancelToken);
@@ -199,35 +202,45 @@ async fn blocking(
     call: impl FnOnce(&Question, &Shared) -> Answer + Send + 'static,
 ) -> Reply {
     let query = path::pairs(request.uri().query().unwrap_or_default());
-    let memory = Some(shared.memory.clone());
-    let question = Question { path: path.to_owned(), query, cancel: CancelToken::new(), memory };
-    let _cancels = Cancels(question.cancel.clone());
-    let (of_call, cancel) = (shared.clone(), question.cancel.clone());
-    let called = async move {
-        let Ok(permit) = of_call.threads.clone().acquire_owned().await else { return None };
-        let call = tokio::task::spawn_blocking(move || {
-            let answer = call(&question, &of_call);
-            drop(permit);
-            answer
-        });
-        call.await.ok()
+    let memory = Memory::new(shared.memory.clone());
+    let cancel = CancelToken::new();
+    let _cancels = Cancels(cancel.clone());
+    let question = Question {
+        path: path.to_owned(),
+        query,
+        cancel: cancel.clone(),
+        memory: Some(memory.clone()),
     };
+    let of_call = shared.clone();
+    let call = move |()| {
+        if question.cancel.is_cancelled() {
+            return Answer::of_error(&zarr::AccessError::Cancelled.into());
+        }
+        match question.reserve(question.share(LEAST, 16)) {
+            Ok(()) => call(&question, &of_call),
+            Err(e) => Answer::of_error(&e),
+        }
+    };
+    let called = shared.workers.run(async || Ok::<_, Infallible>(()), call);
     match tokio::time::timeout(PATIENCE, called).await {
-        Ok(Some(answer)) => {
+        Ok(Ok(Some(answer))) => {
             let size = answer.bytes.len() as u64;
             let mut reply = of_answer(answer);
-            if size > SMALL {
-                match shared.memory.reserve(size, "the answer").await {
-                    Ok(held) => drop(reply.extensions_mut().insert(Held::new(held))),
-                    Err(e) => return of_answer(Answer::of_error(&e)),
+            if let Some(mut held) = memory.taken() {
+                if let Err(e) = shared.memory.adjust(&mut held, size, "the answer").await {
+                    return of_answer(Answer::of_error(&e.into()));
                 }
+                reply.extensions_mut().insert(Held::new(held));
             }
             reply
         }
-        Ok(None) => text(StatusCode::INTERNAL_SERVER_ERROR, "the answer could not be made"),
+        Ok(_) => text(StatusCode::INTERNAL_SERVER_ERROR, "the answer could not be made"),
         Err(_) => {
             cancel.cancel();
-            text(StatusCode::SERVICE_UNAVAILABLE, "the answer took too long")
+            let why = "the answer took more than 30 seconds: ask for a smaller part, or again";
+            let mut reply = text(StatusCode::SERVICE_UNAVAILABLE, why);
+            reply.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("30"));
+            reply
         }
     }
 }

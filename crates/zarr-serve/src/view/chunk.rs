@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use hyper::header::{HeaderName, HeaderValue};
-use zarr::store::StoreKey;
+use zarr::store::{Bytes, StoreKey};
 use zarr::{ErrorKind, Result};
 
+use super::recode::{WHAT, size};
 use super::{ShownArray, View};
 use crate::Served;
+use crate::budget::Reserved;
 use crate::http::{Asking, Content, Value, blocking, raw_value, tag_of_bytes};
 
 /// Says how a chunk of the view was made: `stored` or `recoded`.
@@ -36,15 +38,12 @@ impl View {
         }
         let stored = if array.source.metadata().shards.is_some() {
             // One object has several chunks.
+            let most = size(array).saturating_mul(2);
+            let mut memory = self.memory.reserve(most, WHAT).await?;
             let bytes = blocking(move || chunk.encoded()).await?;
-            bytes.map(|bytes| Value {
-                size: bytes.len() as u64,
-                tag: Some(tag_of_bytes(&bytes)),
-                content_type: "application/octet-stream",
-                piece: 0,
-                content: Content::Memory(bytes),
-                headers: Vec::new(),
-                held: None,
+            bytes.map(|bytes| {
+                memory.shrink(bytes.len() as u64);
+                made_here(bytes, memory)
             })
         } else {
             let store = served.store();
@@ -74,16 +73,24 @@ impl View {
         array: &Arc<ShownArray>,
         indices: &[u64],
     ) -> Result<Option<Value>> {
-        let bytes = self.recode(served, array, indices).await?;
-        Ok(bytes.map(|bytes| Value {
-            size: bytes.len() as u64,
-            tag: Some(tag_of_bytes(&bytes)),
-            content_type: "application/octet-stream",
-            piece: 0,
-            content: Content::Memory(bytes),
+        let made = self.recode(served, array, indices).await?;
+        Ok(made.map(|(bytes, memory)| Value {
             headers: vec![(MADE, HeaderValue::from_static("recoded"))],
-            held: None,
+            ..made_here(bytes, memory)
         }))
+    }
+}
+
+/// A chunk that is in memory.
+fn made_here(bytes: Bytes, held: Reserved) -> Value {
+    Value {
+        size: bytes.len() as u64,
+        tag: Some(tag_of_bytes(&bytes)),
+        content_type: "application/octet-stream",
+        piece: 0,
+        content: Content::Memory(bytes),
+        headers: Vec::new(),
+        held,
     }
 }
 

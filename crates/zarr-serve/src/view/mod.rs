@@ -14,22 +14,25 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use tokio::sync::Semaphore;
 use zarr::store::{Bytes, StoreKey};
 use zarr::sync::lock;
-use zarr::{ErrorKind, NodePath, Result};
+use zarr::{CancelToken, ErrorKind, NodePath, Result};
 
 use self::cache::Cache;
 pub(crate) use self::node::{Shown, ShownArray};
 pub(crate) use self::tree::Tree;
 use crate::Served;
-use crate::budget::Budget;
+use crate::budget::{Budget, Refused};
 use crate::http::Metrics;
+use crate::workers::Workers;
 
 /// How long the description of a node is used.
 const FRESH: Duration = Duration::from_secs(1);
 /// How many nodes are remembered.
 const MOST_NODES: usize = 4_096;
+/// Bytes of consolidated metadata at most, and how many times as much memory it takes to make them.
+const MOST_BYTES: u64 = 32 << 20;
+const COPIES: u64 = 4;
 /// How many times as long as it took to read a whole hierarchy its consolidated metadata is used.
 const PATIENCE: u32 = 10;
 /// At how many places of a path the key of a chunk is taken to begin, one after the other.
@@ -37,15 +40,21 @@ const MOST_STARTS: usize = 16;
 
 /// What all views of a server share.
 pub(crate) struct View {
-    nodes: Mutex<HashMap<(String, NodePath), Known>>,
-    trees: Mutex<HashMap<String, Arc<Mutex<KnownTree>>>>,
+    nodes: Mutex<Nodes>,
+    trees: Mutex<Trees>,
     cache: Cache,
+    /// Bytes of documents that are remembered, and of consolidated metadata.
+    kept: u64,
     /// Memory for decoding.
     pub(super) memory: Budget,
     /// Threads for decoding.
-    threads: Semaphore,
+    workers: Workers,
     metrics: Arc<Metrics>,
 }
+
+/// What is remembered by name, and its bytes.
+type Nodes = (HashMap<(String, NodePath), Known>, u64);
+type Trees = (HashMap<String, Arc<Mutex<KnownTree>>>, u64);
 
 /// When a node was looked for, and what it was.
 type Known = (Instant, Option<Arc<Shown>>);
@@ -64,15 +73,16 @@ pub(crate) enum Found {
 }
 
 impl View {
-    /// Views that decode with `memory`, which others use, too, and keep about `kept` bytes of what was recoded; `threads` chunks are recoded at a
-    /// time.
+    /// Views that decode with `memory`, which others use, too, and keep about `kept` bytes, most of what was recoded; `threads`
+    /// chunks are recoded at a time.
     pub fn new(memory: Budget, kept: u64, threads: usize, metrics: Arc<Metrics>) -> View {
         View {
             nodes: Mutex::default(),
             trees: Mutex::default(),
-            cache: Cache::new(kept, metrics.clone()),
+            cache: Cache::new(kept / 4 * 3, metrics.clone()),
+            kept: kept / 8,
             memory,
-            threads: Semaphore::new(threads),
+            workers: Workers::new(threads),
             metrics,
         }
     }
@@ -91,9 +101,12 @@ impl View {
                 None => None,
                 Some(Shown::Cannot(why)) => Some(Found::Cannot(why.clone())),
                 Some(Shown::Group(document)) if of_node.is_root() => {
-                    // Without a listing there are no consolidated metadata.
-                    let root = self.tree(served).map(|tree| tree.root.clone());
-                    Some(Found::Document(root.unwrap_or_else(|_| document.clone())))
+                    Some(Found::Document(match self.tree(served) {
+                        Ok(tree) => tree.root.clone(),
+                        Err(e) if Refused::of_any(&e).is_some() => return Err(e),
+                        // Without a listing there are no consolidated metadata.
+                        Err(_) => document.clone(),
+                    }))
                 }
                 Some(Shown::Group(document)) => Some(Found::Document(document.clone())),
                 Some(Shown::Array(array)) => Some(Found::Document(array.document.clone())),
@@ -123,7 +136,7 @@ impl View {
     /// For documents that could not be read.
     pub fn node(&self, served: &Served, path: &NodePath) -> Result<Option<Arc<Shown>>> {
         let key = (served.name().to_owned(), path.clone());
-        if let Some((at, known)) = lock(&self.nodes).get(&key)
+        if let Some((at, known)) = lock(&self.nodes).0.get(&key)
             && at.elapsed() < FRESH
         {
             return Ok(known.clone());
@@ -133,11 +146,16 @@ impl View {
             Err(e) if e.kind() == ErrorKind::NotFound => None,
             Err(e) => return Err(e),
         };
-        let mut nodes = lock(&self.nodes);
-        if nodes.len() >= MOST_NODES {
+        let mut remembered = lock(&self.nodes);
+        let (nodes, bytes) = &mut *remembered;
+        *bytes += shown.as_ref().map_or(0, |shown| shown.size());
+        if nodes.len() >= MOST_NODES || *bytes > self.kept {
             nodes.clear();
+            *bytes = 0;
         }
-        nodes.insert(key, (Instant::now(), shown.clone()));
+        if let Some((_, Some(old))) = nodes.insert(key, (Instant::now(), shown.clone())) {
+            *bytes = bytes.saturating_sub(old.size());
+        }
         Ok(shown)
     }
 
@@ -147,9 +165,11 @@ impl View {
     /// When the hierarchy cannot be listed.
     pub fn tree(&self, served: &Served) -> Result<Arc<Tree>> {
         let place = {
-            let mut trees = lock(&self.trees);
-            if trees.len() >= MOST_NODES {
+            let mut remembered = lock(&self.trees);
+            let (trees, bytes) = &mut *remembered;
+            if trees.len() >= MOST_NODES || *bytes > self.kept {
                 trees.clear();
+                *bytes = 0;
             }
             trees.entry(served.name().to_owned()).or_default().clone()
         };
@@ -161,7 +181,14 @@ impl View {
             return Ok(tree.clone());
         }
         let began = Instant::now();
-        let tree = Arc::new(Tree::of(served)?);
+        let memory = (MOST_BYTES * COPIES).min(self.memory.size() / 4);
+        let _memory =
+            self.memory.reserve_here(memory, "consolidated metadata", &CancelToken::new())?;
+        let tree = Arc::new(Tree::of(served, (memory / COPIES) as usize)?);
+        let before = known.as_ref().map_or(0, |(.., tree)| tree.size());
+        let mut trees = lock(&self.trees);
+        trees.1 = (trees.1 + tree.size()).saturating_sub(before);
+        drop(trees);
         *known = Some((Instant::now(), began.elapsed(), tree.clone()));
         Ok(tree)
     }

@@ -50,6 +50,20 @@ pub(crate) struct ShownArray {
     pub fills_holes: bool,
 }
 
+impl Shown {
+    /// Bytes of memory that it takes, about.
+    pub fn size(&self) -> u64 {
+        const BESIDES: u64 = 1 << 10;
+        BESIDES
+            + match self {
+                Shown::Group(document) => document.len() as u64,
+                // The document, and what was read of it and of the one that is stored.
+                Shown::Array(array) => 3 * array.document.len() as u64,
+                Shown::Cannot(why) => why.len() as u64,
+            }
+    }
+}
+
 impl ShownArray {
     /// The indices of the chunk whose key, behind the array's path, is this; nothing for other keys.
     pub fn indices(&self, name: &str) -> Option<Vec<u64>> {

@@ -11,15 +11,18 @@ use super::cache::CacheKey;
 use super::node::rules;
 use super::{ShownArray, View};
 use crate::Served;
-use crate::http::{Cancels, blocking, tag_of_version};
+use crate::budget::Reserved;
+use crate::http::{Cancels, tag_of_version};
 
 /// How many times the bytes of its elements a chunk takes to be recoded: stored, decoded, transposed, encoded.
 const COPIES: u64 = 4;
 /// Bytes that an element of variable length is taken to have.
 const VARIABLE: u64 = 256;
+/// What an error says of a chunk that finds no memory.
+pub(super) const WHAT: &str = "the chunk";
 
 impl View {
-    /// The bytes of a chunk in v3; nothing if all of it is the fill value.
+    /// The bytes of a chunk in v3, and their memory; nothing if all of it is the fill value.
     ///
     /// # Errors
     /// What kept it from being read, decoded or encoded.
@@ -28,7 +31,7 @@ impl View {
         served: &Served,
         array: &Arc<ShownArray>,
         indices: &[u64],
-    ) -> Result<Option<Bytes>> {
+    ) -> Result<Option<(Bytes, Reserved)>> {
         let sources = sources(served, array, indices).await?;
         let key = sources.map(|sources| CacheKey {
             name: served.name().to_owned(),
@@ -38,29 +41,41 @@ impl View {
             described: described(array),
         });
         if let Some(known) = key.as_ref().and_then(|key| self.cache.get(key)) {
-            return Ok(known);
-        }
-        let _thread = self.threads.acquire().await.map_err(|_| AccessError::Cancelled)?;
-        let memory = self.memory.reserve(size(array).saturating_mul(COPIES), "the chunk").await?;
-        // Another request may have made it in the meantime.
-        if let Some(known) = key.as_ref().and_then(|key| self.cache.get(key)) {
-            return Ok(known);
+            return self.held(known).await;
         }
         let cancel = CancelToken::new();
         let _cancels = Cancels(cancel.clone());
-        let (of_call, indices, options) =
+        let (of_call, of_chunk, options) =
             (array.clone(), indices.to_vec(), served.options().clone());
-        let made = blocking(move || {
-            let made = made(&of_call, &indices, &rules(&options), &cancel);
-            drop(memory);
-            made
-        });
-        let made = made.await?;
-        self.metrics.recoded.fetch_add(1, Ordering::Relaxed);
+        let most = size(array).saturating_mul(COPIES);
+        let memory = async || self.memory.reserve(most, WHAT).await;
+        let (view, of_cache) = (self.clone(), key.clone());
+        let call = move |mut memory: Reserved| {
+            // Another request may have made it in the meantime.
+            let known = of_cache.as_ref().and_then(|key| view.cache.get(key));
+            let made = match known {
+                Some(known) => Ok(known),
+                None => {
+                    view.metrics.recoded.fetch_add(1, Ordering::Relaxed);
+                    made(&of_call, &of_chunk, &rules(&options), &cancel)
+                }
+            };
+            memory.shrink(made.as_ref().ok().and_then(Option::as_ref).map_or(0, Bytes::len) as u64);
+            made.map(|made| (made, memory))
+        };
+        let made = self.workers.run(memory, call).await?;
+        let (made, memory) = made.ok_or(AccessError::Cancelled)??;
         if let Some(key) = key {
             self.cache.put(key, made.clone());
         }
-        Ok(made)
+        Ok(made.map(|made| (made, memory)))
+    }
+
+    /// A chunk of the cache, and memory for it: the cache may drop it before it is sent.
+    async fn held(&self, known: Option<Bytes>) -> Result<Option<(Bytes, Reserved)>> {
+        let Some(bytes) = known else { return Ok(None) };
+        let memory = self.memory.reserve(bytes.len() as u64, WHAT).await?;
+        Ok(Some((bytes, memory)))
     }
 }
 
@@ -88,7 +103,7 @@ fn made(
 }
 
 /// Bytes of the elements of a chunk.
-fn size(array: &ShownArray) -> u64 {
+pub(super) fn size(array: &ShownArray) -> u64 {
     let metadata = &array.metadata;
     let element = match metadata.data_type.repr() {
         Some(repr) if !metadata.data_type.is_variable() => repr.size() as u64,

@@ -13,8 +13,8 @@ use crate::listing::Entry;
 
 /// How many nodes get consolidated metadata, and how many are listed.
 const MOST_NODES: usize = 10_000;
-/// How many bytes consolidated metadata have.
-const MOST_BYTES: usize = 32 << 20;
+/// Bytes that a node takes besides its path.
+const PER_NODE: usize = 100;
 /// How many chunks are listed.
 const MOST_CHUNKS: usize = 100_000;
 
@@ -27,15 +27,16 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    /// The hierarchy as it is now.
+    /// The hierarchy as it is now; with consolidated metadata if they have at most `most_bytes`.
     ///
     /// # Errors
     /// When it cannot be listed.
-    pub fn of(served: &Served) -> Result<Tree> {
+    pub fn of(served: &Served, most_bytes: usize) -> Result<Tree> {
         let hierarchy = served.hierarchy()?;
         let children = hierarchy.tree(NodePath::root())?;
         let mut nodes = BTreeMap::new();
         let mut documents = BTreeMap::new();
+        let mut bytes = 0;
         if children.len() > MOST_NODES {
             nodes.extend(children.into_iter().map(|child| (child.path, None)));
             let root = hierarchy.node(NodePath::root())?;
@@ -46,15 +47,27 @@ impl Tree {
                     Ok(node) => add(&mut documents, &node, served),
                     Err(e) => Some(e.cause().to_string()),
                 };
+                bytes += documents.get(&child.path).map_or(0, Bytes::len);
+                if bytes > most_bytes {
+                    // Only what becomes of each node is of use now.
+                    documents.retain(|path: &NodePath, _| path.is_root());
+                }
                 nodes.insert(child.path, why);
             }
         }
         let root = NodePath::root();
         let plain = documents.get(&root).cloned().unwrap_or_else(super::node::empty_group);
-        let bytes: usize = documents.values().map(Bytes::len).sum();
-        let whole =
-            (documents.len() > 1 && bytes <= MOST_BYTES).then(|| consolidated(served, &documents));
+        let is_small = documents.len() > 1 && bytes <= most_bytes;
+        let whole = is_small.then(|| consolidated(served, &documents));
         Ok(Tree { root: whole.and_then(Result::ok).unwrap_or(plain), nodes })
+    }
+
+    /// Bytes of memory that it takes, about.
+    pub fn size(&self) -> u64 {
+        let of_node = |(path, why): (&NodePath, &Option<String>)| {
+            PER_NODE + path.as_str().len() + why.as_ref().map_or(0, String::len)
+        };
+        (self.root.len() + self.nodes.iter().map(of_node).sum::<usize>()) as u64
     }
 
     /// What is directly below a prefix.

@@ -37,6 +37,7 @@ impl FilesystemStore {
     pub(super) fn list_folder(
         &self,
         prefix: &StorePrefix,
+        limit: Option<usize>,
         wanted: impl Fn(&Path) -> io::Result<bool>,
     ) -> Result<Listing> {
         let mut listing = Listing::default();
@@ -51,7 +52,7 @@ impl FilesystemStore {
                 }
                 _ => {}
             }
-            Ok(true)
+            Ok(limit.is_none_or(|limit| keys.len() + prefixes.len() < limit))
         });
         listed.map_err(StoreError::io("list", prefix))?;
         listing.left_out.sort_unstable();

@@ -292,7 +292,8 @@ impl SyncStore for FilesystemStore {
 
     /// Reads one folder; and of the folders in it, until the first value, unless candidates are enough.
     fn list_dir(&self, prefix: &StorePrefix, how: ListOptions) -> Result<Listing> {
-        self.list_folder(prefix, |folder| Ok(how.candidates || self.holds_any(folder)?))
+        let wanted = |folder: &Path| Ok(how.candidates || self.holds_any(folder)?);
+        self.list_folder(prefix, how.limit, wanted)
     }
 
     fn link(&self, prefix: &StorePrefix, erase: bool) -> Result<bool> {

@@ -317,12 +317,14 @@ impl SyncStore for LmdbStore {
     }
 
     /// Skips the keys below each prefix that it finds.
-    fn list_dir(&self, prefix: &StorePrefix, _: ListOptions) -> Result<Listing> {
+    fn list_dir(&self, prefix: &StorePrefix, how: ListOptions) -> Result<Listing> {
         let below = format!("{}{prefix}", self.below);
         let names = self.read("list", prefix.as_str(), |keys| {
             let mut found = Vec::new();
             let (mut from, mut or_at) = (below.clone().into_bytes(), true);
-            while let Some(name) = keys.key_after(&from, or_at)? {
+            while how.limit.is_none_or(|limit| found.len() < limit)
+                && let Some(name) = keys.key_after(&from, or_at)?
+            {
                 let Some(rest) = name.strip_prefix(below.as_bytes()) else { break };
                 found.push(name.to_vec());
                 from = name.to_vec();

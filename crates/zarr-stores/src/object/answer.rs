@@ -50,13 +50,6 @@ pub(super) struct Failed {
     pub for_credentials: bool,
 }
 
-impl Failed {
-    /// Whether the same request may succeed later: the connection broke, or the server has too much to do.
-    pub fn is_passing(&self) -> bool {
-        self.answer.as_ref().is_none_or(|answer| matches!(answer.status, 408 | 429 | 500..))
-    }
-}
-
 /// A failed answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Answer {

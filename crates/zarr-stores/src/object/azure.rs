@@ -64,15 +64,11 @@ fn connect(base: &str, settings: &Settings, connector: Connector) -> object_stor
     if says(Key::Endpoint).is_some_and(|endpoint| endpoint.starts_with("http://")) {
         builder = builder.with_allow_http(true);
     }
-    if !has_credentials && !is_elsewhere && !chosen && !is_in_azure() {
+    // A machine of Azure's, as its firmware says, has credentials that no setting mentions.
+    let tag = std::fs::read_to_string("/sys/class/dmi/id/chassis_asset_tag");
+    let is_azures = tag.is_ok_and(|tag| tag.trim() == "7783-7084-3265-9085-8269-3286-77");
+    if !has_credentials && !is_elsewhere && !chosen && !is_azures {
         builder = builder.with_skip_signature(true);
     }
     Ok(Arc::new(builder.build()?))
-}
-
-/// Whether this machine is one of Azure's, as its firmware says, and so has credentials that no setting mentions.
-fn is_in_azure() -> bool {
-    const TAG: &str = "7783-7084-3265-9085-8269-3286-77";
-    std::fs::read_to_string("/sys/class/dmi/id/chassis_asset_tag")
-        .is_ok_and(|tag| tag.trim() == TAG)
 }

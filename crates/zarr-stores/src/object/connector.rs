@@ -90,7 +90,9 @@ impl HttpService for Client {
         self.connector.counts.requests.fetch_add(1, Ordering::Relaxed);
         let unsure = request.extensions().get::<Unsure>().cloned();
         let (asked, limiter) = (Asked::of(&request), &self.connector.limiter);
-        if answer::last_failed().is_some_and(|failed| failed.is_passing()) {
+        // The connection broke, or the server has too much to do: the same request may succeed later.
+        let is_passing = |answer: answer::Answer| matches!(answer.status, 408 | 429 | 500..);
+        if answer::last_failed().is_some_and(|failed| failed.answer.is_none_or(is_passing)) {
             limiter.retry().await;
         }
         let begun = Instant::now();

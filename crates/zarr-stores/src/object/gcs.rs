@@ -42,7 +42,10 @@ fn connect(base: &str, settings: &Settings, connector: Connector) -> object_stor
     let sources = [Key::ServiceAccount, Key::ServiceAccountKey, Key::ApplicationCredentials];
     let has_credentials = sources.iter().any(|key| builder.get_config_value(key).is_some());
     let says = settings.sets(&["skip_signature", "google_skip_signature"]);
-    if !has_credentials && !says && !has_default_credentials() && !is_in_google() {
+    // A machine of Google's, as its firmware says, has credentials that no setting mentions.
+    let product = std::fs::read_to_string("/sys/class/dmi/id/product_name");
+    let is_googles = product.is_ok_and(|name| name.contains("Google"));
+    if !has_credentials && !says && !has_default_credentials() && !is_googles {
         builder = builder.with_skip_signature(true);
     }
     Ok(Arc::new(builder.build()?))
@@ -54,10 +57,4 @@ fn has_default_credentials() -> bool {
     let home = std::env::home_dir().map(|home| home.join(".config").join(file));
     let windows = std::env::var_os("APPDATA").map(|data| std::path::PathBuf::from(data).join(file));
     [home, windows].into_iter().flatten().any(|path| path.is_file())
-}
-
-/// Whether this machine is one of Google's, as its firmware says, and so has credentials that no setting mentions.
-fn is_in_google() -> bool {
-    std::fs::read_to_string("/sys/class/dmi/id/product_name")
-        .is_ok_and(|name| name.contains("Google"))
 }

@@ -3,7 +3,7 @@
 use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 use object_store::path::Path;
 use object_store::{Error, ObjectMeta};
-use zarr_core::store::{Listing, Result, StoreKey, StorePrefix};
+use zarr_core::store::{ListOptions, Listing, Result, StoreKey, StorePrefix};
 
 use super::{Session, answer};
 
@@ -37,8 +37,15 @@ impl Session {
         Ok(listing)
     }
 
-    pub async fn list_dir(&self, prefix: &StorePrefix) -> Result<Listing> {
+    pub async fn list_dir(&self, prefix: &StorePrefix, how: ListOptions) -> Result<Listing> {
         let failed = |e: Error| self.failure("list", prefix.as_str(), &e);
+        if how.limit == Some(1) {
+            // One page has a key, or there is none.
+            let mut listing = Listing::default();
+            let first = self.below(prefix).try_next().await.map_err(failed)?;
+            first.iter().for_each(|object| self.add(&mut listing, &object.location));
+            return Ok(listing.folded(prefix));
+        }
         let (whole, path) = self.folder(prefix).map_err(failed)?;
         let found = self.backend.list_with_delimiter(path.as_ref()).await.map_err(failed)?;
         let mut listing = Listing { left_out: answer::left_out(), ..Listing::default() };

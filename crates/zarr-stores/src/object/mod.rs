@@ -387,10 +387,10 @@ impl Store for ObjectStore {
         self.spawn_request(|session| async move { session.list_below(&prefix).await }).await
     }
 
-    async fn list_dir(&self, prefix: &StorePrefix, _: ListOptions) -> Result<Listing> {
+    async fn list_dir(&self, prefix: &StorePrefix, how: ListOptions) -> Result<Listing> {
         self.check_lists()?;
         let prefix = prefix.clone();
-        self.spawn_request(|session| async move { session.list_dir(&prefix).await }).await
+        self.spawn_request(move |session| async move { session.list_dir(&prefix, how).await }).await
     }
 }
 

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, BufReader, Read};
 use std::ops::{Bound, Range};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use zarr_core::StoreError;
@@ -44,7 +44,7 @@ pub(super) struct Directory {
     unusable: BTreeSet<Box<str>>,
     /// Where the archive's directory begins, behind all entries; `None` if an entry follows it.
     pub start: Option<u64>,
-    /// Tells it from all others of this process; its contents are never overwritten.
+    /// Tells it from all others, of other processes, too; its contents are never overwritten.
     number: u64,
 }
 
@@ -87,8 +87,6 @@ pub(super) struct Value<S> {
     location: EntryLocation,
     number: u64,
 }
-
-static ARCHIVES: AtomicU64 = AtomicU64::new(0);
 
 /// An error of `zip` as one of input.
 pub(super) fn broken(error: zip::result::ZipError) -> io::Error {
@@ -140,7 +138,7 @@ impl Directory {
 
     /// The directory of an archive without entries.
     pub fn empty(folder: impl Into<Box<str>>) -> Self {
-        let number = ARCHIVES.fetch_add(1, Ordering::Relaxed);
+        let number = RandomState::new().build_hasher().finish();
         let (locations, unusable) = (BTreeMap::new(), BTreeSet::new());
         Directory { folder: folder.into(), locations, unusable, start: Some(0), number }
     }
@@ -156,28 +154,30 @@ impl Directory {
     }
 
     /// The keys that begin with `prefix`, in order, and where their values are.
-    pub fn below(&self, prefix: &str) -> Vec<(StoreKey, &EntryLocation)> {
+    pub fn below(&self, prefix: &str, most: usize) -> Vec<(StoreKey, &EntryLocation)> {
         let prefix = format!("{}{prefix}", self.folder);
         let from = (Bound::Included(&*prefix), Bound::Unbounded);
         let entries = self.locations.range::<str, _>(from);
         let entries = entries.take_while(|(name, _)| name.starts_with(&*prefix));
         let key = |name: &str| StoreKey::new(&name[self.folder.len()..]).ok();
-        entries.filter_map(|(name, location)| Some((key(name)?, location))).collect()
+        let found = entries.filter_map(|(name, location)| Some((key(name)?, location)));
+        found.take(most).collect()
     }
 
-    /// The keys that begin with `prefix`, and the names that no key can say.
-    pub fn listing(&self, prefix: &StorePrefix) -> Listing {
+    /// The keys that begin with `prefix`, up to `most`, and the names that no key can say.
+    pub fn listing(&self, prefix: &StorePrefix, most: usize) -> Listing {
         let names = self.unusable.iter().filter_map(|name| name.strip_prefix(&*self.folder));
         let left_out = names.filter(|name| name.starts_with(prefix.as_str())).map(String::from);
-        let (keys, locations): (_, Vec<_>) = self.below(prefix.as_str()).into_iter().unzip();
+        let (keys, locations): (_, Vec<_>) = self.below(prefix.as_str(), most).into_iter().unzip();
         let sizes = locations.iter().map(|location| location.size()).collect::<io::Result<_>>();
         let (sizes, left_out) = (sizes.unwrap_or_default(), left_out.collect());
         Listing { keys, sizes, left_out, ..Listing::default() }
     }
 
-    /// What lies directly below a prefix.
-    pub fn folder_listing(&self, prefix: &StorePrefix) -> Listing {
-        let Listing { keys, left_out, .. } = self.listing(prefix);
+    /// What lies directly below a prefix; with a limit of 1 the first of it.
+    pub fn folder_listing(&self, prefix: &StorePrefix, limit: Option<usize>) -> Listing {
+        let one = limit.filter(|&limit| limit == 1).unwrap_or(usize::MAX);
+        let Listing { keys, left_out, .. } = self.listing(prefix, one);
         let names = keys.iter().map(StoreKey::as_str).chain(left_out.iter().map(String::as_str));
         Listing::of_names(prefix, names)
     }
@@ -362,43 +362,49 @@ impl<S: Source> Value<S> {
 }
 
 impl<S: Source + 'static> Value<S> {
-    /// Opens the value to read parts of it: from the file if it is stored there as it is.
+    /// Opens the value to read parts of it: from the file if it is stored there as it is; else it is inflated once some of it is
+    /// read.
     pub fn open(self, key: &StoreKey) -> io::Result<Box<dyn SyncSnapshot>> {
-        let version = self.version();
-        let Some(range) = self.plain()? else {
-            let whole = InMemorySnapshot::new(key, self.read()?.into());
-            return Ok(Box::new(whole.with_version(version)));
-        };
-        Ok(Box::new(PlainValue { source: self.source, range, key: key.clone(), version }))
+        let (range, size, key) = (self.plain()?, self.size()?, key.clone());
+        Ok(Box::new(OpenedValue { value: self, range, size, key, whole: OnceLock::new() }))
     }
 }
 
-/// A value that the archive stores as it is.
-struct PlainValue<S> {
-    source: Arc<S>,
-    range: Range<u64>,
+/// A value, and where it is in the archive, if it is stored there as it is.
+struct OpenedValue<S> {
+    value: Value<S>,
+    range: Option<Range<u64>>,
+    size: u64,
     key: StoreKey,
-    version: Version,
+    /// What was inflated.
+    whole: OnceLock<InMemorySnapshot>,
 }
 
-impl<S: Source> SyncSnapshot for PlainValue<S> {
+impl<S: Source> SyncSnapshot for OpenedValue<S> {
     fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>> {
+        let failed = || StoreError::io("get", &self.key);
+        let Some(place) = &self.range else {
+            if self.whole.get().is_none() && !ranges.is_empty() {
+                let whole = self.value.read().map_err(failed())?;
+                let _ = self.whole.set(InMemorySnapshot::new(&self.key, whole.into()));
+            }
+            return self.whole.get().map_or(Ok(Vec::new()), |whole| whole.read(ranges));
+        };
         let read = |range: &ByteRange| {
-            let range = range.resolve(&self.key, self.size())?;
+            let range = range.resolve(&self.key, self.size)?;
             let mut bytes = vec![0; (range.end - range.start) as usize];
-            let read = Positioned::new(&self.source, self.range.start + range.start)
-                .read_exact(&mut bytes);
-            read.map_err(StoreError::io("get", &self.key))?;
+            let mut at = Positioned::new(&self.value.source, place.start + range.start);
+            at.read_exact(&mut bytes).map_err(failed())?;
             Ok(Bytes::from(bytes))
         };
         ranges.iter().map(read).collect()
     }
 
     fn size(&self) -> u64 {
-        self.range.end - self.range.start
+        self.size
     }
 
     fn version(&self) -> Option<Version> {
-        Some(self.version.clone())
+        Some(self.value.version())
     }
 }

@@ -287,18 +287,15 @@ impl SyncStore for ZipStore {
         let Some(value) = self.0.find(key)? else { return Ok(None) };
         let size = value.size().map_err(StoreError::io("get", key))?;
         check_size(key, size, how.limit)?;
-        let into = match how.into {
-            Target::Exact(out) if !how.version => {
-                if size == out.len() as u64 {
-                    value.read_into(out).map_err(StoreError::io("get", key))?;
-                }
-                return Ok(Some(Got { size, bytes: None, version: None }));
+        if let GetOptions { into: Target::Exact(out), version: false, .. } = how {
+            if size == out.len() as u64 {
+                value.read_into(out).map_err(StoreError::io("get", key))?;
             }
-            into => into,
-        };
+            return Ok(Some(Got { size, bytes: None, version: None }));
+        }
         let bytes = Bytes::from(value.read().map_err(StoreError::io("get", key))?);
         let version = how.version.then(|| Version::of_content(bytes.clone()));
-        GetOptions { into, ..how }.answer(key, bytes, version)
+        how.answer(key, bytes, version)
     }
 
     fn open(
@@ -361,7 +358,7 @@ impl SyncStore for ZipStore {
 
     fn erase_prefix(&self, prefix: &StorePrefix) -> Result<()> {
         self.0.write("erase", prefix.as_str(), |staging, archive| {
-            let Listing { keys, .. } = archive.directory.listing(prefix);
+            let Listing { keys, .. } = archive.directory.listing(prefix, usize::MAX);
             keys.iter().try_for_each(|key| staging.put(archive, key, None))
         })
     }
@@ -369,13 +366,14 @@ impl SyncStore for ZipStore {
     fn list_prefix(&self, prefix: &StorePrefix) -> Result<Listing> {
         let state = self.0.state();
         let archive = state.archive().map_err(StoreError::io("list", prefix))?;
-        Ok(archive.map(|archive| archive.directory.listing(prefix)).unwrap_or_default())
+        Ok(archive.map(|archive| archive.directory.listing(prefix, usize::MAX)).unwrap_or_default())
     }
 
-    fn list_dir(&self, prefix: &StorePrefix, _: ListOptions) -> Result<Listing> {
+    fn list_dir(&self, prefix: &StorePrefix, how: ListOptions) -> Result<Listing> {
         let state = self.0.state();
         let archive = state.archive().map_err(StoreError::io("list", prefix))?;
-        Ok(archive.map(|archive| archive.directory.folder_listing(prefix)).unwrap_or_default())
+        let listed = archive.map(|archive| archive.directory.folder_listing(prefix, how.limit));
+        Ok(listed.unwrap_or_default())
     }
 
     fn flush(&self) -> Result<()> {

@@ -10,8 +10,9 @@ use std::sync::{Arc, Mutex, OnceLock};
 use async_trait::async_trait;
 use bytes::{Buf, Bytes};
 use zarr_core::store::{
-    ByteRange, Capabilities, GetOptions, Got, ListOptions, Listing, Result, Snapshot,
-    SnapshotOptions, Store, StoreKey, StorePrefix, Version, block_on, check_size,
+    ByteRange, Capabilities, GetOptions, Got, InMemorySnapshot, ListOptions, Listing, Result,
+    Snapshot, SnapshotOptions, Store, StoreKey, StorePrefix, SyncSnapshot, Version, block_on,
+    check_size,
 };
 use zarr_core::{Access, Registry, StoreError, sync};
 
@@ -240,33 +241,45 @@ impl Store for RemoteZipStore {
         if !how.accepts(Some(&version)) {
             return Ok(None);
         }
-        if !is_plain.map_err(StoreError::io("get", key))? {
-            let get = GetOptions { version: true, ..how.to_get() };
-            return Ok(how.in_memory(key, self.get(key, get).await?));
-        }
+        let is_plain = is_plain.map_err(StoreError::io("get", key))?;
         let size = value.size().map_err(StoreError::io("get", key))?;
-        check_size(key, size, how.limit)?;
+        // What is stored as it is is read in parts.
+        check_size(key, size, if is_plain { u64::MAX } else { how.limit })?;
         let (header, likely) = value.header().map_err(StoreError::io("get", key))?;
-        let (archive, key, start) = (self.clone(), key.clone(), OnceLock::new());
-        Ok(Some(Box::new(RemoteZipSnapshot { archive, key, size, version, header, likely, start })))
+        let archive = self.clone();
+        let (key, start, whole) = (key.clone(), OnceLock::new(), OnceLock::new());
+        Ok(Some(Box::new(RemoteZipSnapshot {
+            archive,
+            key,
+            size,
+            version,
+            is_plain,
+            whole,
+            header,
+            likely,
+            start,
+        })))
     }
 
     async fn list_prefix(&self, prefix: &StorePrefix) -> Result<Listing> {
-        Ok(self.0.directory.listing(prefix))
+        Ok(self.0.directory.listing(prefix, usize::MAX))
     }
 
-    async fn list_dir(&self, prefix: &StorePrefix, _: ListOptions) -> Result<Listing> {
-        Ok(self.0.directory.folder_listing(prefix))
+    async fn list_dir(&self, prefix: &StorePrefix, how: ListOptions) -> Result<Listing> {
+        Ok(self.0.directory.folder_listing(prefix, how.limit))
     }
 }
 
-/// A value that the archive stores as it is.
+/// A value, read in parts if the archive stores it as it is.
 #[derive(Clone)]
 struct RemoteZipSnapshot {
     archive: RemoteZipStore,
     key: StoreKey,
     size: u64,
     version: Version,
+    is_plain: bool,
+    /// What was inflated.
+    whole: OnceLock<InMemorySnapshot>,
     /// Where its header lies, and where it begins, as the directory lets expect.
     header: Range<u64>,
     likely: u64,
@@ -277,6 +290,15 @@ struct RemoteZipSnapshot {
 #[async_trait]
 impl Snapshot for RemoteZipSnapshot {
     async fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>> {
+        if !self.is_plain && !ranges.is_empty() {
+            if self.whole.get().is_none() {
+                let whole = self.archive.get(&self.key, GetOptions::default()).await?;
+                let whole = whole.and_then(|got| got.bytes).unwrap_or_default();
+                let _ = self.whole.set(InMemorySnapshot::new(&self.key, whole));
+            }
+            let whole = self.whole.get().expect("it was set");
+            return SyncSnapshot::read(whole, ranges);
+        }
         let resolve = |range: &ByteRange| range.resolve(&self.key, self.size);
         let ranges = ranges.iter().map(resolve).collect::<Result<Vec<_>, _>>()?;
         let archive = &self.archive.0;
