@@ -15,6 +15,7 @@ import sys
 import tempfile
 import threading
 import time
+import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -358,6 +359,79 @@ def load(program, folder, seconds):
         print(f"load: {counts[0]} requests by 64 clients in {seconds} s, {counts[1]} cut off, no error; peak memory {peak} MiB")
 
 
+def archives(program, folder):
+    """Compressed entries are inflated when they are sent, and only then; memory that others have is 503, and what never fits 413."""
+    value = os.urandom(24 << 20)
+    path = folder / "x.zip"
+
+    def write(small):
+        # The old archive stays as it is for who has it open.
+        with zipfile.ZipFile(folder / "new.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr(".zgroup", '{"zarr_format": 2}')
+            archive.writestr("small", small)
+            archive.writestr("broken", b"broken " * 1000)
+            archive.writestr("large", value)
+            archive.writestr("huge", value + value)
+        data = bytearray((folder / "new.zip").read_bytes())
+        # The data of the entry, behind its name: the directory stays as it is.
+        at = data.index(b"broken") + 6
+        data[at : at + 10] = bytes(10)
+        (folder / "new.zip").write_bytes(data)
+        os.replace(folder / "new.zip", path)
+
+    write(b"small " * 1000)
+    with serving(program, path, "--memory", 64 << 20) as server:
+        small = ask(server.port, "/x.zip/small")
+        check("an entry", (small.status, small.body) == (200, b"small " * 1000), small.headers)
+        tag = small["etag"]
+        part = ask(server.port, "/x.zip/small", headers=["Range: bytes=-7"])
+        check("a range of an entry", (part.status, part.body) == (206, b" small "), part.headers)
+        for what, method, headers, status in (
+            ("GET", "GET", [], 500), ("a range", "GET", ["Range: bytes=0-1"], 500), ("HEAD", "HEAD", [], 200),
+            ("HEAD of a range", "HEAD", ["Range: bytes=0-1"], 206), ("If-Match", "GET", ['If-Match: "x"'], 412), ("known", "GET", ["If-None-Match: *"], 304),
+        ):
+            found = ask(server.port, "/x.zip/broken", method, headers)
+            check(f"a broken entry, {what}", found.status == status, (found.status, found.headers, found.body))
+        huge = ask(server.port, "/x.zip/huge")
+        check("what never fits", huge.status == 413 and b"--memory" in huge.body, (huge.status, huge.body[:300]))
+        check("HEAD of what never fits", ask(server.port, "/x.zip/huge", "HEAD")["content-length"] == str(48 << 20))
+        with socket.create_connection(("127.0.0.1", server.port)) as slow:
+            slow.sendall(b"GET /x.zip/large HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            slow.recv(1000)
+            began = time.monotonic()
+            busy = ask(server.port, "/x.zip/large")
+            took = time.monotonic() - began
+            check("memory that others have", busy.status == 503 and busy["retry-after"] == "5" and took < 10, (busy.status, busy.headers, took))
+            check("small ones go on", ask(server.port, "/x.zip/small").status == 200)
+        again = ask(server.port, "/x.zip/large")
+        check("memory that is free again", again.status == 200 and again.body == value, (again.status, again.headers))
+        write(b"other " * 1000)
+        time.sleep(1.2)
+        other = ask(server.port, "/x.zip/small", headers=[f"If-None-Match: {tag}"])
+        check("another archive in its place", (other.status, other.body) == (200, b"other " * 1000), (other.status, other.headers))
+        path.write_bytes(path.read_bytes()[:1000])
+        time.sleep(1.2)
+        lost = ask(server.port, "/x.zip/small")
+        check("an archive that is cut off", lost.status == 500 and str(folder) not in lost.body.decode(), (lost.status, lost.body))
+        write(b"small " * 1000)
+        time.sleep(1.2)
+        check("the archive is whole again", ask(server.port, "/x.zip/small").body == b"small " * 1000)
+    # An archive on a server.
+    with serving(program, folder) as near:
+        far = f"zip::http://127.0.0.1:{near.port}/{folder.name}/x.zip"
+        with serving(program, far) as server:
+            check("a far entry", ask(server.port, "/x.zip/small").body == b"small " * 1000)
+            write(b"other " * 1000)
+            time.sleep(1.2)
+            found = [ask(server.port, "/x.zip/small").status]
+            time.sleep(1.2)
+            again = ask(server.port, "/x.zip/small")
+            check("a far archive in its place", again.body == b"other " * 1000, (found, again.status, again.body[:300]))
+    with serving(program, path) as server:
+        other = ask(server.port, "/x.zip/small", headers=[f"If-None-Match: {tag}"])
+        check("the tag of another archive", (other.status, other.body) == (200, b"other " * 1000), (other.status, other.headers))
+
+
 def ends(program, store):
     """Ctrl-C: without answers under way at once; with one, when it ends; again, at once."""
     with serving(program, store) as server:
@@ -449,6 +523,7 @@ def main():
             slowly.join()
             check("it still serves", ask(server.port, "/x.zarr/.zgroup").status == 200)
         cors(program, store)
+        archives(program, folder)
         starts(program, store)
         load(program, folder, given.seconds)
         ends(program, store)

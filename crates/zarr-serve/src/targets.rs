@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use zarr::store::{ListOptions, Store, StoreKey, StorePrefix};
 use zarr::stores::PrefixStore;
@@ -72,14 +73,29 @@ type Known = BTreeMap<String, (Instant, Option<Arc<Served>>)>;
 /// One hierarchy, under its name.
 pub struct Served {
     name: String,
-    store: Arc<dyn Store>,
     options: OpenOptions,
-    opened: Mutex<(Instant, Hierarchy)>,
+    opened: Mutex<Opened>,
+    /// How its archive is opened anew.
+    reopen: Option<Reopen>,
+    turn: Mutex<()>,
+    /// Set when something could not be read: its archive may be another one now.
+    pub(crate) is_doubtful: AtomicBool,
+}
+
+type Reopen = Box<dyn Fn() -> Result<Arc<dyn Store>> + Send + Sync>;
+
+/// A hierarchy, its store, and when both were looked at.
+struct Opened {
+    at: Instant,
+    store: Arc<dyn Store>,
+    /// The file of an archive on this machine: which one, and when it changed.
+    file: Option<Stamp>,
+    hierarchy: Hierarchy,
 }
 
 impl std::fmt::Debug for Served {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Served").field("name", &self.name).field("store", &self.store).finish()
+        f.debug_struct("Served").field("name", &self.name).field("store", &self.store()).finish()
     }
 }
 
@@ -91,8 +107,13 @@ impl Served {
     }
 
     /// The store of its keys.
-    pub fn store(&self) -> &Arc<dyn Store> {
-        &self.store
+    pub fn store(&self) -> Arc<dyn Store> {
+        lock(&self.opened).store.clone()
+    }
+
+    /// Opens the archive that took the place of the one that was opened, if it is one and there is such; it may block.
+    pub(crate) fn refresh(&self) -> Result<()> {
+        if self.reopen.is_some() { self.hierarchy().map(drop) } else { Ok(()) }
     }
 
     /// How it is opened and read.
@@ -105,12 +126,29 @@ impl Served {
     /// # Errors
     /// As [`Hierarchy::open`].
     pub fn hierarchy(&self) -> Result<Hierarchy> {
-        let (at, opened) = lock(&self.opened).clone();
-        if at.elapsed() < FRESH {
-            return Ok(opened);
+        let fresh =
+            |opened: &Opened| (opened.at.elapsed() < FRESH).then(|| opened.hierarchy.clone());
+        if let Some(hierarchy) = fresh(&lock(&self.opened)) {
+            return Ok(hierarchy);
         }
-        let hierarchy = Hierarchy::open(self.store.clone(), &self.options)?;
-        *lock(&self.opened) = (Instant::now(), hierarchy.clone());
+        // An archive is opened once, for all who wait.
+        let _turn = self.reopen.as_ref().map(|_| lock(&self.turn));
+        let (mut store, was) = {
+            let opened = lock(&self.opened);
+            if let Some(hierarchy) = fresh(&opened) {
+                return Ok(hierarchy);
+            }
+            (opened.store.clone(), opened.file)
+        };
+        let file = stamp(&*store);
+        if let Some(reopen) = &self.reopen
+            && (file != was || self.is_doubtful.swap(false, Ordering::Relaxed))
+        {
+            store = reopen()?;
+        }
+        let hierarchy = Hierarchy::open(store.clone(), &self.options)?;
+        let at = Instant::now();
+        *lock(&self.opened) = Opened { at, store, file, hierarchy: hierarchy.clone() };
         Ok(hierarchy)
     }
 
@@ -122,7 +160,15 @@ impl Served {
         self.hierarchy()?.node(path)
     }
 
-    fn new(name: String, store: Arc<dyn Store>, options: &OpenOptions) -> Result<Served> {
+    /// `reopen` opens its store anew.
+    fn new(
+        name: String,
+        store: Arc<dyn Store>,
+        options: &OpenOptions,
+        reopen: impl Fn() -> Result<Arc<dyn Store>> + Send + Sync + 'static,
+    ) -> Result<Served> {
+        // Before it is read: what changes in between is seen the next time.
+        let file = stamp(&*store);
         let mut options = options.clone();
         let mut hierarchy = Hierarchy::open(store.clone(), &options)?;
         if let Ok(root) = hierarchy.node(NodePath::root())
@@ -131,8 +177,36 @@ impl Served {
             options = narrow;
             hierarchy = Hierarchy::open(store.clone(), &options)?;
         }
-        Ok(Served { name, store, options, opened: Mutex::new((Instant::now(), hierarchy)) })
+        let is_archive = store.name().starts_with("zip:");
+        let reopen = is_archive.then(|| Box::new(reopen) as Reopen);
+        let opened = Mutex::new(Opened { at: Instant::now(), store, file, hierarchy });
+        Ok(Served {
+            name,
+            options,
+            opened,
+            reopen,
+            turn: Mutex::default(),
+            is_doubtful: AtomicBool::new(false),
+        })
     }
+}
+
+/// When a file changed, and how many bytes it has.
+type Stamp = (SystemTime, u64, u64);
+
+/// That of the archive of a store, if it is on this machine. A file that is put in its place has another number.
+fn stamp(store: &dyn Store) -> Option<Stamp> {
+    let name = store.name();
+    let path =
+        percent_encoding::percent_decode_str(name.strip_prefix("zip://")?).decode_utf8().ok()?;
+    let file = Path::new(&*path)
+        .ancestors()
+        .find_map(|path| std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file))?;
+    #[cfg(unix)]
+    let number = std::os::unix::fs::MetadataExt::ino(&file);
+    #[cfg(not(unix))]
+    let number = 0;
+    Some((file.modified().ok()?, file.len(), number))
 }
 
 impl Targets {
@@ -149,10 +223,10 @@ impl Targets {
             names.insert(name.clone());
             let root = open_root(target, name.clone(), options)?;
             let (store, path) = match &root {
-                Root::Hierarchy(served) => (&served.store, inside::folder_of(&*served.store)),
-                Root::Folder(folder) => (&folder.store, folder.path.clone()),
+                Root::Hierarchy(served) => (served.store(), inside::folder_of(&*served.store())),
+                Root::Folder(folder) => (folder.store.clone(), folder.path.clone()),
             };
-            hidden.add(&**store, path.as_deref(), &name);
+            hidden.add(&*store, path.as_deref(), &name);
             roots.push(root);
         }
         let (warm, nodes) = (Warm::new(options.kept), KnownNodes::default());
@@ -192,6 +266,20 @@ impl Targets {
             Root::Folder(folder) if folder.name == first => Some((&folder.store, rest)),
             _ => None,
         })
+    }
+
+    /// Has archives looked at anew: something could not be read.
+    pub(crate) fn doubt(&self) {
+        for root in &self.roots {
+            match root {
+                Root::Hierarchy(served) => served.is_doubtful.store(true, Ordering::Relaxed),
+                Root::Folder(folder) => {
+                    let known = lock(&folder.known);
+                    let all = known.values().filter_map(|(_, served)| served.as_ref());
+                    all.for_each(|served| served.is_doubtful.store(true, Ordering::Relaxed));
+                }
+            }
+        }
     }
 
     /// All hierarchies, those in folders looked for now: up to three levels deep, and at most 1,000 of each folder.
@@ -252,25 +340,30 @@ impl Folder {
 
     fn open(&self, below: &str) -> Result<Served> {
         let name = format!("{}/{below}", self.name);
-        let store: Arc<dyn Store> = match &self.path {
+        match &self.path {
             // The store of a path is an archive or a database where that is one.
             Some(path) => {
                 let at = path.join(below);
                 let Some(at) = at.to_str().filter(|_| at.exists()) else {
                     return Err(AccessError::NotFound { looked_for: below.to_owned() }.into());
                 };
-                let store = self.options.store(at)?;
-                match &self.root {
-                    Some(root) => inside::guarded(&store, Path::new(at), root),
-                    None => store,
-                }
+                let (at, options, root) = (at.to_owned(), self.options.clone(), self.root.clone());
+                let open = move || {
+                    let store = options.store(&at)?;
+                    Ok(match &root {
+                        Some(root) => inside::guarded(&store, Path::new(&at), root),
+                        None => store,
+                    })
+                };
+                Served::new(name, open()?, &self.options, open)
             }
             None => {
                 let prefix = StorePrefix::new(format!("{below}/"))?;
-                Arc::new(PrefixStore::new(self.store.clone(), prefix))
+                let store: Arc<dyn Store> = Arc::new(PrefixStore::new(self.store.clone(), prefix));
+                let same = store.clone();
+                Served::new(name, store, &self.options, move || Ok(same.clone()))
             }
-        };
-        Served::new(name, store, &self.options)
+        }
     }
 
     fn list(&self, below: &str, depth: usize, all: &mut Vec<Arc<Served>>) -> Result<()> {
@@ -314,7 +407,9 @@ fn open_root(target: &str, name: String, options: &TargetsOptions) -> Result<Roo
     if let Some(root) = &root {
         store = inside::guarded(&store, root, root);
     }
-    match Served::new(name.clone(), store.clone(), &open) {
+    let (of_reopen, at) = (open.clone(), url.clone());
+    let reopen = move || Ok(of_reopen.store(&at)?);
+    match Served::new(name.clone(), store.clone(), &open, reopen) {
         Ok(served) => Ok(Root::Hierarchy(Arc::new(served))),
         Err(e) if e.kind() == ErrorKind::NotFound => {
             if let Ok((hierarchy, path)) = Hierarchy::locate(&url, &open) {

@@ -39,14 +39,14 @@ impl Warm {
         let hierarchy = {
             let mut all = lock(&self.hierarchies);
             let is_own = |known: &Hierarchy| {
-                Arc::ptr_eq(known.store(), served.store())
+                Arc::ptr_eq(known.store(), &served.store())
                     && known.format_name() == own.format_name()
             };
             let hierarchy = match all.iter().position(is_own) {
                 Some(at) => all.remove(at),
                 None => {
                     let options = served.options().clone().chunk_cache(self.each());
-                    Hierarchy::of_format(served.store().clone(), own.format().clone(), &options)
+                    Hierarchy::of_format(served.store(), own.format().clone(), &options)
                 }
             };
             if all.len() >= MOST {

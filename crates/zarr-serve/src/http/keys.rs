@@ -27,6 +27,7 @@ pub(crate) async fn answer(
     let (of_find, path_of_find) = (shared.clone(), path.to_owned());
     let found = blocking(move || {
         let found = of_find.targets.find(&path_of_find)?;
+        found.as_ref().map_or(Ok(()), |(served, _)| served.refresh())?;
         Ok(found.map(|(served, rest)| (served, rest.to_owned())))
     });
     let found = match found.await {
@@ -41,7 +42,7 @@ pub(crate) async fn answer(
         }
         (Some((_, rest)), _) if rest.is_empty() && !ends_in_slash => raw::moved(asking),
         (Some((served, rest)), _) if as_v3 => shown(shared, served, &rest, asking).await,
-        (Some((served, rest)), _) => raw::answer(served.store(), &rest, asking).await,
+        (Some((served, rest)), _) => raw::answer(&served.store(), &rest, asking).await,
         (None, Some((_, ""))) if !ends_in_slash => raw::moved(asking),
         // Of a folder's own keys only its listings lead to hierarchies.
         (None, Some(_)) if as_v3 && !path.is_empty() && !ends_in_slash => raw::absent(),
@@ -117,7 +118,7 @@ async fn folder_or_absent(
 
 /// The listing of a prefix of the view.
 async fn list(shared: &Arc<Shared>, served: Arc<Served>, path: &str, asking: &Asking<'_>) -> Reply {
-    let (view, prefix, store) = (shared.view.clone(), path.to_owned(), served.store().clone());
+    let (view, prefix, store) = (shared.view.clone(), path.to_owned(), served.store());
     let entries = move |_| entries(&view, &served, &prefix);
     raw::list_with(path, &*store, asking, entries, failed).await
 }

@@ -70,6 +70,9 @@ async fn hidden(shared: &Shared, request: &Request<Incoming>, reply: Reply) -> R
     let (parts, body) = reply.into_parts();
     let bytes = body.collect().await.map(Collected::to_bytes).unwrap_or_default();
     let told = String::from_utf8_lossy(&bytes);
+    if status == StatusCode::INTERNAL_SERVER_ERROR {
+        shared.targets.doubt();
+    }
     if status.is_server_error() || status == StatusCode::FORBIDDEN {
         shared.tell(&format!(
             "{} {} {}: {}",

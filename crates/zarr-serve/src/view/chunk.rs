@@ -48,10 +48,10 @@ impl View {
         } else {
             let store = served.store();
             let key = chunk.key()?;
-            match raw_value(&**store, &key, asking).await? {
+            match raw_value(&*store, &key, asking).await? {
                 Some(value) => Some(value),
                 None => match other_key(array, &key, chunk.indices())? {
-                    Some(key) => raw_value(&**store, &key, asking).await?,
+                    Some(key) => raw_value(&*store, &key, asking).await?,
                     None => None,
                 },
             }
