@@ -72,7 +72,7 @@ pub struct Registry {
     schemes: HashMap<String, Scheme>,
     chains: HashMap<String, OpenChain>,
     encodings: HashMap<String, Arc<dyn MetadataEncoding>>,
-    extensions: HashMap<String, Understand>,
+    pub(crate) extensions: HashMap<String, Understand>,
     /// For the stores that it opens; their values may be secret.
     store_options: Arc<[(String, String)]>,
 }
@@ -196,11 +196,6 @@ impl Registry {
             let hint = "documents are read as JSON; register an extension for others".into();
             Unsupported { what: "metadata encoding", name: uri.into(), hint }.into()
         })
-    }
-
-    /// What understands a protocol extension, if anything here does.
-    pub fn extension_of(&self, uri: &str) -> Option<Understand> {
-        self.extensions.get(uri).copied()
     }
 
     /// The codec names known in a dialect, sorted.

@@ -70,7 +70,7 @@ macro_rules! handles {
 
             /// The store of its keys and values.
             pub fn store(&self) -> &Arc<dyn Store> {
-                self.context.unguarded_store()
+                &self.context.unguarded
             }
 
             /// Whether nodes may be created and chunks written.

@@ -32,7 +32,7 @@ impl ArrayNode {
         path: NodePath,
         metadata: ArrayMetadata,
     ) -> Result<ArrayNode> {
-        let core = Arc::new(ArrayCore::new(context.store_context().clone(), path, metadata)?);
+        let core = Arc::new(ArrayCore::new(context.context.clone(), path, metadata)?);
         Ok(ArrayNode { context, core })
     }
 

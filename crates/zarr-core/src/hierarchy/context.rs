@@ -17,7 +17,7 @@ use crate::store::Store;
 /// A hierarchy in a store: what its arrays need, and the consolidated copies of its documents.
 #[derive(Debug)]
 pub(crate) struct HierarchyContext {
-    context: Arc<StoreContext>,
+    pub context: Arc<StoreContext>,
     /// The store as the caller gave it.
     pub unguarded: Arc<dyn Store>,
     /// The store, whose documents are not replaced by consolidated copies.
@@ -71,11 +71,6 @@ impl HierarchyContext {
         context.store = Arc::new(ConsolidatedStore::new(self.live.clone(), copied.clone()));
         self.copied = Some(copied);
         self
-    }
-
-    /// What the arrays of the hierarchy need.
-    pub fn store_context(&self) -> &Arc<StoreContext> {
-        &self.context
     }
 
     /// Makes changes visible to other readers.

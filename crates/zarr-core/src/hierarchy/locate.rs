@@ -37,11 +37,6 @@ impl HierarchyContext {
         Arc::new(self)
     }
 
-    /// The store as the caller gave it.
-    pub fn unguarded_store(&self) -> &Arc<dyn Store> {
-        &self.unguarded
-    }
-
     /// The hierarchy that begins at a store's root.
     pub async fn at_root(store: Arc<dyn Store>, options: &OpenOptions) -> Result<Arc<Self>> {
         let found = HierarchyContext::open(guarded(store.clone()), options, None).await?;

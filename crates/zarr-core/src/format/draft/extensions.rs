@@ -91,7 +91,7 @@ fn understood(
         }
     };
     let uri = extension.get("extension").and_then(Json::as_str).unwrap_or_default();
-    if let Some(understand) = reading.registry.extension_of(uri) {
+    if let Some(understand) = reading.registry.extensions.get(uri) {
         return understand(extension, array).map(|()| true);
     }
     let plain = uri.trim_start_matches("https://").trim_start_matches("http://");
