@@ -68,6 +68,8 @@ test("a broken link is no error", () => {
 test("numbers are short, and ticks are round", () => {
   assert.deepEqual([short(-3), short(0.1 + 0.2), short(1e-9), short(NaN), short(123456789.5)], ["−3", "0.3", "1e-9".replace("-", "−"), "missing", "1.235e8"]);
   assert.deepEqual(steps(0, 10, 5), [0, 2, 4, 6, 8, 10]);
+  // One number tells of no scale.
+  assert.deepEqual(steps(0, 4999, 2.3), [0, 2000, 4000]);
   assert.deepEqual(degrees(-90, 90, 6), [-90, -60, -30, 0, 30, 60, 90]);
   assert.deepEqual([angle(-45, "lat"), angle(190, "lon"), angle(180, "lon"), angle(0, "lat")], ["45°S", "170°W", "180°", "0°"]);
 });

@@ -23,7 +23,8 @@ pub(crate) fn json(value: f64) -> Json {
     if value.is_nan() { Json::Null } else { Json::from(value) }
 }
 
-/// The values along an axis, decoded: `{"from", "step", "low", "high"}`; `null` where they are missing.
+/// The values along an axis, decoded: `{"from", "step", "low", "high"}`; `null` where they are missing. Of times `dates` has the
+/// dates of `low`.
 ///
 /// Parameters: `path`, `axis`, `at`: an index for each axis, the axis' own has no effect; `from`, `to`.
 pub(crate) fn line(question: &Question, targets: &Targets) -> Answered {
@@ -48,8 +49,18 @@ pub(crate) fn line(question: &Question, targets: &Targets) -> Answered {
     view.along[axis] = Along { start: from, step: 1, len: to - from };
     let found = subject.line(&view, POINTS).map_err(Refusal::picture)?;
     let list = |values: &[f64]| values.iter().map(|&value| json(value)).collect::<Json>();
-    let object = Object::new().with("from", from).with("step", found.block);
-    Ok(Answer::json(object.with("low", list(&found.low)).with("high", list(&found.high))))
+    let mut object = Object::new()
+        .with("from", from)
+        .with("step", found.block)
+        .with("low", list(&found.low))
+        .with("high", list(&found.high));
+    if let Some(units) = subject.meaning.time {
+        let date = |&value: &f64| {
+            units.date(value).map_or(Json::Null, |date| Json::from(date.to_string()))
+        };
+        object.insert("dates", found.low.iter().map(date).collect::<Json>());
+    }
+    Ok(Answer::json(object))
 }
 
 /// One element: `{"text", "stored", "missing", "coordinates"}`.

@@ -3,7 +3,7 @@
 import { el, svg, replace } from "./dom.js";
 import { short, steps } from "./number.js";
 
-const EDGE = { left: 68, right: 14, top: 12, bottom: 38 };
+const EDGE = { right: 14, top: 12, bottom: 38 };
 
 export class Chart {
   // `onPick(index)` when a place is chosen; `onZoom(from, to)` when another part is to be seen.
@@ -39,6 +39,8 @@ export class Chart {
     const width = Math.floor(this.element.getBoundingClientRect().width);
     if (!this.line || width < 100) return;
     const height = this.height;
+    // Dates are longer than numbers.
+    this.left = this.line.dates ? 88 : 68;
     const { low, high, from, step } = this.line;
     const to = from + low.length * step;
     const known = [...low, ...high].filter(Number.isFinite);
@@ -46,27 +48,27 @@ export class Chart {
     if (bottom === top) [bottom, top] = [bottom - 0.5, top + 0.5];
     const margin = (top - bottom) * 0.05;
     [bottom, top] = [bottom - margin, top + margin];
-    const x = (index) => EDGE.left + ((index - from) / Math.max(1, to - from)) * (width - EDGE.left - EDGE.right);
+    const x = (index) => this.left + ((index - from) / Math.max(1, to - from)) * (width - this.left - EDGE.right);
     const y = (value) => height - EDGE.bottom - ((value - bottom) / (top - bottom)) * (height - EDGE.top - EDGE.bottom);
     this.scale = { from, to, width };
     const ticks = [];
-    for (const value of steps(bottom, top, (height - 50) / 40)) {
+    for (const [value, text] of this.#levels(bottom, top, (height - 50) / 40)) {
       if (value < bottom || value > top) continue;
-      ticks.push(svg("line", { class: "grid", x1: EDGE.left, x2: width - EDGE.right, y1: y(value), y2: y(value) }));
-      ticks.push(svg("text", { class: "tick", x: EDGE.left - 8, y: y(value) + 4, "text-anchor": "end" }, short(value, top - bottom)));
+      ticks.push(svg("line", { class: "grid", x1: this.left, x2: width - EDGE.right, y1: y(value), y2: y(value) }));
+      ticks.push(svg("text", { class: "tick", x: this.left - 8, y: y(value) + 4, "text-anchor": "end" }, text));
     }
     let end = -Infinity;
     for (const { at, text } of this.axis.ticks(from, to, Math.max(2, (width - 80) / 110))) {
       const px = x(at);
       const half = text.length * 3.3;
-      if (px < EDGE.left - 1 || px > width - EDGE.right + 1 || px - half < end + 6) continue;
+      if (px < this.left - 1 || px > width - EDGE.right + 1 || px - half < end + 6) continue;
       const middle = Math.min(px, width - half - 2);
       ticks.push(svg("line", { class: "mark", x1: px, x2: px, y1: height - EDGE.bottom, y2: height - EDGE.bottom + 4 }));
       ticks.push(svg("text", { class: "tick", x: middle, y: height - EDGE.bottom + 17, "text-anchor": "middle" }, text));
       end = middle + half;
     }
     const name = this.axis.units && this.axis.kind !== "time" ? `${this.axis.name} [${this.axis.units}]` : this.axis.name;
-    ticks.push(svg("text", { class: "tick", x: (EDGE.left + width - EDGE.right) / 2, y: height - 5, "text-anchor": "middle" }, name));
+    ticks.push(svg("text", { class: "tick", x: (this.left + width - EDGE.right) / 2, y: height - 5, "text-anchor": "middle" }, name));
     this.drawing.setAttribute("viewBox", `0 0 ${width} ${height}`);
     this.drawing.setAttribute("height", height);
     this.drawing.setAttribute("aria-label", `${this.name} along ${this.axis.name}, from ${short(bottom + margin)} to ${short(top - margin)} ${this.units}`);
@@ -79,6 +81,16 @@ export class Chart {
     }
     replace(this.drawing, parts, cursor);
     this.x = x;
+  }
+
+  // Values beside which there is a text. Of dates those that are there, near to round numbers.
+  #levels(bottom, top, wanted) {
+    const { low, dates } = this.line;
+    const round = steps(bottom, top, wanted);
+    if (!dates) return round.map((value) => [value, short(value, top - bottom)]);
+    const distance = (n, value) => (low[n] === null ? Infinity : Math.abs(low[n] - value));
+    const nearest = round.map((value) => low.reduce((best, _, n) => (distance(n, value) < distance(best, value) ? n : best), 0));
+    return [...new Set(nearest)].filter((n) => dates[n]).map((n) => [low[n], dates[n].split("T")[0]]);
   }
 
   #paths(x, y) {
@@ -105,7 +117,7 @@ export class Chart {
     if (!this.scale) return null;
     const box = this.drawing.getBoundingClientRect();
     const { from, to, width } = this.scale;
-    const part = ((event.clientX - box.left) * (width / box.width) - EDGE.left) / (width - EDGE.left - EDGE.right);
+    const part = ((event.clientX - box.left) * (width / box.width) - this.left) / (width - this.left - EDGE.right);
     const index = Math.floor(from + part * (to - from));
     return part < 0 || part > 1 ? null : Math.max(from, Math.min(to - 1, index));
   }
@@ -123,7 +135,8 @@ export class Chart {
     this.cursor.setAttribute("visibility", "visible");
     this.cursor.setAttribute("x1", at);
     this.cursor.setAttribute("x2", at);
-    const value = low[n] === null ? "missing" : low[n] === high[n] ? `${short(low[n])} ${this.units}` : `${short(low[n])} … ${short(high[n])} ${this.units}`;
+    const date = this.line.dates?.[n];
+    const value = low[n] === null ? "missing" : date ? date.replace("T", " ") : low[n] === high[n] ? `${short(low[n])} ${this.units}` : `${short(low[n])} … ${short(high[n])} ${this.units}`;
     const label = this.axis.full(index);
     this.readout.textContent = `${this.axis.name} ${label ?? index}${label ? ` (${index})` : ""}: ${value}`;
   }

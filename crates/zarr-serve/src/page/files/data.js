@@ -106,7 +106,7 @@ export class DataView {
     this.#colourChoice();
     this.#plane(now.view);
     if (this.point) this.#choosePoint(this.point);
-    else if (!this.picture.refused) this.readout.textContent = "Move over the picture for values; click it for a line through a point.";
+    else if (!this.picture.refused) this.readout.textContent = matchMedia("(hover: none)").matches ? "Tap the picture for a value, and a line through it." : "Move over the picture for values; click it for a line through a point.";
   }
 
   // Colours are those of a map, or of channels.

@@ -75,6 +75,9 @@ function way(where) {
     return el("li", {}, isLast ? el("span", { "aria-current": "page" }, name) : button(name, () => state.go(where.slice(0, n + 1))));
   });
   replace(place("way"), el("li", {}, button("all", () => state.go([]))), items);
+  // Where there is little space, the end is seen: where this is.
+  const nav = place("way").parentElement;
+  nav.scrollLeft = nav.scrollWidth;
 }
 
 // -- A node.

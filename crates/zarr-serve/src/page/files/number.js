@@ -47,7 +47,14 @@ export function steps(low, high, wanted) {
   if (!(span > 0) || !Number.isFinite(span)) return [low];
   const raw = span / Math.max(1, wanted);
   const power = 10 ** Math.floor(Math.log10(raw));
-  const step = [1, 2, 5, 10].map((n) => n * power).find((step) => step >= raw * 0.999);
+  const nice = [0.2, 0.5, 1, 2, 5, 10].map((n) => n * power);
+  const chosen = nice.findIndex((step) => step >= raw * 0.999);
+  const found = multiples(nice[chosen], low, high);
+  // One number tells of no scale.
+  return found.length > 1 ? found : multiples(nice[chosen - 1], low, high);
+}
+
+function multiples(step, low, high) {
   const found = [];
   for (let n = Math.ceil(Math.min(low, high) / step - 1e-9); n * step <= Math.max(low, high) + step * 1e-9; n++) {
     found.push(Number((n * step).toPrecision(12)));

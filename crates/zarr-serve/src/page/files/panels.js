@@ -101,9 +101,10 @@ export function values(node, state) {
   const load = async () => {
     try {
       const found = await json("table", { path: node.path, at: at.join(","), down: rank ? `${top}:${Math.min(array.shape[down], top + ROWS)}` : null, across: across === null ? null : `${left}:${Math.min(array.shape[across], left + COLUMNS)}` });
-      const head = across === null ? null : el("thead", {}, el("tr", {}, el("th", {}, `${array.axes[down].name} \\ ${array.axes[across].name}`), found.texts[0]?.map((_, n) => el("th", { scope: "col" }, String(left + n)))));
+      const head = across === null ? null : el("thead", {}, el("tr", {}, el("th", { class: "corner" }, `${array.axes[down].name} \\ ${array.axes[across].name}`), found.texts[0]?.map((_, n) => el("th", { scope: "col" }, String(left + n)))));
       replace(table, el("caption", { class: "hidden" }, `Elements of ${node.name}`), head, el("tbody", {}, found.texts.map((row, n) => el("tr", {}, rank ? el("th", { scope: "row" }, String(top + n)) : null, row.map((text) => el("td", {}, text === null ? "missing" : text))))));
-      note.textContent = rank ? `${array.axes[down].name}: ${top} to ${top + found.texts.length - 1} of ${count(array.shape[down])}` : "";
+      const part = (axis, from, length) => `${array.axes[axis].name}: ${count(from)} to ${count(from + length - 1)} of ${count(array.shape[axis])}`;
+      note.textContent = rank ? [part(down, top, found.texts.length), across !== null && part(across, left, found.texts[0]?.length ?? 0)].filter(Boolean).join("; ") : "";
     } catch (error) {
       note.textContent = error.message;
     }
@@ -113,11 +114,14 @@ export function values(node, state) {
     step();
     load();
   }, { icon });
+  const named = (axis) => el("span", { class: "quiet" }, array.axes[axis].name);
+  // What is seen whole needs no pages.
+  const [hasRows, hasColumns] = [array.shape[down] > ROWS, across !== null && array.shape[across] > COLUMNS];
   const tools = rank === 0 ? null : el(
     "div", { class: "row" },
-    pager("Rows before", "left", () => top === 0, () => (top = Math.max(0, top - ROWS))),
-    pager("Rows after", "right", () => top + ROWS >= array.shape[down], () => (top += ROWS)),
-    across !== null && [el("span", { class: "quiet" }, array.axes[across].name), pager("Columns before", "left", () => left === 0, () => (left = Math.max(0, left - COLUMNS))), pager("Columns after", "right", () => left + COLUMNS >= array.shape[across], () => (left += COLUMNS))],
+    hasRows && [named(down), pager("Rows before", "left", () => top === 0, () => (top = Math.max(0, top - ROWS))),
+    pager("Rows after", "right", () => top + ROWS >= array.shape[down], () => (top += ROWS))],
+    hasColumns && [named(across), pager("Columns before", "left", () => left === 0, () => (left = Math.max(0, left - COLUMNS))), pager("Columns after", "right", () => left + COLUMNS >= array.shape[across], () => (left += COLUMNS))],
     array.axes.slice(0, -2).map((axis, n) => axis.size > 1 && el("label", { class: "pick" }, axis.name, el("input", {
       type: "number", min: 0, max: axis.size - 1, value: at[n],
       onchange: (event) => {
