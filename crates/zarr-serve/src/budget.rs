@@ -179,15 +179,15 @@ mod tests {
                 .reserve_here(units * UNIT, "the answer", &cancel)
                 .map_err(|e| Refused::of_any(&e).unwrap().is_busy)
         };
-        assert_eq!(reserve(65).unwrap_err(), false);
+        assert!(!reserve(65).unwrap_err());
         let mut most = reserve(60).unwrap();
-        assert_eq!(reserve(5).unwrap_err(), true);
+        assert!(reserve(5).unwrap_err());
         let few = reserve(4).unwrap();
-        assert_eq!(reserve(1).unwrap_err(), true);
+        assert!(reserve(1).unwrap_err());
         most.shrink(10 * UNIT);
         most.merge(few);
         assert_eq!(most.bytes(), 14 * UNIT);
-        assert_eq!(reserve(51).unwrap_err(), true);
+        assert!(reserve(51).unwrap_err());
         drop(reserve(50).unwrap());
         drop(most);
         assert_eq!(reserve(64).unwrap().bytes(), 64 * UNIT);

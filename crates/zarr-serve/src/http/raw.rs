@@ -272,10 +272,8 @@ pub(crate) async fn list_with<E: Send + 'static>(
     };
     let limit = part.as_ref().map_or(MOST_LISTED, |part| part.limit);
     // One folder of this machine is read at a time. Distant stores wait for no others.
-    let _turn = match store.capabilities().local {
-        true => asking.listing.acquire().await.ok(),
-        false => None,
-    };
+    let is_local = store.capabilities().local;
+    let _turn = if is_local { asking.listing.acquire().await.ok() } else { None };
     let memory = asking.memory;
     let mut held = match memory.reserve(LISTING.min(memory.size() / 8), "the listing").await {
         Ok(held) => held,
