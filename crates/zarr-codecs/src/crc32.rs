@@ -15,11 +15,12 @@ struct Crc32;
 
 /// Makes the codec.
 pub(crate) fn build(spec: &CodecSpec, _: &ChunkContext) -> Result<Codec, MetadataError> {
-    guard_at(Crc32, ChecksumLocation::Start, spec)
+    guard_at(Crc32, spec)
 }
 
 impl Checksum for Crc32 {
     const CODEC: &'static str = "crc32";
+    const USUAL: ChecksumLocation = ChecksumLocation::Start;
 
     fn sum(&self, bytes: &[u8]) -> u32 {
         crc32_iso_hdlc(bytes)

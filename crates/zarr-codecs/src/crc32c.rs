@@ -21,11 +21,12 @@ pub(crate) fn build(spec: &CodecSpec, _: &ChunkContext) -> Result<Codec, Metadat
         Parameters::new(spec).finish()?;
         return Ok(guard(Crc32c, ChecksumLocation::End));
     }
-    guard_at(Crc32c, ChecksumLocation::End, spec)
+    guard_at(Crc32c, spec)
 }
 
 impl Checksum for Crc32c {
     const CODEC: &'static str = CODEC;
+    const USUAL: ChecksumLocation = ChecksumLocation::End;
 
     fn sum(&self, bytes: &[u8]) -> u32 {
         crc32_iscsi(bytes)

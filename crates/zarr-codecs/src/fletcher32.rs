@@ -5,11 +5,10 @@
 //! HDF5 before 1.6.3 swapped the bytes of each half of the checksum; such ones are good, too, as they are
 //! to HDF5 and netCDF.
 
+use zarr_core::MetadataError;
 use zarr_core::codec::{ChunkContext, Codec, CodecSpec, Parameters};
-use zarr_core::{Dialect, MetadataError, Object};
 
 use crate::util::checksum::{Checksum, ChecksumLocation, guard};
-use crate::util::metadata::numcodecs;
 
 /// The fletcher32 codec.
 #[derive(Clone, Copy, Debug)]
@@ -56,6 +55,7 @@ fn fletcher32(bytes: &[u8]) -> u32 {
 
 impl Checksum for Fletcher32 {
     const CODEC: &'static str = "fletcher32";
+    const USUAL: ChecksumLocation = ChecksumLocation::End;
 
     fn sum(&self, bytes: &[u8]) -> u32 {
         fletcher32(bytes)
@@ -65,14 +65,12 @@ impl Checksum for Fletcher32 {
         let [a, b, c, d] = expected.to_le_bytes();
         found == expected || found == u32::from_le_bytes([b, a, d, c])
     }
-
-    fn to_metadata(&self, _: ChecksumLocation, dialect: Dialect) -> Option<CodecSpec> {
-        numcodecs(dialect, Self::CODEC, Object::new())
-    }
 }
 
 #[cfg(test)]
 mod tests {
+    use zarr_core::Dialect;
+
     use super::*;
     use crate::testing::{build, decode, hex, metadata, noise, refusal};
     use crate::util::checksum::tests::guards;

@@ -124,6 +124,7 @@ fn lookup3(initval: u32, prefix: &[u8], bytes: &[u8]) -> u32 {
 
 impl Checksum for JenkinsLookup3 {
     const CODEC: &'static str = "jenkins_lookup3";
+    const USUAL: ChecksumLocation = ChecksumLocation::End;
 
     fn sum(&self, bytes: &[u8]) -> u32 {
         lookup3(self.initval, &self.prefix, bytes)

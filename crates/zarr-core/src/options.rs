@@ -58,6 +58,11 @@ pub struct Options {
     /// 0, the default, for none. Before it uses one, a read asks the store whether its object is unchanged. Chunks of more than
     /// a quarter of this, and of variable-length elements, are not kept.
     pub chunk_cache: u64,
+    /// How many rows of chunks along the first axis are read ahead, into the cache of decoded chunks; 0, the default, for none. It
+    /// begins once a read starts where the one before it ended, and is the same along the other axes. A thread
+    /// reads while the caller works; a remote store must not need the runtime of the caller. Nothing is read ahead if
+    /// `chunk_cache` has no space for one row more than these.
+    pub read_ahead: usize,
     /// The most memory that documents and chunks may need.
     pub limits: Limits,
     /// Cancels the calls that read or write chunks.

@@ -83,6 +83,9 @@ fn forks(url: &str) {
         let cache = zarr::stores::ByteCache::new(1 << 20);
         options = options.wrap(move |store| std::sync::Arc::new(cache.store(store)));
     }
+    if url.ends_with("ahead") {
+        options = options.chunk_cache(1 << 20).read_ahead(2);
+    }
     let hierarchy =
         Hierarchy::create(options.store(url).unwrap(), options.format(zarr::Dialect::V3), &options)
             .unwrap();
@@ -91,12 +94,16 @@ fn forks(url: &str) {
     let (stop, rounds) = (AtomicBool::new(false), AtomicU64::new(0));
     let hung = thread::scope(|scope| {
         for n in 0..4u64 {
-            let (shared, kept, stop, rounds) = (&shared[n as usize % 2], &kept, &stop, &rounds);
+            let (shared, stop, rounds) = (&shared[n as usize % 2], &stop, &rounds);
+            let kept = hierarchy.array(kept.path()).unwrap();
             scope.spawn(move || {
                 while !stop.load(Ordering::Relaxed) {
                     shared.write::<i32>((n * 9..n * 9 + 7, 5..41), &[n as i32; 7 * 36]).unwrap();
-                    assert_eq!(kept.read::<i32>((n, 2..4)).unwrap().len(), 2);
-                    rounds.fetch_add(1, Ordering::Relaxed);
+                    // One row after the other, which are read ahead.
+                    let row = rounds.fetch_add(1, Ordering::Relaxed) / 4 % 64;
+                    for row in row..(row + 20).min(64) {
+                        assert_eq!(kept.read::<i32>((row, 2..4)).unwrap().len(), 2);
+                    }
                 }
             });
         }
@@ -128,7 +135,8 @@ fn forked_processes_read_and_write_while_the_parents_threads_do() {
     }
     let folder = tempfile::tempdir().unwrap();
     let file = format!("file://{}/x.zarr", folder.path().display());
-    for url in [&file, "memory://fork", "memory://cached"] {
+    let ahead = format!("file://{}/ahead", folder.path().display());
+    for url in [&file, "memory://fork", "memory://cached", &ahead] {
         let mut again = Command::new(env::current_exe().unwrap());
         let test = "forked_processes_read_and_write_while_the_parents_threads_do";
         assert!(again.args([test, "--exact"]).env(MARK, url).status().unwrap().success(), "{url}");

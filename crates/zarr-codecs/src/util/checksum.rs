@@ -35,6 +35,9 @@ impl ChecksumLocation {
 pub(crate) trait Checksum: Debug + Send + Sync + 'static {
     const CODEC: &'static str;
 
+    /// Where numcodecs puts it by default.
+    const USUAL: ChecksumLocation;
+
     /// The checksum of these bytes.
     fn sum(&self, bytes: &[u8]) -> u32;
 
@@ -43,14 +46,11 @@ pub(crate) trait Checksum: Debug + Send + Sync + 'static {
         expected == found
     }
 
-    /// The codec's metadata; without more, those of a checksum that numcodecs puts at the start by default.
+    /// The codec's metadata.
     fn to_metadata(&self, location: ChecksumLocation, dialect: Dialect) -> Option<CodecSpec> {
         // Older releases of numcodecs do not know the parameter.
-        let configuration = match location {
-            ChecksumLocation::Start => Object::new(),
-            ChecksumLocation::End => location.written(),
-        };
-        numcodecs(dialect, Self::CODEC, configuration)
+        let usual = location == Self::USUAL;
+        numcodecs(dialect, Self::CODEC, if usual { Object::new() } else { location.written() })
     }
 }
 
@@ -66,15 +66,11 @@ pub(crate) fn guard(checksum: impl Checksum, location: ChecksumLocation) -> Code
     Codec::bytes_to_bytes(Guard { checksum, location })
 }
 
-/// The same for metadata whose only parameter is `location`; `usual` is where the checksum is without it.
-pub(crate) fn guard_at(
-    checksum: impl Checksum,
-    usual: ChecksumLocation,
-    spec: &CodecSpec,
-) -> Result<Codec, MetadataError> {
+/// The same for metadata whose only parameter is `location`.
+pub(crate) fn guard_at<C: Checksum>(checksum: C, spec: &CodecSpec) -> Result<Codec, MetadataError> {
     let mut parameters = Parameters::new(spec);
     let location = match parameters.string("location")? {
-        None => usual,
+        None => C::USUAL,
         Some("start") => ChecksumLocation::Start,
         Some("end") => ChecksumLocation::End,
         Some(other) => {

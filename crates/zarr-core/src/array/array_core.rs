@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::latest_state::LatestState;
+use super::reading_order::ReadingOrder;
 use super::state::{ArrayState, ChunkLayout};
 use crate::codec::{budget, most_encoded};
 use crate::context::StoreContext;
@@ -21,6 +22,7 @@ pub(crate) struct ArrayCore {
     /// How the chunks are read and written. Documents are read and written with the options of the context.
     pub options: Options,
     latest: Arc<LatestState>,
+    pub(super) order: ReadingOrder,
 }
 
 impl ArrayCore {
@@ -31,7 +33,8 @@ impl ArrayCore {
     ) -> Result<ArrayCore> {
         let state = ArrayState::new(&context, &path, metadata).map_err(|e| context.at(&path, e))?;
         let options = context.options.clone();
-        Ok(ArrayCore { context, path, options, latest: Arc::new(LatestState::new(state)) })
+        let latest = Arc::new(LatestState::new(state));
+        Ok(ArrayCore { context, path, options, latest, order: ReadingOrder::default() })
     }
 
     /// The same array with other options.
@@ -39,7 +42,8 @@ impl ArrayCore {
         let mut options = self.options.clone();
         change(&mut options);
         let (context, path) = (self.context.clone(), self.path.clone());
-        ArrayCore { context, path, options, latest: self.latest.clone() }
+        let (latest, order) = (self.latest.clone(), ReadingOrder::default());
+        ArrayCore { context, path, options, latest, order }
     }
 
     pub fn state(&self) -> Arc<ArrayState> {

@@ -28,7 +28,8 @@ type Place = (u64, StoreKey, u64);
 /// The decoded chunks of one hierarchy.
 #[derive(Debug)]
 pub(crate) struct ChunkCache {
-    limit: u64,
+    /// The most bytes that it keeps.
+    pub(super) limit: u64,
     entries: Mutex<Lru<Place, (Version, Bytes)>>,
 }
 

@@ -57,7 +57,8 @@ impl ArrayCore {
         } else {
             Err(Box::new((ChunkProjections::new(grid, shape, part), out)))
         };
-        self.read_split(layout, span, kind, split, var_buffer, done).await
+        let read = self.read_split(layout, span, kind, split, var_buffer, done).await;
+        read.inspect(|()| self.read_ahead(layout, part))
     }
 
     /// Reads chunks, each into its piece of the memory, or all into the same memory, where the elements of each are
@@ -174,8 +175,7 @@ impl ArrayCore {
         }
         let found = match self.plan(layout, tile) {
             Some(partial) if store.capabilities().cheap_ranges => {
-                let out = out.reborrow();
-                let mut source = Source::Local { store, span, out };
+                let mut source = Source::Local { store, span, out: out.reborrow() };
                 self.read_segments(layout, tile, &partial, &mut source).await?.map(drop)
             }
             None if layout.metadata.shards.is_none()

@@ -13,7 +13,7 @@
 //!    chunks are requested at the same time, those of one chunk together, and decoded on the pool as they come.
 //!    A large part of a shard is fetched and decoded some MiB at a time ([`large_parts`]).
 //! 5. A hierarchy may keep decoded chunks ([`chunk_cache`]). Then [`cached_read`] asks the store whether an object is unchanged
-//!    before its elements are copied from there.
+//!    before its elements are copied from there. When asked to, it reads ahead into that cache ([`read_ahead`]).
 //! 6. Before each chunk, each segment and each request the call looks whether its caller cancelled it.
 //!
 //! # A write
@@ -43,6 +43,8 @@ mod key_queue;
 mod large_parts;
 mod latest_state;
 mod lru;
+mod read_ahead;
+mod reading_order;
 mod segments;
 mod select;
 mod stale_handle;

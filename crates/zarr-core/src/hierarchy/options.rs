@@ -114,6 +114,9 @@ impl OpenOptions {
         /// Keeps decoded chunks, of at most this many bytes, for all handles of the hierarchy: see [`Options::chunk_cache`].
         chunk_cache(self, bytes: u64) { self.options.chunk_cache = bytes; }
 
+        /// Reads this number of rows of chunks ahead, into the cache of decoded chunks: see [`Options::read_ahead`].
+        read_ahead(self, rows: usize) { self.options.read_ahead = rows; }
+
         /// Turns the guard on or off.
         guard(self, guard: Guard) { self.options.guard = guard; }
 

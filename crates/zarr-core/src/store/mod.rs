@@ -30,6 +30,7 @@ pub use async_trait::async_trait;
 pub use bytes::Bytes;
 
 pub use self::block_on::block_on;
+pub(crate) use self::block_on::spawn;
 pub use self::from_sync::{from_sync, from_sync_arc};
 pub(crate) use self::io_threads::may_block;
 pub use self::io_threads::run;

@@ -88,8 +88,13 @@ fn ends(bytes: &[u8]) -> u64 {
 const CACHE: u64 = 1 << 30;
 
 fn options(args: &Args) -> OpenOptions {
-    let cache = if args.op == "read_planes_cached" { CACHE } else { 0 };
-    OpenOptions::new(zarr::standard()).threads(args.threads).chunk_cache(cache)
+    let (cache, rows) = match &*args.op {
+        "read_planes_cached" => (CACHE, 0),
+        "read_planes_ahead" => (CACHE, 1),
+        _ => (0, 0),
+    };
+    let options = OpenOptions::new(zarr::standard()).threads(args.threads);
+    options.chunk_cache(cache).read_ahead(rows)
 }
 
 impl Args {
