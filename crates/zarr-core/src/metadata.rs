@@ -143,12 +143,13 @@ impl ArrayMetadata {
 
     /// The bytes of one element that was never written.
     pub fn fill_bytes(&self) -> Vec<u8> {
-        match &self.fill_value {
-            Some(fill) => fill.as_bytes().to_vec(),
-            None => FillValue::zero_of(self.data_type.repr().unwrap_or(Repr::Opaque(1)))
-                .as_bytes()
-                .to_vec(),
-        }
+        self.fill().as_bytes().to_vec()
+    }
+
+    /// An element that was never written.
+    pub(crate) fn fill(&self) -> FillValue {
+        let zero = || FillValue::zero_of(self.data_type.repr().unwrap_or(Repr::Opaque(1)));
+        self.fill_value.clone().unwrap_or_else(zero)
     }
 
     /// The shape of the first chunk, which stands for all where their lengths do not matter.

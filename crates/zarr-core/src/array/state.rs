@@ -37,7 +37,7 @@ pub(crate) struct ArrayState {
     chunks: Result<Arc<Chunks>, Unsupported>,
     prefix: StorePrefix,
     /// The fill value as an element of a view.
-    pub fill: Vec<u8>,
+    pub fill: Bytes,
     /// The bytes of the fill value, which every variable-length buffer of the array holds.
     pub content: Bytes,
     /// The indices of its shards.
@@ -73,11 +73,11 @@ impl ArrayState {
                 Err(Unsupported { what, name, hint })
             }
         };
-        let content = Bytes::from(metadata.fill_bytes());
+        let content = metadata.fill().0;
         let fill = if metadata.data_type.is_variable() {
-            VarBuffer::holding(content.clone())?.1.as_bytes().to_vec()
+            Bytes::copy_from_slice(VarBuffer::holding(content.clone())?.1.as_bytes())
         } else {
-            content.to_vec()
+            content.clone()
         };
         Ok(ArrayState {
             metadata: Arc::new(metadata),

@@ -9,7 +9,7 @@ use super::{
     ArrayToArray, ArrayToBytes, BytesToBytes, ChunkContext, Codec, CodecResult, CodecSpec,
     DecodedSize, EncodedParts, PartialRead, PartialWrite, budget, buffer_pool,
 };
-use crate::data_type::{CoreType, FillValue, Origin};
+use crate::data_type::{CoreType, Origin};
 use crate::dialect::Dialect;
 use crate::error::{CodecError, MetadataError};
 use crate::metadata::ArrayMetadata;
@@ -466,8 +466,8 @@ impl ArrayMetadata {
         }
         check_chunk_keys(self)?;
         let build = |shape: Vec<u64>| {
-            let context = ChunkContext::new(self.data_type.clone(), shape)
-                .with_fill(Some(FillValue::new(self.fill_bytes())));
+            let context =
+                ChunkContext::new(self.data_type.clone(), shape).with_fill(Some(self.fill()));
             CodecChain::build(&self.codecs, &context, registry)
         };
         let first = self.chunk_extent();

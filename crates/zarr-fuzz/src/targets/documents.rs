@@ -15,6 +15,8 @@ use crate::input;
 const MOST_NODES: usize = 24;
 /// Elements that are read at once.
 const MOST_ELEMENTS: u64 = 4096;
+/// Bytes of them, unless it is one element: each may have 16 MiB.
+const LARGE: u64 = 1 << 20;
 
 /// Documents of final v3; an input of one file is `zarr.json` of the root.
 pub fn v3(data: &[u8]) {
@@ -84,11 +86,15 @@ pub fn look_at(hierarchy: &Hierarchy, options: &OpenOptions) {
     hierarchy.warnings().iter().for_each(note);
 }
 
+fn element_size(array: &Array) -> u64 {
+    array.metadata().fill_value.as_ref().map_or(0, |fill| fill.as_bytes().len()) as u64
+}
+
 /// Reads corners of an array.
 pub fn read(array: &Array) {
     let shape = array.shape();
     let _ = (array.len(), array.chunk_shape(), array.shard_shape(), array.fill_value());
-    let mut room = MOST_ELEMENTS;
+    let mut room = MOST_ELEMENTS.min(LARGE / element_size(array).max(1)).max(1);
     let mut corner = |from_end: bool| {
         let axis = |&len: &u64| {
             let most = len.min(3).min(room.max(1));
@@ -111,6 +117,8 @@ fn written_again(hierarchy: &Hierarchy, node: &Node, options: &OpenOptions) {
         return;
     }
     let metadata = match node {
+        // Its fill value is larger than a document may be.
+        Node::Array(array) if element_size(array) > LARGE => return,
         Node::Array(array) => NodeMetadata::Array(Box::new((*array.metadata()).clone())),
         Node::Group(group) => NodeMetadata::Group(group.metadata().clone()),
     };

@@ -1,15 +1,17 @@
 //! Defines one element in native byte order.
 
+use bytes::Bytes;
+
 use crate::data_type::{Repr, Rounding, Scalar, ScalarValue};
 
-/// One element in native byte order.
+/// One element in native byte order; a clone shares its bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct FillValue(Box<[u8]>);
+pub struct FillValue(pub(crate) Bytes);
 
 impl FillValue {
     /// From the bytes of one element in native byte order.
-    pub fn new(element: impl Into<Box<[u8]>>) -> Self {
-        FillValue(element.into())
+    pub fn new(element: impl AsRef<[u8]>) -> Self {
+        FillValue(Bytes::copy_from_slice(element.as_ref()))
     }
 
     /// An element of zero bytes.
