@@ -28,9 +28,14 @@ enum Form {
 
 impl Decoded {
     /// How the elements of an array become those that its attributes say; `None` if they stay as they are. In `binary` forms missing
-    /// ones are NaN, and times are numbers.
-    pub fn of(array: &Array, binary: bool) -> Option<Decoded> {
-        let meaning = Meaning::of(array, MissingRule::Declared);
+    /// ones are NaN, and times are numbers. Also returns what was found and cannot be applied.
+    pub fn of(array: &Array, binary: bool) -> (Option<Decoded>, Vec<String>) {
+        let mut meaning = Meaning::of(array, MissingRule::Declared);
+        let warnings = std::mem::take(&mut meaning.warnings);
+        (Decoded::by(meaning, array, binary), warnings)
+    }
+
+    fn by(meaning: Meaning, array: &Array, binary: bool) -> Option<Decoded> {
         let data_type = array.data_type();
         let scalar = meaning.scalar(&data_type)?;
         if matches!(scalar, Scalar::Time(_)) {
@@ -46,11 +51,6 @@ impl Decoded {
             (_, false, false) => Form::NullableFloats,
         };
         Some(Decoded { meaning, scalar, form })
-    }
-
-    /// What was found and cannot be applied.
-    pub fn warnings(&self) -> &[String] {
-        &self.meaning.warnings
     }
 
     /// The type of the elements that these become.

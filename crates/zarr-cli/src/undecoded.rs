@@ -8,12 +8,8 @@ use zarr::nczarr::cdl::Show;
 pub(crate) enum Decoded {}
 
 impl Decoded {
-    pub fn of(_: &Array, _: bool) -> Option<Decoded> {
-        None
-    }
-
-    pub fn warnings(&self) -> &[String] {
-        &[]
+    pub fn of(_: &Array, _: bool) -> (Option<Decoded>, Vec<String>) {
+        (None, Vec::new())
     }
 
     pub fn data_type(&self, stored: &DataType) -> DataType {

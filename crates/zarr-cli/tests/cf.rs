@@ -128,3 +128,27 @@ fn statistics_of_a_group_are_a_line_for_each_array() {
     folder.bad("stats d.zarr --path t --histogram x", 2);
     folder.bad("stats d.zarr --path none", 3);
 }
+
+/// Stored numbers that look like decoded ones come with a word about it.
+#[test]
+fn what_is_not_decoded_is_told() {
+    let folder = Folder::new();
+    folder.good("create m.zarr --path t --shape 2 --dtype float64");
+    assert_eq!(folder.feed("put m.zarr --path t", b"[1,14.5]").code, 0);
+    let set = |name: &str, value: &str| {
+        let text = format!("{name}=\"{value}\"");
+        let run = folder.command("attrs m.zarr --path t --set").arg(text).output().unwrap();
+        assert!(run.status.success());
+    };
+    set("units", "months since 2000-01-01");
+    let why = "/t: `months since 2000-01-01` is not decoded: months and years differ in length";
+    for line in ["get m.zarr --path t --cf", "dump m.zarr --cf"] {
+        let run = folder.run(line);
+        assert!(run.code == 0 && run.err.contains(why), "{line}: {}", run.err);
+    }
+    assert_eq!(folder.run("get m.zarr --path t --cf").text(), "[1.0,14.5]\n");
+    folder.good("get m.zarr --path t");
+    set("calendar", "360_day");
+    let dates = folder.good("get m.zarr --path t --cf").text().to_owned();
+    assert_eq!(dates, "[\"2000-02-01T00:00:00\",\"2001-03-16T00:00:00\"]\n");
+}

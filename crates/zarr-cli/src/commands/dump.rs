@@ -108,8 +108,8 @@ impl Dump {
         if !times && !all {
             return Ok(None);
         }
-        let decoded = Decoded::of(array, false);
-        session.warn_about(array, decoded.as_ref().map_or(&[], Decoded::warnings));
+        let (decoded, warnings) = Decoded::of(array, false);
+        session.warn_about(array, &warnings);
         Ok(decoded.filter(|decoded| all || decoded.is_dates()).map(Decoded::show))
     }
 }

@@ -122,8 +122,12 @@ impl Get {
         let node = session.open(&self.target)?;
         let array = node.into_array()?;
         let elements = self.which.of_target(session, &self.target, &array)?;
-        let decoded = Decoded::of(&array, format.is_binary()).filter(|_| self.is_decoded());
-        session.warn_about(&array, decoded.as_ref().map_or(&[], Decoded::warnings));
+        let (decoded, warnings) = if self.is_decoded() {
+            Decoded::of(&array, format.is_binary())
+        } else {
+            (None, Vec::new())
+        };
+        session.warn_about(&array, &warnings);
         let summary = Summary::of(&elements).filter(|_| format == Format::Summary);
         let result = match (summary, array.data_type().resolved()) {
             (Some(summary), Some(kind)) => {

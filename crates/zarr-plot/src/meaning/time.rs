@@ -46,17 +46,21 @@ impl TimeUnits {
             return Ok(None);
         }
         let name = name.to_ascii_lowercase();
-        let Some((_, unit)) = UNITS.iter().find(|(names, _)| names.contains(&name.as_str())) else {
-            let why = match name.trim_end_matches('s') {
-                "month" | "year" | "common_year" | "decade" => "months and years differ in length",
-                _ => "the unit is not known",
-            };
-            return Err(format!("`{units}` is not decoded: {why}"));
-        };
         let known = match calendar {
             None => Calendar::default(),
             Some(calendar) => Calendar::from_name(calendar)
                 .ok_or_else(|| format!("the calendar `{calendar}` is not known"))?,
+        };
+        let unit = UNITS.iter().find(|(names, _)| names.contains(&name.as_str()));
+        let unit = match (unit, name.trim_end_matches('s'), known) {
+            (Some((_, unit)), ..) => *unit,
+            // Where each is as long as the others, as cftime has it.
+            (_, "month", Calendar::Days360) => 30 * DAY,
+            (_, "common_year", Calendar::NoLeap) => 365 * DAY,
+            (_, "month" | "year" | "common_year" | "decade", _) => {
+                return Err(format!("`{units}` is not decoded: months and years differ in length"));
+            }
+            _ => return Err(format!("`{units}` is not decoded: the unit is not known")),
         };
         let date = date.join(" ");
         let epoch = Date::parse(&date, known).and_then(|date| known.nanoseconds(date));
@@ -66,7 +70,7 @@ impl TimeUnits {
                 known.name()
             )
         })?;
-        Ok(Some(TimeUnits { unit: *unit, epoch, calendar: known }))
+        Ok(Some(TimeUnits { unit, epoch, calendar: known }))
     }
 
     /// The moment that a number means, to the microsecond where the number is no whole one; `None` for NaN, infinity, and
@@ -118,6 +122,8 @@ mod tests {
         assert_eq!(date("days since 1850-01-01", "360_day", 59.0), "1850-02-30");
         assert_eq!(date("days since 2000-02-28", "noleap", 1.0), "2000-03-01");
         assert_eq!(date("days since 1582-10-04", "standard", 1.0), "1582-10-15");
+        assert_eq!(date("months since 2000-01-01", "360_day", 14.5), "2001-03-16");
+        assert_eq!(date("common_years since 2000-01-01", "noleap", 4.0), "2004-01-01");
         assert_eq!(
             date("seconds since 1970-01-01", "julian", 0.000_001),
             "1970-01-01T00:00:00.000001"
@@ -131,6 +137,7 @@ mod tests {
         assert_eq!(TimeUnits::parse("days since", None), Ok(None));
         let why = |units, calendar| TimeUnits::parse(units, calendar).unwrap_err();
         assert!(why("months since 2000-01-01", None).contains("differ in length"));
+        assert!(why("common_years since 2000-01-01", Some("360_day")).contains("differ in length"));
         assert!(why("fortnights since 2000-01-01", None).contains("not known"));
         assert!(why("days since 2000-01-01", Some("maya")).contains("`maya`"));
         assert!(why("days since 2000-02-30", None).contains("is no date"));
