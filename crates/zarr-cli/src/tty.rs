@@ -1,14 +1,14 @@
 //! Asks the terminal which pictures it shows, and how large its letters are.
 
 use std::fs::{File, OpenOptions};
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::getpgrp;
 use rustix::termios::{
-    LocalModes, OptionalActions, Termios, tcgetattr, tcgetpgrp, tcgetwinsize, tcsetattr,
+    LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcgetpgrp, tcgetwinsize,
+    tcsetattr,
 };
 
 use crate::interrupt::STOPPED;
@@ -36,6 +36,9 @@ fn asked() -> Vec<u8> {
     let Ok(usual) = tcgetattr(&tty) else { return Vec::new() };
     let mut raw = usual.clone();
     raw.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG);
+    // Reading waits for a tenth of a second; `poll` knows no terminals on macOS.
+    raw.special_codes[SpecialCodeIndex::VMIN] = 0;
+    raw.special_codes[SpecialCodeIndex::VTIME] = 1;
     if tcsetattr(&tty, OptionalActions::Now, &raw).is_err() {
         return Vec::new();
     }
@@ -67,16 +70,13 @@ fn ask(mut tty: &File) -> Vec<u8> {
         return answer;
     }
     let end = Instant::now() + PATIENCE;
-    while !(answer.contains(&3) || answer.len() > MOST || is_whole(&answer)) {
-        let rest = end.saturating_duration_since(Instant::now());
-        let Ok(rest) = Timespec::try_from(rest) else { break };
+    let is_done = |answer: &[u8]| answer.contains(&3) || answer.len() > MOST || is_whole(answer);
+    while !is_done(&answer) && Instant::now() < end {
         let mut bytes = [0; 64];
-        match poll(&mut [PollFd::new(&tty, PollFlags::IN)], Some(&rest)) {
-            Ok(1..) => match tty.read(&mut bytes) {
-                Ok(count @ 1..) => answer.extend(&bytes[..count]),
-                _ => break,
-            },
-            _ => break,
+        match tty.read(&mut bytes) {
+            Ok(count) => answer.extend(&bytes[..count]),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(_) => break,
         }
     }
     answer

@@ -92,6 +92,9 @@ fn others_are_asked_only_for_pictures() {
     let no = "\u{1b}[?62;22c";
     let (shown, was_asked, _) = on_terminal(&folder, "plot t.zarr/a", "xterm-256color", no);
     assert!(was_asked && half_blocks(&shown));
+    // One that does not answer.
+    let (shown, was_asked, code) = on_terminal(&folder, "plot t.zarr/a", "xterm-256color", "x");
+    assert!(was_asked && code == 0 && half_blocks(&shown));
     // Ctrl-C while the program waits.
     let (_, was_asked, code) = on_terminal(&folder, "plot t.zarr/a", "xterm-256color", "\u{3}");
     assert_eq!((was_asked, code), (true, 130));

@@ -32,6 +32,7 @@ pub fn sheet(
     let mut scene = Scene::new(size.0, size.1);
     let left_out = subjects.len() - shown.len();
     let count = match left_out {
+        0 if shown.len() == 1 => "1 array".to_owned(),
         0 => format!("{} arrays", shown.len()),
         more => format!("{} arrays, {more} more are not shown", shown.len()),
     };
