@@ -88,12 +88,12 @@ impl Image {
     #[cfg(feature = "plot")]
     pub fn png(data_type: &DataType, shape: &[u64]) -> Result<Image, String> {
         let drawn = "`zarr plot --bare -o x.png` makes colours of any numbers";
-        let DataType::Core(CoreType::Bool | CoreType::Uint8 | CoreType::Uint16) = data_type else {
+        let layout = Layout::new(data_type, shape)?;
+        if !matches!(layout.kind, CoreType::Bool | CoreType::Uint8 | CoreType::Uint16) {
             return Err(format!(
                 "PNG has pixels of bool, uint8 and uint16, not of {data_type}; {drawn}, and --format tiff keeps numbers as they are"
             ));
-        };
-        let layout = Layout::new(data_type, shape)?;
+        }
         if layout.pages > 1 {
             return Err(format!(
                 "PNG has one image, and {} elements are {}; choose one by --region, or --format tiff",

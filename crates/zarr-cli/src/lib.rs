@@ -52,6 +52,8 @@ mod tiff;
 #[cfg(feature = "plot")]
 #[cfg_attr(not(unix), path = "no_tty.rs")]
 mod tty;
+#[cfg(feature = "plot")]
+mod whole_file;
 
 use std::ffi::OsString;
 use std::io::{self, BufWriter, IsTerminal, Write};

@@ -81,7 +81,7 @@ fn what_is_no_image_is_refused_with_what_is_to_be_done() {
     }
     for (name, form, why) in [
         ("f8", "png", "zarr plot --bare"),
-        ("text", "png", "zarr plot --bare"),
+        ("text", "png", "no elements of type `string`"),
         ("cube", "png", "choose one by --region"),
         ("line", "png", "two axes"),
         ("line", "tiff", "two axes"),
@@ -90,6 +90,7 @@ fn what_is_no_image_is_refused_with_what_is_to_be_done() {
         ("empty", "tiff", "an image has some"),
         ("long", "tiff", "more than an image has"),
         ("endless", "tiff", "more than an image has"),
+        ("day", "png", "no elements of type `datetime64[D]`"),
         ("text", "tiff", "`string`"),
         ("day", "tiff", "datetime64"),
         ("odd", "tiff", "uint4"),

@@ -227,6 +227,31 @@ fn a_preview_says_what_it_shows() {
     assert!(text.lines().skip(1).all(|line| line.chars().count() <= 40), "{text}");
 }
 
+/// The picture that was there stays where a new one has no room. A limit of 512 or 1,024 bytes stands for a full disk.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_picture_is_written_whole_or_not_at_all() {
+    let folder = Folder::new();
+    put(&folder, "p.zarr", "--shape 2,2 --dtype uint8", "[[0,255],[255,0]]");
+    folder.write("p.png", "old");
+    let line =
+        format!("trap '' XFSZ; ulimit -f 1; {} plot p.zarr -o p.png", env!("CARGO_BIN_EXE_zarr"));
+    let mut shell = std::process::Command::new("sh");
+    let run = shell.args(["-c", &line]).current_dir(folder.path("")).output().unwrap();
+    let said = String::from_utf8(run.stderr).unwrap();
+    assert_eq!(run.status.code(), Some(5), "{said}");
+    assert!(said.contains("p.png: File too large"), "{said}");
+    assert_eq!(fs::read(folder.path("p.png")).unwrap(), b"old");
+    assert_eq!(fs::read_dir(folder.path("")).unwrap().count(), 2);
+    folder.good("plot p.zarr -o p.png");
+    assert!(fs::read(folder.path("p.png")).unwrap().len() > 1024);
+    // So is one behind a link, which stays.
+    std::os::unix::fs::symlink("p.png", folder.path("link.png")).unwrap();
+    folder.good("plot p.zarr --bare -o link.png");
+    assert!(folder.path("link.png").is_symlink());
+    assert_eq!(png(&fs::read(folder.path("p.png")).unwrap()).0, 2);
+}
+
 fn code(run: &Run) -> i32 {
     run.code
 }

@@ -1,6 +1,5 @@
 //! Shows arrays as pictures: in a file, or in the terminal.
 
-use std::fs;
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 
@@ -20,6 +19,7 @@ use crate::region::{Elements, Which};
 use crate::session::{Session, Target};
 use crate::terminal::plain;
 use crate::tty;
+use crate::whole_file;
 
 /// From how many bytes on the program says how much it reads.
 const MUCH: u64 = 1 << 30;
@@ -574,11 +574,10 @@ fn terminal(session: &Session, is_picture: bool) -> (Terminal, usize, usize) {
     let has_name = std::env::var("TERM").is_ok_and(|term| !term.is_empty() && term != "dumb");
     let asks = is_picture && is_terminal && has_name && session.color().shows(true);
     let kind = if asks && !kind.has_pictures() { kind.told(tty::primary()) } else { kind };
-    let variable = |name: &str, usual: u16| {
-        std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
-    };
+    let number = |name: &str| variable(name).and_then(|text| text.parse().ok());
     let size = console::Term::stdout().size_checked();
-    let (rows, columns) = size.unwrap_or_else(|| (variable("LINES", 24), variable("COLUMNS", 80)));
+    let (rows, columns) =
+        size.unwrap_or_else(|| (number("LINES").unwrap_or(24), number("COLUMNS").unwrap_or(80)));
     let columns = usize::from(columns).clamp(10, 160);
     (kind, columns, usize::from(rows).saturating_sub(3).clamp(4, 60))
 }
@@ -592,7 +591,7 @@ fn write_scene(place: &Place<'_>, scene: &Scene, out: Out<'_>) -> Result<(), Fai
 
 fn write(place: &Place<'_>, bytes: &[u8], out: Out<'_>) -> Result<(), Failure> {
     match place {
-        Place::Png(path) | Place::Svg(path) => fs::write(path, bytes).map_err(|error| {
+        Place::Png(path) | Place::Svg(path) => whole_file::write(path, bytes).map_err(|error| {
             let error = io::Error::new(error.kind(), format!("{}: {error}", path.display()));
             Failure::Stream("cannot write the picture", error)
         }),
