@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Times zarrkit beside tensorstore, zarrista, zarrs and zarr-python on the same bytes, and prints ratios: `compare.py [--rounds N] [--quiet SECONDS]`.
+"""Times zarrkit beside tensorstore, zarrista, zarrs and zarr-python on the same bytes, and prints ratios: `compare.py [--rounds N] [--quiet SECONDS] [--only TITLE]`.
 
 Needs the packages of requirements.txt and an installed zarrkit (a release build). Peers take turns, so that what else the machine does
 hits all of them; the shortest time of each counts. A ratio above 1 says that zarrkit is faster. Works in --work, by default a new folder.
@@ -92,18 +92,21 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--quiet", type=float, default=0, help="wait at most so many seconds before each time until the machine is idle")
     parser.add_argument("--work", type=Path)
+    parser.add_argument("--only", default="", help="only rows whose title has this text")
     parser.add_argument("--peers", nargs="*", default=list(PEERS))
     options = parser.parse_args()
+    tasks = [task for task in TASKS if options.only in task[-1]]
     work = options.work or Path(tempfile.mkdtemp(prefix="zarrkit-bench-"))
     work.mkdir(parents=True, exist_ok=True)
-    for name, (edge, chunk, shard) in ARRAYS.items():
+    for name in {task[0] for task in tasks}:
+        edge, chunk, shard = ARRAYS[name]
         if not (work / name).exists():
             create(work / "unfinished", edge, chunk, shard)[...] = volume(edge)
             (work / "unfinished").rename(work / name)
 
     best, sums, failures, noise = {}, {}, {}, []
     for round_ in range(options.rounds):
-        for name, task, title in TASKS:
+        for name, task, title in tasks:
             for peer in options.peers:
                 if (peer, title) in failures:
                     continue
@@ -128,7 +131,7 @@ def main():
     print(f"; other work: {max(noise):.0%} at most" if noise else "")
     others = [peer for peer in options.peers if peer != "zarrkit"]
     print("\n| | zarrkit |", " | ".join(others), "|\n|" + "---|" * (len(others) + 2))
-    for _, _, title in TASKS:
+    for _, _, title in tasks:
         ours = best[("zarrkit", title)]
         cells = [f"{best[peer, title] / ours:.2f}" if (peer, title) in best else "–" for peer in others]
         print(f"| {title} | {ours * 1e3:.3f} ms |", " | ".join(cells), "|")

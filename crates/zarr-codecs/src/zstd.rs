@@ -102,9 +102,7 @@ impl BytesToBytes for Zstd {
             return None;
         }
         let mut out = scratch_for(CODEC, all, encoded.len(), BEST_RATIO).ok()?;
-        decompress_start(encoded, &mut out, needed)?;
-        out.truncate(needed);
-        Some(out)
+        decompress_start(encoded, &mut out, needed).map(|()| out)
     }
 
     fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {

@@ -336,7 +336,8 @@ impl CodecChain {
                 if let Some(needed) = self.serializer.encoded_size(&start)
                     && let Some(decoded) = first.decode_start(&encoded, size, needed as usize)
                 {
-                    self.serializer.decode_into(&decoded, &start, region, out.reborrow())?;
+                    let needed = &decoded[..needed as usize];
+                    self.serializer.decode_into(needed, &start, region, out.reborrow())?;
                     buffer_pool::release_vec(decoded);
                     return self.check(&mut out);
                 }

@@ -166,8 +166,8 @@ pub trait BytesToBytes: fmt::Debug + Send + Sync {
         None
     }
 
-    /// The first `needed` of the bytes that [`BytesToBytes::decode`] gives, if they can be decoded without those after them.
-    /// `None` if that takes as long, a checksum of all bytes is to be checked, or these are damaged.
+    /// The first `needed` of the bytes that [`BytesToBytes::decode`] gives, if they can be decoded without those after them;
+    /// behind them may be any others. `None` if that takes as long, a checksum of all bytes is to be checked, or these are damaged.
     fn decode_start(&self, encoded: &[u8], size: DecodedSize, needed: usize) -> Option<Vec<u8>> {
         let _ = (encoded, size, needed);
         None
