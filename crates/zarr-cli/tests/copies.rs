@@ -332,3 +332,29 @@ fn what_only_consolidated_metadata_have_is_copied_or_named() {
     }
     folder.good("get 7.zarr --path b");
 }
+
+/// Filters of v2 that work on numbers go before those that work on their bytes, whatever the copy calls them.
+#[test]
+fn filters_of_v2_keep_their_order() {
+    let folder = Folder::new();
+    let numbers: Vec<u8> = (0..100i32).flat_map(|n| (n * n).to_le_bytes()).collect();
+    for filter in [
+        r#"{"id":"delta","dtype":"<i4","astype":"<i4"}"#,
+        r#"{"id":"fixedscaleoffset","scale":2,"offset":5,"dtype":"<i4","astype":"<i4"}"#,
+        r#"{"id":"shuffle","elementsize":4}"#,
+        r#"{"id":"fletcher32"}"#,
+    ] {
+        folder.write("a.zarr/.zgroup", r#"{"zarr_format":2}"#);
+        let array = r#"{"zarr_format":2,"shape":[100],"chunks":[30],"dtype":"<i4","compressor":{"id":"zlib","level":3},"fill_value":0,"order":"C","filters":[FILTER]}"#;
+        folder.write("a.zarr/x/.zarray", array.replace("FILTER", filter).as_bytes());
+        assert_eq!(folder.feed("put a.zarr --path x --format raw", &numbers).code, 0, "{filter}");
+        for to in ["v2", "v3", "zarr-v2", "zarr-v3"] {
+            folder.good(&format!("copy a.zarr b.zarr --to {to}"));
+            let copied = folder.run("get b.zarr --path x --format raw");
+            assert!(copied.out == numbers, "{filter} {to}: {}", copied.err);
+            folder.good("validate b.zarr");
+            folder.good("rm b.zarr --all");
+        }
+        folder.good("rm a.zarr --all");
+    }
+}

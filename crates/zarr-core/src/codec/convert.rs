@@ -254,6 +254,10 @@ fn to_flat(
             Codec::ArrayToArray(array) => {
                 lowered.push(in_byte_order(reword(spec, &codec, to)?, big_endian));
                 here = array.encoded(&here)?;
+                // In v2 a codec on elements may follow `bytes`.
+                if chain.iter().any(|before| before.name == BYTES) {
+                    chain.append(&mut lowered);
+                }
             }
             Codec::ArrayToBytes(_) if spec.name == BYTES => {
                 chain.push(spec.clone());
@@ -283,8 +287,6 @@ fn to_flat(
             }
         }
     }
-    // In v2 a codec on elements may follow `bytes`.
-    chain.append(&mut lowered);
     Ok(chain)
 }
 
@@ -298,12 +300,15 @@ pub(crate) fn order_codecs(
 ) -> Result<Vec<CodecSpec>, MetadataError> {
     let mut here = ChunkContext::new(metadata.data_type.clone(), metadata.chunk_extent());
     let (mut arrays, mut rest, mut serializer) = (Vec::new(), Vec::new(), Some(bytes));
-    for spec in codecs {
+    for mut spec in codecs {
         let mut codec = registry.build_codec(&spec, &here)?;
         if matches!(codec, Codec::BytesToBytes(_)) && !here.data_type.is_stored_whole() {
             // It sees bytes, if elements are variable-length or nullable.
             let bytes = ChunkContext::new(CoreType::Uint8, here.shape.clone());
             codec = registry.build_codec(&spec, &bytes)?;
+        } else if let Some(reworded) = codec.to_metadata(Dialect::V3) {
+            // A filter of v2 on bytes may be one on elements here.
+            (codec, spec) = (registry.build_codec(&reworded, &here)?, reworded);
         }
         // With every parameter, which most readers require (v3-final.md 3.4).
         let spec = codec.to_metadata(Dialect::V3).unwrap_or(spec);
