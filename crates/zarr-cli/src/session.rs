@@ -362,6 +362,18 @@ impl Session {
         }
     }
 
+    /// Says what a tolerant reader overlooked, and what failed where others were done. A broken document among the warnings has its error
+    /// among the failures.
+    pub fn end(
+        &self,
+        mut warnings: Vec<Warning>,
+        failures: impl Iterator<Item = Failure>,
+    ) -> Result<(), Failure> {
+        warnings.retain(|warning| !is_left_out(warning));
+        self.warn_of(&warnings);
+        self.tell_each(failures)
+    }
+
     /// As [`Session::tell`], of several; the exit code is that of the first.
     pub fn tell_each(&self, failures: impl Iterator<Item = Failure>) -> Result<(), Failure> {
         let mut code = None;
@@ -488,6 +500,11 @@ fn open_without_locks(
 ) -> Result<Arc<dyn zarr::store::Store>, zarr::StoreError> {
     let without = [("locking".to_owned(), "false".to_owned())];
     zarr::stores::open_file(url, access, &[options, &without].concat())
+}
+
+/// Whether a warning tells of a node that a listing left out since its document is broken.
+pub(crate) fn is_left_out(warning: &Warning) -> bool {
+    warning.what.starts_with("its document is broken")
 }
 
 #[cfg(test)]

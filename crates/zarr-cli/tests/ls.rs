@@ -90,12 +90,38 @@ fn archives_and_lmdb_have_the_same_sizes_as_a_folder() {
     }
 }
 
+/// In every dialect, also where the document alone would tell the kind of the node.
 #[test]
-fn a_broken_array_is_reported_and_the_others_are_listed() {
-    let folder = filled();
-    folder.write("d.zarr/small/zarr.json", "{");
-    let run = folder.run("ls -l d.zarr");
-    assert_eq!(run.code, 0);
-    assert!(run.err.contains("/small: its document is broken"), "{}", run.err);
-    assert!(!run.text().contains("small"), "{}", run.text());
+fn a_broken_node_is_an_error_and_the_others_are_shown() {
+    for (dialect, document) in
+        [("v3", "bad/zarr.json"), ("v2", "bad/.zarray"), ("draft-2020", "meta/root/bad.array.json")]
+    {
+        let folder = Folder::new();
+        for name in ["bad", "good"] {
+            folder.good(&format!(
+                "create d.zarr --path {name} --format {dialect} --shape 3 --dtype int32"
+            ));
+        }
+        folder.write(&format!("d.zarr/{document}"), "{");
+        for verb in [
+            "ls",
+            "ls -l",
+            "ls -R",
+            "ls --json",
+            "stats",
+            "stats --json",
+            "dump",
+            "dump -h",
+            "tree",
+        ] {
+            let run = folder.run(&format!("{verb} d.zarr"));
+            assert_eq!(run.code, 5, "{dialect} {verb}: {}", run.err);
+            assert_eq!(run.err.lines().count(), 1, "{dialect} {verb}: {}", run.err);
+            assert!(run.err.contains("/bad"), "{dialect} {verb}: {}", run.err);
+            assert!(run.err.contains("EOF while"), "{dialect} {verb}: {}", run.err);
+            assert!(run.text().contains("good"), "{dialect} {verb}: {}", run.text());
+            let is_named = run.text().contains("bad");
+            assert_eq!(is_named, verb.starts_with("ls") || verb == "tree", "{dialect} {verb}");
+        }
+    }
 }

@@ -41,7 +41,7 @@ pub use target::{
     NewPlace, WithoutCopies, absolute_url, copy_place, find_node, hierarchy_above, new_place,
     path_below, without_copies,
 };
-pub use tree_progress::{Listed, TreeProgress, tree_and_broken};
+pub use tree_progress::{Listed, TreeProgress, tree_and_broken, with_broken};
 pub use validate::{
     Level, Problem, ProblemKind, Report, ValidateOptions, ValidateProgress, validate,
 };

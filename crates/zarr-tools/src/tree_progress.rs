@@ -26,12 +26,22 @@ pub(crate) fn open_all(node: &Node) -> Result<Vec<Node>> {
     if let Node::Array(_) = node {
         return Ok(vec![node.clone()]);
     }
-    let Listed { nodes: mut tree, broken } = tree_and_broken(node)?;
+    let (mut nodes, broken) = nodes_and_broken(node)?;
     if let Some((_, error)) = broken.into_iter().next() {
         return Err(error);
     }
-    tree.sort_by(|a, b| a.path.as_str().split('/').cmp(b.path.as_str().split('/')));
-    tree.iter().map(|child| node.hierarchy().node(&child.path)).collect()
+    nodes.sort_by(|a, b| a.path().as_str().split('/').cmp(b.path().as_str().split('/')));
+    Ok(nodes)
+}
+
+/// Nodes whose documents are broken, each with the error of opening it.
+type Broken = Vec<(NodePath, Error)>;
+
+/// The node and all below it, sorted by path, and those with broken documents. Each document is read once.
+pub(crate) fn nodes_and_broken(node: &Node) -> Result<(Vec<Node>, Broken)> {
+    let nodes = node.hierarchy().nodes(node.path())?;
+    let broken = broken_below(node, nodes.iter().map(Node::path).collect());
+    Ok((nodes, broken))
 }
 
 /// The nodes of a tree, and those that listings leave out with a warning.
@@ -49,22 +59,35 @@ pub struct Listed {
 /// # Errors
 /// If the store cannot list or fails.
 pub fn tree_and_broken(node: &Node) -> Result<Listed> {
+    let tree = node.hierarchy().tree(node.path())?;
+    Ok(with_broken(node, tree))
+}
+
+/// What a listing at the node, or below it, has found, and the nodes that it left out since their documents are broken.
+pub fn with_broken(node: &Node, listed: Vec<Child>) -> Listed {
+    let broken = broken_below(node, listed.iter().map(|child| &child.path).collect());
+    Listed { nodes: listed, broken }
+}
+
+/// Nodes below a node that a listing left out with a warning, since their documents are broken.
+fn broken_below(node: &Node, listed: HashSet<&NodePath>) -> Broken {
     let hierarchy = node.hierarchy();
-    let tree = hierarchy.tree(node.path())?;
     let top = node.path().as_str().trim_end_matches('/');
     let is_below = |place: &str| place.strip_prefix(top).is_some_and(|rest| rest.starts_with('/'));
     let warnings = hierarchy.warnings();
     let places: BTreeSet<&str> = warnings.iter().map(|warning| warning.place.as_str()).collect();
-    let listed: HashSet<&str> = tree.iter().map(|child| child.path.as_str()).collect();
     let mut broken = Vec::new();
-    for place in places.into_iter().filter(|place| is_below(place) && !listed.contains(place)) {
+    for place in places.into_iter().filter(|place| is_below(place)) {
         let Ok(path) = NodePath::new(place) else { continue };
+        if listed.contains(&path) {
+            continue;
+        }
         match hierarchy.node(&path) {
             Err(error) if error.kind() != ErrorKind::NotFound => broken.push((path, error)),
             _ => {}
         }
     }
-    Ok(Listed { nodes: tree, broken })
+    broken
 }
 
 /// The most bytes of elements that are read, if a caller gives no limit.

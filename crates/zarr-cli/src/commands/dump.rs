@@ -1,15 +1,15 @@
 //! Prints a dataset as CDL.
 
 use clap::{ArgAction, Args};
-use zarr::Array;
 use zarr::nczarr::cdl::{Precision, Printing, Provenance, Show};
 use zarr::nczarr::schema::Group;
-use zarr::nczarr::{Variable, composed};
+use zarr::nczarr::{Dataset, Variable, composed};
+use zarr::{Array, ErrorKind, Warning};
 
 use super::{Out, netcdf};
 use crate::decoded::Decoded;
 use crate::failure::Failure;
-use crate::session::{Session, Target};
+use crate::session::{Session, Target, is_left_out};
 
 /// Print a dataset as CDL, the text form of netCDF
 #[derive(Debug, Args)]
@@ -25,7 +25,8 @@ Examples:
 
 The text is that of netCDF's ncdump, and so are the one-letter options. Any Zarr data is a dataset: dimensions
 are those that its arrays name. Floats have 7 significant digits and doubles 15, unless -p gives more: 9 and 17
-read back as they were. Arrays of types that netCDF does not have are told on standard error, and left out.
+read back as they were. Arrays of types that netCDF does not have are told on standard error, and left out. Nodes whose documents
+are broken are left out, too; then the exit code is not 0.
 -t and --cf change the data, not the definitions: such a text is for people, not for `zarr gen`."
 )]
 pub(crate) struct Dump {
@@ -95,8 +96,13 @@ impl Dump {
         let name = self.name.clone().unwrap_or_else(|| name_of(&self.target));
         let mut show = |variable: &Variable| self.show(session, &variable.array()?);
         let printed = dataset.print_cdl_shown::<Failure>(&name, &printing, &mut show, out);
-        session.warn_of(&dataset.warnings());
-        printed
+        let warnings = dataset.warnings();
+        let failures = broken(&dataset, &warnings);
+        let is_named =
+            |warning: &Warning| failures.iter().any(|(place, _)| *place == warning.place);
+        let others = warnings.iter().filter(|warning| !is_named(warning)).cloned().collect();
+        let ended = session.end(others, failures.into_iter().map(|(_, failure)| failure));
+        printed.and(ended)
     }
 
     /// What is printed in place of the elements of an array.
@@ -112,6 +118,24 @@ impl Dump {
         session.warn_about(array, &warnings);
         Ok(decoded.filter(|decoded| all || decoded.is_dates()).map(Decoded::show))
     }
+}
+
+/// The nodes that are left out since their documents are broken, not since netCDF has no such type, and the errors of opening them.
+fn broken(dataset: &Dataset, warnings: &[Warning]) -> Vec<(String, Failure)> {
+    let mut broken: Vec<(String, Failure)> = Vec::new();
+    for warning in warnings {
+        let may_be = is_left_out(warning) || warning.what.starts_with("is no variable");
+        if !may_be || broken.iter().any(|(place, _)| *place == warning.place) {
+            continue;
+        }
+        match dataset.hierarchy().node(&warning.place) {
+            Err(e) if ![ErrorKind::Unsupported, ErrorKind::NotFound].contains(&e.kind()) => {
+                broken.push((warning.place.clone(), e.into()));
+            }
+            _ => {}
+        }
+    }
+    broken
 }
 
 /// Each name means one of those that there are: a path, or the last name of one.

@@ -5,7 +5,8 @@ use std::io::{self, IsTerminal};
 use clap::{ArgAction, Args};
 use zarr::grid::chunk_count;
 use zarr::{
-    Array, ArrayMetadata, Error, ErrorKind, Json, Node, NodeKind, NodePath, Object, StoredSize,
+    Array, ArrayMetadata, Error, ErrorKind, Json, Listed, Node, NodeKind, NodePath, Object,
+    StoredSize,
 };
 
 use super::Out;
@@ -60,7 +61,8 @@ const HEADING: [&str; 8] =
 /// A node as it is listed.
 struct Entry {
     name: String,
-    kind: NodeKind,
+    /// `None` if its document is broken and does not tell.
+    kind: Option<NodeKind>,
     array: Option<Measured>,
     failed: Option<Error>,
 }
@@ -95,19 +97,20 @@ impl Ls {
                 writeln!(out, "{}", shown(entry))?;
             }
         }
-        session.warn(node.hierarchy());
-        session.tell_each(entries.into_iter().filter_map(|entry| entry.failed.map(Failure::from)))
+        let failed = entries.into_iter().filter_map(|entry| entry.failed);
+        session.end(node.hierarchy().warnings(), failed.map(Failure::from))
     }
 
     fn entries(&self, node: &Node) -> Result<Vec<Entry>, Failure> {
         let group = match node {
             Node::Array(array) => {
                 let name = array.path().name().unwrap_or(&self.target.target).to_owned();
-                return Ok(vec![self.entry(name, NodeKind::Array, Ok(array.clone()))]);
+                return Ok(vec![self.entry(name, Some(NodeKind::Array), Ok(array.clone()))]);
             }
             Node::Group(group) => group,
         };
         let children = if self.recursive { group.tree()? } else { group.children()? };
+        let Listed { nodes: children, broken, .. } = zarr::with_broken(node, children);
         let entry = |child: zarr::format::Child| {
             let is_top = &child.path == node.path();
             let name = name_of(node.path(), &child.path);
@@ -117,17 +120,24 @@ impl Ls {
                 // Its document tells no kind: opening it says why.
                 None => Some(node.hierarchy().node(&child.path)),
             };
-            let kind = child.kind.unwrap_or(NodeKind::Group);
+            let kind = Some(child.kind.unwrap_or(NodeKind::Group));
             match node {
-                Some(Ok(Node::Array(array))) => Some(self.entry(name, NodeKind::Array, Ok(array))),
+                Some(Ok(Node::Array(array))) => {
+                    Some(self.entry(name, Some(NodeKind::Array), Ok(array)))
+                }
                 Some(Err(e)) => Some(self.entry(name, kind, Err(e))),
                 _ => (!is_top).then(|| Entry { name, kind, array: None, failed: None }),
             }
         };
-        Ok(children.into_iter().filter_map(entry).collect())
+        let mut entries: Vec<Entry> = children.into_iter().filter_map(entry).collect();
+        for (path, error) in broken {
+            entries.push(self.entry(name_of(node.path(), &path), None, Err(error)));
+        }
+        entries.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(entries)
     }
 
-    fn entry(&self, name: String, kind: NodeKind, array: zarr::Result<Array>) -> Entry {
+    fn entry(&self, name: String, kind: Option<NodeKind>, array: zarr::Result<Array>) -> Entry {
         let mut entry = Entry { name, kind, array: None, failed: None };
         let array = match array {
             Ok(array) => array,
@@ -152,10 +162,10 @@ impl Ls {
 
     /// The columns of -l.
     fn row(&self, entry: &Entry) -> Vec<String> {
-        let mut row = vec![entry.kind.name().to_owned()];
+        let mut row = vec![entry.kind.map_or("?", NodeKind::name).to_owned()];
         match &entry.array {
-            None => row
-                .resize(7, if entry.kind == NodeKind::Group { String::new() } else { "?".into() }),
+            None if entry.kind == Some(NodeKind::Group) => row.resize(7, String::new()),
+            None => row.resize(7, "?".into()),
             Some(Measured { array, stored }) => {
                 let metadata = array.metadata();
                 row.push(human::printable(&metadata.data_type.to_string()));
@@ -184,8 +194,8 @@ impl Ls {
     }
 
     fn members(&self, entry: &Entry) -> Json {
-        let mut object =
-            Object::new().with("name", entry.name.as_str()).with("node_type", entry.kind.name());
+        let kind = entry.kind.map_or(Json::Null, |kind| kind.name().into());
+        let mut object = Object::new().with("name", entry.name.as_str()).with("node_type", kind);
         let optional = |number: Option<u64>| number.map_or(Json::Null, Json::from);
         let shape = |shape: Option<Vec<u64>>| shape.as_deref().map_or(Json::Null, Json::from);
         if let Some(Measured { array, stored }) = &entry.array {
@@ -222,7 +232,7 @@ fn name_of(top: &NodePath, path: &NodePath) -> String {
 
 /// A group's name ends in a slash.
 fn shown(entry: &Entry) -> String {
-    let slash = if entry.kind == NodeKind::Group { "/" } else { "" };
+    let slash = if entry.kind == Some(NodeKind::Group) { "/" } else { "" };
     format!("{}{slash}", human::printable(&entry.name))
 }
 

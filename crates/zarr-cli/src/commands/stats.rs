@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use zarr::data_type::ScalarValue;
-use zarr::{Array, ErrorKind, Json, Node, NodeKind, NodePath, Object};
+use zarr::{Array, ErrorKind, Json, Listed, Node, NodeKind, NodePath, Object};
 use zarr_plot::meaning::{Meaning, MissingRule, TimeUnits};
 use zarr_plot::stats::{
     Bins, Found, Histogram, Numbers, Request, Statistics, Texts, statistics, statistics_along,
@@ -143,24 +143,20 @@ impl Stats {
             Node::Group(_) if self.by_chunk => {
                 return Err(Failure::usage("--by-chunk is for one array; name it with --path"));
             }
-            Node::Group(group) => self.all(session, &group.tree()?, &node, out)?,
+            Node::Group(_) => return self.all(session, &node, out),
         }
         session.warn(node.hierarchy());
         Ok(())
     }
 
     /// One line an array.
-    fn all(
-        &self,
-        session: &Session,
-        children: &[zarr::format::Child],
-        top: &Node,
-        out: Out<'_>,
-    ) -> Result<(), Failure> {
+    fn all(&self, session: &Session, top: &Node, out: Out<'_>) -> Result<(), Failure> {
+        let Listed { nodes: children, broken, .. } = zarr::tree_and_broken(top)?;
         let is_array = |child: &&zarr::format::Child| child.kind == Some(NodeKind::Array);
         let paths: Vec<&NodePath> =
             children.iter().filter(is_array).map(|child| &child.path).collect();
-        let (mut rows, mut list, mut failed) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut rows, mut list) = (Vec::new(), Vec::new());
+        let mut failed: Vec<Failure> = broken.into_iter().map(|(_, e)| e.into()).collect();
         for path in paths {
             let name = session::from(top.path(), path);
             let found = top.hierarchy().array(path).map_err(Failure::from);
@@ -187,7 +183,7 @@ impl Stats {
                 )?;
             }
         }
-        session.tell_each(failed.into_iter())
+        session.end(top.hierarchy().warnings(), failed.into_iter())
     }
 
     /// Statistics for each coordinate of some axes.

@@ -76,11 +76,8 @@ impl Tree {
             };
             session.warn_of(&copies.iter().map(told).collect::<Vec<_>>());
         }
-        let mut warnings = node.hierarchy().warnings();
-        // They are shown, with their errors.
-        warnings.retain(|warning| !warning.what.starts_with("its document is broken"));
-        session.warn_of(&warnings);
-        session.tell_each(nodes.into_iter().filter_map(|node| node.trouble.map(Failure::from)))
+        let troubles = nodes.into_iter().filter_map(|node| node.trouble);
+        session.end(node.hierarchy().warnings(), troubles.map(Failure::from))
     }
 }
 
