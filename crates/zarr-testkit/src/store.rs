@@ -333,11 +333,14 @@ fn listings(store: &dyn SyncStore, names: &BTreeSet<String>) {
     asked.insert("no/such/".into());
     for asked in &asked {
         let prefix = prefix(asked);
-        let Listing { keys: found, sizes, .. } = ok(store.list_prefix(&prefix), "list_prefix");
-        assert!(
-            [0, found.len()].contains(&sizes.len()),
-            "list_prefix of `{asked}` has a size for each key, or none"
-        );
+        let Listing { keys: found, sizes, versions, .. } =
+            ok(store.list_prefix(&prefix), "list_prefix");
+        for (len, what) in [(sizes.len(), "size"), (versions.len(), "version")] {
+            assert!(
+                [0, found.len()].contains(&len),
+                "list_prefix of `{asked}` has a {what} for each key, or none"
+            );
+        }
         for (key, size) in found.iter().zip(sizes) {
             let value = ok(store.get(key, GetOptions::default()), "get of a key that was listed");
             let value = value.map(|got| got.size);

@@ -14,6 +14,9 @@ pub struct Listing {
     pub left_out: Vec<String>,
     /// The sizes of the keys' values in bytes, one for each key, where the store's listing has them; else nothing.
     pub sizes: Vec<u64>,
+    /// What tells each key's value from another that it had, where the store's listing has it: an ETag, a checksum, a time of change; else
+    /// nothing.
+    pub versions: Vec<String>,
 }
 
 impl Listing {

@@ -29,10 +29,11 @@ impl Session {
         while let Some(object) = objects.next().await {
             let object = object.map_err(|e| self.failure("list", prefix.as_str(), &e))?;
             self.add(&mut listing, &object.location);
-            found.extend(listing.keys.pop().map(|key| (key, object.size)));
+            let version = object.e_tag.unwrap_or_else(|| object.last_modified.to_string());
+            found.extend(listing.keys.pop().map(|key| (key, object.size, version)));
         }
         found.sort();
-        (listing.keys, listing.sizes) = found.into_iter().unzip();
+        (listing.keys, listing.sizes, listing.versions) = found.into_iter().collect();
         listing.left_out.extend(answer::left_out());
         Ok(listing)
     }

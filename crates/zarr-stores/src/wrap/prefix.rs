@@ -53,8 +53,7 @@ impl PrefixStore {
         Ok(Listing {
             keys: self.own(&found.keys)?,
             prefixes: prefixes.collect::<Result<_, _>>()?,
-            left_out: found.left_out,
-            sizes: found.sizes,
+            ..found
         })
     }
 }

@@ -170,8 +170,10 @@ impl Directory {
         let left_out = names.filter(|name| name.starts_with(prefix.as_str())).map(String::from);
         let (keys, locations): (_, Vec<_>) = self.below(prefix.as_str(), most).into_iter().unzip();
         let sizes = locations.iter().map(|location| location.size()).collect::<io::Result<_>>();
+        let versions = locations.iter().map(|location| location.checksum()).collect::<Option<_>>();
         let (sizes, left_out) = (sizes.unwrap_or_default(), left_out.collect());
-        Listing { keys, sizes, left_out, ..Listing::default() }
+        let versions = versions.unwrap_or_default();
+        Listing { keys, sizes, left_out, versions, ..Listing::default() }
     }
 
     /// What lies directly below a prefix; with a limit of 1 the first of it.
@@ -237,6 +239,12 @@ impl EntryLocation {
             Found::Plain(range) => range.end - range.start,
             Found::Entry(entry) => entry.size(),
         })
+    }
+
+    /// The value's checksum, if the archive has it already.
+    fn checksum(&self) -> Option<String> {
+        let Found::Entry(entry) = self.found().ok()? else { return None };
+        Some(format!("{:08x}", entry.crc32()))
     }
 }
 

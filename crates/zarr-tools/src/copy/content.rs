@@ -1,6 +1,8 @@
 //! Tells whether the stored chunks of a copy's source are those with which the copy began.
 //!
-//! Nothing is read: keys, sizes, and, of files, the times of their last change make one number. The order of keys does not matter.
+//! Nothing is read: keys, sizes, of files the times of their last change, and of buckets and archives what their listing tells values apart by,
+//! make one number. The order of
+//! keys does not matter.
 
 use std::path::Path;
 use std::time::SystemTime;
@@ -42,7 +44,7 @@ fn add(array: &Array, target: &Hierarchy, hash: &mut Hash) -> Result<bool> {
     // An archive changes when the copy goes into it.
     let archive = local.as_ref().filter(|it| it.scheme != "file" && !is_target(it, target));
     if let Some(archive) = archive {
-        hash.add("", changed(&archive.path));
+        hash.add("", changed(&archive.path), "");
     }
     let folder = local.as_ref().filter(|it| it.scheme == "file");
     let prefix = hierarchy.format().chunk_prefix(array.path())?;
@@ -54,7 +56,8 @@ fn add(array: &Array, target: &Hierarchy, hash: &mut Hash) -> Result<bool> {
         }
         let of_file = |folder: &Local<'_>| changed(&folder.path.join(StoreKey::as_str(key)));
         let (size, time) = folder.map(of_file).unwrap_or_default();
-        hash.add(key.as_str(), (listing.sizes.get(n).copied().unwrap_or(size), time));
+        let version = listing.versions.get(n).map_or("", String::as_str);
+        hash.add(key.as_str(), (listing.sizes.get(n).copied().unwrap_or(size), time), version);
     }
     Ok(true)
 }
@@ -79,8 +82,9 @@ fn changed(path: &Path) -> (u64, u128) {
 struct Hash(u64);
 
 impl Hash {
-    fn add(&mut self, key: &str, (size, time): (u64, u128)) {
+    fn add(&mut self, key: &str, (size, time): (u64, u128), version: &str) {
         let bytes = key.bytes().chain([0xff]).chain(size.to_le_bytes()).chain(time.to_le_bytes());
+        let bytes = bytes.chain(version.bytes());
         let one = bytes.fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
         });
