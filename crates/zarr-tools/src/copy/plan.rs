@@ -1,6 +1,6 @@
 //! Plans a copy: which nodes it has, what their documents say, and the parts in which the chunks are copied.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 use std::time::SystemTime;
 
@@ -22,7 +22,7 @@ use super::node_copy;
 use super::same_place::SourceStore;
 use super::split::{Part, parts};
 use super::{CopyOptions, Steps, attributes_for};
-use crate::tree_progress::{Listed, tree_and_broken};
+use crate::tree_progress::nodes_and_broken;
 
 /// What a copy is going to do: the arrays and their chunks in parts, and the documents that are written at the end.
 ///
@@ -196,14 +196,17 @@ pub(super) fn planned_anew(
 ) -> Result<Plan> {
     let from = source.hierarchy();
     let base = source.path();
-    let Listed { nodes: mut listed, broken, .. } = tree_and_broken(source)?;
+    let (all, broken) = nodes_and_broken(source)?;
+    let mut listed: Vec<Child> = all.iter().map(child_of).collect();
     listed.extend(broken.into_iter().map(|(path, _)| Child { path, kind: None, implicit: false }));
     listed.sort_by(|a, b| a.path.cmp(&b.path));
     let listed =
         chosen(listed, base, options).map_err(|e| e.at_store(from.store().name()).at_path(base))?;
     let (mut told, mut nodes, mut left_out) = (Told::default(), Vec::new(), HashSet::new());
+    let opened: HashMap<&NodePath, &Node> = all.iter().map(|node| (node.path(), node)).collect();
     for child in listed {
-        match from.node(&child.path) {
+        let node = opened.get(&child.path).map(|&node| Ok(node.clone()));
+        match node.unwrap_or_else(|| from.node(&child.path)) {
             Err(e) if e.kind() == ErrorKind::InvalidMetadata && child.path != *base => {
                 if !options.skip_unsupported {
                     return Err(e.with_hint(BROKEN));
@@ -216,7 +219,7 @@ pub(super) fn planned_anew(
     }
     check_ranks(&nodes, options, &mut told.notes)?;
     let datasets = if options.only.is_some() || options.filters() {
-        Datasets::of(&from.nodes(base)?, from.dialect())
+        Datasets::of(&all, from.dialect())
     } else {
         Datasets::of(&nodes, from.dialect())
     };
@@ -259,6 +262,11 @@ pub(super) fn planned_anew(
         documents.push(plan.add(node, target, to, described, role)?);
     }
     plan.complete(documents, target, options, stored)
+}
+
+fn child_of(node: &Node) -> Child {
+    let implicit = node.as_group().is_some_and(|group| group.metadata().implicit);
+    Child { path: node.path().clone(), kind: Some(node.kind()), implicit }
 }
 
 impl Plan {
