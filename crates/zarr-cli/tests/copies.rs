@@ -358,3 +358,48 @@ fn filters_of_v2_keep_their_order() {
         folder.good("rm a.zarr --all");
     }
 }
+
+/// Of 10¹² chunks of which three are stored, three are read and written, however they are cut and shared out.
+#[test]
+fn a_huge_array_with_few_chunks_is_copied_at_once() {
+    let folder = Folder::new();
+    let [rows, columns] = [1u64 << 40, 1 << 20];
+    folder
+        .good(&format!("create a.zarr --shape {rows},{columns} --chunks 1000,1000 --dtype uint8"));
+    let places = [
+        "5:7,5:7".to_owned(),
+        "123456789999:123456790001,500:502".to_owned(),
+        format!("{}:{rows},{}:{columns}", rows - 2, columns - 2),
+    ];
+    for place in &places {
+        let put = folder.feed(&format!("put a.zarr --region {place} --format raw"), &[1, 2, 3, 4]);
+        assert_eq!(put.code, 0, "{}", put.err);
+    }
+    let check = |copied: &str| {
+        folder.good(&format!("validate {copied}"));
+        for place in &places {
+            let read = folder.run(&format!("get {copied} --region {place} --format raw"));
+            assert_eq!((read.code, &*read.out), (0, &[1, 2, 3, 4][..]), "{copied}: {}", read.err);
+        }
+        folder.good(&format!("rm {copied} --all"));
+    };
+    for how in [
+        "",
+        "--to v2",
+        "--chunks 3000,700",
+        "--to v2 --chunks 10,1024 --memory 256MiB",
+        "--shards 5000,2000",
+    ] {
+        folder.good(&format!("copy a.zarr b.zarr --verify {how}"));
+        check("b.zarr");
+    }
+    for part in ["1/3", "3/3", "2/3"] {
+        folder.bad("copy a.zarr b.zarr --finish", 2);
+        folder.good(&format!("copy a.zarr b.zarr --part {part}"));
+    }
+    folder.good("copy a.zarr b.zarr --finish");
+    check("b.zarr");
+    folder.good("copy a.zarr b.zarr --region 6:2000000000,6:");
+    let read = folder.run("get b.zarr --region 0:2,0:2 --format raw");
+    assert_eq!(read.out, [4, 0, 0, 0]);
+}

@@ -11,11 +11,13 @@ use zarr_core::{
     Result, Selection,
 };
 
-use super::elements::{Which, copy_elements};
+use super::elements::{Which, box_start, copy_elements};
+use super::holes::{Chunks, runs, touched};
 use super::journal::Journal;
 use super::json::DATASET;
 use super::netcdf::Conversion;
 use super::plan::{Plan, PlannedArray};
+use super::rechunk::skips_fill;
 use super::split::{boxes, region};
 use super::{CopyOptions, Progress, Steps, report};
 
@@ -326,6 +328,20 @@ impl Run<'_> {
         })
     }
 
+    /// The chunks of a copy that can have elements, if that is known, and if the others need not be written.
+    fn touched(&self, pair: &Pair, planned: &PlannedArray) -> Result<Option<BTreeSet<u64>>> {
+        let place = &pair.place;
+        let start = match &pair.region {
+            None => Some(vec![0; place.counts.len()]),
+            Some(steps) => box_start(steps),
+        };
+        let skips = skips_fill(&pair.from.metadata(), &pair.to, planned.leaves_holes);
+        let (true, None, Some(start)) = (skips, &pair.conversion, start) else { return Ok(None) };
+        let (grid, shape) = (&*place.grid, &place.metadata.shape[..]);
+        let chunks = Chunks { grid, shape, counts: &place.counts };
+        touched(&pair.from, &start, &chunks, self.options.memory)
+    }
+
     /// Copies the chunks of one array, for each part that has some.
     fn copy_array(
         &mut self,
@@ -339,8 +355,8 @@ impl Run<'_> {
         let place = &pair.place;
         let stored = if self.is_new { HashSet::new() } else { place.stored(self.target)? };
         progress.path = Some(planned.to.clone());
-        let regions = chunks.iter().flat_map(|(_, chunks)| place.regions(chunks));
-        let regions: Vec<Region> = regions.collect();
+        let touched = self.touched(pair, planned)?;
+        let mut regions: Vec<Region> = Vec::new();
         let element = place.metadata.data_type.repr().map_or(1, |repr| repr.size() as u64);
         let of_chunk = self.plan.arrays[number].bytes / planned.chunks.max(1);
         for (part, chunks) in chunks {
@@ -351,6 +367,19 @@ impl Run<'_> {
                 for region in place.regions(chunks) {
                     let is_there = |region: &Region| stored.contains(&place.number_of(region));
                     verify(pair, &region, &is_there)?;
+                }
+            }
+            match &touched {
+                None => regions.extend(place.regions(chunks)),
+                Some(touched) => {
+                    let runs = runs(touched, chunks.clone());
+                    let holes = stored.iter().filter(|chunk| chunks.contains(chunk));
+                    let there = holes.filter(|chunk| !touched.contains(chunk)).count() as u64;
+                    let some: u64 = runs.iter().map(|run| run.end - run.start).sum();
+                    let holes = chunks.end - chunks.start - some - there;
+                    self.left[*part] -= holes;
+                    progress.bytes_done += holes.saturating_mul(of_chunk);
+                    regions.extend(runs.iter().flat_map(|run| place.regions(run)));
                 }
             }
             if self.left[*part] == 0 {

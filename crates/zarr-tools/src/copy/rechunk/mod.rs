@@ -22,15 +22,11 @@ use zarr_core::{Array, CancelToken, Guard, Hierarchy, Region, Result, Selection,
 
 use self::axis::{Axis, Boxes, inside, ordinals_of, region_of};
 use self::encoded_room::EncodedRoom;
-use self::plan::{Numbers, Plan, Way};
+use self::plan::{Numbers, Plan, Way, largest_spool};
 use self::stored::Stored;
 pub(crate) use self::workers::Done;
 use self::workers::{Buffers, Workers};
 use super::memory::default_memory;
-
-/// The most bytes of a temporary file, in multiples of the memory, and at least.
-const SPOOL_TIMES: u64 = 16;
-const LEAST_SPOOL: u64 = 8 << 30;
 
 /// How elements are copied.
 #[derive(Clone, Default)]
@@ -122,9 +118,7 @@ impl<'a> Rechunk<'a> {
         });
         let encoded = numbers.as_ref().and_then(|numbers| numbers.encoded_room(writers));
         let (source, target) = (from.metadata(), to.metadata());
-        let is_same_fill = target.fill_value.as_ref().is_some_and(|fill| {
-            fill.as_bytes() == source.fill_bytes() && !to.hierarchy().options().keep_fill_chunks
-        });
+        let skips_fill = skips_fill(&source, to, options.leaves_holes);
         let index_memory = Some(memory / 16);
         let from = from.with_options(|all| {
             all.cancel = options.cancel.clone().or(all.cancel.take());
@@ -146,7 +140,7 @@ impl<'a> Rechunk<'a> {
             encoded,
             element: target.data_type.repr().map_or(1, |repr| repr.size()),
             fill: source.fill_bytes(),
-            skips_fill: is_same_fill || options.leaves_holes,
+            skips_fill,
         })
     }
 
@@ -325,6 +319,15 @@ impl<'a> Rechunk<'a> {
     }
 }
 
+/// Whether an object of nothing but the source's fill value need not be written.
+pub(crate) fn skips_fill(source: &ArrayMetadata, to: &Array, leaves_holes: bool) -> bool {
+    let target = to.metadata();
+    let is_same = target.fill_value.as_ref().is_some_and(|fill| {
+        fill.as_bytes() == source.fill_bytes() && !to.hierarchy().options().keep_fill_chunks
+    });
+    is_same || leaves_holes
+}
+
 /// Refuses a copy that would need more memory than it is given; returns the bytes of the temporary file that it would
 /// make at most. `start` is where a box of the source begins that is copied.
 ///
@@ -385,12 +388,15 @@ fn numbers(
 
 /// The plan within the memory that the caller gives; without such, one that can be.
 fn plan(from: &Array, numbers: &Numbers, memory: Option<u64>) -> Result<Plan> {
-    let memory = memory.unwrap_or_else(|| default_memory().max(numbers.least()));
     let threads = match from.hierarchy().options().threads {
         0 => std::thread::available_parallelism().map_or(1, NonZero::get),
         threads => threads,
     };
-    numbers.plan(memory, threads, memory.saturating_mul(SPOOL_TIMES).max(LEAST_SPOOL))
+    let planned = |memory| numbers.plan(memory, threads, largest_spool(memory));
+    match memory {
+        Some(memory) => planned(memory),
+        None => planned(default_memory()).or_else(|_| planned(numbers.least())),
+    }
 }
 
 /// The objects of a region of whole ones.
