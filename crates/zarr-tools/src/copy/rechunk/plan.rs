@@ -30,6 +30,10 @@ const VARIABLE: u64 = 256 + REFERENCE;
 /// What tells where such an element is.
 const REFERENCE: u64 = 16;
 
+/// The most bytes of a temporary file, in multiples of the memory, and at least.
+const SPOOL_TIMES: u64 = 16;
+const LEAST_SPOOL: u64 = 8 << 30;
+
 /// Of objects up to this size each is taken to be as large encoded as decoded.
 const SURE: u64 = 4 << 20;
 
@@ -118,6 +122,8 @@ pub(super) struct Numbers {
     may_spool: bool,
     is_from_remote: bool,
     is_to_remote: bool,
+    /// Bytes that are held, beside an object and what encodes it, while it is put.
+    put: u64,
 }
 
 /// A number of chunks along one axis.
@@ -125,6 +131,11 @@ struct Choice {
     count: u64,
     len: u64,
     expansion: f64,
+}
+
+/// The most bytes of a temporary file.
+pub(super) fn largest_spool(memory: u64) -> u64 {
+    memory.saturating_mul(SPOOL_TIMES).max(LEAST_SPOOL)
 }
 
 /// Some number of chunks along each axis.
@@ -193,6 +204,7 @@ impl Numbers {
         let gathering = encoding.saturating_add(copied);
         let encoding = if fits { encoding } else { gathering };
         let is_from_remote = from.hierarchy().store().as_sync().is_none();
+        let is_to_remote = store.as_sync().is_none();
         Some(Numbers {
             from: from_axes,
             to: to_axes,
@@ -208,7 +220,13 @@ impl Numbers {
             is_plain: !is_sharded && is_plain(&flat.codecs),
             may_spool: !is_variable && start.is_some(),
             is_from_remote,
-            is_to_remote: store.as_sync().is_none(),
+            is_to_remote,
+            // A request has its own elements, and its own value, also where the value is nothing but elements.
+            put: match (is_to_remote, is_plain(&inner.codecs)) {
+                (false, _) => 0,
+                (true, false) => object,
+                (true, true) => object.saturating_mul(2),
+            },
         })
     }
 
@@ -224,8 +242,33 @@ impl Numbers {
         cheapest.map(|(_, plan)| plan).ok_or_else(|| self.too_little(memory))
     }
 
-    /// Bytes that one thread needs to copy the smallest piece.
+    /// The least memory for which there is a plan, up to a MiB.
     pub fn least(&self) -> u64 {
+        let fits = |memory: u64| {
+            let spool = || self.spooled(memory, 1, largest_spool(memory));
+            self.direct(memory, 1).is_some() || self.may_spool && spool().is_some()
+        };
+        let mut low = self.least_piece();
+        if fits(low) {
+            return low;
+        }
+        let mut high = low;
+        while !fits(high) {
+            low = high;
+            high = high.saturating_mul(2);
+            if high == u64::MAX {
+                return high;
+            }
+        }
+        while high - low > 1 << 20 {
+            let middle = low + (high - low) / 2;
+            if fits(middle) { high = middle } else { low = middle }
+        }
+        high
+    }
+
+    /// Bytes that one thread needs to copy the smallest piece of one source chunk.
+    fn least_piece(&self) -> u64 {
         let piece = self.object.saturating_mul(self.copies()).saturating_add(self.scratch());
         let under_way = self.under_way(self.object, self.source);
         let beside = self.base().saturating_add(self.unsure_of(1)).saturating_add(THREAD);
@@ -391,11 +434,10 @@ impl Numbers {
                 let reading = piece.bytes.saturating_add(part);
                 let writing = self.object.saturating_add(part.max(STEP as u64).min(self.object));
                 let fetched = if self.is_from_remote { piece.bytes.max(self.source) } else { 0 };
-                let put = if self.is_to_remote { self.object } else { 0 };
                 // What a reader and a writer have each, with what a thread needs beside its buffer.
                 let each = [
                     reading.saturating_add(decoding).saturating_add(fetched),
-                    writing.saturating_add(self.encoding).saturating_add(put),
+                    writing.saturating_add(self.encoding).saturating_add(self.put),
                 ];
                 // What it costs to decode a byte, to write parts of a piece, and to read them.
                 let keeps = SPOOL / 2.0 + PART / part.max(1) as f64;

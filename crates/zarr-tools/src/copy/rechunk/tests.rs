@@ -344,3 +344,34 @@ fn large_objects_are_encoded_by_two_threads() {
     // Of objects that do not get smaller there is room for one.
     assert_eq!(way(1024).writers, 1);
 }
+
+/// An error names memory with which there is a plan, and of far stores, too, which hold some chunks at a time.
+#[test]
+fn the_memory_that_is_asked_for_is_enough() {
+    let far = || watched().0;
+    let near = || hierarchy(from_sync(MemoryStore::new()));
+    let (slabs, cubes) = ([16, 1024, 1024], [64, 64, 64]);
+    for (from, to, chunks) in [(far(), near(), [slabs, cubes]), (near(), far(), [cubes, slabs])] {
+        for codec in [None, Some("gzip:1")] {
+            let [source, copy] = chunks.map(|chunks| Given {
+                data_type: "float32",
+                shape: vec![256, 1024, 1024],
+                chunks: chunks.to_vec(),
+                shards: None,
+                codec,
+            });
+            let source = source.create(&from);
+            let metadata = copy.create(&to).metadata();
+            let planned = |memory: u64| {
+                check_memory(&source, &metadata, &to, Some(&[0; 3]), Some(memory << 20))
+            };
+            let error = planned(256).unwrap_err().to_string();
+            let needed = error.split("it takes ").nth(1).and_then(|rest| rest.split(' ').next());
+            let needed: u64 = needed.unwrap().parse().unwrap();
+            assert!((257..400).contains(&needed), "{error}");
+            planned(needed).unwrap();
+            from.erase("/a").unwrap();
+            to.erase("/a").unwrap();
+        }
+    }
+}
