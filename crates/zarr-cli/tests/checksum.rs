@@ -283,3 +283,15 @@ fn far_copies_are_compared_by_kilobytes() {
     println!("regions: the far side of 1 GiB sent {sent} bytes");
     assert!(sent < 32 << 10, "{sent} bytes");
 }
+
+#[test]
+fn a_small_difference_is_not_shown_as_none() {
+    let folder = Folder::new();
+    for (name, value) in [("a.zarr", 1.0f64), ("b.zarr", 1.0 + 1e-9)] {
+        folder.good(&format!("create {name} --shape 1 --dtype float64"));
+        let put = folder.feed(&format!("put {name} --format raw"), &value.to_le_bytes());
+        assert_eq!(put.code, 0);
+    }
+    let run = folder.run("diff a.zarr b.zarr");
+    assert!(run.code == 1 && run.text().contains(", 1.0e-7 % of the larger"), "{}", run.text());
+}

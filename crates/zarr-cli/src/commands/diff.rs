@@ -146,7 +146,11 @@ impl Diff {
             numbers += &format!("; by at most {absolute}");
         }
         if let Some(relative) = elements.max_relative {
-            numbers += &format!(", {:.3} % of the larger number", relative * 100.0);
+            let percent = relative * 100.0;
+            numbers += &match percent > 0.0 && percent < 0.0005 {
+                true => format!(", {percent:.1e} % of the larger number"),
+                false => format!(", {percent:.3} % of the larger number"),
+            };
         }
         writeln!(out, "  {} of {of} differ{numbers}", human::count(elements.different))?;
         for (field, count) in elements.fields.iter().take(self.limit) {
