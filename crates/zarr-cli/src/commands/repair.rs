@@ -26,7 +26,9 @@ Examples:
 Damaged values move to .zarr-quarantine/KEY, with a record in .zarr-quarantine/.records; no byte is destroyed. Chunks
 that moved read as fill. Shards are written anew of their sound inner chunks. Consolidated metadata are made anew,
 and what dead writers left is removed. Each value is looked at again before it is changed, and stays if another
-program has changed it. The repository's docs/repairing.md says more.
+program has changed it. A bucket cannot erase on that condition: there strays, chunks outside the grid and broken
+documents without a copy move only with --guard off, when no other program writes. The repository's
+docs/repairing.md says more.
 
 Exit codes: 0 nothing is, or is left, to do; 1 something is; 3 no Zarr data are there; 5 the store failed.")]
 pub(crate) struct Repair {
