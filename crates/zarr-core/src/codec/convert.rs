@@ -254,10 +254,6 @@ fn to_flat(
             Codec::ArrayToArray(array) => {
                 lowered.push(in_byte_order(reword(spec, &codec, to)?, big_endian));
                 here = array.encoded(&here)?;
-                // In v2 a codec on elements may follow `bytes`.
-                if chain.iter().any(|before| before.name == BYTES) {
-                    chain.append(&mut lowered);
-                }
             }
             Codec::ArrayToBytes(_) if spec.name == BYTES => {
                 chain.push(spec.clone());
@@ -282,11 +278,14 @@ fn to_flat(
             }
             Codec::ArrayToBytes(_) => return Err(cannot(to, spec, "")),
             Codec::BytesToBytes(bytes) => {
+                // In v2 a codec on elements may follow `bytes`.
+                chain.append(&mut lowered);
                 chain.push(reword(spec, &codec, to)?);
                 here = bytes.encoded(&here);
             }
         }
     }
+    chain.append(&mut lowered);
     Ok(chain)
 }
 
@@ -300,19 +299,17 @@ pub(crate) fn order_codecs(
 ) -> Result<Vec<CodecSpec>, MetadataError> {
     let mut here = ChunkContext::new(metadata.data_type.clone(), metadata.chunk_extent());
     let (mut arrays, mut rest, mut serializer) = (Vec::new(), Vec::new(), Some(bytes));
-    for mut spec in codecs {
+    for spec in codecs {
         let mut codec = registry.build_codec(&spec, &here)?;
         if matches!(codec, Codec::BytesToBytes(_)) && !here.data_type.is_stored_whole() {
             // It sees bytes, if elements are variable-length or nullable.
             let bytes = ChunkContext::new(CoreType::Uint8, here.shape.clone());
             codec = registry.build_codec(&spec, &bytes)?;
-        } else if let Some(reworded) = codec.to_metadata(Dialect::V3) {
-            // A filter of v2 on bytes may be one on elements here.
-            (codec, spec) = (registry.build_codec(&reworded, &here)?, reworded);
         }
         // With every parameter, which most readers require (v3-final.md 3.4).
         let spec = codec.to_metadata(Dialect::V3).unwrap_or(spec);
-        match codec {
+        // A filter of v2 on bytes may be one on elements in these words.
+        match registry.build_codec(&spec, &here)? {
             Codec::ArrayToArray(codec) => {
                 here = codec.encoded(&here)?;
                 arrays.push(spec);

@@ -50,10 +50,8 @@ impl Session {
         let (whole, path) = self.folder(prefix).map_err(failed)?;
         let found = self.backend.list_with_delimiter(path.as_ref()).await.map_err(failed)?;
         let mut listing = Listing { left_out: answer::left_out(), ..Listing::default() };
-        for object in &found.objects {
-            if object.location.as_ref().starts_with(&whole) {
-                self.add(&mut listing, &object.location);
-            }
+        for object in found.objects.iter().filter(|it| it.location.as_ref().starts_with(&whole)) {
+            self.add(&mut listing, &object.location);
         }
         for folder in &found.common_prefixes {
             let below = folder.as_ref().strip_prefix(&*self.location.prefix);

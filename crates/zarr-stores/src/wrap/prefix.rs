@@ -50,11 +50,8 @@ impl PrefixStore {
     fn listing(&self, found: Listing) -> Result<Listing> {
         let len = self.prefix.as_str().len();
         let prefixes = found.prefixes.iter().map(|below| StorePrefix::new(&below.as_str()[len..]));
-        Ok(Listing {
-            keys: self.own(&found.keys)?,
-            prefixes: prefixes.collect::<Result<_, _>>()?,
-            ..found
-        })
+        let (keys, prefixes) = (self.own(&found.keys)?, prefixes.collect::<Result<_>>()?);
+        Ok(Listing { keys, prefixes, ..found })
     }
 }
 

@@ -119,11 +119,10 @@ impl Directory {
             if !entry.is_file() {
                 continue;
             }
-            match StoreKey::new(&*name) {
-                Ok(_) => drop(
-                    locations.insert(name.into(), EntryLocation::Entry(entries.clone(), index)),
-                ),
-                Err(_) => drop(unusable.insert(name.into())),
+            if StoreKey::new(&*name).is_ok() {
+                locations.insert(name.into(), EntryLocation::Entry(entries.clone(), index));
+            } else {
+                unusable.insert(name.into());
             }
         }
         let inside = format!("{}{folder}", root_folder(&locations));
@@ -170,9 +169,13 @@ impl Directory {
         let left_out = names.filter(|name| name.starts_with(prefix.as_str())).map(String::from);
         let (keys, locations): (_, Vec<_>) = self.below(prefix.as_str(), most).into_iter().unzip();
         let sizes = locations.iter().map(|location| location.size()).collect::<io::Result<_>>();
-        let versions = locations.iter().map(|location| location.checksum()).collect::<Option<_>>();
         let (sizes, left_out) = (sizes.unwrap_or_default(), left_out.collect());
-        let versions = versions.unwrap_or_default();
+        // What an archive holds at last has checksums in its directory.
+        let checksum = |location: &&EntryLocation| match location.found() {
+            Ok(Found::Entry(entry)) => Some(entry.crc32().to_string()),
+            _ => None,
+        };
+        let versions = locations.iter().map(checksum).collect::<Option<_>>().unwrap_or_default();
         Listing { keys, sizes, left_out, versions, ..Listing::default() }
     }
 
@@ -239,12 +242,6 @@ impl EntryLocation {
             Found::Plain(range) => range.end - range.start,
             Found::Entry(entry) => entry.size(),
         })
-    }
-
-    /// The value's checksum, if the archive has it already.
-    fn checksum(&self) -> Option<String> {
-        let Found::Entry(entry) = self.found().ok()? else { return None };
-        Some(format!("{:08x}", entry.crc32()))
     }
 }
 

@@ -25,7 +25,7 @@ pub(super) struct Chunks<'a> {
 }
 
 /// The numbers, in C order, of the copy's chunks to which a stored chunk of the source belongs. The copy is a box of the source that begins at
-/// `start`. `None` if the copy has few chunks, if the source's are not listed, or if there are so many that their
+/// `start`. `None` if the copy has few chunks, if the source's are not listed, or if their
 /// keys would take an eighth of the memory.
 pub(super) fn touched(
     from: &Array,
