@@ -147,9 +147,10 @@ impl Diff {
         }
         if let Some(relative) = elements.max_relative {
             let percent = relative * 100.0;
-            numbers += &match percent > 0.0 && percent < 0.0005 {
-                true => format!(", {percent:.1e} % of the larger number"),
-                false => format!(", {percent:.3} % of the larger number"),
+            numbers += &if percent > 0.0 && percent < 0.0005 {
+                format!(", {percent:.1e} % of the larger number")
+            } else {
+                format!(", {percent:.3} % of the larger number")
             };
         }
         writeln!(out, "  {} of {of} differ{numbers}", human::count(elements.different))?;
