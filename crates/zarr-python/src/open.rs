@@ -24,7 +24,7 @@ pub static REGISTRY: LazyLock<Arc<Registry>> = LazyLock::new(|| Arc::new(zarr::s
 
 /// How a hierarchy is read: the dialect, the consolidated copies, whether strictly, the limits of documents and decoded chunks, and the
 /// bytes of the chunk cache.
-pub type Reading = (Option<String>, Option<String>, bool, (u64, u64), u64);
+pub type Reading = (Option<String>, Option<String>, bool, (u64, u64), (u64, usize));
 
 /// How a node was opened, so that another process can open it again.
 #[derive(Clone, Debug, Default)]
@@ -49,6 +49,8 @@ pub struct Origin {
     pub limits: Limits,
     /// The most bytes of decoded chunks that the handles of the hierarchy keep; 0 for none.
     pub chunk_cache: u64,
+    /// How many rows of chunks are read ahead into it.
+    pub read_ahead: usize,
     /// The warnings that Python was given.
     pub told: Arc<Mutex<BTreeSet<String>>>,
     /// The dataset of NCZarr that begins at the root of the hierarchy, if one does.
@@ -59,7 +61,7 @@ impl Origin {
     /// The options with which it is opened.
     pub fn options(&self) -> OpenOptions {
         let mut options = OpenOptions::new(REGISTRY.clone()).threads(self.threads);
-        options = options.chunk_cache(self.chunk_cache);
+        options = options.chunk_cache(self.chunk_cache).read_ahead(self.read_ahead);
         options.dialect = self.dialect;
         options.consolidated = self.consolidated.clone();
         options.options.limits = self.limits;
@@ -85,7 +87,8 @@ impl Origin {
         };
         let Limits { document, decoded, .. } = self.limits;
         let dialect = self.dialect.map(|dialect| dialect_name(dialect).to_owned());
-        (dialect, consolidated, self.strict, (document, decoded), self.chunk_cache)
+        let cache = (self.chunk_cache, self.read_ahead);
+        (dialect, consolidated, self.strict, (document, decoded), cache)
     }
 
     /// Reads as another process did.
@@ -93,7 +96,7 @@ impl Origin {
     /// # Errors
     /// For values that [`Origin::reading`] does not make.
     pub fn set_reading(&mut self, py: Python<'_>, reading: Reading) -> PyResult<()> {
-        let (dialect, consolidated, strict, (document, decoded), chunk_cache) = reading;
+        let (dialect, consolidated, strict, (document, decoded), cache) = reading;
         self.dialect = dialect.as_deref().map(self::dialect).transpose()?;
         self.consolidated = match consolidated.as_deref() {
             None => Consolidated::IfFound,
@@ -103,7 +106,7 @@ impl Origin {
         };
         self.strict = strict;
         (self.limits.document, self.limits.decoded) = (document, decoded);
-        self.chunk_cache = chunk_cache;
+        (self.chunk_cache, self.read_ahead) = cache;
         Ok(())
     }
 
@@ -243,6 +246,15 @@ fn bytes_of(size: Option<&Bound<'_, PyAny>>) -> PyResult<u64> {
     size.py().import("zarrkit._sizes")?.getattr("bytes_of")?.call1((size,))?.extract()
 }
 
+/// A number of rows of chunks.
+fn rows_ahead(rows: i64) -> PyResult<usize> {
+    usize::try_from(rows).map_err(|_| {
+        PyValueError::new_err(format!(
+            "read_ahead={rows} is no number of rows of chunks: 0 for none"
+        ))
+    })
+}
+
 /// The group or array that a path or URL names: a hierarchy's root, or a node inside.
 ///
 /// In place of a URL, a store: one of zarr-python's or obstore's, or a mapping of keys to bytes, such as a `dict`.
@@ -253,11 +265,13 @@ fn bytes_of(size: Option<&Bound<'_, PyAny>>) -> PyResult<u64> {
 /// tolerant reader takes; else a `ZarrWarning` names it. `threads` is how many threads read and write, all of the machine if
 /// not given. `limits` are the most bytes that one document ("document", 64 MiB if not given) and the decoded chunks of all calls
 /// at once ("decoded", 2 GiB) may have. `chunk_cache` is the most memory in which decoded chunks are kept, such as "256MiB", for this
-/// handle and those that are made of it; none if not given. Readers still see what other writers store.
+/// handle and those that are made of it; none if not given. Readers still see what other writers store. `read_ahead` is how many
+/// rows of chunks along the first axis are read into that memory while you work, once a read begins where the one before it
+/// ended; none if not given.
 ///
 /// Raises `NotFoundError` (a `FileNotFoundError`) if nothing is there.
 #[pyfunction]
-#[pyo3(signature = (url, mode = "r", *, storage_options = None, dialect = None, consolidated = None, strict = false, threads = None, limits = None, chunk_cache = None))]
+#[pyo3(signature = (url, mode = "r", *, storage_options = None, dialect = None, consolidated = None, strict = false, threads = None, limits = None, chunk_cache = None, read_ahead = 0))]
 #[expect(clippy::too_many_arguments, reason = "keywords of a Python function")]
 pub fn open(
     py: Python<'_>,
@@ -270,6 +284,7 @@ pub fn open(
     threads: Option<i64>,
     limits: Option<&Bound<'_, PyDict>>,
     chunk_cache: Option<&Bound<'_, PyAny>>,
+    read_ahead: i64,
 ) -> PyResult<Py<PyAny>> {
     let (writeable, creates) = match mode {
         "r" => (false, false),
@@ -290,8 +305,13 @@ pub fn open(
         strict,
         limits: self::limits(limits)?,
         chunk_cache: bytes_of(chunk_cache)?,
+        read_ahead: rows_ahead(read_ahead)?,
         ..Origin::default()
     };
+    if origin.read_ahead > 0 && origin.chunk_cache == 0 {
+        let why = "read_ahead needs chunk_cache: the memory for the chunks that are read ahead, such as \"256MiB\"";
+        return Err(PyValueError::new_err(why));
+    }
     let found = origin.clone();
     let node = match py_store::source_of(url)? {
         Source::Url(url) => {

@@ -80,6 +80,34 @@ def test_what_is_no_size_is_refused(tmp_path, cache):
         zarrkit.open(tmp_path / "d.zarr", chunk_cache=cache)
 
 
+def test_rows_are_read_ahead(tmp_path):
+    elements = made(tmp_path / "d.zarr")
+    settle()
+    array = zarrkit.open(tmp_path / "d.zarr/a", chunk_cache="64MiB", read_ahead=1)
+    again = pickle.loads(pickle.dumps(array))
+    rows = array.chunks[0]
+    for array in (array, again):
+        assert np.array_equal(array[0], elements[0])
+        read = bytes_read()
+        assert np.array_equal(array[1], elements[1])
+        # The next row of chunks comes by itself.
+        give_up = time.monotonic() + 20
+        while bytes_read() < read + 4000 and time.monotonic() < give_up:
+            time.sleep(0.2)
+        time.sleep(0.2)
+        before = bytes_read()
+        assert np.array_equal(array[2 : rows + 1], elements[2 : rows + 1])
+        assert bytes_read() - before < 1000
+        assert np.array_equal(array[...], elements)
+
+
+@pytest.mark.parametrize("keywords", [{"read_ahead": 1}, {"read_ahead": -1, "chunk_cache": "1MiB"}])
+def test_reading_ahead_needs_a_number_and_memory(tmp_path, keywords):
+    made(tmp_path / "d.zarr")
+    with pytest.raises(ValueError, match="read_ahead"):
+        zarrkit.open(tmp_path / "d.zarr", **keywords)
+
+
 @pytest.mark.parametrize("layout", OPTIONS)
 def test_what_others_write_is_seen(tmp_path, layout):
     """Selections of a handle with a cache, beside NumPy, while other handles and zarr-python write."""

@@ -22,7 +22,7 @@ pub(crate) struct ArrayCore {
     /// How the chunks are read and written. Documents are read and written with the options of the context.
     pub options: Options,
     latest: Arc<LatestState>,
-    pub(super) order: ReadingOrder,
+    pub(super) order: Arc<ReadingOrder>,
 }
 
 impl ArrayCore {
@@ -34,7 +34,7 @@ impl ArrayCore {
         let state = ArrayState::new(&context, &path, metadata).map_err(|e| context.at(&path, e))?;
         let options = context.options.clone();
         let latest = Arc::new(LatestState::new(state));
-        Ok(ArrayCore { context, path, options, latest, order: ReadingOrder::default() })
+        Ok(ArrayCore { context, path, options, latest, order: Arc::default() })
     }
 
     /// The same array with other options.
@@ -42,7 +42,7 @@ impl ArrayCore {
         let mut options = self.options.clone();
         change(&mut options);
         let (context, path) = (self.context.clone(), self.path.clone());
-        let (latest, order) = (self.latest.clone(), ReadingOrder::default());
+        let (latest, order) = (self.latest.clone(), self.order.clone());
         ArrayCore { context, path, options, latest, order }
     }
 

@@ -21,10 +21,13 @@ impl ArrayCore {
         };
         let next = || self.next_rows(layout, region.intervals(), rows).unwrap_or_default();
         let Some((rows, reader)) = self.order.follow(region.intervals(), next) else { return };
-        let core = Arc::new(self.with_options(|options| {
+        let mut core = self.with_options(|options| {
             (options.read_ahead, options.progress) = (0, None);
             options.cancel = Some(self.order.dropped.clone());
-        }));
+        });
+        // The last handle drops the order of its reads, which ends this.
+        core.order = Arc::default();
+        let core = Arc::new(core);
         let (layout, region) = (layout.clone(), region.clone());
         spawn("zarr-read-ahead", move || async move {
             // What fails is read again, and reported, when the caller asks for it.

@@ -216,7 +216,7 @@ class XarrayEngine(BackendEntrypoint):
     """Opens Zarr data of every dialect, and NCZarr, in every store of zarrkit's, for reading.
 
     It takes a path, a URL, a `zarrkit.Group`, a store of Python's or a mapping. `group` is the path of a group inside;
-    `storage_options` are the store's, `consolidated`, `threads` and `chunk_cache` are those of `zarrkit.open`. `use_zarr_fill_value_as_mask`
+    `storage_options` are the store's, `consolidated`, `threads`, `chunk_cache` and `read_ahead` are those of `zarrkit.open`. `use_zarr_fill_value_as_mask`
     says whether Zarr's fill value is a missing value in v3, as it is in v2 and the drafts.
     """
 
@@ -237,6 +237,7 @@ class XarrayEngine(BackendEntrypoint):
         "consolidated",
         "threads",
         "chunk_cache",
+        "read_ahead",
         "use_zarr_fill_value_as_mask",
     )
 
@@ -259,9 +260,10 @@ class XarrayEngine(BackendEntrypoint):
         consolidated: bool | None = None,
         threads: int | None = None,
         chunk_cache: int | str | None = None,
+        read_ahead: int = 0,
         use_zarr_fill_value_as_mask: bool | None = None,
     ) -> Dataset:
-        options = {"storage_options": storage_options, "consolidated": consolidated, "threads": threads, "chunk_cache": chunk_cache}
+        options = {"storage_options": storage_options, "consolidated": consolidated, "threads": threads, "chunk_cache": chunk_cache, "read_ahead": read_ahead}
         found = _group(filename_or_obj, group, **options)
         store = GroupStore(found, drop_variables, use_zarr_fill_value_as_mask)
         return StoreBackendEntrypoint().open_dataset(
@@ -291,9 +293,10 @@ class XarrayEngine(BackendEntrypoint):
         consolidated: bool | None = None,
         threads: int | None = None,
         chunk_cache: int | str | None = None,
+        read_ahead: int = 0,
         use_zarr_fill_value_as_mask: bool | None = None,
     ) -> dict[str, Dataset]:
-        options = {"storage_options": storage_options, "consolidated": consolidated, "threads": threads, "chunk_cache": chunk_cache}
+        options = {"storage_options": storage_options, "consolidated": consolidated, "threads": threads, "chunk_cache": chunk_cache, "read_ahead": read_ahead}
         found = _group(filename_or_obj, group, **options)
         return {
             path: self.open_dataset(

@@ -272,6 +272,7 @@ def open(
     threads: int | None = None,
     limits: dict[str, int] | None = None,
     chunk_cache: int | str | None = None,
+    read_ahead: int = 0,
 ) -> Any: ...
 def create_group(
     url: str | os.PathLike[str],
