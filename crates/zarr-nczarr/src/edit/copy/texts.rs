@@ -79,7 +79,13 @@ impl Planning<'_> {
         }
         let old = width_of(&array);
         let (mut needed, mut are_texts, mut are_whole) = (1, true, true);
-        for piece in pieces(&shape, &copy.storage.chunks, TEXT, BLOCK)? {
+        // Where nothing is stored, however large the array is, one piece shows the fill value.
+        let looked_at = match old {
+            None if !fixed => 0,
+            _ if array.stored_chunks().is_ok_and(|stored| stored == 0) => 1,
+            _ => usize::MAX,
+        };
+        for piece in pieces(&shape, &copy.storage.chunks, TEXT, BLOCK)?.take(looked_at) {
             let slab = Slab::from(&piece.place);
             let there = there(&array, &slab);
             match old {
