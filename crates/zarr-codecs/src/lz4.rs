@@ -7,13 +7,12 @@ use std::borrow::Cow;
 
 use lz4::block::{CompressionMode, compress_bound, compress_to_buffer, decompress_to_buffer};
 use zarr_core::codec::{
-    BytesToBytes, ChunkContext, Codec, CodecResult, CodecSpec, DecodedSize, Parameters,
+    BytesToBytes, ChunkContext, Codec, CodecResult, CodecSpec, DecodedSize, Parameters, buffer_pool,
 };
 use zarr_core::{CodecError, Dialect, MetadataError, Object};
 
 use crate::util::bounded_read::scratch_for;
 use crate::util::metadata::in_every_dialect;
-use zarr_core::codec::buffer_pool::zeroed;
 
 const CODEC: &str = "lz4";
 
@@ -42,10 +41,11 @@ impl BytesToBytes for Lz4 {
             why: format!("{} bytes are more than a block holds", decoded.len()),
         };
         let bound = compress_bound(decoded.len()).map_err(too_long)?;
-        let mut out = zeroed(CODEC, bound as u64 + 4)?;
+        let mut out = scratch_for(CODEC, bound as u64 + 4, bound + 4, 1)?;
         let mode = CompressionMode::FAST(self.acceleration);
         let len = compress_to_buffer(&decoded, Some(mode), true, &mut out).map_err(too_long)?;
         out.truncate(len);
+        buffer_pool::release(decoded);
         Ok(Cow::Owned(out))
     }
 

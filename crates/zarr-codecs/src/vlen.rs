@@ -12,7 +12,7 @@ use zarr_core::var_buffer::{VAR_REF_SIZE, VarBuffer};
 use zarr_core::view::{View, ViewMut};
 use zarr_core::{CodecError, Dialect, MetadataError, Object, Region};
 
-use zarr_core::codec::buffer_pool::zeroed;
+use zarr_core::codec::buffer_pool::{self, zeroed};
 
 const NUMBER: usize = size_of::<u32>();
 
@@ -77,10 +77,9 @@ impl ArrayToBytes for Vlen {
         let lengths = references
             .chunks_exact(VAR_REF_SIZE)
             .map(|reference| NUMBER + elements.get(reference).len());
-        let mut out = Vec::new();
-        let size = lengths.fold(NUMBER, usize::saturating_add);
-        out.try_reserve_exact(size)
-            .map_err(|_| CodecError::Limit { codec: self.name, limit: isize::MAX as u64 })?;
+        let limit = CodecError::Limit { codec: self.name, limit: isize::MAX as u64 };
+        let room = buffer_pool::room(lengths.fold(NUMBER, usize::saturating_add));
+        let mut out = room.ok_or(limit)?;
         out.extend_from_slice(&number(chunk.len())?);
         for reference in references.chunks_exact(VAR_REF_SIZE) {
             let element = elements.get(reference);

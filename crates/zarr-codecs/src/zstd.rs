@@ -58,10 +58,9 @@ impl BytesToBytes for Zstd {
             };
             compressor.set_compression_level(self.level)?;
             compressor.set_parameter(CParameter::ChecksumFlag(self.checksum))?;
-            let mut out = buffer_pool::acquire(zstd_safe::compress_bound(decoded.len()))
+            let mut out = buffer_pool::room(zstd_safe::compress_bound(decoded.len()))
                 .ok_or(std::io::ErrorKind::OutOfMemory)?;
-            let len = compressor.compress_to_buffer(&decoded, &mut out[..])?;
-            out.truncate(len);
+            compressor.compress_to_buffer(&decoded, &mut out)?;
             Ok::<_, std::io::Error>(out)
         };
         let encoded = ENCODER.with_borrow_mut(encode);

@@ -21,25 +21,27 @@ pub(super) struct Recipe<'a> {
     pub(super) compressor: &'a CStr,
 }
 
-/// Encodes `decoded` into `out`, which is `OVERHEAD` longer; returns how many bytes were used. `None`
-/// if C-Blosc refuses.
-pub(super) fn compress(recipe: &Recipe<'_>, decoded: &[u8], out: &mut [u8]) -> Option<usize> {
-    // SAFETY: both pointers are good for the lengths that go with them, and the name ends in a NUL.
-    let written = unsafe {
-        blosc_src::blosc_compress_ctx(
+/// Encodes `decoded` into `out`, which has room for `OVERHEAD` more; `false` if C-Blosc refuses.
+pub(super) fn compress(recipe: &Recipe<'_>, decoded: &[u8], out: &mut Vec<u8>) -> bool {
+    out.clear();
+    // SAFETY: both pointers are good for the lengths that go with them, and the name ends in a NUL. C-Blosc returns how many
+    // bytes it wrote.
+    unsafe {
+        let written = blosc_src::blosc_compress_ctx(
             c_int::from(recipe.level),
             c_int::from(recipe.shuffle),
             recipe.type_size,
             decoded.len(),
             decoded.as_ptr().cast::<c_void>(),
             out.as_mut_ptr().cast::<c_void>(),
-            out.len(),
+            out.capacity(),
             recipe.compressor.as_ptr(),
             recipe.block_size,
             1,
-        )
-    };
-    usize::try_from(written).ok().filter(|&n| n > 0)
+        );
+        out.set_len(usize::try_from(written).map_or(0, |written| written.min(out.capacity())));
+    }
+    !out.is_empty()
 }
 
 unsafe extern "C" {

@@ -146,11 +146,11 @@ impl BytesToBytes for Blosc {
             block_size: self.block_size,
             compressor: self.compressor,
         };
-        let out = buffer_pool::acquire(decoded.len() + ffi::OVERHEAD);
+        let out = buffer_pool::room(decoded.len() + ffi::OVERHEAD);
         let mut out = out.ok_or_else(|| refuse("memory does not hold them twice".into()))?;
-        let len = ffi::compress(&recipe, &decoded, &mut out)
-            .ok_or_else(|| refuse("C-Blosc refuses these bytes".into()))?;
-        out.truncate(len);
+        if !ffi::compress(&recipe, &decoded, &mut out) {
+            return Err(refuse("C-Blosc refuses these bytes".into()));
+        }
         buffer_pool::release(decoded);
         Ok(Cow::Owned(out))
     }

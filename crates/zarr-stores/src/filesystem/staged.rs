@@ -74,7 +74,9 @@ pub(super) fn create(folder: &Path) -> io::Result<(PathBuf, File)> {
 
 /// Writes all parts, small ones together.
 fn write_parts(file: &File, value: &Payload<'_>) -> io::Result<()> {
-    let mut file = BufWriter::with_capacity(GATHERED, file);
+    // A value of one part, which fills the buffer, is not copied to it.
+    let most = value.size().map_or(GATHERED, |size| GATHERED.min(size as usize));
+    let mut file = BufWriter::with_capacity(most, file);
     for part in value.parts() {
         file.write_all(&part.map_err(io::Error::other)?)?;
     }
