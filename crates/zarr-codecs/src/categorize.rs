@@ -11,7 +11,7 @@ use zarr_core::codec::{
     Parameters,
 };
 use zarr_core::data_type::{CoreType, DataType, Endian, Repr, Scalar, ScalarValue};
-use zarr_core::region::element_count;
+use zarr_core::region::byte_count;
 use zarr_core::var_buffer::VAR_REF_SIZE;
 use zarr_core::view::{View, ViewMut};
 use zarr_core::{CodecError, Dialect, Json, MetadataError, Object, Region};
@@ -317,7 +317,7 @@ impl ArrayToBytes for Categorize {
     }
 
     fn encoded_size(&self, shape: &[u64]) -> Option<u64> {
-        element_count(shape)?.checked_mul(self.codes.size() as u64)
+        byte_count(shape, self.codes.size())
     }
 
     fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {

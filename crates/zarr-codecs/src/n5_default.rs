@@ -9,7 +9,7 @@ use zarr_core::codec::{
     ArrayToBytes, ChunkContext, Codec, CodecChain, CodecResult, CodecSpec, DecodedSize, Parameters,
 };
 use zarr_core::data_type::{CoreType, DataType, FillValue};
-use zarr_core::region::element_count;
+use zarr_core::region::byte_count;
 use zarr_core::selection::ResolvedSelection;
 use zarr_core::view::{View, ViewMut};
 use zarr_core::{CodecError, Dialect, Json, MetadataError, Object, Region, Registry};
@@ -136,9 +136,7 @@ impl ArrayToBytes for N5Default {
     ) -> Result<(), CodecError> {
         let (block, elements) = self.block(encoded)?;
         // No more is made of the block than its bytes, or the chunk's own size, give reason for.
-        let size = |shape| {
-            element_count(shape).and_then(|count| count.checked_mul(self.element_size as u64))
-        };
+        let size = |shape| byte_count(shape, self.element_size);
         let limit = DecodedSize::unknown(elements.len()).limit().max(size(shape).unwrap_or(0));
         if size(&block).is_none_or(|size| size > limit) {
             return Err(CodecError::Limit { codec: CODEC, limit });

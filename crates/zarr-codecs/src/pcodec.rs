@@ -13,7 +13,7 @@ use zarr_core::codec::{
     Parameters,
 };
 use zarr_core::data_type::CoreType;
-use zarr_core::region::element_count;
+use zarr_core::region::byte_count;
 use zarr_core::view::{View, ViewMut};
 use zarr_core::{CodecError, Dialect, MetadataError, Object, Region};
 
@@ -215,10 +215,8 @@ impl ArrayToBytes for Pcodec {
         within: &Region,
         mut out: ViewMut<'_>,
     ) -> Result<(), CodecError> {
-        let size = self.numbers.size() as u64;
-        let expected = element_count(shape).and_then(|count| count.checked_mul(size));
-        let numbers =
-            self.decompress(encoded, DecodedSize::Exactly(expected.unwrap_or(u64::MAX)))?;
+        let size = byte_count(shape, self.numbers.size()).unwrap_or(u64::MAX);
+        let numbers = self.decompress(encoded, DecodedSize::Exactly(size))?;
         out.copy_from(&View::new(&numbers, shape, self.numbers.size()).part(within));
         Ok(())
     }

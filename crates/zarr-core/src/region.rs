@@ -88,6 +88,11 @@ pub fn element_count(shape: &[u64]) -> Option<u64> {
     product(shape.iter().copied())
 }
 
+/// How many bytes elements of `size` bytes in this shape have; `None` if 64 bits cannot count them.
+pub fn byte_count(shape: &[u64], size: usize) -> Option<u64> {
+    element_count(shape)?.checked_mul(size as u64)
+}
+
 /// The product of some lengths; `None` if 64 bits cannot count it.
 pub(crate) fn product(mut lengths: impl Iterator<Item = u64> + Clone) -> Option<u64> {
     if lengths.clone().any(|len| len == 0) {

@@ -19,7 +19,7 @@ pub use self::window::is_permutation;
 use self::window::{Window, checked_window, merged, rows, steps, walk};
 use crate::codec::buffer_pool;
 use crate::error::CodecError;
-use crate::region::{Region, element_count};
+use crate::region::{Region, byte_count};
 use crate::selection::ResolvedSelection;
 use crate::var_buffer::VarBuffer;
 
@@ -379,8 +379,7 @@ impl ViewMut<'_> {
             return fill(self.part(region));
         }
         let (shape, element_size) = (part.shape(), self.element_size());
-        let size = element_count(&shape).and_then(|count| count.checked_mul(element_size as u64));
-        let mut memory = buffer_pool::zeroed("memory", size)?;
+        let mut memory = buffer_pool::zeroed("memory", byte_count(&shape, element_size))?;
         fill(ViewMut::new(&mut memory, &shape, element_size).with_var_buffer(self.var_buffer))?;
         self.scatter(part, &View::new(&memory, &shape, element_size));
         Ok(())

@@ -11,7 +11,7 @@ use zarr_core::codec::{
     PartialDecoder,
 };
 use zarr_core::data_type::{ByteSwap, DataType, Endian, Origin};
-use zarr_core::region::element_count;
+use zarr_core::region::byte_count;
 use zarr_core::selection::ResolvedSelection;
 use zarr_core::view::{View, ViewMut};
 use zarr_core::{CodecError, Dialect, MetadataError, Object, Region};
@@ -115,7 +115,7 @@ impl Plain {
 
     /// Bytes of a chunk of `shape`.
     fn size(&self, shape: &[u64]) -> Option<u64> {
-        element_count(shape)?.checked_mul(self.cell as u64)
+        byte_count(shape, self.cell)
     }
 }
 

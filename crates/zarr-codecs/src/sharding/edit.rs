@@ -118,10 +118,7 @@ impl Sharding {
         if let Some(edit) = self.inner.edit(shape, within, old.is_some()) {
             return in_memory(edit, old.cloned().unwrap_or_default(), &part);
         }
-        let limit = CodecError::Limit { codec: CODEC, limit: isize::MAX as u64 };
-        let count = zarr_core::region::element_count(shape);
-        let size = count.and_then(|count| count.checked_mul(self.cell as u64)).ok_or(limit)?;
-        let mut memory = zeroed(CODEC, size)?;
+        let mut memory = zeroed(CODEC, zarr_core::region::byte_count(shape, self.cell))?;
         let mut view =
             ViewMut::new(&mut memory, shape, self.cell).with_var_buffer(part.var_buffer());
         if !touched.tile.covers_stored_chunk() {

@@ -126,12 +126,11 @@ pub(super) fn entry_of(tile: &ChunkProjection, counts: &[u64]) -> usize {
 impl Index {
     /// An index of inner chunks none of which is stored.
     pub fn empty(counts: &[u64]) -> Result<Index, CodecError> {
-        let limit = || CodecError::Limit { codec: CODEC, limit: isize::MAX as u64 };
-        let count = region::element_count(counts).and_then(|n| usize::try_from(n).ok());
-        let count = count.ok_or_else(limit)?;
         let mut entries = Vec::new();
-        entries.try_reserve_exact(count).map_err(|_| limit())?;
-        entries.resize(count, ABSENT);
+        let count = region::element_count(counts).and_then(|n| usize::try_from(n).ok());
+        let count = count.filter(|&count| entries.try_reserve_exact(count).is_ok());
+        let limit = CodecError::Limit { codec: CODEC, limit: isize::MAX as u64 };
+        entries.resize(count.ok_or(limit)?, ABSENT);
         Ok(Index { counts: counts.to_vec(), entries })
     }
 

@@ -18,7 +18,6 @@ pub(crate) fn gather(size: usize, from: &[u8], to: &mut [u8]) {
     let (from, to) = (&from[..whole], &mut to[..whole]);
     match (count, size) {
         (0, _) => {}
-        (_, 1) => to.copy_from_slice(from),
         (_, 2) => fixed::<2>(count, from.as_chunks().0, to),
         (_, 4) => fixed::<4>(count, from.as_chunks().0, to),
         (_, 8) => fixed::<8>(count, from.as_chunks().0, to),
@@ -50,7 +49,6 @@ pub(crate) fn scatter(size: usize, from: &[u8], to: &mut [u8]) {
     let (from, to) = (&from[..whole], &mut to[..whole]);
     match (count, size) {
         (0, _) => {}
-        (_, 1) => to.copy_from_slice(from),
         (_, 2) => fixed::<2>(count, from, to.as_chunks_mut().0),
         (_, 4) => fixed::<4>(count, from, to.as_chunks_mut().0),
         (_, 8) => fixed::<8>(count, from, to.as_chunks_mut().0),

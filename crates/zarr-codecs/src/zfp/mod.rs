@@ -14,7 +14,7 @@ use zarr_core::codec::{
     Parameters,
 };
 use zarr_core::data_type::{CoreType, ScalarValue};
-use zarr_core::region::element_count;
+use zarr_core::region::{byte_count, element_count};
 use zarr_core::view::{View, ViewMut};
 use zarr_core::{CodecError, Dialect, MetadataError, Object, Region};
 use zfp_rs::{
@@ -330,10 +330,8 @@ impl ArrayToBytes for Zfp {
         within: &Region,
         mut out: ViewMut<'_>,
     ) -> Result<(), CodecError> {
-        let size = self.numbers.size() as u64;
-        let expected = element_count(shape).and_then(|count| count.checked_mul(size));
-        let expected = DecodedSize::Exactly(expected.unwrap_or(u64::MAX));
-        let numbers = self.decompress(encoded, Some(shape), expected)?;
+        let size = byte_count(shape, self.numbers.size()).unwrap_or(u64::MAX);
+        let numbers = self.decompress(encoded, Some(shape), DecodedSize::Exactly(size))?;
         out.copy_from(&View::new(&numbers, shape, self.numbers.size()).part(within));
         Ok(())
     }

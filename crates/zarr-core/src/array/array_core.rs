@@ -12,6 +12,7 @@ use crate::grid::ChunkProjection;
 use crate::metadata::{ArrayMetadata, NodeKind};
 use crate::options::Options;
 use crate::path::NodePath;
+use crate::region::{byte_count, element_count};
 use crate::store::{Store, StoreKey, SyncStore};
 
 /// An array of a hierarchy. Cores of one array with different options share its state.
@@ -140,10 +141,20 @@ pub(crate) fn wrong_kind(is: NodeKind) -> AccessError {
 
 /// Zeroed memory for elements, or an error that says how much it would have been.
 pub(crate) fn zeroed(shape: &[u64], element: usize, what: &'static str) -> Result<Vec<u8>> {
-    let size = crate::region::element_count(shape).and_then(|n| n.checked_mul(element as u64));
-    let memory = size.and_then(|n| usize::try_from(n).ok()).filter(|&n| isize::try_from(n).is_ok());
-    memory.and_then(crate::memory::zeroed).ok_or_else(|| {
-        let hint = "read or write a smaller region";
-        AccessError::TooLarge { what, size: size.unwrap_or(u64::MAX), hint }.into()
-    })
+    let alloc = |count| crate::memory::zeroed(count * element);
+    Ok(allocated(shape, element, alloc, (what, "read or write a smaller region"))?)
+}
+
+/// The memory that `alloc` gives for that number of elements.
+pub(super) fn allocated<T>(
+    shape: &[u64],
+    element: usize,
+    alloc: impl FnOnce(usize) -> Option<Vec<T>>,
+    (what, hint): (&'static str, &'static str),
+) -> Result<Vec<T>, AccessError> {
+    let size = byte_count(shape, element);
+    let fits = size.is_some_and(|size| isize::try_from(size).is_ok());
+    let count = element_count(shape).filter(|_| fits).and_then(|count| usize::try_from(count).ok());
+    let too_large = AccessError::TooLarge { what, size: size.unwrap_or(u64::MAX), hint };
+    count.and_then(alloc).ok_or(too_large)
 }

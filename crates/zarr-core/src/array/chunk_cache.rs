@@ -13,7 +13,7 @@ use super::lru::Lru;
 use crate::error::Result;
 use crate::grid::ChunkProjection;
 use crate::memory::zeroed;
-use crate::region::element_count;
+use crate::region::byte_count;
 use crate::selection::ResolvedSelection;
 use crate::store::{StoreKey, Version};
 use crate::sync::lock;
@@ -41,7 +41,7 @@ impl ChunkCache {
 
     /// The bytes of the elements of a chunk, if it is kept: a few of its size must have space.
     pub(super) fn size(&self, shape: &[u64], element: usize) -> Option<usize> {
-        let size = element_count(shape)?.checked_mul(element as u64)?;
+        let size = byte_count(shape, element)?;
         usize::try_from(size).ok().filter(|_| size <= self.limit / 4)
     }
 

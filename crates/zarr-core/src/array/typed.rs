@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::array_core::allocated;
 use super::executor;
 use super::{ArrayCore, ArrayState, ChunkLayout, FieldBytes, zeroed};
 use crate::data_type::{DataType, Origin, Repr};
@@ -79,18 +80,8 @@ impl ArrayCore {
 
     /// Zeroed elements for a selection of this shape.
     pub(crate) fn alloc_output<T: Element>(&self, shape: &[u64]) -> Result<Vec<T>> {
-        let count = element_count(shape).and_then(|n| usize::try_from(n).ok());
-        let fits = count
-            .filter(|n| n.checked_mul(size_of::<T>()).is_some_and(|n| isize::try_from(n).is_ok()));
-        fits.and_then(T::alloc).ok_or_else(|| {
-            let size = element_count(shape).and_then(|n| n.checked_mul(size_of::<T>() as u64));
-            let hint = "read a smaller region";
-            self.at(AccessError::TooLarge {
-                what: "the region",
-                size: size.unwrap_or(u64::MAX),
-                hint,
-            })
-        })
+        let about = ("the region", "read a smaller region");
+        allocated(shape, size_of::<T>(), T::alloc, about).map_err(|e| self.at(e))
     }
 }
 
@@ -246,10 +237,8 @@ impl ArrayState {
     pub fn cells_of<'a>(&self, elements: impl Iterator<Item = &'a [u8]> + Clone) -> Result<Cells> {
         let size = elements.clone().map(<[u8]>::len).try_fold(0usize, usize::checked_add);
         let mut buffer = Vec::new();
-        let reserved = size.is_some_and(|size| buffer.try_reserve_exact(size).is_ok());
-        if !reserved {
-            return Err(CodecError::Limit { codec: "memory", limit: isize::MAX as u64 }.into());
-        }
+        let limit = CodecError::Limit { codec: "memory", limit: isize::MAX as u64 };
+        size.filter(|&size| buffer.try_reserve_exact(size).is_ok()).ok_or(limit)?;
         elements.clone().for_each(|element| buffer.extend_from_slice(element));
         let (var_buffer, _) = VarBuffer::holding(self.content.clone())?;
         let buffer = var_buffer.add(buffer.into())?;

@@ -6,7 +6,7 @@ use std::iter::once;
 
 use super::buffer_pool;
 use crate::error::CodecError;
-use crate::region::{Region, element_count};
+use crate::region::{Region, byte_count};
 use crate::view::{View, ViewMut};
 
 /// The bytes of each block of a buffer, but for the last one, which may be shorter; and what decodes the block of a number
@@ -23,7 +23,7 @@ pub(super) fn decode_blocks(
 ) -> Option<()> {
     let ((&rows, inner), cell, there) = (shape.split_first()?, out.element_size(), out.shape());
     let (due, across) = region.intervals().split_first()?;
-    let row = element_count(inner)?.checked_mul(cell as u64)? as usize;
+    let row = byte_count(inner, cell)? as usize;
     let size = row.checked_mul(rows as usize).filter(|_| !region.is_empty())?;
     // Few rows of a transposed piece would be copied element by element.
     let copies_rows = out.is_outermost(0) || block / 16 >= row;

@@ -13,7 +13,7 @@ use crate::data_type::{CoreType, Origin};
 use crate::dialect::Dialect;
 use crate::error::{CodecError, MetadataError};
 use crate::metadata::ArrayMetadata;
-use crate::region::element_count;
+use crate::region::byte_count;
 use crate::registry::Registry;
 use crate::selection::ResolvedSelection;
 use crate::view::{View, ViewMut};
@@ -376,8 +376,7 @@ impl CodecChain {
             within.moved(|axis, at| at.wrapping_sub(bounds.intervals()[axis].start)),
             bounds.shape(),
         );
-        let size = element_count(&shape_inside).and_then(|count| count.checked_mul(cell as u64));
-        let mut memory = buffer_pool::zeroed("codecs", size)?;
+        let mut memory = buffer_pool::zeroed("codecs", byte_count(&shape_inside, cell))?;
         let view = ViewMut::new(&mut memory, &shape_inside, cell).with_var_buffer(out.var_buffer());
         self.serializer.decode_into(encoded, shape, &bounds, view)?;
         out.gather(&inside, &View::new(&memory, &shape_inside, cell));

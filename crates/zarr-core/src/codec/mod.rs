@@ -84,8 +84,7 @@ impl ChunkContext {
 
     /// Bytes of a chunk; `None` if they cannot be counted.
     pub fn size(&self) -> Option<u64> {
-        let element = self.data_type.repr()?.size() as u64;
-        crate::region::element_count(&self.shape)?.checked_mul(element)
+        crate::region::byte_count(&self.shape, self.data_type.repr()?.size())
     }
 }
 

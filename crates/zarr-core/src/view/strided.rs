@@ -10,7 +10,7 @@ use smallvec::smallvec;
 use super::window::{ByAxis, Window};
 use super::{View, ViewMut};
 use crate::error::AccessError;
-use crate::region::element_count;
+use crate::region::byte_count;
 
 fn refused<T>(why: String) -> Result<T, AccessError> {
     Err(AccessError::Argument(why))
@@ -27,8 +27,7 @@ impl Window {
             let (axes, found) = (shape.len(), strides.len());
             return refused(format!("a view of {axes} axes has one stride for each, not {found}"));
         }
-        let size = element_count(shape).and_then(|count| count.checked_mul(element_size as u64));
-        if size.is_none_or(|size| isize::try_from(size).is_err()) {
+        if byte_count(shape, element_size).is_none_or(|size| isize::try_from(size).is_err()) {
             return refused(format!(
                 "elements of {element_size} bytes in the shape {shape:?} do not fit into memory"
             ));

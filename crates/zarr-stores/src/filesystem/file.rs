@@ -171,29 +171,28 @@ impl KeyPath<'_> {
             // Other errors show in the next.
             _ => {}
         }
-        let mut read = || {
-            let Some((mut file, metadata)) = open(&self.path)? else { return Ok(None) };
-            let size = metadata.len();
-            if size == out.len() as u64 {
-                file.read_exact(out)?;
-            }
-            Ok(Some(size))
-        };
-        read().map_err(|e| self.failed(e))
+        let expected = out.len() as u64;
+        self.read_by(|mut file, size| if size == expected { file.read_exact(out) } else { Ok(()) })
     }
 
     /// Puts a value of at most `limit` bytes into `buf`, in place of what was there; returns its size.
     fn read_into(&self, buf: &mut Vec<u8>, limit: u64) -> Result<Option<u64>> {
-        let mut read = || {
-            let Some((mut file, metadata)) = open(&self.path)? else { return Ok(None) };
-            let size = metadata.len();
-            if size <= limit {
-                make_room(buf, size)?;
-                file.read_exact(buf)?;
+        self.read_by(|mut file, size| {
+            if size > limit {
+                return Ok(());
             }
-            Ok(Some(size))
+            make_room(buf, size)?;
+            file.read_exact(buf)
+        })
+    }
+
+    /// The size of the value, which `read` may read.
+    fn read_by(&self, read: impl FnOnce(File, u64) -> io::Result<()>) -> Result<Option<u64>> {
+        let opened = || {
+            let Some((file, metadata)) = open(&self.path)? else { return Ok(None) };
+            read(file, metadata.len()).map(|()| Some(metadata.len()))
         };
-        read().map_err(|e| self.failed(e))
+        opened().map_err(|e| self.failed(e))
     }
 }
 

@@ -137,14 +137,11 @@ fn remove_dead(folder: &Path) {
         if !entry.file_name().to_str().is_some_and(|name| begins_like(name, TEMP)) {
             continue;
         }
-        let changed = entry.metadata().and_then(|metadata| {
-            if metadata.is_file() {
-                metadata.modified()
-            } else {
-                Err(std::io::ErrorKind::InvalidInput.into())
-            }
-        });
-        if changed.is_ok_and(|changed| changed.elapsed().is_ok_and(|age| age > DEAD)) {
+        let Some(found) = entry.metadata().ok().filter(std::fs::Metadata::is_file) else {
+            continue;
+        };
+        let age = found.modified().ok().and_then(|changed| changed.elapsed().ok());
+        if age.is_some_and(|age| age > DEAD) {
             let _ = fs::remove_file(entry.path());
         }
     }
