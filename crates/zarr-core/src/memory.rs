@@ -12,13 +12,12 @@ pub(crate) fn zeroed<T: bytemuck::Zeroable>(count: usize) -> Option<Vec<T>> {
 /// Asks for large pages in zeroed memory: for a sixteenth of them at first, and for all if clearing those was cheap.
 #[cfg(target_os = "linux")]
 fn advise<T>(memory: &mut [T]) {
-    use std::time::Duration;
     const PAGE: usize = 2 << 20;
     // From this size on, memory comes fresh from the system, and large pages are worth their while.
     const LARGE: usize = 4 << 20;
     // A large page at hand is cleared in 0.2 ms; one that the machine must first get from its host, or put together from
     // small ones, takes 4.
-    const DEAR: Duration = Duration::from_millis(1);
+    const DEAR: std::time::Duration = std::time::Duration::from_millis(1);
     let size = size_of_val(memory);
     if size < LARGE {
         return;
@@ -38,7 +37,7 @@ fn advise<T>(memory: &mut [T]) {
         let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
         // SAFETY: the call fills the structure, or leaves it zero.
         unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
-        Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+        std::time::Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
     };
     advise(0, first);
     let is_cheap = |n: usize| {

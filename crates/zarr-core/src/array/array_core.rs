@@ -153,8 +153,8 @@ pub(super) fn allocated<T>(
     (what, hint): (&'static str, &'static str),
 ) -> Result<Vec<T>, AccessError> {
     let size = byte_count(shape, element);
-    let fits = size.is_some_and(|size| isize::try_from(size).is_ok());
-    let count = element_count(shape).filter(|_| fits).and_then(|count| usize::try_from(count).ok());
+    let fits = size.filter(|&size| isize::try_from(size).is_ok()).and(element_count(shape));
+    let count = fits.and_then(|count| usize::try_from(count).ok());
     let too_large = AccessError::TooLarge { what, size: size.unwrap_or(u64::MAX), hint };
     count.and_then(alloc).ok_or(too_large)
 }

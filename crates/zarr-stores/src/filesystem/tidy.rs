@@ -137,7 +137,7 @@ fn remove_dead(folder: &Path) {
         if !entry.file_name().to_str().is_some_and(|name| begins_like(name, TEMP)) {
             continue;
         }
-        let Some(found) = entry.metadata().ok().filter(std::fs::Metadata::is_file) else {
+        let Some(found) = entry.metadata().ok().filter(|found| found.is_file()) else {
             continue;
         };
         let age = found.modified().ok().and_then(|changed| changed.elapsed().ok());
