@@ -41,17 +41,21 @@ impl Which {
     ) -> Result<Elements, Failure> {
         #[cfg(feature = "plot")]
         if self.sel.is_some() {
-            return self.of(&session.in_its_hierarchy(target, array)?);
+            return self.of(session, &session.in_its_hierarchy(target, array)?);
         }
-        let _ = (session, target);
-        self.of(array)
+        let _ = target;
+        self.of(session, array)
     }
 
-    pub fn of(&self, array: &Array) -> Result<Elements, Failure> {
+    /// Says on standard error which coordinates are taken for others that are not there.
+    pub fn of(&self, session: &Session, array: &Array) -> Result<Elements, Failure> {
         #[cfg(feature = "plot")]
         if let Some(text) = &self.sel {
-            return Elements::of_coordinates(text, array);
+            let (elements, taken) = Elements::of_coordinates(text, array)?;
+            session.warn_about(array, &taken);
+            return Ok(elements);
         }
+        let _ = session;
         let metadata = array.metadata();
         let (shape, names) = (&metadata.shape, metadata.dimension_names.as_deref());
         let elements = match &self.by_name {
@@ -136,15 +140,17 @@ impl Elements {
         elements
     }
 
-    /// `time=2020-03-01,lat=40:60`: what the coordinates select along the axes that are named, of others all.
+    /// `time=2020-03-01,lat=40:60`: what the coordinates select along the axes that are named, of others all; and a text for each
+    /// coordinate that was taken for one that is not there.
     #[cfg(feature = "plot")]
-    fn of_coordinates(text: &str, array: &Array) -> Result<Elements, Failure> {
+    fn of_coordinates(text: &str, array: &Array) -> Result<(Elements, Vec<String>), Failure> {
         let refuse = |why: String| {
             let place = human::place(array.hierarchy(), array.path());
             Failure::Usage(format!("{place}: `{text}`: {why}"))
         };
         let axes = zarr_plot::meaning::axes_of(array)?;
         let mut found: Vec<Option<Along>> = vec![None; axes.len()];
+        let mut nearest = Vec::new();
         for item in items(text).map_err(refuse)? {
             let (name, selected) = item.split_once('=').ok_or_else(|| {
                 refuse(format!("`{item}` is no name=coordinate, as in lat=40:60"))
@@ -160,10 +166,13 @@ impl Elements {
             if found[n].is_some() {
                 return Err(refuse(format!("`{name}` is named twice")));
             }
-            let along = axes[n].select(selected).map_err(|e| match e.kind() {
+            let (along, taken) = axes[n].select(selected).map_err(|e| match e.kind() {
                 zarr::ErrorKind::Argument => refuse(e.message()),
                 _ => Failure::from(e),
             })?;
+            nearest.extend(taken.map(|taken| {
+                format!("{name}={} is not there; took {taken} (nearest)", selected.trim())
+            }));
             found[n] = Some(match along {
                 zarr_plot::stats::Along::Steps { start, step, len } => {
                     Along::Steps { start, step, len }
@@ -172,7 +181,8 @@ impl Elements {
             });
         }
         let all = axes.iter().map(|axis| Along::range(0, axis.len));
-        Ok(Elements(found.into_iter().zip(all).map(|(one, all)| one.unwrap_or(all)).collect()))
+        let found = found.into_iter().zip(all).map(|(one, all)| one.unwrap_or(all));
+        Ok((Elements(found.collect()), nearest))
     }
 
     /// What is along each axis, as statistics take it.

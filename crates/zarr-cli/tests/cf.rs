@@ -82,7 +82,7 @@ fn coordinates_select_elements() {
     let folder = Folder::new();
     dataset(&folder);
     let get =
-        |sel: &str| folder.good(&format!("get d.zarr --path t --sel {sel}")).text().to_owned();
+        |sel: &str| folder.feed(&format!("get d.zarr --path t --sel {sel}"), b"").text().to_owned();
     assert_eq!(get("time=2000-02:2000-03,lat=0:45"), "[[-9,12],[21,22]]\n");
     assert_eq!(get("time=2000-03-01T06:00,lat=-100"), "[[23]]\n");
     // An array that is named in TARGET has the coordinates of its hierarchy, too.
@@ -93,6 +93,13 @@ fn coordinates_select_elements() {
     let mean = |json: &zarr::Json| json.as_object().unwrap().get("mean").unwrap().to_string();
     assert_eq!(mean(&by_itself), mean(&json));
     assert_eq!(json.as_object().unwrap().get("max").unwrap().to_string(), "110.0");
+    // What was taken is told by every verb, and what is there is not.
+    for verb in ["get", "stats", "plot"] {
+        let told = |sel: &str| folder.feed(&format!("{verb} d.zarr --path t --sel {sel}"), b"").err;
+        let near = "/t: lat=50 is not there; took 60 (nearest)\n";
+        assert!(told("lat=50").ends_with(near), "{verb}: {}", told("lat=50"));
+        assert!(!told("lat=60").contains("nearest"), "{verb}: {}", told("lat=60"));
+    }
     for (sel, why) in [
         ("lat=70:80", "they go from 60 to -30"),
         ("depth=1", "axes: time, lat"),

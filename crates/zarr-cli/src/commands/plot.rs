@@ -239,7 +239,7 @@ impl Plot {
         place: &Place<'_>,
         out: Out<'_>,
     ) -> Result<(), Failure> {
-        let elements = self.which.of(&array)?;
+        let elements = self.which.of(session, &array)?;
         let subject = Subject::of(array, self.raw)?;
         let at = human::place(subject.array.hierarchy(), subject.array.path());
         self.shown(session, &subject, &elements, place, out).map_err(|failure| match failure {

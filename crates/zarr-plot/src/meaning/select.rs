@@ -11,14 +11,16 @@ const MOST: u64 = 1 << 27;
 
 impl Axis {
     /// The positions that a text selects: those of all coordinates from one to another, both among them, as in `40:60` or
-    /// `2020-03:2020-05`, each of which may be left out; or the one nearest to a number or a date; of texts the equal one.
+    /// `2020-03:2020-05`, each of which may be left out; or the one nearest to a number or a date, and the text of its coordinate
+    /// if that is another one; of texts the equal one.
     ///
-    /// The end `2020-05` is the end of that month, and `2020-05-17` that of the day.
+    /// The end `2020-05` is the end of that month, and `2020-05-17` that of the day. Of a date that names a year, a month or a day,
+    /// coordinates in it are nearer than all others.
     ///
     /// # Errors
     /// [`AccessError::Argument`] if the text is no such selection, the axis has no coordinates, or none is selected; what reading
     /// the coordinates fails with.
-    pub fn select(&self, text: &str) -> Result<Along> {
+    pub fn select(&self, text: &str) -> Result<(Along, Option<String>)> {
         let name = self.name.as_deref().unwrap_or("without a name");
         let refuse = |why: String| AccessError::Argument(format!("axis `{name}`: {why}"));
         if self.len > MOST {
@@ -37,19 +39,25 @@ impl Axis {
 /// A coordinate in a text: its number, and that of the end of the time that the text names.
 type Point = (f64, f64);
 
-fn positions(found: &Coordinates, text: &str) -> Result<Along, String> {
+fn positions(found: &Coordinates, text: &str) -> Result<(Along, Option<String>), String> {
     if let Some(texts) = &found.texts {
         let at = texts.iter().position(|other| other == text);
         let at = at.ok_or_else(|| format!("no coordinate is `{text}`"))? as u64;
-        return Ok(Along::range(at..at + 1));
+        return Ok((Along::range(at..at + 1), None));
     }
     let point = |text: &str| point(text.trim(), found.time);
     let known = || found.numbers.iter().enumerate().filter(|(_, number)| !number.is_nan());
-    if let Some((number, _)) = point(text) {
-        let nearest =
-            known().min_by(|(_, a), (_, b)| (*a - number).abs().total_cmp(&(*b - number).abs()));
-        let (at, _) = nearest.ok_or("it has no coordinates")?;
-        return Ok(Along::range(at as u64..at as u64 + 1));
+    if let Some((number, end)) = point(text) {
+        let is_outside = |other: f64| !(number..=end).contains(&other);
+        let far = |other: f64| (other - number).abs();
+        let nearest = known().min_by(|(_, a), (_, b)| {
+            is_outside(**a).cmp(&is_outside(**b)).then(far(**a).total_cmp(&far(**b)))
+        });
+        let (at, &taken) = nearest.ok_or("it has no coordinates")?;
+        // A coordinate of 32 bits is what its shortest text says.
+        let is_equal = taken == number || taken == f64::from(number as f32);
+        let taken = (!is_equal).then(|| found.text(at));
+        return Ok((Along::range(at as u64..at as u64 + 1), taken));
     }
     let ends = text.match_indices(':').find_map(|(at, _)| {
         let (low, high) = (text[..at].trim(), text[at + 1..].trim());
@@ -67,9 +75,9 @@ fn positions(found: &Coordinates, text: &str) -> Result<Along, String> {
         known().filter(|(_, n)| range.contains(*n)).map(|(at, _)| at as u64).collect();
     match (list.first(), list.last()) {
         (Some(&first), Some(&last)) if last - first + 1 == list.len() as u64 => {
-            Ok(Along::range(first..last + 1))
+            Ok((Along::range(first..last + 1), None))
         }
-        (Some(_), _) => Ok(Along::List(list)),
+        (Some(_), _) => Ok((Along::List(list), None)),
         (None, _) => Err(match found.numbers.len().checked_sub(1) {
             Some(last) => format!(
                 "no coordinate is in `{text}`; they go from {} to {}",
@@ -124,6 +132,31 @@ fn end_of(text: &str, date: Date, calendar: Calendar) -> Option<Date> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn positions(found: &Coordinates, text: &str) -> Result<Along, String> {
+        super::positions(found, text).map(|(along, _)| along)
+    }
+
+    /// What was taken instead of a coordinate that is not there.
+    #[test]
+    fn a_coordinate_that_is_near_is_told() {
+        let taken = |found: &Coordinates, text: &str| super::positions(found, text).unwrap();
+        let lat = numbers(&[90.0, f64::from(0.1_f32), -30.0]);
+        assert_eq!(taken(&lat, "40"), (Along::range(1..2), Some("0.10000000149011612".into())));
+        assert_eq!(taken(&lat, "0.1"), (Along::range(1..2), None));
+        assert_eq!(taken(&lat, "-30"), (Along::range(2..3), None));
+        assert_eq!(taken(&lat, "0:90").1, None);
+        let mut time = numbers(&[-0.5, 0.5, 1.5, 45.0]);
+        time.time = TimeUnits::parse("days since 1850-01-01", None).unwrap();
+        // As far from the noon before; but that is no time of this day.
+        assert_eq!(
+            taken(&time, "1850-01-01"),
+            (Along::range(1..2), Some("1850-01-01T12:00:00".into()))
+        );
+        assert_eq!(taken(&time, "1850-01-01T12:00"), (Along::range(1..2), None));
+        assert_eq!(taken(&time, "1850-02"), (Along::range(3..4), Some("1850-02-15".into())));
+        assert_eq!(taken(&time, "1870").1, Some("1850-02-15".into()));
+    }
 
     fn numbers(numbers: &[f64]) -> Coordinates {
         Coordinates { numbers: numbers.to_vec(), ..Coordinates::default() }
