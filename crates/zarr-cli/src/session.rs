@@ -302,7 +302,6 @@ impl Session {
     }
 
     /// The same array in the hierarchy that TARGET is inside of: there the variables with its coordinates are.
-    #[cfg(feature = "plot")]
     pub fn in_its_hierarchy(
         &self,
         target: &Target,

@@ -218,3 +218,37 @@ fn a_renaming_that_is_killed_loses_nothing() {
     assert_eq!((again.code, sum(new)), (0, due), "{}", again.err);
     assert_eq!(sum(old), None);
 }
+
+/// A NCZarr dataset keeps its fixed dimensions; of an unlimited one, and of plain Zarr, the arrays that no longer fit are named.
+#[test]
+fn dimensions_that_others_share_are_told_or_refused() {
+    let folder = Folder::new();
+    let cdl = "netcdf n { dimensions: t = UNLIMITED; x = 2; variables: double t(t); int v(t, x); data: t = 1, 2; v = 1, 2, 3, 4; }";
+    folder.write("n.cdl", cdl);
+    for format in ["nczarr-v2", "nczarr-v3"] {
+        let target = format!("{format}.zarr");
+        folder.good(&format!("gen n.cdl -o {target} --format {format}"));
+        for place in [format!("{target} --path v"), format!("{target}/v")] {
+            let why = folder.bad(&format!("resize {place} --shape 2,3"), 2);
+            assert!(why.contains("the dimension `x` has the fixed length 2"), "{why}");
+            let refused = folder.feed(&format!("append {place} --axis 1"), b"[[9],[9]]");
+            assert!(refused.code == 2 && refused.err.contains("fixed length"), "{}", refused.err);
+        }
+        let grown = folder.feed(&format!("resize {target}/v --shape 4,2"), b"");
+        assert!(
+            grown.err.contains("/v: dimension `t` is 4 long here, but 2 in /t"),
+            "{}",
+            grown.err
+        );
+        fed(&folder, &format!("append {target}/t"), b"[3,4]");
+        let at_first = folder.feed(&format!("append {target}/v"), b"[[5,6]]");
+        assert!(at_first.code == 0 && at_first.err.contains("is 5 long here, but 4 in /t"));
+        assert!(folder.good(&format!("dump -h {target}")).text().contains("(5 currently)"));
+        folder.good(&format!("resize {target}/v --shape 4,2"));
+    }
+    for (name, len) in [("x", 3), ("a", 3), ("b", 5)] {
+        folder.good(&format!("create p.zarr --path {name} --shape {len} --dtype int8 --dims x"));
+    }
+    let grown = folder.feed("resize p.zarr --path a --shape 5", b"");
+    assert!(grown.err.contains("/a: dimension `x` is 5 long here, but 3 in /x\n"), "{}", grown.err);
+}

@@ -26,7 +26,8 @@ Examples:
 Formats are those of `zarr put`. How much longer the array gets is what the input holds: along all other axes it is as long as
 the array. The place is taken first, so that programs that append at the same time all arrive, each in its own place. If the
 input cannot be taken, the array gets its shape back, unless others have appended since. Only a NumPy file is read piece by
-piece; the input of other formats is held in memory.")]
+piece; the input of other formats is held in memory. If the array of the axis' coordinates is shorter or longer than the axis
+afterwards, a warning says so.")]
 pub(crate) struct Append {
     #[command(flatten)]
     target: Target,
@@ -55,6 +56,8 @@ impl Append {
         if count == 0 {
             return Ok(());
         }
+        let whole = session.in_its_hierarchy(&self.target, &array)?;
+        resize::refuse_fixed(session, &whole, &[axis])?;
         let left = "the array may be longer already, as `zarr info` says: what was not stored reads as the fill value; `zarr \
                     resize` takes it back";
         interrupt::leaves(session, left);
@@ -83,6 +86,13 @@ impl Append {
             return Err(failure);
         }
         session.warn(array.hierarchy());
+        // Only the coordinates are looked at: a long run of appends does not read the documents of all variables each time.
+        let names = whole.metadata().dimension_names.clone().unwrap_or_default();
+        let name = names.get(axis).cloned().flatten();
+        let path =
+            whole.path().parent().zip(name).and_then(|(group, name)| group.child(&name).ok());
+        let coordinates = path.and_then(|path| whole.hierarchy().array(&path).ok());
+        resize::tell_others(session, &whole, &grown, &[axis], coordinates.into_iter());
         let (from, to) = (human::shape(&old), human::shape(&grown));
         session.talk(&format!("{place}: {from} became {to}"));
         Ok(())

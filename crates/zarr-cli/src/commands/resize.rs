@@ -1,13 +1,17 @@
 //! Gives an array another shape.
 
 use clap::Args;
-use zarr::Array;
+use zarr::nczarr::{Dataset, DatasetOptions};
+use zarr::{Array, Node};
 
 use crate::failure::Failure;
 use crate::human;
 use crate::interrupt;
 use crate::parse::{self, Shape};
 use crate::session::{Care, Session, Target};
+
+/// The most arrays that are named because they do not fit.
+const MOST_TOLD: usize = 5;
 
 /// Give an array another shape
 #[derive(Debug, Args)]
@@ -17,6 +21,8 @@ Examples:
   zarr resize data.zarr/temperature --shape 20,10
 
 Chunks stay where they are. What is added reads as the fill value; what is cut off is erased, inside chunks at the edge, too.
+Arrays of the same group whose dimensions of the same name have other lengths are named. In a NCZarr dataset only unlimited
+dimensions can change: those of fixed length belong to all variables.
 Another program that appends at the same time loses nothing: the command is an error if the shape has changed since it
 looked.")]
 pub(crate) struct Resize {
@@ -45,8 +51,18 @@ impl Resize {
             let why = format!("--shape has {new}, the array has {} {axes}", old.len());
             return Err(Failure::Usage(format!("{place}: {why}")));
         }
+        let whole = session.in_its_hierarchy(&self.target, &array)?;
+        let changed: Vec<usize> = (0..old.len()).filter(|&axis| old[axis] != shape[axis]).collect();
+        refuse_fixed(session, &whole, &changed)?;
         change(&array, &old, shape)?;
         session.warn(array.hierarchy());
+        let group = whole.path().parent().and_then(|group| whole.hierarchy().group(&group).ok());
+        let others = group.and_then(|group| group.members().ok()).unwrap_or_default();
+        let others = others.into_iter().filter_map(|node| match node {
+            Node::Array(array) => Some(array),
+            Node::Group(_) => None,
+        });
+        tell_others(session, &whole, shape, &changed, others);
         session.talk(&format!("{place}: {} became {}", human::shape(&old), human::shape(shape)));
         Ok(())
     }
@@ -64,4 +80,63 @@ pub(super) fn change(array: &Array, old: &[u64], new: &[u64]) -> Result<(), Fail
         )))
     })?;
     Ok(())
+}
+
+/// An error if one of these axes is a dimension of a NCZarr dataset that has a fixed length.
+pub(super) fn refuse_fixed(
+    session: &Session,
+    array: &Array,
+    axes: &[usize],
+) -> Result<(), Failure> {
+    let hierarchy = array.hierarchy();
+    if axes.is_empty() || !Dataset::is_nczarr(hierarchy) {
+        return Ok(());
+    }
+    let options = DatasetOptions::of(session.options()?);
+    let dataset = Dataset::open(hierarchy.store().clone(), &options)?;
+    // An array that is no variable has no dimensions.
+    let variable = dataset.variable(array.path().as_str());
+    let dimensions = variable.and_then(|variable| variable.dimensions()).unwrap_or_default();
+    match axes.iter().find_map(|&axis| dimensions.get(axis).filter(|found| !found.unlimited)) {
+        None => Ok(()),
+        Some(fixed) => Err(Failure::Usage(format!(
+            "{}: the dimension `{}` has the fixed length {} in this netCDF dataset, for all variables; only unlimited \
+             dimensions can change: copy the dataset, or make a new one",
+            human::place(hierarchy, array.path()),
+            fixed.name,
+            fixed.len
+        ))),
+    }
+}
+
+/// Says which of other arrays have another length along dimensions of the same names: xarray and CF want them equal.
+pub(super) fn tell_others(
+    session: &Session,
+    array: &Array,
+    shape: &[u64],
+    axes: &[usize],
+    others: impl Iterator<Item = Array>,
+) {
+    let names_of = |array: &Array| array.metadata().dimension_names.clone().unwrap_or_default();
+    let names = names_of(array);
+    let others: Vec<_> = others.map(|other| (names_of(&other), other)).collect();
+    let mut notes = Vec::new();
+    for &axis in axes {
+        let Some(Some(name)) = names.get(axis) else { continue };
+        let differs = |(names, other): &(Vec<Option<String>>, Array)| {
+            let at = names.iter().position(|known| known.as_deref() == Some(&**name))?;
+            let len = *other.shape().get(at)?;
+            (other.path() != array.path() && len != shape[axis])
+                .then(|| format!("{len} in {}", other.path()))
+        };
+        let found: Vec<String> = others.iter().filter_map(differs).collect();
+        if !found.is_empty() {
+            let more = found.len().saturating_sub(MOST_TOLD);
+            let more = if more == 0 { String::new() } else { format!(" and {more} more arrays") };
+            let found = found.into_iter().take(MOST_TOLD).collect::<Vec<_>>().join(", ");
+            let len = shape[axis];
+            notes.push(format!("dimension `{name}` is {len} long here, but {found}{more}"));
+        }
+    }
+    session.warn_about(array, &notes);
 }
