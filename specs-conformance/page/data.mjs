@@ -101,5 +101,7 @@ export function make(folder) {
   array2(odd, "texts", "|S4", [2], new TextEncoder().encode("abc\0<b>x"));
   array2(odd, "big", "<u8", [2, 2], BigUint64Array.of(18446744073709551615n, 1n, 2n, 3n));
   array2(odd, "colours", "|u1", [16, 16, 3], Uint8Array.from({ length: 768 }, (_, n) => (n * 7) % 256));
+  array2(odd, "nothing", "<f4", [8, 9], new Float32Array(72).fill(NaN));
+  array2(odd, "no line", "<f4", [8], new Float32Array(8).fill(NaN));
   put(odd, "broken/.zarray", "{");
 }

@@ -320,6 +320,27 @@ const tests = {
     await page.end();
   },
 
+  async "an array without values has no range"() {
+    const page = await open("#/odd.zarr/nothing");
+    assert.equal(await text(page, ".colours .ends"), "no values");
+    assert.equal(await page.getByRole("textbox", { name: "Lowest value of the colours" }).inputValue(), "");
+    await shot(page, "no-values");
+    await page.goto(`${url}#/odd.zarr/no%20line`);
+    await settled(page);
+    assert.match(await page.locator("svg.drawing").textContent(), /no values/);
+    await page.end();
+  },
+
+  async "a broken node is told in the tree"() {
+    isWatched = false;
+    const page = await open("#/odd.zarr");
+    assert.match(await page.getByRole("treeitem", { name: "broken" }).textContent(), /broken broken/);
+    assert.match(await page.locator(".card .trouble").textContent(), /JSON/);
+    await shot(page, "broken-child");
+    await page.end();
+    isWatched = true;
+  },
+
   async "hostile names and attributes are text"() {
     const page = await open("#/odd.zarr?tab=metadata");
     assert.match(await text(page, "#panel"), /<img src=x onerror=window.pwned=1>/);

@@ -217,7 +217,7 @@ fn a_preview_says_what_it_shows() {
     };
     assert_eq!(heading("plot t.zarr/moments").0, "moments: 1970-01-01 … 1970-01-02");
     assert_eq!(heading("plot t.zarr/days").0, "days: 2000-01-01 … 2000-02-29");
-    let gone = "gone: every element is missing or no finite number".to_owned();
+    let gone = "gone: no values: every element is missing or no finite number".to_owned();
     assert_eq!(heading("plot t.zarr/gone"), (gone.clone(), 1));
     assert_eq!(heading("plot t.zarr/gone --histogram"), (gone, 1));
     // Where no terminal says how wide it is, the environment does.

@@ -23,6 +23,8 @@ use crate::whole_file;
 
 /// From how many bytes on the program says how much it reads.
 const MUCH: u64 = 1 << 30;
+/// What follows the title of a picture that would be empty.
+const NOTHING: &str = ": no values: every element is missing or no finite number";
 
 /// Show an array as a picture, a line or a histogram
 #[derive(Debug, Args)]
@@ -380,7 +382,6 @@ impl Plot {
         let from_to = |stretch: &Stretch| {
             format!("{} … {}{units}", subject.text(stretch.low), subject.text(stretch.high))
         };
-        let nothing = ": every element is missing or no finite number";
         if self.histogram {
             return self.bars(subject, view, style, (columns, rows), out);
         }
@@ -390,7 +391,7 @@ impl Plot {
             let ends = style.ends.unwrap_or(Ends::Full);
             let found = Stretch::of(&Plane::of(all.len(), all), ends, style.is_log, style.center)?;
             let Some(stretch) = found else {
-                return Ok(heading(out, nothing.into())?);
+                return Ok(heading(out, NOTHING.into())?);
             };
             heading(out, format!(": {}", from_to(&stretch)))?;
             let is_plain = kind == Terminal::Plain;
@@ -426,10 +427,7 @@ impl Plot {
                 let names: Vec<&str> = names.iter().map(|(name, _)| &**name).collect();
                 format!(": {}", names.join(", "))
             }
-            // Labels and colours have pixels that are seen.
-            Legend::None if raster.rgba.chunks_exact(4).all(|pixel| pixel[3] == 0) => {
-                return Ok(heading(out, nothing.into())?);
-            }
+            Legend::NoValues => return Ok(heading(out, NOTHING.into())?),
             Legend::None => String::new(),
         };
         heading(out, values)?;
@@ -451,7 +449,7 @@ impl Plot {
     ) -> Result<(), Failure> {
         let Some(found) = subject.histogram(view, style)? else {
             let title = subject.title();
-            writeln!(out, "{}: every element is missing or no finite number", plain(&title))?;
+            writeln!(out, "{}{NOTHING}", plain(&title))?;
             return Ok(());
         };
         writeln!(out, "{}", plain(&subject.title()))?;

@@ -330,7 +330,7 @@ fn describe_numbers(numbers: &Numbers, out: Out<'_>) -> Result<(), Failure> {
         }
     }
     let end = |end: &Option<(ScalarValue, Vec<u64>)>| match end {
-        None => "none".to_owned(),
+        None => "no values".to_owned(),
         Some((value, at)) => {
             let value = exact(*value, numbers.time);
             let at: Vec<String> = at.iter().map(u64::to_string).collect();

@@ -257,6 +257,12 @@ pub(crate) fn chart(scene: &mut Scene, top: f64, up: &[Tick], label: &str) -> Ar
     area
 }
 
+/// Says in the middle of a chart that it shows nothing.
+pub(crate) fn no_values(scene: &mut Scene, area: Area) {
+    let middle = (area.x + area.width / 2.0, area.y + area.height / 2.0);
+    scene.text(middle, "no values", SMALL, Anchor::Middle, INK);
+}
+
 impl Subject {
     /// The figure of a view: its picture with title, axes and colour bar, on `size` pixels; if that is not given, on at most
     /// [`USUAL_SIZE`], and lower where the picture is.
@@ -299,7 +305,7 @@ impl Subject {
         }
         let raster =
             if is_upwards { shown.raster.clone().upside_down() } else { shown.raster.clone() };
-        if shown.has_missing || matches!(shown.legend, Legend::None) {
+        if shown.has_missing || matches!(shown.legend, Legend::None | Legend::NoValues) {
             scene.rectangle((area.x, area.y), (area.width, area.height), MISSING);
         }
         if raster.width > 0 && raster.height > 0 {
@@ -338,6 +344,10 @@ impl Subject {
         let room = f64::from(scene.width) - x - 8.0;
         match &shown.legend {
             Legend::None => {}
+            Legend::NoValues => {
+                scene.text((x, y + 10.5), "no values", SMALL, Anchor::Start, INK);
+                y += 20.0;
+            }
             Legend::Values(stretch, map) => {
                 let height = area.height.max(60.0).min(f64::from(scene.height) - area.y - 40.0);
                 let text = |value: f64| self.text(value);

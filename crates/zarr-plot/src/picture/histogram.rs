@@ -1,6 +1,6 @@
 //! Draws how many of the elements that are shown have which values.
 
-use super::figure::{chart, chart_height, draw_axes, heading, positions, with_units};
+use super::figure::{chart, chart_height, draw_axes, heading, no_values, positions, with_units};
 use super::line::value_ticks;
 use super::plane::{Reduce, slice};
 use super::scene::Scene;
@@ -86,6 +86,7 @@ impl Subject {
         let below = positions(self, view, false).join("  ·  ");
         let top = heading(&mut scene, &self.title(), &below);
         let found = self.histogram(view, style)?;
+        let has_values = found.is_some();
         let found = found.unwrap_or_else(|| histogram(&[], Stretch::between(0.0, 1.0), BARS));
         let most = found.counts.iter().copied().max().unwrap_or(0).max(1);
         let up = Stretch::between(0.0, most as f64 * 1.05);
@@ -114,6 +115,10 @@ impl Subject {
             value_ticks(&found.stretch, (area.width / 90.0).clamp(1.0, 10.0) as usize, self);
         if self.meaning.time.is_some() {
             below.truncate(4);
+        }
+        if !has_values {
+            below.clear();
+            no_values(&mut scene, area);
         }
         let x = |place: f64| area.x + place * area.width;
         let label = with_units("", self.meaning.units.as_deref());

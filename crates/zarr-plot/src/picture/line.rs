@@ -1,6 +1,8 @@
 //! Draws an array of one axis as a line: of very many elements the lowest and the highest in each column of pixels.
 
-use super::figure::{Area, Scale, chart, chart_height, draw_axes, heading, positions, with_units};
+use super::figure::{
+    Area, Scale, chart, chart_height, draw_axes, heading, no_values, positions, with_units,
+};
 use super::plane::{MOST_AVERAGED, Reduce, slice};
 use super::scene::{Color, Item, PAPER, Scene};
 use super::show::Style;
@@ -67,12 +69,17 @@ impl Subject {
         let all: Vec<f64> = line.low.iter().chain(&line.high).copied().collect();
         let ends = style.ends.unwrap_or(Ends::Full);
         let stretch = Stretch::of(&Plane::of(all.len(), all), ends, style.is_log, style.center)?;
+        let has_values = stretch.is_some();
         let stretch = wider(stretch, style.ends.is_none());
         let label =
             with_units(self.meaning.title.as_deref().unwrap_or(""), self.meaning.units.as_deref());
         let count = (chart_height(&scene, top) / 45.0).max(2.0) as usize;
-        let values = value_ticks(&stretch, count, self);
+        let mut values = value_ticks(&stretch, count, self);
+        values.retain(|_| has_values);
         let area = chart(&mut scene, top, &values, &label);
+        if !has_values {
+            no_values(&mut scene, area);
+        }
         let across = Scale::of(self, view, view.x);
         let elements = (line.low.len() as u64 * line.block).max(1) as f64;
         let x = |at: f64| area.x + (at + 0.5) / elements * area.width;

@@ -42,6 +42,8 @@ pub struct Shown {
 pub enum Legend {
     /// Nothing but themselves.
     None,
+    /// That there are none.
+    NoValues,
     /// Values.
     Values(Stretch, ColorMap),
     /// Channels: their names and colours.
@@ -98,7 +100,7 @@ impl Subject {
         }
         let (stretch, map) = scale(&plane, style, self)?;
         let raster = Raster::of_values(&plane, stretch.as_ref(), map);
-        let legend = stretch.map_or(Legend::None, |stretch| Legend::Values(stretch, map));
+        let legend = stretch.map_or(Legend::NoValues, |stretch| Legend::Values(stretch, map));
         Ok(Shown { raster, block: plane.block, legend, has_missing })
     }
 

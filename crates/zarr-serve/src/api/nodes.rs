@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use zarr::format::Child;
-use zarr::{Error, ErrorKind, Group, Json, Node, NodeKind, NodePath, Object};
+use zarr::{Error, ErrorKind, Group, Json, Listed, Node, NodeKind, NodePath, Object};
 
 use super::{Answered, Refusal, parameters};
 use crate::{Answer, Question, Targets};
@@ -34,7 +34,8 @@ pub(crate) fn names(_: &Question, targets: &Targets) -> Answered {
     Ok(Answer::json(Object::new().with("names", names)))
 }
 
-/// `{"children": [{"name", "kind", "shape", "type", "title"}], "more", "note"}`.
+/// `{"children": [{"name", "kind", "shape", "type", "title", "error"}], "more", "note"}`; the `kind` is `null` if a broken document
+/// does not tell it.
 ///
 /// Parameter: `path`.
 pub(crate) fn children(question: &Question, targets: &Targets) -> Answered {
@@ -57,22 +58,38 @@ pub(crate) fn of_group(group: &Group) -> Result<Object, Refusal> {
     };
     let mut known: BTreeMap<NodePath, Node> = BTreeMap::new();
     if listed.len() <= MOST_READ {
-        // Broken ones are left out here, and shown when they are opened.
+        // Broken ones are left out here.
         known = group.members()?.into_iter().map(|node| (node.path().clone(), node)).collect();
     }
+    let Listed { nodes: listed, broken, .. } =
+        zarr::with_broken(&Node::Group(group.clone()), listed);
+    let is_read = listed.len() <= MOST_READ;
     let one = |child: &Child| -> Json {
-        let kind = child.kind.or_else(|| known.get(&child.path).map(Node::kind));
-        let object = Object::new()
-            .with("name", child.path.name().unwrap_or_default())
-            .with("kind", kind.unwrap_or(NodeKind::Group).name());
-        match known.get(&child.path) {
+        let node = known.get(&child.path);
+        let kind = child.kind.or_else(|| node.map(Node::kind)).unwrap_or(NodeKind::Group);
+        let object = named(&child.path, Json::from(kind.name()));
+        match node {
             Some(node) => details(node, object).into(),
+            None if is_read => match group.hierarchy().node(&child.path) {
+                Err(error) => object.with("error", reason(&error)).into(),
+                Ok(_) => object.into(),
+            },
             None => object.into(),
         }
     };
-    let children: Json = listed.iter().take(MOST_CHILDREN).map(one).collect();
-    let more = listed.len().saturating_sub(MOST_CHILDREN) as u64;
+    let is_child = |(path, _): &&(NodePath, Error)| path.parent().as_ref() == Some(group.path());
+    let without_kind = |(path, error): &(NodePath, Error)| -> Json {
+        named(path, Json::Null).with("error", reason(error)).into()
+    };
+    let broken: Vec<Json> = broken.iter().filter(is_child).map(without_kind).collect();
+    let more = (listed.len() + broken.len()).saturating_sub(MOST_CHILDREN) as u64;
+    let children: Json =
+        broken.into_iter().chain(listed.iter().map(one)).take(MOST_CHILDREN).collect();
     Ok(Object::new().with("children", children).with("more", more))
+}
+
+fn named(path: &NodePath, kind: Json) -> Object {
+    Object::new().with("name", path.name().unwrap_or_default()).with("kind", kind)
 }
 
 fn details(node: &Node, object: Object) -> Object {

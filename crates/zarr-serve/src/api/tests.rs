@@ -329,3 +329,26 @@ fn a_search_lists_a_hierarchy_once() {
     json(&targets, "find?text=NEEDLE-7");
     assert_eq!(count.load(Ordering::Relaxed), listed);
 }
+
+/// A child that cannot be opened is listed with the reason, whether or not a listing tells its kind.
+#[test]
+fn broken_children_are_listed() {
+    let folder = tempfile::tempdir().unwrap();
+    let targets = targets(folder.path());
+    let put = |name: &str, text: &str| {
+        let place = folder.path().join("x.zarr").join(name);
+        std::fs::create_dir_all(&place).unwrap();
+        std::fs::write(place.join("zarr.json"), text).unwrap();
+    };
+    put("broken", "{");
+    put("g/broken", r#"{"zarr_format": 3, "node_type": "array", "shape": [1]}"#);
+    for (question, others) in [("children?path=x.zarr", 4), ("children?path=x.zarr/g", 1)] {
+        let found = Json::parse(json(&targets, question).as_bytes()).unwrap();
+        let all = found.as_object().unwrap().get("children").unwrap().as_array().unwrap();
+        let error = |child: &Json| child.as_object().unwrap().get("error").cloned();
+        let name = |child: &Json| child.as_object().unwrap().get("name").cloned();
+        let broken: Vec<&Json> = all.iter().filter(|child| error(child).is_some()).collect();
+        assert_eq!((all.len(), broken.len()), (others + 1, 1), "{found}");
+        assert_eq!(name(broken[0]), Some("broken".into()));
+    }
+}

@@ -52,7 +52,8 @@ export class Chart {
     const y = (value) => height - EDGE.bottom - ((value - bottom) / (top - bottom)) * (height - EDGE.top - EDGE.bottom);
     this.scale = { from, to, width };
     const ticks = [];
-    for (const [value, text] of this.#levels(bottom, top, (height - 50) / 40)) {
+    if (!known.length) ticks.push(svg("text", { class: "tick", x: (this.left + width) / 2, y: height / 2, "text-anchor": "middle" }, "no values"));
+    else for (const [value, text] of this.#levels(bottom, top, (height - 50) / 40)) {
       if (value < bottom || value > top) continue;
       ticks.push(svg("line", { class: "grid", x1: this.left, x2: width - EDGE.right, y1: y(value), y2: y(value) }));
       ticks.push(svg("text", { class: "tick", x: this.left - 8, y: y(value) + 4, "text-anchor": "end" }, text));

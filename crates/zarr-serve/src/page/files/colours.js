@@ -60,11 +60,20 @@ export class Colours {
     this.refresh();
   }
 
+  // The values that have a colour: a logarithm has no place for what is not positive.
+  #known() {
+    const from = this.settings.log ? this.values.findIndex((value) => value > 0) : 0;
+    return from < 0 ? new Float64Array() : this.values.subarray(from);
+  }
+
+  // Whether a range is computed, and there is no value to compute it from.
+  hasNone() {
+    return !Array.isArray(this.settings.range) && !this.#known().length;
+  }
+
   range() {
     const { log } = this.settings;
-    // A logarithm has no place for what is not positive.
-    const from = log ? this.values.findIndex((value) => value > 0) : 0;
-    const values = from > 0 ? this.values.subarray(from) : from < 0 ? new Float64Array() : this.values;
+    const values = this.#known();
     const found = range(this.settings.range, values);
     if (log) return found[0] <= 0 ? [Math.max(values[0] ?? 1e-3, 1e-300), Math.max(found[1], 1e-299)] : found;
     if (!this.settings.map && !Array.isArray(this.settings.range) && isSigned(found)) {
@@ -102,7 +111,8 @@ export class Colours {
     this.log.checked = Boolean(settings.log);
     this.labels.checked = Boolean(settings.labels);
     const [low, high] = this.range();
-    const exact = (value) => (isChosen ? String(value) : short(value, high - low));
+    const hasNone = this.hasNone();
+    const exact = (value) => (hasNone ? "" : isChosen ? String(value) : short(value, high - low));
     this.low.value = exact(low);
     this.high.value = exact(high);
     const found = histogram(this.values, BINS);
@@ -116,7 +126,7 @@ export class Colours {
       svg("path", { class: "bars", d: bars }),
       svg("rect", { class: "beyond", x: 0, y: 0, width: within(low), height: 40 }),
       svg("rect", { class: "beyond", x: within(high), y: 0, width: BINS - within(high), height: 40 }),
-      ...[low, high].map((end) => svg("line", { class: "end", x1: within(end), x2: within(end), y1: 0, y2: 40, "vector-effect": "non-scaling-stroke" })),
+      ...(hasNone ? [] : [low, high]).map((end) => svg("line", { class: "end", x1: within(end), x2: within(end), y1: 0, y2: 40, "vector-effect": "non-scaling-stroke" })),
     );
     const context = this.strip.getContext("2d");
     const image = context.createImageData(256, 1);
@@ -126,7 +136,7 @@ export class Colours {
       image.data[4 * n + 3] = 255;
     }
     context.putImageData(image, 0, 0);
-    replace(this.ends, el("span", {}, short(low, high - low)), el("span", {}, short(high, high - low)));
+    replace(this.ends, hasNone ? el("span", {}, "no values") : [low, high].map((end) => el("span", {}, short(end, high - low))));
   }
 
   // The nearer end of the range goes to where the histogram is touched.

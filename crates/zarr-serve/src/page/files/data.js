@@ -494,7 +494,7 @@ export class DataView {
     if (settings.labels) query.set("labels", "1");
     else if (!this.channels?.isOn) {
       query.set("map", this.colours.mapName());
-      query.set("range", `${low},${high}`);
+      if (!this.colours.hasNone()) query.set("range", `${low},${high}`);
       if (settings.log) query.set("log", "1");
     }
     const anchor = el("a", { href: `/-/plot.png?${query}`, download: `${this.node.name || "array"}.png` });

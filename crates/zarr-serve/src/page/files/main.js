@@ -191,7 +191,8 @@ function contents(node) {
   cards.forEach((card, n) => {
     const child = children[n];
     replace(
-      card.firstChild, symbol(child.kind === "array" ? "array" : "group"), el("span", { class: "label" }, child.name),
+      card.firstChild, symbol(child.error ? "broken" : child.kind === "array" ? "array" : "group"), el("span", { class: "label" }, child.name),
+      child.error && el("span", { class: "title trouble" }, child.error),
       child.title && el("span", { class: "title" }, child.title),
       child.shape && el("span", { class: "detail" }, `${times(child.shape)} ${child.type ?? ""}`),
     );

@@ -32,7 +32,7 @@ export function tree(value, depth = 0) {
   const isPlain = Array.isArray(value) && value.every((item) => item === null || typeof item !== "object");
   if (isPlain && JSON.stringify(value).length < 100) return el("code", { class: "json" }, JSON.stringify(value).replaceAll(",", ", "));
   if (!entries.length) return el("code", { class: "json" }, Array.isArray(value) ? "[]" : "{}");
-  const noun = Array.isArray(value) ? `${entries.length} items` : `${entries.length} members`;
+  const noun = `${entries.length} ${Array.isArray(value) ? "item" : "member"}${entries.length === 1 ? "" : "s"}`;
   return el("details", { class: "branch", open: depth < 1 && entries.length <= 24 }, el("summary", {}, noun), rows(entries.slice(0, 500), depth + 1));
 }
 

@@ -62,13 +62,14 @@ export class Tree {
   }
 
   #item(node, level) {
-    const isGroup = node.kind !== "array";
+    const isGroup = node.kind !== "array" && !node.error;
     const label = el("span", { class: "label" }, node.name);
-    const detail = node.shape ? el("span", { class: "detail" }, ` ${times(node.shape)}`) : null;
+    const about = node.error ? "broken" : node.shape && times(node.shape);
+    const detail = about ? el("span", { class: node.error ? "detail trouble" : "detail", title: node.error }, ` ${about}`) : null;
     const mark = el("span", { class: "twist", "aria-hidden": "true" });
     const row = el(
       "div", { role: "treeitem", id: id("node"), class: "face", "aria-level": level, tabindex: -1, "aria-expanded": isGroup ? "false" : null },
-      isGroup ? mark : el("span", { class: "twist none" }), symbol(isGroup ? "group" : "array"), label, detail,
+      isGroup ? mark : el("span", { class: "twist none" }), symbol(node.error ? "broken" : isGroup ? "group" : "array"), label, detail,
     );
     const holder = el("li", { role: "none" }, row);
     const item = { ...node, key: keyOf(node.place), level, row, holder, isGroup, list: null };
