@@ -109,7 +109,7 @@ pub(super) fn refuse_fixed(
     }
 }
 
-/// Says which of other arrays have another length along dimensions of the same names: xarray and CF want them equal.
+/// Says which of other arrays have another length along dimensions of the same names: xarray and CF need them equal.
 pub(super) fn tell_others(
     session: &Session,
     array: &Array,
