@@ -453,11 +453,21 @@ mod tests {
         zarr_testkit::check_store(|| store("a prefix/é%20/", &NO_SUFFIXES));
     }
 
-    /// The first conditional request sets the value for another writer, and then fails as it is told.
+    /// Who set the value that a refused request finds.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    enum SetBy {
+        Itself,
+        Another,
+        /// The server keeps no metadata.
+        Unknown,
+    }
+
+    /// The first conditional request sets the value, and then fails as it is told.
     #[derive(Debug)]
     struct Interrupted {
         values: InMemory,
         is_unsure: bool,
+        set_by: SetBy,
         requests: AtomicBool,
     }
 
@@ -479,7 +489,14 @@ mod tests {
             if self.requests.swap(true, Ordering::Relaxed) {
                 return self.values.put_opts(path, value, options).await;
             }
-            self.values.put_opts(path, value, PutOptions::default()).await?;
+            let mut attributes = options.attributes.clone();
+            match self.set_by {
+                SetBy::Itself => assert!(attributes.get(&write::WRITER).is_some()),
+                SetBy::Another => drop(attributes.insert(write::WRITER, "another".into())),
+                SetBy::Unknown => attributes = Default::default(),
+            }
+            let kept = PutOptions { attributes, ..PutOptions::default() };
+            self.values.put_opts(path, value, kept).await?;
             let unsure = options.extensions.get::<Unsure>().expect("a conditional request");
             unsure.0.store(self.is_unsure, Ordering::Relaxed);
             let code = Some("ConditionalRequestConflict".to_owned());
@@ -530,17 +547,23 @@ mod tests {
         }
     }
 
-    /// Decision 0105: a server that refuses two requests because they arrived together kept neither, so that an equal value
-    /// is another writer's. Only after a request without an answer may it be the writer's own.
+    /// Decision 0163: a server that refuses two requests because they arrived together kept neither, so that an equal value
+    /// is another writer's. Only after a request without an answer may it be the writer's own, and then its metadata tell.
     #[test]
-    fn an_equal_value_is_ones_own_only_after_a_request_without_an_answer() {
-        for is_unsure in [false, true] {
+    fn an_equal_value_is_ones_own_only_if_the_own_request_set_it() {
+        for (is_unsure, set_by, is_own) in [
+            (false, SetBy::Another, false),
+            (false, SetBy::Unknown, false),
+            (true, SetBy::Another, false),
+            (true, SetBy::Itself, true),
+            (true, SetBy::Unknown, true),
+        ] {
             let requests = AtomicBool::new(false);
-            let backend = Interrupted { values: InMemory::new(), is_unsure, requests };
+            let backend = Interrupted { values: InMemory::new(), is_unsure, set_by, requests };
             let store = store_in(Arc::new(backend), "", &SERVICE).to_sync();
             let key = StoreKey::new("k").expect("a good key");
             let set = store.put(&key, Some(b"5".as_slice().into()), Precondition::Absent);
-            assert_eq!(set.expect("it is answered"), is_unsure);
+            assert_eq!(set.expect("it is answered"), is_own, "{is_unsure} {set_by:?}");
         }
     }
 

@@ -7,12 +7,13 @@ use std::time::{Duration, Instant};
 use bytes::{Bytes, BytesMut};
 use futures::StreamExt;
 use object_store::path::Path;
-use object_store::{GetOptions, GetResult};
+use object_store::{AttributeValue, GetOptions, GetResult};
 use zarr_core::StoreError;
 use zarr_core::store::{Result, StoreKey, Version};
 
 use super::answer::Wrong;
 use super::connector::ForValue;
+use super::write::WRITER;
 use super::{Session, failure};
 
 /// A body is read to at most this number of bytes beyond what was requested.
@@ -37,6 +38,8 @@ pub(super) struct FetchedRange {
     pub bytes: Bytes,
     pub range: Range<u64>,
     pub meta: ObjectMeta,
+    /// The writer whose conditional request set the value, if the server says it.
+    pub writer: Option<AttributeValue>,
 }
 
 impl ObjectMeta {
@@ -98,12 +101,13 @@ impl Session {
                 let source = Wrong::TooLarge { size: range.end - range.start }.into();
                 return Err(object_store::Error::Generic { store: "HTTP", source });
             }
+            let writer = got.attributes.get(&WRITER).cloned();
             let begun = Instant::now();
             match collect(got).await {
                 Ok(bytes) => {
                     self.limiter.received(bytes.len(), begun.elapsed());
                     self.counts.received.fetch_add(bytes.len() as u64, Ordering::Relaxed);
-                    return Ok(FetchedRange { bytes, range, meta });
+                    return Ok(FetchedRange { bytes, range, meta, writer });
                 }
                 Err(e) if retries == 0 || failure::wrong(&e).is_some() => return Err(e),
                 Err(_) => {

@@ -101,7 +101,7 @@ impl ObjectSnapshot {
     async fn fetch(&self, range: &Range<u64>) -> Result<(u64, Bytes)> {
         let (key, range, condition) = (self.key.clone(), range.clone(), self.condition());
         let fetch = |session: Session| async move { session.part(&key, range, condition).await };
-        let FetchedRange { bytes, range, meta } = self.store.spawn_request(fetch).await?;
+        let FetchedRange { bytes, range, meta, .. } = self.store.spawn_request(fetch).await?;
         self.check(meta)?;
         Ok((range.start, bytes))
     }
@@ -165,7 +165,7 @@ impl Session {
             let ranged = range.is_some();
             let options = GetOptions { range, ..GetOptions::default() };
             match self.fetch(&path, &options).await {
-                Ok(FetchedRange { bytes, range, meta }) => {
+                Ok(FetchedRange { bytes, range, meta, .. }) => {
                     return Ok(Some((meta, Some((range.start, bytes)))));
                 }
                 Err(e) if self.is_absence(&e) => return Ok(None),

@@ -1,12 +1,17 @@
 //! Sets and erases values, without a condition or only if no other writer was faster.
 
+use std::borrow::Cow;
+use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use object_store::path::Path;
-use object_store::{Error, ObjectStoreExt, PutMode, PutOptions, PutPayload, UpdateVersion};
+use object_store::{
+    Attribute, AttributeValue, Error, ObjectStoreExt, PutMode, PutOptions, PutPayload,
+    UpdateVersion,
+};
 use zarr_core::StoreError;
 use zarr_core::store::{Precondition, Result, StoreKey, StorePrefix};
 
@@ -26,6 +31,8 @@ const PARTS_IN_FLIGHT: usize = 8;
 const MOST_NAMED: usize = 10;
 /// How often two conditional requests may meet on the server before that is an error.
 const MOST_DRAWS: u32 = 20;
+/// Metadata of a value that a conditional request set: who sent it. Azure takes only letters and digits in a name.
+pub(super) const WRITER: Attribute = Attribute::Metadata(Cow::Borrowed("zarrwriter"));
 
 impl Session {
     pub async fn set(&self, key: &StoreKey, value: Bytes) -> Result<()> {
@@ -40,7 +47,8 @@ impl Session {
     }
 
     /// Sends a value that the server keeps if its condition holds. A request that is refused after one without an answer may
-    /// be refused because of that one: then the values are compared (decision 0105).
+    /// be refused because of that one. So the value has a name for its writer in its metadata, and if the server keeps no
+    /// metadata the values are compared (decision 0163).
     pub async fn set_if(&self, key: &StoreKey, value: Bytes, mode: PutMode) -> Result<bool> {
         let path = self.path(key.as_str())?;
         let most = self.location.service.one_request;
@@ -53,9 +61,12 @@ impl Session {
             return Err(StoreError::io("set", key)(io::Error::other(why)));
         }
         let unsure = Unsure::default();
+        let writer = format!("{:016x}", RandomState::new().hash_one(std::process::id()));
+        let mut options = PutOptions::from(mode);
+        options.attributes.insert(WRITER, writer.clone().into());
+        options.extensions.insert(unsure.clone());
         for _ in 0..MOST_DRAWS {
-            let mut options = PutOptions::from(mode.clone());
-            options.extensions.insert(unsure.clone());
+            let options = options.clone();
             match self.backend.put_opts(&path, PutPayload::from(value.clone()), options).await {
                 Ok(_) => return Ok(true),
                 Err(e) if failure::is_draw(&e) => {}
@@ -64,7 +75,8 @@ impl Session {
                         return Ok(false);
                     }
                     let there = self.whole(key, u64::MAX).await?;
-                    return Ok(there.is_some_and(|there| there.bytes == value));
+                    let is_own = |w: AttributeValue| *w == *writer;
+                    return Ok(there.is_some_and(|t| t.writer.map_or(t.bytes == value, is_own)));
                 }
                 Err(e) => return Err(self.failure("set", key.as_str(), &e)),
             }

@@ -21,6 +21,7 @@ use zarr::{Access, Array, Dialect, NodePath, OpenOptions, Registry};
 const CHILD: &str = "ZARR_TEST_WRITER";
 const WRITERS: usize = 4;
 const WRITES: usize = 200;
+const APPENDS: i32 = 60;
 
 fn options() -> OpenOptions {
     OpenOptions::new(servers::registry()).read_write()
@@ -129,6 +130,9 @@ fn main() -> ExitCode {
     let test = "a_copy_over_a_wire_that_fails_is_whole";
     let check = a_copy_over_a_wire_that_fails_is_whole;
     for_each(&mut trials, test, variable, &servers::of(variable), check);
+    let test = "appends_over_a_wire_that_fails_lose_nothing";
+    let check = appends_over_a_wire_that_fails_lose_nothing;
+    for_each(&mut trials, test, variable, &servers::of(variable), check);
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
@@ -210,6 +214,34 @@ fn a_copy_over_a_wire_that_fails_is_whole(server: &Server) {
     assert_eq!(read(&straight), values);
     // A thousand chunks went there and came back twice.
     assert!(faults(server) - before >= 500, "{} faults", faults(server) - before);
+}
+
+/// Two writers that append as much make equal documents. If the request of one is refused after one without an answer, only
+/// the object's metadata tell whose the document is (decision 0163).
+fn appends_over_a_wire_that_fails_lose_nothing(server: &Server) {
+    let place = format!("{}://appends-{}", server.name, std::process::id());
+    let faulty = format!("faulty-{place}");
+    let hierarchy = zarr::create_with(&place, Dialect::V3, &options()).expect("it is created");
+    let builder = hierarchy.create_array(path()).shape(&[0]).chunks(&[1]);
+    builder.data_type_named("int32").create().expect("it is created");
+    let before = faults(server);
+    // Writers of one store and one process take turns; these know it by two names.
+    let writers = [place.as_str(), &faulty].map(|url| open(url).expect("it opens"));
+    for n in 1..=APPENDS {
+        std::thread::scope(|scope| {
+            for (writer, sign) in writers.iter().zip([1, -1]) {
+                scope.spawn(move || writer.append(0, &[sign * n]).expect("it appends"));
+            }
+        });
+    }
+    let mut found = read(&place);
+    let len = found.len();
+    // A place that a writer no longer knew to be its own stays fill.
+    found.retain(|&n| n != 0);
+    found.sort_unstable();
+    let expected: Vec<i32> = (-APPENDS..=APPENDS).filter(|&n| n != 0).collect();
+    assert_eq!(found, expected, "of {len} elements");
+    assert!(faults(server) - before >= 20, "{} faults", faults(server) - before);
 }
 
 /// `zarr copy` from each kind of store to each of those.
