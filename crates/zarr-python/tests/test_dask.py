@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -390,3 +391,35 @@ def test_graphs_are_named_after_what_is_read_and_carry_no_elements(tmp_path):
     again = zarrkit.open(tmp_path / "data.zarr")["a"]
     assert target.dask().name == again.dask().name != again.dask(100).name
     assert len(pickle.dumps(dict(again.dask(800).dask))) < 4096
+
+
+# What `store` is given
+
+
+@pytest.mark.parametrize("mode", ["plan", "guard"])
+def test_texts_are_stored_and_missing_ones_refused(tmp_path, mode):
+    target = zarrkit.create(tmp_path / "a.zarr", shape=4, chunks=2, dtype="string")
+    words = np.array(["a", "", "\N{SNOWMAN}", "d" * 300], np.dtypes.StringDType())
+    zarrkit.dask.store(da.from_array(words, chunks=3), target, mode, scheduler="sync")
+    assert np.array_equal(target[...], words) and np.array_equal(zarrkit.dask.from_zarr(target).compute(), words)
+    some = da.from_array(np.array(["a", None, "c", "d"], np.dtypes.StringDType(na_object=None)), chunks=3)
+    with pytest.raises(ValueError, match="missing string"):
+        zarrkit.dask.store(some, target, mode, scheduler="sync")
+
+
+def test_an_array_that_is_made_of_its_target_is_warned_of(tmp_path):
+    target = zarrkit.create(tmp_path / "a.zarr", shape=6, chunks=2, dtype="i4")
+    target[...] = np.arange(6)
+    read = zarrkit.dask.from_zarr(tmp_path / "a.zarr")
+    with pytest.warns(zarrkit.ZarrWarning, match="reads the array that it is stored into"):
+        zarrkit.dask.store(read + 1, target, scheduler="sync")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        zarrkit.dask.store(read + 1, zarrkit.create(tmp_path / "b.zarr", like=target), scheduler="sync")
+
+
+def test_a_group_is_no_array(tmp_path):
+    group = zarrkit.create_group(tmp_path / "d.zarr")
+    for call in (lambda: zarrkit.dask.from_zarr(group), lambda: zarrkit.dask.store(da.zeros(3), group)):
+        with pytest.raises(ValueError, match="is no array; name one of its members"):
+            call()

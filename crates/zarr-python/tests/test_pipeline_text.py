@@ -140,6 +140,19 @@ def test_what_is_no_text_is_refused(store):
     assert list(array[...]) == [b"a", b"b", b"c", b"d"]
 
 
+@pytest.mark.parametrize("missing", [None, "NA"])
+def test_missing_texts_are_what_zarr_pythons_own_pipeline_makes_of_them(store, missing):
+    elements = np.array(["a", missing, "b", "c"], np.dtypes.StringDType(na_object=missing))
+    zarrkit.strict_pipeline(False)
+    found = []
+    for name, path in (("ours", "zarrkit.Pipeline"), ("theirs", BATCHED)):
+        with zarr.config.set({"codec_pipeline.path": path}):
+            array = zarr.create_array(store, name=name, shape=4, chunks=2, dtype=str)
+            array[...] = elements
+            found.append(list(array[...]))
+    assert found[0] == found[1] == ["a", missing or "", "b", "c"]
+
+
 def test_the_order_of_inner_chunks_that_is_not_written_is_said(store):
     order = getattr(zarr.codecs.ShardingCodec(chunk_shape=(2,)), "subchunk_write_order", None)
     if order is None:

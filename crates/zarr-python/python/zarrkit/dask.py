@@ -24,7 +24,7 @@ from dask.highlevelgraph import HighLevelGraph
 
 from . import _plan
 from ._errors import ArgumentError, ConflictError, CorruptDataError, UnalignedWriteError, ZarrWarning
-from ._zarrkit import Array
+from ._zarrkit import Array, Group
 from ._zarrkit import open as open_node
 
 __all__ = ["Stored", "from_zarr", "store"]
@@ -131,9 +131,9 @@ def _graph(written: da.Array, run: "_Run", boxes: list[_plan.Box], done: set[int
 
 def _array(target: Any, mode: str, storage_options: dict[str, Any] | None) -> Array:
     """The array that a caller names."""
-    node = target if isinstance(target, Array) else open_node(target, mode, storage_options=storage_options)
+    node = target if isinstance(target, Array | Group) else open_node(target, mode, storage_options=storage_options)
     if not isinstance(node, Array):
-        raise ArgumentError(f"{target}: {node!r} is no array; name one of its members")
+        raise ArgumentError(f"{node!r} is no array; name one of its members")
     return node
 
 
@@ -143,9 +143,23 @@ def _checked(x: Any, array: Array) -> da.Array:
         raise ArgumentError(f"{array.path}: `x` is {type(x).__name__}, no Dask array; `dask.array.from_array` makes one")
     if x.shape != array.shape:
         raise ArgumentError(f"{array.path}: `x` has shape {x.shape}, the array has {array.shape}; `resize` it, or create one of that shape")
-    if x.dtype.newbyteorder("=") != array.dtype.newbyteorder("="):
+    if _native(x.dtype) != _native(array.dtype):
         raise ArgumentError(f"{array.path}: `x` has dtype {x.dtype}, the array has {array.dtype}; convert it with `x.astype`")
+    if any(isinstance(source, Array) and (source.store, source.path) == (array.store, array.path) for source in _sources(x)):
+        text = "`x` reads the array that it is stored into: elements may be read before or after they are written; store into another one"
+        warnings.warn(f"{array.path}: {text}", ZarrWarning, stacklevel=3)
     return x
+
+
+def _native(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype in the byte order of this machine. Strings of variable length have none."""
+    return np.dtypes.StringDType() if dtype.kind == "T" else dtype.newbyteorder("=")
+
+
+def _sources(x: da.Array) -> list[Any]:
+    """The arrays of which a Dask array is made."""
+    found = [x.dask[name] for name in x.dask.layers if name.startswith("original-")]
+    return [getattr(source, "value", source) for source in found]
 
 
 def _cut(x: da.Array, array: Array, mode: str) -> da.Array:
@@ -222,7 +236,8 @@ def _write_block(block: Any, run: _Run, block_info: Any = None) -> np.ndarray:
     part = int(np.ravel_multi_index(where["chunk-location"], where["num-chunks"])) if box else 0
     is_done = run.is_done(part)
     if not is_done:
-        block = np.asarray(block, dtype=run.array.dtype)
+        # NumPy would make the text "None" of a missing one, which the array refuses.
+        block = np.asarray(block) if run.array.dtype.kind == "T" else np.asarray(block, dtype=run.array.dtype)
         run.array[box] = block
         written = _checksum([block])
         if run.verify and (stored := _checksum_stored(run.array, box)) != written:
