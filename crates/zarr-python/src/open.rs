@@ -7,7 +7,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyString};
 use zarr::nczarr::{Dataset, DatasetOptions};
-use zarr::store::StoreKey;
+use zarr::store::{Store, StoreKey};
 use zarr::{
     Consolidated, Dialect, ErrorKind, Hierarchy, Limits, Node, NodePath, Object, OpenOptions,
     Registry,
@@ -127,6 +127,25 @@ impl Origin {
             }
             found => found,
         }
+    }
+
+    /// The node at the root of a store, as [`Origin::find`].
+    fn find_in(&self, store: Arc<dyn Store>, creates: bool) -> zarr::Result<Node> {
+        let options = self.options();
+        let hierarchy = match Hierarchy::open(store.clone(), &options) {
+            Err(e) if creates && e.kind() == ErrorKind::NotFound => {
+                let creating = self.creating_options();
+                if Hierarchy::open(store.clone(), &creating).is_ok() {
+                    return Err(e);
+                }
+                let format = options.format(self.dialect.unwrap_or(Dialect::V3));
+                let created = Hierarchy::create(store, format, &creating)?;
+                create::settle(&created)?;
+                created
+            }
+            found => found?,
+        };
+        hierarchy.node(NodePath::root())
     }
 
     /// Gives Python the warnings about a hierarchy that it was not given before.
@@ -321,9 +340,7 @@ pub fn open(
         }
         Source::Store(store) => {
             origin.source = Some(Arc::new(url.clone().unbind()));
-            call::on_store(py, false, move || {
-                Hierarchy::open(store, &found.options())?.node(NodePath::root())
-            })?
+            call::on_store(py, false, move || found.find_in(store, creates))?
         }
     };
     origin.warn(py, node.hierarchy())?;

@@ -2,7 +2,9 @@
 
 import asyncio
 import os
+import signal
 import threading
+import time
 from types import MappingProxyType
 
 import numpy as np
@@ -152,6 +154,59 @@ def test_what_ends_the_program_is_no_error_of_the_store(stop):
     array = zarrkit.open(Stopped(with_data("dict", "v3")))["g/a"]
     with pytest.raises(stop):
         array[0, 0]
+
+
+@pytest.mark.parametrize("dialect, key", [("v2", ".zgroup"), ("v3", "zarr.json"), ("draft", "zarr.json")])
+def test_a_group_is_created_in_an_empty_store(dialect, key):
+    store = {}
+    with pytest.raises(FileNotFoundError):
+        zarrkit.open(store, "r+", dialect=dialect)
+    assert not store
+    zarrkit.open(store, "a", dialect=dialect).create("x", shape=(4,), chunks=(2,), dtype="i4")[1:] = 7
+    assert key in store and zarrkit.open(store, "a")["x"][...].tolist() == [0, 7, 7, 7]
+    if dialect != "draft":
+        assert zarr.open_group(zarrkit.Store(store), mode="r")["x"][...].tolist() == [0, 7, 7, 7]
+    # What is there in another dialect is neither overlooked nor overwritten.
+    other, before = {"v2": "v3", "v3": "v2", "draft": "v2"}[dialect], dict(store)
+    with pytest.raises(zarrkit.ZarrError):
+        zarrkit.open(store, "a", dialect=other)
+    assert store == before
+    with pytest.raises(TypeError, match="not dict.*zarrkit.open"):
+        zarrkit.create(store, shape=1, dtype="i4")
+
+
+class Slow(dict):
+    """A mapping whose chunks take a while to be stored."""
+
+    def __init__(self):
+        self.begun, self.stored = threading.Event(), 0
+        super().__init__()
+
+    def __setitem__(self, key, value):
+        if "/c/" in key and not self.begun.is_set():
+            self.begun.set()
+            time.sleep(0.6)
+            self.stored += 1
+        super().__setitem__(key, value)
+
+
+@pytest.mark.filterwarnings("ignore::zarrkit.ZarrWarning")
+def test_what_is_written_after_ctrl_c_is_not_overwritten_by_what_was_under_way():
+    store = Slow()
+    array = zarrkit.open(store, "a").create("x", shape=(4, 3_000_000), chunks=(1, 3_000_000), dtype="f8")
+
+    def interrupt():
+        store.begun.wait()
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt, daemon=True).start()
+    with pytest.raises(KeyboardInterrupt):
+        array.write(..., 1.0, threads=1)
+    assert store.stored == 0
+    array[:, 0] = 2.0
+    # The chunk that was under way was stored after the call, before the later write. The others were not begun.
+    assert store.stored == 1 and array[:, 0].tolist() == [2.0] * 4
+    assert sorted(array[:, 1].tolist()) == [0.0, 0.0, 0.0, 1.0]
 
 
 def test_what_is_read_only_is_not_written():

@@ -32,6 +32,10 @@ def resolve(target):
 
 def url_of(target):
     """The text of a path or URL. Raises `TypeError` for what is none, `ValueError` for one that is not UTF-8."""
+    if not isinstance(target, (str, bytes, os.PathLike)):
+        raise TypeError(
+            f'a path or URL is a str or a pathlib.Path, not {type(target).__name__}; in a store, create below zarrkit.open(store, "a")'
+        )
     url = os.fspath(target)
     if not isinstance(url, str):
         raise TypeError(f"cannot open {target!r}: a path or URL is a str or a pathlib.Path, not bytes; os.fsdecode makes one")
