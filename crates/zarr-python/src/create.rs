@@ -79,11 +79,11 @@ fn chunk_lens(value: &Bound<'_, PyAny>, shape: Option<&[u64]>, what: &str) -> Py
     let whole = |(axis, item): (usize, Bound<'_, PyAny>)| -> PyResult<u64> {
         match item.extract::<i64>() {
             Ok(-1) => Ok(shape.get(axis).map_or(1, |&len| len.max(1))),
-            _ => Ok(lens(&item, what)
-                .map_err(|_| no_lens(value, what))?
-                .first()
-                .copied()
-                .unwrap_or_default()),
+            // The lengths of each chunk, as Dask has them, are not one length.
+            _ => match lens(&item, what).as_deref() {
+                Ok([len]) if !item.hasattr("__len__")? => Ok(*len),
+                _ => Err(no_lens(value, what)),
+            },
         }
     };
     if value.hasattr("__index__")? && !value.hasattr("__len__")? {

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use pyo3::call::PyCallArgs;
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyString};
 use zarr::{ErrorKind, NewPlace, Object};
@@ -134,6 +134,11 @@ impl Group {
 
     /// Erases the member, with all below it.
     fn __delitem__(&self, py: Python<'_>, path: &str) -> PyResult<()> {
+        if path.trim_matches('/').is_empty() {
+            return Err(PyValueError::new_err(format!(
+                "{path:?} names no member, but a group itself; `del` erases members"
+            )));
+        }
         let path = path.to_owned();
         let erase = move |group: &zarr::Group| {
             let place = place(group, &path)?;

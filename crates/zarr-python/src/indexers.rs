@@ -103,7 +103,7 @@ impl Array {
     /// Reads a selection by dimension names: `a.isel(lat=slice(0, 10), time=3)`, or `a.isel({"lat": [3, 1]})`. Integers, slices,
     /// lists and masks, each along its axis; other axes are selected as a whole.
     ///
-    /// Raises `ValueError` for a name that no axis has, or several.
+    /// Raises `ValueError` for a name that no axis has, or several, and for an axis that is given twice.
     #[pyo3(signature = (indexers = None, **names))]
     fn isel<'py>(
         &self,
@@ -114,9 +114,15 @@ impl Array {
         let shape = self.inner.shape();
         let mut axes: Vec<(AxisSelection, Option<u64>)> =
             shape.iter().map(|&len| (steps(0..len, 1), Some(len))).collect();
+        let mut given = vec![false; shape.len()];
         for dict in [indexers, names].into_iter().flatten() {
             for (name, item) in dict.iter() {
                 let axis = self.axis_of(&name)?;
+                if std::mem::replace(&mut given[axis], true) {
+                    return Err(PyValueError::new_err(format!(
+                        "axis {axis} is selected twice: {name}"
+                    )));
+                }
                 axes[axis] = keys::along(&item, axis, shape[axis])?;
             }
         }

@@ -1,5 +1,6 @@
 """Opens and creates groups and arrays, with zarr-python as the witness."""
 
+import datetime
 import json
 import os
 import pickle
@@ -130,6 +131,55 @@ def test_fill_values_are_numpys(tmp_path, dtype, fill, dialect):
     found = zarr.open_array(tmp_path / "d.zarr", mode="r")
     assert found.dtype == expected.dtype
     assert found[...].tobytes() == expected.tobytes()
+
+
+RECORD = np.dtype([("n", "i4"), ("t", "M8[s]"), ("w", "f4")])
+
+
+@pytest.mark.parametrize("dtype, fill", [("i4", 5.0), ("?", 1), ("?", np.int64(0)), ("c8", 3), ("M8[s]", "2020-01-01"), ("S3", "ab"), ("V3", b"a"),
+    ("M8[D]", datetime.date(2020, 1, 1)), ("m8[ms]", datetime.timedelta(seconds=2)), (RECORD, (5, "2020-01-01", np.inf))])  # fmt: skip
+@pytest.mark.parametrize("dialect", ["v2", "v3"])
+def test_fill_values_are_converted_as_numpy_does(tmp_path, dtype, fill, dialect):
+    a = zarrkit.create(tmp_path / "d.zarr", shape=(2,), dtype=dtype, fill_value=fill, dialect=dialect)
+    expected = np.zeros(2, dtype)
+    expected[:] = fill if np.dtype(dtype).kind != "V" or isinstance(fill, tuple) else np.void(fill, "V3")
+    assert a[...].tobytes() == expected.tobytes() and a[...].dtype == expected.dtype
+    again = zarrkit.create(tmp_path / "again.zarr", like=a, dtype=a.dtype, fill_value=a.fill_value)
+    assert again[...].tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("dtype, fill", [("i4", 5.5), ("i4", "5"), ("?", 2), ("u1", -1), ("S2", b"abc"), ("S3", "é"), ("M8[s]", "soon"), (RECORD, (1,)),
+    ("i4", np.nan)])  # fmt: skip
+def test_fill_values_that_would_change_are_refused(tmp_path, dtype, fill):
+    with pytest.raises(ValueError):
+        zarrkit.create(tmp_path / "d.zarr", shape=(2,), dtype=dtype, fill_value=fill)
+    assert not (tmp_path / "d.zarr").exists()
+
+
+@pytest.mark.parametrize("keywords, error, text", [
+    ({"chunks": ((2, 2), (1, 3))}, ValueError, "one for each axis"),
+    ({"chunks": ((4,), 2)}, ValueError, "one for each axis"),
+    ({"overwrite": "no"}, TypeError, "`overwrite` is True or False"),
+    ({"dtype": bytes}, ValueError, "variable_length_bytes"),
+    ({"dtype": "M8"}, ValueError, r"no unit.*M8\[ns\]"),
+])  # fmt: skip
+def test_what_create_refuses(tmp_path, keywords, error, text):
+    with pytest.raises(error, match=text):
+        zarrkit.create(tmp_path / "d.zarr", **{"shape": (4, 4), "dtype": "i4", **keywords})
+    assert not (tmp_path / "d.zarr").exists()
+
+
+def test_str_is_text_of_any_length(tmp_path):
+    assert zarrkit.create(tmp_path / "d.zarr", shape=2, dtype=str).dtype == np.dtypes.StringDType()
+
+
+@pytest.mark.parametrize("path", ["", "/"])
+def test_a_group_does_not_erase_itself(tmp_path, path):
+    g = zarrkit.create_group(tmp_path / "d.zarr", "a")
+    g.create("x", shape=2, dtype="i4")
+    with pytest.raises(ValueError, match="names no member"):
+        del g[path]
+    assert list(g) == ["x"] and list(zarrkit.open(tmp_path / "d.zarr")) == ["a"]
 
 
 def test_chunks_are_chosen_as_without_the_keyword_if_they_are_auto(tmp_path):

@@ -20,7 +20,8 @@ def descr_of(value: object) -> str | list:
 
 
 def _descr(dtype):
-    if isinstance(dtype, np.dtypes.StringDType):
+    # `str` says no width, as in zarr-python.
+    if isinstance(dtype, np.dtypes.StringDType) or (dtype.kind == "U" and dtype.itemsize == 0):
         return "string"
     if dtype.fields is not None:
         return _fields(dtype)
@@ -28,6 +29,10 @@ def _descr(dtype):
         return dtype.name
     if dtype.kind == "O":
         raise ValueError('dtype object does not say what is stored: give "string" for texts, "variable_length_bytes" for bytes')
+    if dtype.kind == "S" and dtype.itemsize == 0:
+        raise ValueError('dtype bytes has no width: give "S5" for five bytes, "variable_length_bytes" for bytes of any number')
+    if dtype.kind in "mM" and np.datetime_data(dtype)[0] == "generic":
+        raise ValueError(f'dtype {dtype} has no unit: give one, such as "{dtype.str[1:]}[ns]"')
     return dtype.str
 
 
@@ -49,21 +54,57 @@ def _fields(dtype):
 
 
 def fill_of(value, dtype=None):
-    """A fill value as JSON's values: NumPy's scalars, times, complex numbers and records among them."""
-    if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "mMV" or isinstance(value, (np.datetime64, np.timedelta64)):
-        dtype = value.dtype if dtype is None else np.dtype(dtype)
-        value = np.asarray(value, dtype)[()]
+    """A fill value as JSON's values: what NumPy would assign to an element of the dtype, if nothing is lost.
+
+    Text for numbers is taken as documents say it: "NaN", "0x7fc00000".
+    """
+    return _json_of(_converted(value, _numpy_dtype(dtype)))
+
+
+def _numpy_dtype(value):
+    """The dtype, or None for the name of a type that only Zarr has."""
+    try:
+        return None if value is None else np.dtype(value)
+    except TypeError:
+        return None
+
+
+def _converted(value, dtype):
+    """The value as one that JSON's form of the dtype has: `True` for 1 of bool, 5 for 5.0 of integers, a time for the text of one."""
+    kind = "" if dtype is None else dtype.kind
+    number = not isinstance(value, bool) and isinstance(value, (int, float, np.integer, np.floating))
+    if kind == "b" and number and value in (0, 1):
+        return bool(value)
+    if kind in ("i", "u") and isinstance(value, (float, np.floating)) and float(value).is_integer():
+        return int(value)
+    if kind == "c" and number:
+        return complex(value)
+    if kind == "S" and isinstance(value, str):
+        value = value.encode("ascii")
+    if kind and kind in "SV" and isinstance(value, bytes) and dtype.fields is None:
+        if len(value) > dtype.itemsize:
+            raise ValueError(f"fill_value {value!r} has more than the {dtype.itemsize} bytes of an element")
+        return value.ljust(dtype.itemsize, b"\0")
+    if kind and kind in "mM" and not isinstance(value, (int, np.integer)) and value is not None:
+        return np.asarray(value, dtype)[()]
+    if kind == "V" and dtype.fields is not None and isinstance(value, (tuple, np.void)):
+        return np.asarray(value, dtype)[()]
+    return value
+
+
+def _json_of(value):
+    if isinstance(value, np.ndarray) and value.dtype.kind in "mMV":
+        value = value[()]
     if isinstance(value, (np.datetime64, np.timedelta64)):
         return "NaT" if np.isnat(value) else int(value.astype("i8"))
     if isinstance(value, np.void) and value.dtype.fields is not None:
-        return [fill_of(value[name]) for name in value.dtype.names]
+        return {name: _json_of(value[name]) for name in value.dtype.names}
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, complex):
-        return [fill_of(value.real), fill_of(value.imag)]
+        return [_json_of(value.real), _json_of(value.imag)]
     if isinstance(value, float) and not np.isfinite(value):
         return "NaN" if np.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     if isinstance(value, bytes):
-        width = 0 if dtype is None else np.dtype(dtype).itemsize
-        return base64.b64encode(value.ljust(width, b"\0")).decode()
+        return base64.b64encode(value).decode()
     return value

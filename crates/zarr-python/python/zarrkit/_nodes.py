@@ -133,6 +133,8 @@ def _keywords(
 ) -> dict[str, Any]:
     keywords = locals()
     keywords["attrs"] = _dict(attrs, "attrs")
+    if not isinstance(overwrite, bool):
+        raise TypeError(f"`overwrite` is True or False, not {overwrite!r}")
     return keywords
 
 
