@@ -318,7 +318,7 @@ def _reason_of(error: Exception) -> str:
 def _converts(source: np.dtype[Any], target: np.dtype[Any]) -> bool:
     """Whether NumPy assigns elements of one dtype to the other: always among numbers, otherwise if they differ in byte order only."""
     if source.kind == "T" or target.kind == "T":
-        # NumPy makes the text "None" of a missing one, zarr-python's own pipeline the empty one.
+        # NumPy makes the text "None" of a missing one. What zarr-python makes of it is for its own pipeline to say.
         return source.kind == target.kind and not hasattr(source, "na_object")
     return source.newbyteorder("=") == target.newbyteorder("=") or (source.kind in "biufc" and target.kind in "biufc")
 
