@@ -57,12 +57,14 @@ impl Array {
 
     /// How the elements are in NumPy's arrays.
     pub fn layout(&self, py: Python<'_>) -> PyResult<&Layout> {
-        self.layout.get_or_try_init(py, || {
-            let metadata = self.inner.metadata();
-            let hierarchy: &Hierarchy = self.inner.hierarchy();
-            let in_type = hierarchy.dialect() != Dialect::V3;
-            Layout::new(py, &metadata.data_type, in_type.then_some(&metadata.declared_type))
-        })
+        self.layout.get_or_try_init(py, || self.layout_now(py))
+    }
+
+    fn layout_now(&self, py: Python<'_>) -> PyResult<Layout> {
+        let metadata = self.inner.metadata();
+        let hierarchy: &Hierarchy = self.inner.hierarchy();
+        let in_type = hierarchy.dialect() != Dialect::V3;
+        Layout::new(py, &metadata.data_type, in_type.then_some(&metadata.declared_type))
     }
 
     /// The dtype of the elements.
@@ -400,7 +402,16 @@ impl Array {
     }
 
     /// Reads the document again: other writers may have changed shape or attributes.
+    ///
+    /// Raises `ConflictError` if an array of another dtype was created here since: it must be opened again.
     fn refresh(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| self.inner.refresh()).or_raise(py)
+        py.detach(|| self.inner.refresh()).or_raise(py)?;
+        let Some(layout) = self.layout.get(py) else { return Ok(()) };
+        if layout.dtype.bind(py).eq(self.layout_now(py)?.dtype)? {
+            return Ok(());
+        }
+        let error = zarr::Error::from(zarr::AccessError::Replaced);
+        Err(error.at_store(self.inner.hierarchy().store().name()).at_path(self.inner.path()))
+            .or_raise(py)
     }
 }

@@ -173,6 +173,18 @@ def test_str_is_text_of_any_length(tmp_path):
     assert zarrkit.create(tmp_path / "d.zarr", shape=2, dtype=str).dtype == np.dtypes.StringDType()
 
 
+def test_a_handle_does_not_become_one_of_another_dtype(tmp_path):
+    a = zarrkit.create(tmp_path / "d.zarr", shape=4, dtype="i4")
+    assert a.dtype == "i4"
+    zarrkit.create(tmp_path / "d.zarr", shape=6, dtype="i4", overwrite=True)
+    a.refresh()
+    assert a.shape == (6,) and a[...].tolist() == [0] * 6
+    zarrkit.create(tmp_path / "d.zarr", shape=6, dtype="f8", overwrite=True)
+    for _ in range(2):
+        with pytest.raises(zarrkit.ConflictError, match="open it again"):
+            a.refresh()
+
+
 @pytest.mark.parametrize("path", ["", "/"])
 def test_a_group_does_not_erase_itself(tmp_path, path):
     g = zarrkit.create_group(tmp_path / "d.zarr", "a")

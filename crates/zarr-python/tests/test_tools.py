@@ -161,7 +161,8 @@ def test_what_a_progress_function_raises_ends_the_copy(url, tmp_path):
 def test_ctrl_c_ends_them(tmp_path, tool):
     big = tmp_path / "big.zarr"
     zarrkit.create(big, shape=(2**36,), dtype="u1", chunks=(2**16,), fill_value=1)
-    if tool == "validate":
+    # These two pass over chunks that are not stored.
+    if tool in ("copy", "validate"):
         (big / "c").mkdir()
         for n in range(3000):
             (big / "c" / str(n)).write_bytes(os.urandom(1) * 2**16)
@@ -172,7 +173,7 @@ def test_ctrl_c_ends_them(tmp_path, tool):
         # The signal may come while the thread is started.
         threading.Timer(after, os.kill, (os.getpid(), signal.SIGINT)).start()
         for _ in range(100):
-            getattr(zarrkit, tool)(*arguments)
+            getattr(zarrkit, tool)(*arguments, **({"overwrite": True} if tool == "copy" else {}))
     assert time.monotonic() - began < after + 2
 
 
