@@ -48,6 +48,11 @@ fn packed_values_are_decoded_and_missing_ones_found_in_the_packed_type() {
     assert_eq!(meaning.decode(Integer(0)), Some(10.0));
     assert_eq!(meaning.title.as_deref(), Some("Temperature"));
     assert_eq!(meaning.warnings, ["`missing_value` is not applied: 1.5 is no int16"]);
+    let odd = r#"{"valid_range": [0, 1, 2], "valid_min": -5}"#;
+    let odd = array(&hierarchy, "/odd", CoreType::Int16, &[4], odd);
+    let found = Meaning::of(&odd, MissingRule::Declared);
+    assert_eq!(found.warnings, ["`valid_range` is not applied: [0,1,2] is no list of two"]);
+    assert_eq!((found.decode(Integer(-6)), found.decode(Integer(9))), (None, Some(9.0)));
     assert!(Meaning::of(&packed, MissingRule::None).missing.is_empty());
     let with_fill = Meaning::of(&packed, MissingRule::Fill);
     assert!(with_fill.missing.contains(Integer(0)));

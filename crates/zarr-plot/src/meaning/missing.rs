@@ -77,13 +77,17 @@ impl Missing {
             }
             found
         };
-        let range = metadata.attributes.get("valid_range").map(items);
-        if let Some([low, high]) = range {
+        let range = metadata.attributes.get("valid_range");
+        if let Some([low, high]) = range.map(items) {
             missing.valid_min = limit("valid_range", Some(low));
             missing.valid_max = limit("valid_range", Some(high));
         } else {
             missing.valid_min = limit("valid_min", metadata.attributes.get("valid_min"));
             missing.valid_max = limit("valid_max", metadata.attributes.get("valid_max"));
+            if let Some(json) = range {
+                let found = json.brief();
+                warnings.push(format!("`valid_range` is not applied: {found} is no list of two"));
+            }
         }
         if let Scalar::Time(_) = scalar {
             missing.add(ScalarValue::Float(f64::NAN));
