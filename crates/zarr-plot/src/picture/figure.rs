@@ -350,7 +350,14 @@ impl Subject {
             }
             Legend::Values(stretch, map) => {
                 let height = area.height.max(60.0).min(f64::from(scene.height) - area.y - 40.0);
-                let text = |value: f64| self.text(value);
+                // The hours of ends that are days apart have no room.
+                let width = stretch.high - stretch.low;
+                let is_wide = self.meaning.time.is_some_and(|t| width * t.seconds() > 259_200.0);
+                let text = |value: f64| {
+                    let text = self.text(value);
+                    let day = text.split('T').next().filter(|_| is_wide).map(str::to_owned);
+                    day.unwrap_or(text)
+                };
                 color_bar(
                     scene,
                     (x, y),

@@ -111,11 +111,9 @@ impl Subject {
                 [31, 97, 158],
             );
         }
-        let mut below =
-            value_ticks(&found.stretch, (area.width / 90.0).clamp(1.0, 10.0) as usize, self);
-        if self.meaning.time.is_some() {
-            below.truncate(4);
-        }
+        let most = if self.meaning.time.is_some() { 4.0 } else { 10.0 };
+        let count = (area.width / 90.0).clamp(1.0, most) as usize;
+        let mut below = value_ticks(&found.stretch, count, self);
         if !has_values {
             below.clear();
             no_values(&mut scene, area);

@@ -129,6 +129,14 @@ fn wider(stretch: Option<Stretch>, is_free: bool) -> Stretch {
 
 /// Ticks of values, at places from 0 to 1.
 pub(crate) fn value_ticks(stretch: &Stretch, count: usize, subject: &Subject) -> Vec<Tick> {
+    if let Some(time) = subject.meaning.time.filter(|_| !stretch.is_log) {
+        let dates = ticks::round_dates(stretch.low, stretch.high, time, count);
+        let tick = |(value, text)| stretch.place(value).map(|at| Tick { at, text });
+        let found: Vec<Tick> = dates.into_iter().filter_map(tick).collect();
+        if found.len() > 1 {
+            return found;
+        }
+    }
     let (values, texts) = numbers_and_texts(stretch, count, count);
     let date = |value: f64| {
         subject.meaning.time.and_then(|time| time.date(value)).map(|date| date.to_string())

@@ -1,6 +1,6 @@
 //! Chooses round numbers and dates for the ticks of an axis, and writes them.
 
-use crate::meaning::Coordinates;
+use crate::meaning::{Coordinates, Date, TimeUnits};
 
 /// A mark on an axis.
 #[derive(Clone, Debug, PartialEq)]
@@ -125,8 +125,8 @@ pub(crate) fn of_positions(first: f64, step: f64, len: u64, count: usize) -> Vec
 /// Ticks of positions with coordinates: round numbers where these rise or fall all along, changes of years, months, days or hours of
 /// times, else some of the texts.
 pub(crate) fn of_coordinates(coordinates: &Coordinates, len: usize, count: usize) -> Vec<Tick> {
-    if let Some(ticks) = coordinates.time.and_then(|_| dates(coordinates, len, count)) {
-        return ticks;
+    if let Some(dates) = dates(coordinates, len, count, false) {
+        return dates.into_iter().map(|(n, _, text)| Tick { at: n as f64, text }).collect();
     }
     if coordinates.texts.is_none() && coordinates.time.is_none() && len > 1 {
         let numbers = &coordinates.numbers;
@@ -161,8 +161,31 @@ pub(crate) fn of_coordinates(coordinates: &Coordinates, len: usize, count: usize
     (0..len).step_by(every).map(|at| Tick { at: at as f64, text: text(at) }).collect()
 }
 
-/// The positions at which a year, a month, a day, an hour or a minute begins: the finest of these that are not too many.
-fn dates(coordinates: &Coordinates, len: usize, count: usize) -> Option<Vec<Tick>> {
+/// Round dates between two numbers of a time axis, and their texts: about `count` of them.
+pub(crate) fn round_dates(
+    low: f64,
+    high: f64,
+    time: TimeUnits,
+    count: usize,
+) -> Vec<(f64, String)> {
+    const LOOKS: usize = 2000;
+    let number = |n: usize| low + (high - low) * n as f64 / (LOOKS - 1) as f64;
+    let numbers = (0..LOOKS).map(number).collect();
+    let looks = Coordinates { numbers, time: Some(time), texts: None };
+    let found = dates(&looks, LOOKS, count, true).unwrap_or_default();
+    // The first look begins nothing, unless it does.
+    let exact = found.into_iter().filter_map(|(_, begin, text)| Some((time.number(begin)?, text)));
+    exact.filter(|(number, _)| (low..=high).contains(number)).collect()
+}
+
+/// The positions at which a year, a month, a day, an hour or a minute begins: the finest of these that are not too many, and not finer
+/// than the dates are apart. With each of them what begins there, and its text.
+fn dates(
+    coordinates: &Coordinates,
+    len: usize,
+    count: usize,
+    has_whole_hours: bool,
+) -> Option<Vec<(usize, Date, String)>> {
     let time = coordinates.time?;
     let dates: Vec<_> =
         coordinates.numbers.iter().map(|&number| time.date(number)).collect::<Option<_>>()?;
@@ -173,7 +196,13 @@ fn dates(coordinates: &Coordinates, len: usize, count: usize) -> Option<Vec<Tick
         return None;
     }
     const MINUTE: u64 = 60_000_000_000;
-    let mut best: Option<Vec<Tick>> = None;
+    let apart = coordinates.numbers.windows(2).map(|pair| (pair[1] - pair[0]).abs());
+    let finest = match apart.fold(f64::INFINITY, f64::min) * time.seconds() / 86_400.0 {
+        days if days >= 360.0 => 'y',
+        days if days >= 28.0 => 'M',
+        days if days >= 1.0 => 'd',
+        _ => 'm',
+    };
     // The unit, and how many of it.
     let levels = [
         ('m', 1),
@@ -200,7 +229,8 @@ fn dates(coordinates: &Coordinates, len: usize, count: usize) -> Option<Vec<Tick
         ('y', 500),
         ('y', 1000),
     ];
-    for (unit, by) in levels {
+    let begin = levels.iter().position(|(unit, _)| *unit == finest).unwrap_or_default();
+    for &(unit, by) in &levels[begin..] {
         let bucket = |n: usize| {
             let date = &dates[n];
             let (month, day) = (i64::from(date.month), i64::from(date.day));
@@ -215,22 +245,6 @@ fn dates(coordinates: &Coordinates, len: usize, count: usize) -> Option<Vec<Tick
             };
             (if unit == 'y' { date.year.div_euclid(by) } else { date.year }, within)
         };
-        let text = |n: usize| {
-            let date = &dates[n];
-            let minutes = date.nanoseconds / MINUTE;
-            match unit {
-                'y' => format!("{:04}", date.year),
-                'M' => format!("{:04}-{:02}", date.year, date.month),
-                'd' => format!("{:04}-{:02}-{:02}", date.year, date.month, date.day),
-                _ => format!(
-                    "{:02}-{:02} {:02}:{:02}",
-                    date.month,
-                    date.day,
-                    minutes / 60,
-                    minutes % 60
-                ),
-            }
-        };
         let starts: Vec<usize> =
             (0..len).filter(|&n| n == 0 || bucket(n) != bucket(n - 1)).collect();
         // The first position begins nothing, unless it does: two ticks may be too near.
@@ -244,20 +258,61 @@ fn dates(coordinates: &Coordinates, len: usize, count: usize) -> Option<Vec<Tick
             }
             _ => starts,
         };
-        let ticks: Vec<Tick> =
-            starts.into_iter().map(|n| Tick { at: n as f64, text: text(n) }).collect();
-        if fits && ticks.len() > 1 {
-            best = Some(ticks);
-            break;
+        if fits && starts.len() > 1 {
+            let begin = |&n: &usize| {
+                let Date { year, month, day, nanoseconds } = dates[n];
+                match unit {
+                    'y' => Date { year, month: 1, day: 1, nanoseconds: 0 },
+                    'M' => Date { year, month, day: 1, nanoseconds: 0 },
+                    'd' => Date { year, month, day, nanoseconds: 0 },
+                    'h' if has_whole_hours => {
+                        let hour = 60 * MINUTE;
+                        Date { nanoseconds: nanoseconds - nanoseconds % hour, ..dates[n] }
+                    }
+                    _ => Date { nanoseconds: nanoseconds - nanoseconds % MINUTE, ..dates[n] },
+                }
+            };
+            let begins: Vec<Date> = starts.iter().map(begin).collect();
+            let texts = date_texts(&begins, unit);
+            return Some(
+                starts
+                    .into_iter()
+                    .zip(begins)
+                    .zip(texts)
+                    .map(|((n, date), text)| (n, date, text))
+                    .collect(),
+            );
         }
     }
-    best
+    None
+}
+
+/// The dates of ticks in the words of a unit: of hours and minutes the day where it begins, and at the first.
+fn date_texts(dates: &[Date], unit: char) -> Vec<String> {
+    let has_midnight = dates.iter().any(|date| date.nanoseconds == 0);
+    let text = |(n, date): (usize, &Date)| {
+        let Date { year, month, day, nanoseconds } = *date;
+        let minutes = nanoseconds / 60_000_000_000;
+        let clock = format!("{:02}:{:02}", minutes / 60, minutes % 60);
+        let before = n.checked_sub(1).map(|before| &dates[before]);
+        let is_same_day =
+            before.is_some_and(|other| (other.year, other.month, other.day) == (year, month, day));
+        match unit {
+            'y' => format!("{year:04}"),
+            'M' => format!("{year:04}-{month:02}"),
+            'd' => format!("{year:04}-{month:02}-{day:02}"),
+            _ if minutes == 0 => format!("{year:04}-{month:02}-{day:02}"),
+            _ if is_same_day => clock,
+            _ if n == 0 && !has_midnight => format!("{year:04}-{month:02}-{day:02} {clock}"),
+            _ => format!("{month:02}-{day:02} {clock}"),
+        }
+    };
+    dates.iter().enumerate().map(text).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::meaning::TimeUnits;
 
     #[test]
     fn ticks_are_at_round_numbers() {
@@ -316,8 +371,39 @@ mod tests {
         );
         assert_eq!(ticks("hours since 2000-02-28", 6.0, 8, 2), ["0 2000-02-28", "4 2000-02-29"]);
         assert_eq!(
+            ticks("hours since 2019-12-31T12:00", 12.0, 4, 9),
+            ["0 12-31 12:00", "1 2020-01-01", "2 12:00", "3 2020-01-02"]
+        );
+        assert_eq!(
+            ticks("hours since 2019-12-31T06:00", 12.0, 3, 9),
+            ["0 2019-12-31 06:00", "1 18:00", "2 01-01 06:00"]
+        );
+        // Days have no hours, months no days, though all of them have a tick.
+        assert_eq!(
+            ticks("hours since 2000-01-31T12:00", 24.0, 2, 9),
+            ["0 2000-01-31", "1 2000-02-01"]
+        );
+        assert_eq!(ticks("days since 2000-01-16", 30.0, 2, 9), ["0 2000-01", "1 2000-02"]);
+        assert_eq!(ticks("days since 2000-06-01", 366.0, 2, 9), ["0 2000", "1 2001"]);
+        assert_eq!(
             ticks("days since 2000-01-01", 1.0, 90, 4),
             ["0 2000-01", "31 2000-02", "60 2000-03"]
         );
+    }
+
+    #[test]
+    fn values_that_are_times_have_ticks_at_round_dates() {
+        let time = TimeUnits::parse("seconds since 1970-01-01", None).unwrap().unwrap();
+        let found = round_dates(-86_400.0, 1.62e9, time, 8);
+        let texts: Vec<&str> = found.iter().map(|(_, text)| &**text).collect();
+        assert_eq!(texts, ["1970", "1980", "1990", "2000", "2010", "2020"]);
+        assert_eq!((found[0].0, found[3].0), (0.0, 946_684_800.0));
+        let found = round_dates(-100.0, 4.0 * 86_400.0, time, 10);
+        let texts: Vec<&str> = found.iter().map(|(_, text)| &**text).collect();
+        let half_days = ["1970-01-01", "12:00", "1970-01-02", "12:00", "1970-01-03", "12:00"];
+        assert_eq!(texts[..6], half_days);
+        assert_eq!(found[1].0, 43_200.0);
+        assert!(round_dates(0.0, f64::MAX, time, 8).is_empty());
+        assert!(round_dates(0.0, f64::NAN, time, 8).is_empty());
     }
 }
