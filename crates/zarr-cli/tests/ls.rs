@@ -125,3 +125,30 @@ fn a_broken_node_is_an_error_and_the_others_are_shown() {
         }
     }
 }
+
+/// Also where a key tells that it is a group; what lies below it is shown all the same.
+#[test]
+fn a_broken_group_is_an_error_and_what_is_below_it_is_shown() {
+    for (dialect, document) in [("v2", "bad/.zgroup"), ("draft-2020", "meta/root/bad.group.json")] {
+        let folder = Folder::new();
+        for path in ["bad/deep", "good/deep"] {
+            folder.good(&format!(
+                "create d.zarr --path {path} --format {dialect} --shape 3 --dtype int32"
+            ));
+        }
+        folder.write(&format!("d.zarr/{document}"), "{");
+        for verb in ["ls", "ls -l", "ls -R", "ls --json", "stats", "tree", "tree --json"] {
+            let run = folder.run(&format!("{verb} d.zarr"));
+            assert_eq!(run.code, 5, "{dialect} {verb}: {}", run.err);
+            assert_eq!(run.err.lines().count(), 1, "{dialect} {verb}: {}", run.err);
+            assert!(run.err.contains("/bad"), "{dialect} {verb}: {}", run.err);
+            assert!(run.err.contains("EOF while"), "{dialect} {verb}: {}", run.err);
+            let text = run.text();
+            let shown = text.matches("deep").count();
+            let below = if verb.starts_with("ls") && verb != "ls -R" { 0 } else { 2 };
+            assert_eq!(shown, below, "{dialect} {verb}: {text}");
+        }
+        let tree = folder.run("tree d.zarr").text().to_owned();
+        assert!(tree.starts_with("/\n├── bad  (broken)\n│   └── deep "), "{dialect}: {tree}");
+    }
+}

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use zarr_core::format::Child;
-use zarr_core::{AccessError, Error, ErrorKind, Node, NodePath, Result};
+use zarr_core::{AccessError, Dialect, Error, ErrorKind, Node, NodeKind, NodePath, Result};
 
 /// How far work on the nodes of a tree has come.
 #[derive(Clone, Debug, Default)]
@@ -48,9 +48,9 @@ pub(crate) fn nodes_and_broken(node: &Node) -> Result<(Vec<Node>, Broken)> {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Listed {
-    /// The node and all below it, sorted by path.
+    /// Nodes sorted by path; an array among them may be broken, too.
     pub nodes: Vec<Child>,
-    /// Nodes whose documents are broken and do not tell their kind, each with the error of opening it.
+    /// Groups whose documents are broken, and nodes whose documents do not tell their kind, each with the error of opening it.
     pub broken: Vec<(NodePath, Error)>,
 }
 
@@ -65,8 +65,24 @@ pub fn tree_and_broken(node: &Node) -> Result<Listed> {
 
 /// What a listing at the node, or below it, has found, and the nodes that it left out since their documents are broken.
 pub fn with_broken(node: &Node, listed: Vec<Child>) -> Listed {
-    let broken = broken_below(node, listed.iter().map(|child| &child.path).collect());
-    Listed { nodes: listed, broken }
+    let hierarchy = node.hierarchy();
+    // A listing of a draft reads no documents, and one of v2 warns of groups that it can name all the same.
+    let reads_none = hierarchy.dialect() == Dialect::Draft;
+    let warnings = hierarchy.warnings();
+    let warned: HashSet<&str> = warnings.iter().map(|warning| warning.place.as_str()).collect();
+    let may_be = |child: &&Child| {
+        let is_group = child.kind == Some(NodeKind::Group) && !child.implicit;
+        is_group
+            && child.path != *node.path()
+            && (reads_none || warned.contains(child.path.as_str()))
+    };
+    let groups = listed.iter().filter(may_be).map(|child| child.path.clone());
+    let mut broken: Broken =
+        groups.filter_map(|path| Some((path.clone(), hierarchy.node(&path).err()?))).collect();
+    let groups: HashSet<NodePath> = broken.iter().map(|(path, _)| path.clone()).collect();
+    broken.extend(broken_below(node, listed.iter().map(|child| &child.path).collect()));
+    let nodes = listed.into_iter().filter(|child| !groups.contains(&child.path)).collect();
+    Listed { nodes, broken }
 }
 
 /// Nodes below a node that a listing left out with a warning, since their documents are broken.

@@ -127,10 +127,8 @@ impl HierarchyContext {
         path: &NodePath,
         found: &Documents,
     ) -> Result<Option<GroupMetadata>> {
-        let Ok(listable) = self.store.listable() else { return Ok(None) };
-        if !self.format.groups_are_explicit() {
-            return Ok(None);
-        }
+        let listable = self.store.listable().ok().filter(|_| self.format.groups_are_explicit());
+        let Some(listable) = listable else { return Ok(None) };
         let mut folders = vec![path.clone()];
         while let Some(folder) = folders.pop() {
             let listing = listable
@@ -146,11 +144,9 @@ impl HierarchyContext {
                     let (json, _) = self.format.encoding().decode(bytes).ok()?;
                     json.as_object().cloned()
                 });
-                let group = GroupMetadata { implicit: true, ..GroupMetadata::default() };
-                return Ok(Some(GroupMetadata {
-                    attributes: attributes.unwrap_or_default(),
-                    ..group
-                }));
+                let attributes = attributes.unwrap_or_default();
+                let group = GroupMetadata { attributes, implicit: true, ..Default::default() };
+                return Ok(Some(group));
             }
             let below = self.format.children(&folder, &listing, &mut Vec::new());
             folders.extend(below.into_iter().map(|child| child.path));
@@ -166,11 +162,16 @@ impl HierarchyContext {
         let found = self.documents(&child.path).await?;
         match self.unless_broken(&child.path, self.format.kind(&child.path, &found)) {
             None => Ok(None),
-            Some(Some(kind)) => Ok(Some(Child { kind: Some(kind), ..child })),
+            Some(Some(kind)) => {
+                // A key may tell a group whose document is broken; nodes below it are found all the same.
+                if kind == NodeKind::Group && self.parse(&child.path, &found).is_err() {
+                    self.warn(child.path.as_str(), vec!["its document is broken".into()]);
+                }
+                Ok(Some(Child { kind: Some(kind), ..child }))
+            }
             Some(None) => {
                 let folder = self.folder(&child.path, &found).await?;
-                let group = Child { kind: Some(NodeKind::Group), implicit: true, ..child };
-                Ok(folder.map(|_| group))
+                Ok(folder.map(|_| Child { kind: Some(NodeKind::Group), implicit: true, ..child }))
             }
         }
     }
