@@ -295,3 +295,38 @@ fn a_small_difference_is_not_shown_as_none() {
     let run = folder.run("diff a.zarr b.zarr");
     assert!(run.code == 1 && run.text().contains(", 1.0e-7 % of the larger"), "{}", run.text());
 }
+
+/// Blocks of which nothing is stored have one hash, which is computed once: the checksum is that of an array of which all is stored.
+#[test]
+fn what_is_not_stored_counts_and_costs_nothing() {
+    let folder = Folder::new();
+    let create = |name: &str, more: &str| {
+        folder.good(&format!("create {name} --shape 3000,3000 --dtype float64 {more}"));
+    };
+    create("sparse.zarr", "--chunks 150,250 --fill 7");
+    // An array of shards is read from its first block to its last.
+    create("shards.zarr", "--chunks 150,250 --shards 300,500 --fill 7");
+    create("other.zarr", "--chunks 150,250 --fill 8");
+    for name in ["sparse.zarr", "shards.zarr"] {
+        for at in ["512,511", "2999,2999"] {
+            folder.feed(&format!("put {name} --region {at}"), b"[[1]]");
+        }
+    }
+    assert_eq!(checksum(&folder, "sparse.zarr"), checksum(&folder, "shards.zarr"));
+    folder.good("diff sparse.zarr shards.zarr --memory 8000000");
+    folder.good("copy sparse.zarr changed.zarr");
+    folder.feed("put changed.zarr --region 2000,2000", b"[[3]]");
+    assert_ne!(checksum(&folder, "sparse.zarr"), checksum(&folder, "changed.zarr"));
+    for (name, differ) in [("changed.zarr", "1 of 9"), ("other.zarr", "of 9")] {
+        let run = folder.run(&format!("diff sparse.zarr {name} --memory 1000000"));
+        assert_eq!(run.code, 1, "{name}: {}", run.err);
+        assert!(run.text().contains(differ), "{name}: {}", run.text());
+    }
+    for name in ["huge.zarr", "twin.zarr"] {
+        folder
+            .good(&format!("create {name} --shape 300000,300000 --chunks 1000,1000 --dtype uint8"));
+        folder.feed(&format!("put {name} --region 299999,299999"), b"[[1]]");
+    }
+    assert_eq!(checksum(&folder, "huge.zarr"), checksum(&folder, "twin.zarr"));
+    folder.good("diff huge.zarr twin.zarr");
+}

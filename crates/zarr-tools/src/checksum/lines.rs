@@ -15,8 +15,8 @@ use zarr_core::sync::lock;
 use zarr_core::{AccessError, Array, Json, Region, Result, Selection};
 
 use super::blocks::{Division, Tree, block_hash};
-use super::canonical_json;
 use super::logical::{Elements, Logical};
+use super::{Digest, canonical_json};
 
 /// Elements in canonical bytes, in C order.
 #[derive(PartialEq)]
@@ -209,6 +209,11 @@ impl Iterator for Pieces<'_> {
     }
 }
 
+fn check_count(region: &Region, elements: &Canonical) -> Result<()> {
+    let (expected, found) = (region.element_count().unwrap_or(u64::MAX), elements.len() as u64);
+    if found == expected { Ok(()) } else { Err(AccessError::Count { expected, found }.into()) }
+}
+
 /// Blocks of which lines are missing: the hashes of the lines, and how many are missing.
 type Open = HashMap<u64, (Vec<u8>, u64)>;
 
@@ -229,10 +234,7 @@ impl<'a> LineHasher<'a> {
     /// # Errors
     /// [`AccessError::Count`] if the elements are not as many as the piece has.
     pub fn add(&self, piece: &Region, elements: &Canonical, tree: &mut Tree) -> Result<()> {
-        let expected = piece.element_count().unwrap_or(u64::MAX);
-        if elements.len() as u64 != expected {
-            return Err(AccessError::Count { expected, found: elements.len() as u64 }.into());
-        }
+        check_count(piece, elements)?;
         let blocks = self.blocks_of(piece);
         let next = AtomicUsize::new(0);
         let finished = Mutex::new(Vec::new());
@@ -258,6 +260,16 @@ impl<'a> LineHasher<'a> {
             tree.add(number, block_hash(&hashes));
         }
         Ok(())
+    }
+
+    /// The hash of a block, from its elements.
+    ///
+    /// # Errors
+    /// As of [`LineHasher::add`].
+    pub fn whole(&self, number: u64, block: &Region, elements: &Canonical) -> Result<Digest> {
+        check_count(block, elements)?;
+        let lines = self.add_to_block(&self.division.index(number), block, elements);
+        Ok(block_hash(&lines.expect("no line is missing").1))
     }
 
     /// The blocks that a piece touches.

@@ -8,16 +8,19 @@ pub(crate) mod canonical_json;
 pub(crate) mod lines;
 pub(crate) mod logical;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::str::FromStr;
 
 use sha2::{Digest as _, Sha256};
-use zarr_core::{AccessError, Array, CancelToken, Error, Group, Node, NodeKind, Object, Result};
+use zarr_core::{
+    AccessError, Array, CancelToken, Error, Group, Node, NodeKind, Object, Region, Result,
+};
 
 use self::blocks::{Division, Tree};
 use self::lines::{Canonical, LineHasher, Pieces, piece_lengths};
 use self::logical::Logical;
+use crate::copy::holes::touched_blocks;
 use crate::tree_progress::{TreeProgress, check_size, relative};
 
 /// A SHA-256 hash.
@@ -276,7 +279,36 @@ fn hash_blocks(
     };
     let hasher = LineHasher::new(&division, threads);
     let mut tree = Tree::new(count, options.regions);
-    for piece in Pieces::new(&logical.shape, lengths) {
+    let bytes = |shape: &[u64]| shape.iter().fold(element, |bytes, len| bytes.saturating_mul(*len));
+    // A chunk is decoded for each block in which it lies: that must cost less than to read all blocks.
+    let again = bytes(&chunk) / bytes(&division.block).max(1) + 1;
+    let touched = touched_blocks(&array, &logical.shape, &division.block, memory)?;
+    let touched = touched.filter(|touched| touched.len() as u64 <= count / again / 2);
+    if let Some(touched) = &touched {
+        let mut fill: HashMap<Vec<u64>, Digest> = HashMap::new();
+        for number in 0..count {
+            if options.cancel.as_ref().is_some_and(CancelToken::is_cancelled) {
+                return Err(AccessError::Cancelled.into());
+            }
+            let block = Region::new(division.intervals(&division.index(number)));
+            let shape = block.shape();
+            let is_fill = !touched.contains(&number);
+            let hash = match fill.get(&shape).filter(|_| is_fill) {
+                Some(hash) => *hash,
+                None => hasher.whole(number, &block, &Canonical::read(&array, logical, &block)?)?,
+            };
+            tree.add(number, hash);
+            progress.bytes_done = progress.bytes_done.saturating_add(bytes(&shape));
+            if !is_fill || number % blocks::FAN == 0 {
+                options.progress.iter().for_each(|call| call(progress));
+            }
+            if is_fill {
+                fill.entry(shape).or_insert(hash);
+            }
+        }
+    }
+    let pieces = Pieces::new(&logical.shape, lengths);
+    for piece in pieces.filter(|_| touched.is_none()) {
         if options.cancel.as_ref().is_some_and(CancelToken::is_cancelled) {
             return Err(AccessError::Cancelled.into());
         }

@@ -5,14 +5,18 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use zarr_core::grid::ChunkGrid;
+use zarr_core::grid::{ChunkGrid, RegularGrid};
 use zarr_core::store::{ListOptions, StorePrefix};
 use zarr_core::{Array, Result};
 
 use super::memory::default_memory;
 
 /// Of fewer chunks of the copy each is looked at.
-const MANY: u64 = 1 << 20;
+pub(super) const MANY: u64 = 1 << 20;
+/// Of fewer blocks that are only read each is looked at.
+const MANY_BLOCKS: u64 = 1 << 6;
+/// A key is listed for this many of them at least: an array that is full costs little more.
+const BLOCKS_A_KEY: u64 = 16;
 /// About what a key takes in a listing, and the number of a chunk in a set.
 const KEY: u64 = 256;
 
@@ -24,20 +28,41 @@ pub(super) struct Chunks<'a> {
     pub counts: &'a [u64],
 }
 
+/// The numbers, in C order, of the blocks of an array in which a chunk may be stored; `None` as of [`touched`], and if a block has no elements.
+pub(crate) fn touched_blocks(
+    array: &Array,
+    shape: &[u64],
+    block: &[u64],
+    memory: u64,
+) -> Result<Option<BTreeSet<u64>>> {
+    // NCZarr stores a scalar as an array of one element.
+    let Ok(grid) = RegularGrid::new(block, shape) else { return Ok(None) };
+    if array.rank() != shape.len() {
+        return Ok(None);
+    }
+    let counts: Vec<u64> =
+        shape.iter().zip(block).map(|(len, block)| len.div_ceil(*block)).collect();
+    let blocks = Chunks { grid: &grid, shape, counts: &counts };
+    let all = counts.iter().fold(1u64, |all, &count| all.saturating_mul(count));
+    let memory = memory.min((all / BLOCKS_A_KEY).saturating_mul(8 * KEY));
+    touched(array, &vec![0; shape.len()], &blocks, MANY_BLOCKS, Some(memory))
+}
+
 /// The numbers, in C order, of the copy's chunks to which a stored chunk of the source belongs. The copy is a box of the source that begins at
-/// `start`. `None` if the copy has few chunks, if the source's are not listed, or if their
+/// `start`. `None` if the copy has fewer chunks than `many`, if the source's are not listed, or if their
 /// keys would take an eighth of the memory.
 pub(super) fn touched(
     from: &Array,
     start: &[u64],
     copy: &Chunks<'_>,
+    many: u64,
     memory: Option<u64>,
 ) -> Result<Option<BTreeSet<u64>>> {
     let all = copy.counts.iter().try_fold(1u64, |all, &count| all.checked_mul(count));
     let metadata = from.metadata();
     let (Some(grid), None) = (&metadata.grid, &metadata.shards) else { return Ok(None) };
     let hierarchy = from.hierarchy();
-    if all.is_some_and(|all| all < MANY) || !hierarchy.store().capabilities().list {
+    if all.is_some_and(|all| all < many) || !hierarchy.store().capabilities().list {
         return Ok(None);
     }
     let most =

@@ -12,7 +12,7 @@ mod content;
 mod describe;
 mod elements;
 mod finish;
-mod holes;
+pub(crate) mod holes;
 mod journal;
 mod json;
 mod memory;

@@ -12,7 +12,7 @@ use zarr_core::{
 };
 
 use super::elements::{Which, box_start, copy_elements};
-use super::holes::{Chunks, runs, touched};
+use super::holes::{Chunks, MANY, runs, touched};
 use super::journal::Journal;
 use super::json::DATASET;
 use super::netcdf::Conversion;
@@ -339,7 +339,7 @@ impl Run<'_> {
         let (true, None, Some(start)) = (skips, &pair.conversion, start) else { return Ok(None) };
         let (grid, shape) = (&*place.grid, &place.metadata.shape[..]);
         let chunks = Chunks { grid, shape, counts: &place.counts };
-        touched(&pair.from, &start, &chunks, self.options.memory)
+        touched(&pair.from, &start, &chunks, MANY, self.options.memory)
     }
 
     /// Copies the chunks of one array, for each part that has some.

@@ -11,6 +11,7 @@ use super::values::{Difference, Leaf, Tolerance, as_double, leaves, text};
 use crate::checksum::blocks::Division;
 use crate::checksum::lines::{Canonical, Pieces, piece_lengths};
 use crate::checksum::logical::{Elements, Logical};
+use crate::copy::holes::touched_blocks;
 use crate::tree_progress::TreeProgress;
 
 /// How many regions are remembered.
@@ -106,10 +107,24 @@ impl Pair<'_> {
         let memory = if options.memory == 0 { 256 << 20 } else { options.memory };
         let lengths = piece_lengths(&division, &chunk, element, memory / 2);
         let mut found = Found::default();
-        for piece in Pieces::new(&self.shape, lengths) {
+        // Where neither side stores a chunk, one piece tells for all.
+        let of = |n: usize| touched_blocks(self.arrays[n], &self.shape, &lengths, memory);
+        let touched = of(0)?.zip(of(1)?);
+        let mut are_fills_equal = false;
+        for (number, piece) in (0..).zip(Pieces::new(&self.shape, lengths.clone())) {
             if options.cancel.as_ref().is_some_and(CancelToken::is_cancelled) {
                 return Err(AccessError::Cancelled.into());
             }
+            let read = piece.element_count().unwrap_or(u64::MAX).saturating_mul(element);
+            progress.bytes_done = progress.bytes_done.saturating_add(read);
+            let is_fill = touched
+                .as_ref()
+                .is_some_and(|(one, other)| !one.contains(&number) && !other.contains(&number));
+            if is_fill && are_fills_equal {
+                found.diff.compared += piece.element_count().unwrap_or(u64::MAX);
+                continue;
+            }
+            let different = found.diff.different;
             let [one, other] = self.read(&piece)?;
             let count = one.len().min(other.len());
             found.diff.compared += count as u64;
@@ -134,8 +149,7 @@ impl Pair<'_> {
                     }
                 });
             }
-            let read = piece.element_count().unwrap_or(u64::MAX).saturating_mul(element);
-            progress.bytes_done = progress.bytes_done.saturating_add(read);
+            are_fills_equal |= is_fill && found.diff.different == different;
             if let Some(call) = options.progress {
                 call(progress);
             }
