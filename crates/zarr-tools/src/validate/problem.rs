@@ -126,7 +126,7 @@ kinds! {
         "correct the attribute that is named";
     /// A copy that has not ended.
     CopyUnderWay, "copy_under_way", Meta, problem,
-        "go on with `zarr copy ... --resume`";
+        "go on with `zarr copy ... --resume`; if its journal is broken, erase the target with `zarr rm`, and copy again";
     /// A run of `zarrkit.dask.store` that has not ended.
     RunUnderWay, "run_under_way", Meta, problem,
         "go on with `zarrkit.dask.store(..., resume=True)`, or start it again";

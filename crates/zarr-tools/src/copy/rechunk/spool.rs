@@ -1,6 +1,6 @@
-//! Keeps the elements of some target objects in a temporary file, until all of each are there.
+//! Keeps the elements of some target objects in temporary files, until all of each are there.
 //!
-//! Each source chunk is decoded once. What of it belongs to one target object is written to that object's place in the
+//! Each source chunk is decoded once. What of it belongs to one target object is written to that object's place in a
 //! file, one piece after the other; then each object is read in one go. Pieces that repeat one element take no room.
 
 use std::fs::File;
@@ -17,6 +17,8 @@ use super::axis::{common, inside};
 
 /// Bytes that are read from the file at a time.
 pub(super) const STEP: usize = 2 << 20;
+/// How many files there are. A system lets one thread at a time write to a file.
+const FILES: usize = 8;
 
 /// Pieces of one object that belong to a source piece of this number.
 #[derive(Clone, Copy, Debug)]
@@ -42,10 +44,10 @@ struct Slot {
     records: Vec<Record>,
 }
 
-/// A temporary file that is gone when the process ends.
+/// Temporary files that are gone when the process ends.
 #[derive(Debug)]
 pub(super) struct Spool {
-    file: TemporaryFile,
+    files: Vec<TemporaryFile>,
     /// Bytes of each object's place.
     slot: u64,
     slots: Vec<Mutex<Slot>>,
@@ -54,10 +56,10 @@ pub(super) struct Spool {
 }
 
 impl Spool {
-    /// A file in a folder for `objects` objects of at most `slot` bytes, of elements of `element` bytes.
+    /// Files in a folder for objects of at most `slot` bytes, of elements of `element` bytes.
     pub fn new(folder: &Path, slot: u64, element: usize, fill: Vec<u8>) -> Result<Spool> {
-        let file = TemporaryFile::new(folder)?;
-        Ok(Spool { file, slot, slots: Vec::new(), element, fill })
+        let files = (0..FILES).map(|_| TemporaryFile::new(folder)).collect::<Result<_>>()?;
+        Ok(Spool { files, slot, slots: Vec::new(), element, fill })
     }
 
     /// Forgets all elements; there is room for `objects` objects then.
@@ -100,7 +102,13 @@ impl Spool {
             slot.used += bytes.len() as u64;
             slot.used - bytes.len() as u64
         };
-        self.file.write(object as u64 * self.slot + at, bytes)
+        let (file, place) = self.place(object);
+        file.write(place + at, bytes)
+    }
+
+    /// Where an object's bytes are.
+    fn place(&self, object: usize) -> (&TemporaryFile, u64) {
+        (&self.files[object % FILES], (object / FILES) as u64 * self.slot)
     }
 
     /// Reads all elements of an object into `out`, which has the shape of its `region`. `place` tells the region of a
@@ -133,7 +141,7 @@ impl Spool {
         if Some(found) != region.element_count() {
             out.fill(&self.fill);
         }
-        let mut at = object as u64 * self.slot;
+        let (file, mut at) = self.place(object);
         let mut rest = &parts[..];
         while !rest.is_empty() {
             // As many parts as there is room for.
@@ -146,7 +154,7 @@ impl Spool {
                 (count, total) = (count + 1, total + size);
             }
             let bytes = &mut scratch[..total];
-            self.file.read(at, bytes)?;
+            file.read(at, bytes)?;
             let mut bytes = &*bytes;
             for part in &rest[..count] {
                 let (own, others) = bytes.split_at(size(part));
