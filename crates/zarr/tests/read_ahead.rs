@@ -192,11 +192,11 @@ fn it_ends_with_the_last_handle() {
     let delay = Latency { request: Duration::from_millis(100), ..Latency::default() };
     let slow: Arc<dyn Store> = Arc::new(ObservedStore::new(memory.clone(), delay));
     let (array, counters) = open(&slow, 1 << 24, 3);
-    let array = array.clone();
+    let other = array.clone();
     for x in 0..2 {
         let _: Vec<i32> = array.read((x, .., ..)).expect("read");
     }
-    drop(array);
+    drop((array, other));
     let (all, once) = open(&memory, 0, 0);
     let _: Vec<i32> = all.read(..).expect("read");
     let found = settled_for(&counters, Duration::from_secs(1));
