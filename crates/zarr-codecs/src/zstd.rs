@@ -13,16 +13,19 @@ use zarr_core::codec::{
 use zarr_core::{CodecError, Dialect, MetadataError, Object};
 use zstd::bulk::Compressor;
 use zstd::stream::read::Decoder;
-use zstd::zstd_safe::{self, CParameter, get_error_name};
+use zstd::zstd_safe::{self, CParameter, DParameter, ResetDirective};
 
 use crate::util::bounded_read::{read_all, scratch_for};
 use crate::util::metadata::in_every_dialect;
-use crate::zstd_decoder::{decompress, decompress_start};
+use crate::zstd_decoder::{DECODER, decompress};
 
 const CODEC: &str = "zstd";
 
 /// The most decoded bytes that one byte of a frame holds: a block of 128 KiB takes four.
 const BEST_RATIO: u64 = 1 << 15;
+
+/// The bytes of a frame that tell how long its header is.
+const FRAME_HEADER: usize = 5;
 
 /// The most decoded bytes of a block.
 const BLOCK: u64 = 128 << 10;
@@ -116,7 +119,24 @@ impl BytesToBytes for Zstd {
 }
 
 fn corrupt(code: usize) -> CodecError {
-    CodecError::corrupt(CODEC, get_error_name(code))
+    CodecError::corrupt(CODEC, zstd_safe::get_error_name(code))
+}
+
+/// Decodes blocks of one frame until `out`, which has room for all of them, has `needed` bytes. `None` if these are damaged.
+fn decompress_start(mut encoded: &[u8], out: &mut [u8], needed: usize) -> Option<()> {
+    let mut out = zstd_safe::OutBuffer::around(out);
+    let mut next = FRAME_HEADER;
+    DECODER.with_borrow_mut(|decoder| {
+        decoder.reset(ResetDirective::SessionAndParameters).ok()?;
+        decoder.set_parameter(DParameter::StableOutBuffer(true)).ok()?;
+        while out.pos() < needed {
+            // A step takes what the one before asked for: a block, and the header of the next. What is more, it would copy.
+            let mut input = zstd_safe::InBuffer::around(encoded.get(..next)?);
+            next = decoder.decompress_stream(&mut out, &mut input).ok().filter(|&next| next > 0)?;
+            encoded = &encoded[input.pos..];
+        }
+        Some(())
+    })
 }
 
 /// Fills `out` from all frames.
@@ -124,7 +144,7 @@ fn decode_frames(encoded: &[u8], out: &mut [u8]) -> Result<(), CodecError> {
     let expected = DecodedSize::Exactly(out.len() as u64);
     match decompress(encoded, out) {
         Ok(found) => expected.check(CODEC, found as u64),
-        Err(code) if get_error_name(code).contains("too small") => {
+        Err(code) if zstd_safe::get_error_name(code).contains("too small") => {
             expected.check(CODEC, out.len() as u64 + 1)
         }
         Err(code) => Err(corrupt(code)),
