@@ -1,10 +1,12 @@
 //! Makes of stored elements what CF says they stand for: unpacked numbers, dates, null for missing ones.
 
 use zarr::Array;
-use zarr::data_type::{CoreType, DataType, Optional, Scalar, ScalarValue};
+use zarr::data_type::{CoreType, DataType, NumpyTime, Optional, Scalar, ScalarValue, TimeUnit};
 use zarr::nczarr::Values;
 use zarr::nczarr::cdl::{Show, Shown};
-use zarr_plot::meaning::{Meaning, MissingRule};
+use zarr_plot::meaning::{Calendar, Date, Meaning, MissingRule, TimeUnits};
+
+use crate::commands::get::Format;
 
 /// How the elements of an array become others.
 pub(crate) struct Decoded {
@@ -24,31 +26,42 @@ enum Form {
     Nullable,
     /// Texts of dates.
     Dates,
+    /// Moments as NumPy counts them.
+    Moments(NumpyTime),
 }
 
 impl Decoded {
-    /// How the elements of an array become those that its attributes say; `None` if they stay as they are. In `binary` forms missing
-    /// ones are NaN, and times are numbers. Also returns what was found and cannot be applied.
-    pub fn of(array: &Array, binary: bool) -> (Option<Decoded>, Vec<String>) {
+    /// How the elements of an array become those that its attributes say; `None` if they stay as they are. In bytes missing ones are
+    /// NaN and times are numbers, but moments in NumPy's files. Also returns what was found and cannot be applied.
+    pub fn of(array: &Array, format: Format) -> (Option<Decoded>, Vec<String>) {
         let mut meaning = Meaning::of(array, MissingRule::Declared);
-        let warnings = std::mem::take(&mut meaning.warnings);
-        (Decoded::by(meaning, array, binary), warnings)
+        let mut warnings = std::mem::take(&mut meaning.warnings);
+        if let (Format::Npy, Some(time)) = (format, meaning.time)
+            && numpy_time(time).is_none()
+        {
+            let calendar = time.calendar.name();
+            warnings
+                .push(format!("times are numbers: NumPy does not have the calendar `{calendar}`"));
+        }
+        (Decoded::by(meaning, array, format), warnings)
     }
 
-    fn by(meaning: Meaning, array: &Array, binary: bool) -> Option<Decoded> {
+    fn by(meaning: Meaning, array: &Array, format: Format) -> Option<Decoded> {
         let data_type = array.data_type();
         let scalar = meaning.scalar(&data_type)?;
         if matches!(scalar, Scalar::Time(_)) {
             return None;
         }
         let plain = meaning.affine.is_identity() && !meaning.unsigned;
-        let form = match (&meaning.time, plain, meaning.missing.is_empty()) {
-            (Some(_), ..) if !binary => Form::Dates,
-            (_, true, true) => return None,
-            _ if binary => Form::Floats,
-            (_, true, false) => Form::Nullable,
-            (_, false, true) => Form::Floats,
-            (_, false, false) => Form::NullableFloats,
+        let moments = meaning.time.filter(|_| format == Format::Npy).and_then(numpy_time);
+        let form = match (moments, &meaning.time, plain, meaning.missing.is_empty()) {
+            (Some(moments), ..) => Form::Moments(moments),
+            (_, Some(_), ..) if !format.is_binary() => Form::Dates,
+            (.., true, true) => return None,
+            _ if format.is_binary() => Form::Floats,
+            (.., true, false) => Form::Nullable,
+            (.., false, true) => Form::Floats,
+            (.., false, false) => Form::NullableFloats,
         };
         Some(Decoded { meaning, scalar, form })
     }
@@ -63,6 +76,7 @@ impl Decoded {
             }
             Form::Nullable => optional(stored.clone()).unwrap_or(stored.clone()),
             Form::Dates => DataType::String,
+            Form::Moments(time) => time.into(),
         }
     }
 
@@ -91,6 +105,10 @@ impl Decoded {
                         None => out.resize(out.len() + size, 0),
                     }
                 }
+                Form::Moments(time) => {
+                    let count = number.and_then(|number| self.count(value, number, time));
+                    out.extend(count.unwrap_or(NumpyTime::NAT).to_le_bytes());
+                }
                 Form::Dates => {
                     let text = self.date(value, number);
                     out.extend((text.len() as u32).to_le_bytes());
@@ -112,7 +130,7 @@ impl Decoded {
                 (Form::Dates, Some(number)) => self
                     .moment(stored, number)
                     .map_or(Shown::Itself, |date| Shown::Text(as_ncdump(&date))),
-                (Form::Floats | Form::NullableFloats, Some(number)) => Shown::Number(number),
+                (_, Some(number)) => Shown::Number(number),
             }
         })
     }
@@ -155,18 +173,38 @@ impl Decoded {
         }
     }
 
-    /// The date that a number stands for, if there is one.
+    /// The moment that a number stands for, as NumPy counts it; `None` if that is further off than it can count.
+    fn count(&self, stored: ScalarValue, number: f64, time: NumpyTime) -> Option<i64> {
+        let nanoseconds =
+            Calendar::ProlepticGregorian.nanoseconds(self.date_of(stored, number)?)?;
+        let unit = if time.unit == TimeUnit::Nanosecond { 1 } else { 1_000 };
+        i64::try_from(nanoseconds.div_euclid(unit)).ok()
+    }
+
+    /// The date that a number stands for, as text, if there is one.
     fn moment(&self, stored: ScalarValue, number: f64) -> Option<String> {
+        self.date_of(stored, number).map(|date| format!("{date:#}"))
+    }
+
+    fn date_of(&self, stored: ScalarValue, number: f64) -> Option<Date> {
         let time = self.meaning.time?;
-        let date = match stored {
+        match stored {
             // Whole numbers are exact.
             ScalarValue::Integer(count) if self.meaning.affine.is_identity() => {
                 i64::try_from(count).ok().and_then(|count| time.date_of_integer(count))
             }
             _ => time.date(number),
-        };
-        date.map(|date| format!("{date:#}"))
+        }
     }
+}
+
+/// NumPy's type for times in such units: microseconds, which reach 292,000 years, or nanoseconds where these are counted. `None`
+/// if NumPy does not have the calendar.
+fn numpy_time(time: TimeUnits) -> Option<NumpyTime> {
+    if !matches!(time.calendar, Calendar::Standard | Calendar::ProlepticGregorian) {
+        return None;
+    }
+    NumpyTime::from_typestr(if time.seconds() < 1e-6 { "<M8[ns]" } else { "<M8[us]" })
 }
 
 /// A date as `ncdump -t` writes it: a blank before the time, of which zeros at the end are left out.

@@ -4,11 +4,13 @@ use zarr::Array;
 use zarr::data_type::DataType;
 use zarr::nczarr::cdl::Show;
 
+use crate::commands::get::Format;
+
 /// No decoding is known.
 pub(crate) enum Decoded {}
 
 impl Decoded {
-    pub fn of(_: &Array, _: bool) -> (Option<Decoded>, Vec<String>) {
+    pub fn of(_: &Array, _: Format) -> (Option<Decoded>, Vec<String>) {
         (None, Vec::new())
     }
 

@@ -46,6 +46,42 @@ fn elements_are_unpacked_and_missing_ones_are_null() {
     assert_eq!(folder.good("get d.zarr --path lat --cf").text(), "[60.0,30.0,0.0,-30.0]\n");
 }
 
+/// The moments are as xarray decodes the same counts.
+#[test]
+fn times_in_numpy_files_are_moments_where_numpy_has_the_calendar() {
+    let folder = Folder::new();
+    folder.good("create d.zarr --path t --shape 4 --dtype float64 --dims t");
+    folder.feed("put d.zarr --path t --format json", b"[0.5,59,-1,1e300]");
+    folder.good("attrs d.zarr --path t --set _FillValue=-1");
+    folder.good("create d.zarr --path ns --shape 2 --dtype int64 --dims n");
+    folder.feed("put d.zarr --path ns --format json", b"[0,1]");
+    let set = |path: &str, value: &str| {
+        let line = format!("attrs d.zarr --path {path} --set");
+        assert!(folder.command(&line).arg(value).output().unwrap().status.success());
+    };
+    set("t", "units=\"days since 2000-01-01\"");
+    set("ns", "units=\"nanoseconds since 1970-01-01T00:00:01\"");
+    let counts = |path: &str, descr: &str| -> Vec<i64> {
+        let run = folder.good(&format!("get d.zarr --path {path} --cf --format npy"));
+        let header = String::from_utf8_lossy(&run.out[10..128]).into_owned();
+        assert!(header.contains(&format!("'descr': '{descr}'")), "{header}");
+        let elements = run.out[128..].chunks_exact(8);
+        elements.map(|bytes| i64::from_le_bytes(bytes.try_into().unwrap())).collect()
+    };
+    // 2000-01-01T12, 2000-02-29, what is missing, and what is further off than any date.
+    let days = [946_728_000_000_000, 951_782_400_000_000, i64::MIN, i64::MIN];
+    assert_eq!(counts("t", "<M8[us]"), days);
+    assert_eq!(counts("ns", "<M8[ns]"), [1_000_000_000, 1_000_000_001]);
+    set("t", "calendar=\"360_day\"");
+    let run = folder.run("get d.zarr --path t --cf --format npy");
+    assert!(
+        run.code == 0 && run.err.contains("NumPy does not have the calendar `360_day`"),
+        "{}",
+        run.err
+    );
+    assert!(String::from_utf8_lossy(&run.out[10..128]).contains("'descr': '<f8'"));
+}
+
 /// The times are as ncdump 4.9.0 prints them with `-t`.
 #[test]
 fn dump_prints_what_elements_stand_for() {

@@ -6,6 +6,7 @@ use zarr::nczarr::schema::Group;
 use zarr::nczarr::{Dataset, Variable, composed};
 use zarr::{Array, ErrorKind, Warning};
 
+use super::get::Format;
 use super::{Out, netcdf};
 use crate::decoded::Decoded;
 use crate::failure::Failure;
@@ -114,7 +115,7 @@ impl Dump {
         if !times && !all {
             return Ok(None);
         }
-        let (decoded, warnings) = Decoded::of(array, false);
+        let (decoded, warnings) = Decoded::of(array, Format::Json);
         session.warn_about(array, &warnings);
         Ok(decoded.filter(|decoded| all || decoded.is_dates()).map(Decoded::show))
     }

@@ -65,7 +65,7 @@ pub(crate) struct Get {
     #[command(flatten)]
     which: Which,
     /// Write what CF says that elements stand for: unpacked by scale_factor and add_offset, missing ones null, times as dates.
-    /// In raw, npy and tiff, numbers are float64, missing ones NaN, and times numbers
+    /// In raw, npy and tiff, numbers are float64, missing ones NaN, and times numbers, but datetime64 in npy if NumPy has their calendar
     #[cfg(feature = "plot")]
     #[arg(long)]
     cf: bool,
@@ -89,7 +89,7 @@ pub(crate) enum Format {
 
 impl Format {
     /// Whether it is made of bytes, and no text.
-    fn is_binary(self) -> bool {
+    pub fn is_binary(self) -> bool {
         match self {
             Format::Raw | Format::Npy | Format::Tiff => true,
             #[cfg(feature = "plot")]
@@ -122,11 +122,8 @@ impl Get {
         let node = session.open(&self.target)?;
         let array = node.into_array()?;
         let elements = self.which.of_target(session, &self.target, &array)?;
-        let (decoded, warnings) = if self.is_decoded() {
-            Decoded::of(&array, format.is_binary())
-        } else {
-            (None, Vec::new())
-        };
+        let (decoded, warnings) =
+            if self.is_decoded() { Decoded::of(&array, format) } else { (None, Vec::new()) };
         session.warn_about(&array, &warnings);
         let summary = Summary::of(&elements).filter(|_| format == Format::Summary);
         let result = match (summary, array.data_type().resolved()) {
