@@ -11,7 +11,7 @@ use crate::session::{Session, Target};
 pub(crate) const PIECE: u64 = 64 << 20;
 
 /// Which elements a verb is about.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct Which {
     /// Elements, axis by axis, as in 0:4,::2,-1,[1,5,9] or ...,-1; all, if not given
     #[arg(long, value_name = "REGION", allow_hyphen_values = true)]
@@ -30,6 +30,33 @@ impl Which {
     #[cfg(feature = "plot")]
     pub fn is_given(&self) -> bool {
         self.region.is_some() || self.by_name.is_some() || self.sel.is_some()
+    }
+
+    /// What is chosen of one array of many, by the axes that it has; `None` if it has none of those that are named, so that all of it is.
+    #[cfg(feature = "plot")]
+    pub fn by_axes_of(&self, array: &Array) -> Result<Option<Which>, Failure> {
+        let names: Vec<Option<String>> = match (&self.by_name, &self.sel) {
+            (Some(_), _) => array.metadata().dimension_names.clone().unwrap_or_default(),
+            (None, Some(_)) => {
+                let axes = zarr_plot::meaning::axes_of(array)?;
+                axes.into_iter().map(|axis| axis.name).collect()
+            }
+            (None, None) => Vec::new(),
+        };
+        let is_here = |item: &&str| {
+            let name = item.split_once('=').map_or(*item, |(name, _)| name).trim();
+            names.iter().flatten().any(|known| known == name)
+        };
+        let here = |text: &Option<String>| -> Result<Option<String>, Failure> {
+            let Some(text) = text else { return Ok(None) };
+            let items = items(text).map_err(|why| Failure::Usage(format!("`{text}`: {why}")))?;
+            let here: Vec<&str> = items.into_iter().filter(is_here).collect();
+            Ok((!here.is_empty()).then(|| here.join(",")))
+        };
+        let (by_name, sel) = (here(&self.by_name)?, here(&self.sel)?);
+        let is_named = self.by_name.is_some() || self.sel.is_some();
+        let is_other = is_named && by_name.is_none() && sel.is_none();
+        Ok((!is_other).then(|| Which { region: self.region.clone(), by_name, sel }))
     }
 
     /// The elements of the array that TARGET names; its coordinates may be above it.

@@ -160,3 +160,26 @@ fn statistics_name_what_they_are_of() {
         assert!(said.starts_with(&format!("error: {store}{why}")), "{line}: {said}");
     }
 }
+
+/// As xarray's `sel`: what is chosen along an axis counts for the arrays that have it.
+#[test]
+fn of_a_group_coordinates_choose_from_the_arrays_that_have_the_axis() {
+    let folder = Folder::new();
+    folder.good("create d.zarr --path t --shape 3,2 --dtype int32 --dims time,lat");
+    folder.good("create d.zarr --path time --shape 3 --dtype int32 --dims time");
+    folder.good("create d.zarr --path area --shape 2 --dtype int32 --dims lat");
+    put(&folder, "t", "[[1,2],[3,4],[5,6]]");
+    put(&folder, "time", "[10,20,30]");
+    put(&folder, "area", "[7,9]");
+    for option in ["--sel time=20:30", "--by-name time=1:3"] {
+        let run = folder.good(&format!("stats d.zarr {option} --json"));
+        let json = Json::parse(run.text().as_bytes()).unwrap();
+        let counts = |json: &Json| (member(json, "path"), member(json, "count"));
+        let found: Vec<_> = json.as_array().unwrap().iter().map(counts).collect();
+        let wanted = [("area", "2"), ("t", "4"), ("time", "2")];
+        let wanted = wanted.map(|(path, count)| (format!("\"/{path}\""), count.to_owned()));
+        assert_eq!(found, wanted, "{option}");
+    }
+    let run = folder.run("stats d.zarr --sel tine=20");
+    assert!(run.code == 2 && run.err.contains("no array has an axis"), "{}", run.err);
+}

@@ -53,6 +53,14 @@ fn packed_values_are_decoded_and_missing_ones_found_in_the_packed_type() {
     let found = Meaning::of(&odd, MissingRule::Declared);
     assert_eq!(found.warnings, ["`valid_range` is not applied: [0,1,2] is no list of two"]);
     assert_eq!((found.decode(Integer(-6)), found.decode(Integer(9))), (None, Some(9.0)));
+    let reversed =
+        array(&hierarchy, "/reversed", CoreType::Int16, &[4], r#"{"valid_range": [9, -9]}"#);
+    let found = Meaning::of(&reversed, MissingRule::Declared);
+    assert_eq!(found.decode(Integer(0)), Some(0.0));
+    assert_eq!(
+        found.warnings,
+        ["the range of valid values is not applied: it goes from 9 down to -9"]
+    );
     assert!(Meaning::of(&packed, MissingRule::None).missing.is_empty());
     let with_fill = Meaning::of(&packed, MissingRule::Fill);
     assert!(with_fill.missing.contains(Integer(0)));

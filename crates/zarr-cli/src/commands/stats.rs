@@ -38,7 +38,8 @@ v2 and the drafts). --raw takes elements as they are stored.
 `count` is the number of valid elements: neither missing nor NaN. Both are in none of the other numbers, as in
 NumPy's functions for NaN and in xarray; infinite elements are. A NaN that is declared to be missing counts as
 missing. Chunks that were never written are not read: their elements count as the fill value, unless --written
-leaves them out. For a group, one line an array. The page docs/stats.md has the JSON.")]
+leaves them out. For a group, one line an array; --by-name and --sel choose from arrays that have these axes, and of
+others all elements count. The page docs/stats.md has the JSON.")]
 pub(crate) struct Stats {
     #[command(flatten)]
     target: Target,
@@ -129,7 +130,7 @@ impl Stats {
             Node::Array(array) if !self.axis.is_empty() => self.along(session, array, out)?,
             Node::Array(array) if self.by_chunk => self.chunks(session, array, out)?,
             Node::Array(array) => {
-                let (meaning, found) = self.of(session, array)?;
+                let (meaning, found) = self.of(session, array, &self.which)?;
                 if session.is_json() {
                     let path = array.path().as_str();
                     writeln!(out, "{:#}", self.json(path, array, &meaning, &found))?;
@@ -157,11 +158,16 @@ impl Stats {
             children.iter().filter(is_array).map(|child| &child.path).collect();
         let (mut rows, mut list) = (Vec::new(), Vec::new());
         let mut failed: Vec<Failure> = broken.into_iter().map(|(_, e)| e.into()).collect();
+        let (mut is_named, mut has_arrays) = (false, false);
         for path in paths {
             let name = session::from(top.path(), path);
-            let found = top.hierarchy().array(path).map_err(Failure::from);
-            let found =
-                found.and_then(|array| self.of(session, &array).map(|found| (array, found)));
+            let found = top.hierarchy().array(path).map_err(Failure::from).and_then(|array| {
+                has_arrays = true;
+                let which = self.which.by_axes_of(&array)?;
+                is_named |= which.is_some();
+                let found = self.of(session, &array, &which.unwrap_or_default())?;
+                Ok((array, found))
+            });
             match found {
                 Ok((array, (meaning, found))) if session.is_json() => {
                     list.push(self.json(&name, &array, &meaning, &found));
@@ -169,6 +175,9 @@ impl Stats {
                 Ok((_, (meaning, found))) => rows.extend(row(&name, &meaning, &found)),
                 Err(failure) => failed.push(failure),
             }
+        }
+        if has_arrays && !is_named && failed.is_empty() {
+            return Err(Failure::usage("no array has an axis that --by-name or --sel names"));
         }
         if session.is_json() {
             writeln!(out, "{:#}", list.into_iter().collect::<Json>())?;
@@ -189,8 +198,9 @@ impl Stats {
     /// Statistics for each coordinate of some axes.
     fn along(&self, session: &Session, array: &Array, out: Out<'_>) -> Result<(), Failure> {
         let axes = stats_along::axes(&self.axis, array)?;
-        let (meaning, found) =
-            self.with_request(session, array, |request| statistics_along(array, request, &axes))?;
+        let (meaning, found) = self.with_request(session, array, &self.which, |request| {
+            statistics_along(array, request, &axes)
+        })?;
         let format = self.format.or(session.is_json().then_some(stats_along::Format::Json));
         let selected = self.which.of_target(session, &self.target, array)?.along();
         stats_along::print(array, &selected, &meaning, &found, format, out)
@@ -198,16 +208,22 @@ impl Stats {
 
     /// Statistics of each chunk, of which those are printed that differ from the others.
     fn chunks(&self, session: &Session, array: &Array, out: Out<'_>) -> Result<(), Failure> {
-        let (meaning, found) =
-            self.with_request(session, array, |request| statistics_by_chunk(array, request))?;
+        let (meaning, found) = self.with_request(session, array, &self.which, |request| {
+            statistics_by_chunk(array, request)
+        })?;
         if session.is_json() {
             return Ok(writeln!(out, "{:#}", found.to_json())?);
         }
         stats_along::print_outliers(&found, &meaning, out)
     }
 
-    fn of(&self, session: &Session, array: &Array) -> Result<(Meaning, Statistics), Failure> {
-        self.with_request(session, array, |request| statistics(array, request))
+    fn of(
+        &self,
+        session: &Session,
+        array: &Array,
+        which: &Which,
+    ) -> Result<(Meaning, Statistics), Failure> {
+        self.with_request(session, array, which, |request| statistics(array, request))
     }
 
     /// What the elements mean, and what `find` finds by the options.
@@ -215,6 +231,7 @@ impl Stats {
         &self,
         session: &Session,
         array: &Array,
+        which: &Which,
         find: impl FnOnce(&Request<'_>) -> zarr::Result<T>,
     ) -> Result<(Meaning, T), Failure> {
         let rule = match self.missing {
@@ -229,7 +246,7 @@ impl Stats {
             progress.at(done.saturating_mul(size), all.saturating_mul(size), Some(array.path()));
         };
         let mut request = Request::new(meaning.clone());
-        request.axes = Some(self.which.of_target(session, &self.target, array)?.along());
+        request.axes = Some(which.of_target(session, &self.target, array)?.along());
         request.percentiles = self.percentile.clone();
         request.histogram = self.histogram.clone();
         request.ddof = self.ddof;

@@ -89,6 +89,15 @@ impl Missing {
                 warnings.push(format!("`valid_range` is not applied: {found} is no list of two"));
             }
         }
+        if let (Some(low), Some(high)) = (missing.valid_min, missing.valid_max)
+            && is_less(high, low)
+        {
+            let (low, high) = (number(low), number(high));
+            warnings.push(format!(
+                "the range of valid values is not applied: it goes from {low} down to {high}"
+            ));
+            (missing.valid_min, missing.valid_max) = (None, None);
+        }
         if let Scalar::Time(_) = scalar {
             missing.add(ScalarValue::Float(f64::NAN));
         }
@@ -108,13 +117,16 @@ impl Missing {
 
     /// Whether a stored value is missing.
     pub fn contains(&self, value: ScalarValue) -> bool {
-        let less = |a: ScalarValue, b: ScalarValue| match (a, b) {
-            (ScalarValue::Integer(a), ScalarValue::Integer(b)) => a < b,
-            (a, b) => number(a) < number(b),
-        };
         self.values.iter().any(|missing| missing.key() == value.key())
-            || self.valid_min.is_some_and(|least| less(value, least))
-            || self.valid_max.is_some_and(|most| less(most, value))
+            || self.valid_min.is_some_and(|least| is_less(value, least))
+            || self.valid_max.is_some_and(|most| is_less(most, value))
+    }
+}
+
+fn is_less(a: ScalarValue, b: ScalarValue) -> bool {
+    match (a, b) {
+        (ScalarValue::Integer(a), ScalarValue::Integer(b)) => a < b,
+        (a, b) => number(a) < number(b),
     }
 }
 
