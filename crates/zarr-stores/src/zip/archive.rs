@@ -13,7 +13,7 @@ use zarr_core::store::{
     ByteRange, InMemorySnapshot, Listing, Result, StoreKey, StorePrefix, SyncSnapshot, Version,
 };
 use zip::read::{ZipArchiveMetadata, ZipFileEntry, ZipReadOptions};
-use zip::{CompressionMethod, ZipArchive};
+use zip::{CompressionMethod, ZipArchive, result::ZipError};
 
 use super::positioned::{Positioned, Source};
 
@@ -89,9 +89,12 @@ pub(super) struct Value<S> {
 }
 
 /// An error of `zip` as one of input.
-pub(super) fn broken(error: zip::result::ZipError) -> io::Error {
+pub(super) fn broken(error: ZipError) -> io::Error {
     match error {
-        zip::result::ZipError::Io(error) => error,
+        ZipError::Io(error) => error,
+        ZipError::InvalidArchive(why) => damaged(format!(
+            "zip: {why}: the archive is damaged or cut off; get it again, or let `zip -FF` rebuild its directory"
+        )),
         other => damaged(format!("zip: {other}")),
     }
 }
@@ -126,12 +129,8 @@ impl Directory {
             }
         }
         let inside = format!("{}{folder}", root_folder(&locations));
-        let is_there = |prefix: &str| {
-            let from = (Bound::Included(prefix), Bound::Unbounded);
-            locations.range::<str, _>(from).next().is_some_and(|(name, _)| name.starts_with(prefix))
-        };
-        let at_top = !is_there(&inside) && is_there(folder);
-        let folder: Box<str> = if at_top { folder.into() } else { inside.into() };
+        let is_there = |prefix: &str| locations.keys().any(|name| name.starts_with(prefix));
+        let folder = if !is_there(&inside) && is_there(folder) { folder } else { &inside };
         Ok(Directory { locations, unusable, start, ..Directory::empty(folder) })
     }
 
