@@ -12,6 +12,7 @@ use zarr::{
     CopyOptions, Dialect, ErrorKind, Hierarchy, Node, NodePath, Object, OpenOptions, Plan,
     StoreError,
 };
+use zarr_testkit::Counters;
 
 const DIALECTS: [Dialect; 3] = [Dialect::V2, Dialect::V3, Dialect::Draft];
 
@@ -99,6 +100,31 @@ fn chunks(keys: &BTreeSet<String>) -> BTreeSet<&String> {
 
 fn options(resume: bool) -> CopyOptions<'static> {
     CopyOptions { resume, parts: Some(5), ..CopyOptions::default() }
+}
+
+/// Parts end where chunks of the source do: no two of them decode one.
+#[test]
+fn parts_read_no_chunk_of_the_source_twice() {
+    let counters = Counters::default();
+    let store = Arc::new(ObservedStore::new(from_sync(MemoryStore::new()), counters.clone()));
+    let from = Hierarchy::create(store, of_dialect(Dialect::V3), &writing()).unwrap();
+    let array = from.create_array("/a").shape(&[64, 64, 64]).chunks(&[1, 64, 64]);
+    let array = array.data_type_named("int32").create().unwrap();
+    array.write(.., &vec![7i32; 1 << 18]).unwrap();
+    let options =
+        CopyOptions { chunks: Some(vec![16, 16, 16]), parts: Some(3), ..CopyOptions::default() };
+    let to = target(from_sync(MemoryStore::new()), Dialect::V3, true);
+    let plan = zarr::plan_copy(&from.node("/").unwrap(), &to, "/", &options).unwrap();
+    let plan = plan.begin(&to, &options).unwrap();
+    counters.take();
+    for part in 0..3 {
+        plan.run(&[part], &from, &to, &options).unwrap();
+    }
+    let documents = 6;
+    let reads = counters.of("get").calls;
+    assert!((64..=64 + documents).contains(&reads), "{reads}");
+    plan.finish(&to).unwrap();
+    same(&from, &Hierarchy::open(to.store().clone(), &writing()).unwrap(), "/");
 }
 
 /// Each place at which a copy can be killed: no document is there before all chunks are; what is there is found by no reader

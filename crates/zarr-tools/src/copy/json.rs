@@ -105,6 +105,7 @@ fn of_array(array: &PlannedArray) -> Json {
         .with("leaves_holes", array.leaves_holes)
         .with("chunks", array.chunks)
         .with("bytes", array.bytes)
+        .with("unit", array.unit)
         .into()
 }
 
@@ -152,6 +153,7 @@ fn read(plan: &Object) -> Option<Plan> {
             leaves_holes: of.get("leaves_holes")?.as_bool()?,
             chunks: of.get("chunks")?.as_u64()?,
             bytes: of.get("bytes")?.as_u64()?,
+            unit: of.get("unit")?.as_u64()?,
         })
     };
     let document = |json: &Json| {

@@ -140,7 +140,10 @@ fn planned_dataset(
         let spool = check_memory(&array, &metadata, hierarchy, start.as_deref(), options.memory)
             .map_err(|e| e.at_store(hierarchy.store().name()).at_path(&to))?;
         plan.told.spool = plan.told.spool.max(spool);
-        plan.arrays.push(PlannedArray::new((from, to), None, variable.leaves_holes, &metadata));
+        let (chunk, leaves_holes) = (array.chunk_shape(), variable.leaves_holes);
+        let planned =
+            PlannedArray::new((from, to), chunk.as_deref(), None, leaves_holes, &metadata);
+        plan.arrays.push(planned);
     }
     if !arrays.is_empty() {
         add_others(&mut plan, &mut documents, (&base, hierarchy), arrays, options)?;

@@ -20,7 +20,7 @@ use super::describe::{Described, size};
 use super::journal::Journal;
 use super::node_copy;
 use super::same_place::SourceStore;
-use super::split::{Part, parts};
+use super::split::{Part, parts, unit};
 use super::{CopyOptions, Steps, attributes_for};
 use crate::tree_progress::nodes_and_broken;
 
@@ -76,19 +76,26 @@ pub(super) struct PlannedArray {
     pub chunks: u64,
     /// How many bytes its elements have.
     pub bytes: u64,
+    /// The least number of objects, in C order, of whose multiples each shares no chunk of the source with the next; 1 if there is none.
+    pub unit: u64,
 }
 
 impl PlannedArray {
-    /// An array whose copy has this metadata.
+    /// An array with chunks of this shape, whose copy has this metadata.
     pub fn new(
         (from, to): (NodePath, NodePath),
+        source_chunk: Option<&[u64]>,
         region: Option<Vec<Steps>>,
         leaves_holes: bool,
         metadata: &ArrayMetadata,
     ) -> PlannedArray {
         let chunks = metadata.grid.as_deref().and_then(|grid| chunk_count(grid, &metadata.shape));
         let (chunks, bytes) = (chunks.unwrap_or(u64::MAX), size(metadata));
-        PlannedArray { from, to, region, leaves_holes, chunks, bytes }
+        let unit = match (source_chunk, metadata.chunk_shape(), &region) {
+            (Some(source), Some(copy), None) => unit(source, &copy, &metadata.shape),
+            _ => 1,
+        };
+        PlannedArray { from, to, region, leaves_holes, chunks, bytes, unit }
     }
 }
 
@@ -331,7 +338,8 @@ impl Plan {
             }
         });
         let wanted = options.parts.or(stored.map(|stored| stored.parts.len() as u64));
-        let arrays: Vec<_> = self.arrays.iter().map(|array| (array.chunks, array.bytes)).collect();
+        let weighed = |array: &PlannedArray| (array.chunks, array.bytes, array.unit);
+        let arrays: Vec<_> = self.arrays.iter().map(weighed).collect();
         self.parts = parts(&arrays, wanted);
         Ok(self)
     }
@@ -430,7 +438,10 @@ impl Plan {
         // As a reader finds it: the format may have another grid.
         let metadata = parsed(target, &to, documents.iter())?;
         let from = array.path().clone();
-        self.arrays.push(PlannedArray::new((from, to), region, leaves_holes, &metadata));
+        let chunk = array.chunk_shape();
+        let planned =
+            PlannedArray::new((from, to), chunk.as_deref(), region, leaves_holes, &metadata);
+        self.arrays.push(planned);
         Ok(documents)
     }
 

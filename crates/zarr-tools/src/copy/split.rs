@@ -5,6 +5,8 @@ use std::ops::Range;
 use zarr_core::grid::ChunkGrid;
 use zarr_core::{Json, Region};
 
+use super::rechunk::gcd;
+
 /// About how many objects a part has, if the caller does not say how many parts there are.
 const OBJECTS: u64 = 64;
 /// About how many bytes of elements a part has, if there are few objects.
@@ -45,11 +47,37 @@ impl Part {
     }
 }
 
-/// Cuts arrays, each with a number of chunks and of bytes, into parts of about equal bytes. The same numbers give the same parts.
-pub(super) fn parts(arrays: &[(u64, u64)], wanted: Option<u64>) -> Vec<Part> {
-    let objects = arrays.iter().fold(0u64, |sum, (chunks, _)| sum.saturating_add(*chunks));
+/// The least number of chunks of a copy, in C order, of whose multiples each shares no chunk of the source with the next; 1 if
+/// there is none. Chunks of the source have the shape `source`, those of the copy `copy`.
+pub(super) fn unit(source: &[u64], copy: &[u64], shape: &[u64]) -> u64 {
+    if [source.len(), copy.len()] != [shape.len(); 2] {
+        return 1;
+    }
+    let counts: Vec<u64> =
+        shape.iter().zip(copy).map(|(len, &chunk)| len.div_ceil(chunk.max(1))).collect();
+    let mut finest = 1;
+    for axis in 0..shape.len() {
+        // This number of rows of the copy's chunks ends where a chunk of the source does.
+        let rows = source[axis] / gcd(source[axis], copy[axis]);
+        if axis > 0 && !counts[axis].is_multiple_of(rows.max(1)) {
+            // Rows along this axis begin anew within each along the ones before.
+            break;
+        }
+        finest =
+            counts[axis + 1..].iter().fold(rows, |product, &count| product.saturating_mul(count));
+        if rows != 1 {
+            break;
+        }
+    }
+    finest.max(1)
+}
+
+/// Cuts arrays, each with a number of chunks, of bytes, and the chunks of a [`unit`], into parts of about equal bytes, which end
+/// at units where these are smaller. The same numbers give the same parts.
+pub(super) fn parts(arrays: &[(u64, u64, u64)], wanted: Option<u64>) -> Vec<Part> {
+    let objects = arrays.iter().fold(0u64, |sum, (chunks, ..)| sum.saturating_add(*chunks));
     // An array without bytes has a weight, too.
-    let weight = |&(chunks, bytes): &(u64, u64)| u128::from(bytes.max(chunks));
+    let weight = |&(chunks, bytes, _): &(u64, u64, u64)| u128::from(bytes.max(chunks));
     let total: u128 = arrays.iter().map(weight).sum();
     let count = wanted.unwrap_or_else(|| {
         let by_bytes = u64::try_from(total / u128::from(BYTES)).unwrap_or(u64::MAX);
@@ -61,7 +89,15 @@ pub(super) fn parts(arrays: &[(u64, u64)], wanted: Option<u64>) -> Vec<Part> {
         let [from, to] = [part, part + 1].map(|at| bound(total, at, count.max(1).into()));
         let (mut before, mut chunks) = (0u128, Vec::new());
         for (array, of) in arrays.iter().enumerate() {
-            let first = |at: u128| first_chunk(at.saturating_sub(before), weight(of), of.0);
+            let &(chunks_of_array, _, unit) = of;
+            let share = chunks_of_array as f64 * total as f64 / weight(of) as f64 / count as f64;
+            let first = |at: u128| {
+                let first = first_chunk(at.saturating_sub(before), weight(of), chunks_of_array);
+                if unit as f64 > share || first == chunks_of_array {
+                    return first;
+                }
+                (first.saturating_add(unit / 2) / unit * unit).min(chunks_of_array)
+            };
             let range = first(from)..first(to);
             if !range.is_empty() {
                 chunks.push((array, range));
@@ -134,15 +170,15 @@ mod tests {
     #[test]
     fn each_chunk_is_in_one_part() {
         for arrays in [
-            vec![(7, 700)],
-            vec![(1, 4), (1000, 64_000_000), (0, 0), (3, 1)],
-            vec![(5, 0), (5, u64::MAX), (5, u64::MAX)],
+            vec![(7, 700, 1)],
+            vec![(1, 4, 1), (1000, 64_000_000, 10), (0, 0, 1), (3, 1, 7)],
+            vec![(5, 0, 1), (5, u64::MAX, u64::MAX), (5, u64::MAX, 2)],
             vec![],
         ] {
             for wanted in [None, Some(1), Some(2), Some(8), Some(100)] {
                 let parts = parts(&arrays, wanted);
                 assert!(wanted.is_none_or(|wanted| parts.len() as u64 == wanted));
-                for (array, (chunks, _)) in arrays.iter().enumerate() {
+                for (array, (chunks, ..)) in arrays.iter().enumerate() {
                     let mut next = 0;
                     for part in &parts {
                         for (_, range) in part.chunks.iter().filter(|(of, _)| *of == array) {
@@ -152,14 +188,69 @@ mod tests {
                     }
                     assert_eq!(next, *chunks, "{arrays:?} in {wanted:?}");
                 }
-                let counts: Vec<u64> = arrays.iter().map(|(chunks, _)| *chunks).collect();
+                let counts: Vec<u64> = arrays.iter().map(|(chunks, ..)| *chunks).collect();
                 for part in &parts {
                     assert_eq!(Part::from_json(&part.to_json(), &counts).as_ref(), Some(part));
                 }
             }
         }
-        let equal = parts(&[(80, 80 << 20)], Some(8));
+        let equal = parts(&[(80, 80 << 20, 1)], Some(8));
         assert!(equal.iter().all(|part| part.chunks() == 10));
+    }
+
+    #[test]
+    fn parts_end_at_units_where_these_are_smaller() {
+        let ends = |unit, count| -> Vec<u64> {
+            let parts = parts(&[(64, 64 << 20, unit)], Some(count));
+            parts.iter().flat_map(|part| &part.chunks).map(|(_, chunks)| chunks.end).collect()
+        };
+        assert_eq!(ends(16, 3), [16, 48, 64]);
+        assert_eq!(ends(1, 3), [22, 43, 64]);
+        assert_eq!(ends(16, 5), [13, 26, 39, 52, 64]);
+    }
+
+    /// Beside what a search finds: the least number of chunks at whose multiples no chunk of the source is on both sides.
+    #[test]
+    fn units_share_no_chunk_of_the_source() {
+        let along = |len: u64, chunk: u64| {
+            (0..len.div_ceil(chunk)).map(move |n| n * chunk..((n + 1) * chunk).min(len))
+        };
+        for (source, copy, shape) in [
+            ([1u64, 12], [4u64, 3], [8u64, 12]),
+            ([4, 3], [4, 3], [8, 12]),
+            ([4, 6], [4, 3], [8, 12]),
+            ([4, 6], [4, 3], [8, 9]),
+            ([3, 12], [2, 4], [12, 12]),
+            ([8, 1], [2, 3], [8, 7]),
+            ([5, 5], [2, 3], [9, 9]),
+        ] {
+            // For each chunk of the copy, in C order, the chunks of the source that it has elements of.
+            let of = |axis: usize, range: &Range<u64>| {
+                range.start / source[axis]..range.end.div_ceil(source[axis])
+            };
+            let mut read = Vec::new();
+            for y in along(shape[0], copy[0]) {
+                for x in along(shape[1], copy[1]) {
+                    let (y, x) = (of(0, &y), of(1, &x));
+                    read.push(y.flat_map(|y| x.clone().map(move |x| (y, x))).collect::<Vec<_>>());
+                }
+            }
+            let shares = |unit: usize| {
+                (unit..read.len()).step_by(unit).any(|at| {
+                    read[..at]
+                        .iter()
+                        .flatten()
+                        .any(|chunk| read[at..].iter().flatten().any(|other| other == chunk))
+                })
+            };
+            let unit = unit(&source, &copy, &shape) as usize;
+            assert!(!shares(unit), "{source:?} into {copy:?}: {unit}");
+            let least = (1..).find(|&unit| !shares(unit)).unwrap();
+            assert!(
+                unit == least || unit >= read.len(),
+                "{source:?} into {copy:?}: {unit}, not {least}"
+            );
+        }
     }
 
     #[test]

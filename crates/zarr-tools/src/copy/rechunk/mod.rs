@@ -20,6 +20,7 @@ use zarr_core::metadata::ArrayMetadata;
 use zarr_core::store::SnapshotOptions;
 use zarr_core::{Array, CancelToken, Guard, Hierarchy, Region, Result, Selection, View, ViewMut};
 
+pub(super) use self::axis::gcd;
 use self::axis::{Axis, Boxes, inside, ordinals_of, region_of};
 use self::encoded_room::EncodedRoom;
 use self::plan::{Numbers, Plan, Way, largest_spool};
