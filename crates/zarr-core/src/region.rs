@@ -7,14 +7,22 @@ use smallvec::SmallVec;
 
 use crate::error::AccessError;
 
+/// A value for each axis, on the stack for few axes.
+pub(crate) type ByAxis<T> = SmallVec<[T; 4]>;
+
 /// A box of elements: one half-open interval of coordinates per axis.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Region(SmallVec<[Range<u64>; 4]>);
+pub struct Region(ByAxis<Range<u64>>);
 
 impl Region {
     /// A region from its intervals; an interval that ends before it begins is empty.
     pub fn new(intervals: impl IntoIterator<Item = Range<u64>>) -> Self {
         Region(intervals.into_iter().map(|r| r.start..r.end.max(r.start)).collect())
+    }
+
+    /// A region from intervals none of which ends before it begins.
+    pub(crate) fn of(intervals: ByAxis<Range<u64>>) -> Self {
+        Region(intervals)
     }
 
     /// All of an array of this shape.

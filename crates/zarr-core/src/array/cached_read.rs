@@ -26,8 +26,8 @@ use crate::view::{View, ViewMut};
 /// How long a reader waits for another one that decodes the same chunk. Then it decodes the chunk itself.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// For this long the calling thread copies what it finds in the cache; about as long as it takes to wake others.
-const SOON: Duration = Duration::from_micros(100);
+/// For this long the calling thread copies what it finds in the cache. Waking others takes about a third of it.
+const SOON: Duration = Duration::from_micros(300);
 
 impl ArrayCore {
     /// An object of which the inner chunks are cached: the hierarchy has a cache, and the object a version.

@@ -7,7 +7,7 @@ use super::executor::Work;
 use super::{ArrayCore, ChunkLayout};
 use crate::control::Counter;
 use crate::error::{AccessError, Result};
-use crate::grid::ChunkProjection;
+use crate::grid::{ChunkProjection, extents};
 use crate::region::{Region, element_count};
 use crate::selection::Selection;
 use crate::store::may_block;
@@ -76,7 +76,7 @@ impl ArrayCore {
         };
         self.read_split(&layout, span, kind, split, None, done).await?;
         let missing = into_inner(missing);
-        Ok(parts.iter().map(|part| !missing.contains(&part.chunk)).collect())
+        Ok(parts.iter().map(|part| !missing.contains(&part.chunk[..])).collect())
     }
 
     /// The same for memory that the caller hands over, and gets back, whatever happens.
@@ -111,11 +111,9 @@ impl ArrayCore {
             let why = format!("elements of shape {from:?} do not fit a place of shape {to:?}");
             return Err(at(AccessError::Argument(why)));
         }
-        let axes = part.chunk.iter().enumerate();
-        let spans: Vec<_> =
-            axes.map(|(axis, &chunk)| layout.chunks.grid.span(axis, chunk)).collect();
+        let spans = extents(&*layout.chunks.grid, &part.chunk);
         Ok(ChunkProjection {
-            grid_index: part.chunk.clone(),
+            grid_index: part.chunk[..].into(),
             chunk_shape: spans.iter().map(|span| span.stored).collect(),
             key_index: indices,
             within: within.part.moved(|axis, at| at.saturating_add(spans[axis].before)),

@@ -10,6 +10,7 @@ use super::{ArrayCore, ChunkLayout};
 use crate::context::is_too_large;
 use crate::error::{Error, Result};
 use crate::format::{DocumentMember, Layout};
+use crate::grid::extents;
 use crate::options::Guard;
 use crate::region::Region;
 use crate::store::Snapshot;
@@ -39,8 +40,7 @@ impl ArrayCore {
         inside: &Region,
         layout: &Layout,
     ) -> Result<bool> {
-        let spans: Vec<_> =
-            ordinals.iter().enumerate().map(|(axis, &o)| known.chunks.grid.span(axis, o)).collect();
+        let spans = extents(&*known.chunks.grid, ordinals);
         let indices: Vec<i64> = spans.iter().map(|s| s.index).collect();
         let stored: Vec<u64> = spans.iter().map(|s| s.stored).collect();
         let keep = Region::new(spans.iter().zip(inside.intervals()).map(|(s, inside)| {

@@ -45,9 +45,7 @@ impl ArrayCore {
     /// How many chunks of a remote store are under way, and how many groups of a large part of each. A chunk of which no part can
     /// be decoded is held whole.
     pub(super) fn in_flight(&self, layout: &ChunkLayout, kind: Work) -> (usize, usize) {
-        let grid = &layout.chunks.grid;
-        let axes = 0..layout.metadata.shape.len();
-        let shape: Vec<u64> = axes.map(|axis| grid.span(axis, 0).stored).collect();
+        let shape = layout.metadata.chunk_extent();
         let first = Region::all(&vec![1; shape.len()]);
         let partial = layout.chunks.chain.partial(&shape, &(&first).into());
         let total = if partial.is_some() { kind.total } else { u64::MAX };

@@ -3,8 +3,8 @@
 use super::executor::{TOGETHER, Work};
 use super::{ArrayCore, ChunkLayout};
 use crate::error::{AccessError, Result};
-use crate::grid::{ChunkGrid, Pieces};
-use crate::region::Region;
+use crate::grid::{ChunkExtent, ChunkGrid, Pieces, cut_along_borders, extents};
+use crate::region::{ByAxis, Region};
 use crate::selection::{Resolved, ResolvedSelection, Selection};
 
 impl ArrayCore {
@@ -33,37 +33,7 @@ impl ArrayCore {
             let why = "a plan is made of a region, one range of step 1 for each axis";
             return Err(self.at(AccessError::Argument(why.into())));
         };
-        if region.is_empty() {
-            return Ok(Vec::new());
-        }
-        let ordinals = |axis: usize| {
-            let r = &region.intervals()[axis];
-            grid.locate(axis, r.start)..grid.locate(axis, r.end - 1) + 1
-        };
-        let longest = (0..region.rank())
-            .max_by_key(|&axis| (ordinals(axis).end - ordinals(axis).start, usize::MAX - axis));
-        let Some(axis) = longest else {
-            return Ok(vec![region]);
-        };
-        let chunks = ordinals(axis);
-        let count = chunks.end - chunks.start;
-        let parts = (parts.max(1) as u64).min(count);
-        let border = |part: u64| {
-            let ordinal =
-                chunks.start + (u128::from(count) * u128::from(part) / u128::from(parts)) as u64;
-            let asked = &region.intervals()[axis];
-            match part {
-                0 => asked.start,
-                part if part == parts => asked.end,
-                _ => grid.span(axis, ordinal).start.clamp(asked.start, asked.end),
-            }
-        };
-        let part = |n: u64| {
-            let mut intervals = region.intervals().to_vec();
-            intervals[axis] = border(n)..border(n + 1);
-            Region::new(intervals)
-        };
-        Ok((0..parts).map(part).collect())
+        Ok(cut_along_borders(&**grid, &region, parts))
     }
 
     /// The indices of the chunk at this place of the grid, as its key names them, and its region in the array.
@@ -71,7 +41,7 @@ impl ArrayCore {
         &self,
         layout: &ChunkLayout,
         grid_index: &[u64],
-    ) -> Result<(Vec<i64>, Region)> {
+    ) -> Result<(ByAxis<i64>, Region)> {
         let (grid, shape) = (&layout.chunks.grid, &layout.metadata.shape);
         let counts = || shape.iter().enumerate().map(|(axis, &len)| grid.count(axis, len));
         if grid_index.len() != shape.len() || grid_index.iter().zip(counts()).any(|(&o, n)| o >= n)
@@ -82,12 +52,11 @@ impl ArrayCore {
             );
             return Err(self.at(AccessError::Argument(why)));
         }
-        let spans = grid_index.iter().enumerate().map(|(axis, &o)| grid.span(axis, o));
-        let place = spans
-            .zip(shape)
-            .map(|(s, &len)| (s.index, s.start..s.start.saturating_add(s.len).min(len)));
-        let (indices, intervals): (Vec<_>, Vec<_>) = place.unzip();
-        Ok((indices, Region::new(intervals)))
+        let spans = extents(&**grid, grid_index);
+        let interval =
+            |(s, &len): (&ChunkExtent, _)| s.start..s.start.saturating_add(s.len).min(len);
+        let region = Region::new(spans.iter().zip(shape).map(interval));
+        Ok((spans.iter().map(|span| span.index).collect(), region))
     }
 }
 

@@ -1,18 +1,18 @@
 //! Lists the chunks that a part of an array touches, and the elements of each.
 
 use super::{ChunkExtent, ChunkGrid};
-use crate::region::{Region, element_count};
+use crate::region::{ByAxis, Region, element_count};
 use crate::selection::{AxisIndices, Elements, ResolvedSelection, distinct};
 
 /// The elements of one chunk that a part touches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChunkProjection {
     /// The chunk's place in the grid, counted from the first chunk along each axis.
-    pub grid_index: Vec<u64>,
+    pub grid_index: ByAxis<u64>,
     /// The chunk's index along each axis, as its key has it.
-    pub key_index: Vec<i64>,
+    pub key_index: ByAxis<i64>,
     /// The shape of the chunk as it is stored.
-    pub chunk_shape: Vec<u64>,
+    pub chunk_shape: ByAxis<u64>,
     /// The elements in the stored chunk.
     pub within: ResolvedSelection,
     /// Their places in output of the shape of the part.
@@ -27,6 +27,11 @@ impl ChunkProjection {
         let fills = |bounds: &Region| bounds.is_all(&self.chunk_shape);
         self.whole && self.within.as_region().map_or_else(|| fills(&self.within.bounds()), fills)
     }
+}
+
+/// The extents, along each axis, of the chunk at this place in the grid.
+pub(crate) fn extents(grid: &dyn ChunkGrid, grid_index: &[u64]) -> ByAxis<ChunkExtent> {
+    grid_index.iter().enumerate().map(|(axis, &ordinal)| grid.span(axis, ordinal)).collect()
 }
 
 /// How many chunks an array of this shape has; `None` if they cannot be counted.
@@ -65,7 +70,11 @@ impl<'a> ChunkProjections<'a> {
             Elements::Points { coordinates, count } => {
                 Walk::Points(Points::new(grid, coordinates.clone(), *count))
             }
-            elements => Walk::Axes(axes(grid, elements), (!part.is_empty()).then(Vec::new)),
+            _ => {
+                let axes = part.by_axis().enumerate();
+                let axes = axes.map(|(axis, picks)| Axis::new(grid, axis, picks)).collect();
+                Walk::Axes(axes, (!part.is_empty()).then(Vec::new))
+            }
         };
         ChunkProjections { grid, shape, walk }
     }
@@ -122,22 +131,6 @@ pub(crate) struct Piece {
     span: ChunkExtent,
     from: u64,
     pub count: u64,
-}
-
-/// The axes of a part that has some.
-fn axes(grid: &dyn ChunkGrid, elements: &Elements) -> Vec<Axis> {
-    match elements {
-        Elements::Outer(picks) => {
-            let axes = picks.iter().enumerate();
-            axes.map(|(axis, picks)| Axis::new(grid, axis, picks.clone())).collect()
-        }
-        Elements::Region(region) => {
-            let range = |r: &std::ops::Range<u64>| AxisIndices::range(r.start, r.end - r.start);
-            let axis = |r| Axis { picks: range(r), order: None };
-            region.intervals().iter().map(axis).collect()
-        }
-        Elements::Points { .. } => Vec::new(),
-    }
 }
 
 impl Axis {
@@ -263,9 +256,8 @@ impl Points {
         let together = |&&point: &&u64| self.ordinals.iter().all(|o| o[point as usize] == o[first]);
         let points = &rest[..rest.iter().take_while(together).count()];
         self.next += points.len();
-        let ordinals: Vec<u64> = self.ordinals.iter().map(|list| list[first]).collect();
-        let spans: Vec<ChunkExtent> =
-            ordinals.iter().enumerate().map(|(axis, &n)| grid.span(axis, n)).collect();
+        let ordinals: ByAxis<u64> = self.ordinals.iter().map(|list| list[first]).collect();
+        let spans = extents(grid, &ordinals);
         let coordinates: Vec<Vec<u64>> = spans
             .iter()
             .zip(&self.coordinates)

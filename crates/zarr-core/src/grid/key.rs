@@ -1,7 +1,5 @@
 //! Encodes chunk indices as keys, and parses keys (D-044 … D-047, F-065 … F-067, Z2-020).
 
-use std::fmt::Write;
-
 use crate::error::MetadataError;
 
 /// How chunk indices become the end of a key.
@@ -55,7 +53,7 @@ impl ChunkKeys {
             if axis > 0 || separated {
                 key.push(self.separator());
             }
-            write!(key, "{index}").expect("a text grows");
+            key.push_str(itoa::Buffer::new().format(*index));
         }
         key
     }

@@ -14,11 +14,12 @@ mod split_output;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-pub(crate) use self::chunk_projection::ChunkProjections;
 pub use self::chunk_projection::{ChunkProjection, chunk_count, chunk_projections};
+pub(crate) use self::chunk_projection::{ChunkProjections, extents};
 pub use self::default_shape::default_chunk_shape;
 pub(crate) use self::default_shape::default_inner_shape;
 pub use self::key::ChunkKeys;
+pub(crate) use self::pieces::cut_along_borders;
 pub use self::pieces::{Piece, Pieces};
 pub use self::rectilinear::RectilinearGrid;
 pub use self::regular::RegularGrid;

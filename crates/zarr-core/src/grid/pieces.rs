@@ -85,15 +85,12 @@ impl Pieces {
             Some(_) if metadata.data_type.is_variable() => VARIABLE,
             repr => repr.map_or(1, |repr| repr.size() as u64),
         };
-        let (axes, points) = match selection.of(metadata)?.part.elements() {
-            Elements::Region(region) => {
-                let picks = |r: &std::ops::Range<u64>| AxisIndices::range(r.start, r.end - r.start);
-                (region.intervals().iter().map(picks).collect(), None)
-            }
-            Elements::Outer(axes) => (axes.clone(), None),
+        let part = selection.of(metadata)?.part;
+        let (axes, points) = match part.elements() {
             Elements::Points { coordinates, count } => {
                 (vec![AxisIndices::range(0, *count)], Some(coordinates.clone()))
             }
+            _ => (part.by_axis().collect(), None),
         };
         Ok(Pieces::new(metadata.grid.clone(), axes, points, element, max_bytes))
     }
@@ -317,6 +314,39 @@ impl Iterator for Pieces {
         let place = Region::new(start.into_iter().zip(ends).map(|(start, end)| start..end));
         Some(Piece { selection, place })
     }
+}
+
+/// Cuts a region into at most `parts` regions, along the borders of chunks across its axis with the most chunks.
+pub(crate) fn cut_along_borders(
+    grid: &dyn ChunkGrid,
+    region: &Region,
+    parts: usize,
+) -> Vec<Region> {
+    let chunks = |axis: usize| {
+        let asked = &region.intervals()[axis];
+        grid.locate(axis, asked.start)..grid.locate(axis, asked.end - 1) + 1
+    };
+    if region.is_empty() {
+        return Vec::new();
+    }
+    // The first one of several.
+    let longest =
+        (0..region.rank()).rev().max_by_key(|&axis| chunks(axis).end - chunks(axis).start);
+    let Some(axis) = longest else { return vec![region.clone()] };
+    let (chunks, asked) = (chunks(axis), &region.intervals()[axis]);
+    let count = chunks.end - chunks.start;
+    let parts = (parts.max(1) as u64).min(count);
+    let border = |part: u64| {
+        let ordinal = (u128::from(count) * u128::from(part) / u128::from(parts)) as u64;
+        let start = || grid.span(axis, chunks.start + ordinal).start;
+        if part == parts { asked.end } else { start().clamp(asked.start, asked.end) }
+    };
+    let part = |n: u64| {
+        let mut intervals = region.intervals().to_vec();
+        intervals[axis] = border(n)..border(n + 1);
+        Region::new(intervals)
+    };
+    (0..parts).map(part).collect()
 }
 
 #[cfg(test)]

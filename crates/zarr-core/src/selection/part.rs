@@ -2,9 +2,7 @@
 
 use std::ops::Range;
 
-use smallvec::SmallVec;
-
-use crate::region::{Region, product};
+use crate::region::{ByAxis, Region, product};
 
 /// Coordinates along one axis, in any order, any of them perhaps more than once.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +20,11 @@ impl AxisIndices {
     /// Neighbours, in order.
     pub fn range(start: u64, len: u64) -> AxisIndices {
         AxisIndices::Steps { start, step: 1, len }
+    }
+
+    /// Those of an interval, in order.
+    pub fn of(interval: &Range<u64>) -> AxisIndices {
+        AxisIndices::range(interval.start, interval.end - interval.start)
     }
 
     /// A list; steps, if it is nothing else.
@@ -136,20 +139,18 @@ pub struct ResolvedSelection(Elements);
 impl ResolvedSelection {
     /// Along each axis these; a box, if they are one.
     pub(crate) fn outer(mut picks: impl Iterator<Item = AxisIndices>) -> ResolvedSelection {
-        let mut intervals = SmallVec::<[Range<u64>; 4]>::new();
+        let mut intervals = ByAxis::<Range<u64>>::new();
         while let Some(along) = picks.next() {
             match along.as_range() {
                 Some(interval) => intervals.push(interval),
                 None => {
-                    let before =
-                        intervals.into_iter().map(|r| AxisIndices::range(r.start, r.end - r.start));
-                    return ResolvedSelection(Elements::Outer(
-                        before.chain([along]).chain(picks).collect(),
-                    ));
+                    let before = intervals.iter().map(AxisIndices::of);
+                    let all = before.chain([along]).chain(picks).collect();
+                    return ResolvedSelection(Elements::Outer(all));
                 }
             }
         }
-        ResolvedSelection(Elements::Region(Region::new(intervals)))
+        ResolvedSelection(Elements::Region(Region::of(intervals)))
     }
 
     /// `count` single elements: along each axis a list of their coordinates.
@@ -169,6 +170,16 @@ impl ResolvedSelection {
 
     pub(crate) fn elements(&self) -> &Elements {
         &self.0
+    }
+
+    /// The coordinates along each axis; none of single elements.
+    pub(crate) fn by_axis(&self) -> impl Iterator<Item = AxisIndices> {
+        let (intervals, picks) = match &self.0 {
+            Elements::Region(region) => (region.intervals(), &[][..]),
+            Elements::Outer(picks) => (&[][..], &picks[..]),
+            Elements::Points { .. } => Default::default(),
+        };
+        intervals.iter().map(AxisIndices::of).chain(picks.iter().cloned())
     }
 
     /// The box that it is, if it is one, in C order.

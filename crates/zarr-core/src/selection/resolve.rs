@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::part::{AxisIndices, Elements, ResolvedSelection};
+use super::part::{AxisIndices, ResolvedSelection};
 use super::{AxisSelection, Selection, SelectionExpr};
 use crate::error::AccessError;
 use crate::metadata::ArrayMetadata;
@@ -205,29 +205,21 @@ fn blocks(chunks: SelectionExpr, metadata: &ArrayMetadata) -> Result<Resolved, A
     let grid = metadata.grid.as_deref().ok_or_else(|| argument("the array's grid is unknown"))?;
     let counts: Vec<u64> = (0..shape.len()).map(|axis| grid.count(axis, shape[axis])).collect();
     let chunks = chunks.of(&counts, metadata.dimension_names.as_deref())?.part;
-    let by_axis = match chunks.elements() {
-        Elements::Region(region) => region
-            .intervals()
-            .iter()
-            .map(|r| AxisIndices::range(r.start, r.end - r.start))
-            .collect(),
-        Elements::Outer(picks) => picks.clone(),
-        Elements::Points { .. } => {
-            return Err(argument("blocks are selected axis by axis, not by points or a mask"));
-        }
-    };
+    if !chunks.has_axes() {
+        return Err(argument("blocks are selected axis by axis, not by points or a mask"));
+    }
     let interval = |axis: usize, chunk: u64| {
         let span = grid.span(axis, chunk);
         span.start..span.start.saturating_add(span.len).min(shape[axis])
     };
-    let elements = by_axis.iter().enumerate().map(|(axis, chunks)| match chunks {
+    let elements = chunks.by_axis().enumerate().map(|(axis, chunks)| match chunks {
         AxisIndices::Steps { len: 0, .. } => Ok(AxisIndices::range(0, 0)),
         AxisIndices::Steps { start, len, .. } if chunks.as_range().is_some() => {
-            let first = interval(axis, *start).start;
+            let first = interval(axis, start).start;
             let end = interval(axis, start + len - 1).end;
             Ok(AxisIndices::range(first, end.saturating_sub(first)))
         }
-        others => concatenated(others, |chunk| interval(axis, chunk)),
+        others => concatenated(&others, |chunk| interval(axis, chunk)),
     });
     let part = ResolvedSelection::outer(elements.collect::<Result<Vec<_>, _>>()?.into_iter());
     Ok(Resolved { shape: part.shape(), part })

@@ -27,7 +27,7 @@ pub(super) fn pairs(
     // Axes with equal steps are walked as those of windows; along others every element has its own jump.
     let (mut lens, mut strides) = (Vec::new(), [Vec::new(), Vec::new()]);
     let mut jumps: Vec<Vec<[isize; 2]>> = Vec::new();
-    let mut along = |axis: usize, picks: &AxisIndices| match picks {
+    part.by_axis().enumerate().for_each(|(axis, picks)| match &picks {
         AxisIndices::Steps { step, len, .. } => {
             let (first, _) = (within(axis, picks.at(0)), within(axis, picks.at(len - 1)));
             start += first * whole.strides[axis];
@@ -42,25 +42,13 @@ pub(super) fn pairs(
             };
             jumps.push(list.iter().enumerate().map(jump).collect());
         }
-    };
-    match part.elements() {
-        Elements::Region(region) => {
-            for (axis, r) in region.intervals().iter().enumerate() {
-                along(axis, &AxisIndices::range(r.start, r.end - r.start));
-            }
-        }
-        Elements::Outer(picks) => {
-            picks.iter().enumerate().for_each(|(axis, picks)| along(axis, picks));
-        }
-        Elements::Points { coordinates, count } => {
-            let at = |n: usize| {
-                let axes = coordinates.iter().enumerate();
-                axes.map(|(axis, list)| within(axis, list[n]) * whole.strides[axis]).sum()
-            };
-            jumps.push(
-                (0..*count as usize).map(|n| [at(n), n as isize * alone.strides[0]]).collect(),
-            );
-        }
+    });
+    if let Elements::Points { coordinates, count } = part.elements() {
+        let at = |n: usize| {
+            let axes = coordinates.iter().enumerate();
+            axes.map(|(axis, list)| within(axis, list[n]) * whole.strides[axis]).sum()
+        };
+        jumps.push((0..*count as usize).map(|n| [at(n), n as isize * alone.strides[0]]).collect());
     }
     let strides = [&strides[0][..], &strides[1][..]];
     let (axes, run) = merged(&lens, strides, whole.element_size);

@@ -7,10 +7,10 @@ use std::ops::Range;
 
 use smallvec::smallvec;
 
-use super::window::{ByAxis, Window};
+use super::window::Window;
 use super::{View, ViewMut};
 use crate::error::AccessError;
-use crate::region::byte_count;
+use crate::region::{ByAxis, byte_count};
 
 fn refused<T>(why: String) -> Result<T, AccessError> {
     Err(AccessError::Argument(why))

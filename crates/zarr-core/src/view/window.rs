@@ -1,11 +1,8 @@
 //! Describes which bytes of memory the elements of a view are, and walks over them.
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::smallvec;
 
-use crate::region::Region;
-
-/// A value for each axis, on the stack for few axes.
-pub(super) type ByAxis<T> = SmallVec<[T; 4]>;
+use crate::region::{ByAxis, Region};
 
 /// Shape and strides of a window, in elements and bytes.
 #[derive(Debug)]
