@@ -1,5 +1,5 @@
 """What a run was measured on: processors, memory, its copy bandwidth, large pages."""
-import ctypes, os, threading, time
+import ctypes, mmap, os, threading, time
 
 
 def first(path, start, otherwise="unknown"):
@@ -27,6 +27,17 @@ def copy_bandwidth(threads, size=64 << 20, rounds=5):
             t.join()
         best = max(best, size * threads / (time.perf_counter() - begin))
     return best / 1e9
+
+
+def touch(size):
+    """Writes so many bytes of fresh memory and frees them. The host of a virtual machine may take free memory back; the first process that asks for it
+    then pays some 3 s a GiB, the next ones 0.15. So all pay the same if each starts right after this."""
+    pages = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    pages.madvise(mmap.MADV_HUGEPAGE)
+    memory = (ctypes.c_char * size).from_buffer(pages)
+    ctypes.memset(memory, 1, size)
+    del memory
+    pages.close()
 
 
 def describe():
