@@ -20,7 +20,7 @@ import numpy as np
 import zarr
 from zarr.codecs import ZstdCodec
 
-from driver import PEERS
+from driver import NOTHING, PEERS, boxes
 
 HERE = Path(__file__).resolve().parent
 # Name, edge of the volume, chunks, shards.
@@ -79,6 +79,17 @@ def wait_until_quiet(limit):
         pass
 
 
+def chunks_a_call(name, task):
+    """How many chunks, or shards that are written, a call of a task touches; a mean."""
+    edge, chunk, shard = ARRAYS[name]
+    length = shard if task == "write" and shard else chunk
+    if not task.startswith("box"):
+        return (edge // length) ** 3
+    size, count = (int(number) for number in task[3:].split("x"))
+    touched = [np.prod([(at.stop - 1) // length - at.start // length + 1 for at in box]) for box in boxes((edge,) * 3, size, count)]
+    return float(np.mean(touched))
+
+
 def measure(peer, task, path, copy):
     run = subprocess.run([sys.executable, HERE / "driver.py", peer, task, path, copy], capture_output=True, text=True)
     if run.returncode:
@@ -120,7 +131,8 @@ def main():
                     failures[peer, title] = found
                     continue
                 best[peer, title] = min(seconds, best.get((peer, title), seconds))
-                sums.setdefault(title, {})[peer] = found
+                if peer != NOTHING:
+                    sums.setdefault(title, {})[peer] = found
                 print(f"round {round_ + 1}: {peer}, {title}: {seconds * 1e3:.3f} ms", file=sys.stderr)
     shutil.rmtree(work / "copy", ignore_errors=True)
     if options.work is None:
@@ -129,12 +141,20 @@ def main():
     versions = {name: importlib.metadata.version(name) for name in ("zarr", "zarrs", "zarrista", "tensorstore", "numpy")}
     print(", ".join(f"{name} {version}" for name, version in versions.items()), f"; {os.cpu_count()} processors", end="")
     print(f"; other work: {max(noise):.0%} at most" if noise else "")
-    others = [peer for peer in options.peers if peer != "zarrkit"]
+    others = [peer for peer in options.peers if peer not in ("zarrkit", NOTHING)]
     print("\n| | zarrkit |", " | ".join(others), "|\n|" + "---|" * (len(others) + 2))
     for _, _, title in tasks:
         ours = best[("zarrkit", title)]
         cells = [f"{best[peer, title] / ours:.2f}" if (peer, title) in best else "–" for peer in others]
         print(f"| {title} | {ours * 1e3:.3f} ms |", " | ".join(cells), "|")
+    print("\n| | chunks a call | zarrkit, ms | in zarr-python, ms | of it zarr-python's, ms | the rest | at most 1.15 x zarrkit + 10 us a chunk |\n|" + "---|" * 7)
+    for name, task, title in tasks:
+        times = [best.get((peer, title)) for peer in ("zarrkit", "zarrkit in zarr-python", NOTHING)]
+        if None not in times:
+            alone, inside, nothing = (seconds * 1e3 for seconds in times)
+            chunks = chunks_a_call(name, task)
+            most = 1.15 * alone + 0.01 * chunks
+            print(f"| {title} | {chunks:.1f} | {alone:.3f} | {inside:.3f} | {nothing:.3f} | {inside - nothing:.3f} | {most:.3f}{'' if inside - nothing <= most else ', missed'} |")
     for (peer, title), why in failures.items():
         print(f"{peer}, {title}: {why}")
     wrong = {title: found for title, found in sums.items() if len(set(found.values())) > 1}

@@ -28,11 +28,20 @@ const ROW: u64 = 8 * SIDE * SIDE * 4;
 
 /// An array of 4 × 4 × 4 chunks, or of 2 × 2 × 2 shards of as many inner chunks.
 fn create(store: &Arc<dyn Store>, dialect: Dialect, sharded: bool) -> Vec<i32> {
+    create_in_chunks(store, dialect, &[8; 3], sharded)
+}
+
+fn create_in_chunks(
+    store: &Arc<dyn Store>,
+    dialect: Dialect,
+    chunks: &[u64],
+    sharded: bool,
+) -> Vec<i32> {
     let options = OpenOptions::new(zarr::standard()).read_write();
     let hierarchy = Hierarchy::create(store.clone(), zarr::format::of_dialect(dialect), &options)
         .expect("created");
     let array = hierarchy.create_array("/a").shape(&[SIDE; 3]).data_type_named("int32");
-    let array = array.chunks(&[8; 3]).codec(zarr::codec("zstd:1").expect("a codec"));
+    let array = array.chunks(chunks).codec(zarr::codec("zstd:1").expect("a codec"));
     let array = if sharded { array.shards(&[16; 3]) } else { array };
     let elements: Vec<i32> = (1..=(SIDE * SIDE * SIDE) as i32).collect();
     array.create().expect("created").write(.., &elements).expect("written");
@@ -110,6 +119,23 @@ fn the_next_row_is_there_before_it_is_read() {
         }
         let total = settled(&counters);
         assert!(total < once + once / 3, "{total} bytes for {once}, {what}");
+    }
+}
+
+/// Also where each read is one whole chunk.
+#[test]
+fn the_next_chunk_is_there_before_it_is_read() {
+    for store in stores() {
+        let elements = create_in_chunks(&store, Dialect::V3, &[1, SIDE, SIDE], false);
+        let (all, counters) = open(&store, 0, 0);
+        let _: Vec<i32> = all.read(..).expect("read");
+        let plane = counters.total().bytes / SIDE;
+        let (array, counters) = open(&store, 1 << 24, 1);
+        for x in 0..2 {
+            let found: Vec<i32> = array.read((x, .., ..)).expect("read");
+            assert_eq!(found, elements[(x * SIDE * SIDE) as usize..][..(SIDE * SIDE) as usize]);
+        }
+        wait_for(&counters, 2 * plane + plane / 2, &store.name());
     }
 }
 

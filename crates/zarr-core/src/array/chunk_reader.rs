@@ -53,20 +53,22 @@ impl ArrayCore {
             Counter::new(&self.options.progress, || chunk_projections(grid, shape, part).count());
         let done = |tile: &ChunkProjection, _| counter.chunk_done(&tile.within, span.size);
         let mut tiles = ChunkProjections::new(grid, shape, part);
-        if let (Some(store), false, true) = (self.local(), kind.many, part.has_axes())
+        let read = if let (Some(store), false, true) = (self.local(), kind.many, part.has_axes())
             && let (Some(tile), None) = (tiles.next(), tiles.next())
         {
             // The elements of one chunk are all of the output.
             self.options.check_cancelled().map_err(|e| self.at(e))?;
             let read = self.read_chunk(layout, store, &tile, span, &mut Vec::new(), out).await;
-            return read.map(|found| done(&tile, found)).map_err(|e| self.at(e));
-        }
-        let split = if self.local().is_some() || may_block() {
-            SplitOutput::new(grid, shape, part, out).map(|pieces| pieces.groups(kind.row > 1))
+            read.map(|found| done(&tile, found)).map_err(|e| self.at(e))
         } else {
-            Err(Box::new((ChunkProjections::new(grid, shape, part), out)))
+            let split = if self.local().is_some() || may_block() {
+                let split = SplitOutput::new(grid, shape, part, out);
+                split.map(|pieces| pieces.groups(kind.row > 1))
+            } else {
+                Err(Box::new((ChunkProjections::new(grid, shape, part), out)))
+            };
+            self.read_split(layout, span, kind, split, var_buffer, done).await
         };
-        let read = self.read_split(layout, span, kind, split, var_buffer, done).await;
         read.inspect(|()| self.read_ahead(layout, part))
     }
 

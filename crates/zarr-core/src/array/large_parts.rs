@@ -6,6 +6,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use futures::future::ready;
 use futures::stream::TryStreamExt;
 
@@ -102,12 +103,12 @@ impl LargePart<'_> {
             segments.push((range.map(|range| inside(&ALL, range, &at)).transpose()?, at));
         }
         segments.sort_by_key(|(range, _)| range.as_ref().map_or(0, |range| range.start));
-        let ranges = segments.iter().flat_map(|(range, _)| range);
-        self.core.check_stored(layout, tile, ranges.map(|range| range.end - range.start))?;
-        let bytes = |(range, at): &Segment| {
-            let stored = range.as_ref().map_or(0, |range| range.end - range.start);
-            self.size(at).max(stored)
-        };
+        let stored =
+            |(range, _): &Segment| range.as_ref().map_or(0, |range| range.end - range.start);
+        self.core.check_stored(layout, tile, segments.iter().map(stored))?;
+        let bytes = |segment: &Segment| self.size(&segment.1).max(stored(segment));
+        let (decoding, fetching) =
+            self.under_way(segments.iter().map(stored).sum(), segments.iter().map(bytes).sum());
         let mut segments = segments.into_iter().peekable();
         let groups = std::iter::from_fn(|| {
             let mut group = vec![segments.next()?];
@@ -118,9 +119,11 @@ impl LargePart<'_> {
             }
             Some(group)
         });
-        let read = |group| self.read_group(layout, tile, value, group);
-        let groups = executor::in_flight(&self.core.options, self.in_flight, groups, read);
-        let copied = groups.try_for_each(|group| {
+        let fetch = |group| Self::fetch_group(value, group);
+        let fetched = executor::in_flight(&self.core.options, fetching, groups, fetch);
+        let decode = |(group, bytes)| self.decode_group(layout, tile, group, bytes);
+        let decoded = fetched.map_ok(decode).try_buffer_unordered(decoding);
+        let copied = decoded.try_for_each(|group| {
             (self.out)(&mut |out| {
                 let mut out = partial.transposed(out);
                 for (place, shape, elements) in &group {
@@ -133,18 +136,35 @@ impl LargePart<'_> {
         Ok(index)
     }
 
-    /// Fetches some inner chunks and decodes them on the pool.
-    async fn read_group(
-        &self,
-        layout: &ChunkLayout,
-        tile: &ChunkProjection,
+    /// How many groups are decoded, and how many are fetched, at the same time: those that are fetched have no elements yet. All inner chunks have
+    /// `stored` bytes, and `bytes` with the larger of each and its elements.
+    fn under_way(&self, stored: u64, bytes: u64) -> (usize, usize) {
+        let decoding = (self.in_flight as u64).div_ceil(2);
+        let stored = (stored / bytes.div_ceil(GROUP).max(1)).max(GROUP / 16);
+        let left = (2 * GROUP * self.in_flight as u64).saturating_sub(decoding * (GROUP + stored));
+        (decoding as usize, (left / stored).max(1) as usize)
+    }
+
+    /// The bytes of some inner chunks.
+    async fn fetch_group(
         value: &dyn Snapshot,
         group: Vec<Segment>,
-    ) -> Result<Vec<Decoded>> {
+    ) -> Result<(Vec<Segment>, Vec<Bytes>)> {
         let ranges = group.iter().filter_map(|(range, _)| range.clone());
         let ranges: Vec<ByteRange> = ranges.map(ByteRange::from).collect();
         // Without ranges this still confirms the version.
         let fetched = value.read(&ranges).await.map_err(outside)?;
+        Ok((group, fetched))
+    }
+
+    /// Decodes some inner chunks on the pool.
+    async fn decode_group(
+        &self,
+        layout: &ChunkLayout,
+        tile: &ChunkProjection,
+        group: Vec<Segment>,
+        fetched: Vec<Bytes>,
+    ) -> Result<Vec<Decoded>> {
         let (core, layout, span) = (self.core.clone(), layout.clone(), self.span);
         let (chunk_shape, within) = (tile.chunk_shape.clone(), tile.within.clone());
         let decode = move || {
