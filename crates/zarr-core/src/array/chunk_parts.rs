@@ -76,7 +76,7 @@ impl ArrayCore {
         };
         self.read_split(&layout, span, kind, split, None, done).await?;
         let missing = into_inner(missing);
-        Ok(parts.iter().map(|part| !missing.contains(&part.chunk[..])).collect())
+        Ok(parts.iter().map(|part| !missing.contains(&part.chunk)).collect())
     }
 
     /// The same for memory that the caller hands over, and gets back, whatever happens.
@@ -113,7 +113,7 @@ impl ArrayCore {
         }
         let spans = extents(&*layout.chunks.grid, &part.chunk);
         Ok(ChunkProjection {
-            grid_index: part.chunk[..].into(),
+            grid_index: part.chunk.clone(),
             chunk_shape: spans.iter().map(|span| span.stored).collect(),
             key_index: indices,
             within: within.part.moved(|axis, at| at.saturating_add(spans[axis].before)),

@@ -4,7 +4,7 @@ use super::executor::{TOGETHER, Work};
 use super::{ArrayCore, ChunkLayout};
 use crate::error::{AccessError, Result};
 use crate::grid::{ChunkExtent, ChunkGrid, Pieces, cut_along_borders, extents};
-use crate::region::{ByAxis, Region};
+use crate::region::Region;
 use crate::selection::{Resolved, ResolvedSelection, Selection};
 
 impl ArrayCore {
@@ -41,7 +41,7 @@ impl ArrayCore {
         &self,
         layout: &ChunkLayout,
         grid_index: &[u64],
-    ) -> Result<(ByAxis<i64>, Region)> {
+    ) -> Result<(Vec<i64>, Region)> {
         let (grid, shape) = (&layout.chunks.grid, &layout.metadata.shape);
         let counts = || shape.iter().enumerate().map(|(axis, &len)| grid.count(axis, len));
         if grid_index.len() != shape.len() || grid_index.iter().zip(counts()).any(|(&o, n)| o >= n)

@@ -8,11 +8,11 @@ use crate::selection::{AxisIndices, Elements, ResolvedSelection, distinct};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChunkProjection {
     /// The chunk's place in the grid, counted from the first chunk along each axis.
-    pub grid_index: ByAxis<u64>,
+    pub grid_index: Vec<u64>,
     /// The chunk's index along each axis, as its key has it.
-    pub key_index: ByAxis<i64>,
+    pub key_index: Vec<i64>,
     /// The shape of the chunk as it is stored.
-    pub chunk_shape: ByAxis<u64>,
+    pub chunk_shape: Vec<u64>,
     /// The elements in the stored chunk.
     pub within: ResolvedSelection,
     /// Their places in output of the shape of the part.
@@ -256,7 +256,7 @@ impl Points {
         let together = |&&point: &&u64| self.ordinals.iter().all(|o| o[point as usize] == o[first]);
         let points = &rest[..rest.iter().take_while(together).count()];
         self.next += points.len();
-        let ordinals: ByAxis<u64> = self.ordinals.iter().map(|list| list[first]).collect();
+        let ordinals: Vec<u64> = self.ordinals.iter().map(|list| list[first]).collect();
         let spans = extents(grid, &ordinals);
         let coordinates: Vec<Vec<u64>> = spans
             .iter()

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use crate::array::{ArrayCore, ChunkLayout};
 use crate::error::Result;
 use crate::grid::chunk_projections;
-use crate::region::{ByAxis, Region};
+use crate::region::Region;
 use crate::selection::ResolvedSelection;
 use crate::store::StoreKey;
 
@@ -20,7 +20,7 @@ pub struct ChunkOf<A> {
     array: A,
     core: Arc<ArrayCore>,
     layout: ChunkLayout,
-    indices: ByAxis<i64>,
+    indices: Vec<i64>,
     region: Region,
 }
 

@@ -79,7 +79,7 @@ fn check_within(
             continue;
         }
         looked.inner_chunks += 1;
-        used.push((range.clone(), tile.key_index.to_vec()));
+        used.push((range.clone(), tile.key_index.clone()));
         let here = bytes.start + range.start..bytes.start + range.end;
         if let Some(inner) = decoder.inner(&tile)
             && !matches!(inner.decoder().index(), Ok(None))
