@@ -193,7 +193,8 @@ fn a_read_that_is_cancelled_before_it_begins_makes_no_request() -> Result<()> {
         assert!(!token.is_cancelled());
         token.cancel();
         assert!(token.is_cancelled());
-        for error in [cancelled.read_bytes(..).err(), read_async(&cancelled).err()] {
+        let one = || cancelled.read_bytes(..LEN);
+        for error in [cancelled.read_bytes(..).err(), read_async(&cancelled).err(), one().err()] {
             assert_eq!(error.expect("an error").kind(), ErrorKind::Cancelled);
         }
         let error = cancelled.write_bytes(.., &bytes(2, CHUNKS * LEN)).expect_err("an error");
@@ -249,7 +250,7 @@ fn each_chunk_is_reported_once() -> Result<()> {
         });
         let ones = bytes(1, CHUNKS * LEN);
         type Call<'a> = Box<dyn Fn(&Array) -> Result<()> + 'a>;
-        let calls: [Call<'_>; 6] = [
+        let calls: [Call<'_>; 8] = [
             Box::new(|array| array.read_bytes(..).map(drop)),
             Box::new(|array| array.read_bytes(scattered()).map(drop)),
             Box::new(read_async),
@@ -257,12 +258,20 @@ fn each_chunk_is_reported_once() -> Result<()> {
             Box::new(|array| runtime().block_on(array.as_async().write_bytes(.., ones.clone()))),
             // Parts of two chunks.
             Box::new(|array| array.write_bytes(LEN / 2..LEN + LEN / 2, &bytes(1, LEN))),
+            // One chunk, and half of it.
+            Box::new(|array| array.read_bytes(LEN..2 * LEN).map(drop)),
+            Box::new(|array| array.read_bytes(LEN + 1..LEN + 1 + LEN / 2).map(drop)),
         ];
         for (n, call) in calls.iter().enumerate() {
             call(&watched)?;
             let mut found = std::mem::take(&mut *reports.lock().unwrap());
             found.sort_by_key(|report| report.chunks_done);
-            let (chunks, elements) = if n == 5 { (2, LEN) } else { (CHUNKS, CHUNKS * LEN) };
+            let (chunks, elements) = match n {
+                0..5 => (CHUNKS, CHUNKS * LEN),
+                5 => (2, LEN),
+                6 => (1, LEN),
+                _ => (1, LEN / 2),
+            };
             let done: Vec<u64> = found.iter().map(|report| report.chunks_done).collect();
             assert_eq!(done, (1..=chunks).collect::<Vec<_>>(), "call {n}, remote: {remote}");
             assert!(found.iter().all(|report| report.chunks_total == chunks));
