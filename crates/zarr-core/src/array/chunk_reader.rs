@@ -52,8 +52,8 @@ impl ArrayCore {
         let counter =
             Counter::new(&self.options.progress, || chunk_projections(grid, shape, part).count());
         let done = |tile: &ChunkProjection, _| counter.chunk_done(&tile.within, span.size);
-        let mut tiles = ChunkProjections::new(grid, shape, part);
         let read = if let (Some(store), false, true) = (self.local(), kind.many, part.has_axes())
+            && let mut tiles = ChunkProjections::new(grid, shape, part)
             && let (Some(tile), None) = (tiles.next(), tiles.next())
         {
             // The elements of one chunk are all of the output.
