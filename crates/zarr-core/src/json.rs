@@ -110,7 +110,7 @@ fn in_one_pass<T>(
     let mut oddities = Oddities::default();
     let mut reader = Reader::strict(text, &mut oddities);
     let value = read(&mut reader).ok()?;
-    reader.is_at_end().then_some((value, oddities))
+    reader.peek().is_none().then_some((value, oddities))
 }
 
 /// One JSON text as other implementations wrote them, see [`Json::parse_tolerant`]; a text that is JSON but for bare

@@ -405,7 +405,7 @@ impl Array {
     ///
     /// Raises `ConflictError` if an array of another dtype was created here since: it must be opened again.
     fn refresh(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| self.inner.refresh()).or_raise(py)?;
+        py.detach(|| self.origin.forget().and_then(|()| self.inner.refresh())).or_raise(py)?;
         let Some(layout) = self.layout.get(py) else { return Ok(()) };
         if layout.dtype.bind(py).eq(self.layout_now(py)?.dtype)? {
             return Ok(());

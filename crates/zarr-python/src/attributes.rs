@@ -236,6 +236,7 @@ impl Group {
 
     /// Reads the document again: other writers may have changed the attributes.
     fn refresh(&self, py: Python<'_>) -> PyResult<()> {
+        self.origin.forget().or_raise(py)?;
         let node = self.call(py, |group| group.hierarchy().node(group.path()))?;
         let group = match node {
             zarr::Node::Group(group) => group,

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock, Mutex, OnceLock};
+use std::time::Duration;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyString};
 use zarr::nczarr::{Dataset, DatasetOptions};
-use zarr::store::{Store, StoreKey};
+use zarr::store::{Store, StoreKey, StorePrefix};
+use zarr::stores::{ByteCache, CacheStore};
 use zarr::{
     Consolidated, Dialect, ErrorKind, Hierarchy, Limits, Node, NodePath, Object, OpenOptions,
     Registry,
@@ -23,8 +25,14 @@ use crate::{call, create, threads};
 pub static REGISTRY: LazyLock<Arc<Registry>> = LazyLock::new(|| Arc::new(zarr::standard()));
 
 /// How a hierarchy is read: the dialect, the consolidated copies, whether strictly, the limits of documents and decoded chunks, and the
-/// bytes of the chunk cache.
-pub type Reading = (Option<String>, Option<String>, bool, (u64, u64), (u64, usize));
+/// bytes of the chunk cache, the rows that are read ahead, and for how many seconds a far store is not asked again.
+pub type Reading = (Option<String>, Option<String>, bool, (u64, u64), (u64, usize, f64));
+
+/// Memory for what is known of the objects of one far store: their versions, and small values.
+const KNOWN: u64 = 64 << 20;
+
+/// Values of more bytes are not among it: the chunk cache has their elements.
+const SMALL: u64 = 64 << 10;
 
 /// How a node was opened, so that another process can open it again.
 #[derive(Clone, Debug, Default)]
@@ -51,6 +59,10 @@ pub struct Origin {
     pub chunk_cache: u64,
     /// How many rows of chunks are read ahead into it.
     pub read_ahead: usize,
+    /// For how many seconds a far store is not asked again what it has; 0 to ask it each time.
+    pub max_age: f64,
+    /// What is known of the far store for that time.
+    pub known: Arc<Mutex<Option<CacheStore>>>,
     /// The warnings that Python was given.
     pub told: Arc<Mutex<BTreeSet<String>>>,
     /// The dataset of NCZarr that begins at the root of the hierarchy, if one does.
@@ -62,6 +74,10 @@ impl Origin {
     pub fn options(&self) -> OpenOptions {
         let mut options = OpenOptions::new(REGISTRY.clone()).threads(self.threads);
         options = options.chunk_cache(self.chunk_cache).read_ahead(self.read_ahead);
+        if self.max_age > 0.0 {
+            let origin = self.clone();
+            options = options.wrap(move |store| origin.aged(store));
+        }
         options.dialect = self.dialect;
         options.consolidated = self.consolidated.clone();
         options.options.limits = self.limits;
@@ -77,6 +93,23 @@ impl Origin {
         options
     }
 
+    /// A store that is not asked again for [`Origin::max_age`], if it is far and that is not 0.
+    pub fn aged(&self, store: Arc<dyn Store>) -> Arc<dyn Store> {
+        if self.max_age == 0.0 || store.as_sync().is_some() {
+            return store;
+        }
+        let age = Duration::try_from_secs_f64(self.max_age).unwrap_or(Duration::MAX);
+        let aged = ByteCache::new(KNOWN).store(store).max_age(age).largest(SMALL);
+        *zarr::sync::lock(&self.known) = Some(aged.clone());
+        Arc::new(aged)
+    }
+
+    /// Forgets what is known of a far store, so that it is asked again.
+    pub fn forget(&self) -> zarr::Result<()> {
+        let known = zarr::sync::lock(&self.known).clone();
+        known.map_or(Ok(()), |known| Ok(known.forget(&StorePrefix::root())?))
+    }
+
     /// How the hierarchy is read, for a pickle.
     pub fn reading(&self) -> Reading {
         let consolidated = match &self.consolidated {
@@ -87,7 +120,7 @@ impl Origin {
         };
         let Limits { document, decoded, .. } = self.limits;
         let dialect = self.dialect.map(|dialect| dialect_name(dialect).to_owned());
-        let cache = (self.chunk_cache, self.read_ahead);
+        let cache = (self.chunk_cache, self.read_ahead, self.max_age);
         (dialect, consolidated, self.strict, (document, decoded), cache)
     }
 
@@ -106,7 +139,7 @@ impl Origin {
         };
         self.strict = strict;
         (self.limits.document, self.limits.decoded) = (document, decoded);
-        (self.chunk_cache, self.read_ahead) = cache;
+        (self.chunk_cache, self.read_ahead, self.max_age) = cache;
         Ok(())
     }
 
@@ -131,7 +164,7 @@ impl Origin {
 
     /// The node at the root of a store, as [`Origin::find`].
     fn find_in(&self, store: Arc<dyn Store>, creates: bool) -> zarr::Result<Node> {
-        let options = self.options();
+        let (store, options) = (self.aged(store), self.options());
         let hierarchy = match Hierarchy::open(store.clone(), &options) {
             Err(e) if creates && e.kind() == ErrorKind::NotFound => {
                 let creating = self.creating_options();
@@ -265,6 +298,16 @@ fn bytes_of(size: Option<&Bound<'_, PyAny>>) -> PyResult<u64> {
     size.py().import("zarrkit._sizes")?.getattr("bytes_of")?.call1((size,))?.extract()
 }
 
+/// A number of seconds that is not negative.
+fn seconds(seconds: f64) -> PyResult<f64> {
+    if seconds >= 0.0 {
+        return Ok(seconds);
+    }
+    Err(PyValueError::new_err(format!(
+        "max_age={seconds} is no number of seconds: 0 to ask each time"
+    )))
+}
+
 /// A number of rows of chunks.
 fn rows_ahead(rows: i64) -> PyResult<usize> {
     usize::try_from(rows).map_err(|_| {
@@ -286,11 +329,14 @@ fn rows_ahead(rows: i64) -> PyResult<usize> {
 /// at once ("decoded", 2 GiB) may have. `chunk_cache` is the most memory in which decoded chunks are kept, such as "256MiB", for this
 /// handle and those that are made of it; none if not given. Readers still see what other writers store. `read_ahead` is how many
 /// rows of chunks along the first axis are read into that memory while you work, once a read begins where the one before it
-/// ended; none if not given.
+/// ended; none if not given. For `max_age` seconds after a far store was asked for an object, its version, and all of it up to 64 KiB,
+/// are taken as they were then: documents, chunks of `chunk_cache`, and that there is no such object. So what other
+/// writers store is seen up to that many seconds late, or after `refresh()`; 0 asks each time. Folders, zip archives and LMDB
+/// are always asked.
 ///
 /// Raises `NotFoundError` (a `FileNotFoundError`) if nothing is there.
 #[pyfunction]
-#[pyo3(signature = (url, mode = "r", *, storage_options = None, dialect = None, consolidated = None, strict = false, threads = None, limits = None, chunk_cache = None, read_ahead = 0))]
+#[pyo3(signature = (url, mode = "r", *, storage_options = None, dialect = None, consolidated = None, strict = false, threads = None, limits = None, chunk_cache = None, read_ahead = 0, max_age = 0.0))]
 #[expect(clippy::too_many_arguments, reason = "keywords of a Python function")]
 pub fn open(
     py: Python<'_>,
@@ -304,6 +350,7 @@ pub fn open(
     limits: Option<&Bound<'_, PyDict>>,
     chunk_cache: Option<&Bound<'_, PyAny>>,
     read_ahead: i64,
+    max_age: f64,
 ) -> PyResult<Py<PyAny>> {
     let (writeable, creates) = match mode {
         "r" => (false, false),
@@ -325,6 +372,7 @@ pub fn open(
         limits: self::limits(limits)?,
         chunk_cache: bytes_of(chunk_cache)?,
         read_ahead: rows_ahead(read_ahead)?,
+        max_age: seconds(max_age)?,
         ..Origin::default()
     };
     if origin.read_ahead > 0 && origin.chunk_cache == 0 {

@@ -453,8 +453,10 @@ impl Plan {
             let usual = zarr::Limits::default();
             let limits = (limit(0, usual.document), limit(1, usual.decoded));
             let strict = end.get("strict").and_then(Json::as_bool).unwrap_or(false);
-            origin
-                .set_reading(py, (text("dialect"), text("consolidated"), strict, limits, (0, 0)))?;
+            origin.set_reading(
+                py,
+                (text("dialect"), text("consolidated"), strict, limits, (0, 0, 0.0)),
+            )?;
             Ok(origin)
         };
         let (source, target) = (end("source", source_options)?, end("target", storage_options)?);

@@ -104,6 +104,45 @@ fn what_is_kept_is_not_asked_for() {
     });
 }
 
+/// What is larger than allowed is fetched again, but whether it changed is not asked.
+#[test]
+fn of_what_is_large_only_the_version_is_kept() {
+    both(|make| {
+        let memory = MemoryStore::new();
+        set(&memory, "large", &[7; 1000]);
+        set(&memory, "small", &[8; 10]);
+        let (store, _, counters) = counted(&memory, |store| make(store).largest(100));
+        let all = [ByteRange::ALL];
+        let large = store.snapshot(&key("large")).unwrap().unwrap();
+        assert_eq!(large.read(&all).unwrap().concat(), [7; 1000]);
+        let (version, calls) = (large.version().unwrap(), counters.total().calls);
+        for _ in 0..3 {
+            let again = store.snapshot_of(&key("large"), &version).unwrap().unwrap();
+            again.read(&[]).unwrap();
+            assert_eq!((again.size(), again.version()), (1000, Some(version.clone())));
+        }
+        assert_eq!(counters.total().calls, calls, "the store was not asked");
+        let again = store.snapshot_of(&key("large"), &version).unwrap().unwrap();
+        assert_eq!(again.read(&all).unwrap().concat(), [7; 1000]);
+        assert!(counters.total().calls > calls, "its bytes were not kept");
+        assert_eq!(again.read(&[ByteRange::Suffix(100)]).unwrap().concat(), [7; 100]);
+        let calls = counters.total().calls;
+        assert_eq!(again.read(&[ByteRange::Suffix(100)]).unwrap().concat(), [7; 100]);
+        assert_eq!(counters.total().calls, calls, "a small part was kept");
+
+        for (name, asked) in [("large", 3), ("small", 1)] {
+            let before = counters.total().calls;
+            (0..3).for_each(|_| assert!(get(&*store, name).is_some()));
+            assert_eq!(counters.total().calls - before, asked, "{name}");
+        }
+        set(&*store, "large", &[9; 1000]);
+        assert_eq!(get(&*store, "large").unwrap(), [9; 1000], "an own write is seen at once");
+        let changed = store.snapshot_of(&key("large"), &version);
+        let changed = changed.and_then(|found| found.map_or(Ok(vec![]), |found| found.read(&all)));
+        assert!(changed.is_err() || changed.unwrap().is_empty(), "the old version is gone");
+    });
+}
+
 /// One's own writes are seen at once; others' when they are asked for.
 #[test]
 fn what_others_write_is_seen_when_it_is_asked_for() {

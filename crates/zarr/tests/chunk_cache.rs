@@ -269,3 +269,48 @@ fn small_caches_and_texts() {
         assert_eq!(array.read::<String>(..).expect("read"), texts);
     }
 }
+
+/// A far store that is not asked again for what it said: cached chunks then cost no request. Own writes are seen, and a
+/// change of a part begins with what is stored.
+#[cfg(feature = "cache")]
+#[test]
+fn a_far_store_is_asked_once_within_an_age() {
+    use zarr::store::StorePrefix;
+    use zarr::stores::{ByteCache, CacheStore};
+
+    let aged = |store: &Arc<dyn Store>| -> (Array, CacheStore, Counters) {
+        let counters = Counters::default();
+        let observed = ObservedStore::new(store.clone(), counters.clone());
+        let hour = Duration::from_secs(3600);
+        let known = ByteCache::new(1 << 20).store(Arc::new(observed)).max_age(hour).largest(100);
+        let options = OpenOptions::new(zarr::standard()).read_write().chunk_cache(1 << 24);
+        let hierarchy = Hierarchy::open(Arc::new(known.clone()), &options).expect("opened");
+        (hierarchy.array("/a").expect("there"), known, counters)
+    };
+    for sharded in [false, true] {
+        let store: Arc<dyn Store> = Arc::new(Remote(from_sync(MemoryStore::new())));
+        let mut elements = create(store.clone(), Dialect::V3, sharded);
+        let (array, known, counters) = aged(&store);
+        assert_eq!(array.read::<i32>(..).expect("read"), elements);
+        counters.take();
+        for x in 0..SIDE {
+            let plane: Vec<i32> = array.read((.., .., x)).expect("read");
+            assert!(plane.iter().eq(elements.iter().skip(x as usize).step_by(SIDE as usize)));
+        }
+        assert_eq!(counters.total().calls, 0, "sharded: {sharded}; {counters}");
+
+        let (other, ..) = aged(&store);
+        assert_eq!(other.read::<i32>(..).expect("read"), elements);
+        for n in 0..40_u64 {
+            let (writer, value) = (if n % 2 == 0 { &array } else { &other }, -(n as i32) - 1);
+            let (y, x) = (n % 7, n * 5 % 29);
+            writer.write((0, y, x..x + 3), &[value; 3]).expect("written");
+            elements[(y * SIDE + x) as usize..][..3].fill(value);
+            assert_eq!(writer.read::<i32>((0, y, x..x + 3)).expect("read"), [value; 3]);
+        }
+        known.forget(&StorePrefix::root()).expect("forgotten");
+        let (fresh, ..) = open(&store, 0);
+        assert_eq!(fresh.read::<i32>(..).expect("read"), elements, "sharded: {sharded}");
+        assert_eq!(array.read::<i32>(..).expect("read"), elements, "sharded: {sharded}");
+    }
+}

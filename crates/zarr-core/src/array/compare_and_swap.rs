@@ -127,10 +127,8 @@ pub(crate) async fn compare_and_swap<F: Future<Output = Result<Edited>>>(
 
 /// The bytes of a value.
 pub(crate) async fn whole(value: Option<&dyn Snapshot>) -> Result<Option<Bytes>> {
-    match value {
-        None => Ok(None),
-        Some(value) => Ok(value.read(&[ByteRange::ALL]).await?.pop()),
-    }
+    let Some(value) = value else { return Ok(None) };
+    Ok(value.read(&[ByteRange::ALL]).await?.pop())
 }
 
 fn no_version() -> StoreError {

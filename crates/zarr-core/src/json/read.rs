@@ -42,11 +42,6 @@ impl<'a, 'o> Reader<'a, 'o> {
         Reader { is_strict: true, ..Reader::new(text, oddities) }
     }
 
-    /// Whether only blanks follow.
-    pub(super) fn is_at_end(&mut self) -> bool {
-        self.peek().is_none()
-    }
-
     /// Hands each member of the object that comes next to `visit`, which reads its value or passes over it, in the
     /// text's order and without a look for names that stand twice; `false`, and nothing read, if it is no object.
     ///
@@ -236,7 +231,7 @@ impl<'a, 'o> Reader<'a, 'o> {
     }
 
     /// The first byte that is no blank.
-    fn peek(&mut self) -> Option<u8> {
+    pub(super) fn peek(&mut self) -> Option<u8> {
         let bytes = self.text.as_bytes();
         while let Some(b' ' | b'\n' | b'\r' | b'\t') = bytes.get(self.at) {
             self.at += 1;

@@ -216,7 +216,7 @@ class XarrayEngine(BackendEntrypoint):
     """Opens Zarr data of every dialect, and NCZarr, in every store of zarrkit's, for reading.
 
     It takes a path, a URL, a `zarrkit.Group`, a store of Python's or a mapping. `group` is the path of a group inside;
-    `storage_options` are the store's, `consolidated`, `threads`, `chunk_cache` and `read_ahead` are those of `zarrkit.open`. `use_zarr_fill_value_as_mask`
+    `storage_options` are the store's, `consolidated`, `threads`, `chunk_cache`, `read_ahead` and `max_age` are those of `zarrkit.open`. `use_zarr_fill_value_as_mask`
     says whether Zarr's fill value is a missing value in v3, as it is in v2 and the drafts.
     """
 
@@ -238,6 +238,7 @@ class XarrayEngine(BackendEntrypoint):
         "threads",
         "chunk_cache",
         "read_ahead",
+        "max_age",
         "use_zarr_fill_value_as_mask",
     )
 
@@ -261,9 +262,11 @@ class XarrayEngine(BackendEntrypoint):
         threads: int | None = None,
         chunk_cache: int | str | None = None,
         read_ahead: int = 0,
+        max_age: float = 0,
         use_zarr_fill_value_as_mask: bool | None = None,
     ) -> Dataset:
-        options = {"storage_options": storage_options, "consolidated": consolidated, "threads": threads, "chunk_cache": chunk_cache, "read_ahead": read_ahead}
+        options = {"storage_options": storage_options, "consolidated": consolidated, "threads": threads}
+        options |= {"chunk_cache": chunk_cache, "read_ahead": read_ahead, "max_age": max_age}
         found = _group(filename_or_obj, group, **options)
         store = GroupStore(found, drop_variables, use_zarr_fill_value_as_mask)
         return StoreBackendEntrypoint().open_dataset(
@@ -294,9 +297,11 @@ class XarrayEngine(BackendEntrypoint):
         threads: int | None = None,
         chunk_cache: int | str | None = None,
         read_ahead: int = 0,
+        max_age: float = 0,
         use_zarr_fill_value_as_mask: bool | None = None,
     ) -> dict[str, Dataset]:
-        options = {"storage_options": storage_options, "consolidated": consolidated, "threads": threads, "chunk_cache": chunk_cache, "read_ahead": read_ahead}
+        options = {"storage_options": storage_options, "consolidated": consolidated, "threads": threads}
+        options |= {"chunk_cache": chunk_cache, "read_ahead": read_ahead, "max_age": max_age}
         found = _group(filename_or_obj, group, **options)
         return {
             path: self.open_dataset(

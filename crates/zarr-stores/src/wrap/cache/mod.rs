@@ -78,7 +78,8 @@ trait CacheBackend: Debug + Send + Sync {
 pub struct CacheStore {
     store: Arc<dyn Store>,
     backend: Arc<dyn CacheBackend>,
-    max_age: Option<Duration>,
+    max_age: Duration,
+    largest: u64,
 }
 
 /// A version of our own, for a value of which the store told none: it is never given twice.
@@ -91,13 +92,21 @@ fn own_version() -> Version {
 
 impl CacheStore {
     fn new(store: Arc<dyn Store>, backend: Arc<dyn CacheBackend>) -> Self {
-        CacheStore { store, backend, max_age: None }
+        CacheStore { store, backend, max_age: Duration::MAX, largest: u64::MAX }
     }
 
     /// The same store; what is known of a key is asked for anew when it is older than this. It never is unless told so.
     #[must_use]
     pub fn max_age(mut self, max_age: Duration) -> Self {
-        self.max_age = Some(max_age);
+        self.max_age = max_age;
+        self
+    }
+
+    /// The same store; of a value, or a part of one, of more than this many bytes only the version and the size are kept. So
+    /// whoever has decoded it need not ask whether it changed.
+    #[must_use]
+    pub fn largest(mut self, bytes: u64) -> Self {
+        self.largest = bytes;
         self
     }
 
@@ -107,6 +116,10 @@ impl CacheStore {
     /// When files cannot be removed.
     pub fn forget(&self, prefix: &StorePrefix) -> Result<()> {
         self.backend.forget_below(prefix).map_err(StoreError::io("forget", prefix))
+    }
+
+    fn is_large(&self, bytes: &Bytes) -> bool {
+        bytes.len() as u64 > self.largest
     }
 
     /// What the backend does, on a thread that may wait for a disk.
@@ -125,8 +138,8 @@ impl CacheStore {
         let asked = key.clone();
         let cached = self.ask(move |backend| backend.get(&asked)).await.flatten()?;
         // A clock that went back makes everything old.
-        let age = cached.since.elapsed().ok();
-        let fresh = self.max_age.is_none_or(|most| age.is_some_and(|age| age <= most));
+        let forever = self.max_age == Duration::MAX;
+        let fresh = forever || cached.since.elapsed().is_ok_and(|age| age <= self.max_age);
         fresh.then_some(cached)
     }
 
@@ -144,7 +157,8 @@ impl CacheStore {
         state: EntryState,
         written: bool,
     ) -> bool {
-        let Some(generation) = generation else { return false };
+        let is_large = matches!(&state, EntryState::Whole(value) if self.is_large(value));
+        let Some(generation) = generation.filter(|_| !is_large) else { return false };
         let (key, cached) = (key.clone(), CacheEntry { since: SystemTime::now(), version, state });
         self.ask(move |backend| backend.put(&key, generation, cached, written))
             .await

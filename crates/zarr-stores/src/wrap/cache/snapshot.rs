@@ -77,13 +77,13 @@ impl CacheSnapshot {
                 .put(&self.key, self.generation, version.clone(), EntryState::Size(size), false)
                 .await;
         }
-        let (key, ranges, cached) = (self.key.clone(), missing.to_vec(), parts.clone());
+        let small = |(range, part): (&ByteRange, &Bytes)| {
+            Some((range.within(size)?.start, part.clone())).filter(|_| !self.store.is_large(part))
+        };
+        let small: Vec<_> = missing.iter().zip(&parts).filter_map(small).collect();
+        let key = self.key.clone();
         let put = move |backend: &dyn super::CacheBackend| {
-            for (range, part) in ranges.iter().zip(cached) {
-                if let Some(range) = range.within(size) {
-                    backend.put_part(&key, &version, range.start, part);
-                }
-            }
+            small.into_iter().for_each(|(at, part)| backend.put_part(&key, &version, at, part));
         };
         self.store.ask(put).await;
         Ok(parts)
