@@ -137,7 +137,7 @@ def far_rows(file):
             continue
         med = {n: statistics.median(r["seconds"][0] for r in v) for n, v in by.items()}
         most = lambda name, get: max(get(r) for r in by[name]) if name in by else None
-        kind = dict(far_all="all", read_subset="4 planes", points="1,000 elements", open_list="2,000 arrays", read_planes_cached="all planes, one after the other, kept", read_planes_ahead="all planes, one after the other, read ahead")[op]
+        kind = dict(far_all="all", read_subset="4 planes", points="1,000 elements", open_list="2,000 arrays", read_planes_cached="all planes, one after the other, kept", read_planes_aged="all planes, one after the other, kept for an hour", read_planes_ahead="all planes, one after the other, read ahead")[op]
         out.append(dict(line=line, what=f"{dataset}, {kind}", seconds=round(med["ours"], 4), model=round(statistics.median(models), 4), requests=most("ours", lambda r: r["server"]["requests"]), under_way=most("ours", lambda r: r["server"]["max_in_flight"]), peak=most("ours", lambda r: r["peak_rss"] >> 20), foreign=most("ours", lambda r: r.get("foreign", 0)), tensorstore=[most("tensorstore", lambda r: r["server"]["requests"]), most("tensorstore", lambda r: r["peak_rss"] >> 20)], others={n: round(s / med["ours"], 3) for n, s in sorted(med.items()) if n != "ours"}))
     return out
 

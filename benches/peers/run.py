@@ -83,7 +83,7 @@ CASES += [("variety", "read_all", d, 2, None) for d in VARIETY]
 CASES += [("variety", "read_subset", d, 2, g) for d, g in (("planes_zstd", "box48"), ("planes_zstd", "zplane"), ("bars_blosc", "box48"), ("turned_raw", "box48"), ("turned_raw", "xplane"), ("turned_zstd", "box48"), ("turned_shard", "box48"), ("turned_shard", "zplane"), ("big_raw", "box48"), ("big_raw", "xplane"), ("float_bits", "box48"), ("crc_raw", "box48"), ("v2_f_lz4", "xplane"), ("v2_f_raw", "zplane"))]
 CASES += [("variety", "write_all", d, 2, None) for d in ("edge_zstd", "turned_raw", "turned_zstd", "turned_shard", "big_raw", "byte_lz4", "crc_raw", "v2_f_lz4", "v2_zlib")]
 KEY = {"read", "write", "subset"}
-NO_LIMIT = {"open_list", "read_http", "read_chunks", "read_inner", "roundtrip", "read_planes", "read_planes_cached", "read_planes_ahead"}   # the limit driver has no such op
+NO_LIMIT = {"open_list", "read_http", "read_chunks", "read_inner", "roundtrip", "read_planes", "read_planes_cached", "read_planes_ahead", "read_planes_aged"}   # the limit driver has no such op
 NO_LIMIT_SET = {"variety", "memory"}                                             # nor does it know these data, or stores in memory
 
 
@@ -158,7 +158,7 @@ SERVER = os.path.join(WORK, "target", "far_server")
 # (op, dataset, regions) from a far server, which is opened before
 FAR = [("far_all", d, None) for d in ("raw", "zstd", "shard_zstd", "small_shards", "big_shard", "chunks_4096")]
 FAR += [("read_subset", d, "zplane") for d in ("zstd", "shard_zstd")] + [("points", d, "points") for d in ("zstd", "shard_zstd")]
-FAR += [(op, "zstd", None) for op in ("read_planes_cached", "read_planes_ahead")]
+FAR += [(op, "zstd", None) for op in ("read_planes_cached", "read_planes_aged", "read_planes_ahead")]
 FAR += [("open_list", "many_arrays_cons", None)]
 LINES = [(20, 10_000), (20, 200), (100, 10_000), (100, 200)]
 

@@ -371,9 +371,8 @@ impl KeyPath<'_> {
         match fs::symlink_metadata(&self.path) {
             Err(e) if is_absence(&e) => Ok(false),
             Err(e) => Err(self.failed(e)),
-            Ok(metadata) => {
-                Ok(!metadata.is_dir() && !(metadata.is_symlink() && self.path.is_dir()))
-            }
+            Ok(metadata) if metadata.is_symlink() => Ok(!self.path.is_dir()),
+            Ok(metadata) => Ok(!metadata.is_dir()),
         }
     }
 }

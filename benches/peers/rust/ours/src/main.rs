@@ -2,9 +2,11 @@
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::time::Instant;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
+use zarr::stores::ByteCache;
 use zarr::{Array, NodePath, OpenOptions, Region, Selection};
 
 type Done<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
@@ -89,12 +91,18 @@ const CACHE: u64 = 1 << 30;
 
 fn options(args: &Args) -> OpenOptions {
     let (cache, rows) = match &*args.op {
-        "read_planes_cached" => (CACHE, 0),
+        "read_planes_cached" | "read_planes_aged" => (CACHE, 0),
         "read_planes_ahead" => (CACHE, 1),
         _ => (0, 0),
     };
     let options = OpenOptions::new(zarr::standard()).threads(args.threads);
-    options.chunk_cache(cache).read_ahead(rows)
+    let options = options.chunk_cache(cache).read_ahead(rows);
+    if args.op != "read_planes_aged" {
+        return options;
+    }
+    let hour = Duration::from_secs(3600);
+    let known = ByteCache::new(64 << 20);
+    options.wrap(move |store| Arc::new(known.store(store).max_age(hour).largest(64 << 10)))
 }
 
 impl Args {

@@ -327,9 +327,9 @@ fn void(size: usize, fill: Option<&FillValue>) -> (Json, Json) {
 /// The fill value of such a record, in base64, in the words of a raw type (D-115).
 fn void_fill(json: &Json) -> Json {
     let bytes = json.as_str().filter(|text| !text.starts_with("0x")).and_then(base64_decode);
-    let digits =
-        |bytes: Vec<u8>| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-    bytes.map_or_else(|| json.clone(), |bytes| Json::from(format!("0x{}", digits(bytes))))
+    let Some(bytes) = bytes else { return json.clone() };
+    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    Json::from(format!("0x{digits}"))
 }
 
 /// The document of an array; in the plain `text` where that differs from what zarr-python 2.18 opens.

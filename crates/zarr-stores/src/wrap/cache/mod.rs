@@ -103,7 +103,7 @@ impl CacheStore {
     }
 
     /// The same store; of a value, or a part of one, of more than this many bytes only the version and the size are kept. So
-    /// whoever has decoded it need not ask whether it changed.
+    /// a reader that has decoded it need not ask whether it changed.
     #[must_use]
     pub fn largest(mut self, bytes: u64) -> Self {
         self.largest = bytes;
@@ -116,10 +116,6 @@ impl CacheStore {
     /// When files cannot be removed.
     pub fn forget(&self, prefix: &StorePrefix) -> Result<()> {
         self.backend.forget_below(prefix).map_err(StoreError::io("forget", prefix))
-    }
-
-    fn is_large(&self, bytes: &Bytes) -> bool {
-        bytes.len() as u64 > self.largest
     }
 
     /// What the backend does, on a thread that may wait for a disk.
@@ -157,8 +153,8 @@ impl CacheStore {
         state: EntryState,
         written: bool,
     ) -> bool {
-        let is_large = matches!(&state, EntryState::Whole(value) if self.is_large(value));
-        let Some(generation) = generation.filter(|_| !is_large) else { return false };
+        let size = if let EntryState::Whole(value) = &state { value.len() as u64 } else { 0 };
+        let Some(generation) = generation.filter(|_| size <= self.largest) else { return false };
         let (key, cached) = (key.clone(), CacheEntry { since: SystemTime::now(), version, state });
         self.ask(move |backend| backend.put(&key, generation, cached, written))
             .await

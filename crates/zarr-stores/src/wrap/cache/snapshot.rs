@@ -78,7 +78,8 @@ impl CacheSnapshot {
                 .await;
         }
         let small = |(range, part): (&ByteRange, &Bytes)| {
-            Some((range.within(size)?.start, part.clone())).filter(|_| !self.store.is_large(part))
+            let is_small = part.len() as u64 <= self.store.largest;
+            is_small.then_some((range.within(size)?.start, part.clone()))
         };
         let small: Vec<_> = missing.iter().zip(&parts).filter_map(small).collect();
         let key = self.key.clone();
