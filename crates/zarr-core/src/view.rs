@@ -87,6 +87,11 @@ macro_rules! properties {
                 self.window.element_size
             }
 
+            /// How many bytes they have.
+            pub fn size(&self) -> u64 {
+                self.len() as u64 * self.element_size() as u64
+            }
+
             /// The same elements with their axes in another order: axis `i` is what axis `order[i]` was.
             ///
             /// # Panics

@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::thread;
+use std::time::Duration;
 
 use zarr_core::StoreError;
 use zarr_core::store::{
@@ -16,6 +17,9 @@ use super::reading::{
     check_absent, check_async_snapshots, check_open_ahead, check_open_ahead_absent, check_ranges,
     check_snapshots,
 };
+
+/// For this long a call waits at most that others keep waiting.
+const LONGEST: Duration = Duration::from_secs(20);
 
 /// Checks every promise of a store that can be written and read, and of its other capabilities.
 ///
@@ -242,6 +246,7 @@ fn values(store: &Checked) {
         store.is("a/made", Some(&whole), "what is made while it is written is written by a swap");
         ok(store.store.erase(&key("a/made")), "erase");
     }
+    nobody_waits(store);
     ok(store.store.set(&key("a/no"), Payload::default()), "set of no parts");
     store.is("a/no", Some(b""), "a payload without parts is an empty value");
 
@@ -253,6 +258,28 @@ fn values(store: &Checked) {
     assert!(done, "an unchecked put is always done");
     store.is("a/loose", None, "an unchecked put erases");
     store.holds(&["a/bytes", "a/empty", "a/no", "a/parts"], "every key set is listed");
+}
+
+/// While the parts of a payload are made, others write: the threads that make them may wait for those.
+fn nobody_waits(store: &Checked) {
+    let other = key("a/other");
+    let made = || {
+        let (inner, other) = (store.store.clone(), other.clone());
+        let (tell, told) = mpsc::channel();
+        thread::spawn(move || _ = tell.send(inner.set(&other, Payload::new(b"v"))));
+        let done = told.recv_timeout(LONGEST);
+        assert!(done.is_ok(), "other keys can be set while parts of a payload are made");
+        [Ok(Cow::Borrowed(&b"made"[..]))].into_iter()
+    };
+    let value = || Payload::default().and_made(made);
+    ok(store.store.set(&key("a/made"), value()), "set of parts made meanwhile");
+    store.is("a/other", Some(b"v"), "what others set while parts are made is set");
+    ok(store.store.erase(&key("a/made")), "erase");
+    if store.store.capabilities().swap {
+        store.put(&key("a/made"), Some(value()), Precondition::Absent);
+        ok(store.store.erase(&key("a/made")), "erase");
+    }
+    ok(store.store.erase(&other), "erase");
 }
 
 /// F-110, D-130; and the store does not split or join keys.

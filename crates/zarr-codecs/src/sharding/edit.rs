@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use zarr_core::CodecError;
-use zarr_core::codec::{PartialEncoder, PartialWrite, Splice, SplicePart};
+use zarr_core::codec::{PartialEncoder, PartialWrite, Splice, SplicePart, Threads};
 use zarr_core::grid::{ChunkProjection, chunk_projections};
 use zarr_core::selection::ResolvedSelection;
 use zarr_core::store::{ByteRange, Bytes, coalesce, slice};
@@ -151,7 +151,7 @@ fn in_memory(
         let bytes = bytes.collect::<Result<_, _>>()?;
         edit.supply(bytes)?;
     }
-    let splice = edit.apply(part)?;
+    let splice = edit.apply(part, Threads::ONE)?;
     if splice.is_fill {
         return Ok(None);
     }
@@ -210,7 +210,7 @@ impl PartialEncoder for ShardEncoder {
         Ok(())
     }
 
-    fn apply(&self, part: &View<'_>) -> Result<Splice, CodecError> {
+    fn apply(&self, part: &View<'_>, threads: Threads<'_>) -> Result<Splice, CodecError> {
         let ShardEncoder { sharding, counts, .. } = self;
         let Some(old) = self.index.as_ref().filter(|_| self.needed.is_empty()) else {
             return Err(CodecError::corrupt(CODEC, "the shard is not read yet"));
@@ -219,11 +219,13 @@ impl PartialEncoder for ShardEncoder {
         let mut pieces = Pieces::default();
         let mut kept: HashMap<Range<u64>, u64> = HashMap::new();
         let mut end = sharding.index.begin(counts);
-        let mut touched = self.touched.iter().peekable();
+        let merge = |n: usize| sharding.merge(&self.touched[n], part);
+        let merged = sharding.threads(threads).map(self.touched.len(), merge);
+        let mut merged = self.touched.iter().zip(merged).peekable();
         for entry in 0..old.len() {
-            let (start, size) = match touched.next_if(|touched| touched.entry == entry) {
-                Some(touched) => {
-                    let Some(bytes) = sharding.merge(touched, part)? else { continue };
+            let (start, size) = match merged.next_if(|(touched, _)| touched.entry == entry) {
+                Some((_, bytes)) => {
+                    let Some(bytes) = bytes? else { continue };
                     let size = bytes.len() as u64;
                     pieces.add(bytes);
                     (end, size)

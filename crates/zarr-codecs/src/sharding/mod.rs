@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use zarr_core::codec::{
     ArrayToBytes, ChunkContext, Codec, CodecChain, CodecResult, CodecSpec, EncodedParts,
-    Parameters, PartialDecoder, PartialEncoder, most_encoded,
+    Parameters, PartialDecoder, PartialEncoder, Threads, most_encoded,
 };
 use zarr_core::data_type::{CoreType, FillValue};
 use zarr_core::grid::chunk_projections;
@@ -143,6 +143,16 @@ impl Sharding {
         most_encoded((!self.is_variable).then_some(size))
     }
 
+    /// Bytes of the elements of an inner chunk.
+    fn inner_size(&self) -> u64 {
+        self.inner_shape.iter().fold(self.cell as u64, |size, &len| size.saturating_mul(len)).max(1)
+    }
+
+    /// The threads that encode inner chunks: one if they are only copied.
+    fn threads<'a>(&self, threads: Threads<'a>) -> Threads<'a> {
+        if self.inner.is_memory() { Threads::ONE } else { threads }
+    }
+
     /// The bytes of the stored index of a shard of `counts` inner chunks.
     ///
     /// # Errors
@@ -182,11 +192,15 @@ impl ArrayToBytes for Sharding {
     }
 
     fn encode<'a>(&self, chunk: View<'a>) -> CodecResult<'a> {
-        ShardWrite::new(self, chunk)?.whole().map(Cow::Owned)
+        ShardWrite::new(self, chunk, Threads::ONE)?.whole().map(Cow::Owned)
     }
 
-    fn encode_in_parts<'a>(&'a self, chunk: View<'a>) -> Option<EncodedParts<'a>> {
-        ShardWrite::new(self, chunk).ok()?.parts()
+    fn encode_in_parts<'a>(
+        &'a self,
+        chunk: View<'a>,
+        threads: Threads<'a>,
+    ) -> Option<EncodedParts<'a>> {
+        ShardWrite::new(self, chunk, threads).ok()?.parts()
     }
 
     fn decode_into(

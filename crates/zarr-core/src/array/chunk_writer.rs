@@ -13,16 +13,16 @@ use super::compare_and_swap::{
     ATTEMPTS_WITHOUT_QUEUE, Edited, MAX_ATTEMPTS, compare_and_swap, unless_given_up, whole,
 };
 use super::executor;
-use super::segments::outside;
+use super::segments::{has_index, outside};
 use super::select::work;
 use super::{ArrayCore, ChunkLayout, FieldBytes, zeroed};
-use crate::codec::{PartialWrite, SplicePart, buffer_pool};
+use crate::codec::{PartialWrite, SplicePart, Threads, buffer_pool};
 use crate::control::Counter;
 use crate::data_type::Repr;
 use crate::element::Element;
 use crate::error::{CodecError, Error, Result, StoreError};
 use crate::grid::{ChunkKeys, ChunkProjection, chunk_projections};
-use crate::options::Guard;
+use crate::options::{Guard, Options};
 use crate::region::Region;
 use crate::selection::ResolvedSelection;
 use crate::store::{ByteRange, Bytes, Capabilities, Payload, Precondition, Snapshot, StoreKey};
@@ -45,6 +45,8 @@ struct Shared {
     var_buffer: Option<Arc<VarBuffer>>,
     shape: Vec<u64>,
     span: FieldBytes,
+    /// Whether no other chunk is written by the same call.
+    is_alone: bool,
 }
 
 /// Memory of native elements.
@@ -58,6 +60,9 @@ impl Memory for Vec<u8> {
         View::new(self, shape, size)
     }
 }
+
+/// Shards of fewer bytes are written by a thread each.
+const LARGE: u64 = 1 << 23;
 
 /// Elements whose Rust type has the memory of native elements.
 struct Typed<T>(Vec<T>);
@@ -103,6 +108,10 @@ impl Elements<'_> {
                     let all = all.with_var_buffer(shared.var_buffer.as_deref());
                     work(all.select(&tile.output, &mut copy))
                 };
+                if shared.is_alone {
+                    // All threads of the pool may encode parts of it.
+                    return executor::elsewhere(work).await;
+                }
                 executor::on_pool(&core.options, work).await
             }
         }
@@ -128,12 +137,17 @@ impl ArrayCore {
                 let memory = elements.select(&tile.output, &mut copy).to_bytes().into_owned();
                 let tile = ChunkProjection { output: ResolvedSelection::all(&shape), ..tile };
                 let (memory, var_buffer) = (Arc::new(memory), var_buffer.cloned());
-                (tile, Shared { memory, var_buffer, shape, span })
+                (tile, Shared { memory, var_buffer, shape, span, is_alone: false })
             };
             return self.write_shared(layout, part, span, share).await;
         }
         let chunks = || chunk_projections(&*layout.chunks.grid, &layout.metadata.shape, part);
-        let kind = work(&*layout.chunks.grid, part, span.element);
+        let mut kind = work(&*layout.chunks.grid, part, span.element);
+        let count = executor::threads(&self.options, kind.size).count;
+        // Of few large shards each is encoded by all threads.
+        kind.many &= kind.size < LARGE
+            || chunks().take(count).count() == count
+            || !chunks().all(|tile| self.replaces(&tile, span) && is_shard(layout, &tile));
         let counter = Counter::new(&self.options.progress, || chunks().count());
         // Chunks that other writers change all the time: the calling thread writes them, never one of the pool (decision
         // 0104).
@@ -196,7 +210,8 @@ impl ArrayCore {
         var_buffer: Option<Arc<VarBuffer>>,
     ) -> Result<()> {
         self.writeable(layout)?;
-        let shared = Shared { memory, var_buffer, shape: part.shape(), span };
+        let shape = part.shape();
+        let shared = Shared { memory, var_buffer, shape, span, is_alone: false };
         self.write_shared(layout, part, span, |tile| (tile, shared.clone())).await
     }
 
@@ -212,7 +227,8 @@ impl ArrayCore {
         let chunks = || chunk_projections(&*layout.chunks.grid, &layout.metadata.shape, part);
         let counter = &Counter::new(&options.progress, || chunks().count());
         let write = |tile| {
-            let (tile, shared) = share(tile);
+            let (tile, mut shared) = share(tile);
+            shared.is_alone = !kind.many;
             async move {
                 let (tile, elements) = (Arc::new(tile), Elements::Shared(shared));
                 let is_done = self.write_chunk(layout, &tile, span, &elements, MAX_ATTEMPTS);
@@ -243,9 +259,10 @@ impl ArrayCore {
             }
             (true, Elements::Shared(_)) => {
                 let keep_fill = self.options.keep_fill_chunks;
-                let (layout, at) = (layout.clone(), tile.clone());
+                let (layout, at, options) = (layout.clone(), tile.clone(), self.options.clone());
                 let encode = move |part: View<'_>| {
-                    Ok(encode_whole(&layout, &at, &part, keep_fill)?.map(Cow::into_owned))
+                    let chunk = encode_whole(&options, &layout, &at, &part, keep_fill)?;
+                    Ok(chunk.map(Cow::into_owned))
                 };
                 match elements.encode(self, tile, encode).await {
                     Ok(chunk) => self.set_whole(&key, chunk.map(Into::into)).await.map(|()| true),
@@ -274,11 +291,12 @@ impl ArrayCore {
     ) -> Result<Edited> {
         self.options.check_cancelled()?;
         let existing = self.existing_chunk(layout, tile, span, old.as_deref()).await?;
-        let (keep_fill, limit) = (self.keeps_fill(layout), self.options.limits.decoded);
+        let (keep_fill, options) = (self.keeps_fill(layout), self.options.clone());
         let (layout, at) = (layout.clone(), tile.clone());
         let merge = move |part: View<'_>| {
-            let merge = || merge_into_chunk(&layout, &at, span, existing, &part, keep_fill);
-            crate::codec::budget::limited(limit, merge)
+            let how = (keep_fill, &options);
+            let merge = || merge_into_chunk(&layout, &at, span, existing, &part, how);
+            crate::codec::budget::limited(options.limits.decoded, merge)
         };
         let edited = to_payload(elements.encode(self, tile, merge).await?, old).await?;
         self.options.check_cancelled().and(Ok(edited))
@@ -318,9 +336,10 @@ impl ArrayCore {
     ) -> Result<()> {
         let keep_fill = self.options.keep_fill_chunks;
         let is_all = tile.within.is_all(&tile.chunk_shape);
-        let parts = || layout.chunks.chain.encode_in_parts(part.clone());
-        if !is_all || parts().is_none() || !keep_fill && layout.is_fill(part) {
-            let chunk = encode_whole(layout, tile, part, keep_fill)?;
+        let chain = &layout.chunks.chain;
+        let has_parts = || chain.encode_in_parts(part.clone(), Threads::ONE).is_some();
+        if !is_all || !has_parts() || !keep_fill && layout.is_fill(part) {
+            let chunk = encode_whole(&self.options, layout, tile, part, keep_fill)?;
             let stored = self.set_whole(key, chunk.as_deref().map(Payload::new)).await;
             chunk.into_iter().for_each(buffer_pool::release);
             return stored;
@@ -333,8 +352,13 @@ impl ArrayCore {
             why
         };
         let check = |made: Result<_, CodecError>| self.options.check_cancelled().and(Ok(made?));
-        let make = || parts().into_iter().flatten().map(|made| check(made).map_err(&refuse));
-        let stored = self.set_whole(key, Some(Payload::default().and_made(make))).await;
+        let threads = executor::threads(&self.options, part.size());
+        let parts = || chain.encode_in_parts(part.clone(), threads).into_iter().flatten();
+        let stored = executor::with_scope(async |scope| {
+            let parts = || executor::made_ahead(scope, threads, parts);
+            let make = || parts().map(|made| check(made).map_err(&refuse));
+            self.set_whole(key, Some(Payload::default().and_made(make))).await
+        });
         lock(&refused).take().map_or(stored, Err)
     }
 
@@ -442,8 +466,15 @@ impl ArrayCore {
     }
 }
 
+/// Whether a chunk has parts that are encoded independently of each other.
+fn is_shard(layout: &ChunkLayout, tile: &ChunkProjection) -> bool {
+    let partial = layout.chunks.chain.partial(&tile.chunk_shape, &tile.within);
+    partial.is_some_and(|partial| has_index(&partial))
+}
+
 /// A whole chunk, encoded; `None` if it need not be stored.
 fn encode_whole<'a>(
+    options: &Options,
     layout: &ChunkLayout,
     tile: &ChunkProjection,
     part: &View<'a>,
@@ -454,7 +485,7 @@ fn encode_whole<'a>(
         if is_left_out(part) {
             return Ok(None);
         }
-        return Ok(Some(layout.chunks.chain.encode(part.clone())?));
+        return encode(options, layout, part.clone()).map(Some);
     }
     // An edge chunk is stored whole; its overhang is fill (D-043, F-062, Z2-024).
     let padded = pad_edge_chunk(layout, tile, part, layout.span())?;
@@ -463,7 +494,22 @@ fn encode_whole<'a>(
     if is_left_out(&chunk) {
         return Ok(None);
     }
-    Ok(Some(Cow::Owned(layout.chunks.chain.encode(chunk)?.into_owned())))
+    Ok(Some(Cow::Owned(encode(options, layout, chunk)?.into_owned())))
+}
+
+/// A chunk, encoded; on all threads, if it has parts that are independent of each other.
+fn encode<'a>(options: &Options, layout: &ChunkLayout, chunk: View<'a>) -> Result<Cow<'a, [u8]>> {
+    let chain = &layout.chunks.chain;
+    if chain.encode_in_parts(chunk.clone(), Threads::ONE).is_none() {
+        return Ok(chain.encode(chunk)?);
+    }
+    let mut whole = Vec::new();
+    let threads = executor::threads(options, chunk.size());
+    for part in chain.encode_in_parts(chunk, threads).into_iter().flatten() {
+        options.check_cancelled()?;
+        whole.extend_from_slice(&part?);
+    }
+    Ok(whole.into())
 }
 
 /// A whole chunk of fill with `part` merged into it.
@@ -491,7 +537,7 @@ fn merge_into_chunk(
     span: FieldBytes,
     existing: ExistingChunk,
     part: &View<'_>,
-    keep_fill: bool,
+    (keep_fill, options): (bool, &Options),
 ) -> Result<MergedChunk> {
     let (shape, size) = (&tile.chunk_shape, layout.chunks.repr.size());
     // The old elements are in a variable-length buffer that is dropped after this attempt.
@@ -499,7 +545,8 @@ fn merge_into_chunk(
     let var_buffer = var_buffer.as_ref();
     let old = match existing {
         ExistingChunk::ResolvedSelection(write) => {
-            let splice = write.apply(&part.clone().with_var_buffer(var_buffer))?;
+            let part = part.clone().with_var_buffer(var_buffer);
+            let splice = write.apply(&part, executor::threads(options, part.size()))?;
             let erased = splice.is_fill && !keep_fill;
             return Ok(if erased {
                 MergedChunk::Erased
@@ -524,7 +571,7 @@ fn merge_into_chunk(
     if !keep_fill && layout.is_fill(&view) {
         return Ok(MergedChunk::Erased);
     }
-    Ok(MergedChunk::Stored(vec![SplicePart::New(layout.chunks.chain.encode(view)?.into_owned())]))
+    Ok(MergedChunk::Stored(vec![SplicePart::New(encode(options, layout, view)?.into_owned())]))
 }
 
 /// The payload of a chunk whose copied bytes are those of `old`. A local store copies them while it writes; for others they

@@ -10,6 +10,7 @@ use std::time::Duration;
 use futures::FutureExt;
 use futures::stream::{self, Stream, StreamExt};
 
+use crate::codec::Threads;
 use crate::control::CancelToken;
 use crate::error::{AccessError, Error, Result};
 use crate::options::Options;
@@ -110,6 +111,56 @@ pub(crate) fn for_each<T, G: IntoIterator<Item = T> + Send>(
     }
     let _ = kind;
     serially(groups, work)
+}
+
+/// Elements of fewer bytes are encoded by one thread.
+#[cfg(feature = "rayon")]
+const FEW: u64 = 1 << 20;
+
+/// The threads that may encode parts of a chunk of `size` bytes. For a thread of the pool only itself: the others have
+/// their own chunks.
+pub(crate) fn threads(options: &Options, size: u64) -> Threads<'_> {
+    #[cfg(feature = "rayon")]
+    if let Some(pool) = (size >= FEW).then(|| pool(options)).flatten()
+        && pool.current_thread_index().is_none()
+    {
+        let each = |options: Option<&Options>, count: usize, work: &(dyn Fn(usize) + Sync)| {
+            let Some(options) = options else { return };
+            let size = 32 * TOGETHER / count.max(1) as u64;
+            let kind = Work { many: true, size, total: u64::MAX, row: 1 };
+            // It fails only if the caller cancels.
+            _ = for_each(options, kind, (0..count).map(Some), |_, n| {
+                crate::codec::budget::limited(options.limits.decoded, || work(n));
+                Ok(())
+            });
+        };
+        return Threads { count: pool.current_num_threads(), options: Some(options), each };
+    }
+    let _ = (options, size);
+    Threads::ONE
+}
+
+/// The result of `work`, which may start threads that borrow from the caller.
+pub(crate) fn with_scope<'e, R>(
+    work: impl for<'s> AsyncFnOnce(&'s std::thread::Scope<'s, 'e>) -> R,
+) -> R {
+    std::thread::scope(|scope| block_on(work(scope)))
+}
+
+/// The items of `make`; if there are threads, another one makes those that follow while the caller uses one.
+pub(crate) fn made_ahead<'s, T: Send + 's, I: Iterator<Item = T> + 's>(
+    scope: &'s std::thread::Scope<'s, '_>,
+    threads: Threads<'_>,
+    make: impl Fn() -> I + Copy + Send + 's,
+) -> Box<dyn Iterator<Item = T> + 's> {
+    if threads.count > 1 {
+        let (send, receive) = std::sync::mpsc::sync_channel(1);
+        let work = move || _ = make().try_for_each(|item| send.send(item));
+        if std::thread::Builder::new().spawn_scoped(scope, work).is_ok() {
+            return Box::new(receive.into_iter());
+        }
+    }
+    Box::new(make())
 }
 
 /// As [`for_each`], of work that calls a local store: each thread waits for the future of its item.

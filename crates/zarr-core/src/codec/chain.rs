@@ -7,7 +7,7 @@ use super::blocks::decode_blocks;
 use super::convert::{BYTES, add_byte_order, check_chunk_keys};
 use super::{
     ArrayToArray, ArrayToBytes, BytesToBytes, ChunkContext, Codec, CodecResult, CodecSpec,
-    DecodedSize, EncodedParts, PartialRead, PartialWrite, budget, buffer_pool,
+    DecodedSize, EncodedParts, PartialRead, PartialWrite, Threads, budget, buffer_pool,
 };
 use crate::data_type::{CoreType, Origin};
 use crate::dialect::Dialect;
@@ -157,14 +157,18 @@ impl CodecChain {
     }
 
     /// See [`ArrayToBytes::encode_in_parts`].
-    pub fn encode_in_parts<'a>(&'a self, chunk: View<'a>) -> Option<EncodedParts<'a>> {
+    pub fn encode_in_parts<'a>(
+        &'a self,
+        chunk: View<'a>,
+        threads: Threads<'a>,
+    ) -> Option<EncodedParts<'a>> {
         if !self.bytes.is_empty() {
             return None;
         }
         let turn = |chunk: View<'a>, (codec, _): &(Arc<dyn ArrayToArray>, _)| {
             codec.axis_order().map(|order| chunk.transposed(order))
         };
-        self.serializer.encode_in_parts(self.arrays.iter().try_fold(chunk, turn)?)
+        self.serializer.encode_in_parts(self.arrays.iter().try_fold(chunk, turn)?, threads)
     }
 
     /// How the part `within` of a chunk is read segment by segment; `None` if it takes all bytes at once.

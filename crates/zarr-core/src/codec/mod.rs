@@ -12,6 +12,7 @@ mod convert;
 mod partial;
 mod shards;
 mod spec;
+mod threads;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -29,6 +30,7 @@ pub use self::partial::{
     SplicePart,
 };
 pub use self::spec::{CodecSpec, Names, Parameters};
+pub use self::threads::Threads;
 
 use crate::data_type::{DataType, FillValue};
 use crate::dialect::Dialect;
@@ -208,9 +210,13 @@ pub trait ArrayToBytes: fmt::Debug + Send + Sync {
     fn encode<'a>(&self, chunk: View<'a>) -> CodecResult<'a>;
 
     /// What [`ArrayToBytes::encode`] gives, part after part, each made when it is asked for; `None` if all is
-    /// made at once.
-    fn encode_in_parts<'a>(&'a self, chunk: View<'a>) -> Option<EncodedParts<'a>> {
-        let _ = chunk;
+    /// made at once. `threads` may make several at the same time.
+    fn encode_in_parts<'a>(
+        &'a self,
+        chunk: View<'a>,
+        threads: Threads<'a>,
+    ) -> Option<EncodedParts<'a>> {
+        let _ = (chunk, threads);
         None
     }
 

@@ -12,6 +12,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use super::Threads;
 use crate::error::CodecError;
 use crate::grid::{ChunkGrid, ChunkProjection, chunk_projections};
 use crate::selection::ResolvedSelection;
@@ -202,7 +203,7 @@ pub trait PartialEncoder: Send {
     ///
     /// # Errors
     /// As [`super::ArrayToBytes::decode_into`] and [`super::ArrayToBytes::encode`].
-    fn apply(&self, part: &View<'_>) -> Result<Splice, CodecError>;
+    fn apply(&self, part: &View<'_>, threads: Threads<'_>) -> Result<Splice, CodecError>;
 }
 
 /// An encoded chunk after a change.
@@ -251,8 +252,8 @@ impl PartialWrite {
     ///
     /// # Errors
     /// Those of [`PartialEncoder::apply`].
-    pub fn apply(&self, part: &View<'_>) -> Result<Splice, CodecError> {
+    pub fn apply(&self, part: &View<'_>, threads: Threads<'_>) -> Result<Splice, CodecError> {
         let part = self.orders.iter().fold(part.clone(), |part, order| part.transposed(order));
-        self.encoder.apply(&part)
+        self.encoder.apply(&part, threads)
     }
 }

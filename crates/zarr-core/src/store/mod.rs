@@ -108,8 +108,8 @@ pub trait Store: Debug + Send + Sync + 'static {
     ///
     /// Returns `false`, having changed nothing, if the precondition does not hold.
     ///
-    /// Parts of a payload may be made while it is written. A store that makes others wait in the meantime, or must know the
-    /// size first, calls [`Payload::made`] before.
+    /// Parts of a payload may be made while it is written, by several threads. A store that makes others wait in the
+    /// meantime, or must know the size first, calls [`Payload::made`] before: else these threads may wait, too.
     ///
     /// # Errors
     /// When the value could not be made or stored; then the old one is still there.

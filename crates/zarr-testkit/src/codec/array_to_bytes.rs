@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use super::layout::{filled, views};
 use super::{Subject, damaged};
 use crate::shared::{calm, good};
-use zarr_core::codec::ArrayToBytes;
+use zarr_core::codec::{ArrayToBytes, Threads};
 use zarr_core::var_buffer::VarBuffer;
 use zarr_core::view::{View, ViewMut};
-use zarr_core::{CodecError, Region};
+use zarr_core::{CodecError, Options, Region};
 
 /// Encodes chunks, and decodes them whole and in parts.
 pub(super) fn check(subject: &Subject<'_>, codec: &dyn ArrayToBytes) {
@@ -66,14 +66,20 @@ fn encode(subject: &Subject<'_>, codec: &dyn ArrayToBytes, chunk: &[u8]) -> Opti
     views(chunk, shape, subject.element_size(), subject.var_buffer.as_ref(), |how, view| {
         let encode = || codec.encode(view.clone()).ok().map(Cow::into_owned);
         let encoded = calm(format_args!("{name}: encode of elements {how}"), encode);
-        let in_parts = || {
-            let parts: Option<Result<Vec<_>, _>> =
-                codec.encode_in_parts(view.clone()).map(Iterator::collect);
-            parts.map(|parts| parts.ok().map(|parts| parts.concat()))
+        // What is made at the same time is made in any order.
+        let each = |_: Option<&Options>, count, work: &(dyn Fn(usize) + Sync)| {
+            (0..count).rev().for_each(work);
         };
-        let parts = calm(format_args!("{name}: encode_in_parts of elements {how}"), in_parts);
-        let same = parts.is_none_or(|parts| parts == encoded);
-        assert!(same, "{name}: encode_in_parts gives what encode gives of elements {how}");
+        for threads in [Threads::ONE, Threads { count: 3, options: None, each }] {
+            let in_parts = || {
+                let parts: Option<Result<Vec<_>, _>> =
+                    codec.encode_in_parts(view.clone(), threads).map(Iterator::collect);
+                parts.map(|parts| parts.ok().map(|parts| parts.concat()))
+            };
+            let parts = calm(format_args!("{name}: encode_in_parts of elements {how}"), in_parts);
+            let same = parts.is_none_or(|parts| parts == encoded);
+            assert!(same, "{name}: encode_in_parts gives what encode gives of elements {how}");
+        }
         let first = first.get_or_insert_with(|| encoded.clone());
         assert!(encoded == *first, "{name}: elements {how} are encoded as those in C order");
     });

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::*;
 use crate::bytes::Bytes;
-use zarr_core::codec::{ArrayToArray, ArrayToBytes, Codec, CodecResult, EncodedParts};
+use zarr_core::codec::{ArrayToArray, ArrayToBytes, Codec, CodecResult, EncodedParts, Threads};
 use zarr_core::region::element_count;
 use zarr_core::var_buffer::VAR_REF_SIZE;
 use zarr_core::view::{View, ViewMut};
@@ -84,7 +84,7 @@ impl ArrayToBytes for Stored {
         Ok(Cow::Owned(encoded.into_owned()))
     }
 
-    fn encode_in_parts<'a>(&'a self, chunk: View<'a>) -> Option<EncodedParts<'a>> {
+    fn encode_in_parts<'a>(&'a self, chunk: View<'a>, _: Threads<'a>) -> Option<EncodedParts<'a>> {
         let whole = self.encode(chunk).ok()?.into_owned();
         let middle = whole.len() / 2;
         let (first, second) = (whole[..middle].to_vec(), whole[middle..].to_vec());
