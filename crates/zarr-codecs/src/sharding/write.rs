@@ -108,7 +108,7 @@ impl<'a> ShardWrite<'a> {
         let (shape, left) = (&self.sharding.inner_shape, self.index.len() - self.entry);
         let some = match self.threads.count {
             1 => 1,
-            count => (TOGETHER / self.sharding.inner_size()).clamp(count as u64, MOST) as usize,
+            count => count.max((TOGETHER / self.sharding.inner_size()).min(MOST) as usize),
         };
         self.threads.map(some.min(left), |n| {
             let inner = self.chunk.part(&self.index.place(self.entry + n, shape));
