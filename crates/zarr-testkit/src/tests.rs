@@ -27,6 +27,7 @@ enum Flaw {
     KeepsTail,
     DropsLastPart,
     KeepsWhatWasMade,
+    MakesWhileLocked,
     AppendsIntoBuffer,
     DecodesKeys,
     FoldsCase,
@@ -280,7 +281,13 @@ impl Broken {
         value: Option<Payload<'_>>,
         was: Option<&Version>,
     ) -> Result<bool, StoreError> {
-        let mut map = self.map();
+        let made = |value: Payload<'_>| value.into_bytes().map(|bytes| bytes.to_vec());
+        let (value, mut map) = if self.is(Flaw::MakesWhileLocked) {
+            let map = self.map();
+            (value.map(made).transpose()?, map)
+        } else {
+            (value.map(made).transpose()?, self.map())
+        };
         let is = map.get(key.as_str()).map(|value| self.version(value));
         let same = match self.flaw {
             Flaw::IgnoresVersions => is.is_some() == was.is_some(),
@@ -297,7 +304,7 @@ impl Broken {
         }
         match value {
             Some(value) => {
-                map.insert(key.to_string(), value.into_bytes()?.to_vec());
+                map.insert(key.to_string(), value);
             }
             None if self.is(Flaw::CannotEraseIf) => {}
             None => {
@@ -332,6 +339,7 @@ fn each_broken_promise_is_found_and_named() {
         (Flaw::KeepsTail, "a short value replaces all of a long one"),
         (Flaw::DropsLastPart, "the parts of a payload follow each other"),
         (Flaw::KeepsWhatWasMade, "set of a value that cannot be made must be an error"),
+        (Flaw::MakesWhileLocked, "other keys can be set while parts of a payload are made"),
         (Flaw::AppendsIntoBuffer, "get into a buffer of"),
         (Flaw::DecodesKeys, "each key has a value of its own"),
         (Flaw::FoldsCase, "keys tell upper from lower case"),
