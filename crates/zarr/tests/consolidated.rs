@@ -9,7 +9,7 @@ use zarr::store::{
     Capabilities, GetOptions, Got, Payload, Precondition, Store, StoreKey, StorePrefix, SyncStore,
     from_sync, from_sync_arc,
 };
-use zarr::stores::MemoryStore;
+use zarr::stores::{Call, MemoryStore};
 use zarr::{
     Access, Consolidated, Dialect, ErrorKind, Hierarchy, Json, NodePath, Object, OpenOptions,
     Result, StoreError,
@@ -572,5 +572,31 @@ fn copies_that_no_reader_would_take_are_not_written() {
         assert!(error.to_string().contains("consolidate the groups below"), "{error}");
         assert_eq!(get(&store, &holder(dialect)), before);
         Hierarchy::open(store, &options).unwrap().nodes("/").unwrap();
+    }
+}
+
+/// Once the copies cannot fit, no further document is read: of a million nodes all would be, and be kept.
+#[test]
+fn documents_that_cannot_all_be_copied_are_not_all_read() {
+    for dialect in DIALECTS {
+        let note = |call: &Call<'_>| (call.operation == "get").then(|| call.key.to_owned());
+        let (store, reads) = record(from_sync(MemoryStore::new()), note);
+        let mut options = writing();
+        options.options.limits.document = 20_000;
+        let hierarchy = Hierarchy::create(store, of_dialect(dialect), &options).unwrap();
+        let title = Json::from("é\n".repeat(50));
+        let attributes: Object = [("title".to_owned(), title)].into_iter().collect();
+        for n in 0..2000 {
+            hierarchy.create_group(path(&format!("/g{n}")), attributes.clone()).unwrap();
+        }
+        reads.take();
+        let error = hierarchy.consolidate().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Limit, "{dialect}: {error}");
+        assert!(error.to_string().contains("consolidate the groups below"), "{error}");
+        let name =
+            |key: String| key.split('/').find(|name| name.starts_with('g')).map(str::to_owned);
+        let read: std::collections::BTreeSet<_> =
+            reads.take().into_iter().filter_map(name).collect();
+        assert!((50..1500).contains(&read.len()), "{dialect}: documents of {} groups", read.len());
     }
 }

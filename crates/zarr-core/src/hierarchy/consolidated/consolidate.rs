@@ -1,6 +1,6 @@
 //! Creates and removes consolidated copies of documents.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::refresh::AffectedNodes;
 use crate::array::compare_and_swap::{MAX_ATTEMPTS, update};
@@ -14,6 +14,9 @@ use crate::metadata::{GroupMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
 use crate::store::{ListOptions, Listing, StoreKey};
 use crate::sync::lock;
+
+/// As many documents of a draft are requested in one call.
+const TOGETHER: usize = 1024;
 
 impl HierarchyContext {
     /// Makes copies of all documents from `path` on; returns how many nodes they describe.
@@ -82,11 +85,21 @@ impl HierarchyContext {
     }
 
     /// The documents from `path` on that `holder` gets copies of, and how many nodes they describe. No chunk is read.
+    ///
+    /// # Errors
+    /// As soon as so much is read that the copies cannot fit into a document.
     async fn all_documents(
         &self,
         holder: &ConsolidatedDocument,
         path: &NodePath,
     ) -> Result<(usize, Documents)> {
+        let least = AtomicU64::new(0);
+        let check = |found: &Documents| {
+            let copied = found.iter().filter(|(key, _)| holder.covers(key));
+            let size = copied.map(|(_, bytes)| least_copy(bytes)).sum();
+            let least = least.fetch_add(size, Ordering::Relaxed) + size;
+            self.check_copies(holder, least).map_err(|e| e.at_key(&holder.key))
+        };
         if let Some(prefix) = self.format.tree_prefix() {
             let keys = self.list_prefix(&prefix).await?;
             let tree = self.format.tree(&NodePath::root(), &keys, &mut Vec::new());
@@ -95,7 +108,13 @@ impl HierarchyContext {
             let mut keys: Vec<StoreKey> = documented.into_iter().flatten().collect();
             let nodes = tree.len();
             keys.push(StoreKey::new("zarr.json")?);
-            return Ok((nodes, self.live_documents(keys).await?));
+            let mut all = Documents::new();
+            for keys in keys.chunks(TOGETHER) {
+                let found = self.live_documents(keys.to_vec()).await?;
+                check(&found)?;
+                all.extend(found);
+            }
+            return Ok((nodes, all));
         }
         let mut level = vec![path.clone()];
         let (mut nodes, mut all) = (0, Documents::new());
@@ -104,6 +123,7 @@ impl HierarchyContext {
                 let path = &path;
                 let found = self.live_documents(self.format.document_keys(path)?).await?;
                 let kind = self.format.kind(path, &found).map_err(|e| self.at(path, e))?;
+                check(&found)?;
                 let listing = match kind {
                     Some(NodeKind::Group) => {
                         let prefix = self.format.children_prefix(path)?;
@@ -137,4 +157,16 @@ impl HierarchyContext {
         }
         Ok(())
     }
+}
+
+/// Bytes that the copy of a document has at least: without blanks, and with one byte for each character that is escaped.
+fn least_copy(document: &[u8]) -> u64 {
+    let (mut size, mut rest) = (0, document.iter());
+    while let Some(byte) = rest.next() {
+        size += u64::from(!matches!(byte, b' ' | b'\t' | b'\r' | b'\n'));
+        if *byte == b'\\' && rest.next() == Some(&b'u') {
+            rest.nth(3);
+        }
+    }
+    size
 }

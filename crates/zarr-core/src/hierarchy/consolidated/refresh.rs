@@ -215,11 +215,16 @@ impl HierarchyContext {
         let Some(document) = holder.with_copies(old, Some(copies))? else {
             return Ok(Edited::Keep);
         };
-        check_size(&holder.key, document.len() as u64, self.options.limits.document).map_err(|e| {
+        self.check_copies(holder, document.len() as u64)?;
+        Ok(Edited::Set(document.into()))
+    }
+
+    /// Refuses a consolidated document of more bytes than readers take.
+    pub(super) fn check_copies(&self, holder: &ConsolidatedDocument, size: u64) -> Result<()> {
+        check_size(&holder.key, size, self.options.limits.document).map_err(|e| {
             let hint = "consolidate the groups below it, each by itself; or raise `Limits::document`, as all readers then must";
             Error::from(e).with_hint(hint)
-        })?;
-        Ok(Edited::Set(document.into()))
+        })
     }
 
     /// Documents, not their copies.
