@@ -3,14 +3,11 @@
 //! Final v3's `reshape`: the elements stay in C order. A length of the new shape is a number, or a list of
 //! axes whose lengths are multiplied, or -1 for what is left.
 
-use zarr_core::codec::{ArrayToArray, ChunkContext, Codec, CodecSpec, Parameters};
+use zarr_core::codec::{ChunkContext, Codec, CodecSpec, Parameters};
 use zarr_core::region::element_count;
-use zarr_core::view::{View, ViewMut};
-use zarr_core::{CodecError, Dialect, Json, MetadataError, Object};
+use zarr_core::{Json, MetadataError, Object};
 
-use crate::util::reshape_common;
-
-const CODEC: &str = "reshape";
+use crate::util::reshape_common::{Reshaping, reshape};
 
 /// A length of the new shape.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,7 +52,7 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
     parameters.finish()?;
     let codec = Reshape { lengths, configuration };
     codec.shape(&context.shape)?;
-    Ok(Codec::array_to_array(codec))
+    Ok(reshape(codec))
 }
 
 /// A chunk gets no more axes than an array may have (decision 0142).
@@ -68,8 +65,13 @@ fn axes_of(length: &Length) -> &[usize] {
     }
 }
 
-impl Reshape {
-    /// The new shape of a chunk of shape `from`.
+impl Reshaping for Reshape {
+    const CODEC: &'static str = "reshape";
+
+    fn configuration(&self) -> Object {
+        Object::new().with("shape", self.configuration.clone())
+    }
+
     fn shape(&self, from: &[u64]) -> Result<Vec<u64>, MetadataError> {
         let wrong = |why: &str| {
             let why = format!(
@@ -113,30 +115,11 @@ impl Reshape {
     }
 }
 
-impl ArrayToArray for Reshape {
-    fn encoded(&self, decoded: &ChunkContext) -> Result<ChunkContext, MetadataError> {
-        let shape = self.shape(&decoded.shape)?;
-        Ok(ChunkContext::new(decoded.data_type.clone(), shape).with_fill(decoded.fill.clone()))
-    }
-
-    fn encode(&self, chunk: View<'_>) -> Result<Vec<u8>, CodecError> {
-        Ok(chunk.to_bytes().into_owned())
-    }
-
-    fn decode(&self, encoded: &[u8], out: ViewMut<'_>) -> Result<(), CodecError> {
-        reshape_common::decode(CODEC, encoded, out)
-    }
-
-    fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
-        let configuration =
-            || CodecSpec::v3(CODEC, Object::new().with("shape", self.configuration.clone()));
-        (dialect == Dialect::V3).then(configuration)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use zarr_core::data_type::CoreType;
+    use zarr_core::view::{View, ViewMut};
+    use zarr_core::{CodecError, Dialect};
 
     use super::*;
     use crate::testing::{build_on, context};
@@ -144,7 +127,7 @@ mod tests {
     fn reshaped(from: &[u64], lengths: &str) -> Result<Vec<u64>, String> {
         let here = context(CoreType::Int16, from);
         let configuration = format!(r#"{{"shape":{lengths}}}"#);
-        match build_on(Dialect::V3, CODEC, &configuration, &here) {
+        match build_on(Dialect::V3, Reshape::CODEC, &configuration, &here) {
             Ok(Codec::ArrayToArray(codec)) => {
                 let metadata = codec.to_metadata(Dialect::V3).unwrap().to_string();
                 assert_eq!(metadata, format!("reshape {configuration}"));
@@ -196,13 +179,15 @@ mod tests {
             assert!(reshaped(from, lengths).is_err(), "{from:?} {lengths}");
         }
         let more = r#"{"shape":[-1],"order":"C"}"#;
-        assert!(build_on(Dialect::V3, CODEC, more, &context(CoreType::Int8, &[2])).is_err());
+        assert!(
+            build_on(Dialect::V3, Reshape::CODEC, more, &context(CoreType::Int8, &[2])).is_err()
+        );
     }
 
     #[test]
     fn elements_stay_in_c_order() {
         let here = context(CoreType::Uint8, &[2, 3]);
-        let built = build_on(Dialect::V3, CODEC, r#"{"shape":[3,2]}"#, &here);
+        let built = build_on(Dialect::V3, Reshape::CODEC, r#"{"shape":[3,2]}"#, &here);
         let Ok(Codec::ArrayToArray(codec)) = built else { panic!("{built:?}") };
         let turned = [0, 3, 1, 4, 2, 5];
         let chunk = View::new(&turned, &[3, 2], 1).transposed(&[1, 0]);

@@ -3,13 +3,10 @@
 //! As zarrs does it: the elements stay where they are, and what follows sees only the other axes; of a chunk of
 //! one element, one axis.
 
-use zarr_core::codec::{ArrayToArray, ChunkContext, Codec, CodecSpec, Parameters};
-use zarr_core::view::{View, ViewMut};
-use zarr_core::{CodecError, Dialect, MetadataError, Object};
+use zarr_core::MetadataError;
+use zarr_core::codec::{ChunkContext, Codec, CodecSpec, Parameters};
 
-use crate::util::reshape_common;
-
-const CODEC: &str = "zarrs.squeeze";
+use crate::util::reshape_common::{Reshaping, reshape};
 
 /// The squeeze codec.
 #[derive(Clone, Copy, Debug)]
@@ -18,35 +15,23 @@ struct Squeeze;
 /// Makes the codec.
 pub(crate) fn build(spec: &CodecSpec, _: &ChunkContext) -> Result<Codec, MetadataError> {
     Parameters::new(spec).finish()?;
-    Ok(Codec::array_to_array(Squeeze))
+    Ok(reshape(Squeeze))
 }
 
-impl ArrayToArray for Squeeze {
-    fn encoded(&self, decoded: &ChunkContext) -> Result<ChunkContext, MetadataError> {
-        let mut shape = decoded.shape.clone();
-        shape.retain(|&length| length != 1);
-        if shape.is_empty() {
-            shape.push(1);
-        }
-        Ok(ChunkContext::new(decoded.data_type.clone(), shape).with_fill(decoded.fill.clone()))
-    }
+impl Reshaping for Squeeze {
+    const CODEC: &'static str = "zarrs.squeeze";
 
-    fn encode(&self, chunk: View<'_>) -> Result<Vec<u8>, CodecError> {
-        Ok(chunk.to_bytes().into_owned())
-    }
-
-    fn decode(&self, encoded: &[u8], out: ViewMut<'_>) -> Result<(), CodecError> {
-        reshape_common::decode(CODEC, encoded, out)
-    }
-
-    fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
-        (dialect == Dialect::V3).then(|| CodecSpec::v3(CODEC, Object::new()))
+    fn shape(&self, from: &[u64]) -> Result<Vec<u64>, MetadataError> {
+        let shape: Vec<u64> = from.iter().copied().filter(|&length| length != 1).collect();
+        Ok(if shape.is_empty() { vec![1] } else { shape })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use zarr_core::Dialect;
     use zarr_core::data_type::CoreType;
+    use zarr_core::view::{View, ViewMut};
 
     use super::*;
     use crate::testing::{build_on, context};
@@ -62,22 +47,25 @@ mod tests {
             (&[4, 1], &[4]),
         ] {
             let here = context(CoreType::Int16, from);
-            let built = build_on(Dialect::V3, CODEC, "{}", &here);
+            let built = build_on(Dialect::V3, Squeeze::CODEC, "{}", &here);
             let Ok(Codec::ArrayToArray(codec)) = built else { panic!("{built:?}") };
             assert_eq!(codec.encoded(&here).unwrap().shape, shape, "{from:?}");
         }
         let more = r#"{"axis":0}"#;
-        assert!(build_on(Dialect::V3, CODEC, more, &context(CoreType::Int8, &[2])).is_err());
+        assert!(
+            build_on(Dialect::V3, Squeeze::CODEC, more, &context(CoreType::Int8, &[2])).is_err()
+        );
     }
 
     #[test]
     fn elements_stay_in_c_order() {
+        let Codec::ArrayToArray(codec) = reshape(Squeeze) else { panic!("it makes arrays") };
         let turned = [0, 3, 1, 4, 2, 5];
         let chunk = View::new(&turned, &[3, 2], 1).transposed(&[1, 0]);
-        assert_eq!(Squeeze.encode(chunk).unwrap(), [0, 1, 2, 3, 4, 5]);
+        assert_eq!(codec.encode(chunk).unwrap(), [0, 1, 2, 3, 4, 5]);
         let mut out = [0; 3];
-        Squeeze.decode(&[7, 8, 9], ViewMut::new(&mut out, &[1, 3, 1], 1)).unwrap();
+        codec.decode(&[7, 8, 9], ViewMut::new(&mut out, &[1, 3, 1], 1)).unwrap();
         assert_eq!(out, [7, 8, 9]);
-        assert!(Squeeze.decode(&[7, 8], ViewMut::new(&mut out, &[1, 3, 1], 1)).is_err());
+        assert!(codec.decode(&[7, 8], ViewMut::new(&mut out, &[1, 3, 1], 1)).is_err());
     }
 }
