@@ -56,7 +56,9 @@ pub trait Format: Debug + Send + Sync {
     fn dialect(&self) -> Dialect;
 
     /// What it is called: `v2`, `v3`, `draft-2020`, `draft-2019`.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &'static str {
+        self.era().map_or_else(|| self.dialect().name(), Era::format_name)
+    }
 
     /// Which draft, if it is one.
     fn era(&self) -> Option<Era> {

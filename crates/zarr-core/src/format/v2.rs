@@ -31,10 +31,6 @@ impl Format for V2 {
         Dialect::V2
     }
 
-    fn name(&self) -> &'static str {
-        "v2"
-    }
-
     fn check_name(&self, name: &str) -> Result<(), AccessError> {
         if name.starts_with(".z") {
             Err(AccessError::Argument(format!(

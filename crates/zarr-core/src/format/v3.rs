@@ -27,10 +27,6 @@ impl Format for V3 {
         Dialect::V3
     }
 
-    fn name(&self) -> &'static str {
-        "v3"
-    }
-
     fn check_name(&self, name: &str) -> Result<(), AccessError> {
         let why = if name.bytes().all(|b| b == b'.') {
             "consists of periods"

@@ -143,10 +143,6 @@ impl Format for Draft {
         Dialect::Draft
     }
 
-    fn name(&self) -> &'static str {
-        self.era.format_name()
-    }
-
     fn era(&self) -> Option<Era> {
         Some(self.era)
     }
@@ -160,12 +156,8 @@ impl Format for Draft {
     }
 
     fn check_name(&self, name: &str) -> Result<(), AccessError> {
-        match name_flaw(name) {
-            Some(why) => {
-                Err(AccessError::Argument(format!("`{name}` cannot name a node: it {why}")))
-            }
-            None => Ok(()),
-        }
+        let refuse = |why| AccessError::Argument(format!("`{name}` cannot name a node: it {why}"));
+        name_flaw(name).map_or(Ok(()), |why| Err(refuse(why)))
     }
 
     /// D-163: the array's document decides first.

@@ -57,10 +57,6 @@ impl Format for SingleDocument {
         Dialect::Draft
     }
 
-    fn name(&self) -> &'static str {
-        self.era.format_name()
-    }
-
     fn era(&self) -> Option<Era> {
         Some(self.era)
     }

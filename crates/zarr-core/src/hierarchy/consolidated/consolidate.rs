@@ -15,9 +15,6 @@ use crate::path::NodePath;
 use crate::store::{ListOptions, Listing, StoreKey};
 use crate::sync::lock;
 
-/// As many documents of a draft are requested in one call.
-const TOGETHER: usize = 1024;
-
 impl HierarchyContext {
     /// Makes copies of all documents from `path` on; returns how many nodes they describe.
     pub async fn consolidate(&self, path: &NodePath) -> Result<usize> {
@@ -108,13 +105,7 @@ impl HierarchyContext {
             let mut keys: Vec<StoreKey> = documented.into_iter().flatten().collect();
             let nodes = tree.len();
             keys.push(StoreKey::new("zarr.json")?);
-            let mut all = Documents::new();
-            for keys in keys.chunks(TOGETHER) {
-                let found = self.live_documents(keys.to_vec()).await?;
-                check(&found)?;
-                all.extend(found);
-            }
-            return Ok((nodes, all));
+            return Ok((nodes, self.live_documents(keys).await?));
         }
         let mut level = vec![path.clone()];
         let (mut nodes, mut all) = (0, Documents::new());
