@@ -12,6 +12,9 @@ use super::problem::{Problem, ProblemKind};
 /// An unfinished file that was not written to for this long is a dead writer's.
 const DEAD: Duration = Duration::from_secs(3600);
 
+/// The file of a lock. Writers remove it when they close the store.
+const LOCK: &str = ".zarr-lock";
+
 /// What writers left in the store of this name, below a prefix.
 pub(crate) fn find(store: &str, prefix: &str, path: &NodePath) -> Vec<Problem> {
     let mut found = Vec::new();
@@ -40,11 +43,16 @@ pub(crate) fn find(store: &str, prefix: &str, path: &NodePath) -> Vec<Problem> {
         }
     }
     found.sort();
-    let problem = |key| Problem {
+    let problem = |key: String| Problem {
         path: path.clone(),
+        message: if key.ends_with(LOCK) {
+            "no writer holds this lock; the one that made it is gone, or still has the store open"
+                .into()
+        } else {
+            "a writer that is gone left it".into()
+        },
         key: Some(key),
         kind: ProblemKind::Leftover,
-        message: "a writer that is gone left it".into(),
         clause: None,
     };
     found.into_iter().map(problem).collect()
@@ -75,13 +83,13 @@ fn walk(folder: &Path, prefix: &str, found: &mut Vec<String>) {
 /// Whether a writer that is gone left a file: a lock that no process holds, or an unfinished file of a folder that no writer has locked, or an
 /// old one.
 fn is_left(name: &str, path: &Path) -> bool {
-    if name == ".zarr-lock" {
+    if name == LOCK {
         // Elsewhere lock files stay.
         return cfg!(unix) && is_unlocked(path);
     }
     let changed = || fs::metadata(path).and_then(|metadata| metadata.modified());
     let is_old = || changed().is_ok_and(|changed| changed.elapsed().is_ok_and(|age| age > DEAD));
-    let lock = path.with_file_name(".zarr-lock");
+    let lock = path.with_file_name(LOCK);
     let is_locked = || lock.is_file() && !is_unlocked(&lock);
     name.starts_with(".zarr-tmp-") && (is_old() || !is_locked())
 }
