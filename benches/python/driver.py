@@ -1,4 +1,6 @@
-"""One peer, one task, in its own process: `driver.py PEER TASK ARRAY [COPY]` prints `{"seconds": [...], "sum": ...}`.
+"""One peer, one task, in its own process: `driver.py PEER TASK ARRAY [COPY [SECONDS]]` prints `{"seconds": [...], "sum": ...}`.
+
+SECONDS is how long a call of the peer `WAITING` waits, which reads and writes nothing.
 
 ARRAY is the folder of an array of final v3 whose elements are `uint16`. Times begin after opening, and after one run that is not counted.
 """
@@ -12,6 +14,8 @@ import numpy as np
 
 # No peer: its arrays hold nothing.
 NOTHING = "zarr-python with a pipeline that does nothing"
+# Nor this one; its pipeline takes as long as zarrkit alone. A thread that has waited longer takes longer to go on, which is not zarrkit's time.
+WAITING = "zarr-python with a pipeline that takes zarrkit's time"
 
 
 class Zarrkit:
@@ -44,17 +48,26 @@ class ZarrPython(Zarrkit):
         return zarr.open_array(path, mode="r+" if write else "r")
 
 
-def pipeline_of_nothing():
-    """The path of a codec pipeline that reads and writes nothing: with it zarr-python does what it does beside pipelines."""
+def pipeline_of_nothing(seconds=0.0):
+    """The path of a codec pipeline that reads and writes nothing, and takes so many seconds: with it zarr-python does what it does beside
+    pipelines."""
     from zarr.core.codec_pipeline import BatchedCodecPipeline
     from zarr.registry import register_pipeline
 
+    def pass_time():
+        end = time.perf_counter() + seconds
+        while time.perf_counter() < end:
+            pass
+
     class Nothing(BatchedCodecPipeline):
         async def read(self, batch_info, out, drop_axes=()):
-            return tuple({"status": "present"} for _ in batch_info)
+            found = tuple({"status": "present"} for _ in batch_info)
+            pass_time()
+            return found
 
         async def write(self, batch_info, value, drop_axes=()):
             list(batch_info)
+            pass_time()
 
     register_pipeline(Nothing)
     return f"{Nothing.__module__}.{Nothing.__qualname__}"
@@ -97,6 +110,7 @@ PEERS = {
     "zarr-python fused": lambda: ZarrPython("zarr.core.codec_pipeline.FusedCodecPipeline"),
     "zarr-python": lambda: ZarrPython(None),
     NOTHING: lambda: ZarrPython(pipeline_of_nothing()),
+    WAITING: lambda: ZarrPython(pipeline_of_nothing(float(sys.argv[5]))),
 }
 
 
