@@ -142,6 +142,7 @@ class Pipeline(_Base):
         # zarr-python makes such documents under an option only, which may be another one at the first read.
         self._document = _document(metadata) if _is_rectilinear(metadata) else None
         self._arrays: dict[str, tuple[PipelineArray, np.dtype[Any]]] = {}
+        self._segments = _key_segments(metadata)
         self._pause = 0
         self._other_order = _other_order(metadata)
 
@@ -244,8 +245,8 @@ class Pipeline(_Base):
 
     def _array(self, place: Any) -> tuple[PipelineArray, np.dtype[Any]] | str:
         """The array whose chunk is at `place`, and its dtype; or why it cannot be ours."""
-        segments = place.path.split("/")
-        path = "/".join(segments[: -_key_segments(self._metadata)])
+        path = place.path.rsplit("/", self._segments)
+        path = path[0] if len(path) > self._segments else ""
         found = self._arrays.get(path)
         if found is None:
             document = self._document or _document(self._metadata)
@@ -317,6 +318,8 @@ def _reason_of(error: Exception) -> str:
 
 def _converts(source: np.dtype[Any], target: np.dtype[Any]) -> bool:
     """Whether NumPy assigns elements of one dtype to the other: always among numbers, otherwise if they differ in byte order only."""
+    if source == target and source.kind in "biufc":
+        return True
     if source.kind == "T" or target.kind == "T":
         # NumPy makes the text "None" of a missing one. What zarr-python makes of it is for its own pipeline to say.
         return source.kind == target.kind and not hasattr(source, "na_object")
