@@ -18,7 +18,7 @@ use super::reading::{
     check_snapshots,
 };
 
-/// For this long a call waits at most for another that must not wait for it. The kit's own tests have a store that keeps it waiting.
+/// How long a check waits for a call that the store must not keep waiting. The kit's own tests have a store that does.
 const LONGEST: Duration = Duration::from_secs(if cfg!(test) { 5 } else { 20 });
 
 /// Checks every promise of a store that can be written and read, and of its other capabilities.
@@ -246,7 +246,7 @@ fn values(store: &Checked) {
         store.is("a/made", Some(&whole), "what is made while it is written is written by a swap");
         ok(store.store.erase(&key("a/made")), "erase");
     }
-    nobody_waits(store);
+    others_can_write(store);
     ok(store.store.set(&key("a/no"), Payload::default()), "set of no parts");
     store.is("a/no", Some(b""), "a payload without parts is an empty value");
 
@@ -261,13 +261,13 @@ fn values(store: &Checked) {
 }
 
 /// While the parts of a payload are made, others write: the threads that make them may wait for those.
-fn nobody_waits(store: &Checked) {
+fn others_can_write(store: &Checked) {
     let other = key("a/other");
     let made = || {
         let (inner, other) = (store.store.clone(), other.clone());
-        let (tell, told) = mpsc::channel();
-        thread::spawn(move || _ = tell.send(inner.set(&other, Payload::new(b"v"))));
-        let done = told.recv_timeout(LONGEST);
+        let (send, receive) = mpsc::channel();
+        thread::spawn(move || _ = send.send(inner.set(&other, Payload::new(b"v"))));
+        let done = receive.recv_timeout(LONGEST);
         assert!(done.is_ok(), "other keys can be set while parts of a payload are made");
         [Ok(Cow::Borrowed(&b"made"[..]))].into_iter()
     };
