@@ -168,8 +168,9 @@ impl<'a> Rechunk<'a> {
                 )
             }
             Way::Spooled(how) => {
-                let handle = |array: &Array| array.with_options(|all| all.threads = 1);
-                let arrays = (&handle(&self.from), &handle(&self.to));
+                let handle =
+                    |array: &Array, threads| array.with_options(|all| all.threads = threads);
+                let arrays = (&handle(&self.from, 1), &handle(&self.to, how.encoders));
                 self.copy_spooled(arrays, numbers, how, jobs, done)
             }
         }

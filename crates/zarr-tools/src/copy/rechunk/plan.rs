@@ -37,6 +37,12 @@ const LEAST_SPOOL: u64 = 8 << 30;
 /// Of objects up to this size each is taken to be as large encoded as decoded.
 const SURE: u64 = 4 << 20;
 
+/// Inner chunks of so many bytes are encoded together, or one for each thread, and parts of so many bytes wait to be put.
+const TOGETHER: u64 = 8 << 20;
+const PARTS: u64 = 12 << 20;
+/// How many times as long as one of several writers each of several encoders of one object takes: its parts are put by one thread.
+const ENCODERS: f64 = 1.15;
+
 /// Nanoseconds to encode a byte, about: what is the same in all plans.
 const ENCODE: f64 = 1.5;
 /// Nanoseconds to write a byte to a temporary file and to read it.
@@ -82,6 +88,8 @@ pub(super) struct Spooled {
     pub piece: Vec<u64>,
     pub readers: usize,
     pub writers: usize,
+    /// Threads that encode one object: more than one only if there is one writer.
+    pub encoders: usize,
     /// Threads that put what one reader has decoded into the file, where there are more than readers have memory for.
     pub keepers: usize,
     /// Bytes of a piece that belong to one object, at most.
@@ -112,6 +120,8 @@ pub(super) struct Numbers {
     /// Bytes that a thread needs beside an object to encode it, if that is contiguous memory, and if it is not.
     encoding: u64,
     gathering: u64,
+    /// Bytes of an inner chunk, if the objects are shards that are put part after part: several threads may encode one.
+    streamed: Option<u64>,
     /// Bytes that one object may have encoded beyond what was taken for each thread.
     unsure: u64,
     /// Nanoseconds to decode a byte.
@@ -215,6 +225,7 @@ impl Numbers {
             object,
             encoding,
             gathering,
+            streamed: streams.then_some(chunk),
             unsure,
             decode: cost(&flat.codecs) + if is_from_remote { REMOTE } else { 0.0 },
             is_plain: !is_sharded && is_plain(&flat.codecs),
@@ -442,12 +453,19 @@ impl Numbers {
                 // What it costs to decode a byte, to write parts of a piece, and to read them.
                 let keeps = SPOOL / 2.0 + PART / part.max(1) as f64;
                 let writes = ENCODE + SPOOL / 2.0;
+                let written_by = |(writers, encoders): (usize, usize)| {
+                    let extra = self.encoding_by(encoders).unwrap_or(self.encoding) - self.encoding;
+                    let sure = each[1].saturating_add(extra).saturating_mul(writers as u64);
+                    sure.saturating_add(self.unsure_of(writers))
+                };
+                // A writer for each thread, or as many as there is memory for; of few, one whose objects all threads encode.
                 let writers_in = |room: u64, most: usize| {
-                    let all = |writers: usize| {
-                        let sure = each[1].saturating_mul(writers as u64);
-                        sure.saturating_add(self.unsure_of(writers))
-                    };
-                    (1..=most).rev().find(|&writers| all(writers) <= room).unwrap_or(0)
+                    let fits = |&how: &(usize, usize)| written_by(how) <= room;
+                    let several = (1..=most).rev().map(|writers| (writers, 1)).find(fits)?;
+                    let is_few = most as f64 > ENCODERS * several.0 as f64;
+                    let one =
+                        Some((1, most)).filter(|_| is_few && self.encoding_by(most).is_some());
+                    Some(one.filter(fits).unwrap_or(several))
                 };
                 let readers = (room / each[0].max(1)).min(threads as u64) as usize;
                 let one_by_one = (readers, writers_in(room, threads), false);
@@ -456,21 +474,23 @@ impl Numbers {
                     let left = room.saturating_sub(each[0].saturating_mul(readers as u64));
                     (readers, writers_in(left, threads - readers), true)
                 });
-                for (readers, writers, overlaps) in together.chain([one_by_one]) {
-                    if readers == 0 || writers == 0 {
+                for (readers, writes_by, overlaps) in together.chain([one_by_one]) {
+                    let Some((writers, encoders)) = writes_by.filter(|_| readers > 0) else {
                         continue;
-                    }
+                    };
                     let keepers = {
-                        let writing = if overlaps { writers } else { 0 };
                         let used = each[0].saturating_mul(readers as u64);
-                        let used = used.saturating_add(each[1].saturating_mul(writing as u64));
-                        let used = used.saturating_add(self.unsure_of(writing));
+                        let beside = if overlaps { written_by((writers, encoders)) } else { 0 };
+                        let used = used.saturating_add(beside);
+                        let writing = if overlaps { writers * encoders } else { 0 };
                         let keepers = (most.saturating_sub(writing) / readers).max(1);
                         let extra = part.saturating_mul((keepers * readers) as u64);
                         if used.saturating_add(extra) <= room { keepers } else { 1 }
                     };
                     let reads = self.decode * group.decodes + keeps / keepers as f64;
-                    let (reads, writes) = (reads / readers as f64, writes / writers as f64);
+                    let pace =
+                        if encoders > 1 { encoders as f64 / ENCODERS } else { writers as f64 };
+                    let (reads, writes) = (reads / readers as f64, writes / pace);
                     // Work that waits for other work, and a second file, must be worth it.
                     let cost = if overlaps { reads.max(writes) * 1.1 } else { reads + writes };
                     let size =
@@ -482,6 +502,7 @@ impl Numbers {
                             piece,
                             readers,
                             writers,
+                            encoders,
                             keepers,
                             part,
                             reading,
@@ -497,6 +518,16 @@ impl Numbers {
             }
         }
         best
+    }
+
+    /// Bytes that a writer needs beside an object if `encoders` threads encode it: inner chunks that are encoded together, as they are and
+    /// encoded, and parts that wait to be put. `None` if one thread encodes each object.
+    fn encoding_by(&self, encoders: usize) -> Option<u64> {
+        let chunk = self.streamed.filter(|_| encoders > 1)?;
+        let together = chunk.saturating_mul(encoders as u64);
+        let parts = PARTS.saturating_add(chunk.saturating_mul(3));
+        let all = together.saturating_mul(2).saturating_add(together.max(TOGETHER));
+        Some(all.saturating_add(parts).max(self.encoding))
     }
 
     /// Bytes of a piece of source chunks that belong to one object, at most.

@@ -7,7 +7,7 @@ use zarr_core::data_type::{Field, Record};
 use zarr_core::format::of_dialect;
 use zarr_core::store::{Call, ObservedStore, Store, from_sync};
 use zarr_core::{CoreType, DataType, Dialect, ErrorKind, Hierarchy, OpenOptions, Registry};
-use zarr_stores::MemoryStore;
+use zarr_stores::{FilesystemStore, MemoryStore};
 
 use super::plan::Spooled;
 use super::*;
@@ -157,6 +157,7 @@ fn plan(case: &Case, numbers: &Numbers, element: u64) -> Plan {
             part: object,
             readers: 1 + next(3) as usize,
             writers: 1 + next(3) as usize,
+            encoders: 1 + next(2) as usize,
             writing: object * 2,
             overlaps: next(2) == 0,
         })
@@ -343,6 +344,34 @@ fn large_objects_are_encoded_by_two_threads() {
     assert!(how.reading * how.readers as u64 + (32 << 20) < 256 << 20, "{how:?}");
     // Of objects that do not get smaller there is room for one.
     assert_eq!(way(1024).writers, 1);
+}
+
+/// Where there is memory for few shards, all threads encode one; a thread each if there is memory for that.
+#[test]
+fn large_shards_are_encoded_by_all_threads() {
+    let given = |chunks: [u64; 3], shards: Option<[u64; 3]>| Given {
+        data_type: "float32",
+        shape: vec![256, 2048, 2048],
+        chunks: chunks.to_vec(),
+        shards: shards.map(|shards| shards.to_vec()),
+        codec: Some("gzip:1"),
+    };
+    let source = given([1, 2048, 2048], None).create(&hierarchy(from_sync(MemoryStore::new())));
+    let copy = given([64; 3], Some([256; 3])).create(&hierarchy(from_sync(MemoryStore::new())));
+    // It is asked what it can do, and not touched.
+    let store = from_sync(FilesystemStore::new("untouched"));
+    let way = |memory: u64| {
+        let numbers =
+            Numbers::of(&source, &copy.metadata(), &*store, Some(&[0; 3]), (None, None)).unwrap();
+        let plan = numbers.plan(memory << 20, 4, 8 << 30).unwrap();
+        let Way::Spooled(how) = plan.way else { panic!("it needs a file: {plan:?}") };
+        how
+    };
+    let how = way(256);
+    assert!(how.writers == 1 && how.encoders > 1, "{how:?}");
+    assert!(how.writing + (60 << 20) < 256 << 20, "{how:?}");
+    let how = way(600);
+    assert!(how.writers * how.encoders >= 3 && how.encoders == 1, "{how:?}");
 }
 
 /// An error names memory with which there is a plan, and of far stores, too, which hold some chunks at a time.
