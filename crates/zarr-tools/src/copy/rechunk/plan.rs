@@ -37,7 +37,7 @@ const LEAST_SPOOL: u64 = 8 << 30;
 /// Of objects up to this size each is taken to be as large encoded as decoded.
 const SURE: u64 = 4 << 20;
 
-/// Inner chunks of so many bytes are encoded together, or one for each thread, and parts of so many bytes wait to be put.
+/// Bytes of the inner chunks that several threads encode together, if one for each has fewer; and of the parts that wait to be put.
 const TOGETHER: u64 = 8 << 20;
 const PARTS: u64 = 12 << 20;
 /// How many times as long as one of several writers each of several encoders of one object takes: its parts are put by one thread.
