@@ -57,6 +57,40 @@ thread_local! {
     static FORKS: Cell<bool> = const { Cell::new(false) };
 }
 
+std::thread_local! {
+    /// Dropped when the standard library has done what it does as this thread ends.
+    static ENDING: std::cell::Cell<Option<Counted>> = const { std::cell::Cell::new(None) };
+}
+
+/// A thread that starts or ends, counted as one that holds a lock.
+struct Counted(&'static AtomicUsize);
+
+impl Counted {
+    fn new() -> Counted {
+        let _hold = hold();
+        slot().fetch_add(1, Ordering::SeqCst);
+        Counted(slot())
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// `work` for a thread that is started right after this call. The standard library takes a lock as a thread starts and as it ends, which
+/// no forked process may find locked: no thread of it could start. So [`prepare`] waits for both.
+pub fn on_thread<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
+    let starting = Counted::new();
+    move || {
+        drop(starting);
+        let done = work();
+        ENDING.set(Some(Counted::new()));
+        done
+    }
+}
+
 fn slot() -> &'static AtomicUsize {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
     let number = SLOT.get().unwrap_or_else(|| {

@@ -177,8 +177,10 @@ fn on_thread(work: Box<dyn FnOnce() + Send>) -> Receiver<()> {
         }
     };
     let there = work.clone();
-    let started =
-        thread::Builder::new().name("zarrkit-call".into()).spawn(move || run(there)).is_ok();
+    let started = thread::Builder::new()
+        .name("zarrkit-call".into())
+        .spawn(zarr::fork::on_thread(move || run(there)))
+        .is_ok();
     if !started {
         run(work);
     }

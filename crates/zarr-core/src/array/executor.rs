@@ -13,6 +13,7 @@ use futures::stream::{self, Stream, StreamExt};
 use crate::codec::Threads;
 use crate::control::CancelToken;
 use crate::error::{AccessError, Error, Result};
+use crate::fork::on_thread;
 use crate::options::Options;
 use crate::store::{block_on, pause};
 
@@ -100,7 +101,7 @@ pub(crate) fn for_each<T, G: IntoIterator<Item = T> + Send>(
             return on_pool();
         }
         return std::thread::scope(|scope| {
-            match std::thread::Builder::new().spawn_scoped(scope, on_pool) {
+            match std::thread::Builder::new().spawn_scoped(scope, on_thread(on_pool)) {
                 Ok(waiting) => {
                     waiting.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
                 }
@@ -156,7 +157,7 @@ pub(crate) fn made_ahead<'s, T: Send + 's, I: Iterator<Item = T> + 's>(
     if threads.count > 1 {
         let (send, receive) = std::sync::mpsc::sync_channel(1);
         let work = move || _ = make().try_for_each(|item| send.send(item));
-        if std::thread::Builder::new().spawn_scoped(scope, work).is_ok() {
+        if std::thread::Builder::new().spawn_scoped(scope, on_thread(work)).is_ok() {
             return Box::new(receive.into_iter());
         }
     }
@@ -355,8 +356,11 @@ fn pool(options: &Options) -> Option<std::sync::Arc<rayon::ThreadPool>> {
         return Some(pool.clone());
     }
     // The system starts no threads: the calling thread does the work.
-    let builder =
-        rayon::ThreadPoolBuilder::new().num_threads(threads).thread_name(|n| format!("zarr-{n}"));
+    let start = |thread: rayon::ThreadBuilder| {
+        let named = std::thread::Builder::new().name(format!("zarr-{}", thread.index()));
+        named.spawn(on_thread(|| thread.run())).map(drop)
+    };
+    let builder = rayon::ThreadPoolBuilder::new().num_threads(threads).spawn_handler(start);
     let pool = Arc::new(builder.build().ok()?);
     pools.insert(key, pool.clone());
     Some(pool)

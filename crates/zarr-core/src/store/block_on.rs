@@ -52,7 +52,7 @@ pub fn block_on<T>(future: impl Future<Output = T>) -> T {
 /// Starts a thread of this name that waits for the future of `work`. If the system starts none, nothing is done.
 pub(crate) fn spawn<F: Future<Output = ()>>(name: &str, work: impl FnOnce() -> F + Send + 'static) {
     let builder = thread::Builder::new().name(name.into());
-    drop(builder.spawn(move || block_on(work())));
+    drop(builder.spawn(crate::fork::on_thread(move || block_on(work()))));
 }
 
 impl dyn Store {

@@ -83,7 +83,10 @@ fn threads() -> Option<mpsc::Sender<Job>> {
             }
         };
         started += usize::from(
-            std::thread::Builder::new().name(format!("zarr-store-{n}")).spawn(work).is_ok(),
+            std::thread::Builder::new()
+                .name(format!("zarr-store-{n}"))
+                .spawn(crate::fork::on_thread(work))
+                .is_ok(),
         );
     }
     if started == 0 {

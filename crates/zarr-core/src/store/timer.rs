@@ -115,7 +115,10 @@ impl Clock {
                 clock.run();
             }
         };
-        let runs = thread::Builder::new().name("zarr-timer".into()).spawn(run).is_ok();
+        let runs = thread::Builder::new()
+            .name("zarr-timer".into())
+            .spawn(crate::fork::on_thread(run))
+            .is_ok();
         let clock = Arc::new(Clock { due: Mutex::default(), changed: Condition::new(), runs });
         let _ = send.send(clock.clone());
         clock

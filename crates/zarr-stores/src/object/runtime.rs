@@ -55,7 +55,7 @@ fn start() -> io::Result<Handle> {
         }
         Err(e) => drop(send.send(Err(e))),
     };
-    thread::Builder::new().name("zarr-requests".into()).spawn(run)?;
+    thread::Builder::new().name("zarr-requests".into()).spawn(zarr_core::fork::on_thread(run))?;
     started.recv().map_err(io::Error::other)?
 }
 

@@ -106,7 +106,9 @@ impl Resolve for Resolver {
                 let found = (name.as_str(), 0).to_socket_addrs();
                 let _ = send.send(found.map(|found| shuffled(found.collect())));
             };
-            std::thread::Builder::new().name("zarr-dns".into()).spawn(look_up)?;
+            std::thread::Builder::new()
+                .name("zarr-dns".into())
+                .spawn(zarr_core::fork::on_thread(look_up))?;
             let found: Addrs = Box::new(found.await??.into_iter());
             Ok(found)
         })
