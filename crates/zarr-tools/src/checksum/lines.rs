@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use sha2::{Digest as _, Sha256};
+use zarr_core::fork::on_thread;
 use zarr_core::sync::lock;
 use zarr_core::{AccessError, Array, Json, Region, Result, Selection};
 
@@ -250,7 +251,7 @@ impl<'a> LineHasher<'a> {
         thread::scope(|scope| {
             for _ in 0..helpers {
                 // Where the system refuses a thread, the others do its work.
-                if thread::Builder::new().spawn_scoped(scope, work).is_err() {
+                if thread::Builder::new().spawn_scoped(scope, on_thread(work)).is_err() {
                     break;
                 }
             }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::thread;
 
 use zarr_core::data_type::{Scalar, ScalarValue};
+use zarr_core::fork::on_thread;
 use zarr_core::{AccessError, Array, CancelToken, Json, Region, Result};
 
 use super::DiffOptions;
@@ -138,7 +139,11 @@ impl Pair<'_> {
                 thread::scope(|scope| {
                     let spawned: Vec<_> = (1..slices)
                         .map(|n| {
-                            (n, thread::Builder::new().spawn_scoped(scope, move || compare(n)))
+                            (
+                                n,
+                                thread::Builder::new()
+                                    .spawn_scoped(scope, on_thread(move || compare(n))),
+                            )
                         })
                         .collect();
                     found.merge(compare(0), options.places);
@@ -168,7 +173,7 @@ impl Pair<'_> {
     fn read(&self, piece: &Region) -> Result<[Canonical; 2]> {
         let read = |n: usize| Canonical::read(self.arrays[n], self.logical[n], piece);
         thread::scope(|scope| {
-            let other = thread::Builder::new().spawn_scoped(scope, || read(1)).ok();
+            let other = thread::Builder::new().spawn_scoped(scope, on_thread(|| read(1))).ok();
             let one = read(0);
             let other = other.and_then(|thread| thread.join().ok()).unwrap_or_else(|| read(1));
             Ok([one?, other?])

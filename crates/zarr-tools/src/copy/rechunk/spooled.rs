@@ -5,6 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
+use zarr_core::fork::on_thread;
 use zarr_core::sync::lock;
 use zarr_core::{Array, Region, Result, View, ViewMut};
 
@@ -103,7 +104,7 @@ impl Rechunk<'_> {
                 Ok(Some((group, spool)))
             };
             let (drained, found) = thread::scope(|scope| {
-                let reader = thread::Builder::new().spawn_scoped(scope, read);
+                let reader = thread::Builder::new().spawn_scoped(scope, on_thread(read));
                 let drained = match &filled {
                     Some((group, spool)) => copying.drain(group, spool, done),
                     None => Ok(()),

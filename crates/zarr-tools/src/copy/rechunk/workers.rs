@@ -5,6 +5,7 @@ use std::sync::{Mutex, mpsc};
 use std::thread;
 
 use zarr_core::codec::buffer_pool::zeroed;
+use zarr_core::fork::on_thread;
 use zarr_core::sync::lock;
 use zarr_core::{AccessError, CancelToken, Region, Result};
 
@@ -105,7 +106,8 @@ impl Workers<'_> {
             for n in 0..self.count {
                 let (tell, each) = (tell.clone(), &each);
                 let name = thread::Builder::new().name(format!("zarr-copy-{n}"));
-                begun += usize::from(name.spawn_scoped(scope, move || each(tell)).is_ok());
+                begun +=
+                    usize::from(name.spawn_scoped(scope, on_thread(move || each(tell))).is_ok());
             }
             if begun == 0 {
                 // The system starts no thread: this one does the work.
