@@ -230,6 +230,24 @@ mod tests {
     }
 
     #[test]
+    fn a_fork_waits_for_a_thread_that_starts_or_ends() {
+        let work = on_thread(|| {});
+        assert!(!prepare_within(Duration::from_millis(20)), "a thread is about to start");
+        parent();
+        thread::spawn(work).join().unwrap();
+        assert!(prepare(), "it has ended");
+        parent();
+        // What is counted as a thread ends stays so until the standard library is done with it.
+        let counted = thread::spawn(|| {
+            on_thread(|| {})();
+            slot().load(Ordering::SeqCst)
+        });
+        assert!(counted.join().unwrap() > 0);
+        assert!(prepare(), "it has ended");
+        parent();
+    }
+
+    #[test]
     fn conditions_wake_all_who_wait() {
         static TURN: Mutex<u64> = Mutex::new(0);
         static CHANGED: Condition = Condition::new();
