@@ -139,11 +139,8 @@ impl Pair<'_> {
                 thread::scope(|scope| {
                     let spawned: Vec<_> = (1..slices)
                         .map(|n| {
-                            (
-                                n,
-                                thread::Builder::new()
-                                    .spawn_scoped(scope, on_thread(move || compare(n))),
-                            )
+                            let compare = on_thread(move || compare(n));
+                            (n, thread::Builder::new().spawn_scoped(scope, compare))
                         })
                         .collect();
                     found.merge(compare(0), options.places);
