@@ -181,11 +181,16 @@ impl<'a, 'py> Batch<'a, 'py> {
         if count == 0 || !self.drop_axes.is_empty() {
             return Ok(None);
         }
-        let (first, last) = (self.item(0)?, self.item(count - 1)?);
-        let (Some(low), Some(high)) = (self.chunk_of(&first)?, self.chunk_of(&last)?) else {
-            return Ok(None);
+        let first = self.item(0)?;
+        let Some(low) = self.chunk_of(&first)? else { return Ok(None) };
+        let from = axes_of(&first.get_item(2)?)?;
+        let (high, to) = if count == 1 {
+            (low.clone(), from.clone())
+        } else {
+            let last = self.item(count - 1)?;
+            let Some(high) = self.chunk_of(&last)? else { return Ok(None) };
+            (high, axes_of(&last.get_item(2)?)?)
         };
-        let (from, to) = (axes_of(&first.get_item(2)?)?, axes_of(&last.get_item(2)?)?);
         let rank = self.rank();
         if from.len() != rank || to.len() != rank {
             return Ok(None);

@@ -82,6 +82,16 @@ impl Memory {
         Ok(self)
     }
 
+    /// The shape of the array.
+    pub fn shape(&self) -> &[u64] {
+        &self.shape
+    }
+
+    /// How many bytes the elements have.
+    pub fn size(&self) -> u64 {
+        self.shape.iter().fold(self.element_size as u64, |size, &len| size.saturating_mul(len))
+    }
+
     /// The bytes of the one element that there is, if there is one, in whatever shape.
     pub fn only_element(&self) -> Option<Vec<u8>> {
         let is_one = self.shape.iter().all(|&len| len == 1);

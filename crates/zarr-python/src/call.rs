@@ -50,6 +50,8 @@ pub struct Call<'py> {
     pub bytes: u64,
     /// Whether elements are written: objects of a store are written whole.
     pub writes: bool,
+    /// Whether [`is_over_at_once`] said so of this call.
+    pub is_over_at_once: bool,
     /// Whether the caller lends memory that the call fills. It is not touched after the call, however that ends.
     pub fills_lent_memory: bool,
 }
@@ -70,7 +72,7 @@ pub fn on_array<M: Send + 'static, T: Send + 'static>(
     mut memory: M,
     work: impl FnOnce(&Array, &mut M) -> zarr::Result<T> + Send + 'static,
 ) -> PyResult<T> {
-    let touched = touched(array, &call);
+    let touched = if call.is_over_at_once { 0 } else { touched(array, &call) };
     let is_local = array.hierarchy().store().as_sync().is_some();
     let chosen = match call.threads {
         Some(threads) => threads::checked(threads)?,

@@ -157,7 +157,10 @@ impl PipelineArray {
         at_once: bool,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let answer = |found: bool| PyResult::Ok(found.into_pyobject(py)?.to_owned().into_any());
-        let is_later = |call: &Call<'_>| at_once && !call::is_over_at_once(&self.inner, call);
+        // `None`: another thread is to make the call.
+        let is_over = |call: &Call<'_>| call::is_over_at_once(&self.inner, call);
+        let begun =
+            |call| (!at_once || is_over(&call)).then(|| Call { is_over_at_once: at_once, ..call });
         if at_once && !self.is_near {
             return Ok(Some(answer(false)?));
         }
@@ -165,25 +168,22 @@ impl PipelineArray {
             return self.read_variable(py, items, out, drop_axes, finds_missing, at_once);
         }
         let memory = Memory::writeable(out)?;
-        let call = Call { bytes: out.getattr("nbytes")?.extract()?, ..Call::default() };
+        let (shape, bytes) = (memory.shape(), memory.size());
         let batch = self.batch(items, drop_axes)?;
-        let shape = batch::shape_of(out.as_any())?;
         if !finds_missing && let Some(filled) = batch.as_box()?.filter(|it| it.shape == shape) {
             self.follow_resize(py, &filled.end)?;
             let selection = filled.selection.clone();
-            let call = Call { selection: Some(&filled.selection), ..call };
-            if is_later(&call) {
-                return Ok(Some(answer(false)?));
-            }
+            let call = Call { selection: Some(&filled.selection), bytes, ..Call::default() };
+            let Some(call) = begun(call) else { return Ok(Some(answer(false)?)) };
             call::on_array(py, &self.inner, call, memory, |array, memory| {
                 array.read_view(selection, memory.view_mut()?)
             })?;
             return Ok(Some(answer(true)?));
         }
-        if is_later(&call) {
+        let Some(call) = begun(Call { bytes, ..Call::default() }) else {
             return Ok(Some(answer(false)?));
-        }
-        let Some(parts) = batch.parts(&shape)? else { return Ok(None) };
+        };
+        let Some(parts) = batch.parts(shape)? else { return Ok(None) };
         self.follow_resize(py, &parts.end)?;
         let parts = parts.chunk_parts();
         let stored = call::on_array(py, &self.inner, call, memory, move |array, memory| {
