@@ -25,7 +25,7 @@ use crate::grid::{ChunkKeys, ChunkProjection, chunk_projections};
 use crate::options::{Guard, Options};
 use crate::region::Region;
 use crate::selection::ResolvedSelection;
-use crate::store::{ByteRange, Bytes, Capabilities, Payload, Precondition, Snapshot, StoreKey};
+use crate::store::{Bytes, Capabilities, Payload, Precondition, Snapshot, StoreKey};
 use crate::sync::{into_inner, lock};
 use crate::var_buffer::VarBuffer;
 use crate::view::{View, ViewMut};
@@ -82,12 +82,6 @@ enum ExistingChunk {
     Whole(Option<Bytes>),
     /// Only those that the codecs need.
     ResolvedSelection(PartialWrite),
-}
-
-/// A chunk after a change.
-enum MergedChunk {
-    Stored(Vec<SplicePart>),
-    Erased,
 }
 
 impl Elements<'_> {
@@ -298,7 +292,10 @@ impl ArrayCore {
             let merge = || merge_into_chunk(&layout, &at, span, existing, &part, how);
             crate::codec::budget::limited(options.limits.decoded, merge)
         };
-        let edited = to_payload(elements.encode(self, tile, merge).await?, old).await?;
+        let edited = match elements.encode(self, tile, merge).await? {
+            Some(parts) => Edited::spliced(parts, old).await?,
+            None => Edited::Erase,
+        };
         self.options.check_cancelled().and(Ok(edited))
     }
 
@@ -530,7 +527,7 @@ fn pad_edge_chunk(
     Ok(chunk)
 }
 
-/// The chunk with `part` merged into it: into the `span` of each element.
+/// The parts of a chunk with `part` merged into it, into the `span` of each element; `None` if the chunk need not be stored.
 fn merge_into_chunk(
     layout: &ChunkLayout,
     tile: &ChunkProjection,
@@ -538,7 +535,7 @@ fn merge_into_chunk(
     existing: ExistingChunk,
     part: &View<'_>,
     (keep_fill, options): (bool, &Options),
-) -> Result<MergedChunk> {
+) -> Result<Option<Vec<SplicePart>>> {
     let (shape, size) = (&tile.chunk_shape, layout.chunks.repr.size());
     // The old elements are in a variable-length buffer that is dropped after this attempt.
     let var_buffer = part.var_buffer().map(VarBuffer::fork);
@@ -548,11 +545,7 @@ fn merge_into_chunk(
             let part = part.clone().with_var_buffer(var_buffer);
             let splice = write.apply(&part, executor::threads(options, part.size()))?;
             let erased = splice.is_fill && !keep_fill;
-            return Ok(if erased {
-                MergedChunk::Erased
-            } else {
-                MergedChunk::Stored(splice.parts)
-            });
+            return Ok((!erased).then_some(splice.parts));
         }
         ExistingChunk::Whole(old) => old,
     };
@@ -569,50 +562,7 @@ fn merge_into_chunk(
     };
     let view = View::new(&chunk, shape, size).with_var_buffer(var_buffer);
     if !keep_fill && layout.is_fill(&view) {
-        return Ok(MergedChunk::Erased);
+        return Ok(None);
     }
-    Ok(MergedChunk::Stored(vec![SplicePart::New(encode(options, layout, view)?.into_owned())]))
-}
-
-/// The payload of a chunk whose copied bytes are those of `old`. A local store copies them while it writes; for others they
-/// are fetched.
-async fn to_payload(merged: MergedChunk, old: Option<Arc<dyn Snapshot>>) -> Result<Edited> {
-    let pieces = match merged {
-        MergedChunk::Erased => return Ok(Edited::Erase),
-        MergedChunk::Stored(pieces) => pieces,
-    };
-    let kept = |piece: &SplicePart| match piece {
-        SplicePart::Copied(range) => Some(ByteRange::from(range.clone())),
-        SplicePart::New(_) => None,
-    };
-    let kept: Vec<ByteRange> = pieces.iter().filter_map(kept).collect();
-    let Some(old) = old.filter(|_| !kept.is_empty()) else {
-        let new = |value: Payload<'static>, piece| match piece {
-            SplicePart::New(bytes) => value.and(bytes),
-            SplicePart::Copied(_) => value,
-        };
-        return Ok(Edited::Set(pieces.into_iter().fold(Payload::default(), new)));
-    };
-    let size = old.size();
-    let taken = kept.iter().try_fold(0u64, |taken, range| {
-        let range = range.within(size)?;
-        taken.checked_add(range.end - range.start)
-    });
-    if taken.is_none_or(|taken| taken > size) {
-        let why = format!("its inner chunks overlap or leave its {size} bytes");
-        return Err(CodecError::corrupt("codecs", why).into());
-    }
-    let blocking = old.as_sync();
-    let fetched = match &blocking {
-        Some(_) => Vec::new(),
-        None => old.read(&kept).await?,
-    };
-    let mut fetched = fetched.into_iter();
-    let value =
-        pieces.into_iter().fold(Payload::default(), |value, piece| match (piece, &blocking) {
-            (SplicePart::New(bytes), _) => value.and(bytes),
-            (SplicePart::Copied(range), Some(old)) => value.and_kept(old, range),
-            (SplicePart::Copied(_), None) => value.and_shared(fetched.next().unwrap_or_default()),
-        });
-    Ok(Edited::Set(value))
+    Ok(Some(vec![SplicePart::New(encode(options, layout, view)?.into_owned())]))
 }

@@ -10,8 +10,9 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::key_queue::QueuePlace;
+use crate::codec::SplicePart;
 use crate::context::StoreContext;
-use crate::error::{AccessError, Result, StoreError};
+use crate::error::{AccessError, CodecError, Result, StoreError};
 use crate::options::Guard;
 use crate::store::{
     ByteRange, InMemorySnapshot, Payload, Precondition, Snapshot, SnapshotOptions, StoreKey,
@@ -26,6 +27,48 @@ pub(crate) enum Edited {
     Erase,
     /// The value stays as it is.
     Keep,
+}
+
+impl Edited {
+    /// The parts, those copied out of `old`, one after the other. A local store copies while it writes; for others the bytes are fetched.
+    pub async fn spliced(parts: Vec<SplicePart>, old: Option<Arc<dyn Snapshot>>) -> Result<Edited> {
+        let kept = |part: &SplicePart| match part {
+            SplicePart::Copied(range) => Some(ByteRange::from(range.clone())),
+            SplicePart::New(_) => None,
+        };
+        let kept: Vec<ByteRange> = parts.iter().filter_map(kept).collect();
+        let Some(old) = old.filter(|_| !kept.is_empty()) else {
+            let new = |value: Payload<'static>, part| match part {
+                SplicePart::New(bytes) => value.and(bytes),
+                SplicePart::Copied(_) => value,
+            };
+            return Ok(Edited::Set(parts.into_iter().fold(Payload::default(), new)));
+        };
+        let size = old.size();
+        let taken = kept.iter().try_fold(0u64, |taken, range| {
+            let range = range.within(size)?;
+            taken.checked_add(range.end - range.start)
+        });
+        if taken.is_none_or(|taken| taken > size) {
+            let why = format!("its inner chunks overlap or leave its {size} bytes");
+            return Err(CodecError::corrupt("codecs", why).into());
+        }
+        let blocking = old.as_sync();
+        let fetched = match &blocking {
+            Some(_) => Vec::new(),
+            None => old.read(&kept).await?,
+        };
+        let mut fetched = fetched.into_iter();
+        let value =
+            parts.into_iter().fold(Payload::default(), |value, part| match (part, &blocking) {
+                (SplicePart::New(bytes), _) => value.and(bytes),
+                (SplicePart::Copied(range), Some(old)) => value.and_kept(old, range),
+                (SplicePart::Copied(_), None) => {
+                    value.and_shared(fetched.next().unwrap_or_default())
+                }
+            });
+        Ok(Edited::Set(value))
+    }
 }
 
 /// Attempts that a writer may lose before it queues.
