@@ -6,6 +6,7 @@
 //! chunk is decoded once, and what of it belongs to one object is kept in the file until the object is whole.
 
 mod axis;
+mod combinations;
 mod encoded_room;
 mod plan;
 mod spool;

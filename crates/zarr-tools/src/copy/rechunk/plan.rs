@@ -7,6 +7,7 @@ use zarr_core::store::Store;
 use zarr_core::{AccessError, Array, Error, Result};
 
 use super::axis::Axis;
+use super::combinations::{Combination, combinations};
 use super::encoded_room::EncodedRoom;
 use super::spool::STEP;
 
@@ -18,8 +19,6 @@ const THREAD: u64 = 6 << 20;
 const OWN_PIECE: u64 = 64 << 20;
 /// A piece is about as large, if that costs nothing.
 const PIECE: u64 = 16 << 20;
-/// At most this many ways to cut an array are compared.
-const WAYS: usize = 20_000;
 /// Chunks that are under way from or to a remote store together have at most as many bytes, or are few.
 const UNDER_WAY: u64 = 128 << 20;
 const FEWEST_UNDER_WAY: u64 = 4;
@@ -136,25 +135,9 @@ pub(super) struct Numbers {
     put: u64,
 }
 
-/// A number of chunks along one axis.
-struct Choice {
-    count: u64,
-    len: u64,
-    expansion: f64,
-}
-
 /// The most bytes of a temporary file.
 pub(super) fn largest_spool(memory: u64) -> u64 {
     memory.saturating_mul(SPOOL_TIMES).max(LEAST_SPOOL)
-}
-
-/// Some number of chunks along each axis.
-struct Combination {
-    counts: Vec<u64>,
-    bytes: u64,
-    decodes: f64,
-    /// Bytes of a run in a plain source chunk.
-    run: u64,
 }
 
 impl Numbers {
@@ -542,52 +525,6 @@ impl Numbers {
     pub fn is_variable(&self) -> bool {
         self.is_variable
     }
-}
-
-/// The ways to take some neighbouring chunks of `own` along each axis.
-fn combinations(own: &[Axis], others: &[Axis], element: u64) -> Vec<Combination> {
-    let mut choices: Vec<Vec<Choice>> = own
-        .iter()
-        .zip(others)
-        .map(|(own, other)| {
-            let choice = |count| Choice {
-                count,
-                len: own.run(count),
-                expansion: own.expansion(count, other),
-            };
-            own.sizes(other).into_iter().map(choice).collect()
-        })
-        .collect();
-    while choices.iter().map(Vec::len).try_fold(1usize, usize::checked_mul).is_none_or(|n| n > WAYS)
-    {
-        // Every second of the longest list; the first and the last stay.
-        let Some(longest) = choices.iter_mut().max_by_key(|list| list.len()) else { break };
-        let (mut at, last) = (0, longest.len() - 1);
-        longest.retain(|_| {
-            at += 1;
-            at - 1 == last || (at - 1).is_multiple_of(2)
-        });
-        if longest.len() <= 2 {
-            choices.iter_mut().for_each(|list| list.truncate(1));
-        }
-    }
-    let start = Combination { counts: Vec::new(), bytes: element, decodes: 1.0, run: element };
-    let mut all = vec![start];
-    for (list, other) in choices.iter().zip(others) {
-        let with = |before: &Combination, choice: &Choice| Combination {
-            counts: before.counts.iter().copied().chain([choice.count]).collect(),
-            bytes: before.bytes.saturating_mul(choice.len),
-            decodes: before.decodes * choice.expansion,
-            // Inside the last axis along which source chunks are cut, all of a chunk is one run.
-            run: if choice.expansion > 1.01 {
-                element.saturating_mul(choice.len)
-            } else {
-                before.run.saturating_mul(other.longest())
-            },
-        };
-        all = all.iter().flat_map(|before| list.iter().map(move |one| with(before, one))).collect();
-    }
-    all
 }
 
 fn has_shards(metadata: &ArrayMetadata) -> bool {
