@@ -578,7 +578,7 @@ fn copies_that_no_reader_would_take_are_not_written() {
 /// Once the copies cannot fit, no further document is read: of a million nodes all would be, and be kept.
 #[test]
 fn documents_that_cannot_all_be_copied_are_not_all_read() {
-    for dialect in [Dialect::V2, Dialect::V3] {
+    for dialect in [Dialect::V2, Dialect::V3, Dialect::Draft] {
         let note = |call: &Call<'_>| (call.operation == "get").then(|| call.key.to_owned());
         let (store, reads) = record(from_sync(MemoryStore::new()), note);
         let mut options = writing();

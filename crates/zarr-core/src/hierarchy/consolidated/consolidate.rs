@@ -15,6 +15,9 @@ use crate::path::NodePath;
 use crate::store::{ListOptions, Listing, StoreKey};
 use crate::sync::lock;
 
+/// The most documents of drafts that are read before their sizes are summed.
+const READ_TOGETHER: usize = 1000;
+
 impl HierarchyContext {
     /// Makes copies of all documents from `path` on; returns how many nodes they describe.
     pub async fn consolidate(&self, path: &NodePath) -> Result<usize> {
@@ -100,12 +103,16 @@ impl HierarchyContext {
         if let Some(prefix) = self.format.tree_prefix() {
             let keys = self.list_prefix(&prefix).await?;
             let tree = self.format.tree(&NodePath::root(), &keys, &mut Vec::new());
-            let documented = tree.iter().map(|child| self.format.document_keys(&child.path));
-            let documented: Vec<_> = documented.collect::<Result<_, _>>()?;
-            let mut keys: Vec<StoreKey> = documented.into_iter().flatten().collect();
-            let nodes = tree.len();
-            keys.push(StoreKey::new("zarr.json")?);
-            return Ok((nodes, self.live_documents(keys).await?));
+            let (mut keys, mut all) = (vec![StoreKey::new("zarr.json")?], Documents::new());
+            for child in tree.iter() {
+                keys.extend(self.format.document_keys(&child.path)?);
+            }
+            for keys in keys.chunks(READ_TOGETHER) {
+                let found = self.live_documents(keys.to_vec()).await?;
+                check(&found)?;
+                all.extend(found);
+            }
+            return Ok((tree.len(), all));
         }
         let mut level = vec![path.clone()];
         let (mut nodes, mut all) = (0, Documents::new());
