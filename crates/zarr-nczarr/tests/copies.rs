@@ -207,7 +207,7 @@ fn what_netcdf_says_otherwise_is_named() {
     let store = holding(&[
         (
             "zarr.json",
-            r#"{"zarr_format":3,"node_type":"group","attributes":{"none":null,"yes":[true],"few":[1,2.5],"CLASS":"x","_Netcdf4Dimid":1,"deep":{"a":[1,{"b":null}]}}}"#,
+            r#"{"zarr_format":3,"node_type":"group","attributes":{"none":null,"yes":[true],"few":[1,2.5],"big":18446744073709551617,"exact":[1e3,36893488147419103232],"CLASS":"x","_Netcdf4Dimid":1,"deep":{"a":[1,{"b":null}]}}}"#,
         ),
         ("shards/zarr.json", &array("[4]", int, "[4]", &sharding)),
         ("order/zarr.json", &array("[2,3]", int, "[2,3]", &turned)),
@@ -217,12 +217,13 @@ fn what_netcdf_says_otherwise_is_named() {
     ]);
     let original = Dataset::open(store, &options()).unwrap();
     let (nczarr, pure) = (NewDataset::nczarr_v2(), NewDataset::pure(Dialect::V3));
-    for (new, count) in [(&nczarr, 11), (&pure, 2)] {
+    for (new, count) in [(&nczarr, 12), (&pure, 2)] {
         let plan = original.plan_copy(new).unwrap();
         let lost = plan.lost.join("\n");
         for due in [
             "/: attribute `none`: null becomes \"null\"",
             "/: attribute `yes`: [true] becomes 1",
+            "/: attribute `big`: 18446744073709551617 becomes 1.8446744073709552e19",
             "/texts: bytes that are not UTF-8 stay",
             "/: attribute `CLASS`: ",
             "/: attribute `_Netcdf4Dimid`: ",

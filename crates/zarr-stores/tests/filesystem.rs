@@ -196,6 +196,18 @@ fn what_keeps_a_value_from_being_read_is_an_error() {
     assert_eq!(names(&store), ["k"]);
 }
 
+/// A pipe has no end, and perhaps no writer: it is refused at once.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_pipe_is_no_value() {
+    let (_folder, store) = fresh();
+    fs::create_dir_all(store.root()).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(store.root().join("pipe")).status();
+    assert!(made.unwrap().success());
+    let error = store.value(&key("pipe")).unwrap_err();
+    assert!(error.to_string().contains("neither a file nor a folder"), "{error}");
+}
+
 #[test]
 fn nothing_is_there_before_the_first_write() {
     let (within, store) = fresh();

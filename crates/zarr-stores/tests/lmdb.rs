@@ -168,6 +168,60 @@ fn other_files_are_no_lmdb_files() {
     }
 }
 
+/// What another program made and left empty stays so; nothing is put beside a file that is not LMDB's.
+#[test]
+fn reading_changes_no_file() {
+    let within = tempdir().unwrap();
+    let (file, folder) = (within.path().join("empty.lmdb"), within.path().join("folder.lmdb"));
+    fs::create_dir(&folder).unwrap();
+    for (path, data) in [(&file, file.clone()), (&folder, folder.join("data.mdb"))] {
+        File::create(&data).unwrap();
+        let store = LmdbStore::open(path);
+        assert_eq!(get(&store, "a"), None);
+        assert_eq!(names(&store), [""; 0]);
+        assert_eq!(fs::metadata(&data).unwrap().len(), 0);
+    }
+    let text = within.path().join("text.lmdb");
+    fs::write(&text, "hello").unwrap();
+    LmdbStore::open(&text).value(&key("a")).unwrap_err();
+    let found = fs::read_dir(within.path()).unwrap().count();
+    assert_eq!((found, fs::read_dir(&folder).unwrap().count()), (3, 1));
+    set(&LmdbStore::open(&file), "a", b"1");
+    assert_eq!(get(&LmdbStore::open(&file), "a").as_deref(), Some(&b"1"[..]));
+}
+
+/// LMDB goes on with a file that was deleted, where no other process finds what is written.
+#[cfg(unix)]
+#[test]
+fn a_file_that_was_replaced_is_not_written_to() {
+    let within = tempdir().unwrap();
+    let path = within.path().join("x.lmdb");
+    let old = LmdbStore::open(&path);
+    set(&old, "a", b"1");
+    for replaced in [false, true] {
+        if path.exists() {
+            fs::rename(&path, within.path().join("old.lmdb")).unwrap();
+        }
+        if replaced {
+            fs::create_dir(&path).unwrap();
+            fs::copy(within.path().join("old.lmdb/data.mdb"), path.join("data.mdb")).unwrap();
+        }
+        let errors = [
+            old.set(&key("a"), Payload::new(&b"2"[..])).unwrap_err(),
+            LmdbStore::open(&path).set(&key("a"), Payload::new(&b"2"[..])).unwrap_err(),
+        ];
+        for error in errors {
+            assert!(error.to_string().contains("deleted or replaced"), "{replaced}: {error}");
+        }
+        let _ = fs::remove_dir_all(&path);
+    }
+    drop(old);
+    let new = LmdbStore::open(&path);
+    set(&new, "a", b"3");
+    drop(new);
+    assert_eq!(get(&LmdbStore::open(&path), "a").as_deref(), Some(&b"3"[..]));
+}
+
 /// A path into a file, and the URL of one.
 #[test]
 fn urls_name_files_and_what_is_in_them() {

@@ -115,3 +115,34 @@ fn overwriting_erases_first() -> Result<()> {
     }
     Ok(())
 }
+
+/// Attributes that no reader here would take are refused before anything is written, whoever brings them; so are the names of folders
+/// that listings do not show.
+#[test]
+fn attributes_that_nest_too_deep_and_names_of_tools() -> Result<()> {
+    let deep = |levels: usize| {
+        let text = "[".repeat(levels) + &"]".repeat(levels);
+        zarr::Json::parse(text.as_bytes()).expect("JSON within the limit")
+    };
+    for dialect in DIALECTS {
+        let hierarchy = hierarchy(dialect)?;
+        let array = hierarchy.create_array("/a").shape(&[2]).chunks(&[2]).data_type_named("int8");
+        let array = array.create()?;
+        let before = keys(&hierarchy);
+        let error = array.update_attributes(|all| drop(all.insert("k", deep(122)))).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Argument, "{dialect}: {error}");
+        assert!(error.to_string().contains("attribute `k` nests deeper than 120"), "{error}");
+        let attributes = || [("k".to_owned(), deep(122))].into_iter().collect::<Object>();
+        hierarchy.create_group(path("/g"), attributes()).unwrap_err();
+        for name in ["/.zarr-copy", "/.zarr-quarantine/a"] {
+            let error = hierarchy.create_group(path(name), Object::new()).unwrap_err();
+            assert!(error.to_string().contains("a folder of tools"), "{dialect}: {error}");
+        }
+        assert_eq!(keys(&hierarchy), before, "{dialect}");
+        array.update_attributes(|all| drop(all.insert("k", deep(120))))?;
+        hierarchy.consolidate()?;
+        let again = Hierarchy::open(hierarchy.store().clone(), &OpenOptions::new(zarr::standard()));
+        assert_eq!(again?.array("/a")?.attributes().get("k"), Some(&deep(120)), "{dialect}");
+    }
+    Ok(())
+}

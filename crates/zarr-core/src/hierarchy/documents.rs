@@ -9,10 +9,13 @@ use super::leftovers::CreateMode;
 use super::new_document::NewDocument;
 use crate::array::compare_and_swap::{self, Edited};
 use crate::error::{AccessError, Error, ErrorKind, MetadataError, Result};
-use crate::format::{DocumentMember, Documents};
-use crate::json::{Json, Object};
+use crate::format::{DocumentMember, Documents, TOOL_FOLDERS};
+use crate::json::{Json, MAX_DEPTH, Object};
 use crate::metadata::{ArrayMetadata, GroupMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
+
+/// How deep an attribute may nest: its document, and a consolidated copy of that, nest some levels themselves.
+const ATTRIBUTE_DEPTH: usize = MAX_DEPTH - 8;
 
 impl HierarchyContext {
     /// Removes what the format hides among a node's attributes; returns it.
@@ -46,12 +49,28 @@ impl HierarchyContext {
             );
             return Err(AccessError::Argument(why));
         }
+        let is_too_deep = |name: &str, value: &Json| {
+            before.get(name) != Some(value) && !value.nests_within(ATTRIBUTE_DEPTH)
+        };
+        if let Some((name, _)) = after.iter().find(|(name, value)| is_too_deep(name, value)) {
+            let why = format!(
+                "attribute `{name}` nests deeper than {ATTRIBUTE_DEPTH} levels, and no reader here takes a document of more than {MAX_DEPTH}; \
+                 store the inner part as a text"
+            );
+            return Err(AccessError::Argument(why));
+        }
         self.format.check_attributes(after)
     }
 
     /// The documents of a new node, if it may have its name and the format can represent it.
     pub fn to_documents(&self, path: &NodePath, node: &NodeMetadata) -> Result<Documents> {
         for name in path.names() {
+            if TOOL_FOLDERS.contains(&name) {
+                let why = format!(
+                    "`{name}` cannot name a node: it is a folder of tools, which no listing shows; choose another name"
+                );
+                return Err(AccessError::Argument(why).into());
+            }
             self.format.check_name(name)?;
         }
         if let NodeMetadata::Array(array) = node {

@@ -35,6 +35,16 @@ impl Json {
         }
     }
 
+    /// Whether arrays and objects nest at most this many levels in it.
+    pub(crate) fn nests_within(&self, levels: usize) -> bool {
+        let is_within = |item: &Json| levels > 0 && item.nests_within(levels - 1);
+        match self {
+            Json::Array(items) => items.iter().all(is_within),
+            Json::Object(object) => object.iter().all(|(_, item)| is_within(item)),
+            _ => true,
+        }
+    }
+
     /// The same value as any reader of JSON takes it: bare `NaN`, `Infinity` and `-Infinity` become strings.
     #[must_use]
     pub fn into_standard(self) -> Json {

@@ -163,7 +163,7 @@ impl KeyPath<'_> {
         let at_once = |out: &mut [u8]| {
             let mut more = [0];
             let mut parts = [IoSliceMut::new(out), IoSliceMut::new(&mut more)];
-            File::open(&self.path)?.read_vectored(&mut parts)
+            open_to_read(&self.path)?.read_vectored(&mut parts)
         };
         match at_once(out) {
             Ok(read) if read == out.len() => return Ok(Some(read as u64)),
@@ -377,9 +377,25 @@ impl KeyPath<'_> {
     }
 }
 
+/// Opens a file. A pipe is opened at once, too, to be refused as no file: perhaps no program ever writes to it.
+#[cfg(target_os = "linux")]
+fn open_to_read(path: &Path) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    match File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path) {
+        // Another program holds a lease of the file, which it gives up when it is asked.
+        Err(e) if e.kind() == ErrorKind::WouldBlock => File::open(path),
+        opened => opened,
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn open_to_read(path: &Path) -> io::Result<File> {
+    File::open(path)
+}
+
 /// The opened file at `path` and what the system says of it; `None` if there is none, or a folder.
 fn open(path: &Path) -> io::Result<Option<(File, fs::Metadata)>> {
-    let file = match File::open(path) {
+    let file = match open_to_read(path) {
         Ok(file) => file,
         Err(e) if is_absence(&e) => return Ok(None),
         // Some systems do not open folders.

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::mem::ManuallyDrop;
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
@@ -35,6 +35,9 @@ const EIO: i32 = 5;
 /// How many bytes a page has at least; a file has two or more.
 const SMALLEST_PAGE: u64 = 4096;
 
+/// What every LMDB file has after the 16 bytes that each of its pages begins with, in the byte order of the machine.
+const MAGIC: u32 = 0xBEEF_C0DE;
+
 /// How many readers all processes together may have at one time.
 const READERS: u32 = 1024;
 
@@ -43,6 +46,9 @@ pub(super) struct Env {
     /// Only the process that opened it closes it.
     env: ManuallyDrop<heed::Env<WithoutTls>>,
     process: u32,
+    /// The file, and which one it was when it was opened.
+    file: PathBuf,
+    identity: [u64; 2],
     keys: Database<'static, Bytes, Bytes>,
     /// Held shared by transactions while they begin or last, and exclusively while the map grows.
     gate: RwLock<()>,
@@ -105,13 +111,14 @@ impl Env {
         let known = open.get(&path);
         if let Some(env) = known.and_then(|(_, env)| env.upgrade()) {
             env.check_process()?;
+            env.check_file()?;
             return Ok(env);
         }
         // What the parent had open stays open here, also when no handle is left.
         let is_parents = known.is_some();
-        let file = if in_folder { path.join("data.mdb") } else { path.clone() };
+        let file = data_file(&path, in_folder);
         let size = || fs::metadata(&file).map_or(0, |metadata| metadata.len());
-        let is_new = size() == 0;
+        let is_new = !is_begun(&file)?;
         let env = Env::open_new(&path, in_folder, map, is_parents).inspect_err(|_| {
             // LMDB refuses a file whose first two pages were cut short, as on a full disk.
             if is_new && (1..2 * SMALLEST_PAGE).contains(&size()) {
@@ -135,8 +142,8 @@ impl Env {
             flags |= EnvFlags::NO_SUB_DIR;
         }
         let mut options = EnvOpenOptions::new().read_txn_without_tls();
-        let file = if in_folder { path.join("data.mdb") } else { path.to_owned() };
-        let is = fs::metadata(file).map_or(0, |metadata| metadata.len());
+        let file = data_file(path, in_folder);
+        let is = fs::metadata(&file).map_or(0, |metadata| metadata.len());
         let roomy =
             usize::try_from(is.saturating_mul(4)).unwrap_or(MAP).next_multiple_of(MAP).max(MAP);
         let map = map.unwrap_or(roomy);
@@ -175,6 +182,8 @@ impl Env {
         Ok(Env {
             env,
             process,
+            identity: identity(&file)?,
+            file,
             keys,
             gate: RwLock::new(()),
             open_transactions: AtomicUsize::new(0),
@@ -184,6 +193,17 @@ impl Env {
     /// An error in a process that was forked off: LMDB takes its readers and writers for those of its parent.
     fn check_process(&self) -> io::Result<()> {
         if self.process == process::id() { Ok(()) } else { Err(forked_off()) }
+    }
+
+    /// An error if the file was deleted or replaced since it was opened: LMDB would go on with the old one, which no other process finds.
+    fn check_file(&self) -> io::Result<()> {
+        if identity(&self.file).is_ok_and(|found| found == self.identity) {
+            return Ok(());
+        }
+        Err(io::Error::other(
+            "the LMDB file was deleted or replaced while this process had it open: close every store of the old file, then open the new \
+             one; what was written to the old file is lost",
+        ))
     }
 
     /// Lets `ask` read in one transaction.
@@ -213,6 +233,7 @@ impl Env {
     ) -> io::Result<T> {
         let written = self.with_growing_map(|| {
             let mut txn = self.env.write_txn()?;
+            self.check_file()?;
             let done = change(Change { keys: &self.keys, txn: &mut txn })?;
             txn.commit()?;
             Ok(done)
@@ -268,6 +289,40 @@ impl Env {
             }
         }
     }
+}
+
+pub(super) fn data_file(path: &Path, in_folder: bool) -> PathBuf {
+    if in_folder { path.join("data.mdb") } else { path.to_owned() }
+}
+
+/// Whether a file has what LMDB begins one with; not if it is empty, or not there.
+///
+/// # Errors
+/// Another program's file, which LMDB would put its lock file beside.
+pub(super) fn is_begun(file: &Path) -> io::Result<bool> {
+    let mut begin = Vec::new();
+    if !file.is_file() {
+        return Ok(false);
+    }
+    fs::File::open(file)?.take(20).read_to_end(&mut begin)?;
+    match begin.last_chunk() {
+        None if begin.is_empty() => Ok(false),
+        Some(magic) if begin.len() == 20 && u32::from_ne_bytes(*magic) == MAGIC => Ok(true),
+        _ => Err(failed(heed::Error::Mdb(MdbError::Invalid))),
+    }
+}
+
+/// Which file is at a path, among all that are there.
+#[cfg(unix)]
+fn identity(file: &Path) -> io::Result<[u64; 2]> {
+    use std::os::unix::fs::MetadataExt;
+    fs::metadata(file).map(|found| [found.dev(), found.ino()])
+}
+
+/// A file that is open cannot be removed here.
+#[cfg(not(unix))]
+fn identity(file: &Path) -> io::Result<[u64; 2]> {
+    fs::metadata(file).map(|_| [0, 0])
 }
 
 /// Makes the files of an LMDB file that are not there, so that the process's umask decides who may use them. LMDB makes

@@ -14,7 +14,7 @@ use zarr_core::store::{
 };
 use zarr_core::{Access, StoreError};
 
-use self::env::{Change, Env, Failed, KeysView, ReadTransaction};
+use self::env::{Change, Env, Failed, KeysView, ReadTransaction, data_file, is_begun};
 use crate::local::LocalOptions;
 use crate::url;
 
@@ -103,7 +103,10 @@ impl LmdbStore {
     fn env(&self) -> io::Result<Option<&Arc<Env>>> {
         match self.env.get() {
             Some(env) => Ok(Some(env)),
-            None if self.path.is_file() || holds_lmdb(&self.path) => self.made().map(Some),
+            // What is empty is left as it is: reading does not make an LMDB file of it.
+            None if is_begun(&data_file(&self.path, !self.path.is_file()))? => {
+                self.made().map(Some)
+            }
             None => Ok(None),
         }
     }
@@ -160,11 +163,6 @@ impl LmdbStore {
         });
         written.map_err(StoreError::io(operation, key))
     }
-}
-
-/// Whether a folder holds an LMDB file.
-pub(crate) fn holds_lmdb(folder: &Path) -> bool {
-    folder.join("data.mdb").is_file()
 }
 
 /// `lmdb:///path/to/x.lmdb`, or a path into such a file or folder; what follows its name is a prefix in it.

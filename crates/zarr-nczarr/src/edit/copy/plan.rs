@@ -411,8 +411,21 @@ fn is_same(old: &Json, new: &Json) -> bool {
             old.len() == new.len() && old.iter().all(same)
         }
         (Json::Number(old), Json::Number(new)) => {
-            old == new || old.parse::<f64>() == new.parse::<f64>()
+            let is_whole = old.trim_start_matches('-').bytes().all(|byte| byte.is_ascii_digit());
+            let is_equal = || match (is_whole, whole(old)) {
+                (true, None) => false,
+                (_, Some(old)) => whole(new) == Some(old),
+                (false, None) => old.parse::<f64>() == new.parse::<f64>(),
+            };
+            old == new || is_equal()
         }
         _ => old == new,
     }
+}
+
+/// The integer that a number is, if 128 bits hold it: not what a float rounds it to.
+fn whole(number: &str) -> Option<i128> {
+    let of_float = || number.parse().ok().filter(|float: &f64| float.fract() == 0.0);
+    let exact = number.parse().ok();
+    exact.or_else(|| of_float().filter(|float| float.abs() < 1e38).map(|float| float as i128))
 }
