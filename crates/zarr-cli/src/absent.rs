@@ -174,11 +174,18 @@ fn on_disk(path: &Path, url: &str, options: &OpenOptions) -> String {
         let entries = folder.read_dir().into_iter().flatten().flatten();
         let names: Vec<String> =
             entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
-        let near = did_you_mean(&name.to_string_lossy(), names.iter().map(String::as_str));
+        let names = names.iter().map(String::as_str).filter(|name| !is_temporary(name));
+        let near = did_you_mean(&name.to_string_lossy(), names);
         let near = near.map(|near| folder.join(near).display().to_string());
         why = format!("{why}; {} is there{}", folder.display(), meaning(near.as_ref()));
     }
     why
+}
+
+/// Whether a file is one that the library has made for itself: part of an archive that is being written, a lock.
+fn is_temporary(name: &str) -> bool {
+    let ends = [".zarr-part", ".zarr-compact", ".zarr-lock"];
+    name.starts_with(".zarr-") || ends.iter().any(|end| name.ends_with(end))
 }
 
 /// What a folder or an archive without a hierarchy at its root holds; `None` if it cannot be listed.

@@ -170,8 +170,19 @@ fn json_of(data_type: &DataType, text: &str) -> Result<Json, String> {
         };
         Json::from(word)
     };
-    if let DataType::Json | DataType::List(_) = data_type {
-        return Json::parse(text.as_bytes());
+    match data_type {
+        DataType::Extension(_) | DataType::Unknown { .. } => {
+            if let Some(plain) = data_type.resolved() {
+                return json_of(&plain, text);
+            }
+        }
+        DataType::Json => return Json::parse(text.as_bytes()),
+        DataType::List(items) if items.scalar().is_some() => return Json::parse(text.as_bytes()),
+        // Other lists are shown as bytes.
+        DataType::Bytes | DataType::FixedBytes { .. } | DataType::List(_) => {
+            return Ok(element::base64_of_csv(text).unwrap_or_else(|| Json::from(text)));
+        }
+        _ => {}
     }
     Ok(match data_type.scalar() {
         Some(Scalar::Bool) => match text.trim().to_lowercase().as_str() {

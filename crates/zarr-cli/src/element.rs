@@ -3,7 +3,8 @@
 //! Integers are exact. Floats are the shortest text that reads back as the same number; what JSON has
 //! no number for is `"NaN"`, `"Infinity"`, `"-Infinity"`. Complex numbers are `[real, imaginary]`.
 //! Bytes of fixed length are text without the NULs that pad them, or `{"base64": "…"}` where they are
-//! not UTF-8; variable-length bytes, too. Raw bytes are base64. Variable-length lists are lists. Moments
+//! not UTF-8; variable-length bytes, too. In CSV such bytes are the text of that object, and so are bytes that are such a
+//! text themselves. Raw bytes are base64. Variable-length lists are lists. Moments
 //! are dates in ISO 8601 as fine as their unit, spans of time are whole numbers of their steps; no time
 //! is `"NaT"`.
 
@@ -53,8 +54,8 @@ pub(crate) fn write(data_type: &DataType, element: &[u8], style: Style, out: &mu
         DataType::FixedBytes { .. } => {
             let end = element.iter().rposition(|&b| b != 0).map_or(0, |at| at + 1);
             match std::str::from_utf8(&element[..end]) {
-                Ok(text) => say_text(text, style, out),
-                Err(_) => say_base64(element, style, out),
+                Ok(text) if !is_taken_for_base64(text, style) => say_text(text, style, out),
+                _ => say_base64(element, style, out),
             }
         }
         DataType::FixedUtf32 { .. } => {
@@ -69,6 +70,9 @@ pub(crate) fn write(data_type: &DataType, element: &[u8], style: Style, out: &mu
             match (data_type, std::str::from_utf8(after_length()), style) {
                 (DataType::Json, Ok(""), _) => out.push_str("null"),
                 (DataType::Json, Ok(text), Style::Json) => out.push_str(text),
+                (DataType::Bytes, Ok(text), _) if is_taken_for_base64(text, style) => {
+                    say_base64(text.as_bytes(), style, out);
+                }
                 (_, Ok(text), _) => say_text(text, style, out),
                 (_, Err(_), _) => say_base64(after_length(), style, out),
             }
@@ -206,14 +210,57 @@ fn number(data_type: &DataType, scalar: Scalar, json: &Json) -> Result<u64, Stri
         }
         _ => return Err(wrong(json, due(shown))),
     };
-    scalar.from_text(text).ok_or_else(|| {
-        let is_whole = text.parse().is_ok_and(|value: f64| value.fract() == 0.0);
-        if !is_float && !is_whole {
-            return wrong(json, due(shown));
+    let bits = match scalar {
+        // The library's reader rounds a fraction or an exponent to a double.
+        Scalar::Int(_) | Scalar::Uint(_) => {
+            let whole = whole_number(text).ok_or_else(|| wrong(json, due(shown)))?;
+            scalar.from_text(&whole)
         }
+        _ => scalar.from_text(text),
+    };
+    bits.ok_or_else(|| {
         let article = if matches!(scalar, Scalar::Int(_)) && shown == scalar { "an" } else { "a" };
         format!("{} does not fit {article} {data_type}", json.brief())
     })
+}
+
+/// The most digits that are written out: more than the largest integer of any type has.
+const MOST_DIGITS: usize = 40;
+
+/// The digits, behind a sign, of the whole number that a JSON number is, exactly: `-12e2` is `-1200`, `1.50e1` is `15`. `None`
+/// if it is none. One of more than [`MOST_DIGITS`] digits is some other number as large as that, which fits no type either.
+fn whole_number(text: &str) -> Option<Cow<'_, str>> {
+    let (sign, number) = match text.strip_prefix('-') {
+        Some(number) => ("-", number),
+        None => ("", text),
+    };
+    let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    if is_digits(number) {
+        return Some(text.into());
+    }
+    let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let (is_negative, power) = match exponent.strip_prefix('-') {
+        Some(power) => (true, power),
+        None => (false, exponent.strip_prefix('+').unwrap_or(exponent)),
+    };
+    if !(is_digits(whole) && is_digits(fraction) && is_digits(power)) {
+        return None;
+    }
+    let all = format!("{whole}{fraction}");
+    let digits = all.trim_start_matches('0').trim_end_matches('0');
+    if digits.is_empty() {
+        return Some("0".into());
+    }
+    // No text is as long as an exponent that 64 bits cannot hold.
+    let power = power.parse::<i64>().unwrap_or(i64::MAX);
+    let power = if is_negative { -power } else { power };
+    let ends = (all.len() - all.trim_end_matches('0').len()) as i64 - fraction.len() as i64;
+    let zeros = usize::try_from(power.saturating_add(ends)).ok()?;
+    if digits.len().saturating_add(zeros) > MOST_DIGITS {
+        return Some(format!("{sign}{}", "9".repeat(MOST_DIGITS)).into());
+    }
+    Some(format!("{sign}{digits}{}", "0".repeat(zeros)).into())
 }
 
 /// Little-endian numbers as native ones, or the reverse.
@@ -234,14 +281,28 @@ fn read_bytes(json: &Json) -> Result<Vec<u8>, String> {
     }
 }
 
+/// `{"base64":"…"}`, which in CSV is a text with these letters.
 fn say_base64(bytes: &[u8], style: Style, out: &mut String) {
+    let object = base64_object(base64_encode(bytes)).to_string();
     match style {
-        Style::Csv => out.push_str(&base64_encode(bytes)),
-        Style::Json => {
-            let object = Object::new().with("base64", base64_encode(bytes));
-            out.push_str(&Json::from(object).to_string());
-        }
+        Style::Csv => say_text(&object, style, out),
+        Style::Json => out.push_str(&object),
     }
+}
+
+fn base64_object(text: impl Into<Json>) -> Json {
+    Object::new().with("base64", text).into()
+}
+
+/// The object of which a value of CSV has exactly the text, `{"base64":"…"}` without spaces; `None` of bytes that are a text.
+pub(crate) fn base64_of_csv(text: &str) -> Option<Json> {
+    let encoded = text.strip_prefix("{\"base64\":\"")?.strip_suffix("\"}")?;
+    base64_decode(encoded).map(|_| base64_object(encoded))
+}
+
+/// Whether bytes that are this text must be written in base64, since they would be read back as others.
+fn is_taken_for_base64(text: &str, style: Style) -> bool {
+    style == Style::Csv && base64_of_csv(text).is_some()
 }
 
 fn wrong(json: &Json, due: &str) -> String {
@@ -383,6 +444,45 @@ mod tests {
         assert!(why(time("M8[s]"), "9223372036854775808").contains("does not fit a datetime64[s]"));
         assert!(why(time("M8[s]"), "1.5").contains("a date, \"NaT\" or a whole number is due"));
         assert!(why(time("m8[s]"), "[]").contains("a whole number or \"NaT\" is due"));
+    }
+
+    #[test]
+    fn whole_numbers_are_exact_however_they_are_written() {
+        for (text, whole) in [
+            ("7", Some("7")),
+            ("-0.0", Some("0")),
+            ("0e99", Some("0")),
+            ("9007199254740993.0", Some("9007199254740993")),
+            ("-9.223372036854775808e18", Some("-9223372036854775808")),
+            ("1E+3", Some("1000")),
+            ("-1200e-2", Some("-12")),
+            ("1.50e1", Some("15")),
+            ("0.5", None),
+            ("15e-2", None),
+            ("1e-99999999999999999999", None),
+            ("NaN", None),
+        ] {
+            assert_eq!(whole_number(text).as_deref(), whole, "{text}");
+        }
+        let read = |text: &str, kind: CoreType| {
+            let mut out = Vec::new();
+            super::read(&kind.into(), &Json::Number(text.into()), &mut out).map(|()| out)
+        };
+        for (text, value) in [
+            ("9007199254740993.0", 9_007_199_254_740_993i64),
+            ("1e18", 1_000_000_000_000_000_000),
+            ("-9.223372036854775808e18", i64::MIN),
+        ] {
+            assert_eq!(read(text, CoreType::Int64).unwrap(), value.to_le_bytes(), "{text}");
+        }
+        let most = read("1844674407370955161.5e1", CoreType::Uint64).unwrap();
+        assert_eq!(most, u64::MAX.to_le_bytes());
+        for text in ["1e19", "9223372036854775808.0", "1e99999999999999999999", "-1e400"] {
+            let why = read(text, CoreType::Int64).unwrap_err();
+            assert_eq!(why, format!("{text} does not fit an int64"));
+        }
+        let why = read("9007199254740993.5", CoreType::Int64).unwrap_err();
+        assert!(why.contains("a whole number is due"), "{why}");
     }
 
     #[test]

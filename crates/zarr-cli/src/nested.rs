@@ -128,6 +128,11 @@ pub(crate) fn csv_columns(kind: &DataType, shape: &[u64]) -> Option<u64> {
     }
 }
 
+/// What is said of input that the JSON reader refuses: "is not JSON …", "nests deeper than …".
+pub(crate) fn no_json(why: &str) -> String {
+    if why.starts_with("not ") { format!("is {why}") } else { why.to_owned() }
+}
+
 /// The elements of nested lists of `shape`, or of one flat list of as many, in C order.
 pub(crate) fn elements(
     json: &Json,

@@ -226,10 +226,17 @@ fn netcdf_datasets_are_copied_in_parts_and_anew() {
 fn a_copy_that_is_interrupted_says_how_it_is_resumed() {
     let folder = Folder::new();
     let all = source(&folder, 600);
+    // A draft has an implicit root as soon as it has a chunk.
+    interrupt(&folder, &all, "", "big/c");
+    interrupt(&folder, &all, "--to draft-2020", "data/root/big");
+}
+
+/// Interrupts a copy once it has put a chunk into `chunks`, and goes on with it.
+fn interrupt(folder: &Folder, all: &str, options: &str, chunks: &str) {
     for attempt in 0..8 {
-        let target = format!("s{attempt}.zarr");
-        let child = folder.command(&format!("copy a.zarr {target}")).spawn().unwrap();
-        let journal = folder.path(&target).join("big/c");
+        let target = format!("s{}{attempt}.zarr", options.len());
+        let child = folder.command(&format!("copy a.zarr {target} {options}")).spawn().unwrap();
+        let journal = folder.path(&target).join(chunks);
         let begun = Instant::now();
         while !journal.exists() && begun.elapsed() < Duration::from_secs(10) {
             thread::sleep(Duration::from_millis(1));

@@ -46,6 +46,58 @@ fn csv_of_every_type_reads_back() {
     }
 }
 
+/// Bytes that are no text are said in base64, and so is a text that could be taken for that.
+#[test]
+fn bytes_that_are_no_text_read_back_from_csv() {
+    let folder = Folder::new();
+    let json = r#"[{"base64":"/w=="},"x","{\"base64\":\"eA==\"}","{\"base64\":\"?\"}","{\"base64\": \"eA==\"}",""]"#;
+    let csv = r#""{""base64"":""/w==""}"
+x
+"{""base64"":""eyJiYXNlNjQiOiJlQT09In0=""}"
+"{""base64"":""?""}"
+"{""base64"": ""eA==""}"
+
+"#;
+    for (dtype, csv) in [("variable_length_bytes", Some(csv)), ("|S20", None)] {
+        for array in ["a", "b"] {
+            folder.good(&format!("create {array} --shape 6 --dtype '{dtype}' --overwrite"));
+        }
+        assert_eq!(folder.feed("put a", json.as_bytes()).code, 0, "{dtype}");
+        let found = folder.good("get a --format csv");
+        assert!(csv.is_none_or(|csv| found.text() == csv), "{dtype}: {}", found.text());
+        let put = folder.feed("put b --format csv", &found.out);
+        assert_eq!((put.code, &*put.err), (0, ""), "{dtype}");
+        assert_eq!(folder.good("get b").text(), folder.good("get a").text(), "{dtype}");
+        assert_eq!(folder.good("get b --format json").out, folder.good("get a --format json").out);
+    }
+    // Text is text.
+    folder.good("create s --shape 1 --dtype string");
+    let put = folder.feed("put s --format csv", br#""{""base64"":""eA==""}""#);
+    assert_eq!((put.code, &*put.err), (0, ""));
+    assert_eq!(folder.good("get s").text(), "[\"{\\\"base64\\\":\\\"eA==\\\"}\"]\n");
+}
+
+/// A double in between would round them.
+#[test]
+fn whole_numbers_with_a_fraction_or_an_exponent_are_exact() {
+    let folder = Folder::new();
+    folder.good("create i.zarr --path a --shape 2 --dtype int64");
+    for (format, input) in
+        [("json", "[9007199254740993.0,1e18]"), ("csv", "9007199254740993.0\n1e18\n")]
+    {
+        let put = folder.feed(&format!("put i.zarr/a --format {format}"), input.as_bytes());
+        assert_eq!((put.code, &*put.err), (0, ""), "{format}");
+        assert_eq!(folder.good("get i.zarr/a").text(), "[9007199254740993,1000000000000000000]\n");
+    }
+    for (input, why) in [
+        ("[9007199254740993.5,1]", "9007199254740993.5 stands where a whole number is due"),
+        ("[1e19,1]", "1e19 does not fit an int64"),
+    ] {
+        let put = folder.feed("put i.zarr/a", input.as_bytes());
+        assert!(put.code == 2 && put.err.contains(why), "{}", put.err);
+    }
+}
+
 #[test]
 fn csv_of_others_is_read() {
     let folder = Folder::new();

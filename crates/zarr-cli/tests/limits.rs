@@ -43,3 +43,64 @@ fn info_holds_a_hostile_document_once() {
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
     assert!(run.stdout.len() > attributes.len());
 }
+
+/// Arrays near the end of what 64 bits count.
+#[test]
+fn arrays_of_gigantic_shapes_are_copied_or_refused() {
+    let folder = Folder::new();
+    folder.good("create hx.zarr --path a --shape 18446744073709551615 --dtype int32");
+    let put = folder.feed("put hx.zarr/a --region=-1", b"[7]");
+    assert_eq!((put.code, &*put.err), (0, ""));
+    let copied = folder.run("copy hx.zarr hxo");
+    assert_eq!(copied.code, 0, "{}", copied.err);
+    assert_eq!(folder.good("get hxo/a --region=-1").text(), "[7]\n");
+    let shape = "--shape 9223372036854775807,9223372036854775807 --chunks 512,512";
+    folder.good(&format!("create c.zarr --path a {shape} --dtype int32"));
+    folder.good("create c.zarr --path b --shape 1 --dtype int32");
+    let why = folder.bad("copy c.zarr cc.zarr", 2);
+    assert!(why.contains("/a: ") && why.contains("more chunks than 64 bits count"), "{why}");
+    assert!(why.contains("--chunks") && !why.contains("--resume"), "{why}");
+    assert!(!folder.path("cc.zarr").exists(), "nothing is written");
+    let skipped = folder.run("copy c.zarr cc.zarr --skip-unsupported");
+    assert_eq!(skipped.code, 0, "{}", skipped.err);
+    folder.good("get cc.zarr/b");
+    let told = folder.run("validate c.zarr --expect-complete");
+    let said = format!("{}{}", told.text(), told.err);
+    assert!(said.contains("more chunks than 64 bits count, of which 0 are stored"), "{said}");
+    assert_ne!(told.code, 0, "{said}");
+    let put = folder.feed("append c.zarr/a --axis 0", b"[1]");
+    assert!(put.code == 2 && !put.err.contains("length 0"), "{}", put.err);
+}
+
+/// The input is wrong, and nothing that is stored.
+#[test]
+fn raw_input_that_is_no_element_is_wrong_input() {
+    let folder = Folder::new();
+    for (dtype, input) in [
+        ("bool", &[2u8][..]),
+        ("<U1", &[0, 0xd8, 0, 0]),
+        ("string", &[1, 0, 0, 0, 0xff]),
+        ("optional(int8)", &[3, 0]),
+    ] {
+        folder.good(&format!("create a --shape 1 --dtype '{dtype}' --overwrite"));
+        let put = folder.feed("put a --format raw", input);
+        let named = put.err.contains("standard input, read as raw elements, cannot be taken: ");
+        assert!(put.code == 2 && named, "{dtype}: {} {}", put.code, put.err);
+    }
+}
+
+#[test]
+fn small_messages_are_true() {
+    let folder = Folder::new();
+    folder.good("create e --path a --shape 2,0,2 --dtype int8");
+    let why = folder.bad("get e/a --format csv", 2);
+    assert!(why.contains("3 axes are not of length 1"), "{why}");
+    let deep = format!("{}1{}", "[".repeat(200), "]".repeat(200));
+    let put = folder.feed("put e/a", deep.as_bytes());
+    assert!(put.err.contains("standard input, read as JSON, nests deeper than"), "{}", put.err);
+    let put = folder.feed("put e/a", b"[1");
+    assert!(put.err.contains("standard input, read as JSON, is not JSON"), "{}", put.err);
+    folder.write("k.zip.zarr-part", "");
+    let why = folder.bad("info k.zip", 3);
+    assert!(!why.contains("did you mean"), "{why}");
+}

@@ -11,6 +11,7 @@ use crate::element;
 use crate::failure::Failure;
 use crate::human;
 use crate::interrupt;
+use crate::nested;
 use crate::npy::{Header, Trouble};
 use crate::region::Elements;
 use crate::session::{Care, Session, Target};
@@ -152,10 +153,16 @@ fn measured<'a>(
         return Ok((count, Box::new(Cursor::new(header.to_bytes()).chain(input))));
     }
     let others = shape.iter().enumerate().filter(|(other, _)| *other != axis);
-    let slice =
-        others.map(|(_, &len)| len).try_fold(1, u64::checked_mul).filter(|&slice| slice > 0);
-    let slice = slice
-        .ok_or_else(|| wrong("cannot be counted: the array has an axis of length 0".into()))?;
+    let others: Vec<u64> = others.map(|(_, &len)| len).collect();
+    let uncounted = |why: &str| wrong(format!("cannot be counted: {why}"));
+    let slice = match zarr::region::element_count(&others) {
+        Some(0) => return Err(uncounted("the array has another axis of length 0")),
+        Some(slice) => slice,
+        None => {
+            let why = "along the other axes the array has more elements than 64 bits count";
+            return Err(uncounted(why));
+        }
+    };
     let mut text = Vec::new();
     input.read_to_end(&mut text).map_err(Trouble::Io)?;
     let found = match (format, array.data_type().resolved()) {
@@ -184,7 +191,7 @@ fn measured<'a>(
         }
         _ => {
             let (json, _) =
-                Json::parse_tolerant(&text).map_err(|why| wrong(format!("is {why}")))?;
+                Json::parse_tolerant(&text).map_err(|why| wrong(nested::no_json(&why)))?;
             let nested = shape.len() > 1 && matches!(json.as_array(), Some([Json::Array(_), ..]));
             let mut list = &json;
             for _ in 0..if nested { axis } else { 0 } {

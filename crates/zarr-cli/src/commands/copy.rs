@@ -6,8 +6,8 @@ use std::io::{self, Write};
 use clap::Args;
 use zarr::nczarr::{CopyTarget, Dataset, Profile};
 use zarr::{
-    Array, CancelToken, CopyOptions, ErrorKind, Hierarchy, Json, NewPlace, Node, NodePath, Object,
-    Plan,
+    AccessError, Array, CancelToken, CopyOptions, ErrorKind, Hierarchy, Json, NewPlace, Node,
+    NodePath, Object, Plan,
 };
 
 use super::netcdf;
@@ -473,11 +473,24 @@ fn stopped(error: zarr::Error, place: &NewPlace) -> Failure {
     if error.kind() != ErrorKind::Cancelled {
         return error.into();
     }
-    match place.hierarchy.node(&place.path) {
-        Err(e) if e.hint_id() == Some("resume_copy") => {
+    let under_way = match place.hierarchy.node(&place.path) {
+        Err(e) if e.hint_id() == Some("resume_copy") => Some(e),
+        // In the drafts a group needs no document, and the root is there from the first chunk on.
+        _ => {
+            let copies = zarr::copies_under_way(&place.hierarchy, &place.path).unwrap_or_default();
+            copies.into_iter().find(|copy| copy.path == place.path).map(|copy| {
+                let (percent, resume) = (copy.percent, copy.resume);
+                zarr::Error::from(AccessError::CopyUnderWay { percent, resume })
+                    .at_store(place.hierarchy.store().name())
+                    .at_path(&copy.path)
+            })
+        }
+    };
+    match under_way {
+        Some(e) => {
             let _ = writeln!(io::stderr(), "stopped: {e}");
             Failure::Told(STOPPED)
         }
-        _ => error.into(),
+        None => error.into(),
     }
 }

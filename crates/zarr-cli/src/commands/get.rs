@@ -46,7 +46,8 @@ Formats, all in C order:
         null; one that is there and may be null inside is a list of one.
   jsonl one element per line, as in json.
   csv   one line per row, for at most two axes longer than 1; complex numbers as 1.0-2.0j. One line per
-        record, for one axis, behind a line with the names of its fields. What is missing is empty.
+        record, for one axis, behind a line with the names of its fields. What is missing is empty. Bytes
+        that are not UTF-8 are the text {\"base64\":\"…\"}, as in json, and so are bytes that are such a text.
   raw   little-endian elements one after the other; bool 0 or 1; text as UTF-32. If elements may be
         missing, each stands behind a byte, 1 if it is there, and is zeros if it is not.
   npy   a NumPy file, version 1.0, little-endian.
@@ -155,7 +156,9 @@ impl Writer {
             Format::Raw => Writer::Bytes { header: Vec::new() },
             Format::Npy => {
                 let Some(descr) = npy::descr(&data_type) else {
-                    let why = format!("NumPy files have no words for the type `{data_type}`; use --format raw");
+                    let why = format!(
+                        "NumPy files have no words for the type `{data_type}`; use --format raw"
+                    );
                     return Err(Failure::Usage(why));
                 };
                 let header = Header { descr, fortran_order: false, shape: shape.to_vec() };
@@ -172,8 +175,10 @@ impl Writer {
                     DataType::Record(_) => ("fields", "one such axis"),
                     _ => ("columns", "two such axes"),
                 };
+                let are =
+                    if shape.contains(&0) { "are not of length 1" } else { "are longer than 1" };
                 Failure::Usage(format!(
-                    "csv has lines of {columns}, but {rank} axes are longer than 1; choose a --region with at \
+                    "csv has lines of {columns}, but {rank} axes {are}; choose a --region with at \
                      most {most}, or another --format"
                 ))
             })?),

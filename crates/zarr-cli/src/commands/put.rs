@@ -4,7 +4,7 @@ use std::io::{self, Read};
 
 use clap::{Args, ValueEnum};
 use zarr::data_type::{ByteSwap, DataType, Endian, ParsedType};
-use zarr::{Array, Json};
+use zarr::{Array, Cause, CodecError, Json, Selection};
 
 use crate::csv;
 use crate::element;
@@ -30,7 +30,9 @@ Formats are raw, npy, json and csv of `zarr get`; json may also be one flat list
 rows; records have the names of their fields in the first line; NaN, inf and True are understood, too. A NumPy file must hold the
 array's type, in either byte order, and the region's shape; axes of length 1 may be missing. A moment is
 a date, or a whole number of the type's steps since 1970. A record is an object with all its fields; null is
-a missing element, where elements may be missing.
+a missing element, where elements may be missing. Whole numbers may have a fraction of zeros or an
+exponent, as in 1e18; they are taken exactly, or refused. Exactly {\"base64\":\"…\"} in csv is bytes, where
+bytes are due.
 
 Regions are those of `zarr get`. Of several elements for the same place, as in [3,3], the last one stays.
 
@@ -109,7 +111,7 @@ pub(crate) fn write(
         (one, Format::Raw) if one.is_variable() => {
             let mut stream = Vec::new();
             input.from.read_to_end(&mut stream).map_err(Failure::input)?;
-            return Ok(array.write_le_bytes(region, &stream)?);
+            return input.write(array, region, &stream);
         }
         (one, Format::Npy) if one.is_variable() => {
             let why =
@@ -187,6 +189,23 @@ impl Input<'_> {
         Failure::Usage(format!("{}, {why}", self.what))
     }
 
+    /// Writes elements. Those that are none of the array's type are the input's fault: nothing that is stored is corrupt.
+    fn write(
+        &self,
+        array: &Array,
+        selection: impl Into<Selection>,
+        elements: &[u8],
+    ) -> Result<(), Failure> {
+        array.write_le_bytes(selection, elements).map_err(|e| match e.cause() {
+            Cause::Codec(CodecError::Corrupt { why, .. })
+                if e.chunk().is_none() && e.key().is_none() =>
+            {
+                self.wrong(format!("cannot be taken: {why}"))
+            }
+            _ => e.into(),
+        })
+    }
+
     /// The next `size` bytes, in memory that grows as they come.
     fn take(&mut self, size: u64) -> Result<Vec<u8>, Failure> {
         let mut bytes = Vec::new();
@@ -220,7 +239,7 @@ impl Input<'_> {
         let mut pieces = array.pieces(region, PIECE)?.in_c_order().peekable();
         if pieces.peek().is_none() {
             self.end()?;
-            array.write_le_bytes(region, &[])?;
+            self.write(array, region, &[])?;
         }
         while let Some(piece) = pieces.next() {
             let size = piece.element_count().unwrap_or(u64::MAX).saturating_mul(item);
@@ -228,7 +247,7 @@ impl Input<'_> {
             if pieces.peek().is_none() {
                 self.end()?;
             }
-            array.write_le_bytes(&piece.selection, &bytes)?;
+            self.write(array, &piece.selection, &bytes)?;
             progress.done(self.read);
         }
         Ok(())
@@ -238,8 +257,7 @@ impl Input<'_> {
     fn transposed(&mut self, array: &Array, region: &Elements, item: u64) -> Result<(), Failure> {
         let bytes = self.take(self.total)?;
         self.end()?;
-        array.write_le_bytes(region, &to_c_order(&bytes, &region.shape(), item as usize))?;
-        Ok(())
+        self.write(array, region, &to_c_order(&bytes, &region.shape(), item as usize))
     }
 
     /// All of a text of elements of a region of `shape`.
@@ -271,7 +289,7 @@ impl Input<'_> {
         let shape = region.shape();
         let text = self.text(&shape)?;
         let (json, _) =
-            Json::parse_tolerant(&text).map_err(|why| self.wrong(format!("is {why}")))?;
+            Json::parse_tolerant(&text).map_err(|why| self.wrong(nested::no_json(&why)))?;
         drop(text);
         let elements = nested::elements(&json, kind, &shape)
             .map_err(|why| self.wrong(format!("cannot be taken: {why}")))?;

@@ -484,8 +484,12 @@ pub(super) fn exact(value: ScalarValue, time: Option<TimeUnits>) -> String {
             time.date(number).map_or_else(|| short(number), |date| date.to_string())
         }
         (ScalarValue::Integer(value), None) => value.to_string(),
-        // Above 10¹⁶ zeros would stand for digits that a double does not have.
-        (ScalarValue::Float(value), None) if value.abs() >= 1e16 => format!("{value:e}"),
+        // Above 10¹⁶ zeros would stand for digits that a double does not have; of very small numbers they hide the others.
+        (ScalarValue::Float(value), None)
+            if value != 0.0 && !(1e-5..1e16).contains(&value.abs()) && value.is_finite() =>
+        {
+            format!("{value:e}")
+        }
         (ScalarValue::Float(value), None) => format!("{value}"),
     }
 }
@@ -531,6 +535,24 @@ mod tests {
             (1e12, "1.00000e12"),
         ] {
             assert_eq!(short(value), text);
+        }
+    }
+
+    #[test]
+    fn exact_numbers_have_an_exponent_where_zeros_would_be_many() {
+        for (value, text) in [
+            (0.0, "0"),
+            (-0.0, "-0"),
+            (1e-300, "1e-300"),
+            (-2.5e-6, "-2.5e-6"),
+            (0.00025, "0.00025"),
+            (0.1, "0.1"),
+            (1e15, "1000000000000000"),
+            (1.5e300, "1.5e300"),
+            (f64::INFINITY, "inf"),
+            (f64::NAN, "NaN"),
+        ] {
+            assert_eq!(exact(ScalarValue::Float(value), None), text);
         }
     }
 

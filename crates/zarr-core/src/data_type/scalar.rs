@@ -284,11 +284,11 @@ impl Scalar {
     }
 }
 
-/// The integer that decimal text stands for: exact for digits, up to 2⁵³ with a fraction of zeros or an exponent.
+/// The integer that decimal text stands for: exact for digits, below 2⁵³ with a fraction of zeros or an exponent.
 pub(crate) fn integer_from_text(text: &str) -> Option<i128> {
     text.parse().ok().or_else(|| {
         let value: f64 = text.parse().ok()?;
-        let exact = value.fract() == 0.0 && value.abs() <= (1u64 << 53) as f64;
+        let exact = value.fract() == 0.0 && value.abs() < (1u64 << 53) as f64;
         exact.then_some(value as i128)
     })
 }

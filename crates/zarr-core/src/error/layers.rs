@@ -349,7 +349,7 @@ pub enum AccessError {
     )]
     Cancelled,
     /// More memory than there is room for.
-    #[error("{what} would need {size} bytes; {hint}")]
+    #[error("{what} would need {} bytes; {hint}", if *size == u64::MAX { "more than 2^64".into() } else { size.to_string() })]
     TooLarge {
         /// What would need them.
         what: &'static str,

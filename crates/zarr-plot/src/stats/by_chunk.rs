@@ -113,6 +113,9 @@ impl ByChunk {
     /// For each of the numbers a modified z-score (Iglewicz and Hoaglin 1993): the distance from the median, in units of the median
     /// distance, or of the mean one where most chunks are equal. Above 3.5 it is far. An infinite number is, too.
     pub fn outliers(&self) -> Vec<Outlier<'_>> {
+        if self.chunks.len() < 2 {
+            return Vec::new();
+        }
         let mut best: Vec<(f64, &'static str)> = vec![(0.0, ""); self.chunks.len()];
         for (name, measure) in MEASURES {
             let values: Vec<f64> = self.chunks.iter().map(|chunk| measure(&chunk.cell)).collect();

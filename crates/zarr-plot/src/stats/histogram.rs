@@ -24,8 +24,11 @@ pub struct Histogram {
 /// The edges of `bins` bins from the least to the greatest number, as NumPy computes them in f64.
 pub(crate) fn edges(least: f64, most: f64, bins: usize) -> Vec<f64> {
     let (least, most) = if least == most { (least - 0.5, most + 0.5) } else { (least, most) };
+    // Half of it twice: the whole distance may be no number.
     let step = (most - least) / bins as f64;
-    let mut edges: Vec<f64> = (0..=bins).map(|n| n as f64 * step + least).collect();
+    let half = (most / 2.0 - least / 2.0) / bins as f64;
+    let at = |n: f64| if step.is_finite() { n * step + least } else { least + n * half + n * half };
+    let mut edges: Vec<f64> = (0..=bins).map(|n| at(n as f64)).collect();
     edges[bins] = most;
     edges
 }
@@ -43,7 +46,8 @@ impl Histogram {
             return;
         }
         // A guess for bins of equal width, which the edges then correct.
-        let guess = (value - edges[0]) / (edges[bins] - edges[0]) * bins as f64;
+        let (from_least, all) = (value / 2.0 - edges[0] / 2.0, edges[bins] / 2.0 - edges[0] / 2.0);
+        let guess = from_least / all * bins as f64;
         let mut bin = (guess as usize).min(bins - 1);
         if value < edges[bin] || value > edges[bin + 1] {
             bin = edges.partition_point(|&edge| edge <= value).saturating_sub(1).min(bins - 1);
@@ -62,6 +66,16 @@ impl Histogram {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_whose_distance_is_no_number_are_counted() {
+        let mut histogram = Histogram::empty(edges(-1.5e308, 1.5e308, 3));
+        for value in [-1.5e308, 0.0, 1.0, 1.5e308] {
+            histogram.add(value, 1);
+        }
+        assert_eq!(histogram.counts, [1, 2, 1]);
+        assert!(histogram.edges.is_sorted() && histogram.edges.iter().all(|edge| edge.is_finite()));
+    }
 
     fn counts(bins: usize, values: &[f64]) -> Vec<u64> {
         let most = values.iter().copied().fold(f64::MIN, f64::max);

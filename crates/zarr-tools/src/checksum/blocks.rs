@@ -77,7 +77,11 @@ impl Division {
     /// The elements of a block, which ends where the array does.
     pub fn intervals(&self, index: &[u64]) -> Vec<std::ops::Range<u64>> {
         let axes = index.iter().zip(&self.block).zip(&self.shape);
-        axes.map(|((at, block), len)| at * block..((at + 1) * block).min(*len)).collect()
+        let interval = |((at, block), len): ((&u64, &u64), &u64)| {
+            let start = at * block;
+            start..start.saturating_add(*block).min(*len)
+        };
+        axes.map(interval).collect()
     }
 
     /// How many lines a block has: runs of elements along the last axis.

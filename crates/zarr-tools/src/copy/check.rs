@@ -10,7 +10,7 @@ use zarr_core::{
 use super::CopyOptions;
 use super::describe::{Described, describe};
 use super::elements::box_start;
-use super::plan::Role;
+use super::plan::{Role, countable_chunks};
 use super::rechunk::check_memory;
 
 /// What the copy of an array is to be; nothing for a group. Refuses what cannot be represented in the target.
@@ -27,7 +27,11 @@ pub(super) fn planned(
             Ok(None)
         }
         Node::Array(array) => {
-            let described = describe(array, target, datasets.has(array), options);
+            let described =
+                describe(array, target, datasets.has(array), options).and_then(|described| {
+                    countable_chunks(&described.metadata)?;
+                    Ok(described)
+                });
             let mut described = described
                 .map_err(|e| e.at_store(array.hierarchy().store().name()).at_path(array.path()))?;
             target.check_array(to, &described.metadata).map_err(with_way_out)?;

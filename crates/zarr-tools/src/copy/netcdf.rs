@@ -142,7 +142,8 @@ fn planned_dataset(
         plan.told.spool = plan.told.spool.max(spool);
         let (chunk, leaves_holes) = (array.chunk_shape(), variable.leaves_holes);
         let planned =
-            PlannedArray::new((from, to), chunk.as_deref(), None, leaves_holes, &metadata);
+            PlannedArray::new((from, to), chunk.as_deref(), None, leaves_holes, &metadata)
+                .map_err(|e| e.at_store(array.hierarchy().store().name()).at_path(array.path()))?;
         plan.arrays.push(planned);
     }
     if !arrays.is_empty() {

@@ -81,22 +81,36 @@ pub(super) struct PlannedArray {
 }
 
 impl PlannedArray {
-    /// An array with chunks of this shape, whose copy has this metadata.
+    /// An array with chunks of this shape, whose copy has this metadata. Refuses one whose chunks cannot be counted.
     pub fn new(
         (from, to): (NodePath, NodePath),
         source_chunk: Option<&[u64]>,
         region: Option<Vec<Steps>>,
         leaves_holes: bool,
         metadata: &ArrayMetadata,
-    ) -> PlannedArray {
-        let chunks = metadata.grid.as_deref().and_then(|grid| chunk_count(grid, &metadata.shape));
-        let (chunks, bytes) = (chunks.unwrap_or(u64::MAX), size(metadata));
+    ) -> Result<PlannedArray> {
+        let (chunks, bytes) = (countable_chunks(metadata)?, size(metadata));
         let unit = match (source_chunk, metadata.chunk_shape(), &region) {
             (Some(source), Some(copy), None) => unit(source, &copy, &metadata.shape),
             _ => 1,
         };
-        PlannedArray { from, to, region, leaves_holes, chunks, bytes, unit }
+        Ok(PlannedArray { from, to, region, leaves_holes, chunks, bytes, unit })
     }
+}
+
+/// How many objects the chunks, or shards, of a copy are. Refuses more than 64 bits count: a part of a copy is a range of their
+/// numbers.
+pub(super) fn countable_chunks(metadata: &ArrayMetadata) -> Result<u64> {
+    // A grid that this build does not know is refused with its name, later.
+    let Some(grid) = metadata.grid.as_deref() else { return Ok(u64::MAX) };
+    chunk_count(grid, &metadata.shape).ok_or_else(|| {
+        let shape = &metadata.shape;
+        let why = format!("the copy, of shape {shape:?}, would have more chunks than 64 bits count");
+        Error::from(AccessError::Argument(why)).with_hint(
+            "give it larger chunks with `--chunks` (library: `CopyOptions::chunks`), or copy a part with `--region` \
+             (`CopyOptions::regions`)",
+        )
+    })
 }
 
 /// A document that is written after all chunks.
@@ -440,7 +454,8 @@ impl Plan {
         let from = array.path().clone();
         let chunk = array.chunk_shape();
         let planned =
-            PlannedArray::new((from, to), chunk.as_deref(), region, leaves_holes, &metadata);
+            PlannedArray::new((from, to), chunk.as_deref(), region, leaves_holes, &metadata)
+                .map_err(|e| e.at_store(array.hierarchy().store().name()).at_path(array.path()))?;
         self.arrays.push(planned);
         Ok(documents)
     }

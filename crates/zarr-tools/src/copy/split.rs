@@ -130,7 +130,7 @@ pub(super) fn boxes(counts: &[u64], range: Range<u64>) -> Vec<Vec<Range<u64>>> {
     let Some((&count, inner)) = counts.split_first() else {
         return if range.is_empty() { Vec::new() } else { vec![Vec::new()] };
     };
-    let stride: u64 = inner.iter().product();
+    let stride = inner.iter().fold(1u64, |all, &count| all.saturating_mul(count));
     let mut found = Vec::new();
     let mut at = range.start;
     while at < range.end && stride > 0 {
@@ -159,13 +159,26 @@ pub(super) fn boxes(counts: &[u64], range: Range<u64>) -> Vec<Vec<Range<u64>>> {
 pub(super) fn region(grid: &dyn ChunkGrid, shape: &[u64], chunks: &[Range<u64>]) -> Region {
     Region::new(chunks.iter().enumerate().map(|(axis, chunks)| {
         let last = grid.span(axis, chunks.end - 1);
-        grid.span(axis, chunks.start).start..(last.start + last.len).min(shape[axis])
+        grid.span(axis, chunks.start).start..last.start.saturating_add(last.len).min(shape[axis])
     }))
 }
 
 #[cfg(test)]
 mod tests {
+    use zarr_core::grid::RegularGrid;
+
     use super::*;
+
+    /// The last chunk of an axis that is as long as 64 bits count reaches beyond them.
+    #[test]
+    fn the_last_chunk_of_the_longest_axis_ends_with_it() {
+        let (chunk, shape) = (1 << 20, [u64::MAX]);
+        let grid = RegularGrid::new(&[chunk], &shape).unwrap();
+        let last = u64::MAX / chunk;
+        let found = region(&grid, &shape, &[last..last + 1]);
+        assert_eq!(found.intervals(), [last * chunk..u64::MAX]);
+        assert!(boxes(&[2, u64::MAX, u64::MAX, 0], 0..0).is_empty());
+    }
 
     #[test]
     fn each_chunk_is_in_one_part() {

@@ -68,7 +68,25 @@ fn missing(
     stored: &[StoredChunk],
     sink: &mut Sink<'_>,
 ) {
-    let Some(all) = array.chunk_count().filter(|_| array.has_grid()) else { return };
+    if !array.has_grid() {
+        return;
+    }
+    let clause = match context.format.dialect() {
+        Dialect::V3 => "F-073",
+        Dialect::V2 => "Z2-023",
+        _ => "D-156",
+    };
+    let Some(all) = array.chunk_count() else {
+        // There are more than 2⁶⁴, and no store has as many keys.
+        if context.options.expect_complete {
+            let what = format!(
+                "the array has more chunks than 64 bits count, of which {} are stored; the others read as the fill value",
+                stored.len()
+            );
+            sink.add(Problem::new(&array.path, ProblemKind::MissingChunk, what).by(clause));
+        }
+        return;
+    };
     let absent = all.saturating_sub(stored.len() as u64);
     if absent == 0 {
         return;
@@ -88,11 +106,6 @@ fn missing(
     let mut there: Vec<u64> = stored.iter().filter_map(number).collect();
     there.sort_unstable();
     there.dedup();
-    let clause = match context.format.dialect() {
-        Dialect::V3 => "F-073",
-        Dialect::V2 => "Z2-023",
-        _ => "D-156",
-    };
     let (mut next, mut told) = (0, 0);
     for end in there.into_iter().chain([all]) {
         for number in next..end {
@@ -109,7 +122,7 @@ fn missing(
             sink.add(problem.at(key).by(clause));
             told += 1;
         }
-        next = end + 1;
+        next = end.saturating_add(1);
     }
 }
 

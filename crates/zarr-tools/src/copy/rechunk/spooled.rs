@@ -254,7 +254,7 @@ impl<'a> Places<'a> {
             let at = all.start / self.size[axis] + piece % count;
             piece /= count;
             let start = at * self.size[axis];
-            found[axis] = start.max(all.start)..(start + self.size[axis]).min(all.end);
+            found[axis] = start.max(all.start)..start.saturating_add(self.size[axis]).min(all.end);
         }
         region_of(self.axes, &found)
     }
