@@ -128,7 +128,7 @@ pub(crate) fn csv_columns(kind: &DataType, shape: &[u64]) -> Option<u64> {
     }
 }
 
-/// What is said of input that the JSON reader refuses: "is not JSON …", "nests deeper than …".
+/// The message for input that the JSON reader refuses: "is not JSON …", "nests deeper than …".
 pub(crate) fn no_json(why: &str) -> String {
     if why.starts_with("not ") { format!("is {why}") } else { why.to_owned() }
 }

@@ -1,10 +1,11 @@
 //! Stores numbers as differences from their neighbours.
 //!
 //! numcodecs' `delta`: the first number, then each less the one before it, computed in `dtype` and cast
-//! to `astype`; decoding adds them up in `dtype`. Integers wrap, so that the round trip is exact as
-//! long as `astype` has room. Elements are taken in C order.
+//! to `astype`; decoding adds them up in `dtype`, floats in the wider of both types. Integers wrap, so
+//! that the round trip is exact as long as `astype` has room. Elements are taken in C order.
 
 use zarr_core::codec::{ChunkContext, Codec, CodecSpec, Parameters};
+use zarr_core::data_type::{CoreType, Scalar};
 use zarr_core::{MetadataError, Object};
 
 use crate::util::arithmetic::{self, Kernel, Types};
@@ -36,10 +37,18 @@ impl Kernel for Delta {
     }
 
     fn decode(&self, types: Types, encoded: Vec<u8>) -> Vec<u8> {
-        let mut out = cast(types.encoded.core, types.decoded.core, encoded);
-        with_scalar!(types.decoded.core, T => sums::<T>(&mut out));
-        out
+        let (own, stored) = (types.decoded.core, types.encoded.core);
+        let sum_type = if is_wider_float(stored, own) { stored } else { own };
+        let mut out = cast(stored, sum_type, encoded);
+        with_scalar!(sum_type, T => sums::<T>(&mut out));
+        cast(sum_type, own, out)
     }
+}
+
+/// Whether both are floats, and the first has more bits.
+fn is_wider_float(one: CoreType, other: CoreType) -> bool {
+    let (one, other) = (one.scalar(), other.scalar());
+    matches!((one, other), (Scalar::Float(_), Scalar::Float(_))) && one.size() > other.size()
 }
 
 /// The first number stays as it is, to the sign of its zero.
@@ -66,7 +75,7 @@ mod tests {
     use std::borrow::Cow;
 
     use zarr_core::codec::{ArrayToArray, BytesToBytes, DecodedSize};
-    use zarr_core::data_type::{CoreType, DataType, NumpyTime};
+    use zarr_core::data_type::{DataType, NumpyTime};
     use zarr_core::view::{View, ViewMut};
     use zarr_core::{CodecError, Dialect, Json};
 
@@ -133,6 +142,33 @@ mod tests {
             assert_eq!(encode(&*codec, &numbers), hex(differences), "{dtype} {astype}");
             let again = if again.is_empty() { numbers.clone() } else { hex(again) };
             assert_eq!(decode(&*codec, &hex(differences), numbers.len() as u64), again);
+        }
+    }
+
+    /// numcodecs 0.15.1 on NumPy 2.4: what is small beside the sum is lost in the type of the numbers, not in the wider one.
+    #[test]
+    fn floats_are_added_up_in_the_wider_type() {
+        let cases = [
+            // 1e8, 0.4 four times, -1e8.
+            (
+                "<f4",
+                "<f8",
+                "0000000084d797419a9999999999d93f9a9999999999d93f9a9999999999d93f9a9999999999d93f0000000084d797c1",
+                "20bcbe4c20bcbe4c20bcbe4c20bcbe4c20bcbe4ccdcccc3f",
+            ),
+            // 2048, 0.6 three times, -2048.
+            ("<f2", "<f4", "000000459a99193f9a99193f9a99193f000000c5", "0068006801680168343f"),
+            (
+                "<f2",
+                "<f8",
+                "000000000000a040333333333333e33f333333333333e33f333333333333e33f000000000000a0c0",
+                "0068006801680168333f",
+            ),
+        ];
+        for (dtype, astype, differences, sums) in cases {
+            let sums = hex(sums);
+            let found = decode(&*flat(dtype, astype), &hex(differences), sums.len() as u64);
+            assert_eq!(found, sums, "{dtype} {astype}");
         }
     }
 

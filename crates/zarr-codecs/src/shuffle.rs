@@ -2,13 +2,14 @@
 //!
 //! numcodecs' `shuffle`: all first bytes, all second bytes, and so on; bytes after the last whole
 //! element stay behind. An `elementsize` of 0, which netcdf-c writes, or none at all means the size of
-//! the array's elements (v2.md 7).
+//! the array's elements (v2.md 7). netcdf-c's texts are an exception: they are `char*` to it, of 8 bytes.
 
 use std::borrow::Cow;
 
 use zarr_core::codec::{
     BytesToBytes, ChunkContext, Codec, CodecResult, CodecSpec, DecodedSize, Parameters,
 };
+use zarr_core::data_type::DataType;
 use zarr_core::{CodecError, Dialect, MetadataError, Object};
 
 use crate::util::metadata::numcodecs;
@@ -16,6 +17,9 @@ use crate::util::shuffle_kernel::{gather, scatter};
 use zarr_core::codec::buffer_pool::zeroed;
 
 const CODEC: &str = "shuffle";
+
+/// Bytes of an element of netcdf-c's type of texts, however long they are.
+const NETCDF_TEXT: usize = 8;
 
 /// The shuffle codec.
 #[derive(Clone, Copy, Debug)]
@@ -26,12 +30,20 @@ struct Shuffle {
 /// Makes the codec.
 pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, MetadataError> {
     let mut parameters = Parameters::new(spec);
+    let is_said = parameters.get("elementsize").is_some();
     let element = match parameters.integer("elementsize", 0..=i32::MAX.into(), Some(0))? {
+        // Only netcdf-c writes 0. One byte is a character, which is no text to it.
+        0 if is_said && spec.dialect == Dialect::V2 && is_text(context) => NETCDF_TEXT,
         0 => context.element_size()?,
         size => size as usize,
     };
     parameters.finish()?;
     Ok(Codec::bytes_to_bytes(Shuffle { element }))
+}
+
+/// Whether elements are texts of a fixed number of bytes, more than one.
+fn is_text(context: &ChunkContext) -> bool {
+    matches!(context.data_type, DataType::FixedBytes { len } if len > 1)
 }
 
 impl BytesToBytes for Shuffle {
@@ -114,6 +126,26 @@ mod tests {
                     format!("shuffle {{\"elementsize\":{size}}}")
                 );
             }
+        }
+    }
+
+    /// netcdf-c 4.10.1 shuffles its texts as elements of 8 bytes, and writes 0; characters it leaves.
+    #[test]
+    fn netcdf_texts_have_eight_bytes() {
+        let built = |configuration, len| {
+            let context = ChunkContext::new(DataType::FixedBytes { len }, [4]);
+            let codec = bytes_to_bytes(build_on(Dialect::V2, "shuffle", configuration, &context));
+            codec.to_metadata(Dialect::V2).unwrap().to_string()
+        };
+        for (configuration, len, size) in [
+            (r#"{"elementsize":0}"#, 128, 8),
+            (r#"{"elementsize":0}"#, 3, 8),
+            (r#"{"elementsize":0}"#, 1, 1),
+            (r#"{"elementsize":1}"#, 128, 1),
+            ("{}", 128, 128),
+        ] {
+            let due = format!("shuffle {{\"elementsize\":{size}}}");
+            assert_eq!(built(configuration, len), due, "{configuration} |S{len}");
         }
     }
 

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyNotImplementedError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyTuple;
-use zarr::{Dialect, Hierarchy, Selection};
+use zarr::{Dialect, Error, Hierarchy, MetadataError, Selection};
 
 use crate::buffer::{Memory, zeros};
 use crate::call::Call;
@@ -64,7 +64,27 @@ impl Array {
         let metadata = self.inner.metadata();
         let hierarchy: &Hierarchy = self.inner.hierarchy();
         let in_type = hierarchy.dialect() != Dialect::V3;
-        Layout::new(py, &metadata.data_type, in_type.then_some(&metadata.declared_type))
+        let layout =
+            Layout::new(py, &metadata.data_type, in_type.then_some(&metadata.declared_type));
+        // Elements of no type that NumPy has: what the library says of them says more.
+        match (layout, metadata.unsupported.iter().find(|it| it.what == "codec")) {
+            (Err(error), Some(codec)) if error.is_instance_of::<PyNotImplementedError>(py) => {
+                let error = Error::from(MetadataError::from(codec.clone()));
+                let store = hierarchy.store().name();
+                Err(error.at_store(store).at_path(self.inner.path())).or_raise(py)
+            }
+            (Err(error), None)
+                if metadata.data_type.to_string() == "|O"
+                    && error.is_instance_of::<PyNotImplementedError>(py) =>
+            {
+                let codecs: Vec<String> = metadata.codecs.iter().map(ToString::to_string).collect();
+                Err(PyNotImplementedError::new_err(format!(
+                    "NumPy has no dtype for the objects that the codecs store: {}",
+                    codecs.join(", ")
+                )))
+            }
+            (layout, _) => layout,
+        }
     }
 
     /// The dtype of the elements.

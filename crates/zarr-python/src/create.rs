@@ -6,6 +6,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyString};
 use zarr::codec::CodecSpec;
+use zarr::data_type::{Endian, ParsedType};
 use zarr::grid::RegularGrid;
 use zarr::{
     AccessError, CopyOptions, DataType, Dialect, Error, ErrorKind, Hierarchy, Json, NewPlace,
@@ -270,7 +271,12 @@ impl NewArray {
         }
         builder = match (&self.dtype, like) {
             (Some(Json::String(name)), _) => builder.data_type_named(name),
-            (Some(descr), _) => builder.data_type(DataType::from_numpy_descr(descr)?.data_type),
+            (Some(descr), _) => {
+                // Fields that all have one byte order do not say it themselves.
+                let ParsedType { data_type, endian } = DataType::from_numpy_descr(descr)?;
+                let big = endian == Some(Endian::Big) && hierarchy.dialect() != Dialect::V3;
+                builder.data_type(data_type).big_endian(big)
+            }
             (None, Some(like)) => builder.data_type(like.data_type()),
             (None, None) => builder,
         };

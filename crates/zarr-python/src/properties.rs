@@ -5,6 +5,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 use zarr::codec::{ChunkContext, Codec, CodecSpec};
+use zarr::nczarr::Dimension;
 use zarr::{Json, NodeMetadata, Object};
 
 use crate::array::{Array, size_of};
@@ -131,7 +132,9 @@ impl Array {
     fn resize(&self, py: Python<'_>, shape: &Bound<'_, PyTuple>) -> PyResult<()> {
         let only = if shape.len() == 1 { Some(shape.get_item(0)?) } else { None };
         let lens = create::lens(only.as_ref().unwrap_or(shape.as_any()), "shape")?;
-        py.detach(|| self.inner.resize(&lens)).or_raise(py)
+        let known = self.netcdf_dimensions(py);
+        py.detach(|| self.inner.resize(&lens)).or_raise(py)?;
+        self.warn_of_dimensions(py, &known)
     }
 
     /// Makes the array longer along `axis`, a number or a dimension name, and writes `values` there, which have the array's shape
@@ -145,6 +148,30 @@ impl Array {
         axis: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<u64> {
         let axis = axis.map(|axis| self.axis_of(axis)).transpose()?.unwrap_or(0);
+        let known = self.netcdf_dimensions(py);
+        let start = self.append_values(py, values, axis)?;
+        self.warn_of_dimensions(py, &known)?;
+        Ok(start)
+    }
+
+    /// Iterates along the first axis; chunks are read once each.
+    fn __iter__(slf: &Bound<'_, Self>) -> PyResult<Rows> {
+        let array = &slf.get().inner;
+        let Some(&len) = array.shape().first() else {
+            return Err(PyTypeError::new_err("iteration over an array of rank 0"));
+        };
+        let step = array.chunk_shape().and_then(|chunks| chunks.first().copied()).unwrap_or(1);
+        Ok(Rows { array: slf.clone().unbind(), len, step: step.max(1), next: 0, read: None })
+    }
+}
+
+impl Array {
+    fn append_values(
+        &self,
+        py: Python<'_>,
+        values: &Bound<'_, PyAny>,
+        axis: usize,
+    ) -> PyResult<u64> {
         let layout = self.layout(py)?;
         if layout.is_fixed() {
             let values = layout.given_by_caller(values)?;
@@ -172,14 +199,38 @@ impl Array {
         })
     }
 
-    /// Iterates along the first axis; chunks are read once each.
-    fn __iter__(slf: &Bound<'_, Self>) -> PyResult<Rows> {
-        let array = &slf.get().inner;
-        let Some(&len) = array.shape().first() else {
-            return Err(PyTypeError::new_err("iteration over an array of rank 0"));
+    /// The dimensions of a variable of NCZarr, as they are before a change; none for another array.
+    fn netcdf_dimensions(&self, py: Python<'_>) -> Vec<Dimension> {
+        let metadata = self.inner.metadata();
+        let mut members = metadata.attributes.iter().chain(metadata.unknown.iter());
+        if !members.any(|(name, _)| name.eq_ignore_ascii_case("_nczarr_array")) {
+            return Vec::new();
+        }
+        let found = py.detach(|| {
+            let dataset = self.origin.dataset(self.inner.hierarchy())?;
+            dataset.variable(self.inner.path().as_str()).ok()?.dimensions().ok()
+        });
+        // The dataset is not known to an array that was opened by itself.
+        let named = |(axis, &len): (usize, &u64)| {
+            let names = metadata.dimension_names.as_ref();
+            let name = names.and_then(|names| names.get(axis)?.clone());
+            Dimension::new(name.unwrap_or_else(|| format!("of axis {axis}")), len)
         };
-        let step = array.chunk_shape().and_then(|chunks| chunks.first().copied()).unwrap_or(1);
-        Ok(Rows { array: slf.clone().unbind(), len, step: step.max(1), next: 0, read: None })
+        found.unwrap_or_else(|| metadata.shape.iter().enumerate().map(named).collect())
+    }
+
+    /// A warning if the array has no longer the lengths of its dimensions: only the library's `Dataset` changes those.
+    fn warn_of_dimensions(&self, py: Python<'_>, known: &[Dimension]) -> PyResult<()> {
+        let path = self.inner.path();
+        let texts = known.iter().zip(self.inner.shape()).filter(|(known, len)| known.len != *len);
+        let texts = texts.map(|(Dimension { name, len: old, .. }, len)| {
+            format!(
+                "{path} has the length {len} along the dimension `{name}`, whose length in the group's document stays {old}: \
+                 netCDF will not open the dataset; `resize` back to {old}, and append by `Dataset::append` of the Rust \
+                 library, which makes an unlimited dimension and all its variables longer"
+            )
+        });
+        self.origin.tell(py, texts.collect::<Vec<_>>())
     }
 }
 

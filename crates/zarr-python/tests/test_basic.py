@@ -1,6 +1,9 @@
 """Opens, reads and writes beside zarr-python."""
 
+import json
+
 import numpy as np
+import pytest
 import zarr
 
 import zarrkit
@@ -31,3 +34,47 @@ def test_what_is_created_here_opens_there(tmp_path):
     assert theirs.attrs["units"] == "m"
     assert np.array_equal(theirs[...], ours[...])
     assert np.array_equal(ours[1:4].ravel(), np.arange(18))
+
+
+def test_records_of_big_endian_numbers_stay_so_in_v2(tmp_path):
+    for fields in ([("a", ">f4"), ("b", ">i4")], [("a", ">f4"), ("b", "<i4")], [("a", "|u1"), ("b", ">i2")], [("a", "<f4"), ("b", "<i4")]):
+        array = zarrkit.create(tmp_path / "a.zarr", shape=2, dtype=fields, dialect="v2", overwrite=True)
+        assert array.dtype == np.dtype(fields)
+        array[...] = np.array([(1, 2), (3, 4)], fields)
+        theirs = zarr.open_array(tmp_path / "a.zarr", mode="r")
+        assert theirs.dtype == np.dtype(fields) and theirs[...].tolist() == [(1, 2), (3, 4)] == array[...].tolist()
+
+
+def test_zarr_python_opens_shards_with_codecs_without_parameters(tmp_path):
+    array = zarrkit.create(tmp_path / "a.zarr", shape=8, dtype="i4", chunks=4, shards=8, codec=["adler32"])
+    array[...] = np.arange(8)
+    inner = array.metadata["codecs"][0]["configuration"]["codecs"]
+    assert inner[-1] == {"name": "numcodecs.adler32", "configuration": {}}
+    assert zarr.open_array(tmp_path / "a.zarr", mode="r")[...].tolist() == list(range(8))
+
+
+def test_pickled_objects_are_named(tmp_path):
+    document = {"zarr_format": 2, "shape": [1], "chunks": [1], "dtype": "|O", "fill_value": None, "order": "C"}
+    for filters, why in (([{"id": "pickle", "protocol": 5}], "codec `pickle`.*run code"), ([{"id": "vlen-array", "dtype": ">i4"}], "vlen-array")):
+        (tmp_path / ".zarray").write_text(json.dumps(document | {"filters": filters, "compressor": None}))
+        array = zarrkit.open(tmp_path)
+        with pytest.raises(NotImplementedError, match=why):
+            array[...]
+
+
+@pytest.mark.parametrize(("shape", "added", "axis"), [((0, 7), (0, 3), 1), ((3, 0), (2, 0), 0), ((0, 0), (4, 0), 0)])
+def test_append_beside_an_axis_of_length_0(tmp_path, shape, added, axis):
+    array = zarrkit.create(tmp_path / "a.zarr", shape=shape, dtype="f4")
+    assert array.append(np.ones(added, "f4"), axis=axis) == shape[axis]
+    assert array.shape == np.concatenate([np.ones(shape), np.ones(added)], axis).shape
+
+
+@pytest.mark.parametrize("dialect", ["v2", "v3", "shards"])
+def test_shuffle_without_a_size_has_the_element_s(tmp_path, dialect):
+    inside = {"chunks": (4,), "shards": (8,)} if dialect == "shards" else {"chunks": (8,)}
+    options = inside | {"dialect": "v2" if dialect == "v2" else "v3"}
+    array = zarrkit.create(tmp_path / "a.zarr", shape=(8,), dtype="f8", codec=["shuffle", "zstd"], **options)
+    array[...] = np.arange(8) / 3
+    assert (zarr.open_array(tmp_path / "a.zarr", mode="r")[...] == np.arange(8) / 3).all()
+    document = (tmp_path / "a.zarr" / (".zarray" if dialect == "v2" else "zarr.json")).read_text()
+    assert document.replace(" ", "").count('"elementsize":8') == 1, document

@@ -193,6 +193,16 @@ def test_records_are_ours():
     assert zarrkit.fallbacks() == {}
 
 
+@pytest.mark.parametrize("dtype", ["M8[s]", "m8[ns]"])
+@pytest.mark.timeout(60)
+def test_times_without_a_fill_value_read_as_zarr_python_reads_them(dtype):
+    array = zarr.create_array({}, shape=4, chunks=2, dtype=dtype, zarr_format=2, fill_value=None)
+    zarrkit.strict_pipeline(False)
+    array[:2] = np.array([5, 6], dtype)
+    assert array[:2].tolist() == np.array([5, 6], dtype).tolist() and np.isnat(array[2:]).all()
+    assert list(zarrkit.fallbacks()) == [f"dtype {np.dtype(dtype)} without a fill value"]
+
+
 @pytest.mark.parametrize("store", [local, in_memory])
 @pytest.mark.timeout(60)
 def test_a_resized_array_is_read_and_written(tmp_path, store):

@@ -208,6 +208,18 @@ def test_nczarr_that_ncgen_wrote(family, store):
     assert list(inner.deep.values) == [7, 8, 9]
 
 
+def test_a_variable_that_is_left_out_is_named(family, tmp_path):
+    copy = shutil.copytree(family / "ncgen-nczarr-file", tmp_path / "a.zarr")
+    with pytest.warns(zarrkit.ZarrWarning, match="lat.*Dataset::append"):
+        zarrkit.open(copy / "lat", "r+").resize(5)
+    with pytest.warns(zarrkit.ZarrWarning, match="/lat is left out, since it is no variable: .*has length 4, axis 0 of the array 5"):
+        found = xr.open_dataset(copy, engine=XarrayEngine)
+    assert "lat" not in found.variables and "temp" in found.variables
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        xr.open_dataset(copy, engine=XarrayEngine, drop_variables="lat")
+
+
 def netcdf4_writes(url):
     import netCDF4
 

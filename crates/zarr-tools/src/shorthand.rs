@@ -42,7 +42,11 @@ pub fn codec(text: &str) -> zarr_core::Result<CodecSpec> {
         "lzma" => {
             spec("numcodecs.lzma", level.map_or_else(Object::new, |n| one("preset", Json::from(n))))
         }
-        "shuffle" => spec("numcodecs.shuffle", one("elementsize", or(4))),
+        // Without a size it is that of the array's elements.
+        "shuffle" => {
+            let size = level.map_or_else(Object::new, |n| one("elementsize", Json::from(n)));
+            spec("numcodecs.shuffle", size)
+        }
         "pcodec" => spec("numcodecs.pcodec", one("level", or(8))),
         "crc32c" => spec("crc32c", Object::new()),
         name if name == "blosc" || name.starts_with("blosc-") => {

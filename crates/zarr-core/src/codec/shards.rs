@@ -24,7 +24,8 @@ impl ArrayMetadata {
             return Err(invalid(format!("{shards:?} is not made of whole chunks of {chunks:?}")));
         }
         let word = |spec: &CodecSpec| {
-            if spec.configuration.is_empty() {
+            // zarr-python requires a configuration for each of its codecs, even if it is empty.
+            if spec.configuration.is_empty() && !spec.name.starts_with("numcodecs.") {
                 Object::new().with("name", spec.name.as_str()).into()
             } else {
                 Json::from(Object::extension(&spec.name, spec.configuration.clone()))

@@ -52,7 +52,7 @@ impl ArrayNode {
             let (old, seen) = self.read_state().await?;
             self.writeable(&old)?;
             let grid = &old.supported().map_err(|e| self.at(e))?.grid;
-            let longer = longer_by(&old.metadata.shape, axis, count);
+            let longer = longer_by(&old.metadata.shape, axis, count, None);
             let (new, more) = longer.map_err(|e| self.at(e))?;
             let grid = grid.grown_before(axis, more).ok_or_else(|| {
                 let why = format!("the chunk grid cannot grow before the start of axis {axis}; append instead, or choose a grid that reaches before its origin");

@@ -48,23 +48,24 @@ impl ArrayNode {
     /// Makes the array longer along `axis` and writes `elements` there; returns the coordinate at which they begin.
     pub async fn append<T: Element>(&self, axis: usize, elements: Input<'_, T>) -> Result<u64> {
         self.check_elements(&self.state(), &elements)?;
-        self.append_checked(axis, elements.len(), Appended::Typed(elements)).await
+        self.append_checked(axis, (elements.len(), None), Appended::Typed(elements)).await
     }
 
     /// The same with native elements in memory of any strides.
     pub async fn append_view(&self, axis: usize, elements: Strided<'_>) -> Result<u64> {
         let view = elements.view();
         self.check_appended(axis, &view)?;
-        self.append_checked::<u8>(axis, view.len(), Appended::Strided(elements)).await
+        let count = (view.len(), view.shape().get(axis).copied());
+        self.append_checked::<u8>(axis, count, Appended::Strided(elements)).await
     }
 
     async fn append_checked<T: Element>(
         &self,
         axis: usize,
-        count: usize,
+        (count, along): (usize, Option<u64>),
         elements: Appended<'_, T>,
     ) -> Result<u64> {
-        let longer = |old: &[u64]| longer_by(old, axis, count).map(|(shape, _)| shape);
+        let longer = |old: &[u64]| longer_by(old, axis, count, along).map(|(shape, _)| shape);
         let Reshaped { state, old, copied, .. } = self.reshape_and_cut(longer).await?;
         let (start, end) = (old[axis], state.metadata.shape[axis]);
         let place = slab(&old, axis, start..end);
@@ -264,11 +265,13 @@ pub(super) fn left_as_fill(error: Error, axis: usize, place: &Range<u64>) -> Err
     ))
 }
 
-/// The shape with `count` elements more along `axis`, and how much longer that is.
+/// The shape with `count` elements more along `axis`, and how much longer that is: `along`, where elements of another axis of
+/// length 0 do not tell.
 pub(super) fn longer_by(
     shape: &[u64],
     axis: usize,
     count: usize,
+    along: Option<u64>,
 ) -> Result<(Vec<u64>, u64), AccessError> {
     if axis >= shape.len() {
         return Err(AccessError::Argument(format!("there is no axis {axis}")));
@@ -276,11 +279,18 @@ pub(super) fn longer_by(
     let others = shape.iter().enumerate().filter(|(a, _)| *a != axis);
     let slice = others.map(|(_, &len)| len).try_fold(1u64, u64::checked_mul).unwrap_or(u64::MAX);
     let found = count as u64;
-    if slice == 0 || !found.is_multiple_of(slice) {
-        let expected = if slice == 0 { 0 } else { found.div_ceil(slice).saturating_mul(slice) };
-        return Err(AccessError::Count { expected, found });
-    }
-    let more = found / slice;
+    let more = match (found.checked_div(slice), along) {
+        (Some(more), _) if found.is_multiple_of(slice) => more,
+        (None, Some(along)) => along,
+        (Some(_), _) => {
+            let expected = found.div_ceil(slice).saturating_mul(slice);
+            return Err(AccessError::Count { expected, found });
+        }
+        (None, None) => {
+            let why = "an array with another axis of length 0 takes no elements: resize it";
+            return Err(AccessError::Argument(why.into()));
+        }
+    };
     let mut longer = shape.to_vec();
     let too_long =
         || AccessError::Argument(format!("axis {axis} would be longer than 64 bits can count"));

@@ -67,8 +67,9 @@ pub(crate) fn codec(filter: &Filter, ty: Type) -> CodecSpec {
     let level = |level: i64| Object::new().with("level", level);
     match filter {
         Filter::Shuffle => {
-            // N-072: the true size, since others take 0 for none at all.
-            let size = ty.size().unwrap_or(1) as u64;
+            // N-072: the true size, since others take 0 for none at all. netcdf-c shuffles texts, `char*` to it, as
+            // elements of 8 bytes, whatever is written here.
+            let size = ty.size().unwrap_or(8) as u64;
             CodecSpec::v3("numcodecs.shuffle", Object::new().with("elementsize", size))
         }
         Filter::Fletcher32 => CodecSpec::v3("numcodecs.fletcher32", Object::new()),
@@ -97,6 +98,22 @@ pub(crate) fn codec(filter: &Filter, ty: Type) -> CodecSpec {
             let name = json.as_str().or_else(|| member("name").and_then(Json::as_str));
             let configuration = member("configuration").and_then(Json::as_object).cloned();
             CodecSpec::v3(name.unwrap_or_default(), configuration.unwrap_or_default())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// netcdf-c 4.10.1 shuffles strings of any width as elements of 8 bytes; characters it leaves.
+    #[test]
+    fn shuffled_strings_have_elements_of_eight_bytes() {
+        for (ty, size) in [(Type::String, 8), (Type::Char, 1), (Type::Short, 2), (Type::Double, 8)]
+        {
+            let spec = codec(&Filter::Shuffle, ty);
+            let due = format!("numcodecs.shuffle {{\"elementsize\":{size}}}");
+            assert_eq!(spec.to_string(), due, "{ty:?}");
         }
     }
 }

@@ -91,6 +91,9 @@ def _foreign(metadata: ArrayV2Metadata | ArrayV3Metadata, store: Any) -> str | N
     dtype = _native_dtype(metadata)
     if dtype.hasobject and dtype.kind not in "OT":
         return f"dtype {dtype}"
+    if dtype.kind in "mM" and metadata.fill_value is None:
+        # zarr-python reads NaT where nothing is stored, zarrkit zero bytes.
+        return f"dtype {dtype} without a fill value"
     return None
 
 

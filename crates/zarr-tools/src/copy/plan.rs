@@ -108,7 +108,7 @@ pub(super) fn countable_chunks(metadata: &ArrayMetadata) -> Result<u64> {
         let why = format!("the copy, of shape {shape:?}, would have more chunks than 64 bits count");
         Error::from(AccessError::Argument(why)).with_hint(
             "give it larger chunks with `--chunks` (library: `CopyOptions::chunks`), or copy a part with `--region` \
-             (`CopyOptions::regions`)",
+             (library: `CopyOptions::regions`)",
         )
     })
 }
