@@ -68,7 +68,8 @@ impl Which {
     ) -> Result<Elements, Failure> {
         #[cfg(feature = "plot")]
         if self.sel.is_some() {
-            return self.of(session, &session.in_its_hierarchy(target, array)?);
+            return self
+                .of(session, &session.in_its_hierarchy(target, array, &session.options()?)?);
         }
         let _ = target;
         self.of(session, array)

@@ -306,11 +306,12 @@ impl Session {
         &self,
         target: &Target,
         array: &zarr::Array,
+        options: &OpenOptions,
     ) -> Result<zarr::Array, Failure> {
         if !array.path().is_root() {
             return Ok(array.clone());
         }
-        let above = zarr::hierarchy_above(&zarr::absolute_url(&target.target), &self.options()?);
+        let above = zarr::hierarchy_above(&zarr::absolute_url(&target.target), options);
         let found = above.and_then(|(above, path)| above.array(&path).ok());
         Ok(found.filter(|found| found.shape() == array.shape()).unwrap_or_else(|| array.clone()))
     }

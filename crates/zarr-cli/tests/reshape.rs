@@ -240,11 +240,30 @@ fn dimensions_that_others_share_are_told_or_refused() {
             "{}",
             grown.err
         );
+        // netCDF's library opens no dataset whose group says another length.
+        let due = "netCDF opens the dataset only when all variables with the dimension `t`";
+        assert!(grown.err.contains(due), "{}", grown.err);
+        let says = |len: u64| {
+            let documents =
+                [".zgroup", ".zattrs", "zarr.json"].map(|name| target.clone() + "/" + name);
+            let text: String = documents
+                .iter()
+                .filter_map(|at| std::fs::read_to_string(folder.path(at)).ok())
+                .collect();
+            let text = text.replace([' ', '\n'], "");
+            text.contains(&format!("\"t\":{{\"size\":{len},\"unlimited\":1}}"))
+        };
+        assert!(says(2) && !says(4), "{target}");
         fed(&folder, &format!("append {target}/t"), b"[3,4]");
+        assert!(says(4) && !says(2), "{target}");
         let at_first = folder.feed(&format!("append {target}/v"), b"[[5,6]]");
         assert!(at_first.code == 0 && at_first.err.contains("is 5 long here, but 4 in /t"));
         assert!(folder.good(&format!("dump -h {target}")).text().contains("(5 currently)"));
         folder.good(&format!("resize {target}/v --shape 4,2"));
+        let shorter = folder.run(&format!("resize {target}/t --shape 3"));
+        assert!(shorter.code == 0 && shorter.err.contains(due), "{}", shorter.err);
+        folder.good(&format!("resize {target}/v --shape 3,2"));
+        assert!(says(3), "{target}");
     }
     for (name, len) in [("x", 3), ("a", 3), ("b", 5)] {
         folder.good(&format!("create p.zarr --path {name} --shape {len} --dtype int8 --dims x"));

@@ -162,7 +162,9 @@ impl Plot {
         session.show_calls();
         let node = session.open(&self.target)?;
         let (array, group) = match &node {
-            Node::Array(array) => (Some(session.in_its_hierarchy(&self.target, array)?), None),
+            Node::Array(array) => {
+                (Some(session.in_its_hierarchy(&self.target, array, &session.options()?)?), None)
+            }
             // An image is shown by its largest level.
             Node::Group(group) => (first_level(group)?, Some(group)),
         };

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use zarr::nczarr::{Dataset, DatasetOptions};
-use zarr::{Array, Node};
+use zarr::{Array, Node, OpenOptions};
 
 use crate::failure::Failure;
 use crate::human;
@@ -51,10 +51,12 @@ impl Resize {
             let why = format!("--shape has {new}, the array has {} {axes}", old.len());
             return Err(Failure::Usage(format!("{place}: {why}")));
         }
-        let whole = session.in_its_hierarchy(&self.target, &array)?;
+        let options = session.writing(&self.care)?;
+        let whole = session.in_its_hierarchy(&self.target, &array, &options)?;
         let changed: Vec<usize> = (0..old.len()).filter(|&axis| old[axis] != shape[axis]).collect();
         refuse_fixed(session, &whole, &changed)?;
         change(&array, &old, shape)?;
+        publish_lengths(session, &whole, options)?;
         session.warn(array.hierarchy());
         let group = whole.path().parent().and_then(|group| whole.hierarchy().group(&group).ok());
         let others = group.and_then(|group| group.members().ok()).unwrap_or_default();
@@ -107,6 +109,30 @@ pub(super) fn refuse_fixed(
             fixed.len
         ))),
     }
+}
+
+/// Has the groups of a NCZarr dataset say the new length of its dimensions; says which variables still have another one.
+pub(super) fn publish_lengths(
+    session: &Session,
+    array: &Array,
+    options: OpenOptions,
+) -> Result<(), Failure> {
+    let hierarchy = array.hierarchy();
+    if !Dataset::is_nczarr(hierarchy) {
+        return Ok(());
+    }
+    let dataset = Dataset::open(hierarchy.store().clone(), &DatasetOptions::of(options))?;
+    let Ok(variable) = dataset.variable(array.path().as_str()) else { return Ok(()) };
+    for name in variable.publish_lengths()? {
+        session.warn_of(&[zarr::Warning {
+            place: human::place(hierarchy, array.path()),
+            what: format!(
+                "netCDF opens the dataset only when all variables with the dimension `{name}` have the same length: give the others that length, \
+                 too, with `zarr append` or `zarr resize`"
+            ),
+        }]);
+    }
+    Ok(())
 }
 
 /// Says which of other arrays have another length along dimensions of the same names: xarray and CF need them equal.

@@ -69,16 +69,21 @@ impl Dataset {
     /// Tells the length of dimensions that have grown, in the groups that declare them and to the handles here.
     fn publish(&self, lengths: &Lengths) -> Result<()> {
         for (full, len) in lengths {
-            let (group, name) = full.rsplit_once('/').unwrap_or(("", full));
-            let group = if group.is_empty() { "/" } else { group };
-            self.change_group(group, |document| {
-                if let Some(found) = document.dimensions.iter_mut().find(|d| d.name == name) {
-                    found.len = found.len.max(*len);
-                }
-                Ok(())
-            })?;
+            self.tell_length(full, |old| old.max(*len))?;
         }
         self.know(lengths)
+    }
+
+    /// Changes the length of a dimension in the group that declares it.
+    fn tell_length(&self, full: &str, new: impl Fn(u64) -> u64) -> Result<()> {
+        let (group, name) = full.rsplit_once('/').unwrap_or(("", full));
+        let group = if group.is_empty() { "/" } else { group };
+        self.change_group(group, |document| {
+            if let Some(found) = document.dimensions.iter_mut().find(|d| d.name == name) {
+                found.len = new(found.len);
+            }
+            Ok(())
+        })
     }
 
     /// Appends `count` records along an unlimited dimension: makes room for them in all variables that have it, has
@@ -268,5 +273,34 @@ impl Variable {
             (first[0], counts[0]) = (start, count);
             self.write_slab(&Slab::new(first, counts), values)
         })
+    }
+
+    /// Tells the lengths of this variable's unlimited dimensions, after its array was resized without the dataset, in the groups that declare
+    /// them: each that all variables with it agree on. Returns the names of the others: netCDF's library opens no dataset whose variables and
+    /// groups differ in the length of a dimension.
+    ///
+    /// # Errors
+    /// [`AccessError::ReadOnly`]; what the store meets.
+    pub fn publish_lengths(&self) -> Result<Vec<String>> {
+        let (dimensions, schema) = (self.dimensions()?, self.schema()?);
+        let snapshot = self.dataset.snapshot();
+        self.dataset.check_writeable(&snapshot)?;
+        let mut differ = Vec::new();
+        for (dimension, full) in dimensions.iter().zip(&schema.dimensions) {
+            let mut lens = Vec::new();
+            each_variable(&snapshot.root, "/", &mut |path, variable| {
+                let shape = snapshot.arrays.get(path).map(|entry| entry.array.shape());
+                let axes = shape.iter().flatten().zip(&variable.dimensions);
+                lens.extend(axes.filter(|(_, name)| *name == full).map(|(len, _)| *len));
+                Ok(())
+            })?;
+            lens.dedup();
+            match lens[..] {
+                [len] if dimension.unlimited => self.dataset.tell_length(full, |_| len)?,
+                [_] => {}
+                _ => differ.push(dimension.name.clone()),
+            }
+        }
+        Ok(differ)
     }
 }
