@@ -308,7 +308,7 @@ pub(super) fn is_begun(file: &Path) -> io::Result<bool> {
     match begin.last_chunk() {
         None if begin.is_empty() => Ok(false),
         Some(magic) if begin.len() == 20 && u32::from_ne_bytes(*magic) == MAGIC => Ok(true),
-        _ => Err(failed(heed::Error::Mdb(MdbError::Invalid))),
+        _ => Err(io::Error::new(ErrorKind::InvalidData, "the file is not LMDB's")),
     }
 }
 
