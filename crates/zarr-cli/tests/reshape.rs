@@ -265,6 +265,14 @@ fn dimensions_that_others_share_are_told_or_refused() {
         folder.good(&format!("resize {target}/v --shape 3,2"));
         assert!(says(3), "{target}");
     }
+    // An archive has one writer at a time, and shows what was written when that has ended.
+    folder.good("gen n.cdl -o n.zip --format nczarr-v2");
+    let grown = folder.feed("append n.zip/t", b"[3]");
+    assert!(grown.code == 0 && grown.err.contains("/t: netCDF opens"), "{}", grown.err);
+    fed(&folder, "append n.zip/v", b"[[5,6]]");
+    folder.good("copy n.zip z.zarr");
+    let text = std::fs::read_to_string(folder.path("z.zarr/.zattrs")).unwrap();
+    assert!(text.replace([' ', '\n'], "").contains(r#""t":{"size":3,"unlimited":1}"#), "{text}");
     for (name, len) in [("x", 3), ("a", 3), ("b", 5)] {
         folder.good(&format!("create p.zarr --path {name} --shape {len} --dtype int8 --dims x"));
     }

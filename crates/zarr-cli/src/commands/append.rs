@@ -57,8 +57,7 @@ impl Append {
         if count == 0 {
             return Ok(());
         }
-        let options = session.writing(&self.care)?;
-        let whole = session.in_its_hierarchy(&self.target, &array, &options)?;
+        let whole = session.in_its_hierarchy(&self.target, &array, &session.options()?)?;
         resize::refuse_fixed(session, &whole, &[axis])?;
         let left = "the array may be longer already, as `zarr info` says: what was not stored reads as the fill value; `zarr \
                     resize` takes it back";
@@ -87,7 +86,7 @@ impl Append {
             }
             return Err(failure);
         }
-        resize::publish_lengths(session, &whole, options)?;
+        resize::publish_lengths(session, &self.target, &array, &self.care)?;
         session.warn(array.hierarchy());
         // Only the coordinates are looked at: a long run of appends does not read the documents of all variables each time.
         let names = whole.metadata().dimension_names.clone().unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use zarr::nczarr::{Dataset, DatasetOptions};
-use zarr::{Array, Node, OpenOptions};
+use zarr::{Array, Node};
 
 use crate::failure::Failure;
 use crate::human;
@@ -51,12 +51,11 @@ impl Resize {
             let why = format!("--shape has {new}, the array has {} {axes}", old.len());
             return Err(Failure::Usage(format!("{place}: {why}")));
         }
-        let options = session.writing(&self.care)?;
-        let whole = session.in_its_hierarchy(&self.target, &array, &options)?;
+        let whole = session.in_its_hierarchy(&self.target, &array, &session.options()?)?;
         let changed: Vec<usize> = (0..old.len()).filter(|&axis| old[axis] != shape[axis]).collect();
         refuse_fixed(session, &whole, &changed)?;
         change(&array, &old, shape)?;
-        publish_lengths(session, &whole, options)?;
+        publish_lengths(session, &self.target, &array, &self.care)?;
         session.warn(array.hierarchy());
         let group = whole.path().parent().and_then(|group| whole.hierarchy().group(&group).ok());
         let others = group.and_then(|group| group.members().ok()).unwrap_or_default();
@@ -114,9 +113,14 @@ pub(super) fn refuse_fixed(
 /// Has the groups of a NCZarr dataset say the new length of its dimensions; says which variables still have another one.
 pub(super) fn publish_lengths(
     session: &Session,
+    target: &Target,
     array: &Array,
-    options: OpenOptions,
+    care: &Care,
 ) -> Result<(), Failure> {
+    // An archive is written when it is flushed, and has one writer at a time.
+    array.hierarchy().flush()?;
+    let options = session.writing(care)?;
+    let array = session.in_its_hierarchy(target, array, &options)?;
     let hierarchy = array.hierarchy();
     if !Dataset::is_nczarr(hierarchy) {
         return Ok(());
