@@ -10,8 +10,9 @@ use zarr_core::{
 use super::CopyOptions;
 use super::describe::{Described, describe};
 use super::elements::box_start;
-use super::plan::{Role, countable_chunks};
+use super::plan::Role;
 use super::rechunk::check_memory;
+use super::split::countable_chunks;
 
 /// What the copy of an array is to be; nothing for a group. Refuses what cannot be represented in the target.
 pub(super) fn planned(

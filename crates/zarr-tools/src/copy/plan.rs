@@ -5,7 +5,6 @@ use std::ops::Range;
 use std::time::SystemTime;
 
 use zarr_core::format::{Child, Documents};
-use zarr_core::grid::chunk_count;
 use zarr_core::metadata::ArrayMetadata;
 use zarr_core::store::StoreKey;
 use zarr_core::{
@@ -20,7 +19,7 @@ use super::describe::{Described, size};
 use super::journal::Journal;
 use super::node_copy;
 use super::same_place::SourceStore;
-use super::split::{Part, parts, unit};
+use super::split::{Part, countable_chunks, parts, unit};
 use super::{CopyOptions, Steps, attributes_for};
 use crate::tree_progress::nodes_and_broken;
 
@@ -96,21 +95,6 @@ impl PlannedArray {
         };
         Ok(PlannedArray { from, to, region, leaves_holes, chunks, bytes, unit })
     }
-}
-
-/// How many objects the chunks, or shards, of a copy are. Refuses more than 64 bits count: a part of a copy is a range of their
-/// numbers.
-pub(super) fn countable_chunks(metadata: &ArrayMetadata) -> Result<u64> {
-    // A grid that this build does not know is refused with its name, later.
-    let Some(grid) = metadata.grid.as_deref() else { return Ok(u64::MAX) };
-    chunk_count(grid, &metadata.shape).ok_or_else(|| {
-        let shape = &metadata.shape;
-        let why = format!("the copy, of shape {shape:?}, would have more chunks than 64 bits count");
-        Error::from(AccessError::Argument(why)).with_hint(
-            "give it larger chunks with `--chunks` (library: `CopyOptions::chunks`), or copy a part with `--region` \
-             (library: `CopyOptions::regions`)",
-        )
-    })
 }
 
 /// A document that is written after all chunks.

@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
-use zarr_core::grid::ChunkGrid;
-use zarr_core::{Json, Region};
+use zarr_core::grid::{ChunkGrid, chunk_count};
+use zarr_core::metadata::ArrayMetadata;
+use zarr_core::{AccessError, Error, Json, Region, Result};
 
 use super::rechunk::gcd;
 
@@ -153,6 +154,21 @@ pub(super) fn boxes(counts: &[u64], range: Range<u64>) -> Vec<Vec<Range<u64>>> {
         }
     }
     found
+}
+
+/// How many objects the chunks, or shards, of a copy are. Refuses more than 64 bits count: a part of a copy is a range of their
+/// numbers.
+pub(super) fn countable_chunks(metadata: &ArrayMetadata) -> Result<u64> {
+    // A grid that this build does not know is refused with its name, later.
+    let Some(grid) = metadata.grid.as_deref() else { return Ok(u64::MAX) };
+    chunk_count(grid, &metadata.shape).ok_or_else(|| {
+        let shape = &metadata.shape;
+        let why = format!("the copy, of shape {shape:?}, would have more chunks than 64 bits count");
+        Error::from(AccessError::Argument(why)).with_hint(
+            "give it larger chunks with `--chunks` (library: `CopyOptions::chunks`), or copy a part with `--region` \
+             (library: `CopyOptions::regions`)",
+        )
+    })
 }
 
 /// The elements of a box of chunks in an array of this shape.
