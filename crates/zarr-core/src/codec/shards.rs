@@ -23,14 +23,8 @@ impl ArrayMetadata {
         if shards.iter().zip(&chunks).any(|(shard, chunk)| *shard == 0 || shard % chunk != 0) {
             return Err(invalid(format!("{shards:?} is not made of whole chunks of {chunks:?}")));
         }
-        let word = |spec: &CodecSpec| {
-            // zarr-python requires a configuration for each of its codecs, even if it is empty.
-            if spec.configuration.is_empty() && !spec.name.starts_with("numcodecs.") {
-                Object::new().with("name", spec.name.as_str()).into()
-            } else {
-                Json::from(Object::extension(&spec.name, spec.configuration.clone()))
-            }
-        };
+        let word =
+            |spec: &CodecSpec| Json::from(Object::named(&spec.name, spec.configuration.clone()));
         let index = [bytes_codec(&DataType::from(CoreType::Uint64), Endian::Little)];
         let index = index.into_iter().chain([CodecSpec::v3("crc32c", Object::new())]);
         let configuration = Object::new()

@@ -406,12 +406,7 @@ fn tolerate(reading: &mut Reading<'_>, member: &str, what: &str) -> Result<(), M
 }
 
 fn named(name: &str, configuration: Object) -> Json {
-    // zarr-python requires a configuration for each of its codecs, even if it is empty.
-    if configuration.is_empty() && !name.starts_with("numcodecs.") {
-        Object::new().with("name", name).into()
-    } else {
-        Object::extension(name, configuration).into()
-    }
+    Object::named(name, configuration).into()
 }
 
 /// What most readers open (v3-final.md 3.4).

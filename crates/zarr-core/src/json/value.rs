@@ -254,6 +254,14 @@ impl Object {
         Object::new().with("name", name).with("configuration", configuration)
     }
 
+    /// The same with the configuration left out if it is empty; not of numcodecs' codecs, of which zarr-python requires one.
+    pub(crate) fn named(name: &str, configuration: Object) -> Object {
+        if configuration.is_empty() && !name.starts_with("numcodecs.") {
+            return Object::new().with("name", name);
+        }
+        Object::extension(name, configuration)
+    }
+
     /// Removes member `name` and returns its value.
     pub fn remove(&mut self, name: &str) -> Option<Json> {
         let at = self.0.iter().position(|(n, _)| n == name)?;
