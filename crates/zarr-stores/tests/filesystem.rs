@@ -357,6 +357,51 @@ fn links_in_circles_do_not_keep_a_listing_busy() {
     assert_eq!((listing.keys, listing.prefixes), (vec![key("a/over/k")], vec![]));
 }
 
+/// Values that are set in one call: which one failed is told, what was set before it stays, and nothing unfinished is left.
+#[test]
+fn of_several_values_the_one_that_cannot_be_set_is_told() {
+    let (_within, store) = fresh();
+    set(&store, "b/2/in", b"v");
+    let names = ["a/0", "b/1", "b/2", "b/3", "c/4"].map(key);
+    let values = names.clone().map(|name| (name, &b"new"[..]));
+    let not_set = store.set_all(&values, true).unwrap_err();
+    assert_eq!(not_set.at, 2, "{:?}", not_set.error);
+    assert!(
+        matches!(not_set.error, StoreError::Io { operation: "set", ref key, .. } if key == "b/2")
+    );
+    let is_set = names.each_ref().map(|name| get(&store, name.as_str()).is_some());
+    assert_eq!(is_set, [true, true, false, false, false]);
+    store.flush().unwrap();
+    assert_eq!(entries(store.root()), ["a", "a/0", "b", "b/1", "b/2", "b/2/in"]);
+    let refused = store.set_all(&[(key("a/0"), b"x"), (key("a/.zarr-lock"), b"x")], true);
+    assert_eq!(refused.unwrap_err().at, 1);
+    assert_eq!(get(&store, "a/0").as_deref(), Some(&b"new"[..]));
+    let refused = store.clone().access(Access::ReadOnly).set_all(&values, true);
+    assert!(matches!(refused.unwrap_err().error, StoreError::ReadOnly));
+}
+
+/// Decision 0101: values that are set in one call wait for a writer that compares and swaps.
+#[test]
+fn several_values_wait_for_the_lock_of_their_folder() {
+    let (_within, store) = fresh();
+    let names = ["a/0", "a/1"].map(key);
+    let values = names.each_ref().map(|name| (name.clone(), &b"v"[..]));
+    store.set_all(&values, true).unwrap();
+    let held = fs::File::open(store.root().join("a/.zarr-lock")).unwrap();
+    held.lock().unwrap();
+    let new = names.each_ref().map(|name| (name.clone(), &b"new"[..]));
+    let (send, receive) = std::sync::mpsc::channel();
+    thread::scope(|scope| {
+        scope.spawn(|| send.send(store.set_all(&new, true).is_ok()).unwrap());
+        assert!(receive.recv_timeout(std::time::Duration::from_millis(50)).is_err());
+        assert_eq!(get(&store, "a/0").as_deref(), Some(&b"v"[..]));
+        store.set_all(&values, false).expect("without the guard nobody waits");
+        held.unlock().unwrap();
+        assert!(receive.recv_timeout(std::time::Duration::from_secs(20)).unwrap());
+    });
+    assert_eq!(get(&store, "a/1").as_deref(), Some(&b"new"[..]));
+}
+
 /// The lock file is erased with its folder, and writers begin again.
 #[test]
 fn writers_whose_folder_is_erased_under_them_begin_anew() {
@@ -373,13 +418,16 @@ fn writers_whose_folder_is_erased_under_them_begin_anew() {
             scope.spawn(move || {
                 let name = format!("a/b/{i}");
                 for round in 0..200u8 {
-                    set(store, &name, &[round]);
+                    let beside = key(&format!("{name}x"));
+                    let both = [(key(&name), &[round][..]), (beside.clone(), &[round][..])];
+                    store.set_all(&both, true).unwrap();
+                    store.erase(&beside).unwrap();
                     let now = store.versioned(&key(&name)).unwrap();
                     let version = now.map(|(_, version)| version);
                     let value = (round % 2 == 0).then(|| Payload::new(vec![round]));
                     store.swap(&key(&name), value, version.as_ref()).unwrap();
                     store.erase(&key(&name)).unwrap();
-                    assert!(store.keys_below(&prefix("a/")).unwrap().len() <= 3);
+                    assert!(store.keys_below(&prefix("a/")).unwrap().len() <= 6);
                 }
             })
         });

@@ -258,6 +258,25 @@ fn values(store: &Checked) {
     assert!(done, "an unchecked put is always done");
     store.is("a/loose", None, "an unchecked put erases");
     store.holds(&["a/bytes", "a/empty", "a/no", "a/parts"], "every key set is listed");
+    several_values(store);
+}
+
+/// Values that are set in one call, in several folders and over others.
+fn several_values(store: &Checked) {
+    for guarded in [true, false] {
+        let name = |n: usize| format!("s/{}/{n}", n / 3);
+        let values: Vec<Vec<u8>> = (0..8).map(|n| vec![n as u8; n * 40]).collect();
+        let named = |n: usize| (key(&name(n)), &values[n][..]);
+        let set = store.store.set_all(&(0..8).map(named).collect::<Vec<_>>(), guarded);
+        ok(set.map_err(|not_set| not_set.error), "set_all");
+        for (n, value) in values.iter().enumerate() {
+            store.is(&name(n), Some(value), "set_all sets all values");
+        }
+        let set = store.store.set_all(&[named(1), (key(&name(1)), b"last")], guarded);
+        ok(set.map_err(|not_set| not_set.error), "set_all");
+        store.is(&name(1), Some(b"last"), "set_all sets one value after the other");
+    }
+    store.erase_prefix("s/");
 }
 
 /// While the parts of a payload are made, others write: the threads that make them may wait for those.

@@ -194,7 +194,10 @@ type Call<'a> = dyn Fn() -> Result<(), StoreError> + Sync + 'a;
 /// A `set_if` never undoes a change by another thread after its comparison.
 fn with_other_writers(store: &dyn SyncStore) {
     let key = key("swap/both/c");
-    let others: [(&str, Option<&[u8]>, &Call<'_>); 3] = [
+    let together = [(super::store::key("swap/both/a"), &b"v"[..]), (key.clone(), b"plain")];
+    let set_all = || store.set_all(&together, true).map_err(|not_set| not_set.error);
+    let others: [(&str, Option<&[u8]>, &Call<'_>); 4] = [
+        ("set_all", Some(b"plain"), &set_all),
         ("set", Some(b"plain"), &|| store.set(&key, Payload::new(b"plain"))),
         ("erase", None, &|| store.erase(&key)),
         ("erase_prefix", None, &|| store.erase_prefix(&key.parent())),

@@ -11,9 +11,9 @@ use bytes::Bytes;
 use super::{check_contents, check_store, check_store_folding_case};
 use zarr_core::StoreError;
 use zarr_core::store::{
-    ByteRange, Capabilities, GetOptions, Got, InMemorySnapshot, ListOptions, Listing, Payload,
-    Precondition, SnapshotOptions, Store, StoreKey, StorePrefix, SyncSnapshot, SyncStore, Target,
-    Version, from_sync,
+    ByteRange, Capabilities, GetOptions, Got, InMemorySnapshot, ListOptions, Listing, NotSet,
+    Payload, Precondition, SnapshotOptions, Store, StoreKey, StorePrefix, SyncSnapshot, SyncStore,
+    Target, Version, from_sync,
 };
 
 /// One way to break a promise.
@@ -54,6 +54,7 @@ enum Flaw {
     CreatesOverOthers,
     CannotEraseIf,
     ComparesTooEarly,
+    LeavesOutTheLast,
 }
 
 /// How long a flaw lasts, so that other threads notice it on a busy machine, too.
@@ -187,6 +188,14 @@ impl SyncStore for Broken {
             (_, Some(value)) => self.set_now(key, &value).map(|()| true),
             (_, None) => self.erase_now(key).map(|()| true),
         }
+    }
+
+    fn set_all(&self, values: &[(StoreKey, &[u8])], _: bool) -> Result<(), NotSet> {
+        let left_out = usize::from(self.is(Flaw::LeavesOutTheLast));
+        for (at, (key, value)) in values.iter().enumerate().take(values.len() - left_out) {
+            self.set_now(key, &Payload::new(*value)).map_err(|error| NotSet { at, error })?;
+        }
+        Ok(())
     }
 
     fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
@@ -366,6 +375,7 @@ fn each_broken_promise_is_found_and_named() {
         (Flaw::CreatesOverOthers, "must not create what is there"),
         (Flaw::CannotEraseIf, "what set_if erased is absent"),
         (Flaw::ComparesTooEarly, "updates were lost"),
+        (Flaw::LeavesOutTheLast, "set_all sets all values"),
     ];
     for (flaw, expected) in cases {
         match verdict(flaw) {

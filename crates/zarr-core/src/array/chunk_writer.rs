@@ -12,7 +12,7 @@ use futures::stream::TryStreamExt;
 use super::compare_and_swap::{
     ATTEMPTS_WITHOUT_QUEUE, Edited, MAX_ATTEMPTS, compare_and_swap, unless_given_up, whole,
 };
-use super::executor;
+use super::executor::{self, TOGETHER};
 use super::segments::{has_index, outside};
 use super::select::work;
 use super::{ArrayCore, ChunkLayout, FieldBytes, zeroed};
@@ -25,7 +25,7 @@ use crate::grid::{ChunkKeys, ChunkProjection, chunk_projections};
 use crate::options::{Guard, Options};
 use crate::region::Region;
 use crate::selection::ResolvedSelection;
-use crate::store::{Bytes, Capabilities, Payload, Precondition, Snapshot, StoreKey};
+use crate::store::{Bytes, Capabilities, NotSet, Payload, Precondition, Snapshot, StoreKey};
 use crate::sync::{into_inner, lock};
 use crate::var_buffer::VarBuffer;
 use crate::view::{View, ViewMut};
@@ -154,23 +154,69 @@ impl ArrayCore {
             }
             Ok::<_, Error>(is_done)
         };
-        let written = executor::for_each_async(
-            &self.options,
-            kind,
-            chunks().map(Some),
-            async |copy, tile| {
-                let tile = Arc::new(tile);
-                if !write(&tile, copy, ATTEMPTS_WITHOUT_QUEUE).await? {
-                    lock(&contended).push(Arc::unwrap_or_clone(tile));
+        // Neighbours of few bytes go to the store in one call, if there are enough of them for all threads.
+        let neighbours = (TOGETHER / 4).min(kind.total / (4 * count as u64)) / kind.size.max(1);
+        let together = if self.context.store.capabilities().set_all { 16 } else { 1 };
+        kind.row = neighbours.clamp(1, together);
+        let mut left = chunks();
+        let groups = std::iter::from_fn(|| {
+            let group: Vec<_> = left.by_ref().take(kind.row as usize).collect();
+            (!group.is_empty()).then_some(group)
+        });
+        let written =
+            executor::for_each_async(&self.options, kind, groups.map(Some), async |copy, group| {
+                if group.len() > 1 && group.iter().all(|tile| self.replaces(tile, span)) {
+                    self.write_together(layout, &group, &elements, copy).await?;
+                    group.iter().for_each(|tile| counter.chunk_done(&tile.within, span.size));
+                    return Ok(());
+                }
+                for tile in group {
+                    let tile = Arc::new(tile);
+                    if !write(&tile, copy, ATTEMPTS_WITHOUT_QUEUE).await? {
+                        lock(&contended).push(Arc::unwrap_or_clone(tile));
+                    }
                 }
                 Ok(())
-            },
-        );
+            });
         written.map_err(|e| self.at(e))?;
         for tile in into_inner(contended) {
             let is_done = write(&Arc::new(tile), &mut Vec::new(), MAX_ATTEMPTS).await?;
             unless_given_up(is_done).map_err(|e| self.at(e))?;
         }
+        Ok(())
+    }
+
+    /// Replaces chunks in one call of the store.
+    async fn write_together(
+        &self,
+        layout: &ChunkLayout,
+        tiles: &[ChunkProjection],
+        elements: &View<'_>,
+        copy: &mut Vec<u8>,
+    ) -> Result<()> {
+        let keep_fill = self.options.keep_fill_chunks;
+        let (mut keys, mut encoded) = (Vec::new(), Vec::new());
+        for tile in tiles {
+            self.options.check_cancelled()?;
+            let key = self.write_key(layout, tile).await?;
+            let part = elements.select(&tile.output, copy);
+            let done = match encode_whole(&self.options, layout, tile, &part, keep_fill) {
+                Ok(None) => self.set_whole(&key, None).await,
+                Ok(Some(chunk)) => {
+                    keys.push((tile, key.clone()));
+                    encoded.push(chunk.into_owned());
+                    Ok(())
+                }
+                Err(e) => Err(e),
+            };
+            done.map_err(|e| self.at_chunk(tile, &key, e))?;
+        }
+        let values: Vec<(StoreKey, &[u8])> =
+            keys.iter().zip(&encoded).map(|((_, key), bytes)| (key.clone(), &bytes[..])).collect();
+        let guarded = self.options.guard == Guard::On;
+        let set = self.writeable(layout)?.set_all(&values, guarded).await;
+        set.map_err(|NotSet { at, error }| self.at_chunk(keys[at].0, &keys[at].1, error))?;
+        encoded.into_iter().for_each(|bytes| buffer_pool::release(Cow::Owned(bytes)));
         Ok(())
     }
 
@@ -407,10 +453,7 @@ impl ArrayCore {
     /// Sets or erases a whole chunk.
     pub async fn set_whole(&self, key: &StoreKey, chunk: Option<Payload<'_>>) -> Result<()> {
         let writeable = self.options.check_cancelled().and(self.context.writeable())?;
-        let only_if = match self.options.guard {
-            Guard::On => Precondition::Always,
-            Guard::Off => Precondition::Unchecked,
-        };
+        let only_if = Precondition::always(self.options.guard == Guard::On);
         writeable.put(key, chunk, only_if).await?;
         Ok(())
     }

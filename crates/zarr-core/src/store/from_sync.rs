@@ -7,8 +7,9 @@ use async_trait::async_trait;
 use super::abandoned::{self, AffectedKeys};
 use super::io_threads::{self, may_block, run};
 use super::{
-    ByteRange, Bytes, Capabilities, GetOptions, Got, ListOptions, Listing, Payload, Precondition,
-    Snapshot, SnapshotOptions, Store, StoreKey, StorePrefix, SyncSnapshot, SyncStore, Version,
+    ByteRange, Bytes, Capabilities, GetOptions, Got, ListOptions, Listing, NotSet, Payload,
+    Precondition, Snapshot, SnapshotOptions, Store, StoreKey, StorePrefix, SyncSnapshot, SyncStore,
+    Version, set_each,
 };
 use crate::error::StoreError;
 
@@ -129,6 +130,16 @@ impl Store for FromSync {
         let put =
             move |store: &dyn SyncStore| store.put(&owned, value, only_if.again(version.as_ref()));
         self.change(key, put).await
+    }
+
+    async fn set_all(&self, values: &[(StoreKey, &[u8])], guarded: bool) -> Result<(), NotSet> {
+        if !may_block() {
+            return set_each(self, values, guarded).await;
+        }
+        for (key, _) in values {
+            self.wait_for_abandoned(key).await;
+        }
+        self.0.set_all(values, guarded)
     }
 
     async fn create(

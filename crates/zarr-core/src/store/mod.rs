@@ -38,7 +38,7 @@ pub use self::key::{StoreKey, StorePrefix};
 pub use self::listing::Listing;
 pub use self::observe::{Call, ObservedStore, Observer, Outcome, Request};
 pub use self::options::{
-    Capabilities, GetOptions, Got, ListOptions, Precondition, SnapshotOptions, Target,
+    Capabilities, GetOptions, Got, ListOptions, NotSet, Precondition, SnapshotOptions, Target,
 };
 pub use self::payload::Payload;
 pub(crate) use self::process_cas::guarded;
@@ -123,6 +123,15 @@ pub trait Store: Debug + Send + Sync + 'static {
         Err(StoreError::not_capable("write", "writeable"))
     }
 
+    /// Sets values, whatever they were, each as [`Store::put`] does: a store may take a lock once for several. Without `guarded`
+    /// as under [`Precondition::Unchecked`].
+    ///
+    /// # Errors
+    /// For the first value that could not be set. Each of the others was set once or is as it was.
+    async fn set_all(&self, values: &[(StoreKey, &[u8])], guarded: bool) -> Result<(), NotSet> {
+        set_each(self, values, guarded).await
+    }
+
     /// Sets the value of `key` if it and every key of `absent` are absent, and erases `leftovers` in the same step, so
     /// that of several writers who create a node in different dialects one succeeds (decision 0139). Those other documents
     /// are in the same folder as `key`.
@@ -191,6 +200,19 @@ pub trait Store: Debug + Send + Sync + 'static {
     async fn flush(&self) -> Result<(), StoreError> {
         Ok(())
     }
+}
+
+/// Sets one value after the other.
+async fn set_each<S: Store + ?Sized>(
+    store: &S,
+    values: &[(StoreKey, &[u8])],
+    guarded: bool,
+) -> Result<(), NotSet> {
+    for (at, (key, value)) in values.iter().enumerate() {
+        let set = store.put(key, Some(Payload::new(*value)), Precondition::always(guarded));
+        set.await.map_err(|error| NotSet { at, error })?;
+    }
+    Ok(())
 }
 
 impl dyn Store {

@@ -215,11 +215,11 @@ impl Store for ObservedStore {
         self.store.public_options()
     }
 
-    /// Without `cheap_ranges`, so that ranges close to each other are one reported call.
+    /// Without `cheap_ranges`, so that ranges close to each other are one reported call, and without `set_all`.
     fn capabilities(&self) -> Capabilities {
         let behind = self.store.capabilities();
         let local = behind.local && !self.observer.is_remote();
-        Capabilities { local, cheap_ranges: false, ..behind }
+        Capabilities { local, cheap_ranges: false, set_all: false, ..behind }
     }
 
     async fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>, StoreError> {

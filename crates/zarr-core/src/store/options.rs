@@ -26,6 +26,9 @@ pub struct Capabilities {
     pub cheap_ranges: bool,
     /// A [`Payload`](super::Payload) of several parts is written while they are made; other stores hold the whole value.
     pub streams: bool,
+    /// [`Store::set_all`](super::Store::set_all) takes less time than a `put` for each value. Then small chunks are set so; into other stores
+    /// each by itself, and a caller who cancels waits for one.
+    pub set_all: bool,
     /// How many requests are best in flight.
     pub in_flight: usize,
 }
@@ -42,6 +45,7 @@ impl Capabilities {
         local: false,
         cheap_ranges: false,
         streams: false,
+        set_all: false,
         in_flight: 16,
     };
 
@@ -251,7 +255,21 @@ pub enum Precondition<'a> {
     Version(&'a Version),
 }
 
+/// The value that could not be set, of those that [`Store::set_all`](super::Store::set_all) was given.
+#[derive(Debug)]
+pub struct NotSet {
+    /// Its index.
+    pub at: usize,
+    /// Why.
+    pub error: StoreError,
+}
+
 impl<'a> Precondition<'a> {
+    /// Nothing, for callers with or without the guard.
+    pub fn always(guarded: bool) -> Self {
+        if guarded { Precondition::Always } else { Precondition::Unchecked }
+    }
+
     /// This version, or absent.
     pub fn unchanged(was: Option<&'a Version>) -> Self {
         was.map_or(Precondition::Absent, Precondition::Version)

@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use super::{
-    Bytes, Capabilities, GetOptions, Got, ListOptions, Listing, Payload, Precondition,
+    Bytes, Capabilities, GetOptions, Got, ListOptions, Listing, NotSet, Payload, Precondition,
     SnapshotOptions, StoreKey, StorePrefix, SyncSnapshot, Version,
 };
 use crate::error::StoreError;
@@ -67,6 +67,18 @@ pub trait SyncStore: Debug + Send + Sync + 'static {
     ) -> Result<bool, StoreError> {
         let _ = (key, value, only_if);
         Err(StoreError::not_capable("write", "writeable"))
+    }
+
+    /// Sets values as [`SyncStore::put`] does one after the other; a store may take a lock once for several.
+    ///
+    /// # Errors
+    /// As [`Store::set_all`](super::Store::set_all).
+    fn set_all(&self, values: &[(StoreKey, &[u8])], guarded: bool) -> Result<(), NotSet> {
+        for (at, (key, value)) in values.iter().enumerate() {
+            let set = self.put(key, Some(Payload::new(*value)), Precondition::always(guarded));
+            set.map_err(|error| NotSet { at, error })?;
+        }
+        Ok(())
     }
 
     /// Sets the value of `key` if it and every key of `absent` are absent, and erases `leftovers`.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 use zarr_core::StoreError;
 use zarr_core::store::{
-    ByteRange, GetOptions, Got, Payload, Result, StoreKey, SyncSnapshot, Target, Version,
+    ByteRange, GetOptions, Got, NotSet, Payload, Result, StoreKey, SyncSnapshot, Target, Version,
     check_size,
 };
 
@@ -44,6 +44,11 @@ impl<'a> KeyPath<'a> {
     fn folder(&self) -> &Path {
         let folder = self.path.parent();
         folder.expect("a key's path lies below the root")
+    }
+
+    /// Whether both are in the same folder.
+    pub(super) fn is_beside(&self, other: &Self) -> bool {
+        self.folder().as_os_str() == other.folder().as_os_str()
     }
 
     fn failed(&self, source: io::Error) -> StoreError {
@@ -208,6 +213,33 @@ impl KeyPath<'_> {
             };
             self.rename_into(staged)
         })
+    }
+
+    /// Sets values in one folder, which is locked once for all.
+    pub(super) fn set_all(
+        values: &[(Self, Payload<'_>)],
+        mode: Option<Mode>,
+    ) -> Result<(), NotSet> {
+        let Some((first, _)) = values.first() else { return Ok(()) };
+        let mut at = 0;
+        // A value that was set is not set again: another writer may have changed it since.
+        let mut left = values;
+        let set = first.retry(|| {
+            let mut staged = Vec::with_capacity(left.len());
+            for (place, value) in left {
+                at = values.len() - left.len() + staged.len();
+                let Some(value) = place.stage(value)? else { return Ok(None) };
+                staged.push(value);
+            }
+            let Some(_held) = first.lock(mode)? else { return Ok(None) };
+            for value in staged {
+                at = values.len() - left.len();
+                let Some(()) = values[at].0.rename_into(value)? else { return Ok(None) };
+                left = &left[1..];
+            }
+            Ok(Some(()))
+        });
+        set.map_err(|error| NotSet { at, error })
     }
 
     pub(super) fn erase(&self, mode: Option<Mode>) -> Result<()> {

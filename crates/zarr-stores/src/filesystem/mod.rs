@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use zarr_core::store::{
-    Capabilities, GetOptions, Got, ListOptions, Listing, Payload, Precondition, Result,
+    Capabilities, GetOptions, Got, ListOptions, Listing, NotSet, Payload, Precondition, Result,
     SnapshotOptions, Store, StoreKey, StorePrefix, SyncSnapshot, SyncStore, Version, check_size,
     from_sync,
 };
@@ -218,7 +218,13 @@ impl SyncStore for FilesystemStore {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { create: true, cheap_ranges: true, streams: true, ..Capabilities::FULL }
+        Capabilities {
+            create: true,
+            cheap_ranges: true,
+            streams: true,
+            set_all: true,
+            ..Capabilities::FULL
+        }
     }
 
     fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>> {
@@ -264,6 +270,24 @@ impl SyncStore for FilesystemStore {
             None => place.erase(mode)?,
         }
         Ok(true)
+    }
+
+    /// Neighbours in a folder are written beside their places first, and then moved there under one lock.
+    fn set_all(&self, values: &[(StoreKey, &[u8])], guarded: bool) -> Result<(), NotSet> {
+        self.writable().map_err(|error| NotSet { at: 0, error })?;
+        let mut places = Vec::with_capacity(values.len());
+        for (at, (key, value)) in values.iter().enumerate() {
+            let place = KeyPath::new(self, "set", key).map_err(|error| NotSet { at, error })?;
+            places.push((place, Payload::new(*value)));
+        }
+        let mode = guarded.then_some(Mode::Shared);
+        let mut first = 0;
+        for folder in places.chunk_by(|(a, _), (b, _)| a.is_beside(b)) {
+            let set = KeyPath::set_all(folder, mode);
+            set.map_err(|e| NotSet { at: first + e.at, ..e })?;
+            first += folder.len();
+        }
+        Ok(())
     }
 
     /// The folder of `key` is locked while the others, which are there, too, are looked for.

@@ -1,0 +1,75 @@
+//! Chunks of few bytes go to the store several in one call.
+#![cfg(all(feature = "filesystem", feature = "rayon"))]
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use zarr::store::from_sync;
+use zarr::stores::FilesystemStore;
+use zarr::{Array, Dialect, ErrorKind, Hierarchy, OpenOptions, Result};
+
+/// In chunks of two elements; the last chunk has one.
+const LEN: u64 = 2047;
+
+fn array(root: &Path) -> Result<Array> {
+    let options = OpenOptions::new(zarr::standard()).read_write().threads(2);
+    let store = from_sync(FilesystemStore::new(root));
+    let hierarchy = Hierarchy::create(store, options.format(Dialect::V3), &options)?;
+    hierarchy
+        .create_array("/a")
+        .shape(&[LEN])
+        .chunks(&[2])
+        .data_type_named("uint16")
+        .fill_value(7u64)
+        .create()
+}
+
+/// Every tenth chunk is all fill.
+fn elements(factor: u16) -> Vec<u16> {
+    (0..LEN as u16).map(|i| if i / 2 % 10 == 3 { 7 } else { i.wrapping_mul(factor) }).collect()
+}
+
+/// Each counts once as progress, and chunks of fill are erased.
+#[test]
+fn chunks_that_are_written_together_are_all_written() -> Result<()> {
+    let root = tempfile::tempdir().unwrap();
+    let array = array(root.path())?;
+    let chunk = |index: usize| root.path().join(format!("a/c/{index}"));
+    array.write(.., &vec![1u16; LEN as usize])?;
+    assert!(chunk(3).exists());
+    let counted = Arc::new(AtomicU64::new(0));
+    let count = counted.clone();
+    let watched = array.with_options(|options| {
+        options.progress = Some(zarr::ProgressCallback::new(move |progress| {
+            count.fetch_max(progress.chunks_done, Ordering::SeqCst);
+        }));
+    });
+    watched.write(.., &elements(3))?;
+    assert_eq!(counted.load(Ordering::SeqCst), 1024);
+    assert_eq!(array.read::<u16>(..)?, elements(3));
+    assert!(!chunk(3).exists() && chunk(4).exists() && chunk(1022).exists());
+    assert_eq!(fs::read(chunk(2)).unwrap(), [12, 0, 15, 0]);
+    // A part begins and ends within chunks.
+    array.write(1..LEN - 2, &elements(5)[1..LEN as usize - 2])?;
+    let mut expected = elements(5);
+    (expected[0], expected[2045], expected[2046]) = (0, 2045 * 3, 7);
+    assert_eq!(array.read::<u16>(..)?, expected);
+    Ok(())
+}
+
+#[test]
+fn the_one_that_cannot_be_written_is_named() -> Result<()> {
+    let root = tempfile::tempdir().unwrap();
+    let array = array(root.path())?;
+    // A folder in place of the chunk.
+    fs::create_dir_all(root.path().join("a/c/101/in")).unwrap();
+    let error = array.write(.., &elements(1)).expect_err("a folder is in the way");
+    assert_eq!(error.kind(), ErrorKind::Store, "{error}");
+    let text = error.to_string();
+    assert!(text.contains("chunk (101)") && text.contains("a/c/101"), "{text}");
+    let left = fs::read_dir(root.path().join("a/c")).unwrap().flatten();
+    assert!(left.into_iter().all(|entry| !entry.file_name().to_string_lossy().contains("tmp")));
+    Ok(())
+}
