@@ -7,7 +7,7 @@ use pyo3::exceptions::{PyNotImplementedError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyTuple;
-use zarr::{Dialect, Error, Hierarchy, MetadataError, Selection};
+use zarr::{DataType, Dialect, Error, Hierarchy, MetadataError, Selection};
 
 use crate::buffer::{Memory, zeros};
 use crate::call::Call;
@@ -50,6 +50,11 @@ impl<'py> How<'py> {
     }
 }
 
+/// Whether v2 declares Python's objects, and no codec that the library knows says what they are.
+fn are_objects(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Unknown { declared, .. } if declared.as_str() == Some("|O"))
+}
+
 impl Array {
     pub fn new(inner: zarr::Array, origin: Arc<Origin>) -> Array {
         Array { inner, origin, layout: PyOnceLock::new() }
@@ -74,7 +79,7 @@ impl Array {
                 Err(error.at_store(store).at_path(self.inner.path())).or_raise(py)
             }
             (Err(error), None)
-                if metadata.data_type.to_string() == "|O"
+                if are_objects(&metadata.data_type)
                     && error.is_instance_of::<PyNotImplementedError>(py) =>
             {
                 let codecs: Vec<String> = metadata.codecs.iter().map(ToString::to_string).collect();

@@ -22,6 +22,7 @@ mod group;
 mod indexers;
 mod json;
 mod keys;
+mod netcdf_lengths;
 mod np;
 mod open;
 mod pickle;

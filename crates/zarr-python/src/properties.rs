@@ -5,13 +5,13 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 use zarr::codec::{ChunkContext, Codec, CodecSpec};
-use zarr::nczarr::Dimension;
 use zarr::{Json, NodeMetadata, Object};
 
 use crate::array::{Array, size_of};
 use crate::buffer::Memory;
 use crate::call::Call;
 use crate::errors::OrRaise;
+use crate::netcdf_lengths::NetcdfVariable;
 use crate::{call, create, json};
 
 #[pymethods]
@@ -132,9 +132,11 @@ impl Array {
     fn resize(&self, py: Python<'_>, shape: &Bound<'_, PyTuple>) -> PyResult<()> {
         let only = if shape.len() == 1 { Some(shape.get_item(0)?) } else { None };
         let lens = create::lens(only.as_ref().unwrap_or(shape.as_any()), "shape")?;
-        let known = self.netcdf_dimensions(py);
+        let old = self.inner.shape();
+        let changed = (0..lens.len().min(old.len())).filter(|&axis| lens[axis] != old[axis]);
+        let variable = NetcdfVariable::growing(py, self, changed)?;
         py.detach(|| self.inner.resize(&lens)).or_raise(py)?;
-        self.warn_of_dimensions(py, &known)
+        variable.map_or(Ok(()), |variable| variable.publish_lengths(py))
     }
 
     /// Makes the array longer along `axis`, a number or a dimension name, and writes `values` there, which have the array's shape
@@ -148,9 +150,9 @@ impl Array {
         axis: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<u64> {
         let axis = axis.map(|axis| self.axis_of(axis)).transpose()?.unwrap_or(0);
-        let known = self.netcdf_dimensions(py);
+        let variable = NetcdfVariable::growing(py, self, [axis])?;
         let start = self.append_values(py, values, axis)?;
-        self.warn_of_dimensions(py, &known)?;
+        variable.map_or(Ok(()), |variable| variable.publish_lengths(py))?;
         Ok(start)
     }
 
@@ -197,40 +199,6 @@ impl Array {
         call::on_array(py, &self.inner, call, values, move |array, values| {
             array.append(axis, values)
         })
-    }
-
-    /// The dimensions of a variable of NCZarr, as they are before a change; none for another array.
-    fn netcdf_dimensions(&self, py: Python<'_>) -> Vec<Dimension> {
-        let metadata = self.inner.metadata();
-        let mut members = metadata.attributes.iter().chain(metadata.unknown.iter());
-        if !members.any(|(name, _)| name.eq_ignore_ascii_case("_nczarr_array")) {
-            return Vec::new();
-        }
-        let found = py.detach(|| {
-            let dataset = self.origin.dataset(self.inner.hierarchy())?;
-            dataset.variable(self.inner.path().as_str()).ok()?.dimensions().ok()
-        });
-        // The dataset is not known to an array that was opened by itself.
-        let named = |(axis, &len): (usize, &u64)| {
-            let names = metadata.dimension_names.as_ref();
-            let name = names.and_then(|names| names.get(axis)?.clone());
-            Dimension::new(name.unwrap_or_else(|| format!("of axis {axis}")), len)
-        };
-        found.unwrap_or_else(|| metadata.shape.iter().enumerate().map(named).collect())
-    }
-
-    /// A warning if the array has no longer the lengths of its dimensions: only the library's `Dataset` changes those.
-    fn warn_of_dimensions(&self, py: Python<'_>, known: &[Dimension]) -> PyResult<()> {
-        let path = self.inner.path();
-        let texts = known.iter().zip(self.inner.shape()).filter(|(known, len)| known.len != *len);
-        let texts = texts.map(|(Dimension { name, len: old, .. }, len)| {
-            format!(
-                "{path} has the length {len} along the dimension `{name}`, whose length in the group's document stays {old}: \
-                 netCDF will not open the dataset; `resize` back to {old}, and append by `Dataset::append` of the Rust \
-                 library, which makes an unlimited dimension and all its variables longer"
-            )
-        });
-        self.origin.tell(py, texts.collect::<Vec<_>>())
     }
 }
 

@@ -1,5 +1,6 @@
 """`xr.open_dataset(url, engine="zarrkit")`, beside xarray's own engine."""
 
+import json
 import pathlib
 import shutil
 import subprocess
@@ -210,8 +211,8 @@ def test_nczarr_that_ncgen_wrote(family, store):
 
 def test_a_variable_that_is_left_out_is_named(family, tmp_path):
     copy = shutil.copytree(family / "ncgen-nczarr-file", tmp_path / "a.zarr")
-    with pytest.warns(zarrkit.ZarrWarning, match="lat.*Dataset::append"):
-        zarrkit.open(copy / "lat", "r+").resize(5)
+    document = json.loads((copy / "lat/.zarray").read_text())
+    (copy / "lat/.zarray").write_text(json.dumps(document | {"shape": [5]}))
     with pytest.warns(zarrkit.ZarrWarning, match="/lat is left out, since it is no variable: .*has length 4, axis 0 of the array 5"):
         found = xr.open_dataset(copy, engine=XarrayEngine)
     assert "lat" not in found.variables and "temp" in found.variables
@@ -267,6 +268,35 @@ def test_nczarr_that_netcdf4_wrote_and_reads(tmp_path, version):
     part = found["/short"][[6, 1, 3], 2:]
     assert np.array_equal(part.values, theirs["/short"].values[[6, 1, 3], 2:], equal_nan=True)
     assert found["/short"][3, 4] == 19 and found["/short"][5].shape == (5,)
+
+
+@pytest.mark.parametrize("version", ["v2", "v3"])
+@pytest.mark.parametrize("by_itself", [False, True])
+def test_lengths_of_nczarr_after_appends(tmp_path, version, by_itself):
+    netCDF4 = pytest.importorskip("netCDF4")
+    url, path = f"file://{tmp_path}/a.zarr#mode=nczarr,file,{version}", tmp_path / "a.zarr"
+    netcdf4_writes(url)
+
+    def array(name):
+        return zarrkit.open(path / name, "r+") if by_itself else zarrkit.open(path, "r+")[name]
+
+    with pytest.raises(ValueError, match="dimension `x` has the fixed length 5"):
+        array("texts").resize(6)
+    with pytest.raises(ValueError, match="dimension `x` has the fixed length 5"):
+        array("packed").append(np.zeros((7, 1), "i2"), axis=1)
+    with pytest.warns(zarrkit.ZarrWarning, match="netCDF opens the dataset only when .* `time`"):
+        array("time").append(np.array([42.0, 48.0]))
+    with pytest.warns(zarrkit.ZarrWarning, match="`time`"):
+        array("packed").append(np.full((2, 5), 9, "i2"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        array("short").resize(9, 5)
+    with netCDF4.Dataset(url) as root:
+        assert len(root.dimensions["time"]) == 9 and len(root.dimensions["x"]) == 5
+        assert list(root["time"][-3:]) == [36, 42, 48]
+        root["packed"].set_auto_maskandscale(False)
+        assert root["packed"][7:].tolist() == [[9] * 5] * 2
+        assert root["short"][3].tolist() == [15, 16, 17, 18, 19]
 
 
 def test_a_draft_of_v3(tmp_path):
