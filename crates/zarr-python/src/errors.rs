@@ -24,6 +24,7 @@ fn made(py: Python<'_>, error: &zarr::Error, is_lookup: bool) -> PyErr {
     }
     let build = || -> PyResult<PyErr> {
         let details = PyDict::new(py);
+        details.set_item("errno", errno(error))?;
         details.set_item("store", error.store())?;
         details.set_item("path", error.path().map(|path| path.as_str()))?;
         details.set_item("key", error.key().map(|key| key.as_str()))?;
@@ -37,6 +38,18 @@ fn made(py: Python<'_>, error: &zarr::Error, is_lookup: bool) -> PyErr {
         Ok(made)
     };
     build().unwrap_or_else(|failed| failed)
+}
+
+/// The number of the system's call that failed.
+fn errno(error: &zarr::Error) -> Option<i32> {
+    let mut next: Option<&dyn std::error::Error> = Some(error);
+    while let Some(error) = next {
+        if let Some(error) = error.downcast_ref::<std::io::Error>() {
+            return error.raw_os_error();
+        }
+        next = error.source();
+    }
+    None
 }
 
 /// Turns errors of the library into exceptions.

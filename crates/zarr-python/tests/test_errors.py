@@ -3,6 +3,8 @@
 import errno
 import pickle
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -141,6 +143,25 @@ def test_what_an_error_knows(url):
         zarrkit.open(url).attrs["a"] = 1
     assert caught.value.hint == 'open it with mode="r+"' and caught.value.errno == errno.EACCES
     assert zarrkit.NotFoundError("x").errno == errno.ENOENT and zarrkit.ExistsError("x").errno == errno.EEXIST
+
+
+def test_a_failed_call_of_the_system_has_its_number(tmp_path):
+    """As a full disk: the system lets no file of this process grow beyond 1,000 bytes."""
+    code = """
+import errno, pickle, resource, sys
+import numpy as np, zarrkit
+array = zarrkit.create_array(sys.argv[1], "/", shape=(10_000,), dtype="u1", chunks=(10_000,), codecs=[])
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, resource.RLIM_INFINITY))
+try:
+    array[...] = np.arange(10_000) % 251
+except OSError as error:
+    assert isinstance(error, zarrkit.StoreError) and error.errno == errno.EFBIG, error
+    assert pickle.loads(pickle.dumps(error)).errno == errno.EFBIG
+else:
+    raise SystemExit("it was written")
+"""
+    subprocess.run([sys.executable, "-c", code, str(tmp_path / "a.zarr")], check=True)
+    assert zarrkit.StoreError("x").errno is None
 
 
 def test_every_error_is_one_of_pythons_own():

@@ -100,9 +100,10 @@ class CorruptDataError(ZarrError, OSError):
 
 
 class StoreError(ZarrError, OSError):
-    """The store failed."""
+    """The store failed. `errno` is the system's number, if its call failed: `errno.ENOSPC` for a full disk."""
 
     kind = "store"
+    errno: int | None = None
 
 
 class LimitError(ZarrError, MemoryError):
@@ -227,6 +228,9 @@ def exception(kind, message, details, is_lookup=False):
     cls = _BY_KIND.get(kind, StoreError)
     if is_lookup and cls is NotFoundError:
         cls = MemberNotFoundError
+    number = details.pop("errno")
+    if cls is StoreError:
+        details["errno"] = number
     error = cls(f"{message}; {hint}" if hint else message)
     chunk = details["chunk"]
     error.__dict__.update(details, message=message, hint=hint, chunk=None if chunk is None else tuple(chunk))
