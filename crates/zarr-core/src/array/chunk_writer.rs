@@ -215,7 +215,10 @@ impl ArrayCore {
             keys.iter().zip(&encoded).map(|((_, key), bytes)| (key.clone(), &bytes[..])).collect();
         let guarded = self.options.guard == Guard::On;
         let set = self.writeable(layout)?.set_all(&values, guarded).await;
-        set.map_err(|NotSet { at, error }| self.at_chunk(keys[at].0, &keys[at].1, error))?;
+        set.map_err(|NotSet { at, error }| match keys.get(at) {
+            Some((tile, key)) => self.at_chunk(tile, key, error),
+            None => self.at(error),
+        })?;
         encoded.into_iter().for_each(|bytes| buffer_pool::release(Cow::Owned(bytes)));
         Ok(())
     }
