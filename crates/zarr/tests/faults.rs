@@ -43,6 +43,7 @@ fn make(kind: Kind, within: &Path) -> zarr::Result<()> {
     let array = hierarchy.create_array("/a").shape(&[LEN]).data_type_named("int32");
     let array = match kind {
         Kind::Shards => array.chunks(&[400]).shards(&[1600]),
+        Kind::SmallChunks => array.chunks(&[50]),
         _ => array.chunks(&[400]),
     };
     let values: Vec<i32> = (0..LEN).map(old).collect();
@@ -58,6 +59,9 @@ fn open(kind: Kind, within: &Path) -> zarr::Result<Array> {
 fn write(kind: Kind, within: &Path) {
     let Ok(node) = zarr::open_rw(&kind.url(within, "x")) else { return };
     let Ok(array) = node.into_group().and_then(|group| group.array("a")) else { return };
+    // Of more threads each would have too few chunks to set several at once.
+    let threads = usize::from(kind == Kind::SmallChunks);
+    let array = array.with_options(|options| options.threads = threads);
     let (mut done, mut kept) = (Vec::new(), 0);
     for (n, region) in WRITES.into_iter().enumerate() {
         let values: Vec<i32> = region.clone().map(|at| new(n, at)).collect();
@@ -143,7 +147,11 @@ fn sweep(test: &str, kind: Kind) {
     }
     let preload = injector().display().to_string();
     let mut struck = 0;
-    for call in KINDS {
+    // Small chunks are read, erased and synchronised as others are.
+    let calls = |call: &&str| {
+        kind != Kind::SmallChunks || ["write", "open-write", "rename", "lock"].contains(call)
+    };
+    for call in KINDS.into_iter().filter(calls) {
         for (errno, always) in ERRORS {
             if errno == -1 && !["write", "read"].contains(&call) {
                 continue;
@@ -209,6 +217,11 @@ fn a_full_disk_is_called_so() {
 #[test]
 fn folders_keep_every_element() {
     sweep("folders_keep_every_element", Kind::Folder);
+}
+
+#[test]
+fn small_chunks_keep_every_element() {
+    sweep("small_chunks_keep_every_element", Kind::SmallChunks);
 }
 
 #[test]

@@ -27,6 +27,8 @@ pub const ERRORS: [(i32, bool); 3] = [(5, false), (28, true), (-1, false)];
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
     Folder,
+    /// A folder of chunks that go to the store several in one call.
+    SmallChunks,
     Shards,
     Zip,
     Lmdb,
@@ -37,7 +39,7 @@ impl Kind {
     pub fn url(self, within: &Path, name: &str) -> String {
         let within = within.display();
         match self {
-            Kind::Folder | Kind::Shards => format!("{within}/{name}.zarr"),
+            Kind::Folder | Kind::SmallChunks | Kind::Shards => format!("{within}/{name}.zarr"),
             Kind::Zip => format!("zip://{within}/{name}.zip"),
             Kind::Lmdb => format!("lmdb://{within}/{name}.lmdb"),
         }
