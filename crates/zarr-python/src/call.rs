@@ -34,9 +34,6 @@ const SHORT: u64 = 16 << 20;
 /// A call that touches chunks of fewer bytes is faster without other threads.
 const TINY: u64 = 256 << 10;
 
-/// A call that touches chunks of fewer bytes takes less time than to hand it over to a thread of Python's.
-const AT_ONCE: u64 = 128 << 10;
-
 /// How one call is made.
 #[derive(Default)]
 pub struct Call<'py> {
@@ -50,8 +47,8 @@ pub struct Call<'py> {
     pub bytes: u64,
     /// Whether elements are written: objects of a store are written whole.
     pub writes: bool,
-    /// Whether [`is_over_at_once`] said so of this call.
-    pub is_over_at_once: bool,
+    /// What [`touched`] says of this call, if it was asked before.
+    pub touched: Option<u64>,
     /// Whether the caller lends memory that the call fills. It is not touched after the call, however that ends.
     pub fills_lent_memory: bool,
 }
@@ -72,7 +69,7 @@ pub fn on_array<M: Send + 'static, T: Send + 'static>(
     mut memory: M,
     work: impl FnOnce(&Array, &mut M) -> zarr::Result<T> + Send + 'static,
 ) -> PyResult<T> {
-    let touched = if call.is_over_at_once { 0 } else { touched(array, &call) };
+    let touched = call.touched.unwrap_or_else(|| touched(array, &call));
     let is_local = array.hierarchy().store().as_sync().is_some();
     let chosen = match call.threads {
         Some(threads) => threads::checked(threads)?,
@@ -277,7 +274,7 @@ impl Watch {
 }
 
 /// About how many bytes the chunks have that a call touches, decoded.
-fn touched(array: &Array, call: &Call<'_>) -> u64 {
+pub fn touched(array: &Array, call: &Call<'_>) -> u64 {
     /// As many chunks are counted; of more the most is taken that there can be.
     const COUNTED: usize = 64;
     if call.bytes >= SHORT {
@@ -300,11 +297,6 @@ fn touched(array: &Array, call: &Call<'_>) -> u64 {
     };
     // A piece of a shard is one chunk here, and may be many inner ones.
     counted.unwrap_or_else(most).saturating_mul(chunk_bytes).max(call.bytes)
-}
-
-/// Whether a call is over before another thread would begin it.
-pub fn is_over_at_once(array: &Array, call: &Call<'_>) -> bool {
-    touched(array, call) <= AT_ONCE
 }
 
 /// Whether this is the thread on which Python runs the handlers of signals.

@@ -59,7 +59,7 @@ impl PipelineArray {
         out: &Bound<'py, PyUntypedArray>,
         drop_axes: Vec<usize>,
         finds_missing: bool,
-        at_once: bool,
+        at_once: Option<u64>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let (batch, shape) = (self.batch(items, drop_axes)?, batch::shape_of(out.as_any())?);
         let found = match batch.as_box()? {
@@ -74,7 +74,7 @@ impl PipelineArray {
         };
         let bytes = out.getattr("nbytes")?.extract()?;
         let call = Call { selection: Some(&found.selection), bytes, ..Call::default() };
-        if at_once && !call::is_over_at_once(&self.inner, &call) {
+        if at_once.is_some_and(|most| call::touched(&self.inner, &call) > most) {
             return Ok(Some(false.into_pyobject(py)?.to_owned().into_any()));
         }
         let (store, is_near) = (self.calls.clone(), self.is_near);
@@ -145,8 +145,8 @@ impl PipelineArray {
     }
 
     /// Reads a batch into `out`, whose dtype is that of [`PipelineArray::dtype`]. Returns for each item whether its chunk is stored, if
-    /// `finds_missing`; otherwise True. None, having read nothing, if the batch has another form. `at_once`: False, having read
-    /// nothing, unless that is over before another thread could begin.
+    /// `finds_missing`; otherwise True. None, having read nothing, if the batch has another form. With `at_once`: False, having
+    /// read nothing, if the chunks have more bytes than that, decoded, or are far.
     fn read<'py>(
         &self,
         py: Python<'py>,
@@ -154,14 +154,16 @@ impl PipelineArray {
         out: &Bound<'py, PyUntypedArray>,
         drop_axes: Vec<usize>,
         finds_missing: bool,
-        at_once: bool,
+        at_once: Option<u64>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let answer = |found: bool| PyResult::Ok(found.into_pyobject(py)?.to_owned().into_any());
         // `None`: another thread is to make the call.
-        let is_over = |call: &Call<'_>| call::is_over_at_once(&self.inner, call);
-        let begun =
-            |call| (!at_once || is_over(&call)).then(|| Call { is_over_at_once: at_once, ..call });
-        if at_once && !self.is_near {
+        let begun = |call| {
+            let touched = call::touched(&self.inner, &call);
+            let begins = at_once.is_none_or(|most| touched <= most);
+            begins.then(|| Call { touched: Some(touched), ..call })
+        };
+        if at_once.is_some() && !self.is_near {
             return Ok(Some(answer(false)?));
         }
         if !self.layout.is_fixed() {

@@ -562,13 +562,21 @@ def test_short_reads_of_local_stores_need_no_other_thread(tmp_path, monkeypatch)
     assert reads(near, np.s_[10:20, 3:9])[0] == 0
     assert reads(near, np.s_[10:20:3, 7])[0] == 0
     assert reads(near, np.s_[0:64])[0] == 0
-    assert reads(near, np.s_[0:65])[0] == 1
+    # The loop has no other task: up to 4 MiB of chunks. Beside one, up to 128 KiB.
+    count, array = reads(near, np.s_[0:65])
+    assert count == 0
+
+    async def beside_another_task():
+        read = array._async_array.getitem(np.s_[0:65])
+        return (await asyncio.gather(asyncio.sleep(0.01), read))[1]
+
+    assert np.array_equal(asyncio.run(beside_another_task()), elements[:65]) and len(handed_over) == 1
     assert reads(in_python, np.s_[10:20, 3:9])[0] == 1
     # 1 MiB of chunks; more chunks than a few.
     assert reads(near, np.s_[...])[0] == 1
     assert reads(near, np.s_[::16, :1])[0] == 1
     # A slow disk: the next reads are handed over, and then one is tried.
-    monkeypatch.setattr(_pipeline, "_LONG", -1.0)
+    monkeypatch.setattr(_pipeline, "_SHORT_IF_ALONE", (128 << 10, -1.0))
     count, array = reads(near, np.s_[10:20, 3:9])
     assert count == 0
     for _ in range(_pipeline._PAUSE + 1):

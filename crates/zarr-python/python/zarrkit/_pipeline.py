@@ -34,8 +34,10 @@ from ._zarrkit import Cancel, PipelineArray, run_cancellable
 _THREADS = 64
 #: A read of so few chunks may be made on the event loop's thread, if it is short: another thread takes longer to begin.
 _FEW_CHUNKS = 8
-#: Such a read that takes more seconds than that has met a slow disk: as many reads as _PAUSE are made on other threads then.
-_LONG = 0.002
+#: The most bytes of decoded chunks that such a read touches, and seconds that it takes: a longer one has met a slow disk, and as many reads as
+#: _PAUSE are made on other threads then. The second pair is that of a read beside which the loop has no other task.
+_SHORT = (128 << 10, 0.002)
+_SHORT_IF_ALONE = (4 << 20, 0.02)
 _PAUSE = 100
 _pool: ThreadPoolExecutor | None = None
 _pool_lock = threading.Lock()
@@ -269,13 +271,14 @@ class Pipeline(_Base):
         if self._pause:
             self._pause -= 1
             return False
+        most, seconds = _SHORT_IF_ALONE if len(asyncio.all_tasks()) == 1 else _SHORT
         begin = time.perf_counter()
-        found = self._read(batch, out, drop_axes, at_once=True)
-        if time.perf_counter() - begin > _LONG:
+        found = self._read(batch, out, drop_axes, at_once=most)
+        if time.perf_counter() - begin > seconds:
             self._pause = _PAUSE
         return found
 
-    def _read(self, batch: list[Any], out: np.ndarray[Any, Any], drop_axes: tuple[int, ...], at_once: bool = False) -> Any:
+    def _read(self, batch: list[Any], out: np.ndarray[Any, Any], drop_axes: tuple[int, ...], at_once: int | None = None) -> Any:
         found = self._array(batch[0][0])
         if isinstance(found, str):
             return found
