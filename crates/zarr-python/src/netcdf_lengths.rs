@@ -1,6 +1,5 @@
 //! Has the groups of a NCZarr dataset know the length of a variable whose array was resized.
 
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use zarr::nczarr::{Dataset, DatasetOptions};
 use zarr::{Hierarchy, NodePath};
@@ -32,22 +31,17 @@ impl<'a> NetcdfVariable<'a> {
             return Ok(None);
         }
         let found = NetcdfVariable { array, place: py.detach(|| place_of(array)) };
-        let dimensions = py.detach(|| {
-            let (hierarchy, path) = found.place.as_ref()?;
-            let dataset = dataset(hierarchy, array).ok()?;
-            dataset.variable(path.as_str()).ok()?.dimensions().ok()
-        });
-        let dimensions = dimensions.unwrap_or_default();
-        let mut changed = axes.into_iter().filter_map(|axis| dimensions.get(axis));
-        if let Some(fixed) = changed.find(|dimension| !dimension.unlimited) {
-            return Err(PyValueError::new_err(format!(
-                "{}: the dimension `{}` has the fixed length {} in this netCDF dataset, for all variables; only unlimited dimensions \
-                 can change: copy the dataset, or make a new one",
-                array.inner.path(),
-                fixed.name,
-                fixed.len
-            )));
-        }
+        let axes: Vec<usize> = axes.into_iter().collect();
+        let check = || match &found.place {
+            // An array that is no variable has no dimensions.
+            Some((hierarchy, path)) => match dataset(hierarchy, array)?.variable(path.as_str()) {
+                Ok(variable) => variable.check_unlimited(&axes),
+                Err(_) => Ok(()),
+            },
+            None => Ok(()),
+        };
+        let checked: zarr::Result<()> = py.detach(check);
+        checked.or_raise(py)?;
         Ok(Some(found))
     }
 
@@ -64,7 +58,9 @@ impl<'a> NetcdfVariable<'a> {
         let publish = || {
             // An archive is written when it is flushed.
             self.array.inner.hierarchy().flush()?;
-            let variable = dataset(hierarchy, self.array)?.variable(at.as_str())?;
+            let Ok(variable) = dataset(hierarchy, self.array)?.variable(at.as_str()) else {
+                return Ok(Vec::new());
+            };
             let differ = variable.publish_lengths()?;
             create::settle(hierarchy)?;
             Ok(differ)

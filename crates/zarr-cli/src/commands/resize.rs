@@ -96,17 +96,9 @@ pub(super) fn refuse_fixed(
     let options = DatasetOptions::of(session.options()?);
     let dataset = Dataset::open(hierarchy.store().clone(), &options)?;
     // An array that is no variable has no dimensions.
-    let variable = dataset.variable(array.path().as_str());
-    let dimensions = variable.and_then(|variable| variable.dimensions()).unwrap_or_default();
-    match axes.iter().find_map(|&axis| dimensions.get(axis).filter(|found| !found.unlimited)) {
-        None => Ok(()),
-        Some(fixed) => Err(Failure::Usage(format!(
-            "{}: the dimension `{}` has the fixed length {} in this netCDF dataset, for all variables; only unlimited \
-             dimensions can change: copy the dataset, or make a new one",
-            human::place(hierarchy, array.path()),
-            fixed.name,
-            fixed.len
-        ))),
+    match dataset.variable(array.path().as_str()) {
+        Ok(variable) => Ok(variable.check_unlimited(axes)?),
+        Err(_) => Ok(()),
     }
 }
 

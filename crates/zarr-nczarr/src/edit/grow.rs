@@ -275,6 +275,23 @@ impl Variable {
         })
     }
 
+    /// Refuses to change the length of the array along axes whose dimensions do not grow: all variables with them, and the group, have the
+    /// same.
+    ///
+    /// # Errors
+    /// [`AccessError::Argument`] for a dimension of fixed length; those of [`Variable::dimensions`].
+    pub fn check_unlimited(&self, axes: &[usize]) -> Result<()> {
+        let dimensions = self.dimensions()?;
+        let mut changed = axes.iter().filter_map(|&axis| dimensions.get(axis));
+        let Some(fixed) = changed.find(|dimension| !dimension.unlimited) else { return Ok(()) };
+        let why = format!(
+            "the dimension `{}` has the fixed length {} in this netCDF dataset, for all variables; only unlimited dimensions can \
+             change: copy the dataset, or make a new one",
+            fixed.name, fixed.len
+        );
+        Err(self.at(AccessError::Argument(why)))
+    }
+
     /// Tells the lengths of this variable's unlimited dimensions, after its array was resized without the dataset, in the groups that declare
     /// them: each that all variables with it agree on. Returns the names of the others: netCDF's library opens no dataset whose variables and
     /// groups differ in the length of a dimension.
