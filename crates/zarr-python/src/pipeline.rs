@@ -74,9 +74,9 @@ impl PipelineArray {
         };
         let bytes = out.getattr("nbytes")?.extract()?;
         let call = Call { selection: Some(&found.selection), bytes, ..Call::default() };
-        if at_once.is_some_and(|most| call::touched(&self.inner, &call) > most) {
+        let Some(call) = self.begun(call, at_once) else {
             return Ok(Some(false.into_pyobject(py)?.to_owned().into_any()));
-        }
+        };
         let (store, is_near) = (self.calls.clone(), self.is_near);
         let (stored, stream) = call::on_array(py, &self.inner, call, (), move |array, ()| {
             let keys = chunks.iter().map(|chunk| array.chunk(chunk)?.key());
@@ -89,6 +89,13 @@ impl PipelineArray {
         } else {
             true.into_pyobject(py)?.to_owned().into_any()
         }))
+    }
+
+    /// The call; `None`, another thread is to make it, if its chunks have more bytes than `at_once`, decoded.
+    fn begun<'py>(&self, call: Call<'py>, at_once: Option<u64>) -> Option<Call<'py>> {
+        let touched = call::touched(&self.inner, &call);
+        let begins = at_once.is_none_or(|most| touched <= most);
+        begins.then_some(Call { touched: Some(touched), ..call })
     }
 
     /// Reads the document again if a selection leaves the array as it is known here: zarr-python has resized it.
@@ -157,12 +164,6 @@ impl PipelineArray {
         at_once: Option<u64>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let answer = |found: bool| PyResult::Ok(found.into_pyobject(py)?.to_owned().into_any());
-        // `None`: another thread is to make the call.
-        let begun = |call| {
-            let touched = call::touched(&self.inner, &call);
-            let begins = at_once.is_none_or(|most| touched <= most);
-            begins.then(|| Call { touched: Some(touched), ..call })
-        };
         if at_once.is_some() && !self.is_near {
             return Ok(Some(answer(false)?));
         }
@@ -176,13 +177,13 @@ impl PipelineArray {
             self.follow_resize(py, &filled.end)?;
             let selection = filled.selection.clone();
             let call = Call { selection: Some(&filled.selection), bytes, ..Call::default() };
-            let Some(call) = begun(call) else { return Ok(Some(answer(false)?)) };
+            let Some(call) = self.begun(call, at_once) else { return Ok(Some(answer(false)?)) };
             call::on_array(py, &self.inner, call, memory, |array, memory| {
                 array.read_view(selection, memory.view_mut()?)
             })?;
             return Ok(Some(answer(true)?));
         }
-        let Some(call) = begun(Call { bytes, ..Call::default() }) else {
+        let Some(call) = self.begun(Call { bytes, ..Call::default() }, at_once) else {
             return Ok(Some(answer(false)?));
         };
         let Some(parts) = batch.parts(shape)? else { return Ok(None) };
