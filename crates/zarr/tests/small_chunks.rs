@@ -3,10 +3,10 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
-use zarr::store::from_sync;
+use zarr::store::{NotSet, StoreKey, SyncStore, from_sync};
 use zarr::stores::FilesystemStore;
 use zarr::{Array, Dialect, ErrorKind, Hierarchy, OpenOptions, Result};
 
@@ -29,6 +29,43 @@ fn array(root: &Path) -> Result<Array> {
 /// Every tenth chunk is all fill.
 fn elements(factor: u16) -> Vec<u16> {
     (0..LEN as u16).map(|i| if i / 2 % 10 == 3 { 7 } else { i.wrapping_mul(factor) }).collect()
+}
+
+/// A folder that counts the values of each `set_all`.
+#[derive(Debug)]
+struct Counting {
+    folder: FilesystemStore,
+    counts: Arc<Mutex<Vec<usize>>>,
+}
+
+impl SyncStore for Counting {
+    zarr_testkit::forward_calls!(folder: name capabilities get open put create erase_prefix list_prefix list_dir flush);
+
+    fn set_all(
+        &self,
+        values: &[(StoreKey, &[u8])],
+        guarded: bool,
+    ) -> std::result::Result<(), NotSet> {
+        self.counts.lock().unwrap().push(values.len());
+        self.folder.set_all(values, guarded)
+    }
+}
+
+/// Of three chunks in a row one is at the edge, and merged into what is stored by itself.
+#[test]
+fn a_chunk_at_the_edge_does_not_keep_others_from_going_together() -> Result<()> {
+    let root = tempfile::tempdir().unwrap();
+    let (folder, counts) = (FilesystemStore::new(root.path()), Arc::<Mutex<Vec<usize>>>::default());
+    let store = from_sync(Counting { folder, counts: counts.clone() });
+    let options = OpenOptions::new(zarr::standard()).read_write().threads(1);
+    let hierarchy = Hierarchy::create(store, options.format(Dialect::V3), &options)?;
+    let array = hierarchy.create_array("/a").shape(&[64, 5]).chunks(&[2, 2]);
+    let array = array.data_type_named("uint16").create()?;
+    let elements: Vec<u16> = (1..=320).collect();
+    array.write(.., &elements)?;
+    assert_eq!(*counts.lock().unwrap(), [11, 11, 10, 11, 11, 10]);
+    assert_eq!(array.read::<u16>(..)?, elements);
+    Ok(())
 }
 
 /// Each counts once as progress, and chunks of fill are erased.

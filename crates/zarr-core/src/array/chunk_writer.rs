@@ -13,6 +13,7 @@ use super::compare_and_swap::{
     ATTEMPTS_WITHOUT_QUEUE, Edited, MAX_ATTEMPTS, compare_and_swap, unless_given_up, whole,
 };
 use super::executor::{self, TOGETHER};
+use super::given_elements::{Elements, Memory, Shared, Typed};
 use super::segments::{has_index, outside};
 use super::select::work;
 use super::{ArrayCore, ChunkLayout, FieldBytes, zeroed};
@@ -30,51 +31,8 @@ use crate::sync::{into_inner, lock};
 use crate::var_buffer::VarBuffer;
 use crate::view::{View, ViewMut};
 
-/// Elements that are written to one chunk, or to several.
-enum Elements<'a> {
-    /// Lent by a caller that may block: its own thread encodes them.
-    Lent(View<'a>),
-    /// Shared with the threads of the pool, which encode them.
-    Shared(Shared),
-}
-
-/// Native elements of the shape of a part, in memory that goes to other threads.
-#[derive(Clone)]
-struct Shared {
-    memory: Arc<dyn Memory>,
-    var_buffer: Option<Arc<VarBuffer>>,
-    shape: Vec<u64>,
-    span: FieldBytes,
-    /// Whether no other chunk is written by the same call.
-    is_alone: bool,
-}
-
-/// Memory of native elements.
-pub(super) trait Memory: Send + Sync {
-    /// The elements, of this shape and size.
-    fn view(&self, shape: &[u64], size: usize) -> View<'_>;
-}
-
-impl Memory for Vec<u8> {
-    fn view(&self, shape: &[u64], size: usize) -> View<'_> {
-        View::new(self, shape, size)
-    }
-}
-
 /// Shards of fewer bytes are written by a thread each.
 const LARGE: u64 = 1 << 23;
-
-/// Elements whose Rust type has the memory of native elements.
-struct Typed<T>(Vec<T>);
-
-impl<T: Element> Memory for Typed<T> {
-    fn view(&self, shape: &[u64], size: usize) -> View<'_> {
-        match T::as_memory(&self.0) {
-            Some(Cow::Borrowed(bytes)) => View::new(bytes, shape, size),
-            _ => View::new(&[], &[0], size),
-        }
-    }
-}
 
 /// The bytes of a stored chunk that a change needs.
 enum ExistingChunk {
@@ -82,34 +40,6 @@ enum ExistingChunk {
     Whole(Option<Bytes>),
     /// Only those that the codecs need.
     ResolvedSelection(PartialWrite),
-}
-
-impl Elements<'_> {
-    /// The result of `work` on the elements of a chunk, on the thread that encodes them.
-    async fn encode<T: Send + 'static>(
-        &self,
-        core: &ArrayCore,
-        tile: &Arc<ChunkProjection>,
-        work: impl FnOnce(View<'_>) -> Result<T> + Send + 'static,
-    ) -> Result<T> {
-        match self {
-            Elements::Lent(elements) => work(elements.clone()),
-            Elements::Shared(shared) => {
-                let (shared, tile) = (shared.clone(), tile.clone());
-                let work = move || {
-                    let all = shared.memory.view(&shared.shape, shared.span.size);
-                    let mut copy = Vec::new();
-                    let all = all.with_var_buffer(shared.var_buffer.as_deref());
-                    work(all.select(&tile.output, &mut copy))
-                };
-                if shared.is_alone {
-                    // All threads of the pool may encode parts of it.
-                    return executor::elsewhere(work).await;
-                }
-                executor::on_pool(&core.options, work).await
-            }
-        }
-    }
 }
 
 impl ArrayCore {
@@ -165,12 +95,15 @@ impl ArrayCore {
         });
         let written =
             executor::for_each_async(&self.options, kind, groups.map(Some), async |copy, group| {
-                if group.len() > 1 && group.iter().all(|tile| self.replaces(tile, span)) {
-                    self.write_together(layout, &group, &elements, copy).await?;
-                    group.iter().for_each(|tile| counter.chunk_done(&tile.within, span.size));
-                    return Ok(());
+                let replaced = |tile: &ChunkProjection| self.replaces(tile, span);
+                let (whole, mut parts): (Vec<_>, Vec<_>) = group.into_iter().partition(replaced);
+                if let [_, _, ..] = &whole[..] {
+                    self.write_together(layout, &whole, &elements, copy).await?;
+                    whole.iter().for_each(|tile| counter.chunk_done(&tile.within, span.size));
+                } else {
+                    parts.extend(whole);
                 }
-                for tile in group {
+                for tile in parts {
                     let tile = Arc::new(tile);
                     if !write(&tile, copy, ATTEMPTS_WITHOUT_QUEUE).await? {
                         lock(&contended).push(Arc::unwrap_or_clone(tile));
@@ -195,29 +128,31 @@ impl ArrayCore {
         copy: &mut Vec<u8>,
     ) -> Result<()> {
         let keep_fill = self.options.keep_fill_chunks;
-        let (mut keys, mut encoded) = (Vec::new(), Vec::new());
+        let (mut stored, mut keys, mut encoded) = (Vec::new(), Vec::new(), Vec::new());
         for tile in tiles {
             self.options.check_cancelled()?;
             let key = self.write_key(layout, tile).await?;
             let part = elements.select(&tile.output, copy);
-            let done = match encode_whole(&self.options, layout, tile, &part, keep_fill) {
-                Ok(None) => self.set_whole(&key, None).await,
+            match encode_whole(&self.options, layout, tile, &part, keep_fill) {
                 Ok(Some(chunk)) => {
-                    keys.push((tile, key.clone()));
+                    stored.push(tile);
+                    keys.push(key);
                     encoded.push(chunk.into_owned());
-                    Ok(())
                 }
-                Err(e) => Err(e),
-            };
-            done.map_err(|e| self.at_chunk(tile, &key, e))?;
+                Ok(None) => {
+                    let erased = self.set_whole(&key, None).await;
+                    erased.map_err(|e| self.at_chunk(tile, &key, e))?;
+                }
+                Err(e) => return Err(self.at_chunk(tile, &key, e)),
+            }
         }
         let values: Vec<(StoreKey, &[u8])> =
-            keys.iter().zip(&encoded).map(|((_, key), bytes)| (key.clone(), &bytes[..])).collect();
+            keys.into_iter().zip(encoded.iter().map(Vec::as_slice)).collect();
         let guarded = self.options.guard == Guard::On;
         let set = self.writeable(layout)?.set_all(&values, guarded).await;
-        set.map_err(|NotSet { at, error }| match keys.get(at) {
-            Some((tile, key)) => self.at_chunk(tile, key, error),
-            None => self.at(error),
+        set.map_err(|NotSet { at, error }| match (stored.get(at), values.get(at)) {
+            (Some(tile), Some((key, _))) => self.at_chunk(tile, key, error),
+            _ => self.at(error),
         })?;
         encoded.into_iter().for_each(|bytes| buffer_pool::release(Cow::Owned(bytes)));
         Ok(())
@@ -514,7 +449,6 @@ fn is_shard(layout: &ChunkLayout, tile: &ChunkProjection) -> bool {
     let partial = layout.chunks.chain.partial(&tile.chunk_shape, &tile.within);
     partial.is_some_and(|partial| has_index(&partial))
 }
-
 /// A whole chunk, encoded; `None` if it need not be stored.
 fn encode_whole<'a>(
     options: &Options,

@@ -18,8 +18,8 @@
 //!
 //! # A write
 //! 1. The array's document is compared with the one that the handle knows ([`stale_handle`]).
-//! 2. [`chunk_writer`] encodes a chunk that the selection covers, and sets it. A chunk of nothing but the fill value is
-//!    erased.
+//! 2. [`chunk_writer`] encodes a chunk that the selection covers, and sets it; small neighbours are set in one call of the store. A
+//!    chunk of nothing but the fill value is erased. [`given_elements`] has the caller's elements.
 //! 3. Of another chunk it gets the bytes that stay, merges the elements into them, and sets the result if no other writer
 //!    changed the chunk; else again ([`compare_and_swap`]). Of a shard it decodes and encodes only the inner chunks that the
 //!    selection touches.
@@ -38,6 +38,7 @@ mod clear_outside;
 pub(crate) mod compare_and_swap;
 pub(crate) mod executor;
 mod fields;
+mod given_elements;
 mod index_cache;
 mod key_queue;
 mod large_parts;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::chunk_writer::Memory;
+use super::given_elements::Memory;
 use super::{ArrayCore, ArrayState, ChunkLayout};
 use crate::data_type::{DataType, Repr};
 use crate::error::{AccessError, Result};
