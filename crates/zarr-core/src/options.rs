@@ -48,6 +48,9 @@ pub struct Options {
     /// Whether the filters that zarr-python 2.12 to 2.18 hid in the attributes of a draft's array are read as attributes;
     /// else they are applied (draft-v3.md Q5).
     pub ignore_hidden_filters: bool,
+    /// Whether times of an array without a fill value are "not a time" where nothing is stored, as zarr-python reads them; else
+    /// they are the epoch (Z2-023).
+    pub undefined_times_are_nat: bool,
     /// Whether a change of documents removes the consolidated copies of all documents, whose cost does not grow with their
     /// number; else the copies of the changed documents are refreshed (Z2-072).
     pub drop_consolidated: bool,

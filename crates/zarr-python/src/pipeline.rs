@@ -124,6 +124,7 @@ impl PipelineArray {
     ) -> PyResult<PipelineArray> {
         let dialect = if zarr_format == 2 { Dialect::V2 } else { Dialect::V3 };
         let mut options = OpenOptions::new(REGISTRY.clone()).dialect(dialect);
+        options.options.undefined_times_are_nat = true;
         if !store.getattr("read_only")?.extract::<bool>()? {
             options = options.read_write();
         }

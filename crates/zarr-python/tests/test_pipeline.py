@@ -193,14 +193,22 @@ def test_records_are_ours():
     assert zarrkit.fallbacks() == {}
 
 
-@pytest.mark.parametrize("dtype", ["M8[s]", "m8[ns]"])
+@pytest.mark.parametrize("dtype", ["<M8[s]", ">m8[ns]"])
+@pytest.mark.parametrize("empty_chunks", [False, True])
 @pytest.mark.timeout(60)
-def test_times_without_a_fill_value_read_as_zarr_python_reads_them(dtype):
-    array = zarr.create_array({}, shape=4, chunks=2, dtype=dtype, zarr_format=2, fill_value=None)
-    zarrkit.strict_pipeline(False)
-    array[:2] = np.array([5, 6], dtype)
-    assert array[:2].tolist() == np.array([5, 6], dtype).tolist() and np.isnat(array[2:]).all()
-    assert list(zarrkit.fallbacks()) == [f"dtype {np.dtype(dtype)} without a fill value"]
+def test_times_without_a_fill_value_read_as_zarr_python_reads_them(tmp_path, dtype, empty_chunks):
+    config = {"write_empty_chunks": empty_chunks}
+    array = zarr.create_array(tmp_path / "t", shape=9, chunks=3, dtype=dtype, zarr_format=2, fill_value=None, config=config)
+    array[:2] = np.array([5, 0], dtype)
+    array[4:5] = np.array(["NaT"], dtype)
+    array.resize(12)
+    expected = np.array([5, 0, *["NaT"] * 10], dtype)
+    for fill in (array[...], *(zarr.open_array(tmp_path / "t", mode="r")[...] for _ in range(2))):
+        assert np.array_equal(fill.view("i8"), expected.astype(fill.dtype).view("i8"))
+    assert zarrkit.fallbacks() == {}
+    with zarr.config.set({"codec_pipeline.path": "zarr.core.codec_pipeline.BatchedCodecPipeline"}):
+        theirs = zarr.open_array(tmp_path / "t", mode="r")[...]
+    assert np.array_equal(theirs.view("i8"), expected.astype(theirs.dtype).view("i8"))
 
 
 @pytest.mark.parametrize("store", [local, in_memory])
@@ -576,7 +584,8 @@ def test_short_reads_of_local_stores_need_no_other_thread(tmp_path, monkeypatch)
     assert reads(near, np.s_[...])[0] == 1
     assert reads(near, np.s_[::16, :1])[0] == 1
     # A slow disk: the next reads are handed over, and then one is tried.
-    monkeypatch.setattr(_pipeline, "_SHORT_IF_ALONE", (128 << 10, -1.0))
+    for limits in ("_SHORT", "_SHORT_IF_ALONE"):
+        monkeypatch.setattr(_pipeline, limits, (128 << 10, -1.0))
     count, array = reads(near, np.s_[10:20, 3:9])
     assert count == 0
     for _ in range(_pipeline._PAUSE + 1):
