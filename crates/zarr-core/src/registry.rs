@@ -209,7 +209,8 @@ impl Registry {
 
     /// The URL schemes whose stores can be opened, sorted.
     pub fn schemes(&self) -> Vec<&str> {
-        let mut names: Vec<&str> = self.schemes.keys().map(String::as_str).collect();
+        let known = self.schemes.iter().filter(|(_, scheme)| !matches!(scheme, Scheme::LeftOut(_)));
+        let mut names: Vec<&str> = known.map(|(name, _)| name.as_str()).collect();
         names.sort_unstable();
         names
     }
@@ -312,13 +313,7 @@ impl Registry {
                 "the store of `{scheme}://` was left out of this build; enable the feature `{feature}` of `zarr`"
             ),
             None => {
-                let is_known = |(name, scheme): (_, &Scheme)| {
-                    (!matches!(scheme, Scheme::LeftOut(_))).then_some(name)
-                };
-                let mut known: Vec<&str> =
-                    self.schemes.iter().filter_map(is_known).map(String::as_str).collect();
-                known.sort_unstable();
-                let known = known.join(", ");
+                let known = self.schemes().join(", ");
                 format!("no store is registered for `{scheme}://`; known are: {known}")
             }
         };
@@ -366,7 +361,7 @@ mod tests {
             assert_eq!(refusal(dialect, name), due);
         }
         assert!(refusal(Dialect::V3, "sharding_indexed").contains("; known are: "));
-        assert!(registry.codec_names(Dialect::V2).is_empty());
+        assert!(registry.codec_names(Dialect::V2).is_empty() && registry.schemes().is_empty());
 
         let refusal = |url| registry.open_store(url, Access::ReadOnly).expect_err(url).to_string();
         assert!(refusal("tape://1").ends_with("enable the feature `tapes` of `zarr`"));
