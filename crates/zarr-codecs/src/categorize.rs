@@ -209,18 +209,6 @@ impl Categorize {
         Ok(())
     }
 
-    /// How many codes `encoded` bytes are.
-    fn count(&self, encoded: usize) -> Result<u64, CodecError> {
-        let size = self.codes.size();
-        match encoded % size {
-            0 => Ok((encoded / size) as u64),
-            _ => {
-                let why = format!("{encoded} bytes are not codes of {size}");
-                Err(CodecError::corrupt(CODEC, why))
-            }
-        }
-    }
-
     fn configuration(&self, dialect: Dialect) -> Object {
         let labels: Vec<Json> = self.labels.iter().map(|label| label.as_str().into()).collect();
         let endian = if dialect == Dialect::V3 { Endian::Little } else { self.codes.endian };
@@ -243,7 +231,7 @@ impl BytesToBytes for Categorize {
 
     fn decode<'a>(&self, encoded: Cow<'a, [u8]>, size: DecodedSize) -> CodecResult<'a> {
         let cell = self.texts.size();
-        let len = self.count(encoded.len())?.saturating_mul(cell as u64);
+        let len = self.codes.count(CODEC, encoded.len() as u64)?.saturating_mul(cell as u64);
         size.check(CODEC, len)?;
         let mut out = zeroed(CODEC, len)?;
         let mut rest = &mut out[..];
@@ -304,8 +292,10 @@ impl ArrayToBytes for Categorize {
             cell
         };
         let places = self.elements.iter().map(&mut place).collect::<Result<Vec<_>, _>>()?;
-        let mut cells =
-            zeroed(CODEC, self.count(encoded.len())?.saturating_mul(VAR_REF_SIZE as u64))?;
+        let mut cells = zeroed(
+            CODEC,
+            self.codes.count(CODEC, encoded.len() as u64)?.saturating_mul(VAR_REF_SIZE as u64),
+        )?;
         let mut rest = &mut cells[..];
         self.each_code(encoded, |code| {
             if let Some(cell) = rest.split_off_mut(..VAR_REF_SIZE) {

@@ -173,8 +173,8 @@ impl<'a> Reader<'a> {
             Marker::I16 => input.read_data_i16().map(|value| Json::from(i64::from(value))),
             Marker::I32 => input.read_data_i32().map(|value| Json::from(i64::from(value))),
             Marker::I64 => input.read_data_i64().map(Json::from),
-            Marker::F32 => input.read_data_f32().map(|value| float(value.into())),
-            Marker::F64 => input.read_data_f64().map(float),
+            Marker::F32 => input.read_data_f32().map(|value| Json::from(f64::from(value))),
+            Marker::F64 => input.read_data_f64().map(Json::from),
             Marker::Null => Ok(Json::Null),
             Marker::False | Marker::True => Ok(Json::Bool(marker == Marker::True)),
             _ => return self.long_value(marker, depth),
@@ -257,16 +257,6 @@ fn too_short(error: ValueReadError<BytesReadError>) -> String {
             format!("{expected} bytes are expected, {actual} are left")
         }
         _ => "a value cannot be read".into(),
-    }
-}
-
-/// As in `json2`: JSON cannot represent NaN and infinities, which become texts.
-fn float(value: f64) -> Json {
-    match value {
-        _ if value.is_finite() => Json::Number(format!("{value:?}").into()),
-        _ if value.is_nan() => "NaN".into(),
-        _ if value > 0.0 => "Infinity".into(),
-        _ => "-Infinity".into(),
     }
 }
 

@@ -67,6 +67,11 @@ macro_rules! properties {
                 self.var_buffer
             }
 
+            /// The same elements in another shape, from which only axes of length 1 differ.
+            pub(crate) fn with_axes_of_one(self, shape: &[u64]) -> Self {
+                Self { window: self.window.with_axes_of_one(shape), ..self }
+            }
+
             /// How many elements along each axis.
             pub fn shape(&self) -> Vec<u64> {
                 self.window.shape.iter().map(|&n| n as u64).collect()

@@ -127,13 +127,12 @@ impl ArrayCore {
         elements: &View<'_>,
         copy: &mut Vec<u8>,
     ) -> Result<()> {
-        let keep_fill = self.options.keep_fill_chunks;
         let (mut stored, mut keys, mut encoded) = (Vec::new(), Vec::new(), Vec::new());
         for tile in tiles {
             self.options.check_cancelled()?;
             let key = self.write_key(layout, tile).await?;
             let part = elements.select(&tile.output, copy);
-            match encode_whole(&self.options, layout, tile, &part, keep_fill) {
+            match encode_whole(&self.options, layout, tile, &part) {
                 Ok(Some(chunk)) => {
                     stored.push(tile);
                     keys.push(key);
@@ -236,10 +235,9 @@ impl ArrayCore {
                 self.write_whole(layout, tile, &key, part).await.map(|()| true)
             }
             (true, Elements::Shared(_)) => {
-                let keep_fill = self.options.keep_fill_chunks;
                 let (layout, at, options) = (layout.clone(), tile.clone(), self.options.clone());
                 let encode = move |part: View<'_>| {
-                    let chunk = encode_whole(&options, &layout, &at, &part, keep_fill)?;
+                    let chunk = encode_whole(&options, &layout, &at, &part)?;
                     Ok(chunk.map(Cow::into_owned))
                 };
                 match elements.encode(self, tile, encode).await {
@@ -315,12 +313,11 @@ impl ArrayCore {
         key: &StoreKey,
         part: &View<'_>,
     ) -> Result<()> {
-        let keep_fill = self.options.keep_fill_chunks;
         let is_all = tile.within.is_all(&tile.chunk_shape);
         let chain = &layout.chunks.chain;
         let has_parts = || chain.encode_in_parts(part.clone(), Threads::ONE).is_some();
-        if !is_all || !has_parts() || !keep_fill && layout.is_fill(part) {
-            let chunk = encode_whole(&self.options, layout, tile, part, keep_fill)?;
+        if !is_all || !has_parts() || !self.options.keep_fill_chunks && layout.is_fill(part) {
+            let chunk = encode_whole(&self.options, layout, tile, part)?;
             let stored = self.set_whole(key, chunk.as_deref().map(Payload::new)).await;
             chunk.into_iter().for_each(buffer_pool::release);
             return stored;
@@ -455,9 +452,8 @@ fn encode_whole<'a>(
     layout: &ChunkLayout,
     tile: &ChunkProjection,
     part: &View<'a>,
-    keep_fill: bool,
 ) -> Result<Option<Cow<'a, [u8]>>> {
-    let is_left_out = |chunk: &View<'_>| !keep_fill && layout.is_fill(chunk);
+    let is_left_out = |chunk: &View<'_>| !options.keep_fill_chunks && layout.is_fill(chunk);
     if tile.within.is_all(&tile.chunk_shape) {
         if is_left_out(part) {
             return Ok(None);

@@ -95,7 +95,7 @@ impl Window {
 
 impl Window {
     /// The same elements with axes of length 1 added, so that the shape is `shape`.
-    fn with_axes_of_one(&self, shape: &[u64]) -> Window {
+    pub(super) fn with_axes_of_one(&self, shape: &[u64]) -> Window {
         let mut own = self.shape.iter().zip(&self.strides).filter(|(len, _)| **len != 1);
         let mut added = |len: &u64| if *len == 1 { None } else { own.next() };
         let axes =
@@ -154,11 +154,6 @@ impl<'a> View<'a> {
     ) -> Result<Self, AccessError> {
         let (window, _) = Window::strided(shape, strides, element_size)?;
         Ok(View { at: first, window, memory: PhantomData, var_buffer: None })
-    }
-
-    /// The same elements in another shape, from which only axes of length 1 differ.
-    pub(crate) fn with_axes_of_one(self, shape: &[u64]) -> Self {
-        View { window: self.window.with_axes_of_one(shape), ..self }
     }
 
     /// The same elements, each that repeats along an axis of stride 0 only once along it.
@@ -223,13 +218,6 @@ impl<'a> ViewMut<'a> {
         let (window, _) = Window::strided(shape, strides, element_size)?;
         window.check_disjoint()?;
         Ok(ViewMut { at: first, window, memory: PhantomData, var_buffer: None })
-    }
-}
-
-impl ViewMut<'_> {
-    /// The same elements in another shape, from which only axes of length 1 differ.
-    pub(crate) fn with_axes_of_one(self, shape: &[u64]) -> Self {
-        ViewMut { window: self.window.with_axes_of_one(shape), ..self }
     }
 }
 
