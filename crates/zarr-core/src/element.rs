@@ -28,7 +28,7 @@ pub trait Element: Clone + Default + Send + Sync + 'static {
     /// Whether an array of this type holds such elements.
     fn is(data_type: &DataType) -> bool;
 
-    /// Allocates `count` elements; `None` if there is no memory.
+    /// Allocates `count` elements of any value; `None` if there is no memory.
     fn alloc(count: usize) -> Option<Vec<Self>> {
         let mut elements = Vec::new();
         elements.try_reserve_exact(count).ok()?;
@@ -74,7 +74,7 @@ fn rests_on(data_type: &DataType, scalar: Scalar) -> bool {
 macro_rules! memory_of_any_bits {
     () => {
         fn alloc(count: usize) -> Option<Vec<Self>> {
-            crate::memory::zeroed(count)
+            crate::memory::unset(count)
         }
         fn memory(elements: &mut [Self]) -> Option<&mut [u8]> {
             Some(bytemuck::cast_slice_mut(elements))

@@ -9,7 +9,29 @@ pub(crate) fn zeroed<T: bytemuck::Zeroable>(count: usize) -> Option<Vec<T>> {
     Some(memory)
 }
 
-/// Asks for large pages in zeroed memory: for a sixteenth of them at first, and for all if clearing those was cheap.
+/// The same, of any value: for elements that are all written before one of them is read. A build for tests fills it, so that
+/// what is not written is noticed (decision 0165).
+pub(crate) fn unset<T: bytemuck::Pod>(count: usize) -> Option<Vec<T>> {
+    if cfg!(miri) || !cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
+        return zeroed(count);
+    }
+    let mut memory = Vec::new();
+    memory.try_reserve_exact(count).ok()?;
+    #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
+    // SAFETY: an instruction that the compiler does not look into may have written the memory it is given the address
+    // of, which belongs to the vector: any bytes in it are elements, for the type is `Pod`.
+    unsafe {
+        std::arch::asm!("/* {0} */", in(reg) memory.as_mut_ptr(), options(nostack, preserves_flags));
+        memory.set_len(count);
+    }
+    advise(&mut memory);
+    if cfg!(debug_assertions) {
+        bytemuck::cast_slice_mut::<T, u8>(&mut memory).fill(0xa5);
+    }
+    Some(memory)
+}
+
+/// Asks for large pages in memory that is still to be written: for a sixteenth of them at first, and for all if clearing those was cheap.
 #[cfg(target_os = "linux")]
 fn advise<T>(memory: &mut [T]) {
     const PAGE: usize = 2 << 20;
@@ -27,7 +49,7 @@ fn advise<T>(memory: &mut [T]) {
     let pages = size.saturating_sub(skipped) / PAGE;
     let first = pages.div_ceil(16);
     let page = |n: usize| begin.wrapping_add(skipped + n * PAGE);
-    // SAFETY: whole pages inside memory that is borrowed mutably, and is zero. The advice changes none of its bytes, and
+    // SAFETY: whole pages inside memory that is borrowed mutably. The advice changes none of its bytes, and
     // a system that does not take it says so, which is as good.
     let advise = |from: usize, to: usize| unsafe {
         libc::madvise(page(from).cast(), (to - from) * PAGE, libc::MADV_HUGEPAGE)
@@ -66,5 +88,15 @@ mod tests {
             memory.fill(7);
         }
         assert!(zeroed::<u64>(usize::MAX / 8).is_none());
+    }
+
+    #[test]
+    fn memory_of_any_value_is_not_zero_in_tests() {
+        for count in [0, 1, 1 << 10, (5 << 20) + 3] {
+            let mut memory: Vec<u16> = unset(count).unwrap();
+            assert!(memory.len() == count && memory.iter().all(|&n| n == 0xa5a5));
+            memory.fill(7);
+        }
+        assert!(unset::<u64>(usize::MAX / 8).is_none());
     }
 }

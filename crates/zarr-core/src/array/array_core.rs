@@ -9,6 +9,7 @@ use crate::codec::{budget, most_encoded};
 use crate::context::StoreContext;
 use crate::error::{AccessError, CodecError, Error, Result};
 use crate::grid::ChunkProjection;
+use crate::memory;
 use crate::metadata::{ArrayMetadata, NodeKind};
 use crate::options::Options;
 use crate::path::NodePath;
@@ -141,7 +142,21 @@ pub(crate) fn wrong_kind(is: NodeKind) -> AccessError {
 
 /// Zeroed memory for elements, or an error that says how much it would have been.
 pub(crate) fn zeroed(shape: &[u64], element: usize, what: &'static str) -> Result<Vec<u8>> {
-    let alloc = |count| crate::memory::zeroed(count * element);
+    bytes(shape, element, what, memory::zeroed)
+}
+
+/// The same, of any value: for elements that are all written before one of them is read.
+pub(crate) fn unset(shape: &[u64], element: usize, what: &'static str) -> Result<Vec<u8>> {
+    bytes(shape, element, what, memory::unset)
+}
+
+fn bytes(
+    shape: &[u64],
+    element: usize,
+    what: &'static str,
+    alloc: fn(usize) -> Option<Vec<u8>>,
+) -> Result<Vec<u8>> {
+    let alloc = |count| alloc(count * element);
     Ok(allocated(shape, element, alloc, (what, "read or write a smaller region"))?)
 }
 

@@ -12,7 +12,7 @@ use super::key_queue::QueuePlace;
 use super::lru::Lru;
 use crate::error::Result;
 use crate::grid::ChunkProjection;
-use crate::memory::zeroed;
+use crate::memory::unset;
 use crate::region::byte_count;
 use crate::selection::ResolvedSelection;
 use crate::store::{StoreKey, Version};
@@ -101,7 +101,7 @@ impl CachedObject {
         let (shape, element) = (&at.chunk_shape, out.element_size());
         let Some(size) = self.cache.size(shape, element) else { return decode(at, out) };
         let found = self.get(start).filter(|elements| elements.len() == size);
-        let elements = match found.map_or_else(|| Err(zeroed::<u8>(size)), Ok) {
+        let elements = match found.map_or_else(|| Err(unset::<u8>(size)), Ok) {
             Ok(elements) => elements,
             // There is no memory for it.
             Err(None) => return decode(at, out),

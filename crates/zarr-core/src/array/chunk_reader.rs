@@ -14,7 +14,7 @@ use super::chunk_fetcher::{FetchedBytes, Source};
 use super::executor::{self, Work};
 use super::segments::{SegmentBytes, SegmentReader, has_index};
 use super::select::work;
-use super::{ArrayCore, ChunkLayout, FieldBytes, zeroed};
+use super::{ArrayCore, ChunkLayout, FieldBytes, unset, zeroed};
 use crate::codec::{ChunkIndex, PartialRead};
 use crate::control::Counter;
 use crate::error::{Cause, CodecError, Error, Result, StoreError};
@@ -219,7 +219,7 @@ impl ArrayCore {
             return read(out);
         }
         let shape = out.shape();
-        let mut records = zeroed(&shape, span.element, "a chunk")?;
+        let mut records = unset(&shape, span.element, "a chunk")?;
         read(ViewMut::new(&mut records, &shape, span.element))?;
         out.copy_from(&View::new(&records, &shape, span.element).span(span.offset, span.size));
         Ok(())

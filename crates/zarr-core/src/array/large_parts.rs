@@ -12,7 +12,7 @@ use futures::stream::TryStreamExt;
 
 use super::executor::{self, UNDER_WAY, Work};
 use super::segments::{ALL, has_index, inside, not_fetched, outside};
-use super::{ArrayCore, ChunkLayout, FieldBytes, zeroed};
+use super::{ArrayCore, ChunkLayout, FieldBytes, unset};
 use crate::codec::{ChunkIndex, PartialRead};
 use crate::error::Result;
 use crate::grid::ChunkProjection;
@@ -172,7 +172,7 @@ impl LargePart<'_> {
             let (partial, mut fetched) = (partial.ok_or_else(not_fetched)?, fetched.iter());
             let decode = |(range, at): Segment| {
                 let shape = at.within.shape();
-                let mut elements = zeroed(&shape, span.size, "an inner chunk")?;
+                let mut elements = unset(&shape, span.size, "an inner chunk")?;
                 let mut out = ViewMut::new(&mut elements, &shape, span.size);
                 if range.is_some() {
                     let bytes = fetched.next().ok_or_else(not_fetched)?;

@@ -5,7 +5,7 @@ use std::iter::successors;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{ArrayCore, ChunkLayout, zeroed};
+use super::{ArrayCore, ChunkLayout, unset};
 use crate::error::Result;
 use crate::region::{Region, element_count};
 use crate::selection::ResolvedSelection;
@@ -74,7 +74,7 @@ impl ArrayCore {
         for row in rows {
             let plane = std::iter::once(*row..row + 1).chain(others.iter().cloned());
             let plane = Region::new(plane);
-            let mut memory = zeroed(&plane.shape(), span.size, "a plane")?;
+            let mut memory = unset(&plane.shape(), span.size, "a plane")?;
             let out = ViewMut::new(&mut memory, &plane.shape(), span.size);
             Box::pin(self.read(layout, &(&plane).into(), span, out, None)).await?;
         }

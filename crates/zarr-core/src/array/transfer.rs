@@ -1,9 +1,10 @@
 //! Checks what a caller reads or writes, allocates the output, and has chunks read or written.
 //!
 //! Blocking and async handles call the same methods. They differ in who owns the elements: a blocking caller lends its
-//! memory, an async one hands it over, so that a dropped future needs nothing of its caller's.
+//! memory, an async one hands it over, so that a dropped future needs nothing of its caller's. Elements to write are a
+//! [`Cow`], borrowed or owned.
 
-use std::ops::Deref;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::{ArrayCore, ArrayState, ChunkLayout, FieldBytes};
@@ -14,25 +15,6 @@ use crate::region::{Region, element_count};
 use crate::selection::{ResolvedSelection, Selection};
 use crate::var_buffer::VarBuffer;
 use crate::view::View;
-
-/// Elements to write.
-pub(crate) enum Input<'a, T> {
-    /// Lent by a blocking caller.
-    Lent(&'a [T]),
-    /// Handed over by an async caller.
-    Owned(Vec<T>),
-}
-
-impl<T> Deref for Input<'_, T> {
-    type Target = [T];
-
-    fn deref(&self) -> &[T] {
-        match self {
-            Input::Lent(elements) => elements,
-            Input::Owned(elements) => elements,
-        }
-    }
-}
 
 /// What one call reads or writes: all bytes of the selected elements, or those of one field.
 struct Request {
@@ -167,7 +149,7 @@ impl ArrayCore {
         self: &Arc<Self>,
         field: Option<&str>,
         selection: Selection,
-        elements: Input<'_, T>,
+        elements: Cow<'_, [T]>,
     ) -> Result<()> {
         let request = self.request_of::<T>(field, selection)?;
         self.check_values(request.data_type(), &elements)?;
@@ -182,11 +164,11 @@ impl ArrayCore {
         layout: &ChunkLayout,
         part: &ResolvedSelection,
         span: FieldBytes,
-        elements: Input<'_, T>,
+        elements: Cow<'_, [T]>,
     ) -> Result<()> {
         match elements {
-            Input::Lent(elements) => self.write_lent(layout, part, span, elements).await,
-            Input::Owned(elements) => self.write_async(layout, part, span, elements).await,
+            Cow::Borrowed(elements) => self.write_lent(layout, part, span, elements).await,
+            Cow::Owned(elements) => self.write_async(layout, part, span, elements).await,
         }
     }
 
@@ -195,7 +177,7 @@ impl ArrayCore {
         self: &Arc<Self>,
         state: &Arc<ArrayState>,
         place: &Region,
-        elements: Input<'_, T>,
+        elements: Cow<'_, [T]>,
     ) -> Result<()> {
         let layout = state.clone().layout()?;
         self.write_input(&layout, &place.into(), layout.span(), elements).await
@@ -207,7 +189,7 @@ impl ArrayCore {
         self: &Arc<Self>,
         selection: Selection,
         shape: &[u64],
-        elements: Input<'_, T>,
+        elements: Cow<'_, [T]>,
     ) -> Result<()> {
         let selected = self.prepare(&selection)?.1.shape;
         if shape != selected {
@@ -223,15 +205,15 @@ impl ArrayCore {
         self: &Arc<Self>,
         field: Option<&str>,
         selection: Selection,
-        bytes: Input<'_, u8>,
+        bytes: Cow<'_, [u8]>,
     ) -> Result<()> {
         let request = self.request(field, selection)?;
         if request.layout.chunks.repr == Repr::Variable {
             let count = element_count(&request.shape).unwrap_or(u64::MAX);
             let cells = request.layout.cells_of_stream(&bytes, count).map_err(|e| self.at(e))?;
             let memory = match bytes {
-                Input::Lent(_) => Input::Lent(&cells.memory[..]),
-                Input::Owned(_) => Input::Owned(cells.memory),
+                Cow::Borrowed(_) => Cow::Borrowed(&cells.memory[..]),
+                Cow::Owned(_) => Cow::Owned(cells.memory),
             };
             return self.write_memory(&request, memory, Some(cells.var_buffer)).await;
         }
@@ -250,17 +232,17 @@ impl ArrayCore {
     async fn write_memory(
         self: &Arc<Self>,
         request: &Request,
-        memory: Input<'_, u8>,
+        memory: Cow<'_, [u8]>,
         var_buffer: Option<Arc<VarBuffer>>,
     ) -> Result<()> {
         let Request { layout, part, span, .. } = request;
         self.check_still_there(layout, part).await?;
         match memory {
-            Input::Lent(memory) => {
+            Cow::Borrowed(memory) => {
                 let elements = View::new(memory, &part.shape(), span.size);
                 self.write(layout, part, *span, elements, var_buffer.as_ref()).await
             }
-            Input::Owned(memory) => {
+            Cow::Owned(memory) => {
                 self.write_owned(layout, part, *span, Arc::new(memory), var_buffer).await
             }
         }
@@ -270,29 +252,20 @@ impl ArrayCore {
     pub async fn write_little_endian(
         self: &Arc<Self>,
         selection: Selection,
-        bytes: Input<'_, u8>,
+        bytes: Cow<'_, [u8]>,
     ) -> Result<()> {
         let data_type = self.state().metadata.data_type.clone();
         let narrow = data_type.stored_mask() != 0xff;
         if Endian::NATIVE == Endian::Little && !narrow {
             return self.write_native(None, selection, bytes).await;
         }
-        let to_native = |bytes: &mut Vec<u8>| {
-            swap_to_little_endian(&data_type, bytes);
-            if narrow { data_type.check(bytes, Origin::Store) } else { Ok(()) }
-        };
-        let mut copy = Vec::new();
-        let native = match bytes {
-            Input::Lent(bytes) => {
-                copy.extend_from_slice(bytes);
-                to_native(&mut copy).map_err(|e| self.at(e))?;
-                Input::Lent(&copy[..])
-            }
-            Input::Owned(mut bytes) => {
-                to_native(&mut bytes).map_err(|e| self.at(e))?;
-                Input::Owned(bytes)
-            }
-        };
+        let is_lent = matches!(bytes, Cow::Borrowed(_));
+        let mut native = bytes.into_owned();
+        swap_to_little_endian(&data_type, &mut native);
+        if narrow {
+            data_type.check(&mut native, Origin::Store).map_err(|e| self.at(e))?;
+        }
+        let native = if is_lent { Cow::Borrowed(&native[..]) } else { Cow::Owned(native) };
         self.write_native(None, selection, native).await
     }
 }

@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use super::array_core::allocated;
 use super::executor;
-use super::{ArrayCore, ArrayState, ChunkLayout, FieldBytes, zeroed};
+use super::{ArrayCore, ArrayState, ChunkLayout, FieldBytes, unset, zeroed};
 use crate::data_type::{DataType, Origin, Repr};
 use crate::element::Element;
 use crate::error::{AccessError, CodecError, Result};
@@ -78,7 +78,7 @@ impl ArrayCore {
         }
     }
 
-    /// Zeroed elements for a selection of this shape.
+    /// Elements of any value for a selection of this shape.
     pub(crate) fn alloc_output<T: Element>(&self, shape: &[u64]) -> Result<Vec<T>> {
         let about = ("the region", "read a smaller region");
         allocated(shape, size_of::<T>(), T::alloc, about).map_err(|e| self.at(e))
@@ -119,7 +119,7 @@ impl ArrayCore {
             return Ok(self.read_cells(layout, part).await?.to_stream());
         }
         let shape = part.shape();
-        let mut bytes = zeroed(&shape, span.size, "the region").map_err(|e| self.at(e))?;
+        let mut bytes = unset(&shape, span.size, "the region").map_err(|e| self.at(e))?;
         let out = ViewMut::new(&mut bytes, &shape, span.size);
         self.read(layout, part, span, out, None).await?;
         Ok(bytes)

@@ -16,7 +16,6 @@ use super::builder::ArrayBuilderOf;
 use super::chunk::ChunkOf;
 use super::common::handles;
 use super::methods::methods;
-use crate::array::transfer::Input;
 use crate::array::untyped::Strided;
 use crate::array::{ChunkPart, StoredSize, wrong_kind};
 use crate::codec::CodecSpec;
@@ -86,7 +85,7 @@ impl Array {
         selection: impl Into<Selection>,
         elements: Vec<T>,
     ) -> Result<()> {
-        self.core.write_typed(None, selection.into(), Input::Owned(elements)).await
+        self.core.write_typed(None, selection.into(), elements.into()).await
     }
 
     /// Writes what is selected from bytes, as [`Array::read_bytes`] gives them.
@@ -94,7 +93,7 @@ impl Array {
     /// # Errors
     /// As [`Array::write`]; [`CodecError::Corrupt`] for bytes that are no elements of the type.
     pub async fn write_bytes(&self, selection: impl Into<Selection>, bytes: Vec<u8>) -> Result<()> {
-        self.core.write_native(None, selection.into(), Input::Owned(bytes)).await
+        self.core.write_native(None, selection.into(), bytes.into()).await
     }
 
     /// Writes what is selected from bytes: little-endian elements in C order.
@@ -106,7 +105,7 @@ impl Array {
         selection: impl Into<Selection>,
         bytes: Vec<u8>,
     ) -> Result<()> {
-        self.core.write_little_endian(selection.into(), Input::Owned(bytes)).await
+        self.core.write_little_endian(selection.into(), bytes.into()).await
     }
 
     /// Reads what is selected into memory of any strides, which the caller hands over and gets back, whatever happens:
@@ -189,7 +188,7 @@ impl Array {
         selection: impl Into<Selection>,
         elements: Vec<T>,
     ) -> Result<()> {
-        self.core.write_typed(Some(field), selection.into(), Input::Owned(elements)).await
+        self.core.write_typed(Some(field), selection.into(), elements.into()).await
     }
 
     /// Writes one field from bytes: native elements of any type.
@@ -202,7 +201,7 @@ impl Array {
         selection: impl Into<Selection>,
         bytes: Vec<u8>,
     ) -> Result<()> {
-        self.core.write_native(Some(field), selection.into(), Input::Owned(bytes)).await
+        self.core.write_native(Some(field), selection.into(), bytes.into()).await
     }
 
     /// Makes the array longer along `axis` and writes `elements` there, all in C order; returns the
@@ -215,7 +214,7 @@ impl Array {
     /// # Errors
     /// [`AccessError::Count`] if the elements do not fill whole slices; otherwise as [`Array::write`].
     pub async fn append<T: Element>(&self, axis: usize, elements: Vec<T>) -> Result<u64> {
-        self.core.append(axis, Input::Owned(elements)).await
+        self.core.append(axis, elements.into()).await
     }
 
     /// As [`Array::append`], with native elements of any type that has a fixed size, in memory of any strides. Along all axes
@@ -238,7 +237,7 @@ impl Array {
     /// # Errors
     /// [`AccessError::Argument`] for another grid; otherwise as [`Array::append`].
     pub async fn prepend<T: Element>(&self, axis: usize, elements: Vec<T>) -> Result<()> {
-        self.core.prepend(axis, Input::Owned(elements)).await
+        self.core.prepend(axis, elements.into()).await
     }
 
     #[cfg(feature = "ndarray")]
@@ -253,7 +252,7 @@ impl Array {
     ) -> Result<()> {
         let shape: Vec<u64> = elements.shape().iter().map(|&n| n as u64).collect();
         let elements = in_c_order(elements);
-        self.core.write_shaped(selection.into(), &shape, Input::Owned(elements)).await
+        self.core.write_shaped(selection.into(), &shape, elements.into()).await
     }
 }
 

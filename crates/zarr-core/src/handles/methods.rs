@@ -91,8 +91,8 @@ macro_rules! methods {
             /// # Errors
             /// As [`Hierarchy::node`]; [`AccessError::NodeKind`] if it is a group.
             pub $($async)? fn array(&self, path: impl AsRef<str>) -> Result<Array> {
-                wait_for!(self.context.open_array(&self.node_path(path)?))
-                    .map(|core| self.array_of(core))
+                wait_for!(self.context.open_node(&self.node_path(path)?))
+                    .and_then(|node| self.handle(node).into_array())
             }
 
             /// The group at `path`.
@@ -100,8 +100,8 @@ macro_rules! methods {
             /// # Errors
             /// As [`Hierarchy::node`]; [`AccessError::NodeKind`] if it is an array.
             pub $($async)? fn group(&self, path: impl AsRef<str>) -> Result<Group> {
-                wait_for!(self.context.open_group(&self.node_path(path)?))
-                    .map(|core| self.group_of(core))
+                wait_for!(self.context.open_node(&self.node_path(path)?))
+                    .and_then(|node| self.handle(node).into_group())
             }
 
             /// The root group.
@@ -109,8 +109,8 @@ macro_rules! methods {
             /// # Errors
             /// As [`Hierarchy::group`].
             pub $($async)? fn root(&self) -> Result<Group> {
-                wait_for!(self.context.open_group(&NodePath::root()))
-                    .map(|core| self.group_of(core))
+                wait_for!(self.context.open_node(&NodePath::root()))
+                    .and_then(|node| self.handle(node).into_group())
             }
 
             /// The children of the node at `path`, sorted; an array has none.

@@ -8,7 +8,6 @@ use super::builder::ArrayBuilderOf;
 use super::chunk::ChunkOf;
 use super::common::handles;
 use super::methods::methods;
-use crate::array::transfer::Input;
 use crate::array::untyped::Strided;
 use crate::array::{ChunkPart, StoredSize, wrong_kind};
 use crate::codec::CodecSpec;
@@ -72,7 +71,7 @@ impl Array {
     /// [`AccessError::Replaced`] if the array is gone or another is in its place; those of
     /// [`Array::read`] for the selection; what the store or a codec reports.
     pub fn write<T: Element>(&self, selection: impl Into<Selection>, elements: &[T]) -> Result<()> {
-        block_on(self.core.write_typed(None, selection.into(), Input::Lent(elements)))
+        block_on(self.core.write_typed(None, selection.into(), elements.into()))
     }
 
     /// Writes what is selected from bytes, as [`Array::read_bytes`] gives them.
@@ -80,7 +79,7 @@ impl Array {
     /// # Errors
     /// As [`Array::write`]; [`CodecError::Corrupt`] for bytes that are no elements of the type.
     pub fn write_bytes(&self, selection: impl Into<Selection>, bytes: &[u8]) -> Result<()> {
-        block_on(self.core.write_native(None, selection.into(), Input::Lent(bytes)))
+        block_on(self.core.write_native(None, selection.into(), bytes.into()))
     }
 
     /// Writes what is selected from bytes: little-endian elements in C order.
@@ -88,7 +87,7 @@ impl Array {
     /// # Errors
     /// As [`Array::write_bytes`].
     pub fn write_le_bytes(&self, selection: impl Into<Selection>, bytes: &[u8]) -> Result<()> {
-        block_on(self.core.write_little_endian(selection.into(), Input::Lent(bytes)))
+        block_on(self.core.write_little_endian(selection.into(), bytes.into()))
     }
 
     /// Reads what is selected into memory of any strides: native elements of any type that has a fixed size. `out` has the
@@ -208,7 +207,7 @@ impl Array {
         selection: impl Into<Selection>,
         elements: &[T],
     ) -> Result<()> {
-        block_on(self.core.write_typed(Some(field), selection.into(), Input::Lent(elements)))
+        block_on(self.core.write_typed(Some(field), selection.into(), elements.into()))
     }
 
     /// Writes one field from bytes: native elements of any type.
@@ -221,7 +220,7 @@ impl Array {
         selection: impl Into<Selection>,
         bytes: &[u8],
     ) -> Result<()> {
-        block_on(self.core.write_native(Some(field), selection.into(), Input::Lent(bytes)))
+        block_on(self.core.write_native(Some(field), selection.into(), bytes.into()))
     }
 
     /// Makes the array longer along `axis` and writes `elements` there, all in C order; returns the
@@ -234,7 +233,7 @@ impl Array {
     /// # Errors
     /// [`AccessError::Count`] if the elements do not fill whole slices; otherwise as [`Array::write`].
     pub fn append<T: Element>(&self, axis: usize, elements: &[T]) -> Result<u64> {
-        block_on(self.core.append(axis, Input::Lent(elements)))
+        block_on(self.core.append(axis, elements.into()))
     }
 
     /// As [`Array::append`], with native elements of any type that has a fixed size, in memory of any strides. Along all axes
@@ -257,7 +256,7 @@ impl Array {
     /// # Errors
     /// [`AccessError::Argument`] for another grid; otherwise as [`Array::append`].
     pub fn prepend<T: Element>(&self, axis: usize, elements: &[T]) -> Result<()> {
-        block_on(self.core.prepend(axis, Input::Lent(elements)))
+        block_on(self.core.prepend(axis, elements.into()))
     }
 
     #[cfg(feature = "ndarray")]
@@ -279,7 +278,7 @@ impl Array {
                 &copy
             }
         };
-        block_on(self.core.write_shaped(selection.into(), &shape, Input::Lent(elements)))
+        block_on(self.core.write_shaped(selection.into(), &shape, elements.into()))
     }
 }
 

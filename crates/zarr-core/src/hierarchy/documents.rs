@@ -209,7 +209,7 @@ impl HierarchyContext {
     }
 
     /// Creates a group above a new node (F-007, Z2-003).
-    async fn create_implied_group(&self, path: &NodePath) -> Result<()> {
+    pub(super) async fn create_implied_group(&self, path: &NodePath) -> Result<()> {
         let group = NodeMetadata::Group(GroupMetadata::default());
         for (key, bytes) in self.format.create(path, &group)? {
             let must_be_absent = self.other_documents(path, &key)?;

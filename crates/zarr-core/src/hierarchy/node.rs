@@ -52,22 +52,6 @@ impl HierarchyContext {
         self.node_core(path, self.node(path).await?)
     }
 
-    /// The array at `path`.
-    pub async fn open_array(self: &Arc<Self>, path: &NodePath) -> Result<ArrayNode> {
-        match self.open_node(path).await? {
-            NodeCore::Array(core) => Ok(core),
-            NodeCore::Group(_) => Err(self.at(path, wrong_kind(NodeKind::Group))),
-        }
-    }
-
-    /// The group at `path`.
-    pub async fn open_group(self: &Arc<Self>, path: &NodePath) -> Result<GroupCore> {
-        match self.open_node(path).await? {
-            NodeCore::Group(core) => Ok(core),
-            NodeCore::Array(_) => Err(self.at(path, wrong_kind(NodeKind::Array))),
-        }
-    }
-
     /// The node at `path` and all below it, sorted by path. Broken ones give a warning, and are left out (T-35).
     pub async fn open_nodes(self: &Arc<Self>, path: &NodePath) -> Result<Vec<NodeCore>> {
         self.opened(self.nodes(path).await?)

@@ -4,13 +4,13 @@
 //! writer of whole chunks writes it there; so nothing is cleared first, and a place that is given back is cleared before
 //! the document changes.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::array_node::ArrayNode;
 use super::resize::{NOT_COPIED, left_as_fill, longer_by, slab};
 use crate::array::ArrayState;
 use crate::array::compare_and_swap::MAX_ATTEMPTS;
-use crate::array::transfer::Input;
 use crate::element::Element;
 use crate::error::{AccessError, Error, Result};
 use crate::format::Layout;
@@ -32,7 +32,7 @@ struct Prepended {
 impl ArrayNode {
     /// Makes the array longer before its first element along `axis`, and writes `elements` there. A handle with the old state
     /// still writes the old elements.
-    pub async fn prepend<T: Element>(&self, axis: usize, elements: Input<'_, T>) -> Result<()> {
+    pub async fn prepend<T: Element>(&self, axis: usize, elements: Cow<'_, [T]>) -> Result<()> {
         self.check_elements(&self.state(), &elements)?;
         let (grown, copied) = self.grow_before(axis, elements.len()).await?;
         let written = match copied {

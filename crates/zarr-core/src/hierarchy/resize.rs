@@ -5,12 +5,12 @@
 //! changed only while the document still has the shape and the grid from which the change was worked out, so that the
 //! change cannot erase what another writer has appended concurrently.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
 use super::array_node::ArrayNode;
 use crate::array::compare_and_swap::MAX_ATTEMPTS;
-use crate::array::transfer::Input;
 use crate::array::untyped::Strided;
 use crate::array::{ArrayState, ChunkLayout};
 use crate::element::Element;
@@ -34,8 +34,8 @@ struct Reshaped {
 }
 
 /// Elements that an append adds.
-enum Appended<'a, T> {
-    Typed(Input<'a, T>),
+enum Appended<'a, T: Element> {
+    Typed(Cow<'a, [T]>),
     Strided(Strided<'a>),
 }
 
@@ -46,7 +46,7 @@ impl ArrayNode {
     }
 
     /// Makes the array longer along `axis` and writes `elements` there; returns the coordinate at which they begin.
-    pub async fn append<T: Element>(&self, axis: usize, elements: Input<'_, T>) -> Result<u64> {
+    pub async fn append<T: Element>(&self, axis: usize, elements: Cow<'_, [T]>) -> Result<u64> {
         self.check_elements(&self.state(), &elements)?;
         self.append_checked(axis, (elements.len(), None), Appended::Typed(elements)).await
     }

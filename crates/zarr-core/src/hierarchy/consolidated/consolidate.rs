@@ -5,12 +5,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::refresh::AffectedNodes;
 use crate::array::compare_and_swap::{MAX_ATTEMPTS, update};
 use crate::dialect::Dialect;
-use crate::error::{AccessError, Error, ErrorKind, Result};
+use crate::error::{AccessError, Error, Result};
 use crate::format::Documents;
 use crate::format::consolidated::{ConsolidatedDocument, ConsolidatedEntries, DRAFT_GROUP};
 use crate::hierarchy::context::HierarchyContext;
-use crate::hierarchy::new_document::NewDocument;
-use crate::metadata::{GroupMetadata, NodeKind, NodeMetadata};
+use crate::metadata::NodeKind;
 use crate::path::NodePath;
 use crate::store::{ListOptions, Listing, StoreKey};
 use crate::sync::lock;
@@ -39,7 +38,8 @@ impl HierarchyContext {
         }
         self.check_not_only_copies(&holder).await?;
         if dialect == Dialect::Draft {
-            self.create_draft_group().await?;
+            // zarr-python 2.18 makes a group for a draft's copies.
+            self.create_implied_group(&NodePath::new(DRAFT_GROUP)?).await?;
             self.draft_copies.store(true, Ordering::Relaxed);
         }
         for _ in 0..MAX_ATTEMPTS {
@@ -141,19 +141,6 @@ impl HierarchyContext {
         }
         all.sort();
         Ok((nodes, all))
-    }
-
-    /// Creates the group that zarr-python 2.18 makes for a draft's copies.
-    async fn create_draft_group(&self) -> Result<()> {
-        let group = NodeMetadata::Group(GroupMetadata::default());
-        for (key, bytes) in self.format.create(&NodePath::new(DRAFT_GROUP)?, &group)? {
-            let new = NewDocument { key: &key, must_be_absent: Vec::new(), leftovers: Vec::new() };
-            match self.create_document(new, bytes, "a group").await {
-                Err(e) if e.kind() == ErrorKind::Exists => {}
-                other => other?,
-            }
-        }
-        Ok(())
     }
 }
 
