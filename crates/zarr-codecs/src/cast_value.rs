@@ -58,33 +58,20 @@ pub(crate) fn build(
         })
     };
     let (from, to) = (numbers(&context.data_type)?, numbers(&encoded)?);
-    let rounding = match parameters.string("rounding")? {
-        None | Some("nearest-even") => Rounding::NearestEven,
-        Some("nearest-away") => Rounding::NearestAway,
-        Some("towards-zero") => Rounding::TowardsZero,
-        Some("towards-positive") => Rounding::TowardsPositive,
-        Some("towards-negative") => Rounding::TowardsNegative,
-        Some(other) => {
-            let why = format!(
-                "`{other}` is none of `nearest-even`, `nearest-away`, `towards-zero`, \
-                 `towards-positive`, `towards-negative`"
-            );
-            return Err(parameters.wrong("rounding", why));
-        }
-    };
-    let out_of_range = match parameters.string("out_of_range")? {
-        None => None,
-        Some("clamp") => Some(OutOfRange::Clamp),
-        Some("wrap") if to.wraps() => Some(OutOfRange::Wrap),
-        Some("wrap") => {
-            let why = format!("`wrap` is for integers, not for `{encoded}`");
-            return Err(parameters.wrong("out_of_range", why));
-        }
-        Some(other) => {
-            let why = format!("`{other}` is neither `clamp` nor `wrap`");
-            return Err(parameters.wrong("out_of_range", why));
-        }
-    };
+    let words = [
+        ("nearest-even", Rounding::NearestEven),
+        ("nearest-away", Rounding::NearestAway),
+        ("towards-zero", Rounding::TowardsZero),
+        ("towards-positive", Rounding::TowardsPositive),
+        ("towards-negative", Rounding::TowardsNegative),
+    ];
+    let rounding = parameters.choice("rounding", &words)?.unwrap_or(Rounding::NearestEven);
+    let words = [("clamp", OutOfRange::Clamp), ("wrap", OutOfRange::Wrap)];
+    let out_of_range = parameters.choice("out_of_range", &words)?;
+    if matches!(out_of_range, Some(OutOfRange::Wrap)) && !to.wraps() {
+        let why = format!("`wrap` is for integers, not for `{encoded}`");
+        return Err(parameters.wrong("out_of_range", why));
+    }
     let scalar_map = parameters.get("scalar_map");
     let map = |way, from: &DataType, to: &DataType| map(scalar_map, way, from, to, &parameters);
     let encode = Cast {

@@ -64,15 +64,8 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
         None => None,
         Some(_) => Some(parameters.integer("delta_encoding_order", 0..=7, None)? as usize),
     };
-    let mode = match parameters.string("mode_spec")? {
-        None | Some("auto") => ModeSpec::Auto,
-        Some("classic") => ModeSpec::Classic,
-        Some(other) => {
-            return Err(
-                parameters.wrong("mode_spec", format!("`{other}` is neither `auto` nor `classic`"))
-            );
-        }
-    };
+    let words = [("auto", ModeSpec::Auto), ("classic", ModeSpec::Classic)];
+    let mode = parameters.choice("mode_spec", &words)?.unwrap_or(ModeSpec::Auto);
     let delta = match (parameters.string("delta_spec")?.unwrap_or("auto"), order) {
         ("auto", None) => DeltaSpec::Auto,
         ("auto" | "try_consecutive", Some(order)) => DeltaSpec::TryConsecutive(order),

@@ -64,19 +64,12 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
         );
         return Err(parameters.wrong("data type", why));
     }
-    let endian = match parameters.string("endian")? {
-        Some("little") => Some(Endian::Little),
-        Some("big") => Some(Endian::Big),
-        Some(other) => {
-            let why = format!("`{other}` is neither `little` nor `big`");
-            return Err(parameters.wrong("endian", why));
-        }
-        None if ordered => {
-            let why = format!("is missing, but `{}` needs it", context.data_type);
-            return Err(parameters.wrong("endian", why));
-        }
-        None => None,
-    };
+    let words = [("little", Endian::Little), ("big", Endian::Big)];
+    let endian = parameters.choice("endian", &words)?;
+    if endian.is_none() && ordered {
+        let why = format!("is missing, but `{}` needs it", context.data_type);
+        return Err(parameters.wrong("endian", why));
+    }
     parameters.finish()?;
     let stored = endian.unwrap_or(Endian::NATIVE);
     let swap = ByteSwap::between(&context.data_type, stored, Endian::NATIVE);

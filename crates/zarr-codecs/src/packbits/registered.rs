@@ -51,15 +51,9 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
     };
     let first = parameters.integer("first_bit", 0..=all - 1, Some(0))?;
     let last = parameters.integer("last_bit", first..=all - 1, Some(all - 1))?;
-    let count = match parameters.string("padding_encoding")? {
-        None | Some("none") => Count::None,
-        Some("first_byte") => Count::FirstByte,
-        Some("last_byte") => Count::LastByte,
-        Some(other) => {
-            let why = format!("`{other}` is none of `none`, `first_byte`, `last_byte`");
-            return Err(parameters.wrong("padding_encoding", why));
-        }
-    };
+    let words =
+        [("none", Count::None), ("first_byte", Count::FirstByte), ("last_byte", Count::LastByte)];
+    let count = parameters.choice("padding_encoding", &words)?.unwrap_or(Count::None);
     parameters.finish()?;
     Ok(Codec::array_to_bytes(PackBits {
         count,

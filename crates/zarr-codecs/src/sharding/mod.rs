@@ -61,14 +61,8 @@ pub(crate) fn build(
         inner_shape.ok_or_else(|| parameters.wrong("chunk_shape", "a list of lengths is due"))?;
     let codecs = parameters.codecs("codecs")?;
     let index_codecs = parameters.codecs("index_codecs")?;
-    let location = match parameters.string("index_location")? {
-        None | Some("end") => Location::End,
-        Some("start") => Location::Start,
-        Some(other) => {
-            let why = format!("`{other}` is neither `start` nor `end`");
-            return Err(parameters.wrong("index_location", why));
-        }
-    };
+    let words = [("start", Location::Start), ("end", Location::End)];
+    let location = parameters.choice("index_location", &words)?.unwrap_or(Location::End);
     // F-087.
     let counts = counts(&context.shape, &inner_shape).ok_or_else(|| {
         let why = format!("{inner_shape:?} does not divide shards of {:?}", context.shape);

@@ -69,17 +69,10 @@ pub(crate) fn guard(checksum: impl Checksum, location: ChecksumLocation) -> Code
 /// The same for metadata whose only parameter is `location`.
 pub(crate) fn guard_at<C: Checksum>(checksum: C, spec: &CodecSpec) -> Result<Codec, MetadataError> {
     let mut parameters = Parameters::new(spec);
-    let location = match parameters.string("location")? {
-        None => C::USUAL,
-        Some("start") => ChecksumLocation::Start,
-        Some("end") => ChecksumLocation::End,
-        Some(other) => {
-            let why = format!("`{other}` is neither `start` nor `end`");
-            return Err(parameters.wrong("location", why));
-        }
-    };
+    let words = [("start", ChecksumLocation::Start), ("end", ChecksumLocation::End)];
+    let location = parameters.choice("location", &words)?;
     parameters.finish()?;
-    Ok(guard(checksum, location))
+    Ok(guard(checksum, location.unwrap_or(C::USUAL)))
 }
 
 impl<C: Checksum> Guard<C> {

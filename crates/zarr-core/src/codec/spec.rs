@@ -168,6 +168,26 @@ impl<'a> Parameters<'a> {
         }
     }
 
+    /// What one of some words stands for; `None` if it is not there.
+    ///
+    /// # Errors
+    /// [`MetadataError::Invalid`], which names the words.
+    pub fn choice<T: Clone>(
+        &mut self,
+        name: &'static str,
+        words: &[(&str, T)],
+    ) -> Result<Option<T>, MetadataError> {
+        let Some(word) = self.string(name)? else { return Ok(None) };
+        match words.iter().find(|(known, _)| *known == word) {
+            Some((_, meaning)) => Ok(Some(meaning.clone())),
+            None => {
+                let known: Vec<String> =
+                    words.iter().map(|(word, _)| format!("`{word}`")).collect();
+                Err(self.wrong(name, format!("`{word}` is none of {}", known.join(", "))))
+            }
+        }
+    }
+
     /// A list of codecs, as final v3 writes them, for a codec that others are part of.
     ///
     /// # Errors
