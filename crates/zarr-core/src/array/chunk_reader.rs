@@ -13,13 +13,12 @@ use futures::stream::TryStreamExt;
 use super::chunk_fetcher::{FetchedBytes, Source};
 use super::executor::{self, Work};
 use super::segments::{SegmentBytes, SegmentReader, has_index};
-use super::select::work;
+use super::transfer::Transfer;
 use super::{ArrayCore, ChunkLayout, FieldBytes, unset, zeroed};
 use crate::codec::{ChunkIndex, PartialRead};
 use crate::control::Counter;
 use crate::error::{Cause, CodecError, Error, Result, StoreError};
-use crate::grid::{ChunkProjection, ChunkProjections, SplitOutput, chunk_projections};
-use crate::selection::ResolvedSelection;
+use crate::grid::{ChunkProjection, ChunkProjections, SplitOutput};
 use crate::store::{
     GetOptions, SnapshotOptions, StoreKey, SyncStore, Target, Version, abandoned, may_block,
 };
@@ -40,17 +39,15 @@ impl ArrayCore {
     /// async and the store remote: then it is decoded into other memory and copied.
     pub async fn read(
         self: &Arc<Self>,
-        layout: &ChunkLayout,
-        part: &ResolvedSelection,
-        span: FieldBytes,
+        transfer: &Transfer,
         out: ViewMut<'_>,
         var_buffer: Option<&Arc<VarBuffer>>,
     ) -> Result<()> {
         let out = out.with_var_buffer(var_buffer.map(|var_buffer| &**var_buffer));
-        let (grid, shape) = (&*layout.chunks.grid, &layout.metadata.shape);
-        let kind = work(grid, part, span.element);
-        let counter =
-            Counter::new(&self.options.progress, || chunk_projections(grid, shape, part).count());
+        let Transfer { layout, part, span } = transfer;
+        let (grid, shape, span) = (&*layout.chunks.grid, &layout.metadata.shape, *span);
+        let kind = transfer.work();
+        let counter = Counter::new(&self.options.progress, || transfer.chunks().count());
         let done = |tile: &ChunkProjection, _| counter.chunk_done(&tile.within, span.size);
         let read = if let (Some(store), false, true) = (self.local(), kind.many, part.has_axes())
             && let mut tiles = ChunkProjections::new(grid, shape, part)

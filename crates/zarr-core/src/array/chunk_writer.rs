@@ -15,14 +15,14 @@ use super::compare_and_swap::{
 use super::executor::{self, TOGETHER};
 use super::given_elements::{Elements, Memory, Shared, Typed};
 use super::segments::{has_index, outside};
-use super::select::work;
+use super::transfer::Transfer;
 use super::{ArrayCore, ChunkLayout, FieldBytes, zeroed};
 use crate::codec::{PartialWrite, SplicePart, Threads, buffer_pool};
 use crate::control::Counter;
 use crate::data_type::Repr;
 use crate::element::Element;
 use crate::error::{CodecError, Error, Result, StoreError};
-use crate::grid::{ChunkKeys, ChunkProjection, chunk_projections};
+use crate::grid::{ChunkKeys, ChunkProjection};
 use crate::options::{Guard, Options};
 use crate::region::Region;
 use crate::selection::ResolvedSelection;
@@ -46,12 +46,11 @@ impl ArrayCore {
     /// Writes elements that the caller lends, in memory with any strides that has the shape of `part`. Where the store is local, the calling thread must be one that may block.
     pub async fn write(
         self: &Arc<Self>,
-        layout: &ChunkLayout,
-        part: &ResolvedSelection,
-        span: FieldBytes,
+        transfer: &Transfer,
         elements: View<'_>,
         var_buffer: Option<&Arc<VarBuffer>>,
     ) -> Result<()> {
+        let (layout, span, chunks) = (&transfer.layout, transfer.span, || transfer.chunks());
         self.writeable(layout)?;
         let elements = elements.with_var_buffer(var_buffer.map(|var_buffer| &**var_buffer));
         if self.is_remote() {
@@ -63,10 +62,9 @@ impl ArrayCore {
                 let (memory, var_buffer) = (Arc::new(memory), var_buffer.cloned());
                 (tile, Shared { memory, var_buffer, shape, span, is_alone: false })
             };
-            return self.write_shared(layout, part, span, share).await;
+            return self.write_shared(transfer, share).await;
         }
-        let chunks = || chunk_projections(&*layout.chunks.grid, &layout.metadata.shape, part);
-        let mut kind = work(&*layout.chunks.grid, part, span.element);
+        let mut kind = transfer.work();
         let count = executor::threads(&self.options, kind.size).count;
         // Of few large shards each is encoded by all threads.
         kind.many &= kind.size < LARGE
@@ -160,9 +158,7 @@ impl ArrayCore {
     /// Writes elements that an async caller hands over.
     pub async fn write_async<T: Element>(
         self: &Arc<Self>,
-        layout: &ChunkLayout,
-        part: &ResolvedSelection,
-        span: FieldBytes,
+        transfer: &Transfer,
         elements: Vec<T>,
     ) -> Result<()> {
         let (memory, var_buffer): (Arc<dyn Memory>, _) = match T::as_memory(&elements) {
@@ -170,44 +166,40 @@ impl ArrayCore {
             Some(Cow::Borrowed(_)) => (Arc::new(Typed(elements)), None),
             None => {
                 let contents = elements.iter().map(T::as_bytes);
-                let cells = layout.cells_of(contents).map_err(|e| self.at(e))?;
+                let cells = transfer.layout.cells_of(contents).map_err(|e| self.at(e))?;
                 (Arc::new(cells.memory), Some(cells.var_buffer))
             }
         };
-        self.write_owned(layout, part, span, memory, var_buffer).await
+        self.write_owned(transfer, memory, var_buffer).await
     }
 
     /// Writes native elements that an async caller hands over.
     pub(super) async fn write_owned(
         self: &Arc<Self>,
-        layout: &ChunkLayout,
-        part: &ResolvedSelection,
-        span: FieldBytes,
+        transfer: &Transfer,
         memory: Arc<dyn Memory>,
         var_buffer: Option<Arc<VarBuffer>>,
     ) -> Result<()> {
-        self.writeable(layout)?;
-        let shape = part.shape();
+        self.writeable(&transfer.layout)?;
+        let (shape, span) = (transfer.part.shape(), transfer.span);
         let shared = Shared { memory, var_buffer, shape, span, is_alone: false };
-        self.write_shared(layout, part, span, |tile| (tile, shared.clone())).await
+        self.write_shared(transfer, |tile| (tile, shared.clone())).await
     }
 
     /// Writes many chunks at the same time.
     async fn write_shared(
         &self,
-        layout: &ChunkLayout,
-        part: &ResolvedSelection,
-        span: FieldBytes,
+        transfer: &Transfer,
         share: impl Fn(ChunkProjection) -> (ChunkProjection, Shared),
     ) -> Result<()> {
-        let (options, kind) = (&self.options, work(&*layout.chunks.grid, part, span.element));
-        let chunks = || chunk_projections(&*layout.chunks.grid, &layout.metadata.shape, part);
-        let counter = &Counter::new(&options.progress, || chunks().count());
+        let (options, kind, span) = (&self.options, transfer.work(), transfer.span);
+        let counter = &Counter::new(&options.progress, || transfer.chunks().count());
         let write = |tile| {
             let (tile, mut shared) = share(tile);
             shared.is_alone = !kind.many;
             async move {
                 let (tile, elements) = (Arc::new(tile), Elements::Shared(shared));
+                let layout = &transfer.layout;
                 let is_done = self.write_chunk(layout, &tile, span, &elements, MAX_ATTEMPTS);
                 unless_given_up(is_done.await?)
                     .map_err(|e| self.at(e).at_chunk(&tile.key_index))?;
@@ -216,7 +208,8 @@ impl ArrayCore {
             }
         };
         let in_flight = kind.in_flight(self.context.store.capabilities().in_flight);
-        let written = executor::in_flight(options, in_flight, chunks(), write).try_collect().await;
+        let written =
+            executor::in_flight(options, in_flight, transfer.chunks(), write).try_collect().await;
         written.map_err(|e| self.at(e))
     }
 

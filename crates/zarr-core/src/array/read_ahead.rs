@@ -5,6 +5,7 @@ use std::iter::successors;
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::transfer::Transfer;
 use super::{ArrayCore, ChunkLayout, unset};
 use crate::error::Result;
 use crate::region::{Region, element_count};
@@ -70,13 +71,15 @@ impl ArrayCore {
         rows: &[u64],
         region: &Region,
     ) -> Result<()> {
-        let (span, others) = (layout.span(), &region.intervals()[1..]);
+        let others = &region.intervals()[1..];
         for row in rows {
             let plane = std::iter::once(*row..row + 1).chain(others.iter().cloned());
             let plane = Region::new(plane);
-            let mut memory = unset(&plane.shape(), span.size, "a plane")?;
-            let out = ViewMut::new(&mut memory, &plane.shape(), span.size);
-            Box::pin(self.read(layout, &(&plane).into(), span, out, None)).await?;
+            let (shape, transfer) =
+                (plane.shape(), Transfer::whole(layout.clone(), (&plane).into()));
+            let mut memory = unset(&shape, transfer.span.size, "a plane")?;
+            let out = ViewMut::new(&mut memory, &shape, transfer.span.size);
+            Box::pin(self.read(&transfer, out, None)).await?;
         }
         Ok(())
     }

@@ -3,24 +3,21 @@
 //! What is written then would be lost, or damage another array. So each write first gets the array's document, once for
 //! all its chunks, and compares it with the one it saw last (decision 0011). With the guard off nothing is compared.
 
-use super::{ArrayCore, ArrayState, wrong_kind};
+use super::transfer::Transfer;
+use super::{ArrayCore, wrong_kind};
 use crate::dialect::Dialect;
 use crate::error::{AccessError, Result};
 use crate::format::Documents;
 use crate::metadata::{ArrayMetadata, NodeKind, NodeMetadata};
 use crate::options::Guard;
-use crate::selection::ResolvedSelection;
 use crate::sync::lock;
 
 const HINT: &str = "another writer gave the array another shape since it was opened; refresh it";
 
 impl ArrayCore {
-    /// An error if `part` of the array as this handle knows it is not part of the array as it is now.
-    pub async fn check_still_there(
-        &self,
-        state: &ArrayState,
-        part: &ResolvedSelection,
-    ) -> Result<()> {
+    /// An error if the part of the array as this handle knows it is not part of the array as it is now.
+    pub async fn check_still_there(&self, transfer: &Transfer) -> Result<()> {
+        let (state, part) = (&transfer.layout, &transfer.part);
         let context = &self.context;
         if self.options.guard == Guard::Off || !context.store.capabilities().read {
             return Ok(());

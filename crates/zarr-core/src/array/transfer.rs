@@ -7,42 +7,70 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::executor::Work;
+use super::select::work;
 use super::{ArrayCore, ArrayState, ChunkLayout, FieldBytes};
 use crate::data_type::{ByteSwap, DataType, Endian, Field, Origin, Repr};
 use crate::element::Element;
 use crate::error::{AccessError, Result};
+use crate::grid::{ChunkProjection, chunk_projections};
 use crate::region::{Region, element_count};
 use crate::selection::{ResolvedSelection, Selection};
 use crate::var_buffer::VarBuffer;
 use crate::view::View;
 
-/// What one call reads or writes: all bytes of the selected elements, or those of one field.
+/// What one call reads or writes: these bytes of each element in a part of an array.
+#[derive(Debug)]
+pub(crate) struct Transfer {
+    pub layout: ChunkLayout,
+    pub part: ResolvedSelection,
+    pub span: FieldBytes,
+}
+
+impl Transfer {
+    /// All bytes of each element.
+    pub fn whole(layout: ChunkLayout, part: ResolvedSelection) -> Transfer {
+        let span = layout.span();
+        Transfer { layout, part, span }
+    }
+
+    /// The chunks that are touched.
+    pub fn chunks(&self) -> impl Iterator<Item = ChunkProjection> + Send {
+        chunk_projections(&*self.layout.chunks.grid, &self.layout.metadata.shape, &self.part)
+    }
+
+    /// How much work they are.
+    pub fn work(&self) -> Work {
+        work(&*self.layout.chunks.grid, &self.part, self.span.element)
+    }
+}
+
+/// A transfer and the elements that its caller has or gets.
 struct Request {
-    layout: ChunkLayout,
-    part: ResolvedSelection,
+    transfer: Transfer,
     /// The shape of the selection; of a field that has a shape, followed by that one.
     shape: Vec<u64>,
-    span: FieldBytes,
     field: Option<Field>,
 }
 
 impl Request {
     fn data_type(&self) -> &DataType {
-        self.field.as_ref().map_or(&self.layout.metadata.data_type, Field::data_type)
+        let all = &self.transfer.layout.metadata.data_type;
+        self.field.as_ref().map_or(all, Field::data_type)
     }
 }
 
 impl ArrayCore {
     fn request(&self, field: Option<&str>, selection: Selection) -> Result<Request> {
         let (layout, selected) = self.prepare(selection)?;
-        let (part, mut shape, mut span) = (selected.part, selected.shape, layout.span());
-        let field = field.map(|path| self.field(&layout, path)).transpose()?;
+        let (mut shape, mut transfer) = (selected.shape, Transfer::whole(layout, selected.part));
+        let field = field.map(|path| self.field(&transfer.layout, path)).transpose()?;
         let field = field.map(|(field, bytes)| {
             shape.extend(field.shape());
-            span = bytes;
+            transfer.span = bytes;
             field
         });
-        Ok(Request { layout, part, shape, span, field })
+        Ok(Request { transfer, shape, field })
     }
 
     /// The same, refusing elements of another type.
@@ -50,7 +78,7 @@ impl ArrayCore {
         let request = self.request(field, selection)?;
         match (field, &request.field) {
             (Some(path), Some(field)) => self.check_field_type::<T>(field, path)?,
-            _ => self.check_type::<T>(&request.layout)?,
+            _ => self.check_type::<T>(&request.transfer.layout)?,
         }
         Ok(request)
     }
@@ -79,8 +107,7 @@ impl ArrayCore {
 
     async fn read_request<T: Element>(self: &Arc<Self>, request: Request) -> Result<Vec<T>> {
         let elements = self.alloc_output::<T>(&request.shape)?;
-        let Request { layout, part, span, .. } = request;
-        let (elements, result) = self.read_elements(layout, part, span, elements).await;
+        let (elements, result) = self.read_elements(request.transfer, elements).await;
         result.map(|()| elements)
     }
 
@@ -90,9 +117,8 @@ impl ArrayCore {
         selection: Selection,
         out: &mut [T],
     ) -> Result<()> {
-        let Request { layout, part, span, .. } =
-            self.request_for::<T>(None, selection, out.len())?;
-        self.read_lent(&layout, &part, span, out).await
+        let request = self.request_for::<T>(None, selection, out.len())?;
+        self.read_lent(&request.transfer, out).await
     }
 
     /// Reads elements into memory that an async caller hands over, and gets back, whatever happens.
@@ -102,9 +128,7 @@ impl ArrayCore {
         out: Vec<T>,
     ) -> (Vec<T>, Result<()>) {
         match self.request_for::<T>(None, selection, out.len()) {
-            Ok(Request { layout, part, span, .. }) => {
-                self.read_elements(layout, part, span, out).await
-            }
+            Ok(request) => self.read_elements(request.transfer, out).await,
             Err(e) => (out, Err(e)),
         }
     }
@@ -115,8 +139,7 @@ impl ArrayCore {
         field: Option<&str>,
         selection: Selection,
     ) -> Result<Vec<u8>> {
-        let Request { layout, part, span, .. } = self.request(field, selection)?;
-        self.read_bytes(layout, part, span).await
+        self.read_bytes(self.request(field, selection)?.transfer).await
     }
 
     /// Reads elements as little-endian bytes. Above an integer of fewer bits than its byte are zeros (F-053).
@@ -154,21 +177,18 @@ impl ArrayCore {
         let request = self.request_of::<T>(field, selection)?;
         self.check_values(request.data_type(), &elements)?;
         self.check_count(&request.shape, elements.len())?;
-        let Request { layout, part, span, .. } = request;
-        self.check_still_there(&layout, &part).await?;
-        self.write_input(&layout, &part, span, elements).await
+        self.check_still_there(&request.transfer).await?;
+        self.write_input(&request.transfer, elements).await
     }
 
     async fn write_input<T: Element>(
         self: &Arc<Self>,
-        layout: &ChunkLayout,
-        part: &ResolvedSelection,
-        span: FieldBytes,
+        transfer: &Transfer,
         elements: Cow<'_, [T]>,
     ) -> Result<()> {
         match elements {
-            Cow::Borrowed(elements) => self.write_lent(layout, part, span, elements).await,
-            Cow::Owned(elements) => self.write_async(layout, part, span, elements).await,
+            Cow::Borrowed(elements) => self.write_lent(transfer, elements).await,
+            Cow::Owned(elements) => self.write_async(transfer, elements).await,
         }
     }
 
@@ -179,8 +199,7 @@ impl ArrayCore {
         place: &Region,
         elements: Cow<'_, [T]>,
     ) -> Result<()> {
-        let layout = state.clone().layout()?;
-        self.write_input(&layout, &place.into(), layout.span(), elements).await
+        self.write_input(&Transfer::whole(state.clone().layout()?, place.into()), elements).await
     }
 
     /// Writes elements from an array of `shape`, which must be the selection's.
@@ -208,43 +227,41 @@ impl ArrayCore {
         bytes: Cow<'_, [u8]>,
     ) -> Result<()> {
         let request = self.request(field, selection)?;
-        if request.layout.chunks.repr == Repr::Variable {
+        let Transfer { layout, part, span } = &request.transfer;
+        if layout.chunks.repr == Repr::Variable {
             let count = element_count(&request.shape).unwrap_or(u64::MAX);
-            let cells = request.layout.cells_of_stream(&bytes, count).map_err(|e| self.at(e))?;
+            let cells = layout.cells_of_stream(&bytes, count).map_err(|e| self.at(e))?;
             let memory = match bytes {
                 Cow::Borrowed(_) => Cow::Borrowed(&cells.memory[..]),
                 Cow::Owned(_) => Cow::Owned(cells.memory),
             };
-            return self.write_memory(&request, memory, Some(cells.var_buffer)).await;
+            return self.write_memory(&request.transfer, memory, Some(cells.var_buffer)).await;
         }
-        let size = request.span.size;
+        let size = span.size;
         let given = bytes.len();
         let count = given.checked_div(size).filter(|_| given.is_multiple_of(size));
         let count = count.ok_or_else(|| {
             let what = format!("{given} bytes are no whole number of elements of {size} bytes");
             self.at(AccessError::Argument(what))
         })?;
-        self.check_count(&request.part.shape(), count)?;
+        self.check_count(&part.shape(), count)?;
         self.check_bytes(request.data_type(), &bytes)?;
-        self.write_memory(&request, bytes, None).await
+        self.write_memory(&request.transfer, bytes, None).await
     }
 
     async fn write_memory(
         self: &Arc<Self>,
-        request: &Request,
+        transfer: &Transfer,
         memory: Cow<'_, [u8]>,
         var_buffer: Option<Arc<VarBuffer>>,
     ) -> Result<()> {
-        let Request { layout, part, span, .. } = request;
-        self.check_still_there(layout, part).await?;
+        self.check_still_there(transfer).await?;
         match memory {
             Cow::Borrowed(memory) => {
-                let elements = View::new(memory, &part.shape(), span.size);
-                self.write(layout, part, *span, elements, var_buffer.as_ref()).await
+                let elements = View::new(memory, &transfer.part.shape(), transfer.span.size);
+                self.write(transfer, elements, var_buffer.as_ref()).await
             }
-            Cow::Owned(memory) => {
-                self.write_owned(layout, part, *span, Arc::new(memory), var_buffer).await
-            }
+            Cow::Owned(memory) => self.write_owned(transfer, Arc::new(memory), var_buffer).await,
         }
     }
 

@@ -6,12 +6,12 @@ use bytes::Bytes;
 
 use super::array_core::allocated;
 use super::executor;
-use super::{ArrayCore, ArrayState, ChunkLayout, FieldBytes, unset, zeroed};
+use super::transfer::Transfer;
+use super::{ArrayCore, ArrayState, unset, zeroed};
 use crate::data_type::{DataType, Origin, Repr};
 use crate::element::Element;
 use crate::error::{AccessError, CodecError, Result};
 use crate::region::element_count;
-use crate::selection::ResolvedSelection;
 use crate::store::may_block;
 use crate::var_buffer::{VAR_REF_SIZE, VarBuffer};
 use crate::view::{View, ViewMut};
@@ -90,83 +90,62 @@ impl ArrayCore {
     /// block.
     pub async fn read_lent<T: Element>(
         self: &Arc<Self>,
-        layout: &ChunkLayout,
-        part: &ResolvedSelection,
-        span: FieldBytes,
+        transfer: &Transfer,
         out: &mut [T],
     ) -> Result<()> {
-        if layout.chunks.repr == Repr::Variable {
-            self.read_cells(layout, part).await?.to_elements(out);
+        if transfer.layout.chunks.repr == Repr::Variable {
+            self.read_cells(transfer).await?.to_elements(out);
             return Ok(());
         }
         if let Some(memory) = T::memory(out) {
-            let out = ViewMut::new(memory, &part.shape(), span.size);
-            return self.read(layout, part, span, out, None).await;
+            let out = ViewMut::new(memory, &transfer.part.shape(), transfer.span.size);
+            return self.read(transfer, out, None).await;
         }
-        let bytes = self.read_native_lent(layout, part, span).await?;
-        let elements = out.iter_mut().zip(bytes.chunks_exact(span.size));
+        let bytes = self.read_native_lent(transfer).await?;
+        let elements = out.iter_mut().zip(bytes.chunks_exact(transfer.span.size));
         elements.for_each(|(element, bytes)| *element = T::from_bytes(bytes));
         Ok(())
     }
 
-    async fn read_native_lent(
-        self: &Arc<Self>,
-        layout: &ChunkLayout,
-        part: &ResolvedSelection,
-        span: FieldBytes,
-    ) -> Result<Vec<u8>> {
-        if layout.chunks.repr == Repr::Variable {
-            return Ok(self.read_cells(layout, part).await?.to_stream());
+    async fn read_native_lent(self: &Arc<Self>, transfer: &Transfer) -> Result<Vec<u8>> {
+        if transfer.layout.chunks.repr == Repr::Variable {
+            return Ok(self.read_cells(transfer).await?.to_stream());
         }
-        let shape = part.shape();
-        let mut bytes = unset(&shape, span.size, "the region").map_err(|e| self.at(e))?;
-        let out = ViewMut::new(&mut bytes, &shape, span.size);
-        self.read(layout, part, span, out, None).await?;
+        let (shape, size) = (transfer.part.shape(), transfer.span.size);
+        let mut bytes = unset(&shape, size, "the region").map_err(|e| self.at(e))?;
+        self.read(transfer, ViewMut::new(&mut bytes, &shape, size), None).await?;
         Ok(bytes)
     }
 
-    async fn read_cells(
-        self: &Arc<Self>,
-        layout: &ChunkLayout,
-        part: &ResolvedSelection,
-    ) -> Result<Cells> {
-        let shape = part.shape();
-        let mut cells = layout.cells(&shape).map_err(|e| self.at(e))?;
+    async fn read_cells(self: &Arc<Self>, transfer: &Transfer) -> Result<Cells> {
+        let shape = transfer.part.shape();
+        let mut cells = transfer.layout.cells(&shape).map_err(|e| self.at(e))?;
         let out = ViewMut::new(&mut cells.memory, &shape, VAR_REF_SIZE);
-        self.read(layout, part, layout.span(), out, Some(&cells.var_buffer)).await?;
+        self.read(transfer, out, Some(&cells.var_buffer)).await?;
         Ok(cells)
     }
 
     /// Reads elements into memory that the caller hands over, and gets back, whatever happens.
     pub async fn read_elements<T: Element>(
         self: &Arc<Self>,
-        layout: ChunkLayout,
-        part: ResolvedSelection,
-        span: FieldBytes,
+        transfer: Transfer,
         mut out: Vec<T>,
     ) -> (Vec<T>, Result<()>) {
         if self.reads_in_place() {
-            let result = self.read_lent(&layout, &part, span, &mut out).await;
+            let result = self.read_lent(&transfer, &mut out).await;
             return (out, result);
         }
         let read = self.on_reader(move |core| async move {
-            let result = core.read_lent(&layout, &part, span, &mut out).await;
+            let result = core.read_lent(&transfer, &mut out).await;
             (out, result)
         });
         Box::pin(read).await.unwrap_or_else(|e| (Vec::new(), Err(e)))
     }
 
     /// Reads elements as native bytes; variable-length elements each after their length.
-    pub async fn read_bytes(
-        self: &Arc<Self>,
-        layout: ChunkLayout,
-        part: ResolvedSelection,
-        span: FieldBytes,
-    ) -> Result<Vec<u8>> {
+    pub async fn read_bytes(self: &Arc<Self>, transfer: Transfer) -> Result<Vec<u8>> {
         let read =
-            self.on_reader(
-                move |core| async move { core.read_native_lent(&layout, &part, span).await },
-            );
+            self.on_reader(move |core| async move { core.read_native_lent(&transfer).await });
         read.await?
     }
 
@@ -192,22 +171,20 @@ impl ArrayCore {
     /// Writes elements that the caller lends. Where the store is local, the calling thread must be one that may block.
     pub async fn write_lent<T: Element>(
         self: &Arc<Self>,
-        layout: &ChunkLayout,
-        part: &ResolvedSelection,
-        span: FieldBytes,
+        transfer: &Transfer,
         elements: &[T],
     ) -> Result<()> {
-        let shape = part.shape();
+        let (shape, size) = (transfer.part.shape(), transfer.span.size);
         match T::as_memory(elements) {
             Some(memory) => {
-                let elements = View::new(&memory, &shape, span.size);
-                self.write(layout, part, span, elements, None).await
+                let elements = View::new(&memory, &shape, size);
+                self.write(transfer, elements, None).await
             }
             None => {
                 let contents = elements.iter().map(T::as_bytes);
-                let cells = layout.cells_of(contents).map_err(|e| self.at(e))?;
-                let elements = View::new(&cells.memory, &shape, span.size);
-                self.write(layout, part, span, elements, Some(&cells.var_buffer)).await
+                let cells = transfer.layout.cells_of(contents).map_err(|e| self.at(e))?;
+                let elements = View::new(&cells.memory, &shape, size);
+                self.write(transfer, elements, Some(&cells.var_buffer)).await
             }
         }
     }

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use super::given_elements::Memory;
+use super::transfer::Transfer;
 use super::{ArrayCore, ArrayState, ChunkLayout};
 use crate::data_type::{DataType, Repr};
 use crate::error::{AccessError, Result};
 use crate::region::Region;
-use crate::selection::{ResolvedSelection, Selection};
+use crate::selection::Selection;
 use crate::store::may_block;
 use crate::var_buffer::VarBuffer;
 use crate::view::strided::StridedBuffer;
@@ -59,7 +60,7 @@ impl ArrayCore {
         selection: Selection,
         shape: &[u64],
         element_size: usize,
-    ) -> Result<(ChunkLayout, ResolvedSelection)> {
+    ) -> Result<Transfer> {
         let (layout, selected) = self.prepare(selection)?;
         self.check_element_size(&layout, element_size)?;
         if selected.shape != shape {
@@ -68,7 +69,7 @@ impl ArrayCore {
                 format!("memory of shape {shape:?} does not fit a selection of shape {found:?}");
             return Err(self.at(AccessError::Argument(why)));
         }
-        Ok((layout, selected.part))
+        Ok(Transfer::whole(layout, selected.part))
     }
 
     /// Refuses memory whose elements have another size than the array's, or none that is fixed.
@@ -91,9 +92,9 @@ impl ArrayCore {
     /// Reads native elements into memory that the caller lends. Where the store is local, the calling thread must be one that
     /// may block.
     pub async fn read_view(self: &Arc<Self>, selection: Selection, out: ViewMut<'_>) -> Result<()> {
-        let (layout, part) = self.request_of_view(selection, &out.shape(), out.element_size())?;
-        let out = out.with_axes_of_one(&part.shape());
-        self.read(&layout, &part, layout.span(), out, None).await
+        let transfer = self.request_of_view(selection, &out.shape(), out.element_size())?;
+        let out = out.with_axes_of_one(&transfer.part.shape());
+        self.read(&transfer, out, None).await
     }
 
     /// Reads native elements into memory that the caller hands over, and gets back, whatever happens.
@@ -119,26 +120,23 @@ impl ArrayCore {
         elements: Strided<'_>,
     ) -> Result<()> {
         let view = elements.view();
-        let (layout, part) = self.request_of_view(selection, &view.shape(), view.element_size())?;
-        self.check_view(&layout.metadata.data_type, &view)?;
-        self.check_still_there(&layout, &part).await?;
-        self.write_strided(&layout, &part, elements).await
+        let transfer = self.request_of_view(selection, &view.shape(), view.element_size())?;
+        self.check_view(&transfer.layout.metadata.data_type, &view)?;
+        self.check_still_there(&transfer).await?;
+        self.write_strided(&transfer, elements).await
     }
 
     async fn write_strided(
         self: &Arc<Self>,
-        layout: &ChunkLayout,
-        part: &ResolvedSelection,
+        transfer: &Transfer,
         elements: Strided<'_>,
     ) -> Result<()> {
-        let (span, shape) = (layout.span(), part.shape());
+        let shape = transfer.part.shape();
         match elements {
-            Strided::Lent(view) => {
-                self.write(layout, part, span, view.with_axes_of_one(&shape), None).await
-            }
+            Strided::Lent(view) => self.write(transfer, view.with_axes_of_one(&shape), None).await,
             Strided::Owned(buffer) => {
                 let memory = Arc::new(buffer.with_axes_of_one(&shape));
-                self.write_owned(layout, part, span, memory, None).await
+                self.write_owned(transfer, memory, None).await
             }
         }
     }
@@ -172,21 +170,20 @@ impl ArrayCore {
             let expected = expected.unwrap_or(u64::MAX);
             return Err(self.at(AccessError::Count { expected, found }));
         }
-        self.write_strided(&state.clone().layout()?, &place.into(), elements).await
+        self.write_strided(&Transfer::whole(state.clone().layout()?, place.into()), elements).await
     }
 
     /// Writes one element everywhere in a selection, after a look at the array's document.
     pub async fn write_fill(self: &Arc<Self>, selection: Selection, element: &[u8]) -> Result<()> {
         let (layout, selected) = self.prepare(selection)?;
-        let (part, span) = (selected.part, layout.span());
         let (cell, var_buffer) = self.cell(&layout, element)?;
-        let elements = repeated(&cell, &part.shape()).map_err(|e| self.at(e))?;
-        self.check_still_there(&layout, &part).await?;
+        let transfer = Transfer::whole(layout, selected.part);
+        let elements = repeated(&cell, &transfer.part.shape()).map_err(|e| self.at(e))?;
+        self.check_still_there(&transfer).await?;
         if may_block() {
-            return self.write(&layout, &part, span, elements, var_buffer.as_ref()).await;
+            return self.write(&transfer, elements, var_buffer.as_ref()).await;
         }
-        let memory = Arc::new(Repeated(cell));
-        self.write_owned(&layout, &part, span, memory, var_buffer).await
+        self.write_owned(&transfer, Arc::new(Repeated(cell)), var_buffer).await
     }
 
     /// An element, as views show it.
