@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""Where the time of rows goes: `profiles.py [--below 1.1] [--datasets RE] [--page]`, of the rows whose best peer takes less than so much of ours.
+
+A repetition's processor time, page faults and switches of threads, of ours and of the best peer, are the difference between a process of many repetitions and one
+of one, by `perf stat`; the shares of ours are of samples by the processor's clock (`perf record -e cpu-clock`, which needs no counters of the
+hardware). `--page` puts the table into docs/performance.md. Rows and peers are those of the committed results.
+"""
+import argparse, collections, os, re, shutil, subprocess, sys, tempfile
+import machine, page, run
+
+# The first that fits a symbol names its share. Of the kernel's symbols only those that begin with `k:` are looked at.
+SHARES = [
+    ("kernel: copying", r"k:.*(copy_(to|from|page)|copy_user|rep_movs|memcpy|filemap_get|filemap_read|xas_|iov_iter|copy_folio)"),
+    ("kernel: new pages", r"k:.*(clear_|fault|folio|lru_|memcg|mem_cgroup|charge|zap_|unmap|_pte|pmd|vma|mmap|mprotect|madvise|free_unref|alloc_page|rmqueue|prep_|get_page|page_alloc|__free|shmem)"),
+    ("kernel: else", r"k:"),
+    ("codec", r"(ZSTD|HUF_|FSE_|XXH|LZ4|lz4|blosc|deflate|inflate|adler|crc32|shuffle|zlib)"),
+    ("moving bytes", r"(memmove|memcpy|memset|memcmp|copy_runs|view::copy)"),
+    ("else", r""),
+]
+BEGIN, END = "<!-- profiles: benches/peers/profiles.py --page -->", "<!-- end of the profiles -->"
+
+
+def command(row, driver, regions, reps, out):
+    """The driver's command for a row."""
+    cmd = run.DRIVERS[driver] + ["--op", row["op"], "--path", os.path.join(run.DATA, row["dataset"]), "--threads", str(row["threads"]), "--reps", str(reps), "--warm", "0"]
+    cmd += ["--regions", regions[row["regions"]]] if row["regions"] else []
+    cmd += ["--out", out] if row["op"] in ("write_all", "roundtrip") else []
+    return cmd + (["--store", "memory"] if row["set"] == "memory" else [])
+
+
+def counted(cmd, out):
+    """Processor time in ms, page faults and switches of a process."""
+    with tempfile.NamedTemporaryFile("r") as said:
+        subprocess.run(["perf", "stat", "-x,", "-o", said.name, "-e", "task-clock,page-faults,context-switches", "--", *cmd], check=True, capture_output=True)
+        lines = [line.split(",") for line in said.read().splitlines() if line and not line.startswith("#")]
+    shutil.rmtree(out, ignore_errors=True)
+    return [float(line[0]) for line in lines]
+
+
+def repetition(row, driver, regions, out):
+    """The same, of one repetition."""
+    reps = max(2, min(200, round(2 / row["seconds"])))
+    once, often = (counted(command(row, driver, regions, n, out), out) for n in (1, 1 + reps))
+    return [(many - one) / reps for one, many in zip(once, often)]
+
+
+def shares(cmd, out):
+    """The samples of a process by `SHARES`."""
+    with tempfile.TemporaryDirectory() as folder:
+        data = os.path.join(folder, "perf.data")
+        subprocess.run(["perf", "record", "-q", "-e", "cpu-clock", "-F", "4000", "-o", data, "--", *cmd], check=True, capture_output=True)
+        said = subprocess.run(["perf", "report", "-q", "-i", data, "--no-children", "--stdio", "--sort", "symbol", "-F", "overhead,symbol"], check=True, capture_output=True, text=True).stdout
+    shutil.rmtree(out, ignore_errors=True)
+    found = collections.Counter()
+    for line in said.splitlines():
+        if sample := re.match(r"\s*([\d.]+)%\s+\[(.)\]\s+(.*)", line):
+            symbol = ("k:" if sample[2] == "k" else "") + sample[3]
+            found[next(name for name, fits in SHARES if re.match(fits if fits.startswith("k:") else rf"(?!k:).*{fits}", symbol))] += float(sample[1])
+    return found
+
+
+def table(rows, regions):
+    yield f"{machine.describe()['what']}; two processes of the same driver a row, more and fewer repetitions, files in the page cache."
+    yield ""
+    yield "| row | ours, ms of processor time | page faults | switches | " + " | ".join(f"{name}, %" for name, _ in SHARES) + " | best peer | its ms | page faults | switches |"
+    yield "|" + " --- |" * (8 + len(SHARES))
+    for row, peer in rows:
+        out = os.path.join(run.OUT, "profile.zarr")
+        ours, theirs = (repetition(row, driver, regions, out) for driver in ("ours", peer))
+        reps = max(4, min(400, round(4 / row["seconds"])))
+        found = shares(command(row, "ours", regions, reps, out), out)
+        cells = [f"{ours[0]:.2f}", f"{ours[1]:.0f}", f"{ours[2]:.0f}", *(f"{found[name]:.0f}" for name, _ in SHARES), peer, f"{theirs[0]:.2f}", f"{theirs[1]:.0f}", f"{theirs[2]:.0f}"]
+        yield f"| {row['what']} | " + " | ".join(cells) + " |"
+
+
+def main():
+    options = argparse.ArgumentParser()
+    options.add_argument("--below", type=float, default=1.1)
+    options.add_argument("--datasets", default="")
+    options.add_argument("--page", action="store_true")
+    options = options.parse_args()
+    if not shutil.which("perf"):
+        return "perf is not here: install Debian's package linux-perf"
+    behind = [(r["slowest"], r["peer"][1]) for _, _, r in page.merged(page.committed()) if r["peer"] and r["peer"][0] < options.below]
+    behind = [(row, peer) for row, peer in behind if re.search(options.datasets, row["dataset"])]
+    lines = []
+    for line in table(behind, run.region_files()):
+        print(line, flush=True)
+        lines.append(line)
+    if options.page:
+        with open(page.PAGE) as file:
+            head, rest = file.read().split(BEGIN)
+        with open(page.PAGE, "w") as file:
+            file.write(head + BEGIN + "\n\n" + "\n".join(lines) + "\n\n" + END + rest.split(END)[1])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
