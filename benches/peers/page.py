@@ -174,12 +174,17 @@ def committed(folder=RESULTS):
     return out
 
 
+def with_part(text, part, made, maker="run.py"):
+    """A page with `made` between the two marks of a part."""
+    begin, end = f"<!-- {part}: benches/peers/{maker} --page -->", f"<!-- end of the {part} -->"
+    head, rest = text.split(begin)
+    return head + begin + "\n\n" + made + "\n" + end + rest.split(end)[1]
+
+
 def with_parts(text, summaries):
     """A page whose generated parts are made anew."""
     for part in PARTS:
-        begin, end = f"<!-- {part}: benches/peers/run.py --page -->", f"<!-- end of the {part} -->"
-        head, rest = text.split(begin)
-        text = head + begin + "\n\n" + globals()[part](summaries) + "\n" + end + rest.split(end)[1]
+        text = with_part(text, part, globals()[part](summaries))
     return text
 
 

@@ -18,15 +18,6 @@ SHARES = [
     ("moving bytes", r"(memmove|memcpy|memset|memcmp|copy_runs|view::copy)"),
     ("else", r""),
 ]
-BEGIN, END = "<!-- profiles: benches/peers/profiles.py --page -->", "<!-- end of the profiles -->"
-
-
-def command(row, driver, regions, reps, out):
-    """The driver's command for a row."""
-    cmd = run.DRIVERS[driver] + ["--op", row["op"], "--path", os.path.join(run.DATA, row["dataset"]), "--threads", str(row["threads"]), "--reps", str(reps), "--warm", "0"]
-    cmd += ["--regions", regions[row["regions"]]] if row["regions"] else []
-    cmd += ["--out", out] if row["op"] in ("write_all", "roundtrip") else []
-    return cmd + (["--store", "memory"] if row["set"] == "memory" else [])
 
 
 def counted(cmd, out):
@@ -36,12 +27,6 @@ def counted(cmd, out):
         lines = [line.split(",") for line in said.read().splitlines() if line and not line.startswith("#")]
     shutil.rmtree(out, ignore_errors=True)
     return [float(line[0]) for line in lines]
-
-
-def repetition(row, driver, regions, out):
-    """The same, of one repetition."""
-    reps = max(3, min(400, round(3 / row["seconds"])))
-    return [all / reps for all in counted(command(row, driver, regions, reps, out), out)]
 
 
 def shares(cmd, out):
@@ -65,10 +50,10 @@ def table(rows, regions):
     yield "| row | ours, ms of processor time | page faults | switches | " + " | ".join(f"{name}, %" for name, _ in SHARES) + " | best peer | its ms | page faults | switches |"
     yield "|" + " --- |" * (8 + len(SHARES))
     for row, peer in rows:
-        out = os.path.join(run.OUT, "profile.zarr")
-        ours, theirs = (repetition(row, driver, regions, out) for driver in ("ours", peer))
         reps = max(3, min(400, round(3 / row["seconds"])))
-        found = shares(command(row, "ours", regions, reps, out), out)
+        of = lambda driver: run.command(page.key(row), driver, regions, 0, reps)
+        ours, theirs = ([all / reps for all in counted(*of(driver))] for driver in ("ours", peer))
+        found = shares(*of("ours"))
         cells = [f"{ours[0]:.2f}", f"{ours[1]:.0f}", f"{ours[2]:.0f}", *(f"{found[name]:.0f}" for name, _ in SHARES), peer, f"{theirs[0]:.2f}", f"{theirs[1]:.0f}", f"{theirs[2]:.0f}"]
         yield f"| {row['set']}: {row['what']} | " + " | ".join(cells) + " |"
 
@@ -89,9 +74,9 @@ def main():
         lines.append(line)
     if options.page:
         with open(page.PAGE) as file:
-            head, rest = file.read().split(BEGIN)
+            text = file.read()
         with open(page.PAGE, "w") as file:
-            file.write(head + BEGIN + "\n\n" + "\n".join(lines) + "\n\n" + END + rest.split(END)[1])
+            file.write(page.with_part(text, "profiles", "\n".join(lines) + "\n", "profiles.py"))
 
 
 if __name__ == "__main__":

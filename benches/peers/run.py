@@ -131,22 +131,28 @@ def proc(cmd, timeout, memory=1 << 29, cores=None):
     return r
 
 
-def one(case, drv, slow, regs, warm=1, reps=2, variant=None):
+def command(case, drv, regs, warm, reps):
+    """A driver's command for a case, and where it writes."""
     st, op, ds, th, rg = case
-    if slow > 4:
-        warm, reps = 0, 1
-    path = os.path.join(DATA, ds)
-    cmd = DRIVERS[drv] + ["--op", op, "--path", path, "--threads", str(th), "--reps", str(reps), "--warm", str(warm)]
+    cmd = DRIVERS[drv] + ["--op", op, "--path", os.path.join(DATA, ds), "--threads", str(th), "--reps", str(reps), "--warm", str(warm)]
     if rg:
         cmd += ["--regions", regs[rg]]
     out = os.path.join(OUT, f"{drv}.zarr")
     if op in ("write_all", "roundtrip"):
         os.makedirs(os.path.dirname(out), exist_ok=True)
         cmd += ["--out", out]
-    if variant:
-        cmd += ["--variant", variant]
     if st == "memory":
         cmd += ["--store", "memory"]
+    return cmd, out
+
+
+def one(case, drv, slow, regs, warm=1, reps=2, variant=None):
+    st, op, ds, th, rg = case
+    if slow > 4:
+        warm, reps = 0, 1
+    cmd, out = command(case, drv, regs, warm, reps)
+    if variant:
+        cmd += ["--variant", variant]
     r = proc(cmd, 300, (3 if ds.startswith("clim") else 1) << 29, th)
     if op in ("write_all", "roundtrip"):
         shutil.rmtree(out, ignore_errors=True)

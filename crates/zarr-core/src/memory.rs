@@ -31,7 +31,8 @@ pub(crate) fn unset<T: bytemuck::Pod>(count: usize) -> Option<Vec<T>> {
     Some(memory)
 }
 
-/// Asks for large pages in memory that is still to be written: for a sixteenth of them at first, and for all if clearing those was cheap.
+/// Asks for large pages in memory that is still to be written: for a sixteenth of them at first, and for all if clearing
+/// those was cheap.
 #[cfg(target_os = "linux")]
 fn advise<T>(memory: &mut [T]) {
     const PAGE: usize = 2 << 20;
