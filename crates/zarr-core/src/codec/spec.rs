@@ -214,3 +214,22 @@ impl<'a> Parameters<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_choice_is_one_of_its_words_and_an_error_names_them() {
+        let spec =
+            |word: Json| CodecSpec::new(Dialect::V3, "test", Object::new().with("location", word));
+        let choice = |spec: &CodecSpec| {
+            Parameters::new(spec).choice("location", &[("start", 1), ("end", 2)])
+        };
+        assert_eq!(choice(&spec("end".into())).unwrap(), Some(2));
+        assert_eq!(choice(&spec(Json::Null)).unwrap(), None);
+        let why = choice(&spec("middle".into())).unwrap_err().to_string();
+        assert!(why.ends_with("location`: `middle` is none of `start`, `end`"), "{why}");
+        assert!(choice(&spec(3u64.into())).is_err());
+    }
+}
