@@ -4,6 +4,7 @@
 mod common;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::process::{Child, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -16,19 +17,20 @@ fn start(folder: &Folder, line: &str) -> Child {
     folder.command(line).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
-/// Whether it ended by itself.
-fn kill_after(mut child: Child, delay: Duration) -> bool {
-    let begun = Instant::now();
-    while begun.elapsed() < delay {
+/// Kills the program once at most `left` files are in `folder`. Whether it ended by itself.
+fn kill_when_left(mut child: Child, folder: &Path, left: usize) -> bool {
+    while files(folder) > left {
         if let Some(status) = child.try_wait().unwrap() {
             assert!(status.success(), "{status}");
             return true;
         }
-        thread::sleep(Duration::from_millis(1));
     }
     child.kill().unwrap();
-    child.wait().unwrap();
-    false
+    child.wait().unwrap().success()
+}
+
+fn files(folder: &Path) -> usize {
+    std::fs::read_dir(folder).map_or(0, Iterator::count)
 }
 
 /// What is asked for, what is refused, and what is said.
@@ -415,21 +417,16 @@ fn undoing_may_be_killed() {
         folder.good(&format!("copy a.zarr {target} --part 1/2"));
         folder.good(&format!("copy a.zarr {target} --part 2/2"));
     };
-    copied("whole.zarr");
-    let begun = Instant::now();
-    folder.good(&undo("whole.zarr"));
-    let whole = begun.elapsed();
-    assert_eq!(std::fs::read_dir(folder.path("whole.zarr")).map_or(0, Iterator::count), 0);
     let mut cut_off = 0;
     for attempt in 0..20 {
         let target = format!("u{attempt}.zarr");
         copied(&target);
-        let moment = f64::from(attempt * 23 % 61) / 61.0;
-        if kill_after(start(&folder, &undo(&target)), whole.mul_f64(0.5 + 0.5 * moment)) {
+        let place = folder.path(&target).join("big/c");
+        let left = [599, 400, 200][attempt % 3];
+        if kill_when_left(start(&folder, &undo(&target)), &place, left) {
             continue;
         }
-        let chunks =
-            std::fs::read_dir(folder.path(&target).join("big/c")).map_or(0, Iterator::count);
+        let chunks = files(&place);
         let is_under_way = folder.bad(&format!("info {target}"), 3).contains("copy under way");
         assert!(is_under_way || chunks == 0, "{chunks} chunks are left without a journal");
         if !is_under_way {
@@ -438,7 +435,7 @@ fn undoing_may_be_killed() {
         cut_off += u32::from((1..600).contains(&chunks));
         if attempt % 2 == 0 {
             folder.good(&undo(&target));
-            assert_eq!(std::fs::read_dir(folder.path(&target)).map_or(0, Iterator::count), 0);
+            assert_eq!(files(&folder.path(&target)), 0);
         } else {
             folder.good(&format!("copy a.zarr {target} --resume"));
             assert!(folder.good(&format!("get {target} --path big")).text() == all);
