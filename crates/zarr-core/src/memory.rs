@@ -9,14 +9,23 @@ pub(crate) fn zeroed<T: bytemuck::Zeroable>(count: usize) -> Option<Vec<T>> {
     Some(memory)
 }
 
-/// The same, of any value: for elements that are all written before one of them is read. A build for tests fills it, so that
-/// what is not written is noticed (decision 0165).
+/// The same, of any value: for elements that are all written before one of them is read (decision 0165).
 pub(crate) fn unset<T: bytemuck::Pod>(count: usize) -> Option<Vec<T>> {
-    if cfg!(miri) || !cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
-        return zeroed(count);
-    }
     let mut memory = Vec::new();
-    memory.try_reserve_exact(count).ok()?;
+    resize(&mut memory, count).map(|()| memory)
+}
+
+/// Makes `memory` as long as `count`, with any values; `None` if there is too little. A build for tests fills what is new, so
+/// that what is not written is noticed (decision 0165).
+pub(crate) fn resize<T: bytemuck::Pod>(memory: &mut Vec<T>, count: usize) -> Option<()> {
+    let is_new = count > memory.capacity();
+    if is_new {
+        // What it had is not copied, and given back first.
+        *memory = Vec::new();
+        memory.try_reserve_exact(count).ok()?;
+    }
+    let known = memory.len().min(count);
+    memory.truncate(count);
     #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
     // SAFETY: an instruction that the compiler does not look into may have written the memory it is given the address
     // of, which belongs to the vector: any bytes in it are elements, for the type is `Pod`.
@@ -24,11 +33,14 @@ pub(crate) fn unset<T: bytemuck::Pod>(count: usize) -> Option<Vec<T>> {
         std::arch::asm!("/* {0} */", in(reg) memory.as_mut_ptr(), options(nostack, preserves_flags));
         memory.set_len(count);
     }
-    advise(&mut memory);
-    if cfg!(debug_assertions) {
-        bytemuck::cast_slice_mut::<T, u8>(&mut memory).fill(0xa5);
+    memory.resize(count, T::zeroed());
+    if is_new {
+        advise(memory);
     }
-    Some(memory)
+    if cfg!(debug_assertions) {
+        bytemuck::cast_slice_mut::<T, u8>(&mut memory[known..]).fill(0xa5);
+    }
+    Some(())
 }
 
 /// Asks for large pages in memory that is still to be written: for a sixteenth of them at first, and for all if clearing
@@ -99,5 +111,12 @@ mod tests {
             memory.fill(7);
         }
         assert!(unset::<u64>(usize::MAX / 8).is_none());
+        let mut memory = vec![1u8, 2, 3, 4];
+        for (count, expected) in
+            [(2, &[1, 2][..]), (4, &[1, 2, 0xa5, 0xa5]), (6, &[0xa5; 6]), (0, &[])]
+        {
+            resize(&mut memory, count).unwrap();
+            assert_eq!(memory, expected);
+        }
     }
 }

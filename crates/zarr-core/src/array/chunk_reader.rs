@@ -15,7 +15,7 @@ use super::executor::{self, Work};
 use super::segments::{SegmentBytes, SegmentReader, has_index};
 use super::transfer::Transfer;
 use super::{ArrayCore, ChunkLayout, FieldBytes, unset, zeroed};
-use crate::codec::{ChunkIndex, PartialRead};
+use crate::codec::{ChunkIndex, PartialRead, buffer_pool};
 use crate::control::Counter;
 use crate::error::{Cause, CodecError, Error, Result, StoreError};
 use crate::grid::{ChunkProjection, ChunkProjections, SplitOutput};
@@ -329,7 +329,8 @@ impl ArrayCore {
             // The store reads into the caller's memory.
             (Some(memory), Some(_)) => GetOptions::into(Target::Exact(memory)),
             (None, Some(expected)) => {
-                buffer.resize(expected as usize, 0);
+                let room = buffer_pool::resize(buffer, expected as usize);
+                room.ok_or_else(|| at(CodecError::Limit { codec: "codecs", limit: SMALL }.into()))?;
                 GetOptions::into(Target::Exact(buffer))
             }
             (_, None) => {

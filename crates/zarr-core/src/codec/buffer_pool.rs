@@ -27,10 +27,9 @@ static OF_ALL: AtomicUsize = AtomicUsize::new(0);
 struct Kept(Vec<Vec<u8>>);
 
 impl Kept {
-    /// Memory for `size` bytes; if there is some, that has `filled` bytes, which need not be zeroed.
-    fn take(&mut self, size: usize, filled: usize) -> Option<Vec<u8>> {
-        let fits = |filled| self.0.iter().rposition(|m| m.capacity() >= size && m.len() >= filled);
-        let fits = fits(filled).or_else(|| fits(0))?;
+    /// Memory for `size` bytes.
+    fn take(&mut self, size: usize) -> Option<Vec<u8>> {
+        let fits = self.0.iter().rposition(|memory| memory.capacity() >= size)?;
         let memory = self.0.swap_remove(fits);
         OF_ALL.fetch_sub(memory.capacity(), Ordering::Relaxed);
         Some(memory)
@@ -59,18 +58,18 @@ impl Drop for Kept {
 
 /// Memory of `size` bytes of any value; `None` if it cannot be allocated.
 pub fn acquire(size: usize) -> Option<Vec<u8>> {
-    match KEPT.with_borrow_mut(|kept| kept.take(size, size)) {
-        Some(mut memory) => {
-            memory.resize(size, 0);
-            Some(memory)
-        }
-        None => bytemuck::allocation::try_zeroed_vec(size).ok(),
-    }
+    let mut memory = KEPT.with_borrow_mut(|kept| kept.take(size)).unwrap_or_default();
+    resize(&mut memory, size).map(|()| memory)
+}
+
+/// Makes memory `size` bytes long, of any value; `None` if it cannot be allocated, and then it is empty.
+pub fn resize(memory: &mut Vec<u8>, size: usize) -> Option<()> {
+    crate::memory::resize(memory, size)
 }
 
 /// Empty memory with room for `size` bytes; `None` if it cannot be allocated.
 pub fn room(size: usize) -> Option<Vec<u8>> {
-    let mut memory = KEPT.with_borrow_mut(|kept| kept.take(size, 0)).unwrap_or_default();
+    let mut memory = KEPT.with_borrow_mut(|kept| kept.take(size)).unwrap_or_default();
     memory.clear();
     memory.try_reserve_exact(size).is_ok().then_some(memory)
 }
@@ -118,27 +117,8 @@ mod tests {
         release_vec(first);
         let again = acquire(900).unwrap();
         assert_eq!((again.len(), place(&again)), (900, at));
-        assert_eq!(acquire(900).unwrap(), vec![0; 900]);
+        assert_eq!(acquire(900).unwrap(), [0xa5; 900]);
         assert!(acquire(isize::MAX as usize).is_none());
-    }
-
-    /// What an encoder cut short is not zeroed for a caller that fills it.
-    #[test]
-    fn full_memory_goes_to_who_needs_it_full() {
-        let _alone = ALONE.lock();
-        KEPT.with_borrow_mut(|kept| kept.0.clear());
-        let (full, mut cut) = (vec![1; 1000], vec![2; 1000]);
-        cut.truncate(10);
-        let (at_full, at_cut) = (full.as_ptr(), cut.as_ptr());
-        [full, cut].into_iter().for_each(release_vec);
-        let full = acquire(1000).unwrap();
-        assert_eq!((full.as_ptr(), &full[..]), (at_full, &[1; 1000][..]));
-        release_vec(full);
-        let room = room(1000).unwrap();
-        assert_eq!((room.as_ptr(), room.len()), (at_full, 0));
-        let cut = acquire(1000).unwrap();
-        assert_eq!((cut.as_ptr(), &cut[..10], &cut[10..]), (at_cut, &[2; 10][..], &[0; 990][..]));
-        assert!(super::room(isize::MAX as usize).is_none());
     }
 
     #[test]

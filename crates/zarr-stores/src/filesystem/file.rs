@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use zarr_core::StoreError;
+use zarr_core::codec::buffer_pool;
 use zarr_core::store::{
     ByteRange, GetOptions, Got, NotSet, Payload, Result, StoreKey, SyncSnapshot, Target, Version,
     check_size,
@@ -482,12 +483,10 @@ fn mark(metadata: &std::fs::Metadata) -> [u64; 4] {
     [0, metadata.len(), changed.as_secs(), u64::from(changed.subsec_nanos())]
 }
 
-/// Makes the buffer `size` bytes long. What the last value left in it is to be read over, and not cleared first.
+/// Makes the buffer `size` bytes long. They are to be read over, and not cleared first.
 fn make_room(buf: &mut Vec<u8>, size: u64) -> io::Result<()> {
-    let size = usize::try_from(size).map_err(|_| ErrorKind::OutOfMemory)?;
-    buf.try_reserve_exact(size.saturating_sub(buf.len()))?;
-    buf.resize(size, 0);
-    Ok(())
+    let room = usize::try_from(size).ok().and_then(|size| buffer_pool::resize(buf, size));
+    room.ok_or_else(|| ErrorKind::OutOfMemory.into())
 }
 
 /// Fills `buf` with the bytes from `offset` on, whatever other threads read of the file concurrently.
