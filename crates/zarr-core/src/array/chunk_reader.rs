@@ -329,8 +329,7 @@ impl ArrayCore {
             // The store reads into the caller's memory.
             (Some(memory), Some(_)) => GetOptions::into(Target::Exact(memory)),
             (None, Some(expected)) => {
-                let room = buffer_pool::resize(buffer, expected as usize);
-                room.ok_or_else(|| at(CodecError::Limit { codec: "codecs", limit: SMALL }.into()))?;
+                buffer_pool::resize("codecs", buffer, expected).map_err(|e| at(e.into()))?;
                 GetOptions::into(Target::Exact(buffer))
             }
             (_, None) => {

@@ -59,12 +59,17 @@ impl Drop for Kept {
 /// Memory of `size` bytes of any value; `None` if it cannot be allocated.
 pub fn acquire(size: usize) -> Option<Vec<u8>> {
     let mut memory = KEPT.with_borrow_mut(|kept| kept.take(size)).unwrap_or_default();
-    resize(&mut memory, size).map(|()| memory)
+    crate::memory::resize(&mut memory, size).map(|()| memory)
 }
 
-/// Makes memory `size` bytes long, of any value; `None` if it cannot be allocated, and then it is empty.
-pub fn resize(memory: &mut Vec<u8>, size: usize) -> Option<()> {
-    crate::memory::resize(memory, size)
+/// Makes memory `size` bytes long, of any value.
+///
+/// # Errors
+/// [`CodecError::Limit`] if it cannot be allocated; then it is empty.
+pub fn resize(codec: &'static str, memory: &mut Vec<u8>, size: u64) -> Result<(), CodecError> {
+    let size = usize::try_from(size).ok();
+    let resized = size.and_then(|size| crate::memory::resize(memory, size));
+    resized.ok_or(CodecError::Limit { codec, limit: isize::MAX as u64 })
 }
 
 /// Empty memory with room for `size` bytes; `None` if it cannot be allocated.

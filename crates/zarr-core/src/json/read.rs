@@ -254,30 +254,7 @@ impl<'a, 'o> Reader<'a, 'o> {
 
 /// Whether a word is a number of JSON: `-1.5e+3`.
 fn is_number(word: &str) -> bool {
-    fn digits(text: &str) -> (usize, &str) {
-        let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
-        (text.len() - rest.len(), rest)
-    }
-    let word = word.strip_prefix('-').unwrap_or(word);
-    let (whole, mut rest) = digits(word);
-    if whole == 0 || whole > 1 && word.starts_with('0') {
-        return false;
-    }
-    if let Some(fraction) = rest.strip_prefix('.') {
-        let count;
-        (count, rest) = digits(fraction);
-        if count == 0 {
-            return false;
-        }
-    }
-    if let Some(exponent) = rest.strip_prefix(['e', 'E']) {
-        let count;
-        (count, rest) = digits(exponent.strip_prefix(['+', '-']).unwrap_or(exponent));
-        if count == 0 {
-            return false;
-        }
-    }
-    rest.is_empty()
+    serde_json::from_str::<serde::de::IgnoredAny>(word).is_ok()
 }
 
 /// The items of a stack from `first` on, in memory of exactly their size.

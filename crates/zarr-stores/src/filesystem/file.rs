@@ -485,8 +485,7 @@ fn mark(metadata: &std::fs::Metadata) -> [u64; 4] {
 
 /// Makes the buffer `size` bytes long. They are to be read over, and not cleared first.
 fn make_room(buf: &mut Vec<u8>, size: u64) -> io::Result<()> {
-    let room = usize::try_from(size).ok().and_then(|size| buffer_pool::resize(buf, size));
-    room.ok_or_else(|| ErrorKind::OutOfMemory.into())
+    buffer_pool::resize("folder", buf, size).map_err(|_| ErrorKind::OutOfMemory.into())
 }
 
 /// Fills `buf` with the bytes from `offset` on, whatever other threads read of the file concurrently.
