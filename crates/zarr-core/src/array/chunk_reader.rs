@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
 
-use futures::future::ready;
+use futures::future::{BoxFuture, ready};
 use futures::stream::TryStreamExt;
 
 use super::chunk_fetcher::{FetchedBytes, Source};
@@ -37,36 +37,39 @@ impl ArrayCore {
     ///
     /// Each chunk is decoded into its own piece of the memory, unless its elements are scattered over it, or the caller is
     /// async and the store remote: then it is decoded into other memory and copied.
-    pub async fn read(
-        self: &Arc<Self>,
-        transfer: &Transfer,
-        out: ViewMut<'_>,
-        var_buffer: Option<&Arc<VarBuffer>>,
-    ) -> Result<()> {
-        let out = out.with_var_buffer(var_buffer.map(|var_buffer| &**var_buffer));
-        let Transfer { layout, part, span } = transfer;
-        let (grid, shape, span) = (&*layout.chunks.grid, &layout.metadata.shape, *span);
-        let kind = transfer.work();
-        let counter = Counter::new(&self.options.progress, || transfer.chunks().count());
-        let done = |tile: &ChunkProjection, _| counter.chunk_done(&tile.within, span.size);
-        let read = if let (Some(store), false, true) = (self.local(), kind.many, part.has_axes())
-            && let mut tiles = ChunkProjections::new(grid, shape, part)
-            && let (Some(tile), None) = (tiles.next(), tiles.next())
-        {
-            // The elements of one chunk are all of the output.
-            self.options.check_cancelled().map_err(|e| self.at(e))?;
-            let read = self.read_chunk(layout, store, &tile, span, &mut Vec::new(), out).await;
-            read.map(|found| done(&tile, found)).map_err(|e| self.at(e))
-        } else {
-            let split = if self.local().is_some() || may_block() {
-                let split = SplitOutput::new(grid, shape, part, out);
-                split.map(|pieces| pieces.groups(kind.row > 1))
+    pub fn read<'a>(
+        self: &'a Arc<Self>,
+        transfer: &'a Transfer,
+        out: ViewMut<'a>,
+        var_buffer: Option<&'a Arc<VarBuffer>>,
+    ) -> BoxFuture<'a, Result<()>> {
+        Box::pin(async move {
+            let out = out.with_var_buffer(var_buffer.map(|var_buffer| &**var_buffer));
+            let Transfer { layout, part, span } = transfer;
+            let (grid, shape, span) = (&*layout.chunks.grid, &layout.metadata.shape, *span);
+            let kind = transfer.work();
+            let counter = Counter::new(&self.options.progress, || transfer.chunks().count());
+            let done = |tile: &ChunkProjection, _| counter.chunk_done(&tile.within, span.size);
+            let read = if let (Some(store), false, true) =
+                (self.local(), kind.many, part.has_axes())
+                && let mut tiles = ChunkProjections::new(grid, shape, part)
+                && let (Some(tile), None) = (tiles.next(), tiles.next())
+            {
+                // The elements of one chunk are all of the output.
+                self.options.check_cancelled().map_err(|e| self.at(e))?;
+                let read = self.read_chunk(layout, store, &tile, span, &mut Vec::new(), out).await;
+                read.map(|found| done(&tile, found)).map_err(|e| self.at(e))
             } else {
-                Err(Box::new((ChunkProjections::new(grid, shape, part), out)))
+                let split = if self.local().is_some() || may_block() {
+                    let split = SplitOutput::new(grid, shape, part, out);
+                    split.map(|pieces| pieces.groups(kind.row > 1))
+                } else {
+                    Err(Box::new((ChunkProjections::new(grid, shape, part), out)))
+                };
+                self.read_split(layout, span, kind, split, var_buffer, done).await
             };
-            self.read_split(layout, span, kind, split, var_buffer, done).await
-        };
-        read.inspect(|()| self.read_ahead(layout, part))
+            read.inspect(|()| self.read_ahead(layout, part))
+        })
     }
 
     /// Reads chunks, each into its piece of the memory, or all into the same memory, where the elements of each are

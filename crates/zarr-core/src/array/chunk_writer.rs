@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
 
+use futures::future::BoxFuture;
 use futures::stream::TryStreamExt;
 
 use super::compare_and_swap::{
@@ -44,55 +45,55 @@ enum ExistingChunk {
 
 impl ArrayCore {
     /// Writes elements that the caller lends, in memory with any strides that has the shape of `part`. Where the store is local, the calling thread must be one that may block.
-    pub async fn write(
-        self: &Arc<Self>,
-        transfer: &Transfer,
-        elements: View<'_>,
-        var_buffer: Option<&Arc<VarBuffer>>,
-    ) -> Result<()> {
-        let (layout, span, chunks) = (&transfer.layout, transfer.span, || transfer.chunks());
-        self.writeable(layout)?;
-        let elements = elements.with_var_buffer(var_buffer.map(|var_buffer| &**var_buffer));
-        if self.is_remote() {
-            // Each chunk copies its elements when it begins.
-            let share = |tile: ChunkProjection| {
-                let (shape, mut copy) = (tile.within.shape(), Vec::new());
-                let memory = elements.select(&tile.output, &mut copy).to_bytes().into_owned();
-                let tile = ChunkProjection { output: ResolvedSelection::all(&shape), ..tile };
-                let (memory, var_buffer) = (Arc::new(memory), var_buffer.cloned());
-                (tile, Shared { memory, var_buffer, shape, span, is_alone: false })
-            };
-            return self.write_shared(transfer, share).await;
-        }
-        let mut kind = transfer.work();
-        let count = executor::threads(&self.options, kind.size).count;
-        // Of few large shards each is encoded by all threads.
-        kind.many &= kind.size < LARGE
-            || chunks().take(count).count() == count
-            || !chunks().all(|tile| self.replaces(&tile, span) && is_shard(layout, &tile));
-        let counter = Counter::new(&self.options.progress, || chunks().count());
-        // Chunks that other writers change all the time: the calling thread writes them, never one of the pool (decision
-        // 0104).
-        let contended: Mutex<Vec<ChunkProjection>> = Mutex::default();
-        let write = async |tile: &Arc<ChunkProjection>, copy: &mut Vec<u8>, attempts: u32| {
-            let elements = Elements::Lent(elements.select(&tile.output, copy));
-            let is_done = self.write_chunk(layout, tile, span, &elements, attempts).await?;
-            if is_done {
-                counter.chunk_done(&tile.within, span.size);
+    pub fn write<'a>(
+        self: &'a Arc<Self>,
+        transfer: &'a Transfer,
+        elements: View<'a>,
+        var_buffer: Option<&'a Arc<VarBuffer>>,
+    ) -> BoxFuture<'a, Result<()>> {
+        Box::pin(async move {
+            let (layout, span, chunks) = (&transfer.layout, transfer.span, || transfer.chunks());
+            self.writeable(layout)?;
+            let elements = elements.with_var_buffer(var_buffer.map(|var_buffer| &**var_buffer));
+            if self.is_remote() {
+                // Each chunk copies its elements when it begins.
+                let share = |tile: ChunkProjection| {
+                    let (shape, mut copy) = (tile.within.shape(), Vec::new());
+                    let memory = elements.select(&tile.output, &mut copy).to_bytes().into_owned();
+                    let tile = ChunkProjection { output: ResolvedSelection::all(&shape), ..tile };
+                    let (memory, var_buffer) = (Arc::new(memory), var_buffer.cloned());
+                    (tile, Shared { memory, var_buffer, shape, span, is_alone: false })
+                };
+                return self.write_shared(transfer, share).await;
             }
-            Ok::<_, Error>(is_done)
-        };
-        // Neighbours of few bytes go to the store in one call, if there are enough of them for all threads.
-        let neighbours = (TOGETHER / 4).min(kind.total / (4 * count as u64)) / kind.size.max(1);
-        let together = if self.context.store.capabilities().set_all { 16 } else { 1 };
-        kind.row = neighbours.clamp(1, together);
-        let mut left = chunks();
-        let groups = std::iter::from_fn(|| {
-            let group: Vec<_> = left.by_ref().take(kind.row as usize).collect();
-            (!group.is_empty()).then_some(group)
-        });
-        let written =
-            executor::for_each_async(&self.options, kind, groups.map(Some), async |copy, group| {
+            let mut kind = transfer.work();
+            let count = executor::threads(&self.options, kind.size).count;
+            // Of few large shards each is encoded by all threads.
+            kind.many &= kind.size < LARGE
+                || chunks().take(count).count() == count
+                || !chunks().all(|tile| self.replaces(&tile, span) && is_shard(layout, &tile));
+            let counter = Counter::new(&self.options.progress, || chunks().count());
+            // Chunks that other writers change all the time: the calling thread writes them, never one of the pool (decision
+            // 0104).
+            let contended: Mutex<Vec<ChunkProjection>> = Mutex::default();
+            let write = async |tile: &Arc<ChunkProjection>, copy: &mut Vec<u8>, attempts: u32| {
+                let elements = Elements::Lent(elements.select(&tile.output, copy));
+                let is_done = self.write_chunk(layout, tile, span, &elements, attempts).await?;
+                if is_done {
+                    counter.chunk_done(&tile.within, span.size);
+                }
+                Ok::<_, Error>(is_done)
+            };
+            // Neighbours of few bytes go to the store in one call, if there are enough of them for all threads.
+            let neighbours = (TOGETHER / 4).min(kind.total / (4 * count as u64)) / kind.size.max(1);
+            let together = if self.context.store.capabilities().set_all { 16 } else { 1 };
+            kind.row = neighbours.clamp(1, together);
+            let mut left = chunks();
+            let groups = std::iter::from_fn(|| {
+                let group: Vec<_> = left.by_ref().take(kind.row as usize).collect();
+                (!group.is_empty()).then_some(group)
+            });
+            let write_group = async |copy: &mut Vec<u8>, group: Vec<ChunkProjection>| {
                 let replaced = |tile: &ChunkProjection| self.replaces(tile, span);
                 let (whole, mut parts): (Vec<_>, Vec<_>) = group.into_iter().partition(replaced);
                 if let [_, _, ..] = &whole[..] {
@@ -108,13 +109,15 @@ impl ArrayCore {
                     }
                 }
                 Ok(())
-            });
-        written.map_err(|e| self.at(e))?;
-        for tile in into_inner(contended) {
-            let is_done = write(&Arc::new(tile), &mut Vec::new(), MAX_ATTEMPTS).await?;
-            unless_given_up(is_done).map_err(|e| self.at(e))?;
-        }
-        Ok(())
+            };
+            executor::for_each_async(&self.options, kind, groups.map(Some), write_group)
+                .map_err(|e| self.at(e))?;
+            for tile in into_inner(contended) {
+                let is_done = write(&Arc::new(tile), &mut Vec::new(), MAX_ATTEMPTS).await?;
+                unless_given_up(is_done).map_err(|e| self.at(e))?;
+            }
+            Ok(())
+        })
     }
 
     /// Replaces chunks in one call of the store.
@@ -174,16 +177,18 @@ impl ArrayCore {
     }
 
     /// Writes native elements that an async caller hands over.
-    pub(super) async fn write_owned(
-        self: &Arc<Self>,
-        transfer: &Transfer,
+    pub(super) fn write_owned<'a>(
+        self: &'a Arc<Self>,
+        transfer: &'a Transfer,
         memory: Arc<dyn Memory>,
         var_buffer: Option<Arc<VarBuffer>>,
-    ) -> Result<()> {
-        self.writeable(&transfer.layout)?;
-        let (shape, span) = (transfer.part.shape(), transfer.span);
-        let shared = Shared { memory, var_buffer, shape, span, is_alone: false };
-        self.write_shared(transfer, |tile| (tile, shared.clone())).await
+    ) -> BoxFuture<'a, Result<()>> {
+        Box::pin(async move {
+            self.writeable(&transfer.layout)?;
+            let (shape, span) = (transfer.part.shape(), transfer.span);
+            let shared = Shared { memory, var_buffer, shape, span, is_alone: false };
+            self.write_shared(transfer, |tile| (tile, shared.clone())).await
+        })
     }
 
     /// Writes many chunks at the same time.

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures::future::BoxFuture;
 
 use super::key_queue::QueuePlace;
 use crate::codec::SplicePart;
@@ -83,21 +84,22 @@ const PATIENCE: Duration = Duration::from_millis(50);
 
 /// Changes a document, the value of `key`. With the guard on, `edit` may be called several times, each time with
 /// the current value.
-pub(crate) async fn update(
-    context: &StoreContext,
-    key: &StoreKey,
-    edit: impl FnMut(Option<&Bytes>) -> Result<Edited>,
-) -> Result<()> {
-    let edit = &Mutex::new(edit);
-    let edit = |old: Option<Arc<dyn Snapshot>>| async move {
-        let old = whole(old.as_deref()).await?;
-        let mut edit = lock(edit);
-        edit(old.as_ref())
-    };
-    let limit = context.options.limits.document;
-    unless_given_up(
-        compare_and_swap(context, context.options.guard, key, limit, edit, MAX_ATTEMPTS).await?,
-    )
+pub(crate) fn update<'a>(
+    context: &'a StoreContext,
+    key: &'a StoreKey,
+    edit: &'a mut (dyn FnMut(Option<&Bytes>) -> Result<Edited> + Send),
+) -> BoxFuture<'a, Result<()>> {
+    Box::pin(async move {
+        let edit = &Mutex::new(edit);
+        let edit = |old: Option<Arc<dyn Snapshot>>| async move {
+            let old = whole(old.as_deref()).await?;
+            let mut edit = lock(edit);
+            edit(old.as_ref())
+        };
+        let limit = context.options.limits.document;
+        let guard = context.options.guard;
+        unless_given_up(compare_and_swap(context, guard, key, limit, edit, MAX_ATTEMPTS).await?)
+    })
 }
 
 /// An error unless a change was made within [`MAX_ATTEMPTS`].

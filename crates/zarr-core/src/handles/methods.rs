@@ -247,7 +247,7 @@ macro_rules! methods {
             /// As [`Group::update_attributes`].
             pub $($async)? fn update_attributes(
                 &self,
-                change: impl FnMut(&mut Object),
+                change: impl FnMut(&mut Object) + Send,
             ) -> Result<Object> {
                 match self {
                     Node::Array(array) => result_of!(array.update_attributes(change)),
@@ -356,7 +356,7 @@ macro_rules! methods {
             /// [`AccessError::ReadOnly`]; [`AccessError::Argument`] for attributes that the format reserves.
             pub $($async)? fn update_attributes(
                 &self,
-                change: impl FnMut(&mut Object),
+                change: impl FnMut(&mut Object) + Send,
             ) -> Result<Object> {
                 wait_for!(self.hierarchy.context.update_attributes(
                     self.path(),
@@ -453,7 +453,7 @@ macro_rules! methods {
             /// Those of `to`; as [`Array::resize`].
             pub $($async)? fn reshape(
                 &self,
-                to: impl Fn(&[u64]) -> Result<Vec<u64>, AccessError>,
+                to: impl Fn(&[u64]) -> Result<Vec<u64>, AccessError> + Sync,
             ) -> Result<Vec<u64>> {
                 wait_for!(self.core.reshape(to)).map(|(_, old)| old)
             }
@@ -474,7 +474,7 @@ macro_rules! methods {
             /// As [`Group::update_attributes`].
             pub $($async)? fn update_attributes(
                 &self,
-                change: impl FnMut(&mut Object),
+                change: impl FnMut(&mut Object) + Send,
             ) -> Result<Object> {
                 wait_for!(self.core.update_attributes(change))
             }

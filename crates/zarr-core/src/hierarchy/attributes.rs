@@ -9,7 +9,10 @@ use crate::metadata::NodeKind;
 
 impl ArrayNode {
     /// Changes the user's attributes; returns what they are afterwards.
-    pub async fn update_attributes(&self, change: impl FnMut(&mut Object)) -> Result<Object> {
+    pub async fn update_attributes(
+        &self,
+        change: impl FnMut(&mut Object) + Send,
+    ) -> Result<Object> {
         let before = self.state();
         let kind = NodeKind::Array;
         let attributes = self.context.update_attributes(&self.path, kind, change).await?;

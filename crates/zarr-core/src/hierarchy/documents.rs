@@ -1,7 +1,7 @@
 //! Creates nodes, and edits their documents.
 
 use bytes::Bytes;
-use futures::future::try_join_all;
+use futures::future::{BoxFuture, try_join_all};
 
 use super::consolidated::AffectedNodes;
 use super::context::HierarchyContext;
@@ -107,80 +107,86 @@ impl HierarchyContext {
         self.create_with_groups(path, node, mode).await.map_err(|e| self.at(path, e))
     }
 
-    async fn create_with_groups(
-        &self,
-        path: &NodePath,
-        node: &NodeMetadata,
+    fn create_with_groups<'a>(
+        &'a self,
+        path: &'a NodePath,
+        node: &'a NodeMetadata,
         mode: CreateMode,
-    ) -> Result<NodeMetadata> {
-        self.writeable()?;
-        let documents = self.to_documents(path, node)?;
-        let mut above = Vec::new();
-        if self.format.groups_are_explicit() {
-            let found = self.documents(path).await?;
-            if let (Some((key, _)), false) = (found.first(), mode.overwrite) {
-                return Err(Error::from(AccessError::Exists("a node")).at_key(key));
+    ) -> BoxFuture<'a, Result<NodeMetadata>> {
+        Box::pin(async move {
+            self.writeable()?;
+            let documents = self.to_documents(path, node)?;
+            let mut above = Vec::new();
+            if self.format.groups_are_explicit() {
+                let found = self.documents(path).await?;
+                if let (Some((key, _)), false) = (found.first(), mode.overwrite) {
+                    return Err(Error::from(AccessError::Exists("a node")).at_key(key));
+                }
+                // All are looked up before any is created.
+                let ancestors: Vec<NodePath> = path.ancestors().collect();
+                let absent =
+                    try_join_all(ancestors.iter().map(|ancestor| self.is_absent(ancestor)));
+                let absent = absent.await?;
+                let absent = ancestors.iter().zip(absent);
+                above.extend(absent.filter(|(_, absent)| *absent).map(|(path, _)| path.clone()));
             }
-            // All are looked up before any is created.
-            let ancestors: Vec<NodePath> = path.ancestors().collect();
-            let absent = try_join_all(ancestors.iter().map(|ancestor| self.is_absent(ancestor)));
-            let absent = absent.await?;
-            let absent = ancestors.iter().zip(absent);
-            above.extend(absent.filter(|(_, absent)| *absent).map(|(path, _)| path.clone()));
-        }
-        let affected = AffectedNodes { path, above: &above, below: mode.overwrite };
-        self.with_invalidation(affected, self.create_now(path, node, documents, &above, mode)).await
+            let affected = AffectedNodes { path, above: &above, below: mode.overwrite };
+            self.with_invalidation(affected, self.create_now(path, node, documents, &above, mode))
+                .await
+        })
     }
 
-    async fn create_now(
-        &self,
-        path: &NodePath,
-        node: &NodeMetadata,
+    fn create_now<'a>(
+        &'a self,
+        path: &'a NodePath,
+        node: &'a NodeMetadata,
         documents: Documents,
-        above: &[NodePath],
+        above: &'a [NodePath],
         mode: CreateMode,
-    ) -> Result<NodeMetadata> {
-        let whole_was_link = mode.overwrite && self.erase_all(path).await?;
-        if whole_was_link {
-            self.create_entry_point().await?;
-        }
-        if (whole_was_link || !mode.overwrite)
-            && !self.format.groups_are_explicit()
-            && path.is_root()
-            && node.kind() == NodeKind::Array
-        {
-            self.erase_empty_root().await?;
-        }
-        for ancestor in above.iter().rev() {
-            self.create_implied_group(ancestor).await?;
-        }
-        let leftovers = match node {
-            NodeMetadata::Array(array) => self.leftovers(path, array, mode).await?,
-            NodeMetadata::Group(_) => Vec::new(),
-        };
-        let mut documents = documents.into_iter();
-        let mut written = Documents::new();
-        if let Some((key, bytes)) = documents.next() {
-            let must_be_absent = self.other_documents(path, &key)?;
-            let new = NewDocument { key: &key, must_be_absent, leftovers };
-            self.create_document(new, bytes.clone(), node.kind().phrase()).await?;
-            written.push((key, bytes));
-        }
-        for (key, bytes) in documents {
-            // Further documents are objects. Members that another writer has set replace these.
-            let ours = Json::parse_tolerant(&bytes).ok();
-            let ours = ours.and_then(|(json, _)| json.as_object().cloned()).unwrap_or_default();
-            let place = DocumentMember { key: key.clone(), member: None, may_be_absent: true };
-            let merge = |theirs: Json| {
-                let theirs = theirs.as_object().cloned().unwrap_or_default();
-                Ok(ours.clone().into_iter().chain(theirs).collect::<Object>().into())
+    ) -> BoxFuture<'a, Result<NodeMetadata>> {
+        Box::pin(async move {
+            let whole_was_link = mode.overwrite && self.erase_all(path).await?;
+            if whole_was_link {
+                self.create_entry_point().await?;
+            }
+            if (whole_was_link || !mode.overwrite)
+                && !self.format.groups_are_explicit()
+                && path.is_root()
+                && node.kind() == NodeKind::Array
+            {
+                self.erase_empty_root().await?;
+            }
+            for ancestor in above.iter().rev() {
+                self.create_implied_group(ancestor).await?;
+            }
+            let leftovers = match node {
+                NodeMetadata::Array(array) => self.leftovers(path, array, mode).await?,
+                NodeMetadata::Group(_) => Vec::new(),
             };
-            let merged = self.edit_now(path, &place, merge).await?;
-            let merged = self.format.encoding().encode(&merged).map_err(MetadataError::Json)?;
-            written.push((key, merged.into()));
-        }
-        let created = self.parse(path, &written)?;
-        created.ok_or_else(|| MetadataError::Json("what was written is no node".into()).into())
+            let mut documents = documents.into_iter();
+            let mut written = Documents::new();
+            if let Some((key, bytes)) = documents.next() {
+                let must_be_absent = self.other_documents(path, &key)?;
+                let new = NewDocument { key: &key, must_be_absent, leftovers };
+                self.create_document(new, bytes.clone(), node.kind().phrase()).await?;
+                written.push((key, bytes));
+            }
+            for (key, bytes) in documents {
+                // Further documents are objects. Members that another writer has set replace these.
+                let ours = Json::parse_tolerant(&bytes).ok();
+                let ours = ours.and_then(|(json, _)| json.as_object().cloned()).unwrap_or_default();
+                let place = DocumentMember { key: key.clone(), member: None, may_be_absent: true };
+                let mut merge = |theirs: Json| {
+                    let theirs = theirs.as_object().cloned().unwrap_or_default();
+                    Ok(ours.clone().into_iter().chain(theirs).collect::<Object>().into())
+                };
+                let merged = self.edit_now(path, &place, &mut merge).await?;
+                let merged = self.format.encoding().encode(&merged).map_err(MetadataError::Json)?;
+                written.push((key, merged.into()));
+            }
+            let created = self.parse(path, &written)?;
+            created.ok_or_else(|| MetadataError::Json("what was written is no node".into()).into())
+        })
     }
 
     /// Erases the root group that a draft's hierarchy begins with, if it is empty, for an array in its place.
@@ -209,22 +215,27 @@ impl HierarchyContext {
     }
 
     /// Creates a group above a new node (F-007, Z2-003).
-    pub(super) async fn create_implied_group(&self, path: &NodePath) -> Result<()> {
-        let group = NodeMetadata::Group(GroupMetadata::default());
-        for (key, bytes) in self.format.create(path, &group)? {
-            let must_be_absent = self.other_documents(path, &key)?;
-            let new = NewDocument { key: &key, must_be_absent, leftovers: Vec::new() };
-            match self.create_document(new, bytes, "a group").await {
-                // Another writer created a node concurrently. It must be a group of this dialect.
-                Err(e) if e.kind() == ErrorKind::Exists => {
-                    if self.is_absent(path).await? {
-                        return Err(e);
+    pub(super) fn create_implied_group<'a>(
+        &'a self,
+        path: &'a NodePath,
+    ) -> BoxFuture<'a, Result<()>> {
+        Box::pin(async move {
+            let group = NodeMetadata::Group(GroupMetadata::default());
+            for (key, bytes) in self.format.create(path, &group)? {
+                let must_be_absent = self.other_documents(path, &key)?;
+                let new = NewDocument { key: &key, must_be_absent, leftovers: Vec::new() };
+                match self.create_document(new, bytes, "a group").await {
+                    // Another writer created a node concurrently. It must be a group of this dialect.
+                    Err(e) if e.kind() == ErrorKind::Exists => {
+                        if self.is_absent(path).await? {
+                            return Err(e);
+                        }
                     }
+                    other => other?,
                 }
-                other => other?,
             }
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     /// Changes one value in the newest version of a document, and again if another writer was faster (decision 0105).
@@ -233,7 +244,7 @@ impl HierarchyContext {
         &self,
         path: &NodePath,
         place: &DocumentMember,
-        change: impl FnMut(Json) -> Result<Json>,
+        change: impl FnMut(Json) -> Result<Json> + Send,
     ) -> Result<Json> {
         let (after, refreshed) = self.edit_and_refresh(path, place, change).await?;
         refreshed.map(|()| after)
@@ -245,45 +256,47 @@ impl HierarchyContext {
         &self,
         path: &NodePath,
         place: &DocumentMember,
-        change: impl FnMut(Json) -> Result<Json>,
+        mut change: impl FnMut(Json) -> Result<Json> + Send,
     ) -> Result<(Json, Result<()>)> {
         self.writeable().map_err(|e| self.at(path, e).at_key(&place.key))?;
         let affected = AffectedNodes { path, above: &[], below: false };
-        self.change_and_refresh(affected, self.edit_now(path, place, change)).await
+        self.change_and_refresh(affected, self.edit_now(path, place, &mut change)).await
     }
 
-    async fn edit_now(
-        &self,
-        path: &NodePath,
-        place: &DocumentMember,
-        mut change: impl FnMut(Json) -> Result<Json>,
-    ) -> Result<Json> {
-        let at = |e: Error| self.at(path, e).at_key(&place.key);
-        let mut after = Json::Null;
-        let encoding = self.format.encoding();
-        let edit = |old: Option<&Bytes>| {
-            let mut whole = match old {
-                Some(bytes) => encoding.decode(bytes).map_err(MetadataError::Json)?.0,
-                None if place.may_be_absent => Json::Object(Object::new()),
-                None => {
-                    let looked_for = format!("`{}`", place.key);
-                    return Err(AccessError::NotFound { looked_for }.into());
+    fn edit_now<'a>(
+        &'a self,
+        path: &'a NodePath,
+        place: &'a DocumentMember,
+        change: &'a mut (dyn FnMut(Json) -> Result<Json> + Send),
+    ) -> BoxFuture<'a, Result<Json>> {
+        Box::pin(async move {
+            let at = |e: Error| self.at(path, e).at_key(&place.key);
+            let mut after = Json::Null;
+            let encoding = self.format.encoding();
+            let mut edit = |old: Option<&Bytes>| {
+                let mut whole = match old {
+                    Some(bytes) => encoding.decode(bytes).map_err(MetadataError::Json)?.0,
+                    None if place.may_be_absent => Json::Object(Object::new()),
+                    None => {
+                        let looked_for = format!("`{}`", place.key);
+                        return Err(AccessError::NotFound { looked_for }.into());
+                    }
+                };
+                match (place.member, &mut whole) {
+                    (None, whole) => {
+                        *whole = change(std::mem::replace(whole, Json::Null))?;
+                        after = whole.clone();
+                    }
+                    (Some(member), Json::Object(object)) => {
+                        after = change(object.get(member).cloned().unwrap_or(Json::Null))?;
+                        object.insert(member, after.clone());
+                    }
+                    _ => return Err(MetadataError::Json("no object stands here".into()).into()),
                 }
+                Ok(Edited::Set(encoding.encode(&whole).map_err(MetadataError::Json)?.into()))
             };
-            match (place.member, &mut whole) {
-                (None, whole) => {
-                    *whole = change(std::mem::replace(whole, Json::Null))?;
-                    after = whole.clone();
-                }
-                (Some(member), Json::Object(object)) => {
-                    after = change(object.get(member).cloned().unwrap_or(Json::Null))?;
-                    object.insert(member, after.clone());
-                }
-                _ => return Err(MetadataError::Json("no object stands here".into()).into()),
-            }
-            Ok(Edited::Set(encoding.encode(&whole).map_err(MetadataError::Json)?.into()))
-        };
-        compare_and_swap::update(self, &place.key, edit).await.map_err(at)?;
-        Ok(after)
+            compare_and_swap::update(self, &place.key, &mut edit).await.map_err(at)?;
+            Ok(after)
+        })
     }
 }

@@ -1,5 +1,7 @@
 //! Reads nodes, and finds those below a node.
 
+use futures::future::BoxFuture;
+
 use super::context::HierarchyContext;
 use super::under_way::copy_under_way;
 use crate::dialect::Dialect;
@@ -12,9 +14,11 @@ use crate::store::{ListOptions, StoreKey, StorePrefix};
 
 impl HierarchyContext {
     /// The node at `path` (D-163, F-113).
-    pub async fn node(&self, path: &NodePath) -> Result<NodeMetadata> {
-        let found = self.documents(path).await.map_err(|e| self.at(path, e))?;
-        self.node_in(path, found).await
+    pub fn node<'a>(&'a self, path: &'a NodePath) -> BoxFuture<'a, Result<NodeMetadata>> {
+        Box::pin(async move {
+            let found = self.documents(path).await.map_err(|e| self.at(path, e))?;
+            self.node_in(path, found).await
+        })
     }
 
     /// The node at `path`, where probing has found these documents. If they are those of the node, no other request is
@@ -196,25 +200,31 @@ impl HierarchyContext {
     }
 
     /// The node and all below it, sorted by path. Each document is read once. Broken ones give a warning, and are left out.
-    pub async fn nodes(&self, path: &NodePath) -> Result<Vec<(NodePath, NodeMetadata)>> {
-        if self.format.tree_prefix().is_some() {
-            let listed = self.tree(path).await?;
-            let parsed = listed.into_iter().map(|child| self.parse_child(child));
-            return Ok(self.join_bounded(parsed).await?.into_iter().flatten().collect());
-        }
-        let mut nodes = vec![(path.clone(), self.node(path).await?)];
-        let mut done = 0;
-        while done < nodes.len() {
-            let groups = nodes[done..].iter().filter(|(_, node)| node.kind() == NodeKind::Group);
-            let groups: Vec<NodePath> = groups.map(|(path, _)| path.clone()).collect();
-            let level = groups.into_iter().map(async |group| self.list_children(&group).await);
-            let level = self.join_bounded(level).await?;
-            done = nodes.len();
-            let parsed = level.into_iter().flatten().map(|child| self.parse_child(child));
-            nodes.extend(self.join_bounded(parsed).await?.into_iter().flatten());
-        }
-        nodes.sort_by(|(a, _), (b, _)| a.cmp(b));
-        Ok(nodes)
+    pub fn nodes<'a>(
+        &'a self,
+        path: &'a NodePath,
+    ) -> BoxFuture<'a, Result<Vec<(NodePath, NodeMetadata)>>> {
+        Box::pin(async move {
+            if self.format.tree_prefix().is_some() {
+                let listed = self.tree(path).await?;
+                let parsed = listed.into_iter().map(|child| self.parse_child(child));
+                return Ok(self.join_bounded(parsed).await?.into_iter().flatten().collect());
+            }
+            let mut nodes = vec![(path.clone(), self.node(path).await?)];
+            let mut done = 0;
+            while done < nodes.len() {
+                let groups =
+                    nodes[done..].iter().filter(|(_, node)| node.kind() == NodeKind::Group);
+                let groups: Vec<NodePath> = groups.map(|(path, _)| path.clone()).collect();
+                let level = groups.into_iter().map(async |group| self.list_children(&group).await);
+                let level = self.join_bounded(level).await?;
+                done = nodes.len();
+                let parsed = level.into_iter().flatten().map(|child| self.parse_child(child));
+                nodes.extend(self.join_bounded(parsed).await?.into_iter().flatten());
+            }
+            nodes.sort_by(|(a, _), (b, _)| a.cmp(b));
+            Ok(nodes)
+        })
     }
 
     /// The children of a group, sorted by path, with their metadata.

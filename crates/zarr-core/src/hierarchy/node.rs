@@ -95,7 +95,7 @@ impl HierarchyContext {
         &self,
         path: &NodePath,
         kind: NodeKind,
-        mut change: impl FnMut(&mut Object),
+        mut change: impl FnMut(&mut Object) + Send,
     ) -> Result<Object> {
         let place = self.format.attributes_member(path, kind).map_err(|e| self.at(path, e))?;
         if place.may_be_absent {

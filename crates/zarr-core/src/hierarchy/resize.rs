@@ -9,6 +9,8 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
+use futures::future::BoxFuture;
+
 use super::array_node::ArrayNode;
 use crate::array::compare_and_swap::MAX_ATTEMPTS;
 use crate::array::untyped::Strided;
@@ -39,6 +41,9 @@ enum Appended<'a, T: Element> {
     Strided(Strided<'a>),
 }
 
+/// The new shape for an old one.
+type NewShape<'a> = dyn Fn(&[u64]) -> Result<Vec<u64>, AccessError> + Sync + 'a;
+
 impl ArrayNode {
     /// Gives the array a new shape.
     pub async fn resize(&self, shape: &[u64]) -> Result<()> {
@@ -66,7 +71,7 @@ impl ArrayNode {
         elements: Appended<'_, T>,
     ) -> Result<u64> {
         let longer = |old: &[u64]| longer_by(old, axis, count, along).map(|(shape, _)| shape);
-        let Reshaped { state, old, copied, .. } = self.reshape_and_cut(longer).await?;
+        let Reshaped { state, old, copied, .. } = self.reshape_and_cut(&longer).await?;
         let (start, end) = (old[axis], state.metadata.shape[axis]);
         let place = slab(&old, axis, start..end);
         let written = match copied {
@@ -92,72 +97,73 @@ impl ArrayNode {
         let back = |now: &[u64]| Ok(if now == grown { old.clone() } else { now.to_vec() });
         // The document comes first: elements that then cannot be erased are outside the array.
         let given_back =
-            self.reshape_and_cut(back).await.is_ok_and(|reshaped| reshaped.old == grown);
+            self.reshape_and_cut(&back).await.is_ok_and(|reshaped| reshaped.old == grown);
         if given_back { error } else { left_as_fill(error, axis, added) }
     }
 
     /// Changes the shape to the result of `to`; returns the array's new state, and its old shape.
     pub async fn reshape(
         &self,
-        to: impl Fn(&[u64]) -> Result<Vec<u64>, AccessError>,
+        to: impl Fn(&[u64]) -> Result<Vec<u64>, AccessError> + Sync,
     ) -> Result<(Arc<ArrayState>, Vec<u64>)> {
-        let Reshaped { state, old, cut_off, copied } = self.reshape_and_cut(to).await?;
+        let Reshaped { state, old, cut_off, copied } = self.reshape_and_cut(&to).await?;
         cut_off?;
         copied?;
         Ok((state, old))
     }
 
     /// As [`ArrayNode::reshape`]; after an error the shape is not known to have changed.
-    async fn reshape_and_cut(
-        &self,
-        to: impl Fn(&[u64]) -> Result<Vec<u64>, AccessError>,
-    ) -> Result<Reshaped> {
-        let context = &self.context;
-        context.writeable().map_err(|e| self.at(e))?;
-        let place = context.format.shape_member(&self.path).map_err(|e| self.at(e))?;
-        let member = place.member.unwrap_or("shape");
-        for _ in 0..MAX_ATTEMPTS {
-            let (state, seen) = self.read_state().await?;
-            self.writeable(&state)?;
-            let old = state.metadata.shape.clone();
-            let new = to(&old).map_err(|e| self.at(e))?;
-            if new.len() != old.len() {
-                return Err(self.at(AccessError::Rank { expected: old.len(), found: new.len() }));
+    fn reshape_and_cut<'a>(&'a self, to: &'a NewShape<'a>) -> BoxFuture<'a, Result<Reshaped>> {
+        Box::pin(async move {
+            let context = &self.context;
+            context.writeable().map_err(|e| self.at(e))?;
+            let place = context.format.shape_member(&self.path).map_err(|e| self.at(e))?;
+            let member = place.member.unwrap_or("shape");
+            for _ in 0..MAX_ATTEMPTS {
+                let (state, seen) = self.read_state().await?;
+                self.writeable(&state)?;
+                let old = state.metadata.shape.clone();
+                let new = to(&old).map_err(|e| self.at(e))?;
+                if new.len() != old.len() {
+                    return Err(
+                        self.at(AccessError::Rank { expected: old.len(), found: new.len() })
+                    );
+                }
+                if new == old {
+                    return Ok(Reshaped { state, old, cut_off: Ok(()), copied: Ok(()) });
+                }
+                if let Ok(grid) = state.supported().map(|chunks| &chunks.grid)
+                    && let Some(axis) =
+                        (0..new.len()).find(|&a| grid.reach(a).is_some_and(|reach| new[a] > reach))
+                {
+                    let reach = grid.reach(axis).unwrap_or_default();
+                    let why = format!(
+                        "the chunk grid ends at {reach} along axis {axis}, and cannot be longer"
+                    );
+                    return Err(self.at(AccessError::Argument(why)));
+                }
+                let clears = !context.options.keep_cut_off;
+                if clears && !self.clear_new_part(&state, &old, &new, &seen).await? {
+                    continue;
+                }
+                let set_shape = |document: &mut Object| {
+                    document.insert(member, &new[..]);
+                    Ok(())
+                };
+                let Some((layout, copied)) = self.edit_layout(&seen, set_shape).await? else {
+                    continue;
+                };
+                let state = self.settle(&state, |metadata| metadata.shape = new.clone()).await?;
+                let shrinks = (0..old.len()).any(|axis| new[axis] < old[axis]);
+                let cut_off = if clears && shrinks {
+                    self.cut_off(&state, &old, &new, &layout).await
+                } else {
+                    Ok(())
+                };
+                return Ok(Reshaped { state, old, cut_off, copied });
             }
-            if new == old {
-                return Ok(Reshaped { state, old, cut_off: Ok(()), copied: Ok(()) });
-            }
-            if let Ok(grid) = state.supported().map(|chunks| &chunks.grid)
-                && let Some(axis) =
-                    (0..new.len()).find(|&a| grid.reach(a).is_some_and(|reach| new[a] > reach))
-            {
-                let reach = grid.reach(axis).unwrap_or_default();
-                let why = format!(
-                    "the chunk grid ends at {reach} along axis {axis}, and cannot be longer"
-                );
-                return Err(self.at(AccessError::Argument(why)));
-            }
-            let clears = !context.options.keep_cut_off;
-            if clears && !self.clear_new_part(&state, &old, &new, &seen).await? {
-                continue;
-            }
-            let set_shape = |document: &mut Object| {
-                document.insert(member, &new[..]);
-                Ok(())
-            };
-            let Some((layout, copied)) = self.edit_layout(&seen, set_shape).await? else {
-                continue;
-            };
-            let state = self.settle(&state, |metadata| metadata.shape = new.clone()).await?;
-            let shrinks = (0..old.len()).any(|axis| new[axis] < old[axis]);
-            let cut_off = if clears && shrinks {
-                self.cut_off(&state, &old, &new, &layout).await
-            } else {
-                Ok(())
-            };
-            return Ok(Reshaped { state, old, cut_off, copied });
-        }
-        Err(self.at(AccessError::Conflict { attempts: MAX_ATTEMPTS }))
+            Err(self.at(AccessError::Conflict { attempts: MAX_ATTEMPTS }))
+        })
     }
 
     /// Changes the document if it has the layout `seen`; returns its new layout, and whether the consolidated copies could
@@ -165,7 +171,7 @@ impl ArrayNode {
     pub(super) async fn edit_layout(
         &self,
         seen: &Layout,
-        change: impl Fn(&mut Object) -> Result<()>,
+        change: impl Fn(&mut Object) -> Result<()> + Sync,
     ) -> Result<Option<(Layout, Result<()>)>> {
         let format = &self.context.format;
         let mut same = true;
@@ -235,19 +241,21 @@ impl ArrayNode {
     }
 
     /// Clears what some chunks store outside `inside`; `false` if the document has another layout than this.
-    pub(super) async fn clear_all_outside(
-        &self,
-        known: &ChunkLayout,
+    pub(super) fn clear_all_outside<'a>(
+        &'a self,
+        known: &'a ChunkLayout,
         chunks: Vec<Vec<u64>>,
-        inside: &Region,
-        layout: &Layout,
-    ) -> Result<bool> {
-        for ordinals in chunks {
-            if !self.clear_outside(known, &ordinals, inside, layout).await? {
-                return Ok(false);
+        inside: &'a Region,
+        layout: &'a Layout,
+    ) -> BoxFuture<'a, Result<bool>> {
+        Box::pin(async move {
+            for ordinals in chunks {
+                if !self.clear_outside(known, &ordinals, inside, layout).await? {
+                    return Ok(false);
+                }
             }
-        }
-        Ok(true)
+            Ok(true)
+        })
     }
 }
 

@@ -39,11 +39,11 @@ impl Dataset {
 
     /// Changes a node's attributes in its newest document, and again if another writer was faster. A change that
     /// fails leaves the document as it is.
-    pub(crate) fn change_attributes<T>(
+    pub(crate) fn change_attributes<T: Send>(
         &self,
         path: &str,
         kind: NodeKind,
-        mut change: impl FnMut(&mut NodeAttributes) -> Result<T>,
+        mut change: impl FnMut(&mut NodeAttributes) -> Result<T> + Send,
     ) -> Result<T> {
         let snapshot = self.snapshot();
         self.check_writeable(&snapshot)?;
@@ -70,7 +70,7 @@ impl Dataset {
     pub(crate) fn change_group(
         &self,
         path: &str,
-        mut change: impl FnMut(&mut GroupDocument) -> Result<()>,
+        mut change: impl FnMut(&mut GroupDocument) -> Result<()> + Send,
     ) -> Result<()> {
         let snapshot = self.snapshot();
         if snapshot.profile != Profile::Nczarr {

@@ -36,7 +36,7 @@ fn each_variable<'g>(
 fn each_array(
     snapshot: &Snapshot,
     lengths: &Lengths,
-    call: &mut impl FnMut(&Array, &dyn Fn(usize) -> u64) -> Result<()>,
+    call: &mut impl FnMut(&Array, &(dyn Fn(usize) -> u64 + Sync)) -> Result<()>,
 ) -> Result<()> {
     each_variable(&snapshot.root, "/", &mut |path, variable| {
         let Some(entry) = snapshot.arrays.get(path) else { return Ok(()) };
@@ -59,7 +59,7 @@ impl Dataset {
     /// Whether every array that is known here is known to be at least so long.
     fn are_long_enough(&self, lengths: &Lengths) -> bool {
         let mut all = true;
-        let check = &mut |array: &Array, due: &dyn Fn(usize) -> u64| {
+        let check = &mut |array: &Array, due: &(dyn Fn(usize) -> u64 + Sync)| {
             all &= array.shape().iter().enumerate().all(|(axis, &len)| len >= due(axis));
             Ok(())
         };
@@ -75,7 +75,7 @@ impl Dataset {
     }
 
     /// Changes the length of a dimension in the group that declares it.
-    fn tell_length(&self, full: &str, new: impl Fn(u64) -> u64) -> Result<()> {
+    fn tell_length(&self, full: &str, new: impl Fn(u64) -> u64 + Sync) -> Result<()> {
         let (group, name) = full.rsplit_once('/').unwrap_or(("", full));
         let group = if group.is_empty() { "/" } else { group };
         self.change_group(group, |document| {
@@ -166,7 +166,7 @@ fn too_long(dimension: &str) -> AccessError {
 }
 
 /// Makes an array at least so long along each axis.
-fn lengthen_array(array: &Array, due: impl Fn(usize) -> u64) -> Result<()> {
+fn lengthen_array(array: &Array, due: impl Fn(usize) -> u64 + Sync) -> Result<()> {
     let longer = |old: &[u64]| -> Vec<u64> {
         old.iter().enumerate().map(|(axis, &len)| len.max(due(axis))).collect()
     };

@@ -147,7 +147,7 @@ impl Group {
     }
 
     /// Changes the list of arrays or groups.
-    fn list(&self, kind: NodeKind, change: impl Fn(&mut Vec<String>)) -> Result<()> {
+    fn list(&self, kind: NodeKind, change: impl Fn(&mut Vec<String>) + Sync) -> Result<()> {
         self.dataset.change_group(&self.path, |document: &mut GroupDocument| {
             change(match kind {
                 NodeKind::Group => &mut document.groups,

@@ -46,7 +46,8 @@ impl HierarchyContext {
             let (nodes, found) = self.all_documents(&holder, path).await?;
             let entries = self.decoded(found.clone())?.into_iter().collect();
             let copies = ConsolidatedEntries { entries, invalid: Vec::new() };
-            let update = update(self, &holder.key, |old| self.with_copies(&holder, old, &copies));
+            let mut edit = |old: Option<&_>| self.with_copies(&holder, old, &copies);
+            let update = update(self, &holder.key, &mut edit);
             // In v3 the copies are in the group's document, of which groups above may have copies.
             let updated = if dialect == Dialect::V3 && !path.is_root() {
                 let affected = AffectedNodes { path, above: &[], below: false };

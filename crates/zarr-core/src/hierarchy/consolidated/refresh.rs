@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
-use futures::future::try_join_all;
+use futures::future::{BoxFuture, try_join_all};
 
 use crate::array::compare_and_swap::{Edited, MAX_ATTEMPTS, compare_and_swap, update, whole};
 use crate::context::documents;
@@ -93,19 +93,21 @@ impl HierarchyContext {
     }
 
     /// The consolidated documents that have copies of a node's documents, and the copies.
-    async fn find_copies(
-        &self,
-        path: &NodePath,
-    ) -> Result<Vec<(ConsolidatedDocument, ConsolidatedEntries)>> {
-        let dialect = self.format.dialect();
-        if dialect == Dialect::Draft && !self.draft_copies.load(Ordering::Relaxed) {
-            return Ok(Vec::new());
-        }
-        let found = documents_with_copies(dialect, path)?.into_iter().map(async |holder| {
-            let copies = self.copies(&holder).await?;
-            Ok::<_, Error>(copies.map(|copies| (holder, copies)))
-        });
-        Ok(try_join_all(found).await?.into_iter().flatten().collect())
+    fn find_copies<'a>(
+        &'a self,
+        path: &'a NodePath,
+    ) -> BoxFuture<'a, Result<Vec<(ConsolidatedDocument, ConsolidatedEntries)>>> {
+        Box::pin(async move {
+            let dialect = self.format.dialect();
+            if dialect == Dialect::Draft && !self.draft_copies.load(Ordering::Relaxed) {
+                return Ok(Vec::new());
+            }
+            let found = documents_with_copies(dialect, path)?.into_iter().map(async |holder| {
+                let copies = self.copies(&holder).await?;
+                Ok::<_, Error>(copies.map(|copies| (holder, copies)))
+            });
+            Ok(try_join_all(found).await?.into_iter().flatten().collect())
+        })
     }
 
     /// The copies in a consolidated document.
@@ -117,63 +119,72 @@ impl HierarchyContext {
     }
 
     /// Marks the copies of affected documents as invalid.
-    async fn invalidate(&self, affected: &AffectedNodes<'_>) -> Result<Vec<Invalidated>> {
-        let mut invalidated = Vec::new();
-        for (holder, _) in self.find_copies(affected.path).await? {
-            let mut keys = BTreeSet::new();
-            if self.options.drop_consolidated {
-                self.remove_copies(&holder).await?;
-                continue;
+    fn invalidate<'a>(
+        &'a self,
+        affected: &'a AffectedNodes<'a>,
+    ) -> BoxFuture<'a, Result<Vec<Invalidated>>> {
+        Box::pin(async move {
+            let mut invalidated = Vec::new();
+            for (holder, _) in self.find_copies(affected.path).await? {
+                let mut keys = BTreeSet::new();
+                if self.options.drop_consolidated {
+                    self.remove_copies(&holder).await?;
+                    continue;
+                }
+                let mut edit = |old: Option<&Bytes>| {
+                    let Some(mut copies) = usable_copies(&holder, old) else {
+                        return Ok(Edited::Keep);
+                    };
+                    keys = affected.keys(self, &holder, &copies)?;
+                    copies.invalid.extend(keys.iter().cloned());
+                    self.with_copies(&holder, old, &copies)
+                };
+                update(self, &holder.key, &mut edit).await?;
+                invalidated.push(Invalidated { holder, keys });
             }
-            let edit = |old: Option<&Bytes>| {
-                let Some(mut copies) = usable_copies(&holder, old) else { return Ok(Edited::Keep) };
-                keys = affected.keys(self, &holder, &copies)?;
-                copies.invalid.extend(keys.iter().cloned());
-                self.with_copies(&holder, old, &copies)
-            };
-            update(self, &holder.key, edit).await?;
-            invalidated.push(Invalidated { holder, keys });
-        }
-        Ok(invalidated)
+            Ok(invalidated)
+        })
     }
 
     /// Makes the copies of affected documents again, also in consolidated documents that were created during the change.
-    async fn refresh(
-        &self,
-        affected: &AffectedNodes<'_>,
+    fn refresh<'a>(
+        &'a self,
+        affected: &'a AffectedNodes<'a>,
         invalidated: Vec<Invalidated>,
-    ) -> Result<()> {
-        for (holder, copies) in self.find_copies(affected.path).await? {
-            if self.options.drop_consolidated {
-                self.remove_copies(&holder).await?;
-                continue;
-            }
-            let mut keys = affected.keys(self, &holder, &copies)?;
-            let marks = invalidated.iter().find(|it| it.holder.key == holder.key);
-            let mut marks = marks.map(|it| it.keys.clone()).unwrap_or_default();
-            keys.extend(marks.iter().cloned());
-            let keys: Vec<StoreKey> = keys.into_iter().collect();
-            loop {
-                let seen = Mutex::new(Documents::new());
-                let done = compare_and_swap(
-                    self,
-                    self.options.guard,
-                    &holder.key,
-                    self.options.limits.document,
-                    |old| self.copy_again(&holder, old, &keys, &marks, &seen),
-                    MAX_ATTEMPTS,
-                );
-                if !done.await? {
-                    return Err(AccessError::Conflict { attempts: MAX_ATTEMPTS }.into());
+    ) -> BoxFuture<'a, Result<()>> {
+        Box::pin(async move {
+            for (holder, copies) in self.find_copies(affected.path).await? {
+                if self.options.drop_consolidated {
+                    self.remove_copies(&holder).await?;
+                    continue;
                 }
-                marks.clear();
-                // The consolidated document may have become what it was before, so that the comparison finds no change.
-                if self.live_documents(keys.clone()).await? == *lock(&seen) {
-                    break;
+                let mut keys = affected.keys(self, &holder, &copies)?;
+                let marks = invalidated.iter().find(|it| it.holder.key == holder.key);
+                let mut marks = marks.map(|it| it.keys.clone()).unwrap_or_default();
+                keys.extend(marks.iter().cloned());
+                let keys: Vec<StoreKey> = keys.into_iter().collect();
+                loop {
+                    let seen = Mutex::new(Documents::new());
+                    let done = compare_and_swap(
+                        self,
+                        self.options.guard,
+                        &holder.key,
+                        self.options.limits.document,
+                        |old| self.copy_again(&holder, old, &keys, &marks, &seen),
+                        MAX_ATTEMPTS,
+                    );
+                    if !done.await? {
+                        return Err(AccessError::Conflict { attempts: MAX_ATTEMPTS }.into());
+                    }
+                    marks.clear();
+                    // The consolidated document may have become what it was before, so that the comparison finds no change.
+                    if self.live_documents(keys.clone()).await? == *lock(&seen) {
+                        break;
+                    }
                 }
             }
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     /// The consolidated document with new copies of `keys`, and without one of each of `marks`.
@@ -248,16 +259,21 @@ impl HierarchyContext {
     }
 
     /// Removes all copies from a consolidated document.
-    pub(super) async fn remove_copies(&self, holder: &ConsolidatedDocument) -> Result<()> {
-        self.check_not_only_copies(holder).await?;
-        let edit = |old: Option<&Bytes>| match old {
-            None => Ok(Edited::Keep),
-            old => {
-                let without = holder.with_copies(old, None)?;
-                Ok(without.map_or(Edited::Erase, |document| Edited::Set(document.into())))
-            }
-        };
-        update(self, &holder.key, edit).await
+    pub(super) fn remove_copies<'a>(
+        &'a self,
+        holder: &'a ConsolidatedDocument,
+    ) -> BoxFuture<'a, Result<()>> {
+        Box::pin(async move {
+            self.check_not_only_copies(holder).await?;
+            let mut edit = |old: Option<&Bytes>| match old {
+                None => Ok(Edited::Keep),
+                old => {
+                    let without = holder.with_copies(old, None)?;
+                    Ok(without.map_or(Edited::Erase, |document| Edited::Set(document.into())))
+                }
+            };
+            update(self, &holder.key, &mut edit).await
+        })
     }
 
     /// An error if the documents of v2 exist only as copies (Z2-073).
