@@ -68,6 +68,17 @@ def test_gives_what_xarrays_own_engine_gives(tmp_path, zarr_format, consolidated
     )
 
 
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_one_element_has_the_dtype_of_its_array(tmp_path, zarr_format):
+    texts = xr.Dataset({"one": ((), np.array("q", object)), "many": ("x", np.array(["a", "bé"], object))})
+    texts.to_zarr(tmp_path / "a.zarr", zarr_format=zarr_format, consolidated=False)
+    found, theirs = ours(tmp_path / "a.zarr"), xr.open_dataset(tmp_path / "a.zarr", engine="zarr", consolidated=False)
+    for of in (lambda dataset: dataset.one, lambda dataset: dataset.many[1]):
+        mine, own = of(found).load(), of(theirs).load()
+        assert mine.dtype == own.dtype == theirs.many.dtype
+        xr.testing.assert_identical(mine, own)
+
+
 def test_only_what_is_asked_for_is_read(tmp_path):
     sample().to_zarr(tmp_path / "a.zarr", consolidated=False, encoding=ENCODING)
     found = ours(tmp_path / "a.zarr")

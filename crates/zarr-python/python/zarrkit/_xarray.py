@@ -52,7 +52,8 @@ class Elements(BackendArray):
 
     def _converted(self, elements):
         if self._convert is None:
-            return elements
+            # One text is a `str`, of which NumPy would make one of fixed length.
+            return np.asarray(elements, dtype=self._array.dtype)
         return CONVERSIONS[self._convert](np.asarray(elements))
 
     def _basic(self, key):
