@@ -130,15 +130,18 @@ pub(crate) fn size(text: &str) -> Result<u64, String> {
     if unit == 1 || !(0.0..1e18).contains(&bytes) { Err(why()) } else { Ok(bytes as u64) }
 }
 
-/// JSON, or else the text itself as a string.
-pub(crate) fn json_or_text(text: &str) -> Json {
-    Json::parse(text.as_bytes()).unwrap_or_else(|_| Json::from(text))
+/// JSON, or else the text itself as a string. JSON that nests too deep for a document is neither.
+pub(crate) fn json_or_text(text: &str) -> Result<Json, String> {
+    match Json::parse(text.as_bytes()) {
+        Err(why) if why.starts_with("nests deeper") => Err(format!("the value {why}")),
+        parsed => Ok(parsed.unwrap_or_else(|_| Json::from(text))),
+    }
 }
 
 /// `key=value`, the value as [`json_or_text`].
 pub(crate) fn member(text: &str) -> Result<(String, Json), String> {
     match text.split_once('=') {
-        Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), json_or_text(value))),
+        Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), json_or_text(value)?)),
         _ => Err("an attribute is set as in units=kelvin or limits=[0,10]".into()),
     }
 }
@@ -186,5 +189,8 @@ mod tests {
         assert_eq!(member("a=").unwrap().1, Json::from(""));
         assert!(member("=1").is_err());
         assert!(member("a").is_err());
+        let deep = format!("a={}1{}", "[".repeat(500), "]".repeat(500));
+        assert_eq!(member(&deep), Err("the value nests deeper than 128 levels".into()));
+        assert!(member(&deep[..400]).is_ok(), "no JSON, so a text");
     }
 }

@@ -145,7 +145,7 @@ impl Create {
             array = array.data_type_named(name);
         }
         if let Some(fill) = &self.fill {
-            array = array.fill_value(parse::json_or_text(fill));
+            array = array.fill_value(parse::json_or_text(fill).map_err(Failure::usage)?);
         }
         if self.no_fill {
             array = array.undefined_fill();
