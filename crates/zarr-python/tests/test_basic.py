@@ -1,6 +1,8 @@
 """Opens, reads and writes beside zarr-python."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -78,3 +80,8 @@ def test_shuffle_without_a_size_has_the_element_s(tmp_path, dialect):
     assert (zarr.open_array(tmp_path / "a.zarr", mode="r")[...] == np.arange(8) / 3).all()
     document = (tmp_path / "a.zarr" / (".zarray" if dialect == "v2" else "zarr.json")).read_text()
     assert document.replace(" ", "").count('"elementsize":8') == 1, document
+
+
+def test_dir_lists_what_is_imported_when_it_is_asked_for():
+    code = "import zarrkit; print(*({*zarrkit.__all__, 'Pipeline', 'Store', 'XarrayEngine', 'aio', 'dask'} - {*dir(zarrkit)}))"
+    assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout == "\n"

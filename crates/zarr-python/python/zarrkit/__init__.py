@@ -129,3 +129,8 @@ def __getattr__(name):
     module = import_module(_LAZY[name], __name__)
     value = globals()[name] = module if _LAZY[name] == f".{name}" else getattr(module, name)
     return value
+
+
+def __dir__():
+    # With what was not asked for yet.
+    return sorted({*globals(), *_LAZY})
