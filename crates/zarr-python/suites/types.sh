@@ -1,11 +1,14 @@
 #!/usr/bin/env bash
 # Checks the types of zarrkit: the stubs against the module, and the examples of the pages by pyright, strictly.
-# `types.sh VENV`: the Python environment VENV gets the tools; it has NumPy. The module is built by `crates/zarr-python/develop`.
+# `types.sh VENV [stubs]`: the Python environment VENV gets the tools; it has NumPy. The module is built by `crates/zarr-python/develop`.
+# With `stubs` only those are checked, which needs no Node.
 set -euo pipefail
 venv=$(realpath "$1")
 cd "$(dirname "$0")/.."
-"$venv/bin/pip" install --quiet "mypy==2.4.1" "pyright==1.1.414" "numpy>=2.0"
+"$venv/bin/pip" install --quiet "mypy==2.4.1" "numpy>=2.0"
 PYTHONPATH=python MYPYPATH=python "$venv/bin/python" -m mypy.stubtest zarrkit._zarrkit --allowlist suites/types-allowed.txt
+if [[ ${2-} == stubs ]]; then exit; fi
+"$venv/bin/pip" install --quiet "pyright==1.1.414"
 work=$(mktemp -d)
 trap 'rm -r "$work"' EXIT
 # The blocks of each page that needs nothing but NumPy, one after the other: as the test of the pages runs them.

@@ -273,7 +273,7 @@ def open(
     limits: dict[str, int] | None = None,
     chunk_cache: int | str | None = None,
     read_ahead: int = 0,
-    max_age: float = 0,
+    max_age: float = 0.0,
 ) -> Any: ...
 def create_group(
     url: str | os.PathLike[str],
