@@ -98,6 +98,8 @@ fn small_messages_are_true() {
     let deep = format!("{}1{}", "[".repeat(200), "]".repeat(200));
     let put = folder.feed("put e/a", deep.as_bytes());
     assert!(put.err.contains("standard input, read as JSON, nests deeper than"), "{}", put.err);
+    let why = folder.bad(&format!("create f --path a --shape 1 --dtype int8 --fill {deep}"), 2);
+    assert!(why.contains("--fill: the value nests deeper than 128 levels"), "{why}");
     let put = folder.feed("put e/a", b"[1");
     assert!(put.err.contains("standard input, read as JSON, is not JSON"), "{}", put.err);
     folder.write("k.zip.zarr-part", "");

@@ -21,11 +21,11 @@ def where(process, frames):
     frames.seek(0)
     parts = [f"the machine's load is {os.getloadavg()}", frames.read().decode() or "Python's frames were not written"]
     for name in ("stat", "wchan", "syscall", "stack"):
-        parts.append(f"{name}: {of_process(process, name).strip()}")
-    return "\n".join([*parts, *native(process)])
+        parts.append(f"{name}: {process_file(process, name).strip()}")
+    return "\n".join([*parts, *native_functions(process)])
 
 
-def of_process(process, name):
+def process_file(process, name):
     try:
         with open(f"/proc/{process}/{name}") as text:
             return text.read()
@@ -33,9 +33,9 @@ def of_process(process, name):
         return str(error)
 
 
-def native(process):
+def native_functions(process):
     """The functions whose addresses are on the stack, from the innermost: frames, and some that have been left already."""
-    words = of_process(process, "syscall").split()
+    words = process_file(process, "syscall").split()
     try:
         stack, address = int(words[-2], 16), int(words[-1], 16)
         with open(f"/proc/{process}/mem", "rb", buffering=0) as memory:
@@ -44,21 +44,21 @@ def native(process):
     except (IndexError, ValueError, OSError) as error:
         return [f"the stack cannot be read: {error}"]
     addresses = [address, *(word for (word,) in struct.iter_unpack("<Q", held[: len(held) // 8 * 8]))]
-    found = (line for address in addresses for line in function(process, address))
+    found = (line for address in addresses for line in function_at(process, address))
     return list(itertools.islice(found, MOST))
 
 
-def function(process, address):
-    for line in of_process(process, "maps").splitlines():
+def function_at(process, address):
+    for line in process_file(process, "maps").splitlines():
         places, rights, offset, _, _, *path = line.split(maxsplit=5)
         start, end = (int(place, 16) for place in places.split("-"))
         if start <= address < end and "x" in rights and path:
             offset = address - start + int(offset, 16)
-            return [f"{path[0]}+{offset:#x}: {name(path[0], offset)}"]
+            return [f"{path[0]}+{offset:#x}: {symbol(path[0], offset)}"]
     return []
 
 
-def name(path, offset):
+def symbol(path, offset):
     """The function at this place of a library, if `addr2line` finds it."""
     try:
         said = subprocess.run(["addr2line", "-Cfe", path, hex(offset)], capture_output=True, text=True, timeout=20)

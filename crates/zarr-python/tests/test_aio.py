@@ -131,14 +131,14 @@ def test_a_cancelled_task_ends_its_call(slow):
         out = np.full((20, 30), 7, "f4")
         for keywords in ({}, {"out": out}):
             # One time of three will do: the machine may be busy with something else.
-            for is_last in (False, False, True):
+            for _ in range(3):
                 began = time.monotonic()
                 with pytest.raises(TimeoutError):
                     await asyncio.wait_for(array.read(**keywords), 0.3)
-                seconds = time.monotonic() - began
-                if seconds < 0.6 or is_last:
+                if time.monotonic() - began < 0.6:
                     break
-            assert seconds < 0.6
+            else:
+                pytest.fail("three calls went on after they were cancelled")
         Slow.hangs.clear()
         await asyncio.sleep(0.3)
         # Nothing was read into the memory of a call that was over.

@@ -2,6 +2,7 @@
 
 import faulthandler
 import http.server
+import itertools
 import multiprocessing
 import os
 import pickle
@@ -9,6 +10,7 @@ import signal
 import tempfile
 import threading
 import time
+import types
 
 import numpy as np
 import pytest
@@ -58,6 +60,23 @@ def forked(work, seconds=60):
                 return hung
             time.sleep(0.002)
         return said.read().decode()
+
+
+def test_where_a_child_hangs_is_told():
+    lock = threading.Lock()
+    lock.acquire()
+    told = forked(lock.acquire, seconds=0.5)
+    assert told.startswith("hung: ") and "in forked" in told, told
+
+
+def test_a_stop_of_the_whole_machine_is_no_hang(monkeypatch):
+    looks, now = itertools.count(), time.monotonic
+    # The clock goes on by a minute between two looks, as it does where a virtual machine was stopped.
+    clock = types.SimpleNamespace(monotonic=lambda: now() + 60 * (next(looks) > 3), sleep=time.sleep)
+    with monkeypatch.context() as patched:
+        patched.setitem(globals(), "time", clock)
+        told = forked(lambda: clock.sleep(0.3), seconds=1)
+    assert told == "done"
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):

@@ -145,7 +145,9 @@ impl Create {
             array = array.data_type_named(name);
         }
         if let Some(fill) = &self.fill {
-            array = array.fill_value(parse::json_or_text(fill).map_err(Failure::usage)?);
+            let fill = parse::json_or_text(fill);
+            let fill = fill.map_err(|why| Failure::usage(format!("--fill: {why}")))?;
+            array = array.fill_value(fill);
         }
         if self.no_fill {
             array = array.undefined_fill();
