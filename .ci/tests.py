@@ -20,6 +20,9 @@ RUNNING = re.compile(r"^ +Running (?:unittests )?(\S+\.rs) \((\S+)\)$")
 DOC_TESTS = re.compile(r"^ +Doc-tests (\S+)$")
 # Not bound to the line's beginning: what a test prints itself may come before it.
 OUTCOME = re.compile(r"\btest (.+?)(?: - should panic)? \.\.\. (ok|ignored|FAILED)\b")
+# What another process prints may come between the name and the outcome, too. The total tells whether such tests ran.
+CUT = re.compile(r"\btest (\S+)(?: - should panic)? \.\.\. (?!ok\b|ignored\b|FAILED\b)")
+TOTAL = re.compile(r"\btest result: ok\. (\d+) passed; 0 failed; 0 ignored;")
 
 # What a program says that ran only some of its cases.
 SAMPLE = re.compile(r"^sample of \S+: \d+ of \d+ cases, (\d+) left out$", re.MULTILINE)
@@ -57,7 +60,7 @@ def targets(top, metadata):
 def read_log(text, known):
     """Notes in each target what ran; returns how many doc tests ran."""
     current, package, documented = None, None, set()
-    library = None
+    library, passed, cut = None, set(), set()
     for line in text.splitlines():
         if match := RUNNING.match(line):
             source, program = match.groups()
@@ -67,7 +70,7 @@ def read_log(text, known):
             current = next((one for one in candidates if one.package == package), None) or (candidates or [None])[0]
             if current is not None and current.kind != "test":
                 package = current.package
-            library = None
+            library, passed, cut = None, set(), set()
         elif match := DOC_TESTS.match(line):
             current, library = None, match[1]
         else:
@@ -75,8 +78,12 @@ def read_log(text, known):
                 if current is not None and outcome != "FAILED":
                     # Names are unique in a program: what a test's own child processes print counts once.
                     (current.ran if outcome == "ok" else current.ignored).add(name)
+                    passed |= {name} if outcome == "ok" else set()
                 elif library is not None and outcome == "ok":
                     documented.add((library, name))
+            cut |= set(CUT.findall(line))
+            if current is not None and (match := TOTAL.search(line)) and int(match[1]) == len(passed | cut):
+                current.ran |= cut
     return documented
 
 

@@ -84,6 +84,12 @@ class Counting(unittest.TestCase):
             flaws, _ = self.check({"test": LOG.replace(f"{line} ... ok\n", "")})
             self.assertEqual(flaws, [f"one/{file}: `{line.rpartition(' ')[2].rpartition('::')[2]}` did not run"])
 
+    def test_a_test_whose_line_another_process_broke_ran_if_the_total_says_so(self):
+        broken = LOG.replace("noise test two ... ok\n", "test two ... \nrunning 1 test\nok\n")
+        self.assertEqual(self.check({"test": broken})[0], [])
+        flaws, _ = self.check({"test": broken.replace("3 passed", "2 passed")})
+        self.assertEqual(flaws, ["one/tests/plain.rs: `two` did not run"])
+
     def test_an_ignored_test_did_not_run(self):
         flaws, numbers = self.check({"test": LOG.replace("two ... ok", "two ... ignored, no server")})
         self.assertEqual(flaws, ["one/tests/plain.rs: `two` was ignored"])

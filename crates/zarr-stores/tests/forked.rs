@@ -5,14 +5,18 @@
 #![cfg(all(target_os = "linux", feature = "zip", feature = "lmdb"))]
 #![allow(unsafe_code, reason = "the standard library does not fork")]
 
+#[path = "../../zarr/tests/again/mod.rs"]
+mod again;
+
 use std::env;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use zarr_core::store::{ByteRange, Payload, StoreKey, StorePrefix, SyncStore};
 use zarr_stores::{LmdbStore, ZipStore};
 use zarr_testkit::ShortCalls;
+
+use again::run_again;
 
 const PLACE: &str = "ZARR_STORES_TEST_ARCHIVE";
 
@@ -34,12 +38,6 @@ fn wait_for(child: i32) {
     // SAFETY: the status is this function's own.
     assert_eq!(unsafe { waitpid(child, &raw mut status, 0) }, child);
     assert_eq!(status, 0, "the child was not refused");
-}
-
-/// Runs one test of this program again, in another process.
-fn run_again(test: &str, path: &Path) {
-    let mut child = Command::new(env::current_exe().unwrap());
-    assert!(child.args([test, "--exact"]).env(PLACE, path).status().unwrap().success());
 }
 
 /// Whether the forked process gets the error that it may not write.
@@ -80,7 +78,7 @@ fn a_forked_process_cannot_write_into_its_parents_archive() {
     }
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.zip");
-    run_again("a_forked_process_cannot_write_into_its_parents_archive", &path);
+    run_again("a_forked_process_cannot_write_into_its_parents_archive", PLACE, &path);
     let store = ZipStore::open(&path).unwrap();
     for (key, value) in [("a", "two"), ("b", "three")] {
         assert_eq!(store.value(&StoreKey::new(key).unwrap()).unwrap().unwrap(), value);
@@ -153,7 +151,7 @@ fn a_forked_process_cannot_use_its_parents_lmdb_file() {
     }
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.lmdb");
-    run_again("a_forked_process_cannot_use_its_parents_lmdb_file", &path);
+    run_again("a_forked_process_cannot_use_its_parents_lmdb_file", PLACE, &path);
     let store = LmdbStore::open(&path);
     assert_eq!(store.value(&StoreKey::new("a").unwrap()).unwrap().unwrap(), "19");
 }

@@ -11,8 +11,9 @@
 ))]
 #![allow(unsafe_code, reason = "the standard library does not fork")]
 
+mod again;
+
 use std::env;
-use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -137,8 +138,7 @@ fn forked_processes_read_and_write_while_the_parents_threads_do() {
     let file = format!("file://{}/x.zarr", folder.path().display());
     let ahead = format!("file://{}/ahead", folder.path().display());
     for url in [&file, "memory://fork", "memory://cached", &ahead] {
-        let mut again = Command::new(env::current_exe().unwrap());
         let test = "forked_processes_read_and_write_while_the_parents_threads_do";
-        assert!(again.args([test, "--exact"]).env(MARK, url).status().unwrap().success(), "{url}");
+        again::run_again(test, MARK, url);
     }
 }

@@ -4,9 +4,10 @@
 //! have other sizes than those of the version before, so that an index used with other bytes shows as well.
 #![cfg(all(feature = "filesystem", feature = "memory", feature = "gzip", feature = "sharding"))]
 
+mod again;
+
 use std::env;
 use std::path::Path;
-use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -155,9 +156,7 @@ fn one_version_on_disk(kind: &str, test: &str) {
     let hierarchy = create(on_disk(kind, folder.path()));
     let array = hierarchy.array(path()).unwrap();
     read_while(&array, || {
-        let mut child = Command::new(env::current_exe().unwrap());
-        child.args([test, "--exact"]);
-        assert!(child.env(FOLDER, folder.path()).status().unwrap().success());
+        again::run_again(test, FOLDER, folder.path());
     });
     read_while(&array, || replace(&array, 200..250));
 }

@@ -1,11 +1,12 @@
 //! What a change of a part of a shard costs, and what it leaves unchanged.
 #![cfg(all(feature = "filesystem", feature = "memory", feature = "sharding"))]
 
+mod again;
+
 use std::borrow::Cow;
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -229,9 +230,7 @@ fn alone(test: &str, folder: &Path, work: impl FnOnce(Array)) {
         work(Hierarchy::open(store, &options()).unwrap().array(path()).unwrap());
         return;
     }
-    let mut child = Command::new(env::current_exe().unwrap());
-    let child = child.args([test, "--exact", "--nocapture"]).env(FOLDER, folder);
-    assert!(child.status().unwrap().success());
+    again::run_again(test, FOLDER, folder);
 }
 
 /// A folder with an array of one large shard of inner chunks of 1 MiB; the parent's, or in a child as it is.
