@@ -1,10 +1,12 @@
 //! Chunks of few bytes go to the store several in one call.
 #![cfg(all(feature = "filesystem", feature = "rayon"))]
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::thread::{self, ThreadId};
 
 use zarr::store::{NotSet, StoreKey, SyncStore, from_sync};
 use zarr::stores::FilesystemStore;
@@ -31,14 +33,17 @@ fn elements(factor: u16) -> Vec<u16> {
     (0..LEN as u16).map(|i| if i / 2 % 10 == 3 { 7 } else { i.wrapping_mul(factor) }).collect()
 }
 
-/// A folder that counts the values of each `set_all`.
+/// A call of `set_all`: the thread, and the keys.
+type Call = (ThreadId, Vec<String>);
+
+/// A folder that notes each `set_all`.
 #[derive(Debug)]
-struct Counting {
+struct Noting {
     folder: FilesystemStore,
-    counts: Arc<Mutex<Vec<usize>>>,
+    calls: Arc<Mutex<Vec<Call>>>,
 }
 
-impl SyncStore for Counting {
+impl SyncStore for Noting {
     zarr_testkit::forward_calls!(folder: name capabilities get open put create erase_prefix list_prefix list_dir flush);
 
     fn set_all(
@@ -46,25 +51,53 @@ impl SyncStore for Counting {
         values: &[(StoreKey, &[u8])],
         guarded: bool,
     ) -> std::result::Result<(), NotSet> {
-        self.counts.lock().unwrap().push(values.len());
+        let keys = values.iter().map(|(key, _)| key.to_string()).collect();
+        self.calls.lock().unwrap().push((thread::current().id(), keys));
         self.folder.set_all(values, guarded)
     }
+}
+
+/// Writes a new array of these numbers of rows and columns, in chunks of `chunk`; the calls of the store.
+fn calls(shape: [u64; 2], chunk: [u64; 2], threads: usize) -> Result<Vec<Call>> {
+    let root = tempfile::tempdir().unwrap();
+    let (folder, calls) = (FilesystemStore::new(root.path()), Arc::<Mutex<Vec<Call>>>::default());
+    let store = from_sync(Noting { folder, calls: calls.clone() });
+    let options = OpenOptions::new(zarr::standard()).read_write().threads(threads);
+    let hierarchy = Hierarchy::create(store, options.format(Dialect::V3), &options)?;
+    let array = hierarchy.create_array("/a").shape(&shape).chunks(&chunk);
+    let array = array.data_type_named("uint16").create()?;
+    let elements: Vec<u16> = (1..).take((shape[0] * shape[1]) as usize).collect();
+    array.write(.., &elements)?;
+    assert_eq!(array.read::<u16>(..)?, elements);
+    Ok(std::mem::take(&mut calls.lock().unwrap()))
 }
 
 /// Of three chunks in a row one is at the edge, and merged into what is stored by itself.
 #[test]
 fn a_chunk_at_the_edge_does_not_keep_others_from_going_together() -> Result<()> {
-    let root = tempfile::tempdir().unwrap();
-    let (folder, counts) = (FilesystemStore::new(root.path()), Arc::<Mutex<Vec<usize>>>::default());
-    let store = from_sync(Counting { folder, counts: counts.clone() });
-    let options = OpenOptions::new(zarr::standard()).read_write().threads(1);
-    let hierarchy = Hierarchy::create(store, options.format(Dialect::V3), &options)?;
-    let array = hierarchy.create_array("/a").shape(&[64, 5]).chunks(&[2, 2]);
-    let array = array.data_type_named("uint16").create()?;
-    let elements: Vec<u16> = (1..=320).collect();
-    array.write(.., &elements)?;
-    assert_eq!(*counts.lock().unwrap(), [11, 11, 10, 11, 11, 10]);
-    assert_eq!(array.read::<u16>(..)?, elements);
+    let counts = calls([64, 5], [2, 2], 1)?.into_iter().map(|(_, keys)| keys.len());
+    assert_eq!(counts.collect::<Vec<_>>(), [11, 11, 10, 11, 11, 10]);
+    Ok(())
+}
+
+/// A row of chunks has a folder, and one thread writes it: two would wait for each other.
+#[test]
+fn threads_write_into_folders_of_their_own() -> Result<()> {
+    for (columns, expected) in [(24, &[12][..]), (32, &[16]), (40, &[16, 4])] {
+        let mut folders = BTreeMap::<String, Vec<(ThreadId, usize)>>::new();
+        for (thread, keys) in calls([200, columns], [1, 2], 2)? {
+            let folder = |key: &String| key.rsplit_once('/').unwrap().0.to_owned();
+            let first = folder(&keys[0]);
+            assert!(keys.iter().all(|key| folder(key) == first), "{keys:?}");
+            folders.entry(first).or_default().push((thread, keys.len()));
+        }
+        assert_eq!(folders.len(), 200);
+        for calls in folders.values() {
+            let counts: Vec<usize> = calls.iter().map(|(_, count)| *count).collect();
+            assert_eq!(counts, expected);
+            assert!(calls.iter().all(|(thread, _)| *thread == calls[0].0), "{calls:?}");
+        }
+    }
     Ok(())
 }
 

@@ -84,15 +84,14 @@ impl ArrayCore {
                 }
                 Ok::<_, Error>(is_done)
             };
-            // Neighbours of few bytes go to the store in one call, if there are enough of them for all threads.
+            // Neighbours of few bytes go to the store in one call, if there are enough of them for all threads. A thread takes
+            // whole rows, which mostly have folders of their own: threads that change the same folder wait for each other.
             let neighbours = (TOGETHER / 4).min(kind.total / (4 * count as u64)) / kind.size.max(1);
             let together = if self.context.store.capabilities().set_all { 16 } else { 1 };
-            kind.row = neighbours.clamp(1, together);
-            let mut left = chunks();
-            let groups = std::iter::from_fn(|| {
-                let group: Vec<_> = left.by_ref().take(kind.row as usize).collect();
-                (!group.is_empty()).then_some(group)
-            });
+            let each = neighbours.clamp(1, together);
+            kind.row *= (each / kind.row).max(1);
+            let rows = in_groups(chunks(), kind.row);
+            let groups = rows.map(|row| in_groups(row.into_iter(), each));
             let write_group = async |copy: &mut Vec<u8>, group: Vec<ChunkProjection>| {
                 let replaced = |tile: &ChunkProjection| self.replaces(tile, span);
                 let (whole, mut parts): (Vec<_>, Vec<_>) = group.into_iter().partition(replaced);
@@ -110,7 +109,7 @@ impl ArrayCore {
                 }
                 Ok(())
             };
-            executor::for_each_async(&self.options, kind, groups.map(Some), write_group)
+            executor::for_each_async(&self.options, kind, groups, write_group)
                 .map_err(|e| self.at(e))?;
             for tile in into_inner(contended) {
                 let is_done = write(&Arc::new(tile), &mut Vec::new(), MAX_ATTEMPTS).await?;
@@ -439,11 +438,20 @@ impl ArrayCore {
     }
 }
 
+/// The items in groups of `count`; the last may have fewer.
+fn in_groups<T>(mut items: impl Iterator<Item = T>, count: u64) -> impl Iterator<Item = Vec<T>> {
+    std::iter::from_fn(move || {
+        let group: Vec<_> = items.by_ref().take(count as usize).collect();
+        (!group.is_empty()).then_some(group)
+    })
+}
+
 /// Whether a chunk has parts that are encoded independently of each other.
 fn is_shard(layout: &ChunkLayout, tile: &ChunkProjection) -> bool {
     let partial = layout.chunks.chain.partial(&tile.chunk_shape, &tile.within);
     partial.is_some_and(|partial| has_index(&partial))
 }
+
 /// A whole chunk, encoded; `None` if it need not be stored.
 fn encode_whole<'a>(
     options: &Options,
@@ -451,21 +459,16 @@ fn encode_whole<'a>(
     tile: &ChunkProjection,
     part: &View<'a>,
 ) -> Result<Option<Cow<'a, [u8]>>> {
-    let is_left_out = |chunk: &View<'_>| !options.keep_fill_chunks && layout.is_fill(chunk);
+    let is_stored = |chunk: &View<'_>| options.keep_fill_chunks || !layout.is_fill(chunk);
     if tile.within.is_all(&tile.chunk_shape) {
-        if is_left_out(part) {
-            return Ok(None);
-        }
-        return encode(options, layout, part.clone()).map(Some);
+        return is_stored(part).then(|| encode(options, layout, part.clone())).transpose();
     }
     // An edge chunk is stored whole; its overhang is fill (D-043, F-062, Z2-024).
     let padded = pad_edge_chunk(layout, tile, part, layout.span())?;
     let chunk = View::new(&padded, &tile.chunk_shape, layout.chunks.repr.size())
         .with_var_buffer(part.var_buffer());
-    if is_left_out(&chunk) {
-        return Ok(None);
-    }
-    Ok(Some(Cow::Owned(encode(options, layout, chunk)?.into_owned())))
+    let encode = || Ok(Cow::Owned(encode(options, layout, chunk.clone())?.into_owned()));
+    is_stored(&chunk).then(encode).transpose()
 }
 
 /// A chunk, encoded; on all threads, if it has parts that are independent of each other.
