@@ -85,7 +85,7 @@ impl ArrayCore {
                 Ok::<_, Error>(is_done)
             };
             // Neighbours of few bytes go to the store in one call, if there are enough of them for all threads. A thread takes
-            // whole rows, which mostly have folders of their own: threads that change the same folder wait for each other.
+            // whole rows, which mostly have separate folders: threads that change the same folder wait for each other.
             let neighbours = (TOGETHER / 4).min(kind.total / (4 * count as u64)) / kind.size.max(1);
             let together = if self.context.store.capabilities().set_all { 16 } else { 1 };
             let each = neighbours.clamp(1, together);
