@@ -89,7 +89,7 @@ impl ArrayCore {
             let neighbours = (TOGETHER / 4).min(kind.total / (4 * count as u64)) / kind.size.max(1);
             let together = if self.context.store.capabilities().set_all { 16 } else { 1 };
             let each = neighbours.clamp(1, together);
-            kind.row *= (each / kind.row).max(1);
+            kind.row = (kind.row * (each / kind.row).max(1)).min(256);
             let rows = in_groups(chunks(), kind.row);
             let groups = rows.map(|row| in_groups(row.into_iter(), each));
             let write_group = async |copy: &mut Vec<u8>, group: Vec<ChunkProjection>| {
