@@ -78,7 +78,7 @@ fn a_forked_process_cannot_write_into_its_parents_archive() {
     }
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.zip");
-    run_again("a_forked_process_cannot_write_into_its_parents_archive", PLACE, &path);
+    run_again("a_forked_process_cannot_write_into_its_parents_archive", [(PLACE, &path)]);
     let store = ZipStore::open(&path).unwrap();
     for (key, value) in [("a", "two"), ("b", "three")] {
         assert_eq!(store.value(&StoreKey::new(key).unwrap()).unwrap().unwrap(), value);
@@ -151,7 +151,7 @@ fn a_forked_process_cannot_use_its_parents_lmdb_file() {
     }
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.lmdb");
-    run_again("a_forked_process_cannot_use_its_parents_lmdb_file", PLACE, &path);
+    run_again("a_forked_process_cannot_use_its_parents_lmdb_file", [(PLACE, &path)]);
     let store = LmdbStore::open(&path);
     assert_eq!(store.value(&StoreKey::new("a").unwrap()).unwrap().unwrap(), "19");
 }

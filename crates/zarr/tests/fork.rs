@@ -139,6 +139,6 @@ fn forked_processes_read_and_write_while_the_parents_threads_do() {
     let ahead = format!("file://{}/ahead", folder.path().display());
     for url in [&file, "memory://fork", "memory://cached", &ahead] {
         let test = "forked_processes_read_and_write_while_the_parents_threads_do";
-        again::run_again(test, MARK, url);
+        again::run_again(test, [(MARK, url)]);
     }
 }

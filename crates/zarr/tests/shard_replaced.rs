@@ -156,7 +156,7 @@ fn one_version_on_disk(kind: &str, test: &str) {
     let hierarchy = create(on_disk(kind, folder.path()));
     let array = hierarchy.array(path()).unwrap();
     read_while(&array, || {
-        again::run_again(test, FOLDER, folder.path());
+        again::run_again(test, [(FOLDER, folder.path())]);
     });
     read_while(&array, || replace(&array, 200..250));
 }

@@ -230,7 +230,7 @@ fn alone(test: &str, folder: &Path, work: impl FnOnce(Array)) {
         work(Hierarchy::open(store, &options()).unwrap().array(path()).unwrap());
         return;
     }
-    again::run_again(test, FOLDER, folder);
+    again::run_again(test, [(FOLDER, folder)]);
 }
 
 /// A folder with an array of one large shard of inner chunks of 1 MiB; the parent's, or in a child as it is.

@@ -82,7 +82,7 @@ fn a_chunk_at_the_edge_does_not_keep_others_from_going_together() -> Result<()> 
 
 /// A row of chunks has a folder, and one thread writes it: two would wait for each other.
 #[test]
-fn threads_write_into_folders_of_their_own() -> Result<()> {
+fn each_folder_is_written_by_one_thread() -> Result<()> {
     for (columns, expected) in [(24, &[12][..]), (32, &[16]), (40, &[16, 4])] {
         let mut folders = BTreeMap::<String, Vec<(ThreadId, usize)>>::new();
         for (thread, keys) in calls([200, columns], [1, 2], 2)? {

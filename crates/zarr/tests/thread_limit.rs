@@ -2,7 +2,7 @@
 
 #![cfg(all(feature = "http", feature = "s3", feature = "filesystem", feature = "sharding"))]
 
-use std::process::Command;
+mod again;
 
 use zarr::{Dialect, NodePath, OpenOptions, Result};
 
@@ -18,16 +18,9 @@ fn a_process_without_threads_reads_and_writes_and_tells_what_it_cannot() {
     }
     let folder = tempfile::tempdir().expect("a folder");
     let name = "a_process_without_threads_reads_and_writes_and_tells_what_it_cannot";
-    let child = Command::new(std::env::current_exe().expect("this program"))
-        .args([name, "--exact", "--nocapture", "--test-threads=1"])
-        .env(CHILD, folder.path())
-        .env("RUST_MIN_STACK", NO_STACK)
-        .output()
-        .expect("it runs");
-    let said = String::from_utf8_lossy(&child.stderr);
-    assert!(child.status.success(), "{said}");
+    let variables = [(CHILD, folder.path().as_os_str()), ("RUST_MIN_STACK", NO_STACK.as_ref())];
+    let said = again::run_again(name, variables);
     assert!(!said.contains("panicked"), "{said}");
-    assert!(String::from_utf8_lossy(&child.stdout).contains("1 passed"), "it was not run");
 }
 
 fn without_threads(folder: &str) -> Result<()> {

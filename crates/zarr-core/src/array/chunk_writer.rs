@@ -467,8 +467,8 @@ fn encode_whole<'a>(
     let padded = pad_edge_chunk(layout, tile, part, layout.span())?;
     let chunk = View::new(&padded, &tile.chunk_shape, layout.chunks.repr.size())
         .with_var_buffer(part.var_buffer());
-    let encode = || Ok(Cow::Owned(encode(options, layout, chunk.clone())?.into_owned()));
-    is_stored(&chunk).then(encode).transpose()
+    let encoded = is_stored(&chunk).then(|| encode(options, layout, chunk)).transpose()?;
+    Ok(encoded.map(|bytes| Cow::Owned(bytes.into_owned())))
 }
 
 /// A chunk, encoded; on all threads, if it has parts that are independent of each other.
