@@ -7,6 +7,7 @@
 mod again;
 
 use std::env;
+use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -84,14 +85,20 @@ fn read_until(array: &Array, done: &AtomicBool) {
     }
 }
 
+/// Does `work`, and sets `done` even if that fails: else those who read until then would go on for ever.
+fn finish(done: &AtomicBool, work: impl FnOnce()) {
+    let result = panic::catch_unwind(AssertUnwindSafe(work));
+    done.store(true, Ordering::Relaxed);
+    result.unwrap_or_else(|failure| panic::resume_unwind(failure));
+}
+
 fn read_while(array: &Array, write: impl FnOnce()) {
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| read_until(array, &done));
         }
-        write();
-        done.store(true, Ordering::Relaxed);
+        finish(&done, write);
     });
     let all = array.read::<u64>(..).unwrap();
     assert_eq!(array.read::<u64>((0, 0)).unwrap(), all[..1], "the last version is met");
@@ -112,10 +119,7 @@ fn callers_that_wait_see_one_version() {
     let writer = hierarchy.array(path()).unwrap();
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
-        scope.spawn(|| {
-            replace(&writer, 2..100);
-            done.store(true, Ordering::Relaxed);
-        });
+        scope.spawn(|| finish(&done, || replace(&writer, 2..100)));
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(async {
             let array = waiting.array(&path()).await.unwrap();
