@@ -96,7 +96,7 @@ impl ArrayCore {
         let shape = shape.filter(|_| !layout.metadata.data_type.is_variable());
         let size = shape.map(|shape| {
             let count = shape.iter().chain(layout.metadata.shards.iter().flatten());
-            count.fold(layout.chunks.repr.size() as u64, |size, &len| size.saturating_mul(len))
+            count.fold(layout.chunks().repr.size() as u64, |size, &len| size.saturating_mul(len))
         });
         self.decoding(|| most_encoded(size))
     }

@@ -64,7 +64,7 @@ impl ArrayCore {
     /// cache has space.
     pub(super) fn caches_whole(&self, layout: &ChunkLayout, tile: &ChunkProjection) -> bool {
         let Some(cache) = &self.context.chunk_cache else { return false };
-        let (chain, shape) = (&layout.chunks.chain, &tile.chunk_shape);
+        let (chain, shape) = (&layout.chunks().chain, &tile.chunk_shape);
         let slow = !chain.is_memory() || !self.context.store.capabilities().cheap_ranges;
         slow && cache.size(shape, layout.span().element).is_some()
             && !layout.metadata.data_type.is_variable()

@@ -114,7 +114,7 @@ impl ArrayCore {
         out: ViewMut<'_>,
     ) -> Result<()> {
         let key = &fetched.key;
-        let partial = layout.chunks.chain.partial(&tile.chunk_shape, &tile.within);
+        let partial = layout.chunks().chain.partial(&tile.chunk_shape, &tile.within);
         let (bytes, index, partial, cached) = match (&fetched.bytes, partial) {
             (FetchedBytes::Whole(encoded, cached), Some(partial)) if has_index(&partial) => {
                 (SegmentBytes::Whole(encoded), None, partial, cached)

@@ -111,7 +111,7 @@ impl ArrayCore {
             let why = format!("elements of shape {from:?} do not fit a place of shape {to:?}");
             return Err(at(AccessError::Argument(why)));
         }
-        let spans = extents(&*layout.chunks.grid, &part.chunk);
+        let spans = extents(&*layout.chunks().grid, &part.chunk);
         Ok(ChunkProjection {
             grid_index: part.chunk.clone(),
             chunk_shape: spans.iter().map(|span| span.stored).collect(),

@@ -18,7 +18,7 @@ use super::{ArrayCore, ChunkLayout, FieldBytes, unset, zeroed};
 use crate::codec::{ChunkIndex, PartialRead, buffer_pool};
 use crate::control::Counter;
 use crate::error::{Cause, CodecError, Error, Result, StoreError};
-use crate::grid::{ChunkProjection, ChunkProjections, SplitOutput};
+use crate::grid::{ChunkProjection, ChunkProjections, SplitOutput, only_projection};
 use crate::store::{
     GetOptions, SnapshotOptions, StoreKey, SyncStore, Target, Version, abandoned, may_block,
 };
@@ -46,20 +46,18 @@ impl ArrayCore {
         Box::pin(async move {
             let out = out.with_var_buffer(var_buffer.map(|var_buffer| &**var_buffer));
             let Transfer { layout, part, span } = transfer;
-            let (grid, shape, span) = (&*layout.chunks.grid, &layout.metadata.shape, *span);
-            let kind = transfer.work();
+            let (grid, shape, span) = (&*layout.chunks().grid, &layout.metadata.shape, *span);
             let counter = Counter::new(&self.options.progress, || transfer.chunks().count());
             let done = |tile: &ChunkProjection, _| counter.chunk_done(&tile.within, span.size);
-            let read = if let (Some(store), false, true) =
-                (self.local(), kind.many, part.has_axes())
-                && let mut tiles = ChunkProjections::new(grid, shape, part)
-                && let (Some(tile), None) = (tiles.next(), tiles.next())
+            let read = if let (Some(store), Some(region)) = (self.local(), part.as_region())
+                && let Some(tile) = only_projection(grid, shape, region)
             {
                 // The elements of one chunk are all of the output.
                 self.options.check_cancelled().map_err(|e| self.at(e))?;
                 let read = self.read_chunk(layout, store, &tile, span, &mut Vec::new(), out).await;
                 read.map(|found| done(&tile, found)).map_err(|e| self.at(e))
             } else {
+                let kind = transfer.work();
                 let split = if self.local().is_some() || may_block() {
                     let split = SplitOutput::new(grid, shape, part, out);
                     split.map(|pieces| pieces.groups(kind.row > 1))
@@ -165,7 +163,7 @@ impl ArrayCore {
         if layout.metadata.shards.is_some() {
             return None;
         }
-        let partial = layout.chunks.chain.partial(&tile.chunk_shape, &tile.within);
+        let partial = layout.chunks().chain.partial(&tile.chunk_shape, &tile.within);
         partial.filter(|partial| has_index(partial) || !self.caches_whole(layout, tile))
     }
 
@@ -245,7 +243,7 @@ impl ArrayCore {
                 layout.index_cache.put(&key, version, index.clone());
             }
         };
-        let expected = layout.chunks.chain.encoded_size(&tile.chunk_shape);
+        let expected = layout.chunks().chain.encoded_size(&tile.chunk_shape);
         let mut known = layout.index_cache.get(&key);
         for _ in 0..MOST_VERSIONS {
             self.options.check_cancelled().map_err(at)?;
@@ -321,7 +319,7 @@ impl ArrayCore {
         buffer: &mut Vec<u8>,
         mut out: ViewMut<'_>,
     ) -> Result<bool> {
-        let (chain, shape) = (&layout.chunks.chain, &tile.chunk_shape);
+        let (chain, shape) = (&layout.chunks().chain, &tile.chunk_shape);
         let key = layout.key(&tile.key_index).map_err(|e| self.at(e))?;
         let at = |e: Error| self.at_chunk(tile, &key, e);
         let whole = span.is_whole() && chain.is_memory() && tile.within.is_all(shape);
@@ -367,7 +365,7 @@ impl ArrayCore {
     ) -> Result<()> {
         let (encoded, shape) = (Cow::Borrowed(encoded), &tile.chunk_shape);
         let decode = |out: ViewMut<'_>| {
-            let decode = || layout.chunks.chain.decode_into(encoded, shape, &tile.within, out);
+            let decode = || layout.chunks().chain.decode_into(encoded, shape, &tile.within, out);
             Ok(self.decoding(decode)?)
         };
         self.with_records(span, out, decode).map_err(|e| self.at_chunk(tile, key, e))

@@ -286,7 +286,7 @@ impl ArrayCore {
         span: FieldBytes,
         old: Option<&dyn Snapshot>,
     ) -> Result<ExistingChunk> {
-        let edit = || layout.chunks.chain.edit(&tile.chunk_shape, &tile.within, old.is_some());
+        let edit = || layout.chunks().chain.edit(&tile.chunk_shape, &tile.within, old.is_some());
         if span.is_whole()
             && let Some(mut write) = self.decoding(edit)
         {
@@ -311,7 +311,7 @@ impl ArrayCore {
         part: &View<'_>,
     ) -> Result<()> {
         let is_all = tile.within.is_all(&tile.chunk_shape);
-        let chain = &layout.chunks.chain;
+        let chain = &layout.chunks().chain;
         let has_parts = || chain.encode_in_parts(part.clone(), Threads::ONE).is_some();
         if !is_all || !has_parts() || !self.options.keep_fill_chunks && layout.is_fill(part) {
             let chunk = encode_whole(&self.options, layout, tile, part)?;
@@ -410,7 +410,7 @@ impl ArrayCore {
         keep: &Region,
         old: &Bytes,
     ) -> Result<Edited> {
-        let (chain, repr) = (&layout.chunks.chain, layout.chunks.repr);
+        let (chain, repr) = (&layout.chunks().chain, layout.chunks().repr);
         let mut chunk = zeroed(chunk_shape, repr.size(), "a chunk")?;
         let all = ResolvedSelection::all(chunk_shape);
         let var_buffer =
@@ -448,7 +448,7 @@ fn in_groups<T>(mut items: impl Iterator<Item = T>, count: u64) -> impl Iterator
 
 /// Whether a chunk has parts that are encoded independently of each other.
 fn is_shard(layout: &ChunkLayout, tile: &ChunkProjection) -> bool {
-    let partial = layout.chunks.chain.partial(&tile.chunk_shape, &tile.within);
+    let partial = layout.chunks().chain.partial(&tile.chunk_shape, &tile.within);
     partial.is_some_and(|partial| has_index(&partial))
 }
 
@@ -465,7 +465,7 @@ fn encode_whole<'a>(
     }
     // An edge chunk is stored whole; its overhang is fill (D-043, F-062, Z2-024).
     let padded = pad_edge_chunk(layout, tile, part, layout.span())?;
-    let chunk = View::new(&padded, &tile.chunk_shape, layout.chunks.repr.size())
+    let chunk = View::new(&padded, &tile.chunk_shape, layout.chunks().repr.size())
         .with_var_buffer(part.var_buffer());
     let encoded = is_stored(&chunk).then(|| encode(options, layout, chunk)).transpose()?;
     Ok(encoded.map(|bytes| Cow::Owned(bytes.into_owned())))
@@ -473,7 +473,7 @@ fn encode_whole<'a>(
 
 /// A chunk, encoded; on all threads, if it has parts that are independent of each other.
 fn encode<'a>(options: &Options, layout: &ChunkLayout, chunk: View<'a>) -> Result<Cow<'a, [u8]>> {
-    let chain = &layout.chunks.chain;
+    let chain = &layout.chunks().chain;
     if chain.encode_in_parts(chunk.clone(), Threads::ONE).is_none() {
         return Ok(chain.encode(chunk)?);
     }
@@ -513,7 +513,7 @@ fn merge_into_chunk(
     part: &View<'_>,
     (keep_fill, options): (bool, &Options),
 ) -> Result<Option<Vec<SplicePart>>> {
-    let (shape, size) = (&tile.chunk_shape, layout.chunks.repr.size());
+    let (shape, size) = (&tile.chunk_shape, layout.chunks().repr.size());
     // The old elements are in a variable-length buffer that is dropped after this attempt.
     let var_buffer = part.var_buffer().map(VarBuffer::fork);
     let var_buffer = var_buffer.as_ref();
@@ -532,7 +532,7 @@ fn merge_into_chunk(
             let mut chunk = zeroed(shape, size, "a chunk")?;
             let mut view = ViewMut::new(&mut chunk, shape, size).with_var_buffer(var_buffer);
             let (old, all) = (Cow::Borrowed(&old[..]), ResolvedSelection::all(shape));
-            layout.chunks.chain.decode_into(old, shape, &all, view.reborrow())?;
+            layout.chunks().chain.decode_into(old, shape, &all, view.reborrow())?;
             view.span(span.offset, span.size).scatter(&tile.within, part);
             chunk
         }

@@ -40,7 +40,7 @@ impl ArrayCore {
         inside: &Region,
         layout: &Layout,
     ) -> Result<bool> {
-        let spans = extents(&*known.chunks.grid, ordinals);
+        let spans = extents(&*known.chunks().grid, ordinals);
         let indices: Vec<i64> = spans.iter().map(|s| s.index).collect();
         let stored: Vec<u64> = spans.iter().map(|s| s.stored).collect();
         let keep = Region::new(spans.iter().zip(inside.intervals()).map(|(s, inside)| {

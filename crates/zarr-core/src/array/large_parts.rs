@@ -48,7 +48,7 @@ impl ArrayCore {
     pub(super) fn in_flight(&self, layout: &ChunkLayout, kind: Work) -> (usize, usize) {
         let shape = layout.metadata.chunk_extent();
         let first = Region::all(&vec![1; shape.len()]);
-        let partial = layout.chunks.chain.partial(&shape, &(&first).into());
+        let partial = layout.chunks().chain.partial(&shape, &(&first).into());
         let total = if partial.is_some() { kind.total } else { u64::MAX };
         let requests = self.context.store.capabilities().in_flight;
         let chunks = Work { total, ..kind }.in_flight(requests);
@@ -168,7 +168,7 @@ impl LargePart<'_> {
         let (core, layout, span) = (self.core.clone(), layout.clone(), self.span);
         let (chunk_shape, within) = (tile.chunk_shape.clone(), tile.within.clone());
         let decode = move || {
-            let partial = layout.chunks.chain.partial(&chunk_shape, &within);
+            let partial = layout.chunks().chain.partial(&chunk_shape, &within);
             let (partial, mut fetched) = (partial.ok_or_else(not_fetched)?, fetched.iter());
             let decode = |(range, at): Segment| {
                 let shape = at.within.shape();

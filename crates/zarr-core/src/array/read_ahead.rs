@@ -45,7 +45,7 @@ impl ArrayCore {
         region: &[Range<u64>],
         rows: u64,
     ) -> Option<Vec<u64>> {
-        let (grid, metadata) = (&layout.chunks.grid, &layout.metadata);
+        let (grid, metadata) = (&layout.chunks().grid, &layout.metadata);
         let inner = metadata.inner_chunk_shape().unwrap_or_else(|| metadata.chunk_extent());
         let whole = region.iter().zip(&inner).skip(1).map(|(range, len)| {
             (range.end.div_ceil(*len) - range.start / len).saturating_mul(*len)

@@ -28,7 +28,7 @@ impl ArrayCore {
     /// Cuts `region` along chunk borders into at most `parts` regions.
     pub fn write_plan(&self, region: impl Into<Selection>, parts: usize) -> Result<Vec<Region>> {
         let (layout, selected) = self.prepare(region)?;
-        let grid = &layout.chunks.grid;
+        let grid = &layout.chunks().grid;
         let Some(region) = selected.part.as_region().cloned() else {
             let why = "a plan is made of a region, one range of step 1 for each axis";
             return Err(self.at(AccessError::Argument(why.into())));
@@ -42,7 +42,7 @@ impl ArrayCore {
         layout: &ChunkLayout,
         grid_index: &[u64],
     ) -> Result<(Vec<i64>, Region)> {
-        let (grid, shape) = (&layout.chunks.grid, &layout.metadata.shape);
+        let (grid, shape) = (&layout.chunks().grid, &layout.metadata.shape);
         let counts = || shape.iter().enumerate().map(|(axis, &len)| grid.count(axis, len));
         if grid_index.len() != shape.len() || grid_index.iter().zip(counts()).any(|(&o, n)| o >= n)
         {
@@ -52,12 +52,15 @@ impl ArrayCore {
             );
             return Err(self.at(AccessError::Argument(why)));
         }
-        let spans = extents(&**grid, grid_index);
-        let interval =
-            |(s, &len): (&ChunkExtent, _)| s.start..s.start.saturating_add(s.len).min(len);
-        let region = Region::new(spans.iter().zip(shape).map(interval));
-        Ok((spans.iter().map(|span| span.index).collect(), region))
+        Ok(place(&extents(&**grid, grid_index), shape))
     }
+}
+
+/// The indices of a chunk of these extents, as its key names them, and its region in an array of this shape.
+pub(crate) fn place(spans: &[ChunkExtent], shape: &[u64]) -> (Vec<i64>, Region) {
+    let interval = |(s, &len): (&ChunkExtent, _)| s.start..s.start.saturating_add(s.len).min(len);
+    let region = Region::new(spans.iter().zip(shape).map(interval));
+    (spans.iter().map(|span| span.index).collect(), region)
 }
 
 /// How much work the chunks are that a part touches, of elements of `element_size` bytes.

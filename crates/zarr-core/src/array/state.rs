@@ -34,7 +34,7 @@ pub(crate) struct Chunks {
 #[derive(Debug)]
 pub(crate) struct ArrayState {
     pub metadata: Arc<ArrayMetadata>,
-    chunks: Result<Arc<Chunks>, Unsupported>,
+    chunks: Result<Chunks, Unsupported>,
     prefix: StorePrefix,
     /// The fill value as an element of a view.
     pub fill: Bytes,
@@ -63,9 +63,7 @@ impl ArrayState {
             Err(invalid) => return Err(invalid.into()),
         };
         let chunks = match (chain, &metadata.grid, metadata.data_type.repr()) {
-            (Ok(chain), Some(grid), Some(repr)) => {
-                Ok(Arc::new(Chunks { chain, grid: grid.clone(), repr }))
-            }
+            (Ok(chain), Some(grid), Some(repr)) => Ok(Chunks { chain, grid: grid.clone(), repr }),
             (Err(unsupported), ..) => Err(unsupported),
             (Ok(_), ..) => {
                 let (what, name) = ("chunk grid or data type", path.to_string());
@@ -98,12 +96,12 @@ impl ArrayState {
 
     /// How its chunks are stored, or why they cannot be read here.
     pub fn layout(self: Arc<Self>) -> Result<ChunkLayout> {
-        let chunks = self.supported()?.clone();
-        Ok(ChunkLayout { state: self, chunks })
+        self.supported().map(drop)?;
+        Ok(ChunkLayout(self))
     }
 
     /// An error if its chunks cannot be read here.
-    pub fn supported(&self) -> Result<&Arc<Chunks>> {
+    pub fn supported(&self) -> Result<&Chunks> {
         self.chunks.as_ref().map_err(|unsupported| MetadataError::from(unsupported.clone()).into())
     }
 
@@ -136,23 +134,25 @@ impl ArrayState {
 
 /// An [`ArrayState`] whose chunks can be read: how they are stored.
 #[derive(Clone, Debug)]
-pub(crate) struct ChunkLayout {
-    pub state: Arc<ArrayState>,
-    pub chunks: Arc<Chunks>,
-}
+pub(crate) struct ChunkLayout(Arc<ArrayState>);
 
 impl Deref for ChunkLayout {
     type Target = ArrayState;
 
     fn deref(&self) -> &ArrayState {
-        &self.state
+        &self.0
     }
 }
 
 impl ChunkLayout {
+    /// How its chunks are stored.
+    pub fn chunks(&self) -> &Chunks {
+        self.chunks.as_ref().expect("a layout is of a state that has them")
+    }
+
     /// All bytes of an element.
     pub fn span(&self) -> FieldBytes {
-        FieldBytes::of(self.chunks.repr)
+        FieldBytes::of(self.chunks().repr)
     }
 
     /// These bytes of the fill value.

@@ -36,12 +36,12 @@ impl Transfer {
 
     /// The chunks that are touched.
     pub fn chunks(&self) -> impl Iterator<Item = ChunkProjection> + Send {
-        chunk_projections(&*self.layout.chunks.grid, &self.layout.metadata.shape, &self.part)
+        chunk_projections(&*self.layout.chunks().grid, &self.layout.metadata.shape, &self.part)
     }
 
     /// How much work they are.
     pub fn work(&self) -> Work {
-        work(&*self.layout.chunks.grid, &self.part, self.span.element)
+        work(&*self.layout.chunks().grid, &self.part, self.span.element)
     }
 }
 
@@ -228,7 +228,7 @@ impl ArrayCore {
     ) -> Result<()> {
         let request = self.request(field, selection)?;
         let Transfer { layout, part, span } = &request.transfer;
-        if layout.chunks.repr == Repr::Variable {
+        if layout.chunks().repr == Repr::Variable {
             let count = element_count(&request.shape).unwrap_or(u64::MAX);
             let cells = layout.cells_of_stream(&bytes, count).map_err(|e| self.at(e))?;
             let memory = match bytes {

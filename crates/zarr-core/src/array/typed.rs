@@ -93,7 +93,7 @@ impl ArrayCore {
         transfer: &Transfer,
         out: &mut [T],
     ) -> Result<()> {
-        if transfer.layout.chunks.repr == Repr::Variable {
+        if transfer.layout.chunks().repr == Repr::Variable {
             self.read_cells(transfer).await?.to_elements(out);
             return Ok(());
         }
@@ -108,7 +108,7 @@ impl ArrayCore {
     }
 
     async fn read_native_lent(self: &Arc<Self>, transfer: &Transfer) -> Result<Vec<u8>> {
-        if transfer.layout.chunks.repr == Repr::Variable {
+        if transfer.layout.chunks().repr == Repr::Variable {
             return Ok(self.read_cells(transfer).await?.to_stream());
         }
         let (shape, size) = (transfer.part.shape(), transfer.span.size);

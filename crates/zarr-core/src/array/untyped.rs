@@ -74,8 +74,8 @@ impl ArrayCore {
 
     /// Refuses memory whose elements have another size than the array's, or none that is fixed.
     pub fn check_element_size(&self, layout: &ChunkLayout, found: usize) -> Result<()> {
-        let (data_type, size) = (&layout.metadata.data_type, layout.chunks.repr.size());
-        let why = if layout.chunks.repr == Repr::Variable {
+        let (data_type, size) = (&layout.metadata.data_type, layout.chunks().repr.size());
+        let why = if layout.chunks().repr == Repr::Variable {
             format!(
                 "elements of type `{data_type}` differ in length and are not in strided memory; read and write them as strings or bytes"
             )
@@ -193,12 +193,12 @@ impl ArrayCore {
         element: &[u8],
     ) -> Result<(Vec<u8>, Option<Arc<VarBuffer>>)> {
         let data_type = &layout.metadata.data_type;
-        if layout.chunks.repr == Repr::Variable {
+        if layout.chunks().repr == Repr::Variable {
             data_type.check_element(element).map_err(|e| self.at(e))?;
             let cells = layout.cells_of(std::iter::once(element)).map_err(|e| self.at(e))?;
             return Ok((cells.memory, Some(cells.var_buffer)));
         }
-        let (size, found) = (layout.chunks.repr.size(), element.len());
+        let (size, found) = (layout.chunks().repr.size(), element.len());
         if found != size {
             let why = format!("an element of type `{data_type}` has {size} bytes, not {found}");
             return Err(self.at(AccessError::Argument(why)));

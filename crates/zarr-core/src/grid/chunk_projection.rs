@@ -51,6 +51,37 @@ pub fn chunk_projections<'a>(
     ChunkProjections::new(grid, shape, &part.into())
 }
 
+/// The projection of a region that is in one chunk; `None` if it is in several, or in none.
+pub(crate) fn only_projection(
+    grid: &dyn ChunkGrid,
+    shape: &[u64],
+    region: &Region,
+) -> Option<ChunkProjection> {
+    if region.is_empty() {
+        return None;
+    }
+    let along = || region.intervals().iter().enumerate();
+    let grid_index: Vec<u64> = along().map(|(axis, r)| grid.locate(axis, r.start)).collect();
+    let spans = extents(grid, &grid_index);
+    let (mut inside, mut whole) = (true, true);
+    let within = along().zip(&spans).map(|((axis, r), span)| {
+        let (len, end) = (r.end - r.start, span.start.saturating_add(span.len));
+        inside &= span.start <= r.start && r.end <= end;
+        whole &= len == extent(span, shape[axis]);
+        let start = span.before.saturating_add(r.start.saturating_sub(span.start));
+        start..start.saturating_add(len)
+    });
+    let within = Region::of(within.collect()).into();
+    inside.then(|| ChunkProjection {
+        key_index: spans.iter().map(|span| span.index).collect(),
+        chunk_shape: spans.iter().map(|span| span.stored).collect(),
+        grid_index,
+        within,
+        output: Region::of(along().map(|(_, r)| 0..r.end - r.start).collect()).into(),
+        whole,
+    })
+}
+
 /// See [`chunk_projections`].
 pub(crate) struct ChunkProjections<'a> {
     grid: &'a dyn ChunkGrid,
@@ -87,19 +118,27 @@ impl<'a> ChunkProjections<'a> {
             _ => Err(self),
         }
     }
-}
 
-impl Iterator for ChunkProjections<'_> {
-    type Item = ChunkProjection;
+    /// The extents of the next chunk along each axis, in place of its projection.
+    pub fn next_extents(&mut self) -> Option<ByAxis<ChunkExtent>> {
+        let grid = self.grid;
+        let of_points = |points: ChunkProjection| extents(grid, &points.grid_index);
+        self.next_as(|_, pieces, _| pieces.iter().map(|piece| piece.span).collect(), of_points)
+    }
 
-    fn next(&mut self) -> Option<ChunkProjection> {
+    /// What one of the two makes of the next chunk.
+    fn next_as<T>(
+        &mut self,
+        of_axes: impl FnOnce(&[Axis], &[Piece], &[u64]) -> T,
+        of_points: impl FnOnce(ChunkProjection) -> T,
+    ) -> Option<T> {
         match &mut self.walk {
-            Walk::Points(points) => points.next(self.grid, self.shape),
+            Walk::Points(points) => points.next(self.grid, self.shape).map(of_points),
             Walk::Axes(axes, next) => {
                 let mut pieces = next.take()?;
                 let begun = pieces.len();
                 pieces.extend((begun..axes.len()).map(|a| axes[a].piece(self.grid, a, 0)));
-                let tile = tile(axes, &pieces, self.shape);
+                let made = of_axes(axes, &pieces, self.shape);
                 for axis in (0..pieces.len()).rev() {
                     let end = pieces[axis].from + pieces[axis].count;
                     if end < axes[axis].picks.len() {
@@ -111,9 +150,17 @@ impl Iterator for ChunkProjections<'_> {
                         pieces[axis] = axes[axis].piece(self.grid, axis, 0);
                     }
                 }
-                Some(tile)
+                Some(made)
             }
         }
+    }
+}
+
+impl Iterator for ChunkProjections<'_> {
+    type Item = ChunkProjection;
+
+    fn next(&mut self) -> Option<ChunkProjection> {
+        self.next_as(tile, |points| points)
     }
 }
 
@@ -316,6 +363,22 @@ mod tests {
         assert_eq!(seen, [1; 30]);
         let whole: Vec<bool> = chunk_projections(&grid, &shape, &region).map(|t| t.whole).collect();
         assert_eq!(whole, [false, false, false, false, true, true, false, true, true]);
+    }
+
+    #[test]
+    fn a_region_in_one_chunk_has_its_only_projection() {
+        let shape = [7, 9];
+        let grid = RegularGrid::new(&[3, 4], &shape).unwrap();
+        for (y, x) in (0..=7).flat_map(|y| (y..=7).map(move |end| y..end)).flat_map(|y| {
+            (0..=9).flat_map(move |x| (x..=9).map(move |end| x..end)).map(move |x| (y.clone(), x))
+        }) {
+            let region = Region::new([y, x]);
+            let mut all = chunk_projections(&grid, &shape, &region);
+            let only = all.next().filter(|_| all.next().is_none());
+            assert_eq!(only_projection(&grid, &shape, &region), only, "{region}");
+        }
+        let scalar = RegularGrid::new(&[], &[]).unwrap();
+        assert!(only_projection(&scalar, &[], &Region::new([])).is_some());
     }
 
     #[test]

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::array::{ArrayCore, ChunkLayout};
+use crate::array::{ArrayCore, ChunkLayout, place};
 use crate::error::Result;
-use crate::grid::chunk_projections;
+use crate::grid::ChunkProjections;
 use crate::region::Region;
 use crate::selection::ResolvedSelection;
 use crate::store::StoreKey;
@@ -17,48 +17,55 @@ use crate::store::StoreKey;
 /// `A` is the array's handle: [`crate::Array`] or [`crate::aio::Array`].
 #[derive(Debug)]
 pub struct ChunkOf<A> {
-    array: A,
-    core: Arc<ArrayCore>,
-    layout: ChunkLayout,
+    owner: Arc<Owner<A>>,
     indices: Vec<i64>,
     region: Region,
 }
 
-impl<A: Clone> ChunkOf<A> {
+/// The array of some chunks.
+#[derive(Debug)]
+struct Owner<A> {
+    array: A,
+    core: Arc<ArrayCore>,
+    layout: ChunkLayout,
+}
+
+impl<A> ChunkOf<A> {
     pub(super) fn new(array: A, core: &Arc<ArrayCore>, grid_index: &[u64]) -> Result<Self> {
         let layout = core.layout()?;
         let (indices, region) = core.chunk_place(&layout, grid_index)?;
-        Ok(ChunkOf { array, core: core.clone(), layout, indices, region })
+        Ok(ChunkOf {
+            owner: Arc::new(Owner { array, core: core.clone(), layout }),
+            indices,
+            region,
+        })
     }
 
     pub(super) fn all(
         array: A,
         core: &Arc<ArrayCore>,
-        layout: &ChunkLayout,
+        layout: ChunkLayout,
         part: &ResolvedSelection,
-    ) -> Result<impl Iterator<Item = Self> + use<A>> {
-        let chunks = chunk_projections(&*layout.chunks.grid, &layout.metadata.shape, part);
-        let places = chunks.map(|tile| core.chunk_place(layout, &tile.grid_index));
-        let places = places.collect::<Result<Vec<_>>>()?;
-        let (core, layout) = (core.clone(), layout.clone());
-        Ok(places.into_iter().map(move |(indices, region)| {
-            let (array, core, layout) = (array.clone(), core.clone(), layout.clone());
-            ChunkOf { array, core, layout, indices, region }
-        }))
+    ) -> impl Iterator<Item = Self> + use<A> {
+        let shape = &layout.metadata.shape;
+        let mut chunks = ChunkProjections::new(&*layout.chunks().grid, shape, part);
+        let places = std::iter::from_fn(|| Some(place(&chunks.next_extents()?, shape)));
+        let places: Vec<_> = places.collect();
+        let owner = Arc::new(Owner { array, core: core.clone(), layout });
+        let chunk = move |(indices, region)| ChunkOf { owner: owner.clone(), indices, region };
+        places.into_iter().map(chunk)
     }
-}
 
-impl<A> ChunkOf<A> {
     pub(super) fn array(&self) -> &A {
-        &self.array
+        &self.owner.array
     }
 
     pub(super) async fn get_encoded(&self) -> Result<Option<Bytes>> {
-        self.core.encoded(&self.layout, &self.indices).await
+        self.owner.core.encoded(&self.owner.layout, &self.indices).await
     }
 
     pub(super) async fn remove(&self) -> Result<()> {
-        self.core.erase_chunk(&self.layout, &self.indices).await
+        self.owner.core.erase_chunk(&self.owner.layout, &self.indices).await
     }
 
     /// Its indices, as its key names them.
@@ -76,6 +83,6 @@ impl<A> ChunkOf<A> {
     /// # Errors
     /// None for an array that could be opened.
     pub fn key(&self) -> Result<StoreKey> {
-        self.layout.key(&self.indices)
+        self.owner.layout.key(&self.indices)
     }
 }

@@ -1,8 +1,38 @@
 //! The handles' types and those of their methods that wait for nothing, once for both faces.
 
-/// Defines [`Hierarchy`](crate::Hierarchy), `Node`, `Group` and `Array` in the module of a face.
+/// Imports what both faces name, and defines [`Hierarchy`](crate::Hierarchy), `Node`, `Group` and `Array` in the module of a
+/// face.
 macro_rules! handles {
     () => {
+        use std::sync::Arc;
+
+        use bytes::Bytes;
+
+        use super::builder::ArrayBuilderOf;
+        use super::chunk::ChunkOf;
+        use crate::array::untyped::Strided;
+        use crate::array::{ChunkPart, StoredSize, wrong_kind};
+        use crate::codec::CodecSpec;
+        use crate::data_type::{DataType, FillValue};
+        use crate::dialect::{Dialect, Era, Warning};
+        use crate::element::Element;
+        use crate::error::{AccessError, Result};
+        use crate::format::{Child, Format};
+        use crate::grid::Pieces;
+        use crate::hierarchy::{
+            ArrayNode, CreateMode, GroupCore, HierarchyContext, NodeCore, OpenOptions,
+        };
+        use crate::json::Object;
+        use crate::metadata::{ArrayMetadata, GroupMetadata, NodeKind};
+        use crate::options::Options;
+        use crate::path::NodePath;
+        use crate::region::{Region, element_count};
+        use crate::registry::Registry;
+        use crate::selection::Selection;
+        use crate::store::{Store, StoreKey};
+        #[cfg(doc)]
+        use crate::{CodecError, MetadataError, StoreError};
+
         /// A tree of groups and arrays in a store.
         #[derive(Clone, Debug)]
         pub struct Hierarchy {
@@ -435,7 +465,7 @@ macro_rules! handles {
                 selection: impl Into<Selection>,
             ) -> Result<impl Iterator<Item = Chunk>> {
                 let (layout, selected) = self.core.prepare(selection)?;
-                Chunk::all(self.clone(), &self.core, &layout, &selected.part)
+                Ok(Chunk::all(self.clone(), &self.core, layout, &selected.part))
             }
         }
     };

@@ -1,35 +1,11 @@
 //! The blocking handles: each call returns when it is done.
 
-use std::sync::Arc;
-
-use bytes::Bytes;
-
-use super::builder::ArrayBuilderOf;
-use super::chunk::ChunkOf;
 use super::common::handles;
 use super::methods::methods;
-use crate::array::untyped::Strided;
-use crate::array::{ChunkPart, StoredSize, wrong_kind};
-use crate::codec::CodecSpec;
-use crate::data_type::{DataType, FillValue};
-use crate::dialect::{Dialect, Era, Warning};
-use crate::element::Element;
-use crate::error::{AccessError, Result};
-use crate::format::{Child, Format};
-use crate::grid::Pieces;
-use crate::hierarchy::{ArrayNode, CreateMode, GroupCore, HierarchyContext, NodeCore, OpenOptions};
-use crate::json::Object;
-use crate::metadata::{ArrayMetadata, GroupMetadata, NodeKind};
-use crate::options::Options;
-use crate::path::NodePath;
-use crate::region::{Region, element_count};
-use crate::registry::Registry;
-use crate::selection::Selection;
-use crate::store::{Store, StoreKey, block_on};
+use crate::store::block_on;
 use crate::view::{View, ViewMut};
-#[cfg(doc)]
-use crate::{CodecError, MetadataError, StoreError};
 
+// Also imports what both faces name.
 handles!();
 
 /// The result of a future, for which this thread waits.

@@ -86,7 +86,7 @@ impl ArrayNode {
         let Prepended { state, place, axis, old, layout } = grown;
         let axis = *axis;
         let known = state.clone().layout()?;
-        let grid = &*known.chunks.grid;
+        let grid = &*known.chunks().grid;
         let shape = &state.metadata.shape;
         let added = place.intervals()[axis].end;
         if added > 0 {

@@ -204,7 +204,7 @@ impl ArrayNode {
         layout: &Layout,
     ) -> Result<bool> {
         let Ok(known) = state.clone().layout() else { return Ok(true) };
-        let grid = &*known.chunks.grid;
+        let grid = &*known.chunks().grid;
         let mut chunks: Vec<Vec<u64>> = Vec::new();
         for axis in (0..old.len()).filter(|&axis| new[axis] > old[axis]) {
             // From the chunk that holds the first new coordinate.
@@ -227,7 +227,7 @@ impl ArrayNode {
         layout: &Layout,
     ) -> Result<()> {
         let Ok(known) = state.clone().layout() else { return Ok(()) };
-        let grid = &*known.chunks.grid;
+        let grid = &*known.chunks().grid;
         let reaches_out = |o: &[u64]| {
             let beyond = |axis: usize| {
                 let span = grid.span(axis, o[axis]);
