@@ -405,10 +405,6 @@ fn tolerate(reading: &mut Reading<'_>, member: &str, what: &str) -> Result<(), M
         .map_err(|why| MetadataError::invalid(member, why))
 }
 
-fn named(name: &str, configuration: Object) -> Json {
-    Object::named(name, configuration).into()
-}
-
 /// What most readers open (v3-final.md 3.4).
 fn array_document(array: &ArrayMetadata) -> Result<Object, MetadataError> {
     let grid = array
@@ -427,7 +423,7 @@ fn array_document(array: &ArrayMetadata) -> Result<Object, MetadataError> {
         .codecs
         .iter()
         .map(|codec| match codec.dialect {
-            Dialect::V3 => Ok(named(&codec.name, codec.configuration.clone())),
+            Dialect::V3 => Ok(Object::named(&codec.name, codec.configuration.clone()).into()),
             other => Err(cannot(
                 "v3",
                 format!("the codec `{}` in the words of {other}", codec.name),
@@ -448,7 +444,7 @@ fn array_document(array: &ArrayMetadata) -> Result<Object, MetadataError> {
         .with("chunk_grid", grid)
         .with(
             "chunk_key_encoding",
-            named(encoding, Object::new().with("separator", separator.to_string())),
+            Object::named(encoding, Object::new().with("separator", separator.to_string())),
         )
         .with("fill_value", spelled(fill_to_metadata(array, Dialect::V3)?, &array.declared_type))
         .with("codecs", codecs)

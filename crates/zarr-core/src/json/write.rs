@@ -13,7 +13,15 @@ impl Json {
 
     /// The text, cut to at most 80 characters, for messages.
     pub fn brief(&self) -> String {
-        Brief::of(self)
+        // With the three dots of a text that was cut.
+        const MOST: usize = 80;
+        let mut brief = Brief { text: String::new(), left: MOST };
+        if write_json(self, None, &mut brief).is_err() {
+            let end = brief.text.char_indices().nth(MOST - 3).map_or(0, |(at, _)| at);
+            brief.text.truncate(end);
+            brief.text.push_str("...");
+        }
+        brief.text
     }
 }
 
@@ -27,9 +35,7 @@ impl fmt::Display for Json {
 fn write_json(value: &Json, indent: Option<usize>, out: &mut impl Write) -> fmt::Result {
     match value {
         Json::Null => out.write_str("null")?,
-        Json::Bool(value) => {
-            write!(out, "{value}")?;
-        }
+        Json::Bool(value) => write!(out, "{value}")?,
         Json::Number(text) => out.write_str(text)?,
         Json::String(text) => write_string(text, out)?,
         Json::Array(items) => {
@@ -87,22 +93,6 @@ fn write_string(text: &str, out: &mut impl Write) -> fmt::Result {
 struct Brief {
     text: String,
     left: usize,
-}
-
-impl Brief {
-    /// The most characters, with the three dots of a text that was cut.
-    const MOST: usize = 80;
-
-    fn of(value: &Json) -> String {
-        let mut brief = Brief { text: String::new(), left: Self::MOST };
-        if write_json(value, None, &mut brief).is_err() {
-            brief
-                .text
-                .truncate(brief.text.char_indices().nth(Self::MOST - 3).map_or(0, |(at, _)| at));
-            brief.text.push_str("...");
-        }
-        brief.text
-    }
 }
 
 impl Write for Brief {

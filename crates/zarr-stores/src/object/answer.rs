@@ -4,7 +4,6 @@
 //! the task that asked.
 
 use std::collections::HashSet;
-use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex};
 
@@ -64,57 +63,35 @@ pub(super) struct Answer {
 }
 
 /// Why an answer is refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Wrong {
-    /// The server sent all of a value where a part was requested; `ignored` if that is more than was requested.
+    /// `ignored` if that is more than was requested.
+    #[error("the server sent all of the value, not the part that was asked for")]
     Whole { ignored: bool },
-    /// The server sent a part of a value where all of it was requested.
+    #[error("the server sent a part of the value (status 206), although all of it was asked for")]
     Part,
-    /// The server sent more than was requested, or than is allowed.
+    #[error(
+        "the server sent more than {most} bytes, which is more than was asked for or is allowed"
+    )]
     TooLong { most: u64 },
-    /// A value is larger than its reader's limit.
+    /// More than the limit of its reader.
+    #[error("the value has {size} bytes")]
     TooLarge { size: u64 },
-    /// The server repeats a page of a listing.
+    #[error("the server repeats a page of its listing, which would never end")]
     RepeatedPage,
-    /// A listing continues without entries.
+    #[error(
+        "the server gives more than {MOST_EMPTY_PAGES} empty pages of its listing in a row, which need not end"
+    )]
     EmptyPages,
-    /// A listing has more bytes of keys than the limit.
+    #[error(
+        "the listing has more than {most} bytes of keys; list a part of it, or raise the store's option `max_listed`"
+    )]
     TooManyKeys { most: u64 },
-    /// A redirect to what is no web server.
+    #[error("the server points to an address that is no http or https")]
     BadRedirect,
-    /// A redirect to a redirect, and so on.
+    #[error("the server points from address to address without an end")]
     EndlessRedirects,
 }
-
-impl fmt::Display for Wrong {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Wrong::Whole { .. } => f.write_str("the server sent all of the value, not the part that was asked for"),
-            Wrong::Part => f.write_str(
-                "the server sent a part of the value (status 206), although all of it was asked for",
-            ),
-            Wrong::TooLong { most } => {
-                write!(f, "the server sent more than {most} bytes, which is more than was asked for or is allowed")
-            }
-            Wrong::TooLarge { size } => write!(f, "the value has {size} bytes"),
-            Wrong::RepeatedPage => {
-                f.write_str("the server repeats a page of its listing, which would never end")
-            }
-            Wrong::EmptyPages => write!(
-                f,
-                "the server gives more than {MOST_EMPTY_PAGES} empty pages of its listing in a row, which need not end"
-            ),
-            Wrong::TooManyKeys { most } => write!(
-                f,
-                "the listing has more than {most} bytes of keys; list a part of it, or raise the store's option `max_listed`"
-            ),
-            Wrong::BadRedirect => f.write_str("the server points to an address that is no http or https"),
-            Wrong::EndlessRedirects => f.write_str("the server points from address to address without an end"),
-        }
-    }
-}
-
-impl std::error::Error for Wrong {}
 
 impl Exchange {
     /// Does some work whose answers are remembered here.
