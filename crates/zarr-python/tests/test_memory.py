@@ -67,3 +67,16 @@ gc.collect()
 print(memory("VmRSS") - before)
 """
     assert in_process(code) < 1 << 20
+
+
+@pytest.mark.parametrize("dtype", ["u2", ">f4", "c16", "M8[s]", "S5", "U3", [("a", "u1"), ("b", "<f8")]])
+def test_large_results_begin_at_a_line_of_the_cache(tmp_path, dtype):
+    values = (np.arange(1024 * 1030) % 100).reshape(1024, 1030).astype(dtype)
+    array = zarrkit.create_array(tmp_path / "a.zarr", "/a", shape=values.shape, chunks=(500, 1030), dtype=values.dtype)
+    array[...] = values
+    for key in [..., slice(1, None), (slice(None, None, -1), slice(2, None))]:
+        result = array[key]
+        assert result.ctypes.data % 64 == 0
+        assert result.flags.c_contiguous and result.flags.aligned and result.flags.writeable
+        assert result.dtype == values.dtype.newbyteorder("=") and (result == values[key]).all()
+    assert (array[3] == values[3]).all()
