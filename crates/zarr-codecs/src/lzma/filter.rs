@@ -28,13 +28,35 @@ pub(super) enum Filter {
 pub(super) struct Options {
     preset: u32,
     dictionary: u32,
-    literal_context: Option<u32>,
-    literal_position: Option<u32>,
-    position: Option<u32>,
-    mode: Option<Mode>,
-    nice_len: Option<u32>,
-    match_finder: Option<MatchFinder>,
-    depth: Option<u32>,
+    given: Vec<(Set, u32)>,
+}
+
+/// Sets an option of liblzma to a number.
+type Set = fn(&mut LzmaOptions, u32) -> &mut LzmaOptions;
+
+/// The options beside the dictionary's size, with their ranges.
+const OPTIONS: [(&str, RangeInclusive<i64>, Set); 7] = [
+    ("lc", 0..=4, LzmaOptions::literal_context_bits),
+    ("lp", 0..=4, LzmaOptions::literal_position_bits),
+    ("pb", 0..=4, LzmaOptions::position_bits),
+    ("mode", 1..=2, |out, n| out.mode(if n == 1 { Mode::Fast } else { Mode::Normal })),
+    ("nice_len", 2..=273, LzmaOptions::nice_len),
+    ("mf", 0..=0x14, |out, n| match match_finder(n) {
+        Some(finder) => out.match_finder(finder),
+        None => out,
+    }),
+    ("depth", 0..=u32::MAX as i64, LzmaOptions::depth),
+];
+
+fn match_finder(number: u32) -> Option<MatchFinder> {
+    match number {
+        0x03 => Some(MatchFinder::HashChain3),
+        0x04 => Some(MatchFinder::HashChain4),
+        0x12 => Some(MatchFinder::BinaryTree2),
+        0x13 => Some(MatchFinder::BinaryTree3),
+        0x14 => Some(MatchFinder::BinaryTree4),
+        _ => None,
+    }
 }
 
 /// Whether `preset` is 0 to 9, perhaps with Python's `PRESET_EXTREME`.
@@ -45,17 +67,8 @@ pub(super) fn is_preset(preset: u32) -> bool {
 impl Options {
     /// The preset as it is.
     pub(super) fn of_preset(preset: u32) -> Options {
-        Options {
-            preset,
-            dictionary: 1 << DICTIONARIES[(preset & !PRESET_EXTREME).min(9) as usize],
-            literal_context: None,
-            literal_position: None,
-            position: None,
-            mode: None,
-            nice_len: None,
-            match_finder: None,
-            depth: None,
-        }
+        let dictionary = 1 << DICTIONARIES[(preset & !PRESET_EXTREME).min(9) as usize];
+        Options { preset, dictionary, given: Vec::new() }
     }
 
     fn read(parameters: &FilterParameters<'_>) -> Result<Options, String> {
@@ -63,56 +76,26 @@ impl Options {
         if !is_preset(preset) {
             return Err(format!("`preset`: {preset} is not one"));
         }
-        let default = Options::of_preset(preset);
-        Ok(Options {
-            dictionary: parameters.get("dict_size", 4096..=3 << 29)?.unwrap_or(default.dictionary),
-            literal_context: parameters.get("lc", 0..=4)?,
-            literal_position: parameters.get("lp", 0..=4)?,
-            position: parameters.get("pb", 0..=4)?,
-            mode: match parameters.get("mode", 1..=2)? {
-                None => None,
-                Some(1) => Some(Mode::Fast),
-                Some(_) => Some(Mode::Normal),
-            },
-            nice_len: parameters.get("nice_len", 2..=273)?,
-            match_finder: match parameters.get("mf", 0..=0x14)? {
-                None => None,
-                Some(0x03) => Some(MatchFinder::HashChain3),
-                Some(0x04) => Some(MatchFinder::HashChain4),
-                Some(0x12) => Some(MatchFinder::BinaryTree2),
-                Some(0x13) => Some(MatchFinder::BinaryTree3),
-                Some(0x14) => Some(MatchFinder::BinaryTree4),
-                Some(other) => return Err(format!("`mf`: {other} is not a match finder")),
-            },
-            depth: parameters.get("depth", 0..=u32::MAX.into())?,
-            ..default
-        })
+        let mut options = Options::of_preset(preset);
+        if let Some(size) = parameters.get("dict_size", 4096..=3 << 29)? {
+            options.dictionary = size;
+        }
+        for (name, range, set) in OPTIONS {
+            let Some(number) = parameters.get(name, range)? else { continue };
+            if name == "mf" && match_finder(number).is_none() {
+                return Err(format!("`mf`: {number} is not a match finder"));
+            }
+            options.given.push((set, number));
+        }
+        Ok(options)
     }
 
     /// As liblzma takes them, with a dictionary no larger than `most` bytes need.
     pub(super) fn to_liblzma(&self, most: u64) -> Result<LzmaOptions, Error> {
         let mut out = LzmaOptions::new_preset(self.preset)?;
         out.dict_size(u64::from(self.dictionary).min(most.max(4096)) as u32);
-        if let Some(bits) = self.literal_context {
-            out.literal_context_bits(bits);
-        }
-        if let Some(bits) = self.literal_position {
-            out.literal_position_bits(bits);
-        }
-        if let Some(bits) = self.position {
-            out.position_bits(bits);
-        }
-        if let Some(mode) = self.mode {
-            out.mode(mode);
-        }
-        if let Some(len) = self.nice_len {
-            out.nice_len(len);
-        }
-        if let Some(finder) = self.match_finder {
-            out.match_finder(finder);
-        }
-        if let Some(depth) = self.depth {
-            out.depth(depth);
+        for (set, number) in &self.given {
+            set(&mut out, *number);
         }
         Ok(out)
     }
