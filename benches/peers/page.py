@@ -12,7 +12,7 @@ RESULTS = os.path.join(HERE, "results")
 PARTS = ("tables", "statements", "far")
 TITLES = dict(read="Read all, 2 threads", read1="Read all, 1 thread", chunks="Chunk by chunk, 2 threads", subset="Regions, one call each, one after the other", write="Write all, 2 threads", round="Round trip (read + re-encode + write)", small="4,096 chunks of 4 KiB from a folder, 2 threads", memory="From and into memory, 2 threads", planes="Planes through the same chunks, one after the other, 2 threads", threads="1, 2 and 4 threads", open="Open and list 2,000 arrays", scale="Growth 1x / 4x / 16x", variety="Other shapes, orders, types and codecs, 2 threads")
 # Ours under other conditions, and what is no library: not among the peers.
-NO_PEERS = {"ours", "limit", "before", "old", "new"}
+NO_PEERS = {"ours", "limit", "limit-vec", "before", "old", "new"}
 
 
 def records(file):
@@ -75,10 +75,10 @@ def merged(summaries):
     for st, rows in sets.items():
         for name, runs in rows.items():
             slowest = max(runs, key=lambda r: r["seconds"])
-            limits = [1 / r["others"]["limit"] for r in runs if r["others"].get("limit")]
+            limit = lambda name: max((1 / r["others"][name] for r in runs if r["others"].get(name)), default=None)
             peers = [min((m, n) for n, m in r["others"].items() if n not in NO_PEERS) for r in runs if set(r["others"]) - NO_PEERS]
             pythons = [r["others"]["zarr-python-fused"] for r in runs if "zarr-python-fused" in r["others"]]
-            yield st, name, dict(slowest=slowest, limit=max(limits, default=None), peer=min(peers, default=None), python=min(pythons, default=None), peak=max(r["peak"] for r in runs))
+            yield st, name, dict(slowest=slowest, limit=limit("limit"), vec=limit("limit-vec"), peer=min(peers, default=None), python=min(pythons, default=None), peak=max(r["peak"] for r in runs))
 
 
 def tables(summaries):
@@ -97,11 +97,11 @@ def tables(summaries):
         mine = [(name, r) for s, name, r in rows if s == st]
         if not mine:
             continue
-        out += ["", f"## {title}", "", "| data | ours, s | least to most | ours / limit | best peer / ours | best peer | zarr-python, fused / ours | peak MiB |", "|" + " --- |" * 8]
+        out += ["", f"## {title}", "", "| data | ours, s | least to most | ours / limit | ours / limit in a `Vec` | best peer / ours | best peer | zarr-python, fused / ours | peak MiB |", "|" + " --- |" * 9]
         for name, r in mine:
             s = r["slowest"]
             spread = f"{s['least']:.4f} to {s['most']:.4f}" if s.get("least") is not None else "not kept"
-            out.append(f"| {name} | {s['seconds']:.4f} | {spread} | {ratio(r['limit'])} | {ratio(r['peer'] and r['peer'][0])} | {r['peer'][1] if r['peer'] else '-'} | {ratio(r['python'])} | {r['peak']} |")
+            out.append(f"| {name} | {s['seconds']:.4f} | {spread} | {ratio(r['limit'])} | {ratio(r['vec'])} | {ratio(r['peer'] and r['peer'][0])} | {r['peer'][1] if r['peer'] else '-'} | {ratio(r['python'])} | {r['peak']} |")
     return "\n".join(out) + "\n"
 
 
@@ -116,7 +116,8 @@ def statements(summaries):
     for st, title in TITLES.items():
         mine = [(name, r) for s, name, r in rows if s == st]
         limits, peers = [r["limit"] for _, r in mine if r["limit"]], [r["peer"][0] for _, r in mine if r["peer"]]
-        said = [f"ours took {between(limits)} of the limit's time"] if limits else []
+        vecs = [r["vec"] for _, r in mine if r["vec"]]
+        said = [f"ours took {between(limits)} of the limit's time" + (f", {between(vecs)} where its memory begins as a `Vec` does" if vecs else "")] if limits else []
         said += [f"the best peer took {between(peers)} of ours"] if peers else []
         if said:
             slower = [f"{name} ({r['peer'][1]}, {r['peer'][0]:.2f})" for name, r in mine if r["peer"] and r["peer"][0] < 1]

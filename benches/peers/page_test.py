@@ -53,25 +53,25 @@ class Page(unittest.TestCase):
 
     def test_a_run_becomes_medians_with_their_spread(self):
         lines = [dict(set="machine", what="a machine", copy=[10.0, 20.0], pages="madvise")]
-        lines += [record("ours", [1, 3, 2]), record("ours", [50], foreign=0.5), record("limit", [1]), record("zarrs", [3]), record("zarr-python-fused", [8])]
+        lines += [record("ours", [1, 3, 2]), record("ours", [50], foreign=0.5), record("limit", [1]), record("limit-vec", [4]), record("zarrs", [3]), record("zarr-python-fused", [8])]
         with tempfile.TemporaryDirectory() as folder:
             name = os.path.join(folder, "run.jsonl")
             with open(name, "w") as file:
                 file.writelines(json.dumps(r) + "\n" for r in lines)
             first = page.summarise(name)
         self.assertIn("| a machine | 10.0, 20.0 | madvise | 0.0 |", page.tables([first]))
-        self.assertIn("| raw | 2.0000 | 1.0000 to 3.0000 | 2.00 | 1.50 | zarrs | 4.00 | 100 |", page.tables([first]))
+        self.assertIn("| raw | 2.0000 | 1.0000 to 3.0000 | 2.00 | 0.50 | 1.50 | zarrs | 4.00 | 100 |", page.tables([first]))
         # Of two runs, what was worse for us: here the second's lead, the first's seconds and multiple of the limit.
         second = json.loads(page.dumped(first))
         second["rows"][0].update(seconds=1, others={"limit": 1.0, "tensorstore": 0.9})
         both = page.tables([first, second])
-        self.assertIn("| raw | 2.0000 | 1.0000 to 3.0000 | 2.00 | 0.90 | tensorstore | 4.00 | 100 |", both)
+        self.assertIn("| raw | 2.0000 | 1.0000 to 3.0000 | 2.00 | 0.50 | 0.90 | tensorstore | 4.00 | 100 |", both)
         self.assertNotIn("Not kept", both)
         del second["machine"]["copy"], second["rows"][0]["least"]
         self.assertIn("Not kept in all of these runs: spreads, the machine's bandwidth.", page.tables([first, second]))
         said = page.statements([first, second])
         self.assertIn("the best peer is faster than ours in 1, and within a tenth in 0 more", said)
-        self.assertIn("- Read all, 2 threads: ours took 2.00 of the limit's time; the best peer took 0.90 of ours. A peer is faster in raw (tensorstore, 0.90).", said)
+        self.assertIn("- Read all, 2 threads: ours took 2.00 of the limit's time, 0.50 where its memory begins as a `Vec` does; the best peer took 0.90 of ours. A peer is faster in raw (tensorstore, 0.90).", said)
 
     def test_far_rows_stand_beside_their_model(self):
         def far(name, seconds, requests, dataset="zstd", model=None):

@@ -29,6 +29,7 @@ D = os.path.join(HERE, "drivers")
 
 DRIVERS = {
     "limit": [os.path.join(TGT, "limits")],
+    "limit-vec": [os.path.join(TGT, "limits"), "--variant", "vec"],   # its memory begins where a `Vec` does
     "ours": [os.path.join(TGT, "ours")],
     "zarrs": [os.path.join(TGT, "peer_zarrs")],
     "tensorstore": [PY, os.path.join(D, "peer_tensorstore.py")],
@@ -208,7 +209,7 @@ def far(results, drivers, only, regs, lines, rounds):
                 model = None
                 for _ in range(rounds):
                     for drv in sorted(drivers, key=lambda d: d != "ours"):
-                        if drv in ("limit", "zarrs-python"):
+                        if drv in ("limit", "limit-vec", "zarrs-python"):
                             continue
                         server.stats()
                         b = server.busy()
@@ -230,7 +231,7 @@ def latency(results, drivers, datasets=LATENCY, delay=20, rounds=2):
         with Server(delay) as server:
             for rnd in range(rounds):
                 for drv in drivers:
-                    if drv in ("limit", "zarrs-python"):
+                    if drv in ("limit", "limit-vec", "zarrs-python"):
                         continue
                     server.stats()
                     r = proc(DRIVERS[drv] + ["--op", "read_all", "--path", f"{server.at}/{ds}", "--threads", "2", "--warm", "0", "--reps", "1"], 300)
@@ -276,7 +277,7 @@ def emit(results, r):
 
 
 # ------------------------------------------------------------------------------------------------ report
-ORDER = ("limit", "ours", "before", "zarrs", "tensorstore", "zarrs-python", "zarr-python-fused", "zarr-python")
+ORDER = ("limit", "limit-vec", "ours", "before", "zarrs", "tensorstore", "zarrs-python", "zarr-python-fused", "zarr-python")
 
 
 def table(rows, out):
@@ -411,7 +412,7 @@ def main():
             if c[0] not in sets or not re.search(a.datasets, c[2]):
                 continue
             for d in names:
-                if d == "limit" and (c[1] in NO_LIMIT or c[0] in NO_LIMIT_SET):
+                if d.startswith("limit") and (c[1] in NO_LIMIT or c[0] in NO_LIMIT_SET) or d == "limit-vec" and c[1] == "read_subset":
                     continue
                 if slow.get((c, d), 0) > 30 and rnd > 0:
                     continue                       # once is enough for the very slow ones
