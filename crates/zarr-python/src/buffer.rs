@@ -156,7 +156,7 @@ pub fn zeros<'py>(
     let is_plain = !shape.contains(&0) && !dtype.has_object() && !dtype.has_subarray();
     if let Some(size) = size.filter(|&size| is_plain && size >= LARGE)
         // Where there is too little memory, NumPy's error below names the array that was asked for.
-        && let Ok(elements) = from_a_line_on(py, shape, dtype, size as usize)
+        && let Ok(elements) = cache_aligned_zeros(py, shape, dtype, size as usize)
     {
         return Ok(elements);
     }
@@ -180,7 +180,7 @@ const LINE: usize = 64;
 
 /// As [`zeros`], of `size` bytes that begin at a line of the cache. NumPy's begin 16 bytes past one, so that most rows of a chunk share their first and last line
 /// with those of its neighbours, and reading takes up to a fifth longer.
-fn from_a_line_on<'py>(
+fn cache_aligned_zeros<'py>(
     py: Python<'py>,
     shape: &[u64],
     dtype: &Bound<'py, PyArrayDescr>,
