@@ -49,8 +49,8 @@ impl ArrayCore {
             let (grid, shape, span) = (&*layout.chunks().grid, &layout.metadata.shape, *span);
             let counter = Counter::new(&self.options.progress, || transfer.chunks().count());
             let done = |tile: &ChunkProjection, _| counter.chunk_done(&tile.within, span.size);
-            let read = if let (Some(store), Some(region)) = (self.local(), part.as_region())
-                && let Some(tile) = only_projection(grid, shape, region)
+            let read = if let Some(store) = self.local()
+                && let Some(tile) = only_projection(grid, shape, part)
             {
                 // The elements of one chunk are all of the output.
                 self.options.check_cancelled().map_err(|e| self.at(e))?;
@@ -292,7 +292,8 @@ impl ArrayCore {
                 Ok(None) if version.is_none() => return Ok(None),
                 // The chunk was replaced: its new index is not known.
                 Ok(None) | Err(StoreError::Changed { .. }) => {}
-                Ok(Some((_, Err(e)))) if is_changed(&e) => {}
+                Ok(Some((_, Err(e))))
+                    if matches!(e.cause(), Cause::Store(StoreError::Changed { .. })) => {}
                 Ok(Some((size, read))) => {
                     // A chunk of another size is damaged, also where the part is in it.
                     let is_known = size > 0 || version.is_none();
@@ -370,8 +371,4 @@ impl ArrayCore {
         };
         self.with_records(span, out, decode).map_err(|e| self.at_chunk(tile, key, e))
     }
-}
-
-fn is_changed(error: &Error) -> bool {
-    matches!(error.cause(), Cause::Store(StoreError::Changed { .. }))
 }

@@ -10,7 +10,7 @@ use super::select::work;
 use super::{ArrayCore, ChunkLayout};
 use crate::codec::{ChunkIndex, PartialRead};
 use crate::error::{CodecError, Error, Result, StoreError};
-use crate::grid::{ChunkProjection, SplitOutput};
+use crate::grid::{ChunkProjection, SplitOutput, only_projection};
 use crate::store::{ByteRange, Bytes, SyncSnapshot, find};
 use crate::view::ViewMut;
 
@@ -126,6 +126,9 @@ impl SegmentReader<'_> {
             self.core.decoding(|| read_one(buffer, at, out))
         };
         let (grid, shape, within) = (decoder.grid(), partial.shape(), partial.within());
+        if let Some(at) = only_projection(grid, shape, within) {
+            return read(&mut Vec::new(), &at, partial.transposed(out));
+        }
         let mut kind = work(grid, within, out.element_size());
         kind.many &= kind.total > FEW_BYTES;
         match SplitOutput::new(grid, shape, within, partial.transposed(out)) {
@@ -172,10 +175,8 @@ impl SegmentReader<'_> {
                     Err(range) => missing.push(range),
                 },
                 None => {
-                    if self.cached.is_some_and(|cached| cached.pin(range.start)) {
-                        continue;
-                    }
-                    if self.bytes.get(range.clone().into(), &mut buffer)?.is_none() {
+                    let is_cached = self.cached.is_some_and(|cached| cached.pin(range.start));
+                    if !is_cached && self.bytes.get(range.clone().into(), &mut buffer)?.is_none() {
                         missing.push(range);
                     }
                 }

@@ -422,7 +422,8 @@ impl CodecChain {
         for (codec, context) in &self.arrays {
             shape = next_context(&**codec, context, &shape).ok()?.shape;
         }
-        self.sizes(&shape).ok()?.pop().flatten()
+        let size = self.serializer.encoded_size(&shape)?;
+        self.bytes.iter().try_fold(size, |size, codec| codec.encoded_size(size).ok()?)
     }
 
     /// The same, of chunks whose axes are transposed at most and that are not compressed: cheap enough for each chunk.

@@ -51,15 +51,13 @@ pub fn chunk_projections<'a>(
     ChunkProjections::new(grid, shape, &part.into())
 }
 
-/// The projection of a region that is in one chunk; `None` if it is in several, or in none.
+/// The projection of a part that is a region in one chunk; `None` if it is in several, or in none.
 pub(crate) fn only_projection(
     grid: &dyn ChunkGrid,
     shape: &[u64],
-    region: &Region,
+    part: &ResolvedSelection,
 ) -> Option<ChunkProjection> {
-    if region.is_empty() {
-        return None;
-    }
+    let region = part.as_region().filter(|region| !region.is_empty())?;
     let along = || region.intervals().iter().enumerate();
     let grid_index: Vec<u64> = along().map(|(axis, r)| grid.locate(axis, r.start)).collect();
     let spans = extents(grid, &grid_index);
@@ -375,10 +373,10 @@ mod tests {
             let region = Region::new([y, x]);
             let mut all = chunk_projections(&grid, &shape, &region);
             let only = all.next().filter(|_| all.next().is_none());
-            assert_eq!(only_projection(&grid, &shape, &region), only, "{region}");
+            assert_eq!(only_projection(&grid, &shape, &region.clone().into()), only, "{region}");
         }
         let scalar = RegularGrid::new(&[], &[]).unwrap();
-        assert!(only_projection(&scalar, &[], &Region::new([])).is_some());
+        assert!(only_projection(&scalar, &[], &Region::new([]).into()).is_some());
     }
 
     #[test]
