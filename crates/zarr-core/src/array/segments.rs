@@ -127,6 +127,7 @@ impl SegmentReader<'_> {
         };
         let (grid, shape, within) = (decoder.grid(), partial.shape(), partial.within());
         if let Some(at) = only_projection(grid, shape, within) {
+            // The elements of one segment are all of the output.
             return read(&mut Vec::new(), &at, partial.transposed(out));
         }
         let mut kind = work(grid, within, out.element_size());
