@@ -70,6 +70,7 @@ class Servers:
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
         self.running = []
+        self.wires = []
         self.names = set()
         self.environment = {}
 
@@ -96,6 +97,21 @@ class Servers:
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
+
+    def wire(self, name, *options):
+        """The port of a wire to a server."""
+        self.wires.append((name, wire.serve(*options)))
+        return self.wires[-1][1].server_port
+
+    def show(self):
+        """What the servers said last, and which connections broke: a run failed."""
+        for name, _ in self.running:
+            said = (self.folder / f"{name}.log").read_text(errors="replace").splitlines()
+            for line in said[-20:]:
+                print(f"{name}: {line[:400]}", file=sys.stderr)
+        for name, server in self.wires:
+            for error, times in server.broken.items():
+                print(f"wire to {name}: {times} times {error}", file=sys.stderr)
 
     def until_ready(self, name, process, ready):
         """Asks until the server answers as it should; a server that ends, or takes a minute, is an error."""
@@ -143,7 +159,7 @@ def s3s(servers):
     s3_environment(servers)
     servers.tell("ZARR_TEST_CORPUS", "s3s-fs", f"s3://zarr-s3s/corpus?endpoint=http://127.0.0.1:{port}")
     for variable, every in [("ZARR_TEST_S3", 0), ("ZARR_TEST_FAULTS", 5)]:
-        by = wire.serve(port, every, root).server_port
+        by = servers.wire("s3s", port, every, root)
         # It closes the connection where a range leaves the value: there is no use in many retries without faults.
         retries = "" if every else "&max_retries=2"
         servers.tell(variable, "s3s", f"s3://zarr-s3s?endpoint=http://127.0.0.1:{by}{retries}")
@@ -155,7 +171,7 @@ def moto(servers):
     bucket = f"http://127.0.0.1:{port}/zarr-moto"
     servers.until_ready("moto", process, lambda: request("PUT", bucket, data=b""))
     s3_environment(servers)
-    by = wire.serve(port).server_port
+    by = servers.wire("moto", port)
     servers.tell("ZARR_TEST_S3", "moto", f"s3://zarr-moto?endpoint=http://127.0.0.1:{by}")
 
 
@@ -251,6 +267,8 @@ def main(arguments):
                 told |= {"ZARR_TEST_REQUIRED": "1", "ZARR_TEST_REACHED": str(reached)}
             command = subprocess.Popen(arguments, env=told, process_group=0)
             status = command.wait()
+            if status:
+                servers.show()
             if all_reached and status == 0:
                 missed = servers.names - set(reached.read_text().splitlines())
                 if missed:

@@ -8,12 +8,15 @@ keys as files takes the beginning of a key for a folder, and fails where S3 says
 so in its place.
 """
 
+import collections
 import html
 import http.client
 import http.server
 import itertools
 import os
 import re
+import socket
+import sys
 import threading
 import time
 import urllib.parse
@@ -28,7 +31,8 @@ class Server(http.server.ThreadingHTTPServer):
     request_queue_size = 128
 
     def handle_error(self, *_):
-        """A caller that went away is none of ours."""
+        """A caller that went away, or a server that ended the connection: told if the run fails."""
+        self.broken[repr(sys.exception())] += 1
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -40,7 +44,6 @@ class Handler(http.server.BaseHTTPRequestHandler):
     counts = None
     every = 0
     folder = None
-    server_side = None
     turn = threading.Lock()
 
     def hand_on(self):
@@ -95,21 +98,19 @@ class Handler(http.server.BaseHTTPRequestHandler):
         return status, [("Content-Type", "application/xml")], answer.encode(), len(answer)
 
     def ask(self, body):
-        """The server's answer. The request is as it came: its host is part of what is signed."""
-        if self.server_side is None:
-            self.server_side = http.client.HTTPConnection("127.0.0.1", self.upstream, timeout=60)
-        upstream = self.server_side
-        upstream.putrequest(self.command, self.path, skip_host=True, skip_accept_encoding=True)
-        for name, value in self.headers.items():
-            if name.lower() not in PASSED_BY:
-                upstream.putheader(name, value)
+        """The server's answer. The request is as it came: its host is part of what is signed. It goes in one piece, and by a
+        connection that no request had before: a server that refuses a value before it has read it ends the connection."""
+        lines = [f"{self.command} {self.path} HTTP/1.1", "Connection: close"]
+        lines += [f"{name}: {value}" for name, value in self.headers.items() if name.lower() not in PASSED_BY]
         if body or self.command in ("PUT", "POST"):
-            upstream.putheader("Content-Length", str(len(body)))
-        upstream.endheaders(body)
-        answer = upstream.getresponse()
-        headers = [(n, v) for n, v in answer.getheaders() if n.lower() not in PASSED_BY]
-        found = answer.status, headers, answer.read(), answer.headers.get("Content-Length")
-        return found
+            lines.append(f"Content-Length: {len(body)}")
+        request = "\r\n".join([*lines, "", ""]).encode("latin-1") + body
+        with socket.create_connection(("127.0.0.1", self.upstream), timeout=60) as upstream:
+            upstream.sendall(request)
+            answer = http.client.HTTPResponse(upstream, method=self.command)
+            answer.begin()
+            headers = [(name, value) for name, value in answer.getheaders() if name.lower() not in PASSED_BY]
+            return answer.status, headers, answer.read(), answer.headers.get("Content-Length")
 
     def begin(self, status, headers, length):
         self.send_response_only(status)
@@ -139,5 +140,6 @@ def serve(upstream, every=0, folder=None):
         "folder": folder,
     }
     server = Server(("127.0.0.1", 0), type("Handler", (Handler,), members))
+    server.broken = collections.Counter()
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return server
