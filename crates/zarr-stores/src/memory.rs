@@ -1,6 +1,7 @@
 //! Stores keys and values in a map in this process's memory.
 
-use std::collections::BTreeMap;
+use std::array;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Bound;
 use std::sync::{Arc, Mutex, RwLock};
 
@@ -19,14 +20,38 @@ use zarr_core::{Access, StoreError, sync};
 pub struct MemoryStore {
     name: Option<Box<str>>,
     read_only: bool,
-    values: Arc<RwLock<Values>>,
+    values: Arc<Values>,
 }
 
-#[derive(Debug, Default)]
+/// Who adds or erases keys holds `keys`, and then the locks of their parts; who reads or replaces a value only that of its part.
+#[derive(Debug)]
 struct Values {
-    /// Ordered, so that the keys of a prefix lie together.
-    map: BTreeMap<Box<str>, Value>,
-    /// How many values were ever set: no two of them share a number, so a number is a version.
+    keys: RwLock<Keys>,
+    /// The values, in parts with separate locks: threads that read different keys rarely share one.
+    parts: [Slot; PARTS],
+}
+
+const PARTS: usize = 64;
+
+/// The part of a key's value. Keys of neighbouring chunks differ at their end.
+fn part_of(key: &str) -> usize {
+    key.bytes().rev().take(8).fold(0, |sum, byte| sum * 31 + usize::from(byte)) % PARTS
+}
+
+/// All keys in order, so that those of a prefix lie together.
+#[derive(Debug, Default)]
+struct Keys(BTreeSet<Arc<str>>);
+
+/// A part, in lines of the processor's cache that no other part shares.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Slot(RwLock<Part>);
+
+/// Values by their keys.
+#[derive(Debug, Default)]
+struct Part {
+    map: HashMap<Arc<str>, Value>,
+    /// How many values were ever set here: no two of a key share a number, so a number is a version.
     sets: u64,
 }
 
@@ -42,22 +67,72 @@ impl Value {
     }
 }
 
-impl Values {
-    fn set(&mut self, key: &StoreKey, bytes: Bytes) {
+impl Part {
+    fn holds(&self, key: &str, only_if: Precondition<'_>) -> bool {
+        !only_if.compares() || only_if.holds(self.map.get(key).map(Value::version).as_ref())
+    }
+
+    fn set(&mut self, key: impl Into<Arc<str>> + AsRef<str>, bytes: Bytes) {
         self.sets += 1;
         let value = Value { bytes, set: self.sets };
-        self.map.insert(key.as_str().into(), value);
+        match self.map.get_mut(key.as_ref()) {
+            Some(there) => *there = value,
+            None => drop(self.map.insert(key.into(), value)),
+        }
+    }
+}
+
+impl Default for Values {
+    fn default() -> Self {
+        Values { keys: RwLock::default(), parts: array::from_fn(|_| Slot::default()) }
+    }
+}
+
+impl Keys {
+    /// Sets or erases a value, if the precondition holds.
+    fn put(
+        &mut self,
+        part: &mut Part,
+        key: &str,
+        value: Option<Bytes>,
+        only_if: Precondition<'_>,
+    ) -> bool {
+        let holds = part.holds(key, only_if);
+        match value {
+            _ if !holds => {}
+            Some(bytes) => {
+                let key: Arc<str> = key.into();
+                self.0.insert(Arc::clone(&key));
+                part.set(key, bytes);
+            }
+            None => {
+                self.0.remove(key);
+                part.map.remove(key);
+            }
+        }
+        holds
     }
 
     /// The keys from `from` on, in order.
-    fn from<'a>(&'a self, from: &str) -> impl Iterator<Item = &'a str> + use<'a> {
-        let range = (Bound::Included(from), Bound::Unbounded);
-        self.map.range::<str, _>(range).map(|(key, _)| &**key)
+    fn from<'a>(&'a self, from: &str) -> impl Iterator<Item = &'a Arc<str>> + use<'a> {
+        self.0.range::<str, _>((Bound::Included(from), Bound::Unbounded))
     }
 
     /// The keys that begin with `prefix`, in order.
-    fn below<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = &'a str> {
+    fn below<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = &'a Arc<str>> {
         self.from(prefix).take_while(move |key| key.starts_with(prefix))
+    }
+}
+
+/// A store that one caller has for itself.
+struct All<'a> {
+    keys: sync::RwLockWriteGuard<'a, Keys>,
+    parts: [sync::RwLockWriteGuard<'a, Part>; PARTS],
+}
+
+impl All<'_> {
+    fn put(&mut self, key: &str, value: Option<Bytes>) {
+        self.keys.put(&mut self.parts[part_of(key)], key, value, Precondition::Always);
     }
 }
 
@@ -85,13 +160,24 @@ impl MemoryStore {
         store.clone()
     }
 
-    // A poisoned lock is taken all the same: no step on the map can be left half done.
-    fn values(&self) -> sync::RwLockReadGuard<'_, Values> {
-        sync::read(&self.values)
+    // A poisoned lock is taken all the same: no step on the maps can be left half done.
+    fn keys(&self) -> sync::RwLockReadGuard<'_, Keys> {
+        sync::read(&self.values.keys)
     }
 
-    fn values_mut(&self) -> Result<sync::RwLockWriteGuard<'_, Values>> {
-        if self.read_only { Err(StoreError::ReadOnly) } else { Ok(sync::write(&self.values)) }
+    fn check_writeable(&self) -> Result<()> {
+        if self.read_only { Err(StoreError::ReadOnly) } else { Ok(()) }
+    }
+
+    fn part(&self, key: &str) -> &RwLock<Part> {
+        &self.values.parts[part_of(key)].0
+    }
+
+    /// All of it, so that no reader sees half of a change.
+    fn all(&self) -> Result<All<'_>> {
+        self.check_writeable()?;
+        let keys = sync::write(&self.values.keys);
+        Ok(All { keys, parts: self.values.parts.each_ref().map(|slot| sync::write(&slot.0)) })
     }
 }
 
@@ -115,10 +201,11 @@ impl SyncStore for MemoryStore {
     }
 
     fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>> {
-        let values = self.values();
-        let Some(value) = values.map.get(key.as_str()) else { return Ok(None) };
-        let version = how.version.then(|| value.version());
-        how.answer(key, value.bytes.clone(), version)
+        let part = sync::read(self.part(key.as_str()));
+        let Some(value) = part.map.get(key.as_str()) else { return Ok(None) };
+        let (bytes, version) = (value.bytes.clone(), how.version.then(|| value.version()));
+        drop(part);
+        how.answer(key, bytes, version)
     }
 
     fn open(
@@ -137,20 +224,21 @@ impl SyncStore for MemoryStore {
         only_if: Precondition<'_>,
     ) -> Result<bool> {
         let bytes = value.map(Payload::into_bytes).transpose()?;
-        let mut values = self.values_mut()?;
-        if only_if.compares() {
-            let is = values.map.get(key.as_str()).map(Value::version);
-            if !only_if.holds(is.as_ref()) {
-                return Ok(false);
+        self.check_writeable()?;
+        let key = key.as_str();
+        if let Some(bytes) = &bytes {
+            let mut part = sync::write(self.part(key));
+            if part.map.contains_key(key) {
+                let holds = part.holds(key, only_if);
+                if holds {
+                    part.set(key, bytes.clone());
+                }
+                return Ok(holds);
             }
         }
-        match bytes {
-            Some(bytes) => values.set(key, bytes),
-            None => {
-                values.map.remove(key.as_str());
-            }
-        }
-        Ok(true)
+        let mut keys = sync::write(&self.values.keys);
+        let mut part = sync::write(self.part(key));
+        Ok(keys.put(&mut part, key, bytes, only_if))
     }
 
     fn create(
@@ -161,43 +249,39 @@ impl SyncStore for MemoryStore {
         leftovers: &[StoreKey],
     ) -> Result<Option<StoreKey>> {
         let bytes = value.into_bytes()?;
-        let mut values = self.values_mut()?;
-        let mut keys = [key].into_iter().chain(absent);
-        if let Some(there) = keys.find(|key| values.map.contains_key(key.as_str())) {
+        let mut all = self.all()?;
+        let mut wanted = [key].into_iter().chain(absent);
+        if let Some(there) = wanted.find(|key| all.keys.0.contains(key.as_str())) {
             return Ok(Some(there.clone()));
         }
-        for key in leftovers {
-            values.map.remove(key.as_str());
-        }
-        values.set(key, bytes);
+        leftovers.iter().for_each(|key| all.put(key.as_str(), None));
+        all.put(key.as_str(), Some(bytes));
         Ok(None)
     }
 
     fn erase_prefix(&self, prefix: &StorePrefix) -> Result<()> {
-        let mut values = self.values_mut()?;
-        let below: Vec<Box<str>> = values.below(prefix.as_str()).map(Box::from).collect();
-        for key in below {
-            values.map.remove(&key);
-        }
+        let mut all = self.all()?;
+        let below: Vec<Arc<str>> = all.keys.below(prefix.as_str()).cloned().collect();
+        below.iter().for_each(|key| all.put(key, None));
         Ok(())
     }
 
     fn list_prefix(&self, prefix: &StorePrefix) -> Result<Listing> {
-        let values = self.values();
-        let keys = values.below(prefix.as_str()).map(StoreKey::new);
-        Ok(keys.collect::<Result<Vec<_>, _>>()?.into())
+        let keys = self.keys();
+        let below = keys.below(prefix.as_str()).map(|key| StoreKey::new(&**key));
+        Ok(below.collect::<Result<Vec<_>, _>>()?.into())
     }
 
     /// Steps over what is below each prefix it finds.
     fn list_dir(&self, prefix: &StorePrefix, _: ListOptions) -> Result<Listing> {
-        let values = self.values();
+        let keys = self.keys();
         let prefix = prefix.as_str();
         let mut listing = Listing::default();
         let mut from = prefix.to_owned();
-        while let Some(key) = values.from(&from).next().filter(|key| key.starts_with(prefix)) {
+        while let Some(key) = keys.from(&from).next().filter(|key| key.starts_with(prefix)) {
             match key[prefix.len()..].find('/') {
                 None => {
-                    listing.keys.push(StoreKey::new(key)?);
+                    listing.keys.push(StoreKey::new(&**key)?);
                     from = format!("{key}\0");
                 }
                 Some(at) => {
@@ -266,5 +350,33 @@ mod tests {
         store.erase(&key).unwrap();
         store.set(&key, Payload::new(b"v")).unwrap();
         assert!(!store.put(&key, None, Precondition::Version(&first)).unwrap());
+    }
+
+    #[test]
+    fn what_is_listed_has_a_value_whoever_changed_it() {
+        let store = MemoryStore::new();
+        let keys: Vec<StoreKey> = (0..21)
+            .map(|number| StoreKey::new(format!("{}/{number}", number % 3)).unwrap())
+            .collect();
+        let change = |thread: usize| {
+            for round in 0..20 {
+                let key = &keys[(round * (thread + 1)) % keys.len()];
+                match thread % 4 {
+                    0 => store.set(key, Payload::new(b"set")).unwrap(),
+                    1 => store.erase(key).unwrap(),
+                    2 => store.erase_prefix(&key.parent()).unwrap(),
+                    _ => drop(store.create(key, Payload::new(b"new"), &[], &keys[..2]).unwrap()),
+                }
+            }
+        };
+        for _ in 0..100 {
+            std::thread::scope(|scope| {
+                (0..8).for_each(|thread| drop(scope.spawn(move || change(thread))));
+            });
+            let listed = store.list().unwrap();
+            for key in &keys {
+                assert_eq!(listed.contains(key), store.value(key).unwrap().is_some(), "{key}");
+            }
+        }
     }
 }
