@@ -25,6 +25,32 @@ mod local;
 mod primitives {
     pub use shuttle::sync;
 
+    use sync::{Arc, RwLock};
+
+    /// As the crate `arc-swap` does it, with a lock: what that does without one has its own proofs.
+    #[derive(Debug)]
+    pub struct ArcSwap<T>(RwLock<Arc<T>>);
+
+    pub type Guard<T> = T;
+
+    impl<T> ArcSwap<T> {
+        pub fn from_pointee(value: T) -> Self {
+            ArcSwap(RwLock::new(Arc::new(value)))
+        }
+
+        pub fn load(&self) -> Guard<Arc<T>> {
+            self.0.read().expect("no thread panics").clone()
+        }
+
+        pub fn compare_and_swap(&self, current: &Arc<T>, new: Arc<T>) -> Guard<Arc<T>> {
+            let mut latest = self.0.write().expect("no thread panics");
+            if Arc::ptr_eq(&latest, current) {
+                return std::mem::replace(&mut latest, new);
+            }
+            latest.clone()
+        }
+    }
+
     pub mod thread {
         pub use shuttle::thread::*;
 

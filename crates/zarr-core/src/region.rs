@@ -47,6 +47,11 @@ impl Region {
 
     /// How many coordinates along each axis.
     pub fn shape(&self) -> Vec<u64> {
+        self.lengths().to_vec()
+    }
+
+    /// The same, on the stack for few axes.
+    pub(crate) fn lengths(&self) -> ByAxis<u64> {
         self.0.iter().map(|r| r.end - r.start).collect()
     }
 

@@ -13,6 +13,7 @@ use crate::memory;
 use crate::metadata::{ArrayMetadata, NodeKind};
 use crate::options::Options;
 use crate::path::NodePath;
+use crate::primitives::Guard;
 use crate::region::{byte_count, element_count};
 use crate::store::{Store, StoreKey, SyncStore};
 
@@ -49,7 +50,12 @@ impl ArrayCore {
     }
 
     pub fn state(&self) -> Arc<ArrayState> {
-        self.latest.get()
+        Guard::into_inner(self.latest.get())
+    }
+
+    /// The latest layout of the array, if its chunks can be read and written here.
+    pub fn layout(&self) -> Result<ChunkLayout> {
+        ChunkLayout::new(self.latest.get()).map_err(|e| self.at(e))
     }
 
     /// Puts `state` in place of `before`, if no other state has replaced that. The document of `state` must have been read

@@ -69,7 +69,7 @@ impl ArrayCore {
         slow && cache.size(shape, layout.span().element).is_some()
             && !layout.metadata.data_type.is_variable()
             && layout.metadata.shards.is_none()
-            && matches!(layout.other_key(&tile.key_index), Ok(None))
+            && layout.other_key(&tile.key_index).is_none()
             && chain.partial(shape, &tile.within).is_none_or(|partial| !has_index(&partial))
     }
 
@@ -121,11 +121,11 @@ impl ArrayCore {
         let Some(cache) = &self.context.chunk_cache else { return Ok(false) };
         let shape = &tile.chunk_shape;
         let has_other =
-            layout.metadata.shards.is_some() || layout.other_key(&tile.key_index)?.is_some();
+            layout.metadata.shards.is_some() || layout.other_key(&tile.key_index).is_some();
         let Some(size) = cache.size(shape, span.element).filter(|_| !has_other) else {
             return Ok(false);
         };
-        let place = (layout.cache_id(), layout.key(&tile.key_index)?, WHOLE);
+        let place = (layout.cache_id(), layout.key(&tile.key_index), WHOLE);
         let found = cache.get(&place).filter(|(_, elements)| elements.len() == size);
         let Some((version, elements)) = found else { return Ok(false) };
         if !store.is_unchanged(&place.1, &version).map_err(|e| self.at_chunk(tile, &place.1, e))? {

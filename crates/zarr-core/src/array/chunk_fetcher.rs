@@ -150,7 +150,7 @@ impl ArrayCore {
         tile: &ChunkProjection,
         large: Option<&LargePart<'_>>,
     ) -> Result<Option<Fetched>> {
-        let key = layout.key(&tile.key_index).map_err(|e| self.at(e))?;
+        let key = layout.key(&tile.key_index);
         let (cached, plan) = (self.context.chunk_cache.is_some(), self.plan(layout, tile));
         let takes = |large: &&LargePart<'_>| plan.iter().any(|plan| large.takes(layout, plan));
         let large = large.filter(takes);
@@ -239,7 +239,7 @@ impl ArrayCore {
         let most = self.most_stored(layout, shape);
         if let Some(per_shard) = &layout.metadata.shards {
             let shard = Shard::of(indices, per_shard);
-            let key = layout.key(&shard.indices)?;
+            let key = layout.key(&shard.indices);
             let at = |e: Error| self.at(e).at_chunk(indices).at_key(&key);
             let Some(object) = store.get_at_most(&key, most).await.map_err(|e| at(e.into()))?
             else {
@@ -248,7 +248,7 @@ impl ArrayCore {
             let chunk = shard.chunk(&object).map_err(|e| at(e.into()))?;
             return Ok(chunk.map(|bytes| (key, bytes)));
         }
-        let (first, other) = (layout.key(indices)?, layout.other_key(indices)?);
+        let (first, other) = (layout.key(indices), layout.other_key(indices));
         for key in [Some(&first), other.as_ref()].into_iter().flatten() {
             let at = |e: Error| self.at(e).at_chunk(indices).at_key(key);
             let found = store.get_at_most(key, most).await.map_err(|e| at(e.into()))?;

@@ -115,7 +115,7 @@ impl ArrayCore {
         Ok(ChunkProjection {
             grid_index: part.chunk.clone(),
             chunk_shape: spans.iter().map(|span| span.stored).collect(),
-            key_index: indices,
+            key_index: indices.to_vec(),
             within: within.part.moved(|axis, at| at.saturating_add(spans[axis].before)),
             output: place.part,
             whole: false,

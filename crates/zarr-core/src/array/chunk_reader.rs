@@ -43,28 +43,30 @@ impl ArrayCore {
         out: ViewMut<'a>,
         var_buffer: Option<&'a Arc<VarBuffer>>,
     ) -> BoxFuture<'a, Result<()>> {
+        let mut out = out.with_var_buffer(var_buffer.map(|var_buffer| &**var_buffer));
+        // Large futures inside are boxed for themselves: this one is made for each read, and small enough for the allocator's cache.
         Box::pin(async move {
-            let out = out.with_var_buffer(var_buffer.map(|var_buffer| &**var_buffer));
             let Transfer { layout, part, span } = transfer;
             let (grid, shape, span) = (&*layout.chunks().grid, &layout.metadata.shape, *span);
             let counter = Counter::new(&self.options.progress, || transfer.chunks().count());
             let done = |tile: &ChunkProjection, _| counter.chunk_done(&tile.within, span.size);
-            let read = if let Some(store) = self.local()
-                && let Some(tile) = only_projection(grid, shape, part)
-            {
+            let store = self.local();
+            let only = store.and_then(|_| only_projection(grid, shape, part));
+            let read = if let (Some(store), Some(tile)) = (store, &only) {
                 // The elements of one chunk are all of the output.
                 self.options.check_cancelled().map_err(|e| self.at(e))?;
-                let read = self.read_chunk(layout, store, &tile, span, &mut Vec::new(), out).await;
-                read.map(|found| done(&tile, found)).map_err(|e| self.at(e))
+                let buffer = &mut Vec::new();
+                let read = self.read_chunk(layout, store, tile, span, buffer, &mut out).await;
+                read.map(|found| done(tile, found)).map_err(|e| self.at(e))
             } else {
                 let kind = transfer.work();
-                let split = if self.local().is_some() || may_block() {
+                let split = if store.is_some() || may_block() {
                     let split = SplitOutput::new(grid, shape, part, out);
                     split.map(|pieces| pieces.groups(kind.row > 1))
                 } else {
                     Err(Box::new((ChunkProjections::new(grid, shape, part), out)))
                 };
-                self.read_split(layout, span, kind, split, var_buffer, done).await
+                Box::pin(self.read_split(layout, span, kind, split, var_buffer, done)).await
             };
             read.inspect(|()| self.read_ahead(layout, part))
         })
@@ -91,7 +93,8 @@ impl ArrayCore {
             (Ok(groups), Some(store)) => {
                 let (kind, groups) =
                     self.after_cached(layout, store, span, kind, groups, &done).await?;
-                executor::for_each_async(options, kind, groups, async |buffer, (tile, out)| {
+                executor::for_each_async(options, kind, groups, async |buffer, (tile, mut out)| {
+                    let out = &mut out;
                     let found = self.read_chunk(layout, store, &tile, span, buffer, out).await?;
                     done(&tile, found);
                     Ok(())
@@ -104,7 +107,7 @@ impl ArrayCore {
                     let shape = tile.within.shape();
                     let mut elements = zeroed(&shape, span.size, "the region")?;
                     let here = ViewMut::new(&mut elements, &shape, span.size);
-                    let here = here.with_var_buffer(var_buffer);
+                    let here = &mut here.with_var_buffer(var_buffer);
                     let found = self.read_chunk(layout, store, &tile, span, buffer, here).await?;
                     let elements = View::new(&elements, &tile.output.shape(), span.size);
                     lock(&out).scatter(&tile.output, &elements);
@@ -175,25 +178,28 @@ impl ArrayCore {
         tile: &ChunkProjection,
         span: FieldBytes,
         buffer: &mut Vec<u8>,
-        mut out: ViewMut<'_>,
+        out: &mut ViewMut<'_>,
     ) -> Result<bool> {
         // The store is called here, and not by the adapter that waits for dropped calls (decision 0141).
         abandoned::wait_for(|| self.context.store.name(), layout.prefix()).await;
-        if self.read_cached(layout, store, tile, span, &mut out)? {
+        if self.read_cached(layout, store, tile, span, out)? {
             return Ok(true);
         }
-        let found = match self.plan(layout, tile) {
+        let plan = self.plan(layout, tile);
+        let found = match &plan {
             Some(partial) if store.capabilities().cheap_ranges => {
-                let mut source = Source::Local { store, span, out: out.reborrow() };
-                self.read_segments(layout, tile, &partial, &mut source).await?.map(drop)
+                let read = async {
+                    let mut source = Source::Local { store, span, out: out.reborrow() };
+                    self.read_segments(layout, tile, partial, &mut source).await
+                };
+                Box::pin(read).await?.map(drop)
             }
             None if layout.metadata.shards.is_none()
-                && layout.other_key(&tile.key_index)?.is_none()
+                && layout.other_key(&tile.key_index).is_none()
                 && !self.caches_whole(layout, tile) =>
             {
                 return self.read_whole(layout, store, tile, span, buffer, out);
             }
-            // Boxed: the futures of all other chunks stay small.
             _ => match Box::pin(self.fetch(layout, tile, None)).await? {
                 Some(fetched) => Some(self.decode(layout, tile, span, &fetched, out.reborrow())?),
                 None => None,
@@ -232,7 +238,7 @@ impl ArrayCore {
         partial: &PartialRead<'_>,
         source: &mut Source<'_>,
     ) -> Result<Option<FetchedBytes>> {
-        let key = layout.key(&tile.key_index).map_err(|e| self.at(e))?;
+        let key = layout.key(&tile.key_index);
         let at = |e: Error| self.at_chunk(tile, &key, e);
         let first = match source {
             Source::Local { .. } => Vec::new(),
@@ -318,10 +324,10 @@ impl ArrayCore {
         tile: &ChunkProjection,
         span: FieldBytes,
         buffer: &mut Vec<u8>,
-        mut out: ViewMut<'_>,
+        out: &mut ViewMut<'_>,
     ) -> Result<bool> {
         let (chain, shape) = (&layout.chunks().chain, &tile.chunk_shape);
-        let key = layout.key(&tile.key_index).map_err(|e| self.at(e))?;
+        let key = layout.key(&tile.key_index);
         let at = |e: Error| self.at_chunk(tile, &key, e);
         let whole = span.is_whole() && chain.is_memory() && tile.within.is_all(shape);
         let mut memory = out.as_bytes_mut().filter(|_| whole);
@@ -349,9 +355,12 @@ impl ArrayCore {
                 Err(at(chain.wrong_plain_size(expected, found).into()))
             }
             (Some(_), Some(_)) if direct => {
-                chain.check(&mut out).map(|()| true).map_err(|e| at(e.into()))
+                chain.check(out).map(|()| true).map_err(|e| at(e.into()))
             }
-            _ => self.decode_whole(layout, tile, span, &key, buffer, out).map(|()| true),
+            _ => {
+                let out = out.reborrow();
+                self.decode_whole(layout, tile, span, &key, buffer, out).map(|()| true)
+            }
         }
     }
 

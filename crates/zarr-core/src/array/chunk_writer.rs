@@ -344,9 +344,9 @@ impl ArrayCore {
         layout: &ChunkLayout,
         tile: &ChunkProjection,
     ) -> Result<StoreKey> {
-        let key = layout.key(&tile.key_index).map_err(|e| self.at(e))?;
+        let key = layout.key(&tile.key_index);
         layout.index_cache.forget(&key);
-        let Some(other) = layout.other_key(&tile.key_index)? else { return Ok(key) };
+        let Some(other) = layout.other_key(&tile.key_index) else { return Ok(key) };
         let most = self.most_stored(layout, Some(&tile.chunk_shape));
         let is_there = async |key: &StoreKey| {
             self.context.get_at_most(key, most).await.map(|value| value.is_some())
@@ -393,7 +393,7 @@ impl ArrayCore {
     /// Erases a chunk at both keys that it may have.
     pub async fn erase_chunk(&self, layout: &ChunkLayout, indices: &[i64]) -> Result<()> {
         let writeable = self.writeable(layout)?;
-        let keys = [Some(layout.key(indices)?), layout.other_key(indices)?];
+        let keys = [Some(layout.key(indices)), layout.other_key(indices)];
         for key in keys.into_iter().flatten() {
             layout.index_cache.forget(&key);
             let erased = writeable.erase(&key).await;

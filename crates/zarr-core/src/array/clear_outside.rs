@@ -48,7 +48,7 @@ impl ArrayCore {
             let to = inside.end.saturating_sub(s.start).min(s.len).max(from);
             s.before + from..s.before + to
         }));
-        let key = known.key(&indices).map_err(|e| self.at(e))?;
+        let key = known.key(&indices);
         let at = |e: Error| self.at(e).at_chunk(&indices).at_key(&key);
         let (stored, keep, is_same) = (&stored, &keep, &AtomicBool::new(true));
         let edit = |old: Option<Arc<dyn Snapshot>>| async move {

@@ -14,32 +14,28 @@
 //! the latest state is at least as new as the first of them.
 
 use super::state::ArrayState;
-use crate::primitives::sync::{Arc, RwLock};
-use crate::sync::{read, write};
+use crate::primitives::sync::Arc;
+use crate::primitives::{ArcSwap, Guard};
 
 /// Readings after which the latest state is at least as new as the first of them.
 pub(crate) const MOST_READINGS: u32 = 3;
 
-/// The state that the handles of an array use.
+/// The state that the handles of an array use. Threads that take it write to no memory that they share.
 #[derive(Debug)]
-pub(super) struct LatestState(RwLock<Arc<ArrayState>>);
+pub(super) struct LatestState(ArcSwap<ArrayState>);
 
 impl LatestState {
     pub fn new(state: ArrayState) -> LatestState {
-        LatestState(RwLock::new(Arc::new(state)))
+        LatestState(ArcSwap::from_pointee(state))
     }
 
-    pub fn get(&self) -> Arc<ArrayState> {
-        read(&self.0).clone()
+    pub fn get(&self) -> Guard<Arc<ArrayState>> {
+        self.0.load()
     }
 
     /// Puts `state` in place of `before`; `false` if another state has replaced that already.
     pub fn replace(&self, before: &Arc<ArrayState>, state: &Arc<ArrayState>) -> bool {
-        let mut latest = write(&self.0);
-        let is_latest = Arc::ptr_eq(&latest, before);
-        if is_latest {
-            *latest = state.clone();
-        }
-        is_latest
+        let latest = self.0.compare_and_swap(before, state.clone());
+        Arc::ptr_eq(&latest, before)
     }
 }

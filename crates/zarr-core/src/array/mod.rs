@@ -59,6 +59,5 @@ pub(crate) mod untyped;
 pub(crate) use self::array_core::{ArrayCore, unset, wrong_kind, zeroed};
 pub use self::chunk_parts::ChunkPart;
 pub(crate) use self::latest_state::MOST_READINGS;
-pub(crate) use self::select::place;
 pub(crate) use self::state::{ArrayState, ChunkLayout, FieldBytes};
 pub use self::stored::StoredSize;

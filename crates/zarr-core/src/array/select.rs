@@ -3,7 +3,7 @@
 use super::executor::{TOGETHER, Work};
 use super::{ArrayCore, ChunkLayout};
 use crate::error::{AccessError, Result};
-use crate::grid::{ChunkExtent, ChunkGrid, Pieces, cut_along_borders, extents};
+use crate::grid::{ChunkGrid, ChunkPlace, Pieces, chunk_place, cut_along_borders};
 use crate::region::Region;
 use crate::selection::{Resolved, ResolvedSelection, Selection};
 
@@ -20,11 +20,6 @@ impl ArrayCore {
         Pieces::of(selection.into(), &self.state().metadata, max_bytes).map_err(|e| self.at(e))
     }
 
-    /// The latest layout of the array, if its chunks can be read and written here.
-    pub fn layout(&self) -> Result<ChunkLayout> {
-        self.state().layout().map_err(|e| self.at(e))
-    }
-
     /// Cuts `region` along chunk borders into at most `parts` regions.
     pub fn write_plan(&self, region: impl Into<Selection>, parts: usize) -> Result<Vec<Region>> {
         let (layout, selected) = self.prepare(region)?;
@@ -37,11 +32,7 @@ impl ArrayCore {
     }
 
     /// The indices of the chunk at this place of the grid, as its key names them, and its region in the array.
-    pub fn chunk_place(
-        &self,
-        layout: &ChunkLayout,
-        grid_index: &[u64],
-    ) -> Result<(Vec<i64>, Region)> {
+    pub fn chunk_place(&self, layout: &ChunkLayout, grid_index: &[u64]) -> Result<ChunkPlace> {
         let (grid, shape) = (&layout.chunks().grid, &layout.metadata.shape);
         let counts = || shape.iter().enumerate().map(|(axis, &len)| grid.count(axis, len));
         if grid_index.len() != shape.len() || grid_index.iter().zip(counts()).any(|(&o, n)| o >= n)
@@ -52,15 +43,8 @@ impl ArrayCore {
             );
             return Err(self.at(AccessError::Argument(why)));
         }
-        Ok(place(&extents(&**grid, grid_index), shape))
+        Ok(chunk_place(&**grid, grid_index, shape))
     }
-}
-
-/// The indices of a chunk of these extents, as its key names them, and its region in an array of this shape.
-pub(crate) fn place(spans: &[ChunkExtent], shape: &[u64]) -> (Vec<i64>, Region) {
-    let interval = |(s, &len): (&ChunkExtent, _)| s.start..s.start.saturating_add(s.len).min(len);
-    let region = Region::new(spans.iter().zip(shape).map(interval));
-    (spans.iter().map(|span| span.index).collect(), region)
 }
 
 /// How much work the chunks are that a part touches, of elements of `element_size` bytes.

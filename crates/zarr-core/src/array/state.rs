@@ -14,6 +14,7 @@ use crate::error::{MetadataError, Result, Unsupported};
 use crate::grid::ChunkGrid;
 use crate::metadata::ArrayMetadata;
 use crate::path::NodePath;
+use crate::primitives::Guard;
 use crate::store::{StoreKey, StorePrefix};
 use crate::var_buffer::{VAR_REF_SIZE, VarBuffer};
 use crate::view::View;
@@ -96,8 +97,7 @@ impl ArrayState {
 
     /// How its chunks are stored, or why they cannot be read here.
     pub fn layout(self: Arc<Self>) -> Result<ChunkLayout> {
-        self.supported().map(drop)?;
-        Ok(ChunkLayout(self))
+        ChunkLayout::new(Guard::from_inner(self))
     }
 
     /// An error if its chunks cannot be read here.
@@ -117,14 +117,14 @@ impl ArrayState {
         cells.chunks_exact(VAR_REF_SIZE).all(|cell| texts.get(cell) == &self.content[..])
     }
 
-    pub fn key(&self, indices: &[i64]) -> Result<StoreKey> {
-        Ok(StoreKey::new(self.metadata.chunk_keys.key_after(self.prefix.as_str(), indices))?)
+    pub fn key(&self, indices: &[i64]) -> StoreKey {
+        StoreKey::known(self.metadata.chunk_keys.key_after(self.prefix.as_str(), indices))
     }
 
     /// The other key at which a chunk may be stored.
-    pub fn other_key(&self, indices: &[i64]) -> Result<Option<StoreKey>> {
-        let other = self.metadata.chunk_keys.other_key(indices);
-        Ok(other.map(|name| self.prefix.key(&name)).transpose()?)
+    pub fn other_key(&self, indices: &[i64]) -> Option<StoreKey> {
+        let other = self.metadata.chunk_keys.other_key(indices)?;
+        Some(StoreKey::known([self.prefix.as_str(), &other].concat()))
     }
 
     pub fn prefix(&self) -> &StorePrefix {
@@ -133,8 +133,17 @@ impl ArrayState {
 }
 
 /// An [`ArrayState`] whose chunks can be read: how they are stored.
-#[derive(Clone, Debug)]
-pub(crate) struct ChunkLayout(Arc<ArrayState>);
+///
+/// Taken from the latest state for one call. A clone may be kept: it holds none of the few places that a thread has for states which it
+/// takes without counting.
+#[derive(Debug)]
+pub(crate) struct ChunkLayout(Guard<Arc<ArrayState>>);
+
+impl Clone for ChunkLayout {
+    fn clone(&self) -> ChunkLayout {
+        ChunkLayout(Guard::from_inner(Arc::clone(&self.0)))
+    }
+}
 
 impl Deref for ChunkLayout {
     type Target = ArrayState;
@@ -145,6 +154,12 @@ impl Deref for ChunkLayout {
 }
 
 impl ChunkLayout {
+    /// An error if its chunks cannot be read here.
+    pub fn new(state: Guard<Arc<ArrayState>>) -> Result<ChunkLayout> {
+        state.supported().map(drop)?;
+        Ok(ChunkLayout(state))
+    }
+
     /// How its chunks are stored.
     pub fn chunks(&self) -> &Chunks {
         self.chunks.as_ref().expect("a layout is of a state that has them")

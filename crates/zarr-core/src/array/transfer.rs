@@ -14,7 +14,7 @@ use crate::data_type::{ByteSwap, DataType, Endian, Field, Origin, Repr};
 use crate::element::Element;
 use crate::error::{AccessError, Result};
 use crate::grid::{ChunkProjection, chunk_projections};
-use crate::region::{Region, element_count};
+use crate::region::{ByAxis, Region, element_count};
 use crate::selection::{ResolvedSelection, Selection};
 use crate::var_buffer::VarBuffer;
 use crate::view::View;
@@ -49,7 +49,7 @@ impl Transfer {
 struct Request {
     transfer: Transfer,
     /// The shape of the selection; of a field that has a shape, followed by that one.
-    shape: Vec<u64>,
+    shape: ByAxis<u64>,
     field: Option<Field>,
 }
 
@@ -66,7 +66,7 @@ impl ArrayCore {
         let (mut shape, mut transfer) = (selected.shape, Transfer::whole(layout, selected.part));
         let field = field.map(|path| self.field(&transfer.layout, path)).transpose()?;
         let field = field.map(|(field, bytes)| {
-            shape.extend(field.shape());
+            shape.extend_from_slice(field.shape());
             transfer.span = bytes;
             field
         });
@@ -211,7 +211,7 @@ impl ArrayCore {
         elements: Cow<'_, [T]>,
     ) -> Result<()> {
         let selected = self.prepare(&selection)?.1.shape;
-        if shape != selected {
+        if shape != &selected[..] {
             let why =
                 format!("an array of shape {shape:?} does not fill a selection of {selected:?}");
             return Err(self.at(AccessError::Argument(why)));

@@ -98,7 +98,7 @@ impl ArrayCore {
             return Ok(());
         }
         if let Some(memory) = T::memory(out) {
-            let out = ViewMut::new(memory, &transfer.part.shape(), transfer.span.size);
+            let out = ViewMut::new(memory, &transfer.part.lengths(), transfer.span.size);
             return self.read(transfer, out, None).await;
         }
         let bytes = self.read_native_lent(transfer).await?;
@@ -111,14 +111,14 @@ impl ArrayCore {
         if transfer.layout.chunks().repr == Repr::Variable {
             return Ok(self.read_cells(transfer).await?.to_stream());
         }
-        let (shape, size) = (transfer.part.shape(), transfer.span.size);
+        let (shape, size) = (transfer.part.lengths(), transfer.span.size);
         let mut bytes = unset(&shape, size, "the region").map_err(|e| self.at(e))?;
         self.read(transfer, ViewMut::new(&mut bytes, &shape, size), None).await?;
         Ok(bytes)
     }
 
     async fn read_cells(self: &Arc<Self>, transfer: &Transfer) -> Result<Cells> {
-        let shape = transfer.part.shape();
+        let shape = transfer.part.lengths();
         let mut cells = transfer.layout.cells(&shape).map_err(|e| self.at(e))?;
         let out = ViewMut::new(&mut cells.memory, &shape, VAR_REF_SIZE);
         self.read(transfer, out, Some(&cells.var_buffer)).await?;
@@ -174,7 +174,7 @@ impl ArrayCore {
         transfer: &Transfer,
         elements: &[T],
     ) -> Result<()> {
-        let (shape, size) = (transfer.part.shape(), transfer.span.size);
+        let (shape, size) = (transfer.part.lengths(), transfer.span.size);
         match T::as_memory(elements) {
             Some(memory) => {
                 let elements = View::new(&memory, &shape, size);

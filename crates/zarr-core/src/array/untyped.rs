@@ -63,7 +63,7 @@ impl ArrayCore {
     ) -> Result<Transfer> {
         let (layout, selected) = self.prepare(selection)?;
         self.check_element_size(&layout, element_size)?;
-        if selected.shape != shape {
+        if *selected.shape != *shape {
             let found = selected.shape;
             let why =
                 format!("memory of shape {shape:?} does not fit a selection of shape {found:?}");

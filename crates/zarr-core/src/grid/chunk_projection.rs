@@ -34,6 +34,25 @@ pub(crate) fn extents(grid: &dyn ChunkGrid, grid_index: &[u64]) -> ByAxis<ChunkE
     grid_index.iter().enumerate().map(|(axis, &ordinal)| grid.span(axis, ordinal)).collect()
 }
 
+/// The indices of a chunk, as its key has them, and its elements' region in the array.
+pub(crate) type ChunkPlace = (ByAxis<i64>, Region);
+
+/// The chunk at this place in the grid, in an array of this shape.
+pub(crate) fn chunk_place(grid: &dyn ChunkGrid, grid_index: &[u64], shape: &[u64]) -> ChunkPlace {
+    place(extents(grid, grid_index).into_iter(), shape)
+}
+
+fn place(spans: impl Iterator<Item = ChunkExtent>, shape: &[u64]) -> ChunkPlace {
+    let (mut indices, mut intervals) = (ByAxis::new(), ByAxis::new());
+    for (span, &len) in spans.zip(shape) {
+        indices.push(span.index);
+        // Of a broken grid of a third party it may end before it begins.
+        let end = span.start.saturating_add(span.len).min(len);
+        intervals.push(span.start..end.max(span.start));
+    }
+    (indices, Region::of(intervals))
+}
+
 /// How many chunks an array of this shape has; `None` if they cannot be counted.
 pub fn chunk_count(grid: &dyn ChunkGrid, shape: &[u64]) -> Option<u64> {
     let counts: Vec<u64> =
@@ -58,26 +77,25 @@ pub(crate) fn only_projection(
     part: &ResolvedSelection,
 ) -> Option<ChunkProjection> {
     let region = part.as_region().filter(|region| !region.is_empty())?;
-    let along = || region.intervals().iter().enumerate();
-    let grid_index: Vec<u64> = along().map(|(axis, r)| grid.locate(axis, r.start)).collect();
-    let spans = extents(grid, &grid_index);
-    let (mut inside, mut whole) = (true, true);
-    let within = along().zip(&spans).map(|((axis, r), span)| {
-        let (len, end) = (r.end - r.start, span.start.saturating_add(span.len));
-        inside &= span.start <= r.start && r.end <= end;
-        whole &= len == extent(span, shape[axis]);
-        let start = span.before.saturating_add(r.start.saturating_sub(span.start));
-        start..start.saturating_add(len)
-    });
-    let within = Region::of(within.collect()).into();
-    inside.then(|| ChunkProjection {
-        key_index: spans.iter().map(|span| span.index).collect(),
-        chunk_shape: spans.iter().map(|span| span.stored).collect(),
-        grid_index,
-        within,
-        output: Region::of(along().map(|(_, r)| 0..r.end - r.start).collect()).into(),
-        whole,
-    })
+    let (rank, mut whole) = (region.rank(), true);
+    let (mut grid_index, mut key_index) = (Vec::with_capacity(rank), Vec::with_capacity(rank));
+    let (mut chunk_shape, mut within) = (Vec::with_capacity(rank), ByAxis::new());
+    for (axis, r) in region.intervals().iter().enumerate() {
+        let ordinal = grid.locate(axis, r.start);
+        let (span, len) = (grid.span(axis, ordinal), r.end - r.start);
+        if r.start < span.start || r.end > span.start.saturating_add(span.len) {
+            return None;
+        }
+        let start = span.before.saturating_add(r.start - span.start);
+        whole &= len == extent(&span, shape[axis]);
+        grid_index.push(ordinal);
+        key_index.push(span.index);
+        chunk_shape.push(span.stored);
+        within.push(start..start.saturating_add(len));
+    }
+    let within = Region::of(within).into();
+    let output = Region::all(&region.lengths()).into();
+    Some(ChunkProjection { grid_index, key_index, chunk_shape, within, output, whole })
 }
 
 /// See [`chunk_projections`].
@@ -87,25 +105,9 @@ pub(crate) struct ChunkProjections<'a> {
     walk: Walk,
 }
 
-enum Walk {
-    /// Axis by axis, with the positions of each axis that are in the next chunk; before the first one with none.
-    Axes(Vec<Axis>, Option<Vec<Piece>>),
-    Points(Points),
-}
-
 impl<'a> ChunkProjections<'a> {
     pub fn new(grid: &'a dyn ChunkGrid, shape: &'a [u64], part: &ResolvedSelection) -> Self {
-        let walk = match part.elements() {
-            Elements::Points { coordinates, count } => {
-                Walk::Points(Points::new(grid, coordinates.clone(), *count))
-            }
-            _ => {
-                let axes = part.by_axis().enumerate();
-                let axes = axes.map(|(axis, picks)| Axis::new(grid, axis, picks)).collect();
-                Walk::Axes(axes, (!part.is_empty()).then(Vec::new))
-            }
-        };
-        ChunkProjections { grid, shape, walk }
+        ChunkProjections { grid, shape, walk: Walk::new(grid, part) }
     }
 
     /// The axes, if along each of them the elements of every chunk follow each other, so that memory of the
@@ -116,49 +118,74 @@ impl<'a> ChunkProjections<'a> {
             _ => Err(self),
         }
     }
-
-    /// The extents of the next chunk along each axis, in place of its projection.
-    pub fn next_extents(&mut self) -> Option<ByAxis<ChunkExtent>> {
-        let grid = self.grid;
-        let of_points = |points: ChunkProjection| extents(grid, &points.grid_index);
-        self.next_as(|_, pieces, _| pieces.iter().map(|piece| piece.span).collect(), of_points)
-    }
-
-    /// What one of the two makes of the next chunk.
-    fn next_as<T>(
-        &mut self,
-        of_axes: impl FnOnce(&[Axis], &[Piece], &[u64]) -> T,
-        of_points: impl FnOnce(ChunkProjection) -> T,
-    ) -> Option<T> {
-        match &mut self.walk {
-            Walk::Points(points) => points.next(self.grid, self.shape).map(of_points),
-            Walk::Axes(axes, next) => {
-                let mut pieces = next.take()?;
-                let begun = pieces.len();
-                pieces.extend((begun..axes.len()).map(|a| axes[a].piece(self.grid, a, 0)));
-                let made = of_axes(axes, &pieces, self.shape);
-                for axis in (0..pieces.len()).rev() {
-                    let end = pieces[axis].from + pieces[axis].count;
-                    if end < axes[axis].picks.len() {
-                        pieces[axis] = axes[axis].piece(self.grid, axis, end);
-                        *next = Some(pieces);
-                        break;
-                    }
-                    if pieces[axis].from > 0 {
-                        pieces[axis] = axes[axis].piece(self.grid, axis, 0);
-                    }
-                }
-                Some(made)
-            }
-        }
-    }
 }
 
 impl Iterator for ChunkProjections<'_> {
     type Item = ChunkProjection;
 
     fn next(&mut self) -> Option<ChunkProjection> {
-        self.next_as(tile, |points| points)
+        self.walk.next_as(self.grid, self.shape, tile, |points| points)
+    }
+}
+
+/// Which chunks a part touches, and those that came already. Each call has the grid and the shape with which it was made.
+pub(crate) enum Walk {
+    /// Axis by axis, with the positions of each axis that are in the next chunk; before the first one with none.
+    Axes(Vec<Axis>, Option<Vec<Piece>>),
+    Points(Points),
+}
+
+impl Walk {
+    pub fn new(grid: &dyn ChunkGrid, part: &ResolvedSelection) -> Walk {
+        match part.elements() {
+            Elements::Points { coordinates, count } => {
+                Walk::Points(Points::new(grid, coordinates.clone(), *count))
+            }
+            _ => {
+                let axes = part.by_axis().enumerate();
+                let axes = axes.map(|(axis, picks)| Axis::new(grid, axis, picks)).collect();
+                Walk::Axes(axes, (!part.is_empty()).then(Vec::new))
+            }
+        }
+    }
+
+    /// The place of the next chunk, without its projection.
+    pub fn next_place(&mut self, grid: &dyn ChunkGrid, shape: &[u64]) -> Option<ChunkPlace> {
+        let of_axes =
+            |_: &[Axis], pieces: &[Piece], _: &[u64]| place(pieces.iter().map(|p| p.span), shape);
+        let of_points = |points: ChunkProjection| chunk_place(grid, &points.grid_index, shape);
+        self.next_as(grid, shape, of_axes, of_points)
+    }
+
+    /// What one of the two makes of the next chunk.
+    fn next_as<T>(
+        &mut self,
+        grid: &dyn ChunkGrid,
+        shape: &[u64],
+        of_axes: impl FnOnce(&[Axis], &[Piece], &[u64]) -> T,
+        of_points: impl FnOnce(ChunkProjection) -> T,
+    ) -> Option<T> {
+        match self {
+            Walk::Points(points) => points.next(grid, shape).map(of_points),
+            Walk::Axes(axes, next) => {
+                let mut pieces = next.take()?;
+                let begun = pieces.len();
+                pieces.extend((begun..axes.len()).map(|a| axes[a].piece(grid, a, 0)));
+                let made = of_axes(axes, &pieces, shape);
+                for axis in (0..pieces.len()).rev() {
+                    let end = pieces[axis].from + pieces[axis].count;
+                    if end < axes[axis].picks.len() {
+                        pieces[axis] = axes[axis].piece(grid, axis, end);
+                        *next = Some(pieces);
+                        break;
+                    }
+                    if pieces[axis].from > 0 {
+                        pieces[axis] = axes[axis].piece(grid, axis, 0);
+                    }
+                }
+                Some(made)
+            }
+        }
     }
 }
 
@@ -273,7 +300,7 @@ pub(crate) fn tile(axes: &[Axis], pieces: &[Piece], shape: &[u64]) -> ChunkProje
 }
 
 /// Single elements, those of each chunk together.
-struct Points {
+pub(crate) struct Points {
     coordinates: Vec<Vec<u64>>,
     /// The places of the points' chunks in the grid, along each axis.
     ordinals: Vec<Vec<u64>>,

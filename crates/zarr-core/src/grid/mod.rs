@@ -14,8 +14,10 @@ mod split_output;
 use std::fmt::Debug;
 use std::sync::Arc;
 
+pub(crate) use self::chunk_projection::{
+    ChunkPlace, ChunkProjections, Walk, chunk_place, extents, only_projection,
+};
 pub use self::chunk_projection::{ChunkProjection, chunk_count, chunk_projections};
-pub(crate) use self::chunk_projection::{ChunkProjections, extents, only_projection};
 pub use self::default_shape::default_chunk_shape;
 pub(crate) use self::default_shape::default_inner_shape;
 pub use self::key::ChunkKeys;

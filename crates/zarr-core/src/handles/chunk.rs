@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::array::{ArrayCore, ChunkLayout, place};
+use crate::array::{ArrayCore, ChunkLayout};
 use crate::error::Result;
-use crate::grid::ChunkProjections;
-use crate::region::Region;
+use crate::grid::Walk;
+use crate::region::{ByAxis, Region};
 use crate::selection::ResolvedSelection;
 use crate::store::StoreKey;
 
@@ -18,7 +18,7 @@ use crate::store::StoreKey;
 #[derive(Debug)]
 pub struct ChunkOf<A> {
     owner: Arc<Owner<A>>,
-    indices: Vec<i64>,
+    indices: ByAxis<i64>,
     region: Region,
 }
 
@@ -30,15 +30,17 @@ struct Owner<A> {
     layout: ChunkLayout,
 }
 
+impl<A> Owner<A> {
+    fn new(array: A, core: &Arc<ArrayCore>, layout: &ChunkLayout) -> Arc<Owner<A>> {
+        Arc::new(Owner { array, core: core.clone(), layout: layout.clone() })
+    }
+}
+
 impl<A> ChunkOf<A> {
     pub(super) fn new(array: A, core: &Arc<ArrayCore>, grid_index: &[u64]) -> Result<Self> {
         let layout = core.layout()?;
         let (indices, region) = core.chunk_place(&layout, grid_index)?;
-        Ok(ChunkOf {
-            owner: Arc::new(Owner { array, core: core.clone(), layout }),
-            indices,
-            region,
-        })
+        Ok(ChunkOf { owner: Owner::new(array, core, &layout), indices, region })
     }
 
     pub(super) fn all(
@@ -47,13 +49,13 @@ impl<A> ChunkOf<A> {
         layout: ChunkLayout,
         part: &ResolvedSelection,
     ) -> impl Iterator<Item = Self> + use<A> {
-        let shape = &layout.metadata.shape;
-        let mut chunks = ChunkProjections::new(&*layout.chunks().grid, shape, part);
-        let places = std::iter::from_fn(|| Some(place(&chunks.next_extents()?, shape)));
-        let places: Vec<_> = places.collect();
-        let owner = Arc::new(Owner { array, core: core.clone(), layout });
-        let chunk = move |(indices, region)| ChunkOf { owner: owner.clone(), indices, region };
-        places.into_iter().map(chunk)
+        let mut walk = Walk::new(&*layout.chunks().grid, part);
+        let owner = Owner::new(array, core, &layout);
+        std::iter::from_fn(move || {
+            let layout = &owner.layout;
+            let place = walk.next_place(&*layout.chunks().grid, &layout.metadata.shape);
+            place.map(|(indices, region)| ChunkOf { owner: owner.clone(), indices, region })
+        })
     }
 
     pub(super) fn array(&self) -> &A {
@@ -83,6 +85,6 @@ impl<A> ChunkOf<A> {
     /// # Errors
     /// None for an array that could be opened.
     pub fn key(&self) -> Result<StoreKey> {
-        self.owner.layout.key(&self.indices)
+        Ok(self.owner.layout.key(&self.indices))
     }
 }

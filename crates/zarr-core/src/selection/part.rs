@@ -201,10 +201,15 @@ impl ResolvedSelection {
 
     /// Its shape, which is that of memory for its elements.
     pub fn shape(&self) -> Vec<u64> {
+        self.lengths().to_vec()
+    }
+
+    /// The same, on the stack for few axes.
+    pub(crate) fn lengths(&self) -> ByAxis<u64> {
         match &self.0 {
-            Elements::Region(region) => region.shape(),
+            Elements::Region(region) => region.lengths(),
             Elements::Outer(picks) => picks.iter().map(AxisIndices::len).collect(),
-            Elements::Points { count, .. } => vec![*count],
+            Elements::Points { count, .. } => [*count].into_iter().collect(),
         }
     }
 

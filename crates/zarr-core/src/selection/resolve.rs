@@ -6,19 +6,19 @@ use super::part::{AxisIndices, ResolvedSelection};
 use super::{AxisSelection, Selection, SelectionExpr};
 use crate::error::AccessError;
 use crate::metadata::ArrayMetadata;
-use crate::region::{Region, element_count};
+use crate::region::{ByAxis, Region, element_count};
 
 /// Elements of an array, and the shape in which a caller has them.
 #[derive(Clone, Debug)]
 pub(crate) struct Resolved {
     pub part: ResolvedSelection,
     /// As the part's, without the axes of single numbers.
-    pub shape: Vec<u64>,
+    pub shape: ByAxis<u64>,
 }
 
 impl From<Region> for Resolved {
     fn from(region: Region) -> Resolved {
-        Resolved { shape: region.shape(), part: region.into() }
+        Resolved { shape: region.lengths(), part: region.into() }
     }
 }
 
@@ -59,7 +59,7 @@ fn outer(axes: Vec<AxisSelection>, shape: &[u64]) -> Result<Resolved, AccessErro
     if axes.len() != shape.len() {
         return Err(AccessError::Rank { expected: shape.len(), found: axes.len() });
     }
-    let (mut picks, mut lengths) = (Vec::with_capacity(axes.len()), Vec::with_capacity(axes.len()));
+    let (mut picks, mut lengths) = (Vec::with_capacity(axes.len()), ByAxis::new());
     for (axis, (along, &len)) in axes.into_iter().zip(shape).enumerate() {
         let stays = !matches!(along, AxisSelection::Index(_));
         let along = along.picks(axis, len)?;
@@ -171,7 +171,7 @@ fn points(coordinates: Vec<Vec<u64>>, shape: &[u64]) -> Result<Resolved, AccessE
     }
     let count = count as u64;
     let part = ResolvedSelection::points(coordinates, count);
-    Ok(Resolved { part, shape: vec![count] })
+    Ok(Resolved { shape: part.lengths(), part })
 }
 
 fn masked(of_mask: &[u64], mask: &[bool], shape: &[u64]) -> Result<Resolved, AccessError> {
@@ -196,7 +196,7 @@ fn masked(of_mask: &[u64], mask: &[bool], shape: &[u64]) -> Result<Resolved, Acc
         }
     }
     let part = ResolvedSelection::points(coordinates, count);
-    Ok(Resolved { part, shape: vec![count] })
+    Ok(Resolved { shape: part.lengths(), part })
 }
 
 /// The elements of whole chunks.
@@ -222,7 +222,7 @@ fn blocks(chunks: SelectionExpr, metadata: &ArrayMetadata) -> Result<Resolved, A
         others => concatenated(&others, |chunk| interval(axis, chunk)),
     });
     let part = ResolvedSelection::outer(elements.collect::<Result<Vec<_>, _>>()?.into_iter());
-    Ok(Resolved { shape: part.shape(), part })
+    Ok(Resolved { shape: part.lengths(), part })
 }
 
 /// The coordinates in chunks, those of one after those of the other.
@@ -359,7 +359,7 @@ mod tests {
         ] {
             let selected = selection.clone().of(&table()).unwrap();
             assert!(selected.part.as_region().is_some(), "{selection:?}");
-            assert_eq!(selected.shape, shape, "{selection:?}");
+            assert_eq!(selected.shape[..], shape[..], "{selection:?}");
         }
     }
 
@@ -369,13 +369,13 @@ mod tests {
         let shape = [1 << 60];
         let thin = ArrayMetadata::new(&shape, CoreType::Uint8.into(), &[1]).unwrap();
         let every_second = Selection::from(steps(.., -2)).of(&thin).unwrap();
-        assert_eq!(every_second.shape, [1 << 59]);
+        assert_eq!(every_second.shape[..], [1 << 59]);
         let every_second = Selection::blocks(steps(.., 2)).of(&thin).unwrap_err();
         assert!(matches!(every_second, AccessError::TooLarge { .. }), "{every_second}");
         let thick = ArrayMetadata::new(&shape, CoreType::Uint8.into(), &[1 << 60]).unwrap();
         let twice = Selection::blocks([0, 0]).of(&thick).unwrap_err();
         assert!(matches!(twice, AccessError::TooLarge { .. }), "{twice}");
-        assert_eq!(Selection::from(steps(5.., i64::MIN)).of(&thick).unwrap().shape, [1]);
-        assert_eq!(Selection::from(steps(.., i64::MAX)).of(&thick).unwrap().shape, [1]);
+        assert_eq!(Selection::from(steps(5.., i64::MIN)).of(&thick).unwrap().shape[..], [1]);
+        assert_eq!(Selection::from(steps(.., i64::MAX)).of(&thick).unwrap().shape[..], [1]);
     }
 }

@@ -23,6 +23,12 @@ impl StoreKey {
         }
     }
 
+    /// A key that is one by the way it was made.
+    pub(crate) fn known(key: String) -> Self {
+        debug_assert_eq!(flaw(&key), None, "{key}");
+        StoreKey(key)
+    }
+
     /// The key as text.
     pub fn as_str(&self) -> &str {
         &self.0
