@@ -7,8 +7,10 @@
     feature = "vlen-utf8"
 ))]
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Barrier};
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Barrier, Mutex};
+use std::thread::ThreadId;
 use std::time::Duration;
 
 use zarr::store::{
@@ -194,6 +196,69 @@ fn files_whose_elements_are_cached_are_not_opened() {
         planes(&elements);
         assert!(opened.swap(0, Relaxed) >= 1, "sharded: {sharded}");
     }
+}
+
+/// A store that takes a while to say whether a value is unchanged, notes who asked, and may fail at one chunk.
+#[derive(Debug)]
+struct Slow {
+    values: MemoryStore,
+    askers: Arc<Mutex<HashSet<ThreadId>>>,
+    fails: Arc<AtomicBool>,
+}
+
+impl SyncStore for Slow {
+    zarr_testkit::forward_calls!(values: name capabilities get open put create erase_prefix list_prefix list_dir link flush);
+
+    fn is_unchanged(&self, key: &StoreKey, version: &Version) -> Result<bool, StoreError> {
+        std::thread::sleep(Duration::from_micros(200));
+        self.askers.lock().expect("no thread panics").insert(std::thread::current().id());
+        if self.fails.load(Relaxed) && key.as_str().ends_with("c/2/1/3") {
+            return Err(StoreError::ReadOnly);
+        }
+        self.values.is_unchanged(key, version)
+    }
+}
+
+/// Several threads copy what is in the cache: chunks that others changed or erased are read again, and a failure is told.
+#[test]
+fn threads_share_what_is_in_the_cache() {
+    let values = MemoryStore::new();
+    let mut elements = create(from_sync(values.clone()), Dialect::V3, false);
+    let (askers, fails) = (Arc::new(Mutex::default()), Arc::new(AtomicBool::new(false)));
+    let slow = Slow { values: values.clone(), askers: askers.clone(), fails: fails.clone() };
+    let options = OpenOptions::new(zarr::standard()).read_write().chunk_cache(1 << 24).threads(4);
+    let reader = Hierarchy::open(from_sync(slow), &options).expect("opened");
+    let reader = reader.array("/a").expect("there");
+    let (writer, ..) = open(&(from_sync(values.clone()) as Arc<dyn Store>), 0);
+    for round in 0..20 {
+        assert_eq!(reader.read::<i32>(..).expect("read"), elements, "round {round}");
+        // One that the first thread reads early, and one of the last.
+        for at in [round, (SIDE * SIDE * SIDE - 1 - round)] {
+            let index = [at / SIDE / SIDE, at / SIDE % SIDE, at % SIDE];
+            writer.write((index[0], index[1], index[2]), &[-1]).expect("written");
+            elements[at as usize] = -1;
+        }
+    }
+    for _ in 0..2 {
+        // By the second time all is in the cache.
+        askers.lock().expect("no thread panics").clear();
+        assert_eq!(reader.read::<i32>(..).expect("read"), elements);
+    }
+    assert!(askers.lock().expect("no thread panics").len() > 1);
+    fails.store(true, Relaxed);
+    let error = reader.read::<i32>(..).expect_err("the store fails").to_string();
+    assert!(error.contains("c/2/1/3"), "{error}");
+    fails.store(false, Relaxed);
+    assert_eq!(reader.read::<i32>(..).expect("read"), elements);
+    let key = StoreKey::new("a/c/1/2/3").expect("a key");
+    assert!(values.value(&key).expect("read").is_some());
+    values.erase(&key).expect("erased");
+    for (at, element) in (0..).zip(&mut elements) {
+        if [at / SIDE / SIDE, at / SIDE % SIDE, at % SIDE].map(|i: u64| i / 8) == [1, 2, 3] {
+            *element = 0;
+        }
+    }
+    assert_eq!(reader.read::<i32>(..).expect("read"), elements);
 }
 
 /// An array that replaces another with the same keys is not read by the old one's elements.

@@ -2,15 +2,15 @@
 //! what others write as it would without the cache.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::iter::Chain;
-use std::option;
+use std::iter::Peekable;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
 use super::chunk_cache::{CachedObject, WHOLE};
-use super::executor::Work;
+use super::executor::{self, Work};
 use super::key_queue::QueuePlace;
 use super::segments::has_index;
 use super::{ArrayCore, ArrayState, ChunkLayout, FieldBytes};
@@ -21,13 +21,23 @@ use crate::metadata::ArrayMetadata;
 use crate::store::{
     ByteRange, SnapshotOptions, StoreKey, SyncSnapshot, SyncStore, Version, abandoned, check_size,
 };
+use crate::sync::{into_inner, lock};
 use crate::view::{View, ViewMut};
 
 /// How long a reader waits for another one that decodes the same chunk. Then it decodes the chunk itself.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// For this long the calling thread copies what it finds in the cache. Waking others takes about a third of it.
-const SOON: Duration = Duration::from_micros(300);
+/// After this time, the calling thread knows how long it takes to copy what is in the cache.
+const SOON: Duration = Duration::from_micros(5);
+
+/// Another thread is woken for so much of that time. It takes up to half of it until it is awake.
+const WORTH_WAKING: Duration = Duration::from_micros(80);
+
+fn next_of<T>(left: &Mutex<(Vec<T>, impl Iterator<Item = T>)>) -> Option<T> {
+    let mut left = lock(left);
+    let begun = left.0.pop();
+    begun.or_else(|| left.1.next())
+}
 
 impl ArrayCore {
     /// An object of which the inner chunks are cached: the hierarchy has a cache, and the object a version.
@@ -137,40 +147,61 @@ impl ArrayCore {
         Ok(true)
     }
 
-    /// The pieces after those that this thread copied from the cache before others would have been awake, and the work on them.
+    /// The pieces that are not in the cache and those that follow, and the work on them; those before are copied from the cache.
     pub(super) async fn after_cached<'m, G>(
         &self,
         layout: &ChunkLayout,
         store: &dyn SyncStore,
         span: FieldBytes,
         mut kind: Work,
-        mut groups: impl Iterator<Item = G> + Send,
-        done: impl Fn(&ChunkProjection, bool),
-    ) -> Result<(Work, impl Iterator<Item = Chain<option::IntoIter<G::Item>, G::IntoIter>> + Send)>
+        groups: impl Iterator<Item = G> + Send,
+        done: impl Fn(&ChunkProjection, bool) + Sync,
+    ) -> Result<(Work, impl Iterator<Item = Peekable<G::IntoIter>> + Send)>
     where
-        G: IntoIterator<Item = (ChunkProjection, ViewMut<'m>), IntoIter: Send>,
+        G: IntoIterator<Item = (ChunkProjection, ViewMut<'m>), IntoIter: Send> + Send,
     {
-        let mut first = None;
+        let left = Mutex::new((Vec::new(), groups.map(|group| group.into_iter().peekable())));
         if self.context.chunk_cache.is_some() {
-            let begun = Instant::now();
             abandoned::wait_for(|| self.context.store.name(), layout.prefix()).await;
-            while first.is_none()
-                && let Some(group) = groups.next()
-            {
-                let mut pieces = group.into_iter();
-                while let Some((tile, mut out)) = pieces.next() {
-                    self.options.check_cancelled()?;
-                    let late = begun.elapsed() > SOON;
-                    if late || !self.read_cached(layout, store, &tile, span, &mut out)? {
-                        first = Some(Some((tile, out)).into_iter().chain(pieces));
-                        break;
+            let (missed, failed) = (AtomicBool::new(false), Mutex::new(None));
+            // Copies pieces until one is not in the cache, or that time is over. Returns how many bytes it copied.
+            let copy = |time: Duration| -> Result<u64> {
+                let (begun, mut copied) = (Instant::now(), 0);
+                while let Some(mut group) = next_of(&left) {
+                    while let Some((tile, out)) = group.peek_mut() {
+                        self.options.check_cancelled()?;
+                        let over = missed.load(Relaxed) || begun.elapsed() > time;
+                        if over || !self.read_cached(layout, store, tile, span, out)? {
+                            missed.fetch_or(!over, Relaxed);
+                            lock(&left).0.push(group);
+                            return Ok(copied);
+                        }
+                        copied += out.size();
+                        done(tile, true);
+                        group.next();
                     }
-                    done(&tile, true);
                 }
+                Ok(copied)
+            };
+            let begun = Instant::now();
+            let copied = copy(SOON)?;
+            let more = kind.total as f64 / copied as f64 - 1.0;
+            let others = begun.elapsed().div_duration_f64(WORTH_WAKING) * more;
+            let rest = || {
+                if let Err(error) = copy(Duration::MAX) {
+                    missed.store(true, Relaxed);
+                    *lock(&failed) = Some(error);
+                }
+            };
+            let together =
+                !missed.load(Relaxed) && executor::together(&self.options, others as usize, rest);
+            if let Some(error) = lock(&failed).take() {
+                return Err(error);
             }
-            kind.many &= first.is_some();
+            kind.many &= !together || missed.into_inner();
         }
-        Ok((kind, first.into_iter().chain(groups.map(|group| None.into_iter().chain(group)))))
+        let (begun, groups) = into_inner(left);
+        Ok((kind, begun.into_iter().chain(groups)))
     }
 
     /// Opens a chunk that has segments. If they may be cached, it is opened when one of them is not.

@@ -53,6 +53,14 @@ impl Work {
 /// the cache.
 pub(super) const TOGETHER: u64 = 1 << 18;
 
+/// What is worth fewer threads is done by one, if the pool has other work.
+#[cfg(feature = "rayon")]
+const FEW_OTHERS: usize = 4;
+
+/// About how long it takes to wake a thread.
+#[cfg(feature = "rayon")]
+const WAKING: Duration = Duration::from_micros(50);
+
 /// A thread of another pool, which belongs to the caller, reads or writes up to this many bytes itself.
 #[cfg(feature = "rayon")]
 const LITTLE: u64 = 1 << 22;
@@ -112,6 +120,47 @@ pub(crate) fn for_each<T, G: IntoIterator<Item = T> + Send>(
     }
     let _ = kind;
     serially(groups, work)
+}
+
+/// Calls `work` on this thread, and on up to `others` threads of the pool as they wake; its calls share what is to do. Returns
+/// when all have ended. Where it would wait for other work of the pool to end, this thread does what is little, and of more it
+/// calls nothing and returns `false`.
+pub(crate) fn together(options: &Options, others: usize, work: impl Fn() + Sync) -> bool {
+    #[cfg(feature = "rayon")]
+    if let Some(pool) = (others > 0).then(|| pool(options)).flatten() {
+        use std::sync::atomic::{AtomicUsize, Ordering};
+        use std::time::Instant;
+
+        // Each call that uses a pool of this library holds what `pool` gave. Here two do: this call, and the map of pools.
+        let idle = options.pool.is_none() && std::sync::Arc::strong_count(&pool) == 2;
+        if !idle || rayon::current_thread_index().is_some() {
+            let little = others < FEW_OTHERS;
+            if little {
+                work();
+            }
+            return little;
+        }
+        let others = others.min(pool.current_num_threads() - 1);
+        let ended = AtomicUsize::new(0);
+        pool.in_place_scope(|scope| {
+            for _ in 0..others {
+                scope.spawn(|_| {
+                    work();
+                    ended.fetch_add(1, Ordering::Release);
+                });
+            }
+            work();
+            // The others end about now: to sleep and to be woken takes longer.
+            let begun = Instant::now();
+            while ended.load(Ordering::Acquire) < others && begun.elapsed() < WAKING {
+                std::hint::spin_loop();
+            }
+        });
+        return true;
+    }
+    let _ = (options, others);
+    work();
+    true
 }
 
 /// Elements of fewer bytes are encoded by one thread.
@@ -381,5 +430,45 @@ mod tests {
         assert_eq!(in_flight(1 << 25, 1 << 12), 64);
         assert_eq!(in_flight(0, 0), 64);
         assert_eq!(Work { many: true, size: 1 << 40, total: 1 << 41, row: 1 }.in_flight(2), 2);
+    }
+
+    /// A thread of the pool that others keep busy for long is not waited for.
+    #[cfg(feature = "rayon")]
+    #[test]
+    fn a_busy_pool_is_not_waited_for() {
+        use std::sync::atomic::{AtomicUsize, Ordering};
+        use std::sync::{Arc, Barrier, mpsc};
+
+        let options = Options { threads: 3, ..Options::default() };
+        let calls = Arc::new(AtomicUsize::new(0));
+        let count = |others: usize| {
+            let (options, calls, (send, receive)) =
+                (options.clone(), calls.clone(), mpsc::channel());
+            std::thread::spawn(move || {
+                let called =
+                    together(&options, others, || _ = calls.fetch_add(1, Ordering::SeqCst));
+                send.send((called, calls.swap(0, Ordering::SeqCst)))
+            });
+            receive.recv_timeout(Duration::from_secs(60)).expect("it waits for nobody")
+        };
+        assert_eq!(count(2), (true, 3));
+        assert_eq!(count(9), (true, 3));
+        let (begun, end) = (Barrier::new(2), Barrier::new(2));
+        let work = |_: &mut Vec<u8>, ()| {
+            begun.wait();
+            end.wait();
+            Ok(())
+        };
+        let busy = || {
+            let kind = Work { many: true, size: 1, total: 1, row: 1 };
+            for_each(&options, kind, [Some(())].into_iter(), work).expect("nothing fails");
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(busy);
+            begun.wait();
+            let [little, much] = [count(3), count(4)];
+            end.wait();
+            assert_eq!((little, much), ((true, 1), (false, 0)));
+        });
     }
 }
