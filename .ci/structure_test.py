@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests that `structure` counts code, and notices what breaks its rules."""
+"""Tests that `structure` leaves out tests, and that each of its rules notices a violation."""
 
 import importlib.machinery
 import importlib.util
@@ -11,12 +11,8 @@ LOADER = importlib.machinery.SourceFileLoader("structure", str(Path(__file__).wi
 structure = importlib.util.module_from_spec(importlib.util.spec_from_loader("structure", LOADER))
 LOADER.exec_module(structure)
 
-CORE = structure.CORE
+CORE, NCZARR = structure.CORE, structure.NCZARR
 SOURCE = '''\
-//! Reads `x` (D-001).
-//!
-//! More?
-
 /* block
    comment */
 use crate::a::{b, c::D}; // why
@@ -31,190 +27,119 @@ mod tests {
 }
 fn g() {}
 '''
+MANIFEST = '[package]\nname = "{}"\n'
 
 
-def path(name):
-    """The file of a name, `__` for `/`: of zarr-nczarr for `nczarr__…`, else of core."""
-    crate, name = (structure.NCZARR, name.removeprefix("nczarr__")) if name.startswith("nczarr__") else (CORE, name)
-    return crate + name.replace("__", "/") + ".rs"
+class Folder(unittest.TestCase):
+    """Each test has a folder of its own."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.top = Path(folder.name)
+
+    def write(self, files):
+        for name, text in files.items():
+            path = self.top / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
 
 
-def tree(**files):
-    """Sources by their names."""
-    named = {path(name): text for name, text in files.items()}
-    return {path: structure.Source(path, text) for path, text in named.items()}
-
-
-def broken(rule, **files):
-    return [line.removeprefix(CORE).removeprefix(structure.NCZARR) for line in rule(tree(**files))]
-
-
-class Sources(unittest.TestCase):
-    def test_code_is_what_is_neither_comment_nor_blank_nor_test(self):
-        source = structure.Source("x.rs", SOURCE)
-        self.assertEqual(source.count(), 6)
-        self.assertEqual(source.first_paragraph(), "Reads `x` (D-001).")
+class Sources(Folder):
+    def test_comments_strings_and_tests_are_blanked(self):
+        source = structure.Source(SOURCE)
         self.assertIn("http://x", source.code)
         self.assertNotIn("http", source.masked)
-        self.assertIn("fn g", source.masked)
-        self.assertIn("why", source.comments)
+        self.assertNotIn("why", source.code)
         self.assertNotIn("unsafe", source.code)
+        self.assertIn("fn g", source.masked)
+        self.assertEqual(source.masked.count("\n"), SOURCE.count("\n"))
 
-    def test_files_of_tests_are_left_out(self):
-        with tempfile.TemporaryDirectory() as top:
-            home = Path(top) / "crates/zarr-core/src"
-            (home / "view").mkdir(parents=True)
-            (home / "lib.rs").write_text('mod view;\n#[cfg(test)]\n#[path = "other.rs"]\nmod named;\n')
-            (home / "view.rs").write_text("#[cfg(all(test, unix))]\nmod tests;\nfn f() {}\n")
-            for name in ("view/tests.rs", "view/copy.rs", "other.rs"):
-                (home / name).write_text("fn f() {}\n")
-            found = sorted(path.removeprefix(CORE) for path in structure.sources(Path(top)))
-        self.assertEqual(found, ["lib.rs", "view.rs", "view/copy.rs"])
+    def test_files_of_test_modules_are_left_out(self):
+        self.write({
+            CORE + "lib.rs": 'mod view;\n#[cfg(test)]\n#[path = "other.rs"]\nmod named;\n',
+            CORE + "view.rs": "#[cfg(all(test, unix))]\nmod tests;\nfn f() {}\n",
+            CORE + "view/tests.rs": "",
+            CORE + "view/copy.rs": "",
+            CORE + "other.rs": "",
+        })
+        found = [path.removeprefix(CORE) for path in structure.sources(self.top)]
+        self.assertEqual(found, ["lib.rs", "view/copy.rs", "view.rs"])
 
 
-class Rules(unittest.TestCase):
-    def test_each_rule_finds_what_breaks_it(self):
+class Rules(Folder):
+    def test_each_rule_about_sources_notices_a_violation(self):
+        # The rule, the files, and the places that break it.
         cases = [
-            (structure.waits_in_one_place, {"hierarchy__array": "fn f() { block_on(x) }"}, ["hierarchy/array.rs:1: block_on("]),
-            (structure.waits_in_one_place, {"handles__sync": "fn f() { block_on(x); Instant::now(); }"}, []),
-            (structure.chunks_are_read_and_written_once, {"array__part": "\nx.decode_into(y)"}, ["array/part.rs:2: .decode_into("]),
-            (structure.chunks_are_read_and_written_once, {"array__chunk_reader": "x.decode_into(y)"}, []),
-            (structure.handles_are_equal, {"handles__sync": "impl A { pub fn a() {}\n pub fn b() {} }",
-                                           "handles__async": "impl A { pub async fn a() {} }"},
-             ["handles/sync.rs:1: A::b is missing in the other"]),
-            # Another type's method is not the same.
-            (structure.handles_are_equal, {"handles__sync": "impl A { pub fn a() {} }\nimpl B<C> { pub fn a() {} }",
-                                           "handles__async": "impl A { pub async fn a() {} }"},
-             ["handles/sync.rs:1: B::a is missing in the other"]),
-            (structure.core_names_no_codecs, {"array__x": 'f("bytes")', "format__x": 'f("bytes")'}, ['array/x.rs:1: "bytes"']),
-            (structure.core_names_no_codecs, {"array__x": '// "bytes"'}, []),
-            (structure.documents_belong_to_formats, {"array__x": 'o.get("shape")', "format__x": 'o.get("shape")'}, ['array/x.rs:1: .get("shape"']),
-            (structure.retries_in_one_place, {"array__x": "Precondition::Absent"}, ["array/x.rs:1: Precondition::Absent"]),
-            (structure.retries_in_one_place, {"array__compare_and_swap": "Precondition::Absent"}, []),
-            (structure.states_are_types, {"array__x": 'unreachable!("no")'}, ["array/x.rs:1: unreachable!"]),
-            (structure.imports_run_down, {"store__x": "use crate::codec::Codec;"}, ["store/x.rs:1: crate::codec"]),
-            (structure.imports_run_down, {"format__x": "use crate::hierarchy::X;"}, ["format/x.rs:1: crate::hierarchy"]),
-            (structure.imports_run_down, {"codec__x": "use crate::store::{ByteRange, Store};"},
-             ["codec/x.rs:1: crate::store::{ByteRange, Store}"]),
-            (structure.imports_run_down, {"codec__x": "use crate::store::ByteRange;", "array__x": "use crate::store::Store;"}, []),
-            (structure.folders_of_nczarr_import_down, {"nczarr__documents__x": "use crate::edit::grow;", "nczarr__url": "use crate::cdl::x;"},
-             ["documents/x.rs:1: crate::edit"]),
-            (structure.folders_of_nczarr_import_down, {"nczarr__model__x": "use crate::{Dataset, Type};"}, ["model/x.rs:1: crate::{"]),
-            (structure.folders_of_nczarr_import_down, {"nczarr__model__x": "use crate::Type;", "nczarr__edit__x": "use crate::model::Type;"},
-             ["model/x.rs:1: crate::Type"]),
-            (structure.headers_are_statements, {"x": "//! What is it? (D-001)\n"}, ["x.rs:1: What is it? (D-001)"]),
-            (structure.headers_are_statements, {"x": "//! It is.\n//!\n//! Is it?\n"}, []),
-            (structure.locks_are_taken_in_one_place, {"x": "PoisonError::into_inner", "sync": "PoisonError::into_inner"},
-             ["x.rs:1: PoisonError::into_inner"]),
-            (structure.formats_and_codecs_do_no_io, {"codec__x": "use std::fs;", "store__x": "use std::fs;"}, ["codec/x.rs:1: std::fs"]),
-            (structure.unsafe_is_at_the_edges, {"view": "unsafe { }", "x": "unsafe { }"}, ["x.rs:1: unsafe"]),
+            (structure.only_these_files_block, {CORE + "hierarchy/array.rs": "fn f() { block_on(x) }"}, [CORE + "hierarchy/array.rs:1: block_on("]),
+            (structure.only_these_files_block, {CORE + "handles/sync.rs": "block_on(x)", CORE + "a.rs": "Instant::now();"}, []),
+            (
+                structure.handles_have_equal_faces,
+                {
+                    CORE + "handles/sync.rs": "impl A { pub fn a() {}\n pub fn b() {} }\nimpl B<C> { pub fn a() {} }",
+                    CORE + "handles/async.rs": "impl A { pub async fn a() {} }",
+                },
+                [f"{CORE}handles/sync.rs:1: {name} is missing in {CORE}handles/async.rs" for name in ("A::b", "B::a")],
+            ),
+            (structure.core_names_no_codecs, {CORE + "array/x.rs": 'f("bytes")', CORE + "format/x.rs": 'f("bytes")'}, [CORE + 'array/x.rs:1: "bytes"']),
+            (structure.core_names_no_codecs, {CORE + "array/x.rs": '// "bytes"'}, []),
+            (structure.folders_of_core_import_down, {CORE + "store/x.rs": "\nuse crate::codec::Codec;"}, [CORE + "store/x.rs:2: crate::codec"]),
+            (structure.folders_of_core_import_down, {CORE + "format/x.rs": "use crate::hierarchy::X;"}, [CORE + "format/x.rs:1: crate::hierarchy"]),
+            (
+                structure.folders_of_core_import_down,
+                {CORE + "codec/x.rs": "use crate::store::{ByteRange, Store};"},
+                [CORE + "codec/x.rs:1: crate::store::{ByteRange, Store}"],
+            ),
+            (
+                structure.folders_of_core_import_down,
+                {CORE + "codec/x.rs": "use crate::store::ByteRange;", CORE + "array/x.rs": "use crate::store::Store;"},
+                [],
+            ),
+            (
+                structure.folders_of_nczarr_import_down,
+                {NCZARR + "documents/x.rs": "use crate::edit::grow;", NCZARR + "url.rs": "use crate::cdl::x;", NCZARR + "edit/x.rs": "use crate::model::X;"},
+                [NCZARR + "documents/x.rs:1: crate::edit"],
+            ),
+            (structure.formats_and_codecs_do_no_io, {CORE + "codec/x.rs": "use std::fs;", CORE + "store/x.rs": "use std::fs;"}, [CORE + "codec/x.rs:1: std::fs"]),
+            (structure.unsafe_is_at_the_edges, {CORE + "view.rs": "unsafe { }", CORE + "x.rs": "unsafe { }"}, [CORE + "x.rs:1: unsafe"]),
         ]
         for rule, files, expected in cases:
             with self.subTest(rule=rule.__name__, files=files):
-                self.assertEqual(broken(rule, **files), expected)
+                tree = {path: structure.Source(text) for path, text in files.items()}
+                self.assertEqual(list(rule(tree)), expected)
         self.assertEqual({rule for rule, _, _ in cases}, set(structure.RULES))
 
-    def test_exceptions_are_needed_and_hold_for_their_files_only(self):
-        rule = structure.states_are_types
-        files = tree(array__x="unreachable!()", array__y__z="unreachable!()")
-
-        def applied(*names):
-            return list(structure.apply_rules(files, [rule], {rule.__name__: [CORE + name for name in names]}))
-
-        self.assertEqual(applied("array/x.rs", "array/y/"), [])
-        self.assertEqual(applied("array/x.rs"), [rule.__doc__, f"    {CORE}array/y/z.rs:1: unreachable!"])
-        [line] = applied("array/x.rs", "array/y/", "array/gone.rs")
-        self.assertTrue(line.startswith(CORE + "array/gone.rs"))
-
-    def test_phrases_are_looked_for_in_comments(self):
-        phrase = {r"\bnobody\b": "the actor"}
-        files = tree(x="// Nobody\nlet nobody = 1;\n")
-        self.assertEqual(list(structure.check_phrases(files, phrase)), [f"{CORE}x.rs:1: Nobody: write the actor"])
-
-    def test_only_tests_depend_on_the_test_kit(self):
-        manifests = {
-            "tests": "[dev-dependencies]\nzarr-testkit.workspace = true\n",
-            "direct": "[dependencies]\nzarr-testkit = '0.1'\n",
-            "linux": "[target.'cfg(unix)'.dependencies]\nzarr-testkit = '0.1'\n",
-        }
-        with tempfile.TemporaryDirectory() as top:
-            for name, text in manifests.items():
-                home = Path(top) / "crates" / name
-                home.mkdir(parents=True)
-                (home / "Cargo.toml").write_text(text)
-            found = list(structure.check_manifests(Path(top)))
-        self.assertEqual([line.split(":")[0] for line in found], ["crates/direct/Cargo.toml", "crates/linux/Cargo.toml"])
-        self.assertNotIn(structure.TEST_KIT, structure.ENGINE)
-
-    def test_what_goes_beyond_its_budget_is_named(self):
-        self.assertEqual(list(structure.check_budgets({"engine": 5}, {"engine": (5, 1)})), [])
-        [line] = structure.check_budgets({"engine": 6}, {"engine": (5, 1)})
-        self.assertTrue(line.startswith("engine: 6"))
-
-
-class Cycles(unittest.TestCase):
-    def test_files_that_import_each_other_are_a_cycle(self):
-        files = tree(
-            lib="mod a;\nmod b;\npub use self::b::B;\n",
-            a__mod="mod c;\nuse crate::B;\nfn f() { c::g() }\n",
-            a__c="pub fn g() {}\n",
-            b="use crate::a::f as h;\npub struct B;\n",
-        )
-        self.assertEqual(structure.cycles(files), [{CORE + "a/mod.rs", CORE + "b.rs"}])
-
-    def test_exports_are_no_imports(self):
-        files = tree(lib="pub use self::a::A;\n", a="use crate::B;\n", b="use crate::c::{self, C};\n", c="pub struct C;\n")
-        self.assertEqual(structure.cycles(files), [])
-
-
-class Tour(unittest.TestCase):
-    def test_it_names_what_there_is(self):
-        page = "[`x`](../x.rs): `A::read()` calls `find()`.\n\n`Target` and `Source`, and `read()`.\n\n```text\nnot `this()`\n```\n\n[`x`](../x.rs)\n"
-        with tempfile.TemporaryDirectory() as folder:
-            top = Path(folder)
-            (top / "docs").mkdir()
-            (top / "x.rs").write_text("struct Target; fn read() { find() }")
-            (top / structure.TOUR).write_text(page)
-            self.assertEqual(
-                list(structure.check_tour(top)),
-                [
-                    "docs/tour.md:1: no file of this paragraph has `fn find`",
-                    "docs/tour.md:3: no file of the tour has `Source`",
-                    "docs/tour.md:3: no file of this paragraph has `fn read`",
-                    "docs/tour.md:9: names ../x.rs again, after line 1",
-                ],
-            )
-
-
-class Pages(unittest.TestCase):
-    def found(self, **files):
-        with tempfile.TemporaryDirectory() as folder:
-            top = Path(folder)
-            (top / "docs" / "spec").mkdir(parents=True)
-            for name, text in files.items():
-                (top / (name.replace("__", "/") + ".md")).write_text(text)
-            read = structure.pages(top)
-            return [*structure.check_pages(read), *structure.check_links(top, read)]
-
-    def test_prose_has_no_phrase_of_the_table(self):
-        found = self.found(README="Plain.\n\nNobody reads `nobody`.\n\n```sh\nnobody\n```\n")
-        self.assertEqual(found, ["README.md:3: Nobody: write no other thread, a third party"])
-
-    def test_quotations_may_have_any(self):
-        self.assertEqual(self.found(docs__spec__v2="Nobody."), [])
-
-    def test_relative_links_lead_to_a_file_and_a_heading(self):
-        page = "# A page\n\n## `b`, and [c](a.md)!\n\n## Twice\n\n## Twice\n"
-        self.assertEqual(self.found(docs__a=page, README="[a](docs/a.md#b-and-c) [a](docs/a.md#twice-1) [x](https://x.y/z)\n"), [])
-        found = self.found(docs__a=page, README="[b](docs/b.md)\n\n[a](docs/a.md#d)\n[t](docs/a.md#twice-2)")
+    def test_crates_depend_down_and_only_tests_use_the_test_kit(self):
+        self.write({
+            "crates/a/Cargo.toml": MANIFEST.format("zarr-codecs") + "[dependencies]\nzarr-core = '0.1'\n[dev-dependencies]\nzarr-testkit = '0.1'\n",
+            "crates/b/Cargo.toml": MANIFEST.format("zarr-core") + "[dependencies]\nzarr-codecs = '0.1'\n",
+            "crates/c/Cargo.toml": MANIFEST.format("zarr") + "[target.'cfg(unix)'.dependencies]\nzarr-testkit = '0.1'\n",
+            "crates/d/Cargo.toml": MANIFEST.format("zarr-new"),
+        })
         self.assertEqual(
-            found,
+            list(structure.crates_depend_down(self.top)),
             [
-                "README.md:1: docs/b.md leads nowhere",
-                "README.md:3: docs/a.md#d: there is no such heading",
-                "README.md:4: docs/a.md#twice-2: there is no such heading",
+                "crates/b/Cargo.toml: zarr-core depends on zarr-codecs",
+                "crates/c/Cargo.toml: zarr depends on zarr-testkit",
+                "crates/d/Cargo.toml: zarr-new is missing in CRATES",
             ],
         )
+
+    def test_a_test_file_that_no_program_compiles_is_noticed(self):
+        self.write({
+            "crates/a/tests/it/main.rs": 'mod b;\nmod c;\n#[path = "../shared/d.rs"]\nmod d;\n// mod gone;\n',
+            "crates/a/tests/it/b.rs": "mod below;\n",
+            "crates/a/tests/it/b/below.rs": "",
+            "crates/a/tests/it/c/mod.rs": "",
+            "crates/a/tests/it/gone.rs": "",
+            "crates/a/tests/shared/d.rs": "",
+            "crates/a/tests/alone.rs": "mod e;\n",
+            "crates/a/tests/e/mod.rs": "",
+            "runner/tests/run/main.rs": "",
+            "runner/tests/run/f.rs": "",
+        })
+        found = [line.partition(":")[0] for line in structure.every_test_file_is_compiled(self.top)]
+        self.assertEqual(found, ["runner/tests/run/f.rs", "crates/a/tests/it/gone.rs"][::-1])
 
 
 if __name__ == "__main__":
