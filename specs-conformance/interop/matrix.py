@@ -11,9 +11,9 @@ HEAD = """\
 # Interop
 
 Who reads what we write, and what do we read? Each number below counts exchanges with another implementation, run live,
-whose elements came out equal to the bit, and attributes equal as JSON. `.ci/nightly` runs them all and fails while one
-differs without a known reason, while a known reason is met no more, or while this page is behind; `UPDATE=1 .ci/nightly` writes
-it. `.ci/run` runs a sample for every change, and fails while one of those differs. [How it works](../specs-conformance/README.md#interop), with the scripts beside.
+whose elements came out equal to the bit, and attributes equal as JSON. `.ci/full matrix` runs them all and fails if one
+differs without a known reason, if a known reason is met no more, or if this page is out of date; `UPDATE=1 .ci/full matrix` writes
+it. `.ci/run` runs a sample for every change, and fails if one of those differs. [How it works](../specs-conformance/README.md#interop), with the scripts beside.
 """
 
 TOTALS = """\

@@ -18,7 +18,7 @@ variable holds some `NAME=URL` with spaces between; what a server needs beyond t
 With `--all-reached` the run fails if a test finds no server, or if no test says, in the file `ZARR_TEST_REACHED`, that it
 reached one of the servers.
 
-`.ci/run servers` sets up what it needs: see `requirements.txt`, `s3s-fs.txt` and `azurite/`.
+`.ci/full servers` sets up what it needs: see `requirements.txt`, `s3s-fs.txt` and `azurite/`.
 """
 
 import base64

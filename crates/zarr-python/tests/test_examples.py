@@ -38,7 +38,7 @@ def run(*command, **variables):
     return ended.stdout
 
 
-# Python with Ray: `.ci/run` has an environment for it, because its wheel has 79 MB.
+# Python with Ray: `.ci/full` has an environment for it, because its wheel has 79 MB.
 RAY = os.environ.get("ZARRKIT_RAY", sys.executable)
 
 

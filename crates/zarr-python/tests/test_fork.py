@@ -24,7 +24,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:This process.*multi-threaded:DeprecationWarning"),
 ]
 
-#: How many times a process with busy threads forks; the nightly run has 1,000.
+#: How many times a process with busy threads forks; `.ci/full zarrkit_long` has 1,000.
 FORKS = int(os.environ.get("ZARRKIT_FORKS", 60))
 
 ELEMENTS = np.arange(64 * 64, dtype="i4").reshape(64, 64)

@@ -11,7 +11,7 @@ import zarrkit
 
 pytestmark = pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="memory is read from /proc")
 
-#: How many times a hierarchy is opened and read; the nightly run has 10,000.
+#: How many times a hierarchy is opened and read; `.ci/full zarrkit_long` has 10,000.
 OPENS = int(os.environ.get("ZARRKIT_OPENS", 1000))
 
 FIGURES = """
