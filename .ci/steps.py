@@ -51,7 +51,7 @@ class Task:
         # Its processor time, and that of the processes that it waited for.
         _, status, usage = os.wait4(self.process.pid, 0)
         limit.cancel()
-        self.status = os.waitstatus_to_exitcode(status)
+        self.status = self.process.returncode = os.waitstatus_to_exitcode(status)
         self.seconds, self.cpu = time.monotonic() - self.began, usage.ru_utime + usage.ru_stime
         Task.running.discard(self)
 
@@ -118,7 +118,7 @@ class Preparations:
     """What runs beside the steps. Each is begun once."""
 
     def __init__(self):
-        self.tasks = {}
+        self.tasks, self.reported = {}, set()
 
     def begin(self, steps):
         for step in steps:
@@ -126,14 +126,14 @@ class Preparations:
                 if name not in self.tasks:
                     self.tasks[name] = Task(STEPS[name])
 
-    def settle(self, step, reported=set()):
+    def settle(self, step):
         """Waits for what a step needs; returns the first that failed."""
         for name in step.needs:
             task = self.tasks[name]
             if not task.wait():
                 return task
-            if name not in reported:
-                reported.add(name)
+            if name not in self.reported:
+                self.reported.add(name)
                 task.report()
         return None
 

@@ -157,6 +157,7 @@ def format_():
 @step("run")
 def structure():
     """The sources keep the rules of their structure, and what checks them notices a violation."""
+    run(PYTHON, TOP / ".ci/steps_test.py")
     run(PYTHON, TOP / ".ci/structure_test.py")
     run(PYTHON, TOP / ".ci/structure")
     run(PYTHON, TOP / "benches/peers/page_test.py")
