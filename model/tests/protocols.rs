@@ -1,5 +1,5 @@
 //! Runs each protocol with many schedules: random ones, and those of PCT, which few changes of threads tell apart; those of two
-//! processes with every schedule. `ZARR_MODEL` says how many (`.ci/run model`, which prints the figures of docs/reliability.md).
+//! processes with every schedule. `ZARR_MODEL` says how many (`.ci/full model`, which prints the figures of docs/reliability.md).
 
 use std::env;
 use std::sync::Mutex;

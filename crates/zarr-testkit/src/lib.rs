@@ -29,10 +29,13 @@
 //! For tests of what uses a store, [`record`] notes the calls on it, and [`Remote`] makes any store a remote one. On an
 //! [`ObservedStore`](zarr_core::store::ObservedStore), [`Counters`] count calls, [`Latency`] delays them, and [`Faults`] let some
 //! of them fail. [`forward_calls!`] writes the rest of a store that changes few calls; [`ShortCalls`] are short forms of the calls.
+//!
+//! [`run_test_again`] runs a test of the same program in a process of its own.
 
 #![forbid(unsafe_code)]
 
 mod bytes;
+mod child;
 mod codec;
 mod count;
 mod data_type;
@@ -49,6 +52,7 @@ mod short;
 mod store;
 mod swap;
 
+pub use child::{peak_memory, run_test_again, test_command, test_name};
 pub use codec::{check_codec, check_codec_on, check_lossy_codec, check_lossy_codec_on};
 pub use count::{Count, Counters};
 pub use data_type::{check_data_type, check_data_types_differ};

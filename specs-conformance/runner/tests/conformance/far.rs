@@ -2,7 +2,7 @@
 //!
 //! Of each family, one folder and one archive are copied to every server that the environment names, and compared from there; to the one
 //! of `ZARR_TEST_CORPUS` all cases are, or of the further ones a sample: with `ZARR_TEST_SAMPLE=12` those whose names have a checksum that
-//! 12 divides. `.ci/run servers` starts such servers and takes a sample; `.ci/nightly` takes all.
+//! 12 divides. `.ci/full servers` starts such servers and takes a sample; `.ci/full corpus` takes all.
 
 use std::collections::HashSet;
 use std::fs;

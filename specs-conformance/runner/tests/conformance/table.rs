@@ -29,47 +29,19 @@ struct Named {
     ids: Vec<String>,
     /// What it says about itself.
     text: String,
-    /// Where it runs, if `cargo test` alone does not run it.
-    elsewhere: Option<Elsewhere>,
+    /// The command that runs it, if `cargo test` does not.
+    command: Option<&'static str>,
 }
 
-/// Where a test runs that `cargo test` alone does not run.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Elsewhere {
-    /// A step of `.ci/run`.
-    Step(String),
-    /// In no step of it, for a reason.
-    Nowhere(String),
-}
-
-impl Elsewhere {
-    /// Of a test: scripts run in one step, tests of servers in another, and `.ci/not_run.txt` names the others.
-    fn of(file: &str, name: Option<&str>, not_run: &[[String; 3]]) -> Option<Elsewhere> {
-        if file.starts_with("specs-conformance/interop/") {
-            return Some(Elsewhere::Step("interop".into()));
-        }
-        if file == "crates/zarr-stores/tests/servers.rs" || file.contains("runner/tests/far/") {
-            return Some(Elsewhere::Step("servers".into()));
-        }
-        let of_it =
-            |[of, test, _]: &&[String; 3]| of == file && (test == "*" || Some(&**test) == name);
-        not_run.iter().find(of_it).map(|[_, _, reason]| match reason.strip_prefix("step:") {
-            Some(step) => Elsewhere::Step(step.into()),
-            None => Elsewhere::Nowhere(reason.clone()),
-        })
+/// The command that runs the tests of a file, if `cargo test` does not: scripts need other implementations, some tests need servers.
+fn command_for(file: &str) -> Option<&'static str> {
+    if file.starts_with("specs-conformance/interop/") {
+        Some(".ci/run interop")
+    } else if file == "crates/zarr-stores/tests/servers.rs" || file.contains("runner/tests/far/") {
+        Some(".ci/full servers")
+    } else {
+        None
     }
-}
-
-/// The lines of `.ci/not_run.txt`: a file, a test, a reason.
-fn not_run(top: &Path) -> Result<Vec<[String; 3]>, String> {
-    let text = read(&top.join(".ci/not_run.txt"))?;
-    let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
-    let parse = |line: &str| {
-        let (file, rest) = line.split_once(' ')?;
-        let (test, reason) = rest.split_once(' ')?;
-        Some([file.into(), test.into(), reason.into()])
-    };
-    lines.map(|line| parse(line).ok_or_else(|| format!("not_run.txt: `{line}`"))).collect()
 }
 
 /// What is known of one requirement.
@@ -91,25 +63,16 @@ impl Row<'_> {
         }
     }
 
-    /// `passes`, or where alone it does: a row does not say more than the tests that ran.
+    /// `passes` if `cargo test` runs a test of the row, else the commands that run one.
     fn place(&self) -> String {
-        let elsewhere: Option<BTreeSet<&Elsewhere>> =
-            self.tests.iter().map(|test| test.elsewhere.as_ref()).collect();
-        let Some(elsewhere) = elsewhere else { return "passes".into() };
-        let steps = elsewhere.iter().filter_map(|place| match place {
-            Elsewhere::Step(step) => Some(format!("`.ci/run {step}`")),
-            Elsewhere::Nowhere(_) => None,
-        });
-        let steps: Vec<String> = steps.collect();
-        let reasons = elsewhere.iter().filter_map(|place| match place {
-            Elsewhere::Nowhere(reason) => Some(reason.as_str()),
-            Elsewhere::Step(_) => None,
-        });
-        if steps.is_empty() {
-            format!("**not run**: {}", reasons.collect::<Vec<_>>().join(", "))
-        } else {
-            format!("passes in {}", steps.join(" and "))
+        let mut commands = BTreeSet::new();
+        for test in &self.tests {
+            match test.command {
+                Some(command) => commands.insert(format!("`{command}`")),
+                None => return "passes".into(),
+            };
         }
+        format!("passes in {}", commands.into_iter().collect::<Vec<_>>().join(" and "))
     }
 
     /// `[file](link): name, name`, for each file.
@@ -227,8 +190,7 @@ clauses of the cases, the doc comments of tests and the interop scripts. Written
 `UPDATE=1 cargo test -p conformance -- conformance.md`; the same test without `UPDATE` fails while this page is
 behind.
 
-`passes` says that `cargo test` runs a test of the row. Where only another step of `.ci/run` does, the row names the
-step, and where none does, it says so: `.ci/tests.py` compares the tests that are written with those that ran. A
+`passes` says that `cargo test` runs a test of the row. Where only another command does, the row names it. A
 requirement waits if one of its cases is in `specs-conformance/waiting.txt`, or its page says so. DEC is a decision
 of ours where the text is silent; what has no level is shown, and needs no test.
 ";
@@ -269,7 +231,6 @@ fn cell(demand: &str) -> String {
 /// All tests that can name a requirement, sorted by their files.
 fn tests(home: &Path) -> Result<Vec<Named>, String> {
     let top = home.join("..");
-    let not_run = not_run(&top)?;
     let mut tests = Vec::new();
     for file in files(&home.join("cases"), "json")? {
         let place = below(&top, &file);
@@ -282,7 +243,7 @@ fn tests(home: &Path) -> Result<Vec<Named>, String> {
         for file in files(&folder, "rs")? {
             let place = below(&top, &file);
             tests.extend(sources::tests(&read(&file)?).into_iter().map(|test| Named {
-                elsewhere: Elsewhere::of(&place, Some(&test.name), &not_run),
+                command: command_for(&place),
                 file: place.clone(),
                 name: Some(test.name),
                 ids: Vec::new(),
@@ -292,8 +253,8 @@ fn tests(home: &Path) -> Result<Vec<Named>, String> {
     }
     for file in files(&home.join("interop"), "py")? {
         let (place, text) = (below(&top, &file), read(&file)?);
-        let elsewhere = Elsewhere::of(&place, None, &not_run);
-        tests.push(Named { file: place, name: None, ids: Vec::new(), text, elsewhere });
+        let command = command_for(&place);
+        tests.push(Named { file: place, name: None, ids: Vec::new(), text, command });
     }
     Ok(tests)
 }
@@ -306,7 +267,7 @@ fn of_case(file: &str, id: &str, case: &Object) -> Vec<Named> {
         name: name.map(str::to_owned),
         ids,
         text: text(of, "clause").unwrap_or_default().into(),
-        elsewhere: None,
+        command: None,
     };
     let mut whole: Vec<String> = case.contains("expect").then(|| id.into()).into_iter().collect();
     let mut tests = Vec::new();

@@ -1,0 +1,193 @@
+//! Files that are not Zarr's are not erased without being named, and creating among them warns (issue 13, point 12).
+
+use crate::common::{FORMATS, Folder};
+
+/// Where a format keeps the chunks of `/g/a`, and where those of `/g`.
+fn places(format: &str) -> (&'static str, &'static str) {
+    match format {
+        "draft-2020" => ("data/root/g/a", "data/root/g"),
+        _ => ("g/a", "g"),
+    }
+}
+
+fn hierarchy(folder: &Folder, target: &str, format: &str) {
+    for node in ["g/a", "g/b/c"] {
+        folder.good(&format!(
+            "create {target} --path {node} --format {format} --shape 4,5 --chunks 2,3 --dtype int8 --fill 7"
+        ));
+        let list = vec!["1"; 20].join(",");
+        assert_eq!(
+            folder
+                .feed(&format!("put {target} --path {node}"), format!("[{list}]").as_bytes())
+                .code,
+            0
+        );
+    }
+}
+
+#[test]
+fn rm_erases_what_is_zarrs_without_a_word() {
+    for format in FORMATS {
+        let folder = Folder::new();
+        hierarchy(&folder, "t.zarr", format);
+        // A scalar, a hierarchy with consolidated copies, and a group with attributes have keys of their own.
+        folder.good("create t.zarr --path g/scalar --shape '' --dtype int8");
+        assert_eq!(folder.feed("put t.zarr/g/scalar", b"3").code, 0);
+        folder.good("create t.zarr --path g/d --group --attr a=1");
+        folder.good("rm t.zarr --path g");
+        folder.bad("info t.zarr --path g", 3);
+    }
+    let folder = Folder::new();
+    hierarchy(&folder, "t.zarr", "v2");
+    folder.good("consolidate t.zarr");
+    folder.good("copy t.zarr nc.zarr --to nczarr-v2");
+    folder.good("rm t.zarr --all");
+    folder.good("rm nc.zarr --all");
+}
+
+#[test]
+fn rm_refuses_to_erase_files_that_are_not_zarrs() {
+    for format in FORMATS {
+        let folder = Folder::new();
+        hierarchy(&folder, "t.zarr", format);
+        let (array, group) = places(format);
+        let foreign = [format!("{array}/notes.txt"), format!("{group}/more/thesis.tex")];
+        for name in &foreign {
+            folder.write(&format!("t.zarr/{name}"), "years of work");
+        }
+        let why = folder.bad("rm t.zarr --path g", 2);
+        for name in &foreign {
+            assert!(why.contains(&format!("`{name}`")), "{format}: {why}");
+        }
+        assert!(why.contains("2 files") && why.contains("--force"), "{format}: {why}");
+        let why = folder.bad("create t.zarr --path g --group --overwrite", 2);
+        assert!(why.contains("thesis.tex") && why.contains("--force"), "{format}: {why}");
+        for name in &foreign {
+            assert!(folder.path(&format!("t.zarr/{name}")).exists(), "{format}: {name}");
+        }
+        folder.good("get t.zarr --path g/a");
+        // Another node goes without a question.
+        folder.good("rm t.zarr --path g/b");
+        folder.good("rm t.zarr --path g --force");
+        for name in &foreign {
+            assert!(!folder.path(&format!("t.zarr/{name}")).exists(), "{format}: {name}");
+        }
+    }
+}
+
+#[test]
+fn the_root_goes_with_files_that_are_not_zarrs_only_by_force() {
+    let folder = Folder::new();
+    hierarchy(&folder, "t.zarr", "v3");
+    for n in 0..30 {
+        folder.write(&format!("t.zarr/{n}.txt"), "");
+    }
+    let why = folder.bad("rm t.zarr --all", 2);
+    assert!(why.contains("30 files") && why.contains("and 20 more"), "{why}");
+    assert!(folder.path("t.zarr/29.txt").exists());
+    folder.good("rm t.zarr --all --force");
+    assert!(!folder.path("t.zarr/29.txt").exists());
+}
+
+#[test]
+fn creating_among_files_that_are_not_zarrs_warns() {
+    for format in FORMATS {
+        let folder = Folder::new();
+        folder.write("mine/notes.txt", "");
+        for line in [
+            format!("create mine --path a --shape 2 --dtype int8 --format {format}"),
+            format!("create other --group --format {format}"),
+        ] {
+            folder.write("other/notes.txt", "");
+            let run = folder.run(&line);
+            assert_eq!(run.code, 0, "{}", run.err);
+            assert!(run.err.starts_with("warning: "), "{format}: {}", run.err);
+            assert!(run.err.contains("`notes.txt`"), "{format}: {}", run.err);
+        }
+        // The folder is known by now, and so is a new one.
+        folder.good("create mine --path b --shape 2 --dtype int8");
+        folder.good(&format!("create new --path b --shape 2 --dtype int8 --format {format}"));
+        let (array, _) = places(format);
+        folder.write(&format!("new/{array}/notes.txt"), "");
+        let run = folder.run("create new --path g/a --shape 2 --dtype int8");
+        assert!(run.code == 0 && run.err.contains("notes.txt`"), "{format}: {}", run.err);
+    }
+}
+
+/// Issue 13, point 12: folders of other formats may hold nothing but folders.
+#[test]
+fn creating_in_a_folder_of_another_format_names_the_format() {
+    let folder = Folder::new();
+    folder.write("ice/refs/branch.main/ref.json", "{}");
+    folder.write("ice/snapshots/1CECHNKREP0F1RSTCMT0", "");
+    folder.write("n5/attributes.json", r#"{"n5": "2.5.1"}"#);
+    folder.write("other-n5/attributes.json", r#"{"n5": "2.5.1"}"#);
+    folder.write("delta/_delta_log/0.json", "{}");
+    for (target, format) in [
+        ("ice", "an Icechunk repository"),
+        ("n5", "an N5 container"),
+        ("other-n5/g", "an N5 container"),
+        ("delta", "a Delta table"),
+    ] {
+        for line in [
+            format!("create {target} --path a --shape 2 --dtype int8"),
+            format!("create {target} --path b --shape 2 --dtype int8"),
+        ] {
+            let run = folder.run(&line);
+            assert_eq!(run.code, 0, "{}", run.err);
+            // The second one lies in a hierarchy.
+            let is_first = line.contains("--path a");
+            assert_eq!(
+                run.err.contains(&format!("this is {format}")),
+                is_first,
+                "{line}: {}",
+                run.err
+            );
+        }
+    }
+    folder.good("create new --group");
+    folder.write("ice2/repo", "");
+    folder.write("ice2/snapshots/1CECHNKREP0F1RSTCMT0", "");
+    let copied = folder.run("copy new ice2");
+    assert!(copied.code == 0 && copied.err.contains("this is an Icechunk"), "{}", copied.err);
+}
+
+/// Decision 0144: of a link only the link goes, so that files behind it are none of this question.
+#[test]
+#[cfg(unix)]
+fn rm_of_a_link_asks_nothing_of_the_files_behind_it() {
+    use std::os::unix::fs::symlink;
+
+    for format in FORMATS {
+        let folder = Folder::new();
+        hierarchy(&folder, "t.zarr", format);
+        hierarchy(&folder, "other.zarr", format);
+        let (array, _) = places(format);
+        let behind = folder.path(&format!("other.zarr/{array}"));
+        folder.write(&format!("other.zarr/{array}/notes.txt"), "years of work");
+        let link = folder.path(&format!("t.zarr/{array}"));
+        let put_link = || {
+            let _ = std::fs::remove_dir_all(&link);
+            std::fs::create_dir_all(link.parent().unwrap()).unwrap();
+            symlink(&behind, &link).unwrap();
+        };
+        // The node itself is a link.
+        put_link();
+        folder.good("rm t.zarr --path g/a");
+        assert!(!link.is_symlink() && behind.join("notes.txt").exists(), "{format}");
+        // A link lies below the node, beside a file that would go.
+        put_link();
+        folder.write(&format!("t.zarr/{}/thesis.tex", places(format).1), "");
+        let why = folder.bad("rm t.zarr --path g", 2);
+        assert!(why.contains("1 file ") && why.contains("thesis.tex"), "{format}: {why}");
+        assert!(link.is_symlink(), "{format}");
+        std::fs::remove_file(folder.path(&format!("t.zarr/{}/thesis.tex", places(format).1)))
+            .unwrap();
+        folder.good("rm t.zarr --path g");
+        assert!(!link.is_symlink() && behind.join("notes.txt").exists(), "{format}");
+        // The whole hierarchy is a link.
+        symlink(folder.path("other.zarr"), folder.path("link.zarr")).unwrap();
+        folder.good("rm link.zarr --all");
+        assert!(!folder.path("link.zarr").is_symlink() && behind.join("notes.txt").exists());
+    }
+}

@@ -1,0 +1,43 @@
+//! The integration tests of the program: one program, a module for each subject.
+
+mod absent;
+mod cdl;
+mod cf;
+mod checksum;
+mod common;
+mod contract;
+mod copies;
+mod copies_under_way;
+mod credentials;
+mod csv;
+mod drafts;
+mod durable;
+mod elements;
+mod examples;
+mod foreign;
+mod images;
+mod killed_copies;
+mod limits;
+mod lock_files;
+mod ls;
+mod manners;
+mod netcdf;
+mod pages;
+mod pictures;
+mod plot;
+mod repair;
+mod reshape;
+mod round_trips;
+mod shells;
+mod site;
+mod stats;
+mod summary;
+mod validate;
+mod validate_stores;
+mod verbs;
+
+// Shared with the tests of the library.
+#[path = "../../../zarr/tests/it/server/mod.rs"]
+mod server;
+#[path = "../../../zarr/tests/it/traced/mod.rs"]
+mod traced;

@@ -1,0 +1,134 @@
+//! The program knows netCDF datasets.
+
+use crate::common::Folder;
+
+/// A dataset of plain Zarr, as xarray writes them.
+fn plain(folder: &Folder) {
+    folder.good("create m.zarr --format v3 --group --path /g");
+    let options = "--path /g/t --shape 2,3 --chunks 1,3 --dtype float32 --codec gzip:1";
+    folder.good(&format!("create m.zarr {options} --dims time,x"));
+    folder.good("attrs m.zarr --path /g/t --set units=K");
+    folder.good("create m.zarr --path /half --shape 2 --dtype float16");
+}
+
+fn text_of(folder: &Folder, name: &str) -> String {
+    std::fs::read_to_string(folder.path(name)).unwrap()
+}
+
+/// Dimensions, types and attributes go along; what cannot be kept is told, and refused with `--strict`.
+#[test]
+fn copy_makes_netcdf_datasets() {
+    let folder = Folder::new();
+    plain(&folder);
+    let run = folder.run("copy m.zarr nc.zarr --to nczarr-v2 --skip-unsupported");
+    assert_eq!(run.code, 0, "{}", run.err);
+    assert!(run.err.starts_with("skipped: /half: "), "{}", run.err);
+    let text = folder.good("info nc.zarr --path /g/t");
+    let line = "netCDF       float t(/g/time, /g/x), nczarr profile";
+    assert!(text.text().contains(line), "{}", text.text());
+    let text = folder.good("info nc.zarr --path /g");
+    assert!(text.text().contains("dimensions   time = 2\n             x = 3\n"), "{}", text.text());
+    assert!(folder.good("tree nc.zarr").text().contains("t  float32 (2, 3) (time, x)"));
+    assert!(text_of(&folder, "nc.zarr/g/t/.zarray").contains("\"id\": \"zlib\""));
+    let netcdf = folder.good("info nc.zarr --path /g/t --json").json();
+    let netcdf = netcdf.as_object().unwrap().get("netcdf").unwrap().to_string();
+    assert_eq!(netcdf, r#"{"profile":"nczarr","type":"float","dimensions":["/g/time","/g/x"]}"#);
+    // The URLs of netCDF's users, and back to plain Zarr.
+    folder.good("copy 'nc.zarr#mode=nczarr,file' 'nc.zip#mode=nczarr,zip' --to nczarr-v3");
+    let run = folder.good("copy nc.zip back.zarr --to zarr-v3");
+    assert!(run.out.is_empty());
+    let same = |path: &str| folder.good(&format!("get {path} --path /g/t --format raw")).out;
+    assert_eq!(same("back.zarr"), same("m.zarr"));
+}
+
+#[test]
+fn copy_refuses_before_it_writes() {
+    let folder = Folder::new();
+    plain(&folder);
+    let run = folder.run("copy m.zarr nc.zarr --to nczarr-v2 --strict");
+    assert_eq!(run.code, 4, "{}", run.err);
+    assert!(run.err.contains("/half"), "{}", run.err);
+    assert!(!folder.path("nc.zarr").exists());
+    let run = folder.run("copy m.zarr nc.zarr --to nczarr-v2 --chunks 1,1");
+    assert_eq!(run.code, 2);
+    let run = folder.run("copy m.zarr m.zarr --to nczarr-v2 --skip-unsupported");
+    assert_eq!(run.code, 2, "{}", run.err);
+    assert!(run.err.contains("is there already"), "{}", run.err);
+    assert_eq!(folder.run("copy none.zarr nc.zarr --to nczarr-v3").code, 3);
+}
+
+/// N-112: what is made of a text is what the mode says, and every reading command takes a URL with one.
+#[test]
+fn modes_say_what_is_made_and_read() {
+    let folder = Folder::new();
+    let cdl =
+        "netcdf d {\ndimensions:\n\tx = 2 ;\nvariables:\n\tshort v(x) ;\ndata:\n\n v = 1, 2 ;\n}\n";
+    std::fs::write(folder.path("d.cdl"), cdl).unwrap();
+    for (name, mode, document, holds) in [
+        ("a", "mode=nczarr,file", ".zattrs", "_nczarr_superblock"),
+        ("b", "nczarr&mode=v3", "zarr.json", "\"3.0.0\""),
+        ("c", "zarr", "v/.zattrs", "_ARRAY_DIMENSIONS"),
+        ("d", "mode=zarr,v3", "v/zarr.json", "dimension_names"),
+        ("e", "mode=nczarr,consolidated", ".zmetadata", "_nczarr_superblock"),
+    ] {
+        let url = format!("{name}#{mode}");
+        folder.good(&format!("gen d.cdl -o {name}#{mode}"));
+        assert!(text_of(&folder, &format!("{name}/{document}")).contains(holds), "{url}");
+        assert_eq!(folder.good(&format!("dump -n d {url}")).text(), cdl, "{url}");
+        assert_eq!(folder.good(&format!("get {url} --path v")).text(), "[1,2]\n");
+        assert!(folder.good(&format!("tree {url}")).text().contains("v  int16 (2,)"), "{url}");
+        assert!(folder.good(&format!("info {url} --path v")).text().contains("shape"), "{url}");
+    }
+    // Without the names of dimensions (N-096).
+    folder.good("gen d.cdl -o f#mode=zarr,noxarray");
+    assert!(folder.path("f/v/.zarray").exists() && !folder.path("f/v/.zattrs").exists());
+    assert!(folder.good("dump -h c#noxarray").text().contains("v(_Anonymous_Dim_2)"));
+    assert!(folder.good("dump -h a#mode=nczarr,noxarray").text().contains("v(x)"));
+    folder.good("gen d.cdl -o g.zip#mode=nczarr,zip");
+    assert_eq!(folder.good("get g.zip#mode=nczarr,zip --path v").text(), "[1,2]\n");
+    for wrong in
+        ["gen d.cdl -o h#mode=zarr --format nczarr-v3", "copy a h#mode=zarr --to nczarr-v2"]
+    {
+        assert_eq!(folder.run(wrong).code, 2, "{wrong}");
+    }
+    assert_eq!(folder.run("gen d.cdl -o h#mode=nczarr,what").code, 2);
+    assert_eq!(folder.run("gen d.cdl -o a#mode=nczarr").code, 2);
+    assert_eq!(folder.run("dump none#mode=nczarr").code, 3);
+}
+
+/// N-081: characters of netcdf-c 4.8 and 4.9.0, which say `<U1` and have one byte each, are read as plain Zarr, too. The
+/// documents are those that 4.9.0 wrote, as NCZarr and as plain Zarr.
+#[test]
+fn characters_of_old_netcdf_are_read_and_copied() {
+    let folder = Folder::new();
+    let array = |more: &str| {
+        format!(
+            r#"{{"zarr_format": 2, "shape": [2, 3], "dtype": "<U1", "chunks": [2, 3], "fill_value": "", "order": "C", "compressor": null, "filters": null{more}}}"#
+        )
+    };
+    let said = r#", "_NCZARR_ARRAY": {"dimrefs": ["/lat","/lon"], "storage": "chunked"}"#;
+    let root = r#"{"zarr_format": 2, "_NCZARR_SUPERBLOCK": {"version": "2.0.0"}, "_NCZARR_GROUP": {"dims": {"lat": 2, "lon": 3}, "vars": ["code"], "groups": []}}"#;
+    let writer = r#"{"_NCProperties": "version=2,netcdf=4.9.0,nczarr=2.0.0"}"#;
+    for (name, root, more) in [("old", root, said), ("plain", r#"{"zarr_format": 2}"#, "")] {
+        std::fs::create_dir_all(folder.path(&format!("{name}/code"))).unwrap();
+        folder.write(&format!("{name}/.zgroup"), root);
+        folder.write(&format!("{name}/.zattrs"), writer);
+        folder.write(&format!("{name}/code/.zarray"), array(more));
+        folder.write(&format!("{name}/code/0.0"), "abcde\0");
+        let read = folder.good(&format!("get {name} --path code")).text().to_owned();
+        if name == "old" {
+            // By itself the array tells only what its own document says.
+            folder.good(&format!("get {name}/code --region 0,0"));
+        }
+        assert!(read.contains('a') && read.contains('e'), "{name}: {read}");
+        let info = folder.good(&format!("info {name} --path code --stored")).text().to_owned();
+        assert!(info.contains("|S1") || info.contains(">S1"), "{info}");
+        for to in ["v2", "nczarr-v2", "nczarr-v3"] {
+            folder.good(&format!("copy {name} {name}-{to} --to {to}"));
+            let copied = folder.good(&format!("dump {name}-{to}")).text().to_owned();
+            assert!(copied.contains('a') && copied.contains('e'), "{name} {to}: {copied}");
+        }
+        let again = folder.good(&format!("get {name}-v2 --path code")).text().to_owned();
+        assert_eq!(again, read, "{name}");
+    }
+}

@@ -1,0 +1,345 @@
+//! `zarr validate`: what it prints, and how it ends.
+
+use std::fs;
+
+use crate::common::{FORMATS, Folder, Run};
+
+/// The kind and the key of each problem.
+fn problems(run: &Run) -> Vec<(String, String)> {
+    let json = run.json();
+    let problems = json.as_object().unwrap().get("problems").unwrap().as_array().unwrap().to_vec();
+    let member = |problem: &zarr::Json, name: &str| {
+        let member = problem.as_object().unwrap().get(name).unwrap();
+        member.as_str().unwrap_or_default().to_owned()
+    };
+    problems.iter().map(|problem| (member(problem, "kind"), member(problem, "key"))).collect()
+}
+
+fn pair(kind: &str, key: &str) -> (String, String) {
+    (kind.to_owned(), key.to_owned())
+}
+
+#[test]
+fn a_sound_hierarchy_ends_with_0_and_a_damaged_chunk_with_1() {
+    let folder = Folder::new();
+    for (format, chunk) in [("v3", "a/c/0/1"), ("v2", "a/0.1"), ("draft-2020", "data/root/a/c0/1")]
+    {
+        folder.table(format, format);
+        let text = folder.good(&format!("validate {format}"));
+        assert!(text.text().starts_with("nothing is wrong: checked"), "{}", text.text());
+        let run = folder.good(&format!("validate {format} --json --expect-complete"));
+        assert_eq!(problems(&run), []);
+
+        let path = folder.path(format).join(chunk);
+        let whole = fs::read(&path).unwrap();
+        fs::write(&path, &whole[..whole.len() - 3]).unwrap();
+        let run = folder.run(&format!("validate {format} --json"));
+        assert_eq!((run.code, &*run.err), (1, ""));
+        assert_eq!(problems(&run), [pair("undecodable", chunk)]);
+        let run = folder.run(&format!("validate {format}"));
+        assert_eq!(run.code, 1);
+        assert!(run.text().starts_with(&format!("/a, `{chunk}`: undecodable: ")), "{}", run.text());
+        assert!(run.err.starts_with("1 problem in "), "{}", run.err);
+        // The keys are as they should be.
+        folder.good(&format!("validate {format} --level index"));
+
+        fs::remove_file(&path).unwrap();
+        let run = folder.run(&format!("validate {format} --json --expect-complete --level keys"));
+        assert_eq!(problems(&run), [pair("missing_chunk", chunk)]);
+        // A hint, and no problem.
+        let run = folder.good(&format!("validate {format}"));
+        assert!(run.text().contains("partly_written"), "{}", run.text());
+    }
+}
+
+#[test]
+fn keys_that_should_not_be_there_are_named() {
+    let folder = Folder::new();
+    let cases = [
+        ("v3", "a/c/0/0", ["a/c/2/0", "a/c.0.0", "a/c/0/x", "b/c/0"]),
+        ("v2", "a/0.0", ["a/2.0", "a/0/0", "a/0.x", "b/0"]),
+        (
+            "draft-2020",
+            "data/root/a/c0/0",
+            ["data/root/a/c2/0", "data/root/a/c00/0", "data/root/a/c0/x", "data/root/b/c0"],
+        ),
+    ];
+    for (format, chunk, strays) in cases {
+        folder.table(format, format);
+        let whole = fs::read(folder.path(format).join(chunk)).unwrap();
+        for stray in strays {
+            folder.write(&format!("{format}/{stray}"), &whole);
+        }
+        let run = folder.run(&format!("validate {format} --json --level keys"));
+        let found = problems(&run);
+        let kinds = ["outside_grid", "stored_twice", "stray_key", "orphaned_chunk"];
+        for (kind, key) in kinds.into_iter().zip(strays) {
+            assert!(found.contains(&pair(kind, key)), "{format} {key}: {found:?}");
+        }
+        // And the document of the array that is not there.
+        assert_eq!(found.len(), 5, "{found:?}");
+    }
+}
+
+#[test]
+fn a_broken_or_missing_root_is_a_problem_and_nothing_at_all_is_3() {
+    let folder = Folder::new();
+    for (format, root) in [("v3", "zarr.json"), ("v2", ".zgroup"), ("draft-2020", "zarr.json")] {
+        folder.table(format, format);
+        let path = folder.path(format).join(root);
+        fs::write(&path, b"{\"zarr_for").unwrap();
+        let run = folder.run(&format!("validate {format} --json"));
+        assert_eq!((run.code, problems(&run)), (1, vec![pair("unreadable_document", root)]));
+        fs::remove_file(&path).unwrap();
+        let run = folder.run(&format!("validate {format} --json"));
+        assert_eq!((run.code, problems(&run)), (1, vec![pair("missing_document", root)]));
+    }
+    folder.bad("validate nowhere", 3);
+    folder.write("plain/notes.txt", "no Zarr");
+    folder.bad("validate plain", 3);
+    folder.bad("validate v3 --level deep", 2);
+    assert_eq!(FORMATS.len(), 3);
+}
+
+#[test]
+fn what_writers_left_and_copies_under_way_are_named() {
+    let folder = Folder::new();
+    for (format, chunks) in [("v3", "b/c/0/0"), ("v2", "b/0.0"), ("draft-2020", "data/root/b/c0/0")]
+    {
+        folder.table(format, format);
+        folder.write(&format!("{format}/a/.zarr-tmp-0123456789abcdef"), "half a value");
+        folder.write(&format!("{format}/.zarr-lock"), "");
+        let run = folder.run(&format!("validate {format} --json"));
+        let left = [".zarr-lock", "a/.zarr-tmp-0123456789abcdef"];
+        assert_eq!(problems(&run), left.map(|key| pair("leftover", key)), "{format}");
+        for key in left {
+            fs::remove_file(folder.path(format).join(key)).unwrap();
+        }
+
+        // Its chunks are there before its document.
+        let plan = ".zarr-copy/0123456789abcdef/plan.json";
+        folder.write(&format!("{format}/{plan}"), r#"{"target": {"path": "/b"}, "parts": [1, 2]}"#);
+        folder.write(&format!("{format}/{chunks}"), "half a chunk");
+        let run = folder.run(&format!("validate {format} --json"));
+        assert_eq!(problems(&run), [pair("copy_under_way", plan)], "{format}");
+        folder.write(&format!("{format}/.zarr-quarantine/a/x"), "aside");
+
+        // The list of a run of zarrkit is beside the chunks of its array.
+        let run_list = chunks.replace("b/c/0/0", "a").replace("b/c0/0", "a").replace("b/0.0", "a");
+        let run_list = format!("{run_list}/.zarrkit-run");
+        for part in 0..3 {
+            folder.write(&format!("{format}/{run_list}/0123456789abcdef/{part}"), "{}");
+        }
+        let run = folder.run(&format!("validate {format} --json"));
+        let expected = [pair("copy_under_way", plan), pair("run_under_way", &run_list)];
+        let mut found = problems(&run);
+        found.sort();
+        assert_eq!(found, expected, "{format}");
+        let run = folder.run(&format!("validate {format}"));
+        assert!(run.text().contains("/a, "), "{}", run.text());
+        assert!(run.text().contains("3 of its parts are done"), "{}", run.text());
+        assert!(
+            run.text().contains("note: /, `.zarr-quarantine`: quarantined: 1 values"),
+            "{}",
+            run.text()
+        );
+    }
+}
+
+#[test]
+fn consolidated_metadata_that_differ_are_named() {
+    let folder = Folder::new();
+    for (format, document) in [("v3", "a/zarr.json"), ("v2", "a/.zarray")] {
+        folder.table(format, format);
+        folder.good(&format!("consolidate {format}"));
+        folder.good(&format!("validate {format}"));
+        let path = folder.path(format).join(document);
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(&path, text.replace("5\n", "6\n")).unwrap();
+        let run = folder.run(&format!("validate {format} --json"));
+        assert_eq!(problems(&run), [pair("consolidated_differs", document)], "{format}");
+        fs::remove_file(&path).unwrap();
+        let run = folder.run(&format!("validate {format} --json --level meta"));
+        assert!(problems(&run).contains(&pair("consolidated_extra", document)), "{format}");
+        fs::write(&path, &text).unwrap();
+        let name = document.replace("a/", "b/");
+        folder.write(&format!("{format}/{name}"), &text);
+        let run = folder.run(&format!("validate {format} --json --level meta"));
+        assert_eq!(problems(&run), [pair("consolidated_missing", &name)], "{format}");
+    }
+}
+
+#[test]
+fn damage_to_an_archive_is_a_problem() {
+    let folder = Folder::new();
+    folder.table("a.zip", "v3");
+    folder.good("validate a.zip --expect-complete");
+    let path = folder.path("a.zip");
+    let whole = fs::read(&path).unwrap();
+    // Of a value of the archive: its checksum tells.
+    let name = b"a/c/0/1";
+    let at = whole.windows(name.len()).position(|window| window == name).unwrap();
+    let mut flipped = whole.clone();
+    flipped[at + name.len() + 20] ^= 4;
+    fs::write(&path, flipped).unwrap();
+    let run = folder.run("validate a.zip --json");
+    assert_eq!((run.code, problems(&run)), (1, vec![pair("unreadable", "a/c/0/1")]));
+    fs::write(&path, &whole[..whole.len() / 2]).unwrap();
+    let run = folder.run("validate a.zip --json");
+    assert_eq!((run.code, problems(&run)), (1, vec![pair("unreadable", "")]));
+}
+
+/// A dataset of NCZarr, and a text of its documents replaced.
+fn netcdf(folder: &Folder, format: &str, document: &str, [from, to]: [&str; 2]) -> Vec<String> {
+    let text =
+        "netcdf m { dimensions: x = 3 ; y = 2 ; variables: int a(y, x) ; data: a = 1,2,3,4,5,6 ; }";
+    folder.write("m.cdl", text);
+    drop(fs::remove_dir_all(folder.path(format)));
+    folder.good(&format!("gen m.cdl -o {format} --format {format}"));
+    folder.good(&format!("validate {format}"));
+    let path = folder.path(format).join(document);
+    let text = fs::read_to_string(&path).unwrap();
+    assert_eq!(text.matches(from).count(), 1, "{text}");
+    fs::write(&path, text.replace(from, to)).unwrap();
+    let run = folder.run(&format!("validate {format} --level meta"));
+    assert_eq!(run.code, 1, "{format}, {document}: {from} as {to}: {}", run.text());
+    run.text().lines().map(str::to_owned).collect()
+}
+
+/// N-014, N-032: what only the documents of NCZarr say.
+#[test]
+fn documents_of_nczarr_that_disagree_are_named() {
+    let folder = Folder::new();
+    let v2 = ("nczarr-v2", "a/.zattrs", "a/.zarray", ".zattrs");
+    let v3 = ("nczarr-v3", "a/zarr.json", "a/zarr.json", "zarr.json");
+    for (format, references, shape, root) in [v2, v3] {
+        let sizes = if root == ".zattrs" {
+            ["\"x\": 3", "\"x\": 4"]
+        } else {
+            ["\"size\": 3", "\"size\": 4"]
+        };
+        let dimensions = [
+            // The dimension is longer than the array; the array is shorter; a dimension that is nowhere; one too few.
+            (root, sizes),
+            (shape, ["\"shape\": [2, 3]", "\"shape\": [2, 2]"]),
+            (references, ["\"/y\", \"/x\"", "\"/y\", \"/z\""]),
+            (references, ["\"/y\", \"/x\"", "\"/y\""]),
+        ];
+        for (document, change) in dimensions {
+            let found = netcdf(&folder, format, document, change);
+            let told =
+                |line: &String| line.contains(": nczarr_dimensions: ") && line.contains("[N-014]");
+            assert!(found.len() == 1 && told(&found[0]), "{format} {change:?}: {found:#?}");
+            assert!(found[0].starts_with("/a, `a/"), "{found:#?}");
+        }
+        let found =
+            netcdf(&folder, format, root, ["\"arrays\": [\"a\"]", "\"arrays\": [\"a\", \"b\"]"]);
+        let told = |line: &String| line.contains(": nczarr_metadata: ") && line.contains("[N-032]");
+        assert!(found.len() == 1 && told(&found[0]), "{format}: {found:#?}");
+        assert!(found[0].contains("/b"), "{found:#?}");
+    }
+}
+
+/// CF 2.7: a name is looked for in the array's group and in those above.
+#[test]
+fn attributes_that_name_no_variable_are_noted() {
+    let folder = Folder::new();
+    for format in FORMATS {
+        let attributes = if format == "v2" {
+            "g/t/.zattrs"
+        } else if format == "v3" {
+            "g/t/zarr.json"
+        } else {
+            "meta/root/g/t.array.json"
+        };
+        for path in ["lat", "g/lon", "g/deep/crs", "g/t"] {
+            folder.good(&format!(
+                "create {format} --path {path} --shape 2 --chunks 2 --dtype int8 --format {format}"
+            ));
+        }
+        let sound = [
+            "coordinates=\"lat lon\"",
+            "bounds=\"/lat\"",
+            "grid_mapping=\"deep/crs\"",
+            "ancillary_variables=[1]",
+            "cell_measures=\"area: lon\"",
+            "formula_terms=\"a: lat b: /g/lon\"",
+            "note=\"nothing\"",
+        ];
+        let set = |all: &[&str]| {
+            for one in all {
+                folder.good(&format!("attrs {format} --path g/t --set '{one}'"));
+            }
+            let run = folder.good(&format!("validate {format} --level meta"));
+            run.text()
+                .lines()
+                .filter(|line| line.starts_with("note: "))
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(set(&sound), [""; 0], "{format}");
+        let dangling = [
+            ("coordinates=\"lat height lon\"", "`coordinates` names `height`", "[CF 5]"),
+            ("bounds=\"lon_bnds\"", "`bounds` names `lon_bnds`", "[CF 7.1]"),
+            // A group is no variable, nor is one of another group.
+            ("grid_mapping=\"deep: lat crs: lon\"", "`grid_mapping` names `crs`", "[CF 5.6]"),
+            (
+                "ancillary_variables=\"lat /g/deep\"",
+                "`ancillary_variables` names `/g/deep`",
+                "[CF 3.4]",
+            ),
+            ("cell_measures=\"area: cells\"", "`cell_measures` names `cells`", "[CF 7.2]"),
+            ("formula_terms=\"a: lat b: ps\"", "`formula_terms` names `ps`", "[CF 4.3.3]"),
+        ];
+        for (change, told, clause) in dangling {
+            let notes = set(&[change]);
+            let starts = format!("note: /g/t, `{attributes}`: dangling_reference: ");
+            let is_told = |line: &&String| {
+                line.starts_with(&starts) && line.contains(told) && line.contains(clause)
+            };
+            assert!(notes.iter().any(|line| is_told(&line)), "{format} {change}: {notes:#?}");
+        }
+        // Twice in one attribute, for `deep` and `crs`.
+        assert_eq!(set(&[]).len(), dangling.len() + 1, "{format}");
+        // A variable in another file, and a part of a hierarchy.
+        folder.good(&format!("attrs {format} --set 'external_variables=\"cells more\"'"));
+        assert_eq!(set(&[]).len(), dangling.len(), "{format}");
+        assert!(!folder.good(&format!("validate {format} --path g")).text().contains("dangling"));
+    }
+}
+
+/// Z2-081: of entries with one name the last counts, and the others are not lost on readers of the archive alone.
+#[test]
+fn names_that_an_archive_has_twice_are_noted() {
+    let folder = Folder::new();
+    folder.table("a.zip", "v3");
+    folder.good("validate a.zip --expect-complete");
+    let path = folder.path("a.zip");
+    let whole = fs::read(&path).unwrap();
+    // One entry gets the name of another, beside its value and in the directory.
+    let rename = |from: &[u8], to: &[u8]| -> Vec<u8> {
+        let mut bytes = whole.clone();
+        let places: Vec<usize> =
+            (0..bytes.len() - from.len()).filter(|&at| bytes[at..].starts_with(from)).collect();
+        assert_eq!(places.len(), 2);
+        places.iter().for_each(|&at| bytes[at..at + to.len()].copy_from_slice(to));
+        bytes
+    };
+    fs::write(&path, rename(b"a/c/0/1", b"a/c/0/0")).unwrap();
+    let run = folder.good("validate a.zip --json");
+    let notes = run.text().split_once("\"notes\"").unwrap().1;
+    for told in [
+        "\"key\":\"a/c/0/0\",\"kind\":\"duplicate_entry\"",
+        "2 entries of this name, with different contents",
+        "Z2-081",
+    ] {
+        assert!(notes.contains(told), "{told}: {notes}");
+    }
+    assert_eq!(problems(&run), []);
+    let run = folder.good("validate a.zip --level meta");
+    assert!(!run.text().contains("duplicate_entry"), "{}", run.text());
+    // A part of the archive that has none.
+    let run = folder.good("copy a.zip b.zip");
+    assert_eq!(run.text(), "");
+    assert!(!folder.good("validate b.zip").text().contains("duplicate_entry"));
+}

@@ -1,0 +1,3 @@
+//! The integration tests of `zarr-core`: one program, a module for each subject.
+
+mod data_types;

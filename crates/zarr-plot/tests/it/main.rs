@@ -1,0 +1,5 @@
+//! The integration tests of `zarr-plot`: one program, a module for each subject.
+
+mod meaning;
+mod picture;
+mod stats;

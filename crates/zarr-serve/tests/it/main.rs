@@ -1,0 +1,3 @@
+//! The integration tests of `zarr-serve`: one program, a module for each subject.
+
+mod hostile;
