@@ -17,7 +17,11 @@ def where(process, frames):
     `frames` is the file to which it writes those of Python when SIGUSR1 reaches it (`faulthandler.register`).
     """
     os.kill(process, signal.SIGUSR1)
-    time.sleep(0.5)
+    # All of it is there when nothing came since the last look; a process that cannot be interrupted writes nothing.
+    sizes = [0, 0]
+    while len(sizes) < 100 and not sizes[-2] == sizes[-1] > 0:
+        time.sleep(0.02)
+        sizes.append(os.fstat(frames.fileno()).st_size)
     frames.seek(0)
     parts = [f"the machine's load is {os.getloadavg()}", frames.read().decode() or "Python's frames were not written"]
     for name in ("stat", "wchan", "syscall", "stack"):

@@ -270,16 +270,11 @@ def loaded(dataset, batch, workers, epochs=1):
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("name", ["folder", "zip", "http"])
 def test_a_loader_like_that_of_pytorch(tmp_path, web, name):
-    """Row F3, without PyTorch; it ends in 10 s, at least one time of three."""
+    """Row F3, without PyTorch: no worker hangs."""
     (tmp_path / tmp_path.name).symlink_to(tmp_path)
     dataset = Samples(arrays(tmp_path, web)[name])
-    for _ in range(3):
-        began = time.monotonic()
-        for batches in loaded(dataset, 8, workers=3, epochs=2):
-            assert np.array_equal(np.concatenate(batches), ELEMENTS - ELEMENTS.mean())
-        if time.monotonic() - began < 10:
-            return
-    pytest.fail("three times the workers took more than 10 s")
+    for batches in loaded(dataset, 8, workers=3, epochs=2):
+        assert np.array_equal(np.concatenate(batches), ELEMENTS - ELEMENTS.mean())
 
 
 @pytest.mark.timeout(120)

@@ -357,17 +357,17 @@ def test_the_program(tree):
 @pytest.mark.timeout(60)
 def test_ctrl_c_ends_the_program(tmp_path):
     import signal
-    import time
 
     zarrkit.create(tmp_path / "d.zarr", shape=(4,), dtype="u1")
     os.mkfifo(tmp_path / "sums")
     # It waits for a writer of the file that it reads: only the signal ends it.
     program = subprocess.Popen([sys.executable, "-m", "zarrkit", "checksum", str(tmp_path / "d.zarr"), "--check", str(tmp_path / "sums")])
     try:
-        time.sleep(1.5)
-        assert program.poll() is None
+        # Opened when the program has opened it to read.
+        sums = os.open(tmp_path / "sums", os.O_WRONLY)
         program.send_signal(signal.SIGINT)
-        assert program.wait(5) == -signal.SIGINT
+        assert program.wait(30) == -signal.SIGINT
+        os.close(sums)
     finally:
         program.kill()
 

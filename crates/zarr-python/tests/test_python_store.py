@@ -4,7 +4,6 @@ import asyncio
 import os
 import signal
 import threading
-import time
 from types import MappingProxyType
 
 import numpy as np
@@ -176,16 +175,16 @@ def test_a_group_is_created_in_an_empty_store(dialect, key):
 
 
 class Slow(dict):
-    """A mapping whose chunks take a while to be stored."""
+    """A mapping that stores the first chunk when it is told to."""
 
     def __init__(self):
-        self.begun, self.stored = threading.Event(), 0
+        self.begun, self.goes_on, self.stored = threading.Event(), threading.Event(), 0
         super().__init__()
 
     def __setitem__(self, key, value):
         if "/c/" in key and not self.begun.is_set():
             self.begun.set()
-            time.sleep(0.6)
+            self.goes_on.wait(30)
             self.stored += 1
         super().__setitem__(key, value)
 
@@ -203,6 +202,8 @@ def test_what_is_written_after_ctrl_c_is_not_overwritten_by_what_was_under_way()
     with pytest.raises(KeyboardInterrupt):
         array.write(..., 1.0, threads=1)
     assert store.stored == 0
+    # The later write begins before the chunk is stored.
+    threading.Timer(0.1, store.goes_on.set).start()
     array[:, 0] = 2.0
     # The chunk that was under way was stored after the call, before the later write. The others were not begun.
     assert store.stored == 1 and array[:, 0].tolist() == [2.0] * 4

@@ -168,17 +168,18 @@ def test_ctrl_c_ends_them(tmp_path, tool):
             (big / "c" / str(n)).write_bytes(os.urandom(1) * 2**16)
     arguments = {"copy": (big, tmp_path / "c.zarr"), "checksum": (big,), "diff": (big, big), "validate": (big,)}[tool]
     after = 0.05 if tool == "validate" else 0.3
-    # One time of three will do: the machine may be busy with something else.
-    for _ in range(3):
+    # Of up to three times that are measured the shortest counts: the machine may be busy.
+    seconds = []
+    while len(seconds) < 3 and min(seconds, default=3) >= 2:
         began = time.monotonic()
         with pytest.raises(KeyboardInterrupt):
             # The signal may come while the thread is started.
             threading.Timer(after, os.kill, (os.getpid(), signal.SIGINT)).start()
             for _ in range(100):
                 getattr(zarrkit, tool)(*arguments, **({"overwrite": True} if tool == "copy" else {}))
-        if time.monotonic() - began < after + 2:
-            return
-    pytest.fail("three calls went on after Ctrl-C")
+        seconds.append(round(time.monotonic() - began - after, 3))
+    print(f"seconds from Ctrl-C to the end: {seconds}")
+    assert min(seconds) < 2, f"seconds from Ctrl-C to the end: {seconds}"
 
 
 @pytest.mark.timeout(60)
