@@ -461,9 +461,9 @@ def sbom():
     run(environments.cargo_cyclonedx(), "cyclonedx", *options)
     document = TOP / f"crates/zarr-cli/{name}.json"
     components = json.loads(document.read_text())["components"]
-    document.replace(TARGET / document.name)
-    # Written beside the manifest of each member of the workspace that it names.
-    for other in TOP.glob(f"*/*/{name}.json"):
+    shutil.move(document, TARGET / document.name)
+    # One was written for each member of the workspace, beside its manifest.
+    for other in [*TOP.glob(f"*/{name}.json"), *TOP.glob(f"*/*/{name}.json")]:
         other.unlink()
     if missing := [component["name"] for component in components if not component.get("licenses")]:
         sys.exit(f"error: no licence: {', '.join(missing)}")
