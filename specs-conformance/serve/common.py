@@ -4,6 +4,12 @@ import contextlib
 import signal
 import subprocess
 import tempfile
+import time
+
+
+def settle():
+    """A file that was written a moment ago has another tag than it has later: its time alone cannot tell it from what may be written next."""
+    time.sleep(0.3)
 
 
 class Serving:

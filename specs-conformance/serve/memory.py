@@ -16,7 +16,7 @@ import time
 import zipfile
 from pathlib import Path
 
-from common import serving
+from common import serving, settle
 
 CLIENTS = 64
 SECONDS = 6
@@ -128,7 +128,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder).resolve()
         store = make(program, folder)
-        time.sleep(2.5)
+        settle()
         values = [f"v/{number}" for number in range(16)]
         of = lambda name: [f"/{name}/{value}" for value in values]
         figure = "path=x.zarr/a&map=viridis"
