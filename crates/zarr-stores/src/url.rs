@@ -37,14 +37,30 @@ pub(crate) fn to_path(location: &str) -> Result<PathBuf> {
 
 /// The `file://` URL of an absolute path.
 pub(crate) fn from_path(path: &Path) -> String {
-    let mut url = String::from("file://");
     let text = path.as_os_str().as_encoded_bytes();
+    if cfg!(windows) { from_text(&as_in_url(text)) } else { from_text(text) }
+}
+
+/// A path of Windows with the separators of URLs, and without the `\\?\` that `canonicalize` puts before it.
+fn as_in_url(path: &[u8]) -> Vec<u8> {
+    let plain = match path.strip_prefix(br"\\?\") {
+        None => path.to_owned(),
+        Some(rest) => match rest.strip_prefix(br"UNC\") {
+            Some(share) => [&br"\\"[..], share].concat(),
+            None => rest.to_owned(),
+        },
+    };
+    plain.into_iter().map(|byte| if byte == b'\\' { b'/' } else { byte }).collect()
+}
+
+/// The `file://` URL of the text of an absolute path.
+fn from_text(text: &[u8]) -> String {
+    let mut url = String::from("file://");
     if !text.starts_with(b"/") {
         url.push('/');
     }
     for &byte in text {
         match byte {
-            b'\\' if cfg!(windows) => url.push('/'),
             b'/' | b'-' | b'_' | b'.' | b'~' | b':' | b'+' | b',' | b'=' | b'@' => {
                 url.push(byte.into());
             }
@@ -135,5 +151,17 @@ mod tests {
         let path = Path::new("/data/a b/50%#é?");
         assert_eq!(from_path(path), "file:///data/a%20b/50%25%23%C3%A9%3F");
         assert_eq!(to_path(&from_path(path)).unwrap(), path);
+    }
+
+    #[test]
+    fn paths_of_windows_become_urls() {
+        for (path, url) in [
+            (r"C:\data\a b.zarr", "file:///C:/data/a%20b.zarr"),
+            (r"\\?\C:\data\x.zip", "file:///C:/data/x.zip"),
+            (r"\\server\share\x", "file:////server/share/x"),
+            (r"\\?\UNC\server\share\x", "file:////server/share/x"),
+        ] {
+            assert_eq!(from_text(&as_in_url(path.as_bytes())), url);
+        }
     }
 }

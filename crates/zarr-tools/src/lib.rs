@@ -15,6 +15,7 @@
 mod checksum;
 mod copy;
 mod diff;
+mod local_path;
 #[doc(hidden)]
 pub mod other_format;
 pub mod repair;

@@ -11,6 +11,7 @@ use zarr_core::store::{GetOptions, Store, StoreKey};
 use zarr_core::{AccessError, Error, Hierarchy, NodePath, Result};
 
 use super::plan::Plan;
+use crate::local_path::local_path;
 
 /// The store of a plan's source; a plan that was read from JSON has none.
 #[derive(Clone, Default)]
@@ -183,9 +184,9 @@ pub(super) struct Local<'a> {
 impl<'a> Local<'a> {
     /// The file or folder of a store with this name, if it has one.
     pub fn of(url: &'a str) -> Option<Local<'a>> {
-        let (scheme, path) = url.split_once("://")?;
-        let path = percent_encoding::percent_decode_str(path).decode_utf8().ok()?;
-        let path = Some(PathBuf::from(&*path)).filter(|path| path.has_root())?;
+        let (scheme, _) = url.split_once("://")?;
+        let path = local_path(url, &url[..scheme.len() + "://".len()])?;
+        let path = Some(path).filter(|path| path.has_root())?;
         if scheme == "file" {
             return Some(Local { scheme, path, inner: String::new() });
         }

@@ -6,10 +6,10 @@ use std::io::{self, BufReader, ErrorKind, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 
 use super::inventory::Inventory;
-use super::leftovers::local_path;
 use super::problem::{Problem, ProblemKind};
 use super::tree::Tree;
 use super::{Context, Sink};
+use crate::local_path::local_path;
 
 /// The longest end of an archive: its record, a comment, and the records of zip64.
 const END: u64 = 22 + 65_535 + 20 + 56;

@@ -4,10 +4,10 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use percent_encoding::percent_decode_str;
 use zarr_core::NodePath;
 
 use super::problem::{Problem, ProblemKind};
+use crate::local_path::local_path;
 
 /// An unfinished file that was not written to for this long is a dead writer's.
 const DEAD: Duration = Duration::from_secs(3600);
@@ -56,12 +56,6 @@ pub(crate) fn find(store: &str, prefix: &str, path: &NodePath) -> Vec<Problem> {
         clause: None,
     };
     found.into_iter().map(problem).collect()
-}
-
-/// The path in the name of a store on this machine.
-pub(super) fn local_path(store: &str, scheme: &str) -> Option<PathBuf> {
-    let path = percent_decode_str(store.strip_prefix(scheme)?).decode_utf8().ok()?;
-    Some(PathBuf::from(path.into_owned()))
 }
 
 /// Adds what is left in a folder and in those below it. Links are not followed.
