@@ -44,8 +44,8 @@ pub(crate) fn resize<T: bytemuck::Pod>(memory: &mut Vec<T>, count: usize) -> Opt
 }
 
 /// Asks for large pages in memory that is still to be written: for a sixteenth of them at first, and for all if clearing
-/// those was cheap.
-#[cfg(target_os = "linux")]
+/// those was cheap. Miri has neither large pages nor the clock of a thread.
+#[cfg(all(target_os = "linux", not(miri)))]
 fn advise<T>(memory: &mut [T]) {
     const PAGE: usize = 2 << 20;
     // From this size on, memory comes fresh from the system, and large pages are worth their while.
@@ -86,7 +86,7 @@ fn advise<T>(memory: &mut [T]) {
     }
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(any(not(target_os = "linux"), miri))]
 fn advise<T>(_: &mut [T]) {}
 
 #[cfg(test)]
