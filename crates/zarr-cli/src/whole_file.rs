@@ -11,6 +11,7 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
         return fs::write(place, bytes);
     }
     let folder = place.parent().filter(|folder| !folder.as_os_str().is_empty());
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "permissions are Unix's"))]
     let mut builder = tempfile::Builder::new();
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
