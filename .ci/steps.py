@@ -141,17 +141,17 @@ class Preparations:
 def run(steps):
     """`.ci/run`: the steps in their order, up to the first that fails."""
     began, done, total = time.monotonic(), [], [0, 0, 0]
-    preparations = Preparations()
+    preparations, beside = Preparations(), {}
     preparations.begin(steps)
     for step in steps:
-        failed = preparations.settle(step)
-        if failed is None:
-            task = Task(step)
-            failed = None if task.wait() else task
-        if failed:
-            failed.report_failure()
+        task = beside.get(step.name) or preparations.settle(step) or Task(step)
+        if not task.wait():
+            task.report_failure()
             return 1
         task.report()
+        for other in steps:
+            if other.beside == step.name:
+                beside[other.name] = preparations.settle(other) or Task(other)
         done.append(task)
         total = [sum(both) for both in zip(total, counts(task.text()))]
     done += preparations.tasks.values()

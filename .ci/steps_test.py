@@ -62,6 +62,15 @@ class Steps(unittest.TestCase):
         self.assertRegex(output.partition("The slowest steps:")[2], r"prepares +\d+ s")
         self.assertRegex(output, r"all is well after \d+ s\n$")
 
+    def test_a_step_that_mostly_waits_runs_beside_those_that_follow(self):
+        self.steps["hangs"].beside = "passes"
+        status, output = self.output(steps.run, self.named("passes", "fails", "hangs"))
+        self.assertEqual(status, 1)
+        self.assertTrue((self.home / "hangs.log").exists())
+        self.assertIn("error: it fails", output)
+        [task] = steps.Task.running
+        task.stop()
+
     def test_a_run_ends_with_the_first_failure(self):
         status, output = self.output(steps.run, self.named("fails", "passes"))
         self.assertEqual(status, 1)

@@ -36,16 +36,18 @@ class Step:
     # Minutes.
     limit: int
     # Which lines of its output are shown even if it succeeds.
-    shows: str
+    shows: str = None
+    # It mostly waits: it begins when this step has passed, beside those that follow.
+    beside: str = None
 
 
 STEPS = {}
 
 
-def step(tier, *needs, limit=30, shows=None, name=None):
+def step(tier, *needs, limit=30, shows=None, beside=None, name=None):
     def register(function):
         key = name or function.__name__.rstrip("_")
-        STEPS[key] = Step(key, function, tier, needs, limit, shows)
+        STEPS[key] = Step(key, function, tier, needs, limit, shows, beside)
         return function
 
     return register
@@ -353,7 +355,7 @@ def serve():
     run(PYTHON, CONFORMANCE / "serve/memory.py", program, *only)
 
 
-@step("run", "page_modules", "debian", shows=r"^the page: ")
+@step("run", "page_modules", "debian", shows=r"^the page: ", beside="test")
 def page():
     """The page of `zarr serve` in Chromium, and its modules in Node. Screenshots are in scratch/page."""
     home = CONFORMANCE / "page"
