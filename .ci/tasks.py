@@ -201,7 +201,7 @@ def check(*options):
     print("$ cargo check", *options, flush=True)
     done = subprocess.run(["cargo", "check", "--quiet", *options], cwd=TOP, capture_output=True, text=True)
     if done.returncode or re.search(r"^warning", done.stderr, re.M):
-        sys.exit(f"{done.stderr}\nerror: `cargo check {' '.join(options)}` is not without warnings")
+        sys.exit(f"{done.stderr}\nerror: `cargo check {' '.join(options)}` has errors or warnings")
 
 
 def check_features(crate, features):
