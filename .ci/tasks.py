@@ -374,6 +374,13 @@ def licences():
 
 
 @step("run")
+def workflows():
+    """The workflows of `.github` keep GitHub's schema."""
+    files = sorted((TOP / ".github/workflows").glob("*.yml"))
+    run(environments.schemas(), "--builtin-schema", "vendor.github-workflows", *files)
+
+
+@step("run")
 def package():
     """The crates can be packed."""
     cargo("package", "--workspace", "--no-verify", "--allow-dirty", "--quiet")
