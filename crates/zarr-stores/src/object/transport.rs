@@ -14,17 +14,19 @@ use object_store::{ClientConfigKey as Key, ClientOptions, Error};
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::redirect::Policy;
 use reqwest::{Certificate, ClientBuilder as Builder, NoProxy, Proxy};
+use rustls::crypto::CryptoProvider;
 
 const USER_AGENT: &str = concat!("zarr-stores/", env!("CARGO_PKG_VERSION"));
 
 /// A client as the options describe it, which gives up when nothing arrives for as long as `stall` says.
 ///
 /// # Errors
-/// An option whose value makes no sense.
+/// An option whose value makes no sense; no provider of cryptography for TLS.
 pub(super) fn client(
     options: &ClientOptions,
     stall: Option<Duration>,
 ) -> object_store::Result<HttpClient> {
+    find_tls_provider()?;
     let text = |key: Key| options.get_config_value(&key);
     let wrong = |key: Key| Error::Generic {
         store: "options",
@@ -83,6 +85,27 @@ pub(super) fn client(
         builder = builder.http2_prior_knowledge();
     }
     Ok(HttpClient::new(builder.build().map_err(unusable)?))
+}
+
+/// Makes sure that `rustls` has a provider of cryptography, without which `reqwest` panics. The process's own comes first: a program that needs a
+/// certified one installs it before it opens a remote store.
+fn find_tls_provider() -> object_store::Result<()> {
+    if CryptoProvider::get_default().is_some() {
+        return Ok(());
+    }
+    #[cfg(feature = "ring")]
+    {
+        // An error means that another thread has installed one since.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        Ok(())
+    }
+    #[cfg(not(feature = "ring"))]
+    Err(Error::Generic {
+        store: "options",
+        // Or one that the program installs by `rustls::crypto::CryptoProvider::install_default`.
+        source: "TLS needs a provider of cryptography; enable the feature `ring` of `zarr-stores`"
+            .into(),
+    })
 }
 
 /// The builder with an option, if that has a value.
