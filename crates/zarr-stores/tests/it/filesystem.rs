@@ -258,9 +258,12 @@ fn listings_show_keys_and_nothing_else() {
     #[cfg(unix)]
     {
         use std::os::unix::ffi::OsStrExt;
-        for name in [&b"not \xff UTF-8"[..], b"back\\slash", b"line\nbreak", b"C:x"] {
+        for name in [&b"back\\slash"[..], b"line\nbreak", b"C:x"] {
             fs::write(root.join(std::ffi::OsStr::from_bytes(name)), "x").unwrap();
         }
+        // The file system of macOS refuses such a name.
+        #[cfg(target_os = "linux")]
+        fs::write(root.join(std::ffi::OsStr::from_bytes(b"not \xff UTF-8")), "x").unwrap();
         std::os::unix::fs::symlink("nowhere", root.join("dangling")).unwrap();
     }
     // Off Windows a colon and a line break are ordinary (decision 0137).

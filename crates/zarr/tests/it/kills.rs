@@ -19,7 +19,7 @@ use std::env;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::changes::{ARRAYS, Change, Changes, FILL, Random, Seen, begin, make, options};
