@@ -9,7 +9,7 @@ mod metadata;
 use std::borrow::Cow;
 use std::thread;
 
-use super::shared::{calm, elements, good, long_elements, sample, stream};
+use super::shared::{calm, elements, good, long_elements, spread, stream};
 use zarr_core::codec::{ChunkContext, Codec, CodecSpec, DecodedSize};
 use zarr_core::data_type::{CoreType, DataType, Endian, FloatFormat};
 use zarr_core::var_buffer::{VAR_REF_SIZE, VarBuffer};
@@ -309,14 +309,14 @@ fn turned(data_type: &DataType, elements: &[u8], order: Endian) -> Vec<u8> {
 /// Bytes damaged in several ways, each with its description: cut short, made longer, flipped.
 fn damaged(encoded: &[u8]) -> impl Iterator<Item = (String, Vec<u8>)> {
     let len = encoded.len();
-    let cuts = sample(len, 64)
+    let cuts = spread(len, 64)
         .into_iter()
         .map(move |at| (format!("bytes cut to {at} of {len}"), encoded[..at].to_vec()));
     let tails = [&[0][..], b"\x01", b"\xff\xff\xff\xff\xff\xff\xff\xff", &[0x1f; 100]];
     let longer = tails.into_iter().map(move |tail| {
         (format!("{len} bytes and {} more", tail.len()), [encoded, tail].concat())
     });
-    let flips = sample(len, 64).into_iter().flat_map(move |at| {
+    let flips = spread(len, 64).into_iter().flat_map(move |at| {
         [0x01, 0x10, 0x80, 0xff].map(|flip| {
             let mut flipped = encoded.to_vec();
             flipped[at] ^= flip;

@@ -4,7 +4,7 @@ mod array;
 
 use std::sync::Arc;
 
-use super::shared::{DIALECTS, calm, in_time, sample};
+use super::shared::{DIALECTS, calm, in_time, spread};
 use zarr_core::Registry;
 use zarr_core::grid::{ChunkExtent, ChunkGrid};
 use zarr_core::region::element_count;
@@ -72,7 +72,7 @@ fn check_axis(grid: &Arc<dyn ChunkGrid>, axis: usize, len: u64) {
             assert!(next, "{here} has an index that is not one more than {before}");
         }
         end = span.start.saturating_add(span.len);
-        for step in sample(span.len.min(len - span.start) as usize, 8) {
+        for step in spread(span.len.min(len - span.start) as usize, 8) {
             let coordinate = span.start + step as u64;
             let found = calm(format_args!("{what}: locate"), || grid.locate(axis, coordinate));
             let same = found == ordinal as u64;
@@ -80,7 +80,7 @@ fn check_axis(grid: &Arc<dyn ChunkGrid>, axis: usize, len: u64) {
         }
     }
     assert!(end >= len, "{what}: its chunks end at {end}, and leave the rest out");
-    for shorter in sample(len as usize + 1, 300) {
+    for shorter in spread(len as usize + 1, 300) {
         let due = spans.partition_point(|span| span.start < shorter as u64) as u64;
         let found = calm(format_args!("{what}: count"), || grid.count(axis, shorter as u64));
         let what = format!("{grid:?}: axis {axis}: count({shorter})");
@@ -131,7 +131,7 @@ fn check_growing_before(grid: &Arc<dyn ChunkGrid>, axis: usize, shape: &[u64]) {
         let Some(grown) = grown else { continue };
         assert!(grown.rank() == shape.len(), "{what} has as many axes as before");
         check_axis(&grown, axis, len + count);
-        for coordinate in sample(len as usize, 100) {
+        for coordinate in spread(len as usize, 100) {
             let (old, new) = (coordinate as u64, coordinate as u64 + count);
             let (was, is) = (place(grid, axis, old), place(&grown, axis, new));
             assert!(

@@ -30,7 +30,7 @@
 //! [`ObservedStore`](zarr_core::store::ObservedStore), [`Counters`] count calls, [`Latency`] delays them, and [`Faults`] let some
 //! of them fail. [`forward_calls!`] writes the rest of a store that changes few calls; [`ShortCalls`] are short forms of the calls.
 //!
-//! [`run_test_again`] runs a test of the same program in a process of its own.
+//! [`run_test_again`] runs a test of the same program in a process of its own. [`sample`] says how much of a long sweep a test tries.
 
 #![forbid(unsafe_code)]
 
@@ -47,6 +47,7 @@ mod memory;
 mod reading;
 mod record;
 mod remote;
+mod sample;
 mod shared;
 mod short;
 mod store;
@@ -61,6 +62,7 @@ pub use grid::check_grid;
 pub use latency::Latency;
 pub use record::{Records, record};
 pub use remote::Remote;
+pub use sample::sample;
 pub use short::ShortCalls;
 pub use store::{check_contents, check_store, check_store_folding_case};
 #[doc(hidden)]

@@ -81,7 +81,7 @@ impl Random {
 }
 
 /// About `most` of the numbers below `end`: the first and last ones, and some between.
-pub(super) fn sample(end: usize, most: usize) -> Vec<usize> {
+pub(super) fn spread(end: usize, most: usize) -> Vec<usize> {
     let step = end.div_ceil(most.max(1)).max(1);
     let edges = (0..end.min(4)).chain(end.saturating_sub(4)..end);
     let mut numbers: Vec<usize> = edges.chain((0..end).step_by(step)).collect();
