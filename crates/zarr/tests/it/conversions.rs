@@ -12,6 +12,7 @@ use zarr::{
     Array, ArrayMetadata, CopyOptions, Dialect, Era, ErrorKind, Hierarchy, Json, Node, NodePath,
     Object, OpenOptions, missing_value,
 };
+use zarr_testkit::sample;
 
 /// The formats that are written.
 #[derive(Clone, Copy, Debug)]
@@ -272,7 +273,7 @@ fn missing(metadata: &ArrayMetadata, dialect: Dialect) -> Option<Option<FillValu
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(512))]
+    #![proptest_config(ProptestConfig::with_cases(sample(128, 512)))]
 
     /// Q25, Z2-090, D-107, F-009.
     #[test]
@@ -450,7 +451,7 @@ fn aged(from: &Hierarchy, era: Era, silent: bool) -> Hierarchy {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
+    #![proptest_config(ProptestConfig::with_cases(sample(64, 256)))]
 
     /// Q25, Q26, row 6, row 7, row 8, row 10.
     #[test]

@@ -2,8 +2,8 @@
 //! no wrong value is read, and the operation succeeds when it is tried again.
 //!
 //! A child process runs each operation with `fail_calls.c` between it and the system, and looks with the handle that
-//! failed; after each fault it asks the parent, which looks with a new handle. A sample of the faults runs at once;
-//! `ZARR_FAULTS=all` runs all of them. `faults.rs` does the same for writes.
+//! failed; after each fault it asks the parent, which looks with a new handle. A sample of the faults runs by
+//! default; `ZARR_FAULTS=all` or `ZARR_TEST_ALL=1` runs all of them. `faults.rs` does the same for writes.
 
 #![cfg(all(
     target_os = "linux",
@@ -648,7 +648,9 @@ fn run_all(kind: Kind, within: &Path) {
         fs::create_dir(&template).expect("a folder");
         make(kind, operation, &template).expect("no fault yet");
         for (at, &(call, errno, always)) in calls.iter().enumerate() {
-            if !is_whole() && !(at + operation as usize).is_multiple_of(4) {
+            // Each operation and each kind of store has other faults.
+            let which = at + operation as usize + 5 * kind as usize;
+            if !is_whole() && !which.is_multiple_of(6) {
                 continue;
             }
             let mut n = 1;
@@ -714,7 +716,8 @@ fn sweep(test: &str, kind: Kind) {
     assert!(status.success(), "{said}");
     assert_eq!(said, "", "a library prints nothing");
     eprintln!("{kind:?}: {struck} faults struck");
-    assert!(struck > 50, "only {struck} faults struck");
+    let least = if is_whole() { 50 } else { 25 };
+    assert!(struck > least, "only {struck} faults struck");
 }
 
 #[test]

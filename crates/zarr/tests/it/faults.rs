@@ -2,8 +2,8 @@
 //! archives and LMDB files.
 //!
 //! A child process writes with `fail_calls.c` between it and the system, which lets the n-th call of one kind fail,
-//! or with a limit to the size of files. Then the parent looks at what is left. A sample of the n runs at once;
-//! `ZARR_FAULTS=all` runs all of them.
+//! or with a limit to the size of files. Then the parent looks at what is left. A sample of the n runs by default;
+//! `ZARR_FAULTS=all` or `ZARR_TEST_ALL=1` runs all of them.
 
 #![cfg(all(
     target_os = "linux",
@@ -136,9 +136,9 @@ fn run(test: &str, kind: Kind, shell: &str, fault: &[(&str, &str)]) -> bool {
     log.exists()
 }
 
-/// Which n are tried: all, or the first few and then fewer and fewer.
-fn next(n: usize) -> usize {
-    if is_whole() { n + 1 } else { n + 1 + n / 4 }
+/// Which n are tried: all, or the first and then fewer and fewer, at other places for each kind of fault.
+fn next(n: usize, fault: usize) -> usize {
+    if is_whole() { n + 1 } else { 2 * n + fault % 4 }
 }
 
 fn sweep(test: &str, kind: Kind) {
@@ -151,8 +151,8 @@ fn sweep(test: &str, kind: Kind) {
     let calls = |call: &&str| {
         kind != Kind::SmallChunks || ["write", "open-write", "rename", "lock"].contains(call)
     };
-    for call in KINDS.into_iter().filter(calls) {
-        for (errno, always) in ERRORS {
+    for (which, call) in KINDS.into_iter().filter(calls).enumerate() {
+        for (way, (errno, always)) in ERRORS.into_iter().enumerate() {
             if errno == -1 && !["write", "read"].contains(&call) {
                 continue;
             }
@@ -172,7 +172,7 @@ fn sweep(test: &str, kind: Kind) {
                     break;
                 }
                 struck += 1;
-                n = next(n);
+                n = next(n, kind as usize + which + way);
             }
         }
     }
@@ -181,7 +181,7 @@ fn sweep(test: &str, kind: Kind) {
     let mut blocks = 1;
     while blocks < 200 {
         run(test, kind, &format!("ulimit -f {blocks};"), &[]);
-        blocks = next(blocks);
+        blocks = next(blocks, kind as usize);
     }
 }
 

@@ -15,7 +15,7 @@ use proptest::prelude::*;
 use zarr::store::{Payload, Store, StoreKey, from_sync};
 use zarr::stores::MemoryStore;
 use zarr::{ErrorKind, Hierarchy, NodePath, OpenOptions, Result, Selection, Warning};
-use zarr_testkit::Remote;
+use zarr_testkit::{Remote, sample};
 
 /// Elements or the kind of error, and what the hierarchy warned of.
 type Outcome = (Result<Vec<i32>, ErrorKind>, Vec<Warning>);
@@ -80,6 +80,8 @@ fn damage(store: &Arc<dyn Store>, which: usize, at: usize, cut: bool) {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(sample(48, 256)))]
+
     /// Of sound chunks and of damaged ones.
     #[test]
     fn four_ways_to_read_give_the_same(

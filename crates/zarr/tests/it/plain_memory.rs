@@ -13,6 +13,7 @@ use zarr::grid::RectilinearGrid;
 use zarr::store::from_sync;
 use zarr::stores::MemoryStore;
 use zarr::{Array, Dialect, Element, Hierarchy, Json, NodePath, Region};
+use zarr_testkit::sample;
 
 /// What may happen to an array. Places are fractions of what is there, in 1/64.
 #[derive(Clone, Debug)]
@@ -562,7 +563,7 @@ fn some_bytes() -> impl Strategy<Value = Vec<u8>> + Clone {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 320, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(sample(64, 320)))]
 
     /// T-66.
     #[test]
@@ -578,7 +579,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(sample(32, 128)))]
 
     #[test]
     fn truths_are_as_in_plain_memory(case in case(any::<bool>(), any::<bool>())) {

@@ -2,7 +2,7 @@
 //! says.
 //!
 //! A child process makes changes, with `record_calls.c` between it and the system. From the log of its calls come states that a disk may
-//! hold after a cut at any moment (`disk.rs`), and a reader looks at each. A sample runs at once; `ZARR_POWER_CUTS=10000` looks at as
+//! hold after a cut at any moment (`disk.rs`), and a reader looks at each. A sample runs by default; `ZARR_POWER_CUTS=10000` looks at as
 //! many states with and without `sync` (`.ci/full powercut`), and prints the figures of the page.
 
 #![cfg(all(
@@ -23,6 +23,7 @@ use std::process::Stdio;
 use crate::changes::{ARRAYS, Change, Changes, FILL, Random, Seen, begin, make, options};
 use crate::disk::{Disk, Loss};
 use crate::traced::{Event, note, record, syncs};
+use zarr_testkit::sample;
 
 const WITHIN: &str = "ZARR_POWER_CUTS_IN";
 /// As many changes in each log.
@@ -35,7 +36,7 @@ const WRITE_BACK: u64 = 80;
 
 /// How many states are looked at.
 fn states() -> u64 {
-    env::var("ZARR_POWER_CUTS").ok().and_then(|n| n.parse().ok()).unwrap_or(2 * STATES)
+    env::var("ZARR_POWER_CUTS").ok().and_then(|n| n.parse().ok()).unwrap_or(sample(1, 2) * STATES)
 }
 
 /// A store below a folder, of this kind: `file`, `zip` or `lmdb`.

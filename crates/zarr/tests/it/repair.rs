@@ -79,9 +79,14 @@ fn assert_all_kept(before: &Values, after: &Values, what: &str) {
 
 #[test]
 fn damage_is_gone_afterwards_and_every_byte_is_kept() {
-    for kind in KINDS {
-        for dialect in DIALECTS {
-            for (name, damage) in DAMAGES {
+    for (n, kind) in KINDS.into_iter().enumerate() {
+        for (which, dialect) in DIALECTS.into_iter().enumerate() {
+            // What differs between damages does not depend on the store: others than memory meet every third.
+            let is_all = kind == "memory" || zarr_testkit::sample(false, true);
+            let first = if is_all { 0 } else { (n + which) % 3 };
+            for (name, damage) in
+                DAMAGES.into_iter().skip(first).step_by(if is_all { 1 } else { 3 })
+            {
                 let what = format!("{kind} {dialect} {name}");
                 let place = Place::new(kind);
                 fill(&place, dialect);

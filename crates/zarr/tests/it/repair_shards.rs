@@ -16,6 +16,7 @@ use flate2::read::GzDecoder;
 use zarr::codec::CodecSpec;
 use zarr::repair::RepairOptions;
 use zarr::{Dialect, Object};
+use zarr_testkit::sample;
 
 /// Bytes of an index's checksum.
 const CHECKSUM: usize = 4;
@@ -89,7 +90,7 @@ fn shards_in_shards_lose_one_innermost_chunk() {
         let was = elements(&place_of(&sound));
         let size = if family == "v3-tensorstore" { 4 } else { 2 };
         let (mut whole, mut without, mut rounds) = (0, 0, 0);
-        for at in (0..sound[key].len()).step_by(9) {
+        for at in (0..sound[key].len()).step_by(sample(43, 9)) {
             let mut bytes = sound[key].clone();
             bytes[at] ^= 0x55;
             let what = format!("{family}, byte {at} of {}", bytes.len());
@@ -101,7 +102,8 @@ fn shards_in_shards_lose_one_innermost_chunk() {
             assert!(lost.len() <= 8, "{what}: {} elements are lost", lost.len());
             if lost.is_empty() { whole += 1 } else { without += 1 }
         }
-        assert!(whole > 20 && without > 20, "{family}: {whole} and {without} of {rounds}");
+        let least = sample(4, 20);
+        assert!(whole > least && without > least, "{family}: {whole} and {without} of {rounds}");
     }
 }
 

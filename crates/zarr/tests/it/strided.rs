@@ -17,7 +17,7 @@ use proptest::prelude::*;
 use zarr::store::{Store, from_sync};
 use zarr::stores::MemoryStore;
 use zarr::{Array, Dialect, ErrorKind, Hierarchy, Selection, StridedBuffer, View, ViewMut};
-use zarr_testkit::Remote;
+use zarr_testkit::{Remote, sample};
 
 /// Memory for elements, with gaps between them, in any order of axes and along them.
 #[derive(Clone, Debug)]
@@ -134,6 +134,8 @@ fn write(
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(sample(48, 256)))]
+
     #[test]
     fn strided_memory_is_read_and_written_as_plain_memory_is(
         case in case(),

@@ -65,7 +65,8 @@ pub fn injector() -> &'static Path {
     path
 }
 
-/// Whether all faults are tried.
+/// Whether all faults are tried: if `ZARR_FAULTS=all` or `ZARR_TEST_ALL=1` asks for them.
 pub fn is_whole() -> bool {
-    env::var_os("ZARR_FAULTS").is_some_and(|value| value == "all")
+    zarr_testkit::sample(false, true)
+        || env::var_os("ZARR_FAULTS").is_some_and(|value| value == "all")
 }
