@@ -9,23 +9,15 @@ use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
 
 use tempfile::tempdir;
-use zarr_testkit::{peak_memory, test_command};
+use zarr_testkit::{peak_memory, sample, test_command};
 
 const STORE: &str = "ZARR_TEST_HOSTILE_STORE";
 
 const DECODED: &str = "ZARR_TEST_HOSTILE_DECODED";
 
-/// The child's part: opens the store that the parent names, reads its first element and tells the growth.
-#[test]
-fn child() {
-    let Some(url) = env::var_os(STORE) else { return };
-    let before = peak_memory().expect("Linux tells");
-    let mut options = zarr::OpenOptions::new(zarr::standard()).threads(8);
-    if let Ok(decoded) = env::var(DECODED) {
-        options.options.limits.decoded = decoded.parse().unwrap();
-    }
-    let outcome = zarr::open_with(url.to_str().unwrap(), &options);
-    let outcome = outcome.and_then(|node| match node {
+/// Opens a store and reads its first element.
+fn open_and_read(url: &str, options: &zarr::OpenOptions) -> zarr::Result<()> {
+    match zarr::open_with(url, options)? {
         zarr::Node::Array(array) => {
             // Of chunks in a row the first element of each, of others that of the first chunk.
             let step = array.metadata().chunk_shape().filter(|shape| shape.len() == 1);
@@ -39,7 +31,23 @@ fn child() {
             }
         }
         zarr::Node::Group(group) => group.children().map(|_| ()),
-    });
+    }
+}
+
+/// The child's part: opens the store that the parent names, reads its first element and tells the growth.
+#[test]
+fn child() {
+    let Some(url) = env::var_os(STORE) else { return };
+    let mut options = zarr::OpenOptions::new(zarr::standard()).threads(8);
+    if let Ok(decoded) = env::var(DECODED) {
+        options.options.limits.decoded = decoded.parse().unwrap();
+    }
+    // The peak counts the program's own code, which is read from its file when it first runs: it runs before the peak is noted.
+    let small = tempdir().unwrap();
+    fs::write(small.path().join("zarr.json"), array(r#"[{"name":"bytes"}]"#, "{}")).unwrap();
+    open_and_read(small.path().to_str().unwrap(), &options).unwrap();
+    let before = peak_memory().expect("Linux tells");
+    let outcome = open_and_read(url.to_str().unwrap(), &options);
     let text = outcome.map_or_else(|error| error.to_string(), |()| "opened".into());
     println!("grown {} {}", peak_memory().expect("Linux tells") - before, text.replace('\n', " "));
 }
@@ -103,7 +111,7 @@ fn documents_take_a_small_multiple_of_their_size() {
         format!(r#"{{"zarr_format":3,"node_type":"group","attributes":{attributes}}}"#)
     };
     let bytes = r#"[{"name":"bytes"}]"#;
-    for (what, attributes) in &shapes {
+    for (n, (what, attributes)) in shapes.iter().enumerate() {
         let v2 = r#"{"zarr_format":2,"shape":[4],"chunks":[4],"dtype":"|u1","compressor":null,"fill_value":0,
             "order":"C","filters":null}"#;
         let stores = [
@@ -111,7 +119,8 @@ fn documents_take_a_small_multiple_of_their_size() {
             vec![("zarr.json", group(attributes))],
             vec![(".zarray", v2.to_owned()), (".zattrs", attributes.clone())],
         ];
-        for documents in stores {
+        // One kind of document for each shape, or all.
+        for documents in stores.into_iter().skip(sample(n % 3, 0)).step_by(sample(3, 1)) {
             let documents: Vec<_> = documents.iter().map(|(n, text)| (*n, text.as_str())).collect();
             let (grown, outcome) = opened(&documents);
             assert_eq!(outcome, "opened", "{what}");
