@@ -9,7 +9,7 @@ cd "$(dirname "$0")/../../.."
 top=$PWD
 folder=$(realpath -m "${1:-scratch/packaging}")
 read -ra pythons <<<"${PYTHONS:-python3.11 python3.12 python3.13}"
-readonly most_wheel=10000000 most_core=4000000 most_import=30
+readonly most_wheel=12000000 most_core=5000000 most_import=30
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PYTHONDONTWRITEBYTECODE=1 CARGO_INCREMENTAL=0
 export CARGO_TARGET_DIR=${PACKAGING_TARGET_DIR:-$folder/target}
 unset PYTHONPATH
@@ -39,10 +39,10 @@ printf 'source distribution: %s bytes\n' "$(stat -c %s "${sdist[0]}")"
 tar xmzf "${sdist[0]}" -C "$folder/empty"
 sources=("$folder"/empty/*)
 for licence in LICENSE-MIT LICENSE-APACHE; do test -s "${sources[0]}/$licence"; done
-(cd "${sources[0]}" && "$maturin" build --compression-level 9 --out "$folder/wheel") >"$folder/wheel.log" 2>&1 || { cat "$folder/wheel.log"; exit 1; }
+(cd "${sources[0]}" && "$maturin" build --profile dist --compression-level 9 --out "$folder/wheel") >"$folder/wheel.log" 2>&1 || { cat "$folder/wheel.log"; exit 1; }
 wheel=("$folder"/wheel/*-abi3-*.whl)
 at_most $most_wheel "$(stat -c %s "${wheel[0]}")" bytes 'wheel with everything'
-(cd "${sources[0]}" && "$maturin" build --compression-level 9 --no-default-features --features core --out "$folder/core") >"$folder/core.log" 2>&1 ||
+(cd "${sources[0]}" && "$maturin" build --profile dist --compression-level 9 --no-default-features --features core --out "$folder/core") >"$folder/core.log" 2>&1 ||
     { cat "$folder/core.log"; exit 1; }
 core=("$folder"/core/*-abi3-*.whl)
 at_most $most_core "$(stat -c %s "${core[0]}")" bytes 'core wheel'
