@@ -1,7 +1,7 @@
 //! Fuzzing: one function for each kind of input that comes from others.
 //!
 //! [`TARGETS`] lists them. libFuzzer runs them by the crate in the folder `fuzz`; the program of this crate runs them with mutated
-//! inputs on a stable compiler; the test `replay` runs them over the corpus. A target panics when a promise is broken, and holds
+//! inputs on a stable compiler; the tests of `tests/it/replay.rs` run them over the corpus. A target panics when a promise is broken, and holds
 //! at most [`Target::memory`] bytes. `docs/fuzzing.md` says how to run them.
 
 #![forbid(unsafe_code)]

@@ -1,0 +1,3 @@
+//! The integration tests of `zarr-fuzz`: one program, a module for each subject.
+
+mod replay;
