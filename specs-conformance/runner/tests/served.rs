@@ -11,6 +11,7 @@ use flate2::read::GzDecoder;
 use zarr::store::{GetOptions, StorePrefix, block_on};
 use zarr::{CopyOptions, Dialect, ErrorKind, Hierarchy, Node, OpenOptions};
 use zarr_serve::{ServeOptions, Server, Targets, TargetsOptions};
+use zarr_testkit::sample;
 
 fn options() -> OpenOptions {
     OpenOptions::new(zarr::standard())
@@ -134,7 +135,8 @@ fn compare(stores: &[(PathBuf, bool)], base: &str, root: &Path) -> Compared {
 #[test]
 fn whatever_others_wrote_is_the_same_as_v3() {
     let scratch = tempfile::tempdir().expect("a folder");
-    let stores = stores(scratch.path());
+    // Every fourth, or all.
+    let stores: Vec<_> = stores(scratch.path()).into_iter().step_by(sample(4, 1)).collect();
     let root = scratch.path().join("").display().to_string();
     let (base, names) = serve(&[root]);
     let families = stores.chunks(stores.len().div_ceil(WORKERS));
@@ -155,7 +157,8 @@ fn whatever_others_wrote_is_the_same_as_v3() {
         "served: {hierarchies} hierarchies, {arrays} arrays equal as v3; v3 cannot represent: {refused:#?}"
     );
     assert!(wrong.is_empty(), "{wrong:#?}");
-    assert!(hierarchies > 400 && arrays > 400, "{hierarchies} hierarchies, {arrays} arrays");
+    let least = sample(100, 400);
+    assert!(hierarchies > least && arrays > least, "{hierarchies} hierarchies, {arrays} arrays");
 }
 
 #[test]
