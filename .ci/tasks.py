@@ -190,10 +190,10 @@ def test():
 
 
 def features_of(crate):
-    """The features of a crate but `default`."""
+    """The features of a crate but `default`, and those that only others enable: their names begin with `_`."""
     packages = json.loads(output("cargo", "metadata", "--no-deps", "--format-version", "1"))["packages"]
     features = next(package["features"] for package in packages if package["name"] == crate)
-    return sorted(set(features) - {"default"})
+    return sorted(feature for feature in features if feature != "default" and not feature.startswith("_"))
 
 
 def check(*options):
@@ -387,6 +387,12 @@ def package():
 
 
 # The steps of `.ci/full`.
+
+
+@step("full", limit=60)
+def sweeps():
+    """All tests, and all cases of those that otherwise try a sample: faults, kills, damages, seeds."""
+    cargo("test", "--workspace", "--no-fail-fast", env={"ZARR_TEST_ALL": 1})
 
 
 @step("full")
