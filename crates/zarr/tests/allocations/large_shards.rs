@@ -1,5 +1,4 @@
 //! A shard of any size is read from a far store with few requests and within a bound on memory.
-#![cfg(all(feature = "memory", feature = "sharding"))]
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

@@ -2,6 +2,7 @@
 //!
 //! A program of its own, since an allocator that counts is the whole program's, and its tests take turns.
 
+#![cfg(all(feature = "filesystem", feature = "memory", feature = "gzip", feature = "sharding"))]
 #![allow(unsafe_code, reason = "an allocator that counts")]
 
 mod large_shards;

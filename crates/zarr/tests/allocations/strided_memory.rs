@@ -1,6 +1,5 @@
 //! Chunks are decoded straight into strided memory and encoded straight from it: nothing is allocated for the selection, and
 //! no more than for plain memory.
-#![cfg(all(feature = "filesystem", feature = "gzip", feature = "sharding"))]
 
 use zarr::{CoreType, Dialect, Hierarchy, NodePath, OpenOptions, View, ViewMut, standard};
 
