@@ -9,6 +9,7 @@ use zarr_core::data_type::CoreType;
 use zarr_core::{CodecError, Dialect};
 
 use crate::common::{WORDS, registry, spec};
+use zarr_testkit::sample;
 
 fn context() -> ChunkContext {
     ChunkContext::new(CoreType::Int32, vec![4])
@@ -44,6 +45,8 @@ fn sizes() -> impl Strategy<Value = DecodedSize> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(sample(64, 256)))]
+
     #[test]
     fn decoding_undoes_encoding(bytes in some_bytes()) {
         for codec in codecs() {

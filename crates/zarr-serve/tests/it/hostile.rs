@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use zarr::{Dialect, Object};
 use zarr_serve::{ServeOptions, Server, Targets, TargetsOptions};
+use zarr_testkit::sample;
 
 /// A server, and the lines that it tells the person at it.
 struct Running {
@@ -223,7 +224,8 @@ fn parameters_of_any_kind_have_answers() {
 fn ten_thousand_connections_and_silent_ones_leave_the_server_well() {
     let folder = tempfile::tempdir().unwrap();
     let server = serve(&hierarchy(folder.path()), 1 << 30);
-    for _ in 0..100 {
+    // A hundred connections at a time: two thousand, or all.
+    for _ in 0..sample(20, 100) {
         // Each sends nothing, a part of a request, or goes away in the middle of the answer.
         let all: Vec<TcpStream> = (0..100)
             .map(|n| {
@@ -235,8 +237,9 @@ fn ten_thousand_connections_and_silent_ones_leave_the_server_well() {
             })
             .collect();
         drop(all);
+        // Its answer comes after all of them were accepted: the system's queue for them never gets full, which would cost a second.
+        server.is_well();
     }
-    server.is_well();
 }
 
 #[test]
