@@ -211,8 +211,9 @@ fn optional_types_keep_their_promises() {
 
 #[test]
 fn lossy_codecs_keep_their_promises() {
-    for (dialect, name, configuration) in LOSSY.into_iter().filter(|(d, name, _)| is_here(*d, name))
-    {
+    // Every second, which are all codecs with some of their configurations, or all.
+    let lossy = LOSSY.into_iter().step_by(sample(2, 1));
+    for (dialect, name, configuration) in lossy.filter(|(d, name, _)| is_here(*d, name)) {
         check_lossy_codec(&registry(), &spec(dialect, name, configuration));
     }
 }
