@@ -191,7 +191,8 @@ fn hostile_members_take_a_small_multiple_of_their_size() {
             plain.replacen('{', &format!("{{\"{0}\":1,\"{0}\":2,", "x".repeat(1 << 20)), 1),
         ),
     ];
-    for (what, document) in &documents {
+    // Every other document, or all.
+    for (what, document) in documents.iter().step_by(sample(2, 1)) {
         let (grown, outcome) = opened(&[("zarr.json", document)]);
         let size = document.len();
         // What a codec's parameters hold, it reads from a copy.
