@@ -211,21 +211,16 @@ def check_features(crate, features):
 
 @step("run", limit=60)
 def features():
-    """Each choice of features compiles: none, each codec and each store by itself, all. The step `each_feature` has the other features."""
+    """Choices of features compile: none, each codec and each store by itself. The step `clippy` has all of them, `each_feature` the others."""
     facade = features_of("zarr")
     for crate in CRATES:
         check("-p", crate, "--no-default-features")
-        check("-p", crate, "--no-default-features", "--tests")
-        check("-p", crate, "--all-features")
         # Every codec, every store and CDL is a feature of `zarr`, too; `bytes` it always has.
         features = [] if crate == "zarr-core" else features_of(crate)
         if missing := set(features) - {"bytes"} - set(facade):
             sys.exit(f"error: zarr has no feature {', '.join(sorted(missing))} of {crate}")
         if crate in ("zarr-codecs", "zarr-stores"):
             check_features(crate, features)
-    # The program without pictures and without the server, as in the wheel; and the wheel's choices.
-    check("-p", "zarr-cli", "--no-default-features")
-    check_features("zarr-python", ["core", "pure"])
     crate_counts()
 
 
@@ -433,9 +428,13 @@ def each_feature():
     """Each feature of each crate by itself, also where it only passes on to another crate."""
     for crate in CRATES:
         check("-p", crate, "--tests")
+        check("-p", crate, "--no-default-features", "--tests")
+        check("-p", crate, "--all-features")
         check_features(crate, features_of(crate))
-    check_features("zarr-cli", ["plot", "serve"])
-    check("-p", "zarr-python", "--no-default-features")
+    # The program without pictures and without the server, as in the wheel, and with the one or the other; and the wheel's choices.
+    for crate, features in [("zarr-cli", ["plot", "serve"]), ("zarr-python", ["core", "pure"])]:
+        check("-p", crate, "--no-default-features")
+        check_features(crate, features)
     # An error about something that a build left out names its feature.
     cargo("test", "-p", "zarr-codecs", "-p", "zarr-stores", "--no-default-features", "--lib")
     cargo("test", "-p", "zarr", "--no-default-features", "--test", "it", "left_out::")
