@@ -331,16 +331,13 @@ def exchange_all(program, sample):
         sys.exit(f"error: {', '.join(failed)}")
 
 
-@step("run", "peers", "python", "debian", shows=r" equal, |^load: ")
+@step("run", "peers", "python", "debian", shows=r" equal, ")
 def serve():
-    """Other implementations read through `zarr serve`; ranges, CORS, hostile clients, many clients, and the end."""
+    """Other implementations read through `zarr serve`."""
     program = programs()
     gdal = ["--gdal", GDAL_PYTHON] if environments.has_gdal() else []
     node = environments.npm(INTEROP / "zarrita")
     run(environments.package_python(newest_python()), CONFORMANCE / "serve/peers.py", program, "--node", node, *gdal)
-    run(PYTHON, CONFORMANCE / "serve/http_cases.py", program)
-    only = [option for case in ("zip", "recoded", "far zip") for option in ("--only", case)]
-    run(PYTHON, CONFORMANCE / "serve/memory.py", program, *only)
 
 
 @step("run", "page_modules", "debian", shows=r"^the page: ", beside="test")
@@ -551,6 +548,15 @@ def model_mutations():
 def rechunk():
     """Copies of 20 GiB into other chunks within 256 MiB; prints what docs/performance.md quotes."""
     cargo("run", "--release", "-p", "zarr-benches", "--example", "rechunk", TARGET / "rechunk.zarr")
+
+
+@step("full", shows=r"^load: ")
+def serve_clients():
+    """Ranges, CORS, hostile clients and many clients of `zarr serve`, its end, and the memory of some kinds of answers."""
+    program = programs()
+    run(PYTHON, CONFORMANCE / "serve/http_cases.py", program)
+    only = [option for case in ("zip", "recoded", "far zip") for option in ("--only", case)]
+    run(PYTHON, CONFORMANCE / "serve/memory.py", program, *only)
 
 
 @step("full", shows=r"^load: ")
