@@ -2,7 +2,7 @@
 //!
 //! The files are those of the library, not copies: they name threads, locks and files by `crate::primitives` and `crate::system`, which are
 //! the standard library's there, and here shuttle's, and a model of a file system with `flock` (`system`). Each function of
-//! [`PROTOCOLS`] is one execution with what must hold in it; `tests/protocols.rs` runs it with many schedules, and `mutations.py` shows
+//! [`PROTOCOLS`] is one execution with what must hold in it; `tests/it/protocols.rs` runs it with many schedules, and `mutations.py` shows
 //! that a lock or a wake-up which is taken out of the code is noticed.
 
 // The tests at the foot of the files are the library's.

@@ -6,6 +6,8 @@
 //! `moto=s3://bucket?endpoint=http://127.0.0.1:5000`. `specs-conformance/servers` starts such servers. Without a
 //! variable its tests are reported as ignored; with `ZARR_TEST_REQUIRED` they fail. A server that was reached is written
 //! to the file `ZARR_TEST_REACHED`.
+//!
+//! A program of its own: its tests are made when it runs, one for each promise and server.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,4 +1,6 @@
 //! What others wrote, in any dialect, is the same through `zarr serve`: its keys, and its elements as v3.
+//!
+//! A program of its own: it serves for as long as it runs, and the programs beside it make their tests themselves.
 
 #![forbid(unsafe_code)]
 

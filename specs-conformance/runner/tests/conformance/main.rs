@@ -2,6 +2,8 @@
 //!
 //! Each case of `families/` and of `cases/` becomes a test of its name. What a case waits for is said
 //! in `waiting.txt`; a waiting case that passes fails the run, so that the list can only shrink.
+//!
+//! A program of its own: its tests are made when it runs, one for each case.
 
 #![forbid(unsafe_code)]
 

@@ -2,6 +2,8 @@
 //!
 //! `specs-conformance/servers/run.py cargo test -p conformance --test far` has the servers. Without one its tests are
 //! reported as ignored, or fail with `ZARR_TEST_REQUIRED`; those of a zip archive and an LMDB file run anyway.
+//!
+//! A program of its own: its tests are made when it runs, and ignored without servers.
 
 #![forbid(unsafe_code)]
 

@@ -3,6 +3,8 @@
 //! `sound`: each store is validated as it is; what is found must be in `validate.txt`, with the reason. `damage`: in a sample
 //! of the stores, or in all of them with `VALIDATE=all`, every object is cut, lengthened, emptied, removed, flipped and
 //! exchanged, and strays are put beside it, one at a time; each damage must be found at its key.
+//!
+//! A program of its own: its tests are made when it runs, one for each store.
 
 #![forbid(unsafe_code)]
 
