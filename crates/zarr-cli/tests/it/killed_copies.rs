@@ -60,13 +60,16 @@ fn is_change(line: &str) -> bool {
 /// How many changes a copy makes, and how long it takes to the first of them and to its end.
 fn measure(mut child: Child) -> (u64, Duration, Duration) {
     let (begun, mut first, mut changes) = (Instant::now(), None, 0);
+    let mut messages = String::new();
     for line in BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok) {
         if is_change(&line) {
             first.get_or_insert(begun.elapsed());
             changes += 1;
+        } else if !line.starts_with("trace:") {
+            messages += &line;
         }
     }
-    assert!(child.wait().unwrap().success());
+    assert!(child.wait().unwrap().success(), "{messages}");
     (changes, first.unwrap(), begun.elapsed())
 }
 
