@@ -36,12 +36,14 @@ impl Staged {
         Ok(staged)
     }
 
-    /// Moves the value to its place, over whatever is there.
+    /// Moves the value to its place, over whatever is there. A file that is there hands its permissions on.
     ///
     /// # Errors
     /// [`ErrorKind::NotFound`] if the folder was erased concurrently.
     pub(crate) fn move_to(mut self, place: &Path) -> io::Result<()> {
         if let Some(path) = &self.path {
+            #[cfg(unix)]
+            hand_on_permissions(place, path)?;
             fs::rename(path, place)?;
         }
         self.path = None;
@@ -55,6 +57,26 @@ impl Drop for Staged {
             // What cannot be removed is never listed, and goes with its folder.
             let _ = fs::remove_file(path);
         }
+    }
+}
+
+/// Gives a file the permissions of one that it is about to replace. What a link leads to stays, and so do its permissions.
+#[cfg(unix)]
+fn hand_on_permissions(from: &Path, to: &Path) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    const READ_WRITE_EXECUTE: u32 = 0o777;
+    let mode = |path: &Path| {
+        let found = fs::symlink_metadata(path).ok().filter(fs::Metadata::is_file)?;
+        Some(found.permissions().mode() & READ_WRITE_EXECUTE)
+    };
+    let Some(kept) = mode(from) else { return Ok(()) };
+    if mode(to).is_none_or(|new| new == kept) {
+        return Ok(());
+    }
+    match fs::set_permissions(to, fs::Permissions::from_mode(kept)) {
+        // Some file systems have no permissions of their own.
+        Err(e) if e.kind() == ErrorKind::Unsupported => Ok(()),
+        set => set,
     }
 }
 
