@@ -68,6 +68,13 @@ mod limits {
 }
 mod system {
     pub mod fs;
+
+    /// There are no links in the model.
+    pub fn no_follow(_: &mut fs::OpenOptions) {}
+
+    pub fn not_a_link(_: &std::path::Path, error: std::io::Error) -> std::io::Error {
+        error
+    }
 }
 #[path = "../../crates/zarr-core/src/fork.rs"]
 mod fork;

@@ -60,6 +60,25 @@ mod url;
 #[cfg(any(feature = "filesystem", feature = "zip", feature = "lmdb"))]
 mod system {
     pub(crate) use std::fs;
+
+    /// Has a file of our own opened, and not what a link in its place leads to.
+    #[cfg_attr(not(unix), expect(unused_variables, reason = "the flag is Unix's"))]
+    pub(crate) fn no_follow(options: &mut fs::OpenOptions) {
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::custom_flags(options, libc::O_NOFOLLOW);
+    }
+
+    /// An error that says what to do, where a file of our own could not be opened since a link is in its place.
+    pub(crate) fn not_a_link(path: &std::path::Path, error: std::io::Error) -> std::io::Error {
+        if !path.is_symlink() {
+            return error;
+        }
+        let why = format!(
+            "{} is a symbolic link, which no file of ours may be; remove the link",
+            path.display()
+        );
+        std::io::Error::new(std::io::ErrorKind::InvalidInput, why)
+    }
 }
 mod wrap;
 #[cfg(feature = "zip")]

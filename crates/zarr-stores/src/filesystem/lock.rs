@@ -14,6 +14,7 @@ use zarr_core::sync;
 use super::path::LOCK;
 use crate::opened::{is_absence, is_still_at};
 use crate::system::fs::{self, File};
+use crate::system::{no_follow, not_a_link};
 
 /// What others may do while it is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,15 +92,23 @@ pub(super) fn lock(folder: &Path, mode: Mode) -> io::Result<Option<Held>> {
     }
 }
 
-/// The lock file at `path`; created, if `create`.
+/// The lock file at `path`; created, if `create`. A link in its place is refused: whoever may place one here would have us
+/// create a file where it leads.
 pub(super) fn open(path: &Path, create: bool) -> io::Result<File> {
     let mut options = File::options();
     options.read(true).write(true).create(create).truncate(false);
-    match options.open(path) {
+    no_follow(&mut options);
+    let opened = match options.open(path) {
         // Another user's file: reading suffices to lock it on most file systems.
-        Err(e) if e.kind() == ErrorKind::PermissionDenied => File::open(path).map_err(|_| e),
+        Err(e) if e.kind() == ErrorKind::PermissionDenied => {
+            let mut options = File::options();
+            options.read(true);
+            no_follow(&mut options);
+            options.open(path).map_err(|_| e)
+        }
         opened => opened,
-    }
+    };
+    opened.map_err(|e| not_a_link(path, e))
 }
 
 /// Unlinks the lock file of `folder`, which its caller holds exclusively, so that the folder can go.
@@ -168,6 +177,8 @@ mod tests {
     fn a_link_in_place_of_the_lock_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink("elsewhere", folder.path().join(LOCK)).unwrap();
-        assert!(lock(folder.path(), Mode::Shared).is_err());
+        let error = lock(folder.path(), Mode::Shared).unwrap_err();
+        assert!(error.to_string().contains("is a symbolic link"), "{error}");
+        assert!(!folder.path().join("elsewhere").exists(), "nothing is made where it leads");
     }
 }

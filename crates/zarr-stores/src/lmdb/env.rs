@@ -335,6 +335,10 @@ fn make_files(path: &Path, in_folder: bool) -> io::Result<()> {
         lock.push("-lock");
         [path.to_owned(), lock.into()]
     };
+    // LMDB itself would follow it.
+    if files[1].is_symlink() {
+        return Err(crate::system::not_a_link(&files[1], io::ErrorKind::InvalidInput.into()));
+    }
     // Where that fails, LMDB will say why; a file system that is read-only needs none.
     let make = |file: &PathBuf| fs::File::options().write(true).create_new(true).open(file).is_ok();
     if files.iter().filter(|file| make(file)).count() == 0 {

@@ -15,6 +15,7 @@ use super::archive::{Archive, broken, damaged};
 use super::output::Output;
 use super::positioned::Positioned;
 use crate::opened::{is_still_at, make_folder, sync_folder};
+use crate::system::{no_follow, not_a_link};
 
 /// What is appended to the archive's name.
 const PART: &str = ".zarr-part";
@@ -79,7 +80,10 @@ fn lock(path: &Path) -> io::Result<PartFile> {
     let path = beside(path, PART);
     loop {
         let mut options = File::options();
-        let file = options.read(true).write(true).create(true).truncate(false).open(&path)?;
+        options.read(true).write(true).create(true).truncate(false);
+        // The archive's folder may be another's, who must not decide where we write.
+        no_follow(&mut options);
+        let file = options.open(&path).map_err(|e| not_a_link(&path, e))?;
         if is_ours(&path, &file)? {
             let file = Arc::new(file);
             return Ok(PartFile { path, file, process: process::id(), is_in_place: false });
@@ -229,8 +233,8 @@ fn options(size: u64) -> SimpleFileOptions {
 /// Copies the entries of an archive, and no byte between them, into a new one.
 fn compacted(from: &Arc<File>, to: &Path) -> io::Result<()> {
     let mut archive = ZipArchive::new(Positioned::new(from, 0)).map_err(broken)?;
-    let file =
-        Arc::new(File::options().read(true).write(true).create(true).truncate(true).open(to)?);
+    // What a killed writer left was removed; whatever is here now is another's.
+    let file = Arc::new(File::options().read(true).write(true).create_new(true).open(to)?);
     file.set_permissions(from.metadata()?.permissions())?;
     let output = Output::new(&file);
     let mut zip = ZipWriter::new(output.clone());

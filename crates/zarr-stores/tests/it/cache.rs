@@ -35,6 +35,24 @@ fn get(store: &dyn SyncStore, name: &str) -> Option<Vec<u8>> {
     store.value(&key(name)).unwrap().map(Vec::from)
 }
 
+/// A number is written into each lock file: never into what a link leads to.
+#[cfg(unix)]
+#[test]
+fn a_lock_of_the_cache_that_is_a_link_is_not_written_to() {
+    let (within, cache) = folder(1 << 20);
+    let outside = within.path().join("theirs");
+    std::fs::write(&outside, "theirs").unwrap();
+    for number in 0..64 {
+        let lock = within.path().join(format!("cache/locks/{number:02x}"));
+        std::os::unix::fs::symlink(&outside, lock).unwrap();
+    }
+    let store: Arc<dyn Store> = Arc::new(cache.store(from_sync(MemoryStore::new())));
+    let store = store.to_sync();
+    let _ = store.set(&key("k"), Payload::new(b"value".as_slice()));
+    let _ = store.value(&key("k"));
+    assert_eq!(std::fs::read(&outside).unwrap(), b"theirs");
+}
+
 /// A cache as the tests use it.
 fn sync(store: CacheStore) -> Arc<dyn SyncStore> {
     (Arc::new(store) as Arc<dyn Store>).to_sync()

@@ -30,6 +30,24 @@ fn names(store: &dyn SyncStore) -> Vec<String> {
     store.list().unwrap().iter().map(ToString::to_string).collect()
 }
 
+/// LMDB would follow it, and make a file where it leads.
+#[cfg(unix)]
+#[test]
+fn a_lock_file_that_is_a_link_is_refused() {
+    let within = tempdir().unwrap();
+    let outside = within.path().join("outside");
+    fs::create_dir(within.path().join("x.lmdb")).unwrap();
+    File::create(within.path().join("x.mdb")).unwrap();
+    for (name, lock) in [("x.mdb", "x.mdb-lock"), ("x.lmdb", "x.lmdb/lock.mdb")] {
+        std::os::unix::fs::symlink(&outside, within.path().join(lock)).unwrap();
+        let store = LmdbStore::open(within.path().join(name));
+        let refused = store.set(&key("k"), Payload::new(b"v".as_slice()));
+        let error = refused.unwrap_err().to_string();
+        assert!(error.contains("is a symbolic link"), "{error}");
+        assert!(!outside.exists());
+    }
+}
+
 #[test]
 fn it_keeps_the_promises_of_a_store() {
     let within = tempdir().unwrap();

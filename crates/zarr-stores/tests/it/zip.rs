@@ -147,6 +147,22 @@ fn a_writer_that_dies_changes_nothing() {
     }
 }
 
+/// A link beside an archive of another user would have us write where it leads.
+#[cfg(unix)]
+#[test]
+fn a_part_file_that_is_a_link_is_refused() {
+    let (within, path) = fresh();
+    set(&ZipStore::open(&path).unwrap(), "a", b"one");
+    let before = fs::read(&path).unwrap();
+    let outside = within.path().join("outside");
+    std::os::unix::fs::symlink(&outside, path.with_extension("zip.zarr-part")).unwrap();
+    let refused = ZipStore::open(&path).unwrap().set(&key("b"), Payload::new(b"two".as_slice()));
+    let error = refused.unwrap_err().to_string();
+    assert!(error.contains("is a symbolic link"), "{error}");
+    assert!(!outside.exists());
+    assert_eq!(fs::read(&path).unwrap(), before);
+}
+
 /// One writer may write at a time, and others get an error; after the flush another one opens the archive as it is then.
 #[test]
 fn a_second_writer_is_refused_and_then_sees_what_the_first_wrote() {

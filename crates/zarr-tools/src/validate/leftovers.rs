@@ -84,7 +84,7 @@ fn is_left(name: &str, path: &Path) -> bool {
     let changed = || fs::metadata(path).and_then(|metadata| metadata.modified());
     let is_old = || changed().is_ok_and(|changed| changed.elapsed().is_ok_and(|age| age > DEAD));
     let lock = path.with_file_name(LOCK);
-    let is_locked = || lock.is_file() && !is_unlocked(&lock);
+    let is_locked = || !lock.is_symlink() && lock.is_file() && !is_unlocked(&lock);
     name.starts_with(".zarr-tmp-") && (is_old() || !is_locked())
 }
 

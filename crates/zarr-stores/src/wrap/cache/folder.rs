@@ -17,6 +17,7 @@ use zarr_core::store::{Payload, Result, Store, StoreKey, StorePrefix, Version};
 
 use super::{CacheBackend, CacheEntry, CacheStore, EntryState};
 use crate::filesystem::Staged;
+use crate::system::{no_follow, not_a_link};
 
 /// Begins every entry; another form would have another one.
 const MAGIC: &[u8; 8] = b"zarrkpt1";
@@ -168,7 +169,11 @@ impl Inner {
 }
 
 fn open_lock(path: &Path) -> io::Result<File> {
-    File::options().read(true).write(true).create(true).truncate(false).open(path)
+    let mut options = File::options();
+    options.read(true).write(true).create(true).truncate(false);
+    // A generation is written into it: never into what a link leads to.
+    no_follow(&mut options);
+    options.open(path).map_err(|e| not_a_link(path, e))
 }
 
 /// The entries of one store.
