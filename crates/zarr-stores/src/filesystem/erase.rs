@@ -29,7 +29,7 @@ impl From<io::Error> for Failure {
 }
 
 pub(super) fn erase_prefix(store: &FilesystemStore, prefix: &StorePrefix) -> Result<()> {
-    let folder = store.folder(prefix)?;
+    let folder = store.folder("erase", prefix)?;
     erase_below(store, &folder).map_err(|failure| match failure {
         Failure::Io(source) => StoreError::io("erase", prefix)(source),
         Failure::Lock(source) => not_locked(prefix, source),
@@ -48,7 +48,7 @@ pub(super) fn erase_link(store: &FilesystemStore, prefix: &StorePrefix) -> Resul
 
 /// The link to a folder that `prefix` is, if it is one.
 pub(super) fn link(store: &FilesystemStore, prefix: &StorePrefix) -> Result<Option<PathBuf>> {
-    let folder = store.folder(prefix)?;
+    let folder = store.folder("list", prefix)?;
     Ok((folder.is_symlink() && folder.is_dir()).then_some(folder))
 }
 

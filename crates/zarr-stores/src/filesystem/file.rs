@@ -38,6 +38,7 @@ impl<'a> KeyPath<'a> {
         operation: &'static str,
         key: &'a StoreKey,
     ) -> Result<Self> {
+        path::check_tools(&store.root, key.as_str()).map_err(StoreError::io(operation, key))?;
         let path = path::below(&store.root, key.as_str())?;
         Ok(KeyPath { store, operation, key, path })
     }
@@ -119,7 +120,7 @@ impl KeyPath<'_> {
     /// The value and, if it is wanted, its version: its content, and which file it is, so that a value that was replaced
     /// by an equal one differs from one that was not.
     fn read(&self, limit: u64, version: bool) -> Result<Option<(Bytes, Option<Version>)>> {
-        let found = open(&self.path).map_err(|e| self.failed(e))?;
+        let found = self.opened().map_err(|e| self.failed(e))?;
         let Some((file, metadata)) = found else { return Ok(None) };
         check_size(self.key, metadata.len(), limit)?;
         let value = Bytes::from(next_of(&file, metadata.len()).map_err(|e| self.failed(e))?);
@@ -131,7 +132,7 @@ impl KeyPath<'_> {
     /// case: no other file bears it while this one is open.
     pub(super) fn open(&self, for_update: bool) -> Result<Option<OpenFile>> {
         let pin = || {
-            let Some((file, metadata)) = open(&self.path)? else { return Ok(None) };
+            let Some((file, metadata)) = self.opened()? else { return Ok(None) };
             let size = metadata.len();
             let (mark, has_version) = (mark(&metadata), for_update || is_settled(&metadata));
             let key = self.key.clone();
@@ -150,9 +151,22 @@ impl KeyPath<'_> {
     fn look(&self) -> Result<Option<fs::Metadata>> {
         match fs::metadata(&self.path) {
             Ok(found) => Ok(Some(found).filter(fs::Metadata::is_file)),
-            Err(e) if is_absence(&e) => Ok(None),
+            Err(e) if is_absence(&e) => self.check_links().map(|()| None),
             Err(e) => Err(self.failed(e)),
         }
+    }
+
+    /// The opened file; `None` if there is none, and no link in its place that leads to nothing.
+    fn opened(&self) -> io::Result<Option<(File, fs::Metadata)>> {
+        match open(&self.path)? {
+            None => path::check_links(&self.store.root, &self.path).map(|()| None),
+            opened => Ok(opened),
+        }
+    }
+
+    /// An error if the value is absent only since a link leads to nothing.
+    fn check_links(&self) -> Result<()> {
+        path::check_links(&self.store.root, &self.path).map_err(|e| self.failed(e))
     }
 
     /// The version of the value that is there, of the same kind as `was`.
@@ -173,7 +187,7 @@ impl KeyPath<'_> {
         };
         match at_once(out) {
             Ok(read) if read == out.len() => return Ok(Some(read as u64)),
-            Err(e) if is_absence(&e) => return Ok(None),
+            Err(e) if is_absence(&e) => return self.check_links().map(|()| None),
             // Other errors show in the next.
             _ => {}
         }
@@ -195,7 +209,7 @@ impl KeyPath<'_> {
     /// The size of the value, which `read` may read.
     fn read_by(&self, read: impl FnOnce(File, u64) -> io::Result<()>) -> Result<Option<u64>> {
         let opened = || {
-            let Some((file, metadata)) = open(&self.path)? else { return Ok(None) };
+            let Some((file, metadata)) = self.opened()? else { return Ok(None) };
             read(file, metadata.len()).map(|()| Some(metadata.len()))
         };
         opened().map_err(|e| self.failed(e))
@@ -294,7 +308,7 @@ impl KeyPath<'_> {
             let Some(staged) = self.stage(value)? else { return Ok(None) };
             let Some(_held) = self.lock(Some(Mode::Exclusive))? else { return Ok(None) };
             for place in [self].into_iter().chain(absent) {
-                if open(&place.path).map_err(|e| place.failed(e))?.is_some() {
+                if place.opened().map_err(|e| place.failed(e))?.is_some() {
                     return Ok(Some(Some(place.key.clone())));
                 }
             }
@@ -356,7 +370,11 @@ impl KeyPath<'_> {
             Err(e) if !matches!(e.kind(), ErrorKind::NotFound | ErrorKind::AlreadyExists) => {
                 Err(self.failed(e))
             }
-            _ => Ok(None),
+            // So can a link that leads to nothing, in which no folder will ever be.
+            Err(_) => path::check_links(&self.store.root, self.folder())
+                .map(|()| None)
+                .map_err(|e| self.failed(e)),
+            Ok(()) => Ok(None),
         }
     }
 

@@ -1,13 +1,14 @@
 //! Lists the keys in a folder.
 
 use std::fs::{self, DirEntry};
-use std::io;
+use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use zarr_core::StoreError;
+use zarr_core::format::TOOL_FOLDERS;
 use zarr_core::store::{Listing, Result, StoreKey, StorePrefix};
 
-use super::path::{flaw, is_own};
+use super::path::{self, flaw, is_own};
 use super::{FilesystemStore, is_absence};
 
 /// What an entry of a folder is to the store.
@@ -17,7 +18,7 @@ enum Kind {
     File,
     /// It holds entries.
     Folder,
-    /// A device, or a link that leads nowhere or back.
+    /// A device, or a link that leads back or that a tool's folder is.
     Neither,
 }
 
@@ -25,9 +26,8 @@ impl FilesystemStore {
     /// Every key below a prefix.
     pub(super) fn list_below(&self, prefix: &StorePrefix) -> Result<Listing> {
         let mut listing = Listing::default();
-        let folder = self.folder(prefix)?;
-        let walked = self.walk(&folder, prefix.as_str(), &mut listing);
-        walked.map_err(StoreError::io("list", prefix))?;
+        let folder = self.folder("list", prefix)?;
+        self.walk(&folder, prefix.as_str(), &mut listing)?;
         listing.keys.sort_unstable();
         listing.left_out.sort_unstable();
         Ok(listing)
@@ -42,30 +42,37 @@ impl FilesystemStore {
     ) -> Result<Listing> {
         let mut listing = Listing::default();
         let Listing { keys, prefixes, left_out, .. } = &mut listing;
-        let folder = self.folder(prefix)?;
-        let listed = for_each(&folder, prefix.as_str(), left_out, |name, entry| {
+        let folder = self.folder("list", prefix)?;
+        self.for_each(&folder, prefix.as_str(), left_out, |name, entry| {
             let full = || format!("{prefix}{name}");
-            match self.kind(&folder, entry)? {
+            let failed = |e| StoreError::io("list", full())(e);
+            match self.kind(&folder, entry).map_err(failed)? {
                 Kind::File => keys.extend(StoreKey::new(full())),
-                Kind::Folder if wanted(&folder.join(name))? => {
-                    prefixes.extend(StorePrefix::new(full() + "/"));
+                Kind::Folder => {
+                    // One that may not be read is there, whatever it holds.
+                    let is_wanted = match wanted(&folder.join(name)) {
+                        Err(e) if e.kind() == ErrorKind::PermissionDenied => true,
+                        wanted => wanted.map_err(failed)?,
+                    };
+                    if is_wanted {
+                        prefixes.extend(StorePrefix::new(full() + "/"));
+                    }
                 }
-                _ => {}
+                Kind::Neither => {}
             }
             Ok(limit.is_none_or(|limit| keys.len() + prefixes.len() < limit))
-        });
-        listed.map_err(StoreError::io("list", prefix))?;
+        })?;
         listing.left_out.sort_unstable();
         listing.keys.sort_unstable();
         listing.prefixes.sort_unstable();
         Ok(listing)
     }
 
-    fn walk(&self, folder: &Path, prefix: &str, listing: &mut Listing) -> io::Result<()> {
+    fn walk(&self, folder: &Path, prefix: &str, listing: &mut Listing) -> Result<()> {
         let mut left_out = Vec::new();
-        for_each(folder, prefix, &mut left_out, |name, entry| {
+        self.for_each(folder, prefix, &mut left_out, |name, entry| {
             let full = format!("{prefix}{name}");
-            match self.kind(folder, entry)? {
+            match self.kind(folder, entry).map_err(|e| StoreError::io("list", &full)(e))? {
                 Kind::File => listing.keys.extend(StoreKey::new(full)),
                 Kind::Folder => self.walk(&folder.join(name), &(full + "/"), listing)?,
                 Kind::Neither => {}
@@ -78,16 +85,54 @@ impl FilesystemStore {
 
     /// Whether any key is below `folder`: an empty folder is no prefix (D-136).
     pub(super) fn holds_any(&self, folder: &Path) -> io::Result<bool> {
-        let mut holds = false;
-        for_each(folder, "", &mut Vec::new(), |name, entry| {
-            holds = match self.kind(folder, entry)? {
+        for entry in entries(folder)? {
+            let Some(entry) = present(entry)? else { continue };
+            let name = entry.file_name();
+            let Some(name) = name.to_str().filter(|name| flaw(name).is_none()) else { continue };
+            let holds = match self.kind(folder, &entry)? {
                 Kind::File => true,
                 Kind::Folder => self.holds_any(&folder.join(name))?,
                 Kind::Neither => false,
             };
-            Ok(!holds)
-        })?;
-        Ok(holds)
+            if holds {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Calls `each` with the entries of `folder` whose names could be in keys, until it returns `false`.
+    ///
+    /// Names of other programs that no key has are added to `left_out`, with `prefix`; files of our own are skipped. A folder
+    /// that does not exist, or vanishes, has no entries; one behind a link that leads to nothing is an error.
+    fn for_each(
+        &self,
+        folder: &Path,
+        prefix: &str,
+        left_out: &mut Vec<String>,
+        mut each: impl FnMut(&str, &DirEntry) -> Result<bool>,
+    ) -> Result<()> {
+        let failed = |e| StoreError::io("list", prefix)(e);
+        let entries = match fs::read_dir(folder) {
+            Err(e) if is_absence(&e) => {
+                return path::check_links(&self.root, folder).map_err(failed);
+            }
+            entries => entries.map_err(failed)?,
+        };
+        for entry in entries {
+            let Some(entry) = present(entry).map_err(failed)? else { continue };
+            let name = entry.file_name();
+            let Some(usable) = name.to_str().filter(|name| flaw(name).is_none()) else {
+                if !name.to_str().is_some_and(is_own) {
+                    left_out.push(format!("{prefix}{}", name.to_string_lossy()));
+                }
+                continue;
+            };
+            if !each(usable, &entry)? {
+                break;
+            }
+        }
+        Ok(())
     }
 
     fn kind(&self, folder: &Path, entry: &DirEntry) -> io::Result<Kind> {
@@ -103,9 +148,15 @@ impl FilesystemStore {
         if !own.is_symlink() {
             return Ok(of(own));
         }
-        // A link that leads nowhere, or in circles, or where we may not go, holds nothing for us.
-        let Ok(target) = fs::metadata(entry.path()) else {
+        // Tools' folders are ours from their own names on, and nothing in them is reached through a link.
+        let link = entry.path();
+        let names = link.strip_prefix(&self.root).unwrap_or(&link).iter();
+        if names.filter_map(|name| name.to_str()).any(|name| TOOL_FOLDERS.contains(&name)) {
             return Ok(Kind::Neither);
+        }
+        // One that leads nowhere, or in circles, or where we may not go, is a value that cannot be read: it is not absent.
+        let Ok(target) = fs::metadata(entry.path()) else {
+            return Ok(Kind::File);
         };
         match of(target.file_type()) {
             Kind::Folder if self.leads_back(folder, &entry.path())? => Ok(Kind::Neither),
@@ -125,35 +176,18 @@ impl FilesystemStore {
     }
 }
 
-/// Calls `each` with the entries of `folder` whose names could be in keys, until it returns `false`.
-///
-/// Names of other programs that no key has are added to `left_out`, with `prefix`; files of our own are skipped. A folder
-/// that does not exist, or vanishes, has no entries.
-fn for_each(
-    folder: &Path,
-    prefix: &str,
-    left_out: &mut Vec<String>,
-    mut each: impl FnMut(&str, &DirEntry) -> io::Result<bool>,
-) -> io::Result<()> {
-    let entries = match fs::read_dir(folder) {
-        Err(e) if is_absence(&e) => return Ok(()),
-        entries => entries?,
-    };
-    for entry in entries {
-        let entry = match entry {
-            Err(e) if is_absence(&e) => continue,
-            entry => entry?,
-        };
-        let name = entry.file_name();
-        let Some(usable) = name.to_str().filter(|name| flaw(name).is_none()) else {
-            if !name.to_str().is_some_and(is_own) {
-                left_out.push(format!("{prefix}{}", name.to_string_lossy()));
-            }
-            continue;
-        };
-        if !each(usable, &entry)? {
-            break;
-        }
+/// What a folder holds; nothing, if it does not exist.
+fn entries(folder: &Path) -> io::Result<impl Iterator<Item = io::Result<DirEntry>>> {
+    match fs::read_dir(folder) {
+        Err(e) if is_absence(&e) => Ok(None.into_iter().flatten()),
+        entries => Ok(Some(entries?).into_iter().flatten()),
     }
-    Ok(())
+}
+
+/// An entry; `None` if it vanished.
+fn present(entry: io::Result<DirEntry>) -> io::Result<Option<DirEntry>> {
+    match entry {
+        Err(e) if is_absence(&e) => Ok(None),
+        entry => entry.map(Some),
+    }
 }

@@ -48,7 +48,10 @@ use crate::url;
 /// links there decide where they lead. Reading, listing and setting below a link to a folder follow
 /// it; a link that leads back to a folder above it is not listed. Setting and erasing a link's own key
 /// replace and remove the link, `erase_prefix` removes the links it meets, and `link` the one that a prefix or
-/// the root is: what is behind them stays.
+/// the root is: what is behind them stays. A link that leads to nothing is a key whose reading is an error. The folders of
+/// tools (`.zarr-copy`, `.zarr-quarantine`, `.zarrkit-run`) and the store's own files are never reached through a link.
+///
+/// **Permissions.** A file that replaces another has its permissions; a new one has those that the system gives (`umask`).
 ///
 /// **Case.** On a disk that does not tell `foo` from `FOO` two such keys are one value. Ask
 /// [`folds_case`](Self::folds_case) before relying on both.
@@ -145,10 +148,13 @@ impl FilesystemStore {
         probe().map_err(StoreError::io("probe", self.root.display()))
     }
 
-    fn folder(&self, prefix: &StorePrefix) -> Result<PathBuf> {
+    fn folder(&self, operation: &'static str, prefix: &StorePrefix) -> Result<PathBuf> {
         match prefix.as_str().strip_suffix('/') {
             None => Ok(self.root.clone()),
-            Some(key) => path::below(&self.root, key),
+            Some(key) => {
+                path::check_tools(&self.root, key).map_err(StoreError::io(operation, prefix))?;
+                path::below(&self.root, key)
+            }
         }
     }
 
@@ -339,6 +345,8 @@ impl SyncStore for FilesystemStore {
 fn not_locked(key: impl ToString, source: io::Error) -> StoreError {
     match source.kind() {
         ErrorKind::PermissionDenied
+        // A link is in the place of the lock file.
+        | ErrorKind::InvalidInput
         | ErrorKind::ReadOnlyFilesystem
         | ErrorKind::StorageFull
         | ErrorKind::QuotaExceeded => StoreError::io("lock", key)(source),

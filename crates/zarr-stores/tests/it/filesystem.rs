@@ -193,7 +193,128 @@ fn what_keeps_a_value_from_being_read_is_an_error() {
         let failed = store.value(&key(name));
         assert!(matches!(failed, Err(StoreError::Io { operation: "get", .. })), "{name}");
     }
-    assert_eq!(names(&store), ["k"]);
+    assert_eq!(names(&store), ["k", "loop"]);
+}
+
+/// What is behind a link to nothing is not known to be absent: a clone of git-annex has such links before its files are fetched.
+#[cfg(unix)]
+#[test]
+fn a_link_to_nothing_is_an_error_and_not_an_absent_value() {
+    use std::os::unix::fs::symlink;
+    let (within, store) = fresh();
+    set(&store, "a/k", b"v");
+    let root = store.root();
+    symlink("../.git/annex/objects/x/y", root.join("a/chunk")).unwrap();
+    symlink("gone", root.join("a/c")).unwrap();
+    for name in ["a/chunk", "a/c/0/1", "a/c"] {
+        let mut out = [0; 4];
+        let whole = GetOptions::into(Target::Exact(&mut out));
+        let failed = [
+            store.value(&key(name)).err(),
+            store.get(&key(name), whole).err(),
+            store.open(&key(name), Default::default()).err(),
+            store.swap(&key(name), Some(Payload::new(b"new".as_slice())), None).err(),
+        ];
+        for failed in failed {
+            let error = failed.expect(name).to_string();
+            let (link, to) =
+                if name == "a/chunk" { ("a/chunk", ".git/annex") } else { ("a/c", "gone") };
+            let told =
+                error.contains(&format!("`{link}` is a symbolic link to")) && error.contains(to);
+            assert!(told && error.contains("datalad get") == (name == "a/chunk"), "{error}");
+        }
+    }
+    assert!(store.list_prefix(&prefix("a/c/")).is_err());
+    assert!(store.dir(&prefix("a/c/x/")).is_err());
+    assert_eq!(names(&store), ["a/c", "a/chunk", "a/k"]);
+    assert_eq!(get(&store, "a/no/such"), None);
+    // The link itself can be replaced and erased.
+    set(&store, "a/chunk", b"mine");
+    assert_eq!(get(&store, "a/chunk").as_deref(), Some(&b"mine"[..]));
+    let refused = store.set(&key("a/c/0"), Payload::new(b"x".as_slice())).unwrap_err();
+    assert!(refused.to_string().contains("`a/c` is a symbolic link"), "{refused}");
+    store.erase(&key("a/c")).unwrap();
+    assert_eq!(names(&store), ["a/chunk", "a/k"]);
+
+    symlink("unmounted", within.path().join("linked.zarr")).unwrap();
+    let store = FilesystemStore::new(within.path().join("linked.zarr"));
+    assert!(store.value(&key("zarr.json")).unwrap_err().to_string().contains("unmounted"));
+    assert!(store.list().is_err());
+}
+
+/// Who may place a link must not decide where journals, what a repair moves away, locks and unfinished files are written.
+#[cfg(unix)]
+#[test]
+fn files_of_our_own_are_never_reached_through_a_link() {
+    use std::os::unix::fs::symlink;
+    let (within, store) = fresh();
+    let outside = within.path().join("outside");
+    fs::create_dir(&outside).unwrap();
+    fs::write(outside.join("k"), "theirs").unwrap();
+    set(&store, "k", b"v");
+    for folder in [".zarr-copy", ".zarr-quarantine", "a/.zarrkit-run"] {
+        fs::create_dir_all(store.root().join("a")).unwrap();
+        let link = store.root().join(folder);
+        for at in [link.clone(), link.join("deep")] {
+            fs::create_dir_all(at.parent().unwrap()).unwrap();
+            symlink(&outside, &at).unwrap();
+            let name = at.strip_prefix(store.root()).unwrap().to_str().unwrap().to_owned();
+            let value = key(&format!("{name}/k"));
+            let new = || Payload::new(b"x".as_slice());
+            let failed = [
+                store.value(&value).err(),
+                store.set(&value, new()).err(),
+                store.set_all(&[(value.clone(), b"x")], true).err().map(|e| e.error),
+                store.create(&value, new(), &[], &[]).err(),
+                store.erase(&value).err(),
+                store.erase_prefix(&prefix(&format!("{name}/"))).err(),
+                store.list_prefix(&prefix(&format!("{name}/"))).err(),
+            ];
+            for (call, failed) in failed.into_iter().enumerate() {
+                let error = failed.unwrap_or_else(|| panic!("call {call} on {name}")).to_string();
+                assert!(error.contains(&format!("`{name}` is a symbolic link")), "{error}");
+            }
+            assert_eq!(names(&store), ["k"]);
+            assert_eq!(entries(&outside), ["k"]);
+            assert_eq!(fs::read(outside.join("k")).unwrap(), b"theirs");
+            fs::remove_file(&at).unwrap();
+        }
+    }
+    // The lock that the store has here goes first.
+    store.flush().unwrap();
+    symlink(outside.join("made"), store.root().join(".zarr-lock")).unwrap();
+    let refused = store.set(&key("k"), Payload::new(b"new".as_slice())).unwrap_err();
+    assert!(refused.to_string().contains("is a symbolic link"), "{refused}");
+    assert_eq!(entries(&outside), ["k"]);
+}
+
+/// Others who may read a file, or may not, still may, or may not, when it is replaced.
+#[cfg(unix)]
+#[test]
+fn a_file_that_replaces_another_has_its_permissions() {
+    use std::os::unix::fs::PermissionsExt;
+    let (_within, store) = fresh();
+    let mode = |name: &str| {
+        let found = fs::metadata(store.root().join(name)).unwrap();
+        found.permissions().mode() & 0o777
+    };
+    set(&store, "new", b"v");
+    let usual = mode("new");
+    for (name, kept) in [("open", 0o666), ("closed", 0o600), ("fixed", 0o444)] {
+        set(&store, name, b"v");
+        fs::set_permissions(store.root().join(name), fs::Permissions::from_mode(kept)).unwrap();
+        set(&store, name, b"set");
+        assert_eq!(mode(name), kept);
+        let (_, version) = store.versioned(&key(name)).unwrap().unwrap();
+        let swapped = Payload::new(b"swapped".as_slice());
+        assert!(store.swap(&key(name), Some(swapped), Some(&version)).unwrap());
+        assert_eq!(mode(name), kept);
+        store.set_all(&[(key(name), b"all")], true).unwrap();
+        assert_eq!((mode(name), get(&store, name).unwrap()), (kept, b"all".to_vec()));
+        store.erase(&key(name)).unwrap();
+        set(&store, name, b"v");
+        assert_eq!(mode(name), usual, "a new file has what the system gives");
+    }
 }
 
 /// A pipe has no end, and perhaps no writer: it is refused at once.
@@ -269,6 +390,9 @@ fn listings_show_keys_and_nothing_else() {
     // Off Windows a colon and a line break are ordinary (decision 0137).
     let odd: &[&str] = if cfg!(unix) { &["C:x", "line\nbreak"] } else { &[] };
     let mut all = [&[".DS_Store", "a/k"], odd].concat();
+    // What is behind it is not known to be absent.
+    #[cfg(unix)]
+    all.push("dangling");
     all.sort_unstable();
     assert_eq!(names(&store), all);
     let listing = store.dir(&StorePrefix::root()).unwrap();
@@ -355,7 +479,7 @@ fn links_in_circles_do_not_keep_a_listing_busy() {
     symlink("../b", root.join("a/over")).unwrap();
     symlink("../a", root.join("b/back")).unwrap();
     symlink("self", root.join("self")).unwrap();
-    assert_eq!(names(&store), ["a/k", "a/over/k", "b/back/k", "b/k"]);
+    assert_eq!(names(&store), ["a/k", "a/over/k", "b/back/k", "b/k", "self"]);
     let listing = store.dir(&prefix("a/over/")).unwrap();
     assert_eq!((listing.keys, listing.prefixes), (vec![key("a/over/k")], vec![]));
 }
