@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::consolidated::AffectedNodes;
 use super::context::HierarchyContext;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{AccessError, Error, ErrorKind, Result};
 use crate::format::consolidated::is_document;
 use crate::format::{Child, copy_journal, is_zarr_key};
 use crate::path::NodePath;
@@ -15,6 +15,7 @@ impl HierarchyContext {
     /// erase left (decision 0139).
     pub async fn erase(&self, path: &NodePath) -> Result<()> {
         self.writeable().map_err(|e| self.at(path, e))?;
+        self.refuse_behind_link(path).await.map_err(|e| self.at(path, e))?;
         let affected = AffectedNodes { path, above: &[], below: true };
         match self.node(path).await {
             Ok(_) => self.with_invalidation(affected, self.erase_all(path)).await.map(drop),
@@ -32,6 +33,7 @@ impl HierarchyContext {
     /// Erases a node with everything below it; `true` if it was the whole hierarchy behind a link.
     pub(super) async fn erase_all(&self, path: &NodePath) -> Result<bool> {
         let writeable = self.writeable()?;
+        self.refuse_behind_link(path).await?;
         // Links are erased first, or the documents behind them would be erased (decision 0144). The whole hierarchy may be
         // one.
         if path.is_root() && writeable.link(&StorePrefix::root(), true).await? {
@@ -156,6 +158,24 @@ impl HierarchyContext {
             }
         }
         Ok(foreign.into_iter().collect())
+    }
+
+    /// An error for a node that is reached through a link: erasing follows none (decision 0144).
+    async fn refuse_behind_link(&self, path: &NodePath) -> Result<()> {
+        for prefix in self.format.erasure(path)?.1 {
+            let below = prefix.as_str().trim_end_matches('/');
+            for (at, _) in below.match_indices('/') {
+                let folder = &below[..at];
+                if self.is_link(&StorePrefix::new(format!("{folder}/"))?).await? {
+                    let why = format!(
+                        "{path} is reached through the symbolic link `{folder}`, and erasing follows none; open what the link leads \
+                         to, and erase the node there"
+                    );
+                    return Err(AccessError::Argument(why).into());
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Whether a folder between `prefix` and `key` is a link.

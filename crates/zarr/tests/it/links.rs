@@ -237,6 +237,32 @@ fn creating_where_old_chunks_lie_behind_a_link_keeps_them() -> Result<()> {
     Ok(())
 }
 
+/// Whoever placed the link would decide what is erased: the node is erased where the link leads, by its own name.
+#[test]
+fn a_node_below_a_link_is_not_erased_through_it() -> Result<()> {
+    for dialect in DIALECTS {
+        let linked = Linked::new(dialect)?;
+        let hierarchy = zarr::create(linked.url(), dialect)?;
+        let links: &[(&str, &str)] = match dialect {
+            Dialect::Draft => &[("meta/root/up", "meta/root"), ("data/root/up", "data/root")],
+            _ => &[("up", "")],
+        };
+        for (link, to) in links {
+            let link = linked.path.join(link);
+            fs::create_dir_all(link.parent().expect("a folder")).expect("a folder");
+            symlink(linked.outside.join(to), link).expect("a link");
+        }
+        assert_eq!(hierarchy.array("/up/a")?.read::<i32>(..)?, [1; 4], "reading follows the link");
+        let error = hierarchy.erase("/up/a").expect_err("an error").to_string();
+        assert!(error.contains("reached through the symbolic link"), "{dialect:?}: {error}");
+        let array = hierarchy.create_array("/up/a").shape(&[4]).chunks(&[2]);
+        let error = array.data_type_named("int32").overwrite(true).create().expect_err("an error");
+        assert!(error.to_string().contains("reached through the symbolic link"), "{error}");
+        assert!(linked.is_kept(), "{dialect:?}");
+    }
+    Ok(())
+}
+
 /// Changing an array through a link is no erasing of a node: what is written, and a chunk that became all fill, is
 /// written and erased behind the link.
 #[test]
