@@ -15,6 +15,7 @@
 mod checksum;
 mod copy;
 mod diff;
+mod links;
 mod local_path;
 #[doc(hidden)]
 pub mod other_format;
@@ -42,7 +43,7 @@ pub use target::{
     NewPlace, WithoutCopies, absolute_url, copy_place, find_node, hierarchy_above, new_place,
     path_below, without_copies,
 };
-pub use tree_progress::{Listed, TreeProgress, tree_and_broken, with_broken};
+pub use tree_progress::{Listed, TreeProgress, children_and_broken, tree_and_broken};
 pub use validate::{
     Level, Problem, ProblemKind, Report, ValidateOptions, ValidateProgress, validate,
 };

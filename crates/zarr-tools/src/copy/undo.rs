@@ -11,6 +11,7 @@ use super::journal::Journal;
 use super::netcdf;
 use super::plan::{Plan, PlannedArray, PlannedDocument, Role};
 use super::under_way::Plans;
+use crate::links::link_on_the_way;
 
 /// A copy that was cut off, and what was done about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -126,6 +127,15 @@ impl Plan {
         if let Err(e) = self.check_source(target, open) {
             undone.what = format!(
                 "is left: its source cannot be read, and what is copied may be the only copy ({e}); `zarr rm` erases it all the same"
+            );
+            return Ok(undone);
+        }
+        let keys = chunks.iter().chain(documents.iter().map(|document| &document.key));
+        if let Some(link) =
+            keys.into_iter().find_map(|key| link_on_the_way(&store.name(), key.as_str()))
+        {
+            undone.what = format!(
+                "is left: some of it is reached through the symbolic link `{link}`, and nothing behind one is erased; remove the link"
             );
             return Ok(undone);
         }

@@ -13,10 +13,11 @@ use zarr_core::{
 
 use super::fill_chunk::fill_chunk;
 use super::judge;
-use super::plan::{Task, mending};
+use super::plan::{Task, behind_link, mending};
 use super::quarantine::{Change, Held, Quarantine, Why};
 use super::shard::{Mended, ShardForm, Verdict};
 use super::step::{RepairAction, RepairStep, StepState};
+use crate::links::link_on_the_way;
 use crate::validate::Problem;
 
 /// What the steps of one repair share.
@@ -125,9 +126,26 @@ impl Repair<'_> {
         }
     }
 
+    /// The symbolic link through which the step would reach what it changes.
+    pub fn link_of(&self, task: &Task) -> Option<String> {
+        let holder = match task.step.action {
+            RepairAction::ByHand => return None,
+            RepairAction::Consolidate => self.holder(&task.step.path),
+            _ => None,
+        };
+        // What writers left has names that no key has.
+        let name = holder.as_ref().map(StoreKey::as_str);
+        let name = name.or(task.key.as_ref().map(StoreKey::as_str)).or(task.problem.key.as_deref());
+        link_on_the_way(&self.sync.name(), name?)
+    }
+
     /// Makes a step. What goes wrong with it is its end, not that of the repair.
     pub fn make(&mut self, task: &Task) -> RepairStep {
         let step = task.step.clone();
+        // It may be there since the steps were planned.
+        if let Some(link) = self.link_of(task) {
+            return step.ended(StepState::ByHand, behind_link(&link));
+        }
         let made = match (step.action, &task.key) {
             (RepairAction::ByHand | RepairAction::RemoveLeftover, _) => {
                 return step;

@@ -28,6 +28,7 @@ use self::apply::Repair;
 use self::plan::{Task, plan};
 use self::quarantine::{Quarantine, Return};
 pub use self::step::{RepairAction, RepairOptions, RepairReport, RepairStep, StepState};
+use crate::links::link_on_the_way;
 use crate::validate::leftovers;
 use crate::validate::{
     Level, Problem, ProblemKind, ValidateOptions, guessed_format, validate_store,
@@ -296,7 +297,13 @@ pub fn restore(
         if !is_below && !documents.contains(&record.key) && !path.is_root() {
             continue;
         }
-        let (is_back, what) = if apply {
+        let link = link_on_the_way(&store.name(), record.key.as_str());
+        let (is_back, what) = if let Some(link) = link {
+            let what = format!(
+                "stays in the quarantine: its key is reached through the symbolic link `{link}`, and nothing is put where one leads"
+            );
+            (false, what)
+        } else if apply {
             match quarantine.give_back(&record) {
                 Ok(Return::Done) => (true, "is at its key again".to_owned()),
                 Ok(Return::Occupied) => {

@@ -105,8 +105,22 @@ pub(super) fn plan(repair: &Repair<'_>, problems: &[Problem]) -> Result<Vec<Task
     for (path, problem) in holders {
         tasks.push(consolidation(&path, &problem));
     }
+    for task in &mut tasks {
+        if let Some(link) = repair.link_of(task) {
+            let step = RepairStep::of(&task.problem, RepairAction::ByHand, behind_link(&link));
+            task.step = RepairStep { path: task.step.path.clone(), ..step };
+        }
+    }
     tasks.sort_by_key(|task| order(&task.step));
     Ok(tasks)
+}
+
+/// What is to be done about something that is reached through a link.
+pub(super) fn behind_link(link: &str) -> String {
+    format!(
+        "it is reached through the symbolic link `{link}`, and a repair changes nothing behind one: repair what the link leads to, where \
+         that is, or remove the link"
+    )
 }
 
 /// The step that makes the consolidated metadata of a group anew.
