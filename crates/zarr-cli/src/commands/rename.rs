@@ -1,7 +1,7 @@
 //! Gives a node another path in its hierarchy.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use clap::Args;
 use zarr::stores::FilesystemStore;
@@ -64,6 +64,7 @@ impl Rename {
         }
         let node =
             hierarchy.node(&old).map_err(|error| left_over(error, &hierarchy, &old, &new))?;
+        refuse_links_above(&hierarchy, &[&old, &new])?;
         let left = "the old node is whole unless the new one is; the same command goes on, or says what is left to do. \
                     Consolidated metadata may be gone: `zarr consolidate` makes them again";
         if let Some(folders) = Folders::of(&hierarchy, &old, &new)? {
@@ -79,6 +80,34 @@ impl Rename {
         session.talk(&format!("{old} of {} is now {new}", hierarchy.store().name()));
         Ok(())
     }
+}
+
+/// No folder above the node, where it is and where it is to be, may be a link: a renaming moves or erases nothing behind one (decision
+/// 0144).
+fn refuse_links_above(hierarchy: &Hierarchy, paths: &[&NodePath]) -> Result<(), Failure> {
+    let name = hierarchy.store().name();
+    if !name.starts_with("file://") {
+        return Ok(());
+    }
+    let root = FilesystemStore::from_url(&name).map_err(Error::from)?;
+    for path in paths {
+        let (_, prefixes) = hierarchy.format().erasure(path).map_err(Error::from)?;
+        for prefix in prefixes {
+            let mut folder = root.root().to_owned();
+            let names: Vec<&str> = prefix.as_str().trim_end_matches('/').split('/').collect();
+            for name in &names[..names.len() - 1] {
+                folder.push(name);
+                if folder.is_symlink() {
+                    return Err(Failure::Usage(format!(
+                        "{}: it is reached through the symbolic link {}; rename the node where the link leads",
+                        human::place(hierarchy, path),
+                        folder.display()
+                    )));
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Nothing may be at the new path, but for a copy under way, which goes on.
@@ -166,6 +195,7 @@ impl Folders {
         }
         // Groups above, if any, are there, and no array is one of them.
         hierarchy.group(&above)?;
+        let link = self.link()?;
         // Copies of documents that say where the node was would hide that it is gone.
         let is_consolidated = hierarchy.is_consolidated()?;
         if is_consolidated {
@@ -173,7 +203,11 @@ impl Folders {
         }
         let failed =
             |e| Failure::Stream("cannot rename the folder of the node; nothing has moved", e);
-        let renamed = fs::rename(&self.from, &self.to).map_err(failed);
+        let renamed = match &link {
+            None => fs::rename(&self.from, &self.to),
+            Some(target) => move_link(&self.from, &self.to, target),
+        };
+        let renamed = renamed.map_err(failed);
         let consolidated = if is_consolidated { hierarchy.consolidate().map(drop) } else { Ok(()) };
         renamed?;
         let hint = "the node has its new path; there are no consolidated metadata any more: mend what is broken, then make \
@@ -186,6 +220,107 @@ impl Folders {
         }
         Ok(())
     }
+}
+
+impl Folders {
+    /// Where the link that the node's folder is has to lead in its new place; `None` for a folder, and for a link that leads to the same
+    /// place from there. Refuses a folder in which a relative link leads out of it, to another place from there.
+    fn link(&self) -> Result<Option<PathBuf>, Failure> {
+        let failed = |e| Failure::Stream("cannot look at the links of the node", e);
+        let (from, to) = (parent(&self.from), parent(&self.to));
+        if from == to {
+            return Ok(None);
+        }
+        if !self.from.is_symlink() {
+            return match leading_out(&self.from, 0).map_err(failed)? {
+                None => Ok(None),
+                Some(link) => Err(Failure::Usage(format!(
+                    "{} is a relative symbolic link that leads out of the node, and would lead elsewhere from its new path; make it \
+                     absolute, or make a copy with `zarr copy`, then erase the node with `zarr rm`",
+                    link.display()
+                ))),
+            };
+        }
+        let target = fs::read_link(&self.from).map_err(failed)?;
+        if target.is_absolute() {
+            return Ok(None);
+        }
+        let (from, to) = (from.canonicalize(), to.canonicalize());
+        let (from, to) = (from.map_err(failed)?, to.map_err(failed)?);
+        let rewritten = relative(&from.join(&target), &to);
+        let leads_there = || -> std::io::Result<bool> {
+            Ok(to.join(&rewritten).canonicalize()? == self.from.canonicalize()?)
+        };
+        if !leads_there().map_err(failed)? {
+            return Err(Failure::Usage(format!(
+                "{} is a relative symbolic link to {}, which cannot be told from the new path; make it absolute",
+                self.from.display(),
+                target.display()
+            )));
+        }
+        Ok(Some(rewritten))
+    }
+}
+
+fn parent(path: &Path) -> &Path {
+    path.parent().unwrap_or(path)
+}
+
+/// The path of `place` from the folder `from`, both absolute; `..` in it is taken for the folder above.
+fn relative(place: &Path, from: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in place.components() {
+        match part {
+            Component::ParentDir => drop(plain.pop()),
+            Component::CurDir => {}
+            part => plain.push(part),
+        }
+    }
+    let common = plain.components().zip(from.components()).take_while(|(a, b)| a == b).count();
+    let up = from.components().skip(common).map(|_| Component::ParentDir);
+    up.chain(plain.components().skip(common)).collect()
+}
+
+/// A relative link in a folder, or below, that leads out of the folder that is `depth` levels above it.
+fn leading_out(folder: &Path, depth: usize) -> std::io::Result<Option<PathBuf>> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            if let Some(link) = leading_out(&entry.path(), depth + 1)? {
+                return Ok(Some(link));
+            }
+        } else if kind.is_symlink() {
+            let (mut at, mut is_out) = (depth, false);
+            let target = fs::read_link(entry.path())?;
+            for part in target.components() {
+                match part {
+                    Component::ParentDir if at == 0 => is_out = true,
+                    Component::ParentDir => at -= 1,
+                    Component::Normal(_) => at += 1,
+                    _ => {}
+                }
+            }
+            if is_out && !target.is_absolute() {
+                return Ok(Some(entry.path()));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// Moves a link, which leads to `target` from its new place.
+#[cfg(unix)]
+fn move_link(from: &Path, to: &Path, target: &Path) -> std::io::Result<()> {
+    std::os::unix::fs::symlink(target, to)?;
+    fs::remove_file(from).inspect_err(|_| {
+        let _ = fs::remove_file(to);
+    })
+}
+
+#[cfg(not(unix))]
+fn move_link(_: &Path, _: &Path, _: &Path) -> std::io::Result<()> {
+    Err(std::io::Error::other("the node is a relative symbolic link; make it absolute"))
 }
 
 fn sync_folder(folder: &Path) -> std::io::Result<()> {
