@@ -34,6 +34,8 @@ pub(crate) struct StoreContext {
     pub options: Options,
     pub access: Access,
     pub chunk_cache: Option<Arc<ChunkCache>>,
+    /// The document whose copies of others take their place.
+    pub holder: Option<StoreKey>,
     /// Documents of arrays, for those that are like them.
     pub templates: Templates,
     /// Each with its number, in the order in which they came.

@@ -1,6 +1,7 @@
 //! Keeps what the handles of one array share.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use super::latest_state::LatestState;
 use super::reading_order::ReadingOrder;
@@ -26,6 +27,17 @@ pub(crate) struct ArrayCore {
     pub options: Options,
     latest: Arc<LatestState>,
     pub(super) order: Arc<ReadingOrder>,
+    /// Whether the store is known to have had the array's document.
+    pub(super) was_stored: Arc<AtomicBool>,
+}
+
+/// Who says what an array is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MetadataOrigin {
+    /// Its document, or a copy of that, was read from the store or written there.
+    Store,
+    /// The caller, and the store may have no document of it.
+    Caller,
 }
 
 impl ArrayCore {
@@ -33,11 +45,13 @@ impl ArrayCore {
         context: Arc<StoreContext>,
         path: NodePath,
         metadata: ArrayMetadata,
+        origin: MetadataOrigin,
     ) -> Result<ArrayCore> {
         let state = ArrayState::new(&context, &path, metadata).map_err(|e| context.at(&path, e))?;
         let options = context.options.clone();
         let latest = Arc::new(LatestState::new(state));
-        Ok(ArrayCore { context, path, options, latest, order: Arc::default() })
+        let was_stored = Arc::new(AtomicBool::new(origin == MetadataOrigin::Store));
+        Ok(ArrayCore { context, path, options, latest, order: Arc::default(), was_stored })
     }
 
     /// The same array with other options.
@@ -46,7 +60,8 @@ impl ArrayCore {
         change(&mut options);
         let (context, path) = (self.context.clone(), self.path.clone());
         let (latest, order) = (self.latest.clone(), self.order.clone());
-        ArrayCore { context, path, options, latest, order }
+        let was_stored = self.was_stored.clone();
+        ArrayCore { context, path, options, latest, order, was_stored }
     }
 
     pub fn state(&self) -> Arc<ArrayState> {

@@ -273,6 +273,10 @@ impl ArrayCore {
 
     /// The bytes of a chunk as they are stored.
     pub async fn encoded(&self, layout: &ChunkLayout, indices: &[i64]) -> Result<Option<Bytes>> {
-        Ok(self.fetch_whole(layout, indices, None).await?.map(|(_, bytes)| bytes))
+        let found = self.fetch_whole(layout, indices, None).await?;
+        if found.is_none() {
+            self.check_not_gone().await?;
+        }
+        Ok(found.map(|(_, bytes)| bytes))
     }
 }

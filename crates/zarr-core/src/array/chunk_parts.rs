@@ -76,6 +76,9 @@ impl ArrayCore {
         };
         self.read_split(&layout, span, kind, split, None, done).await?;
         let missing = into_inner(missing);
+        if !parts.is_empty() && parts.iter().all(|part| missing.contains(&part.chunk)) {
+            self.check_not_gone().await?;
+        }
         Ok(parts.iter().map(|part| !missing.contains(&part.chunk)).collect())
     }
 

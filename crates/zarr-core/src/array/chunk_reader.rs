@@ -5,6 +5,7 @@
 //! bytes that they fetch. [`SegmentReader`] finds and decodes segments in either case.
 
 use std::borrow::Cow;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use futures::future::{BoxFuture, ready};
@@ -49,7 +50,12 @@ impl ArrayCore {
             let Transfer { layout, part, span } = transfer;
             let (grid, shape, span) = (&*layout.chunks().grid, &layout.metadata.shape, *span);
             let counter = Counter::new(&self.options.progress, || transfer.chunks().count());
-            let done = |tile: &ChunkProjection, _| counter.chunk_done(&tile.within, span.size);
+            let (any_found, any_missing) = (AtomicBool::new(false), AtomicBool::new(false));
+            let done = |tile: &ChunkProjection, found: bool| {
+                let which = if found { &any_found } else { &any_missing };
+                which.store(true, Ordering::Relaxed);
+                counter.chunk_done(&tile.within, span.size);
+            };
             let store = self.local();
             let only = store.and_then(|_| only_projection(grid, shape, part));
             let read = if let (Some(store), Some(tile)) = (store, &only) {
@@ -66,9 +72,14 @@ impl ArrayCore {
                 } else {
                     Err(Box::new((ChunkProjections::new(grid, shape, part), out)))
                 };
-                Box::pin(self.read_split(layout, span, kind, split, var_buffer, done)).await
+                Box::pin(self.read_split(layout, span, kind, split, var_buffer, &done)).await
             };
-            read.inspect(|()| self.read_ahead(layout, part))
+            read?;
+            if any_missing.into_inner() && !any_found.into_inner() {
+                Box::pin(self.check_not_gone()).await?;
+            }
+            self.read_ahead(layout, part);
+            Ok(())
         })
     }
 

@@ -56,7 +56,7 @@ pub(crate) mod transfer;
 mod typed;
 pub(crate) mod untyped;
 
-pub(crate) use self::array_core::{ArrayCore, unset, wrong_kind, zeroed};
+pub(crate) use self::array_core::{ArrayCore, MetadataOrigin, unset, wrong_kind, zeroed};
 pub use self::chunk_parts::ChunkPart;
 pub(crate) use self::latest_state::MOST_READINGS;
 pub(crate) use self::state::{ArrayState, ChunkLayout, FieldBytes};

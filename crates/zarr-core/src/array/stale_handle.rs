@@ -1,7 +1,10 @@
-//! Refuses a write through a handle whose array another writer has shortened, erased or replaced.
+//! Refuses a write through a handle whose array another writer has shortened, erased or replaced, and a read through one whose array is
+//! gone.
 //!
 //! What is written then would be lost, or damage another array. So each write first gets the array's document, once for
 //! all its chunks, and compares it with the one it saw last (decision 0011). With the guard off nothing is compared.
+
+use std::sync::atomic::Ordering;
 
 use super::transfer::Transfer;
 use super::{ArrayCore, wrong_kind};
@@ -12,9 +15,37 @@ use crate::metadata::{ArrayMetadata, NodeKind, NodeMetadata};
 use crate::options::Guard;
 use crate::sync::lock;
 
+const GONE: &str = "the array was erased or renamed since it was opened, or what it is stored on is not mounted any more";
 const HINT: &str = "another writer gave the array another shape since it was opened; refresh it";
 
 impl ArrayCore {
+    /// An error if the array's document is gone. It is looked for where none of the chunks that a call needs is stored: either the array is
+    /// empty there, or there is no array any more, and its elements would all read as fill.
+    pub async fn check_not_gone(&self) -> Result<()> {
+        let context = &self.context;
+        // A format without documents has nothing to look for.
+        let Ok(place) = context.format.shape_member(&self.path) else { return Ok(()) };
+        let was_there = self.was_stored.load(Ordering::Relaxed);
+        match context.size(&place.key).await {
+            Ok(Some(_)) => {
+                self.was_stored.store(true, Ordering::Relaxed);
+                return Ok(());
+            }
+            // The caller brought the metadata.
+            _ if !was_there => return Ok(()),
+            Err(e) => return Err(self.at(e).at_key(&place.key)),
+            Ok(None) => {}
+        }
+        // Of some nodes only the copy is stored.
+        if let Some(holder) = &context.holder
+            && context.size(holder).await.map_err(|e| self.at(e).at_key(holder))?.is_some()
+        {
+            return Ok(());
+        }
+        let looked_for = format!("`{}`", place.key);
+        Err(self.at(AccessError::NotFound { looked_for }).with_hint(GONE))
+    }
+
     /// An error if the part of the array as this handle knows it is not part of the array as it is now.
     pub async fn check_still_there(&self, transfer: &Transfer) -> Result<()> {
         let (state, part) = (&transfer.layout, &transfer.part);

@@ -52,7 +52,11 @@ impl ArrayCore {
         self.context.listable().map_err(|e| self.at(e))?;
         let state = self.state();
         let grid = &state.supported().map_err(|e| self.at(e))?.grid;
-        self.stored(&state, &**grid, &state.metadata.shape).await
+        let stored = self.stored(&state, &**grid, &state.metadata.shape).await?;
+        if stored.is_empty() {
+            self.check_not_gone().await?;
+        }
+        Ok(stored)
     }
 
     /// All stored chunks inside the grid of `shape`.

@@ -11,7 +11,7 @@ macro_rules! handles {
         use super::builder::ArrayBuilderOf;
         use super::chunk::ChunkOf;
         use crate::array::untyped::Strided;
-        use crate::array::{ChunkPart, StoredSize, wrong_kind};
+        use crate::array::{ChunkPart, MetadataOrigin, StoredSize, wrong_kind};
         use crate::codec::CodecSpec;
         use crate::data_type::{DataType, FillValue};
         use crate::dialect::{Dialect, Era, Warning};
@@ -122,7 +122,8 @@ macro_rules! handles {
                 path: &NodePath,
                 metadata: ArrayMetadata,
             ) -> Result<Array> {
-                Ok(self.array_of(ArrayNode::new(self.context.clone(), path.clone(), metadata)?))
+                let (context, origin) = (self.context.clone(), MetadataOrigin::Caller);
+                Ok(self.array_of(ArrayNode::new(context, path.clone(), metadata, origin)?))
             }
 
             /// How arrays are read and written.

@@ -4,7 +4,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use super::context::HierarchyContext;
-use crate::array::{ArrayCore, ArrayState, MOST_READINGS, wrong_kind};
+use crate::array::{ArrayCore, ArrayState, MOST_READINGS, MetadataOrigin, wrong_kind};
 use crate::error::{AccessError, MetadataError, Result};
 use crate::format::Layout;
 use crate::metadata::{ArrayMetadata, NodeKind, NodeMetadata};
@@ -31,8 +31,9 @@ impl ArrayNode {
         context: Arc<HierarchyContext>,
         path: NodePath,
         metadata: ArrayMetadata,
+        origin: MetadataOrigin,
     ) -> Result<ArrayNode> {
-        let core = Arc::new(ArrayCore::new(context.context.clone(), path, metadata)?);
+        let core = Arc::new(ArrayCore::new(context.context.clone(), path, metadata, origin)?);
         Ok(ArrayNode { context, core })
     }
 

@@ -12,7 +12,7 @@ use crate::dialect::Warning;
 use crate::error::Result;
 use crate::format::Format;
 use crate::format::template::Templates;
-use crate::store::Store;
+use crate::store::{Store, StoreKey};
 
 /// A hierarchy in a store: what its arrays need, and the consolidated copies of its documents.
 #[derive(Debug)]
@@ -58,6 +58,7 @@ impl HierarchyContext {
                 registry: options.registry.clone(),
                 options: options.options.clone(),
                 access: options.access,
+                holder: None,
                 templates: Templates::default(),
                 chunk_cache: (chunk_cache > 0).then(|| Arc::new(ChunkCache::new(chunk_cache))),
                 warnings: Mutex::new(warnings.into_iter().zip(0..).collect()),
@@ -65,9 +66,14 @@ impl HierarchyContext {
         }
     }
 
-    /// The same hierarchy, its documents read from copies.
-    pub fn read_from(mut self, copied: Arc<ConsolidatedView>) -> HierarchyContext {
+    /// The same hierarchy, its documents read from copies in the document `holder`.
+    pub fn read_from(
+        mut self,
+        copied: Arc<ConsolidatedView>,
+        holder: StoreKey,
+    ) -> HierarchyContext {
         let context = Arc::get_mut(&mut self.context).expect("no handle shares it yet");
+        context.holder = Some(holder);
         context.store = Arc::new(ConsolidatedStore::new(self.live.clone(), copied.clone()));
         self.copied = Some(copied);
         self

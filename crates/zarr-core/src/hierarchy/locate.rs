@@ -6,7 +6,7 @@ use super::node::NodeCore;
 use super::under_way::copy_under_way;
 use super::{ArrayNode, Consolidated, CreateMode, HierarchyContext, OpenOptions};
 use crate::array::executor::elsewhere;
-use crate::array::wrong_kind;
+use crate::array::{MetadataOrigin, wrong_kind};
 use crate::context::is_too_large;
 use crate::dialect::{Dialect, Era, Warning};
 use crate::error::{AccessError, Error, ErrorKind, Result};
@@ -99,7 +99,9 @@ impl HierarchyContext {
         let format = options.wrapped(options.format(found.0));
         let context = Self::of_format(store.clone(), format, options);
         match context.parse(path, &found.1).map_err(at)? {
-            Some(NodeMetadata::Array(metadata)) => ArrayNode::new(context, path.clone(), *metadata),
+            Some(NodeMetadata::Array(metadata)) => {
+                ArrayNode::new(context, path.clone(), *metadata, MetadataOrigin::Caller)
+            }
             _ => Err(at(wrong_kind(NodeKind::Group).into())),
         }
     }

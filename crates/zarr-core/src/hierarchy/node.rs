@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{ArrayNode, CreateMode, HierarchyContext};
-use crate::array::wrong_kind;
+use crate::array::{MetadataOrigin, wrong_kind};
 use crate::error::{Error, Result};
 use crate::json::{Json, Object};
 use crate::metadata::{ArrayMetadata, GroupMetadata, NodeKind, NodeMetadata};
@@ -41,7 +41,8 @@ impl HierarchyContext {
     ) -> Result<NodeCore> {
         Ok(match metadata {
             NodeMetadata::Array(metadata) => {
-                NodeCore::Array(ArrayNode::new(self.clone(), path.clone(), *metadata)?)
+                let (path, origin) = (path.clone(), MetadataOrigin::Store);
+                NodeCore::Array(ArrayNode::new(self.clone(), path, *metadata, origin)?)
             }
             NodeMetadata::Group(metadata) => NodeCore::Group(GroupCore::new(path, metadata)),
         })

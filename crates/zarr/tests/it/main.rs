@@ -37,6 +37,7 @@ mod faults;
 mod fork;
 mod from_document;
 mod full;
+mod gone;
 mod growing;
 mod hidden_filters;
 mod hostile_documents;

@@ -72,7 +72,7 @@ impl HierarchyContext {
         if writing || checks {
             *lock(&self.watched) = Some(view);
         } else {
-            self = self.read_from(view);
+            self = self.read_from(view, holder.key);
         }
         Ok(self)
     }
@@ -161,7 +161,7 @@ impl HierarchyContext {
         options.options = self.options.clone();
         let context =
             || HierarchyContext::new(self.live.clone(), self.format.clone(), &options, Vec::new());
-        let (live, copied) = (context(), context().read_from(Arc::new(view)));
+        let (live, copied) = (context(), context().read_from(Arc::new(view), holder.key));
         let mut paths = BTreeSet::new();
         for context in [&live, &copied] {
             let tree = context.tree(&NodePath::root()).await?;
