@@ -9,6 +9,8 @@ use zarr::{AccessError, Cause, CodecError, Error, ErrorKind, Json, Object, Store
 pub(crate) enum Failure {
     /// The answer is no.
     No(String),
+    /// The answer is no, as far as it goes: something could not be read.
+    Unread(String),
     /// The request cannot be: the command line or the input is wrong.
     Usage(String),
     /// A library call failed.
@@ -41,7 +43,7 @@ impl Failure {
             Failure::Zarr(error) => error.kind().exit_code(),
             Failure::Absent { kind, .. } => kind.exit_code(),
             Failure::Told(code) => *code,
-            Failure::Stream(..) => 5,
+            Failure::Stream(..) | Failure::Unread(_) => 5,
         }
     }
 
@@ -49,7 +51,7 @@ impl Failure {
     pub fn message(&self) -> Option<String> {
         Some(match self {
             Failure::Closed | Failure::Told(_) => return None,
-            Failure::No(why) | Failure::Usage(why) => why.clone(),
+            Failure::No(why) | Failure::Unread(why) | Failure::Usage(why) => why.clone(),
             Failure::Zarr(error) => error.to_string(),
             Failure::Absent { error, why, .. } => match error.store() {
                 Some(store) => format!("store {store}: {why}"),
@@ -62,7 +64,7 @@ impl Failure {
     /// What to say to a person, if anything.
     pub fn line(&self) -> Option<String> {
         match self {
-            Failure::No(why) => Some(why.clone()),
+            Failure::No(why) | Failure::Unread(why) => Some(why.clone()),
             _ => self.message().map(|message| format!("error: {message}")),
         }
     }
@@ -75,7 +77,7 @@ impl Failure {
             Failure::Usage(_) => (ErrorKind::Argument.name(), None),
             Failure::Zarr(error) => (error.kind().name(), Some(error)),
             Failure::Absent { error, kind, .. } => (kind.name(), Some(&**error)),
-            Failure::Stream(..) => (ErrorKind::Store.name(), None),
+            Failure::Stream(..) | Failure::Unread(_) => (ErrorKind::Store.name(), None),
         };
         let message = self.message().unwrap_or_default();
         Some(error_json(kind, self.exit_code(), &message, error))

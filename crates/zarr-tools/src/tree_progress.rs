@@ -50,7 +50,8 @@ pub(crate) fn nodes_and_broken(node: &Node) -> Result<(Vec<Node>, Broken)> {
 pub struct Listed {
     /// Nodes sorted by path; an array among them may be broken, too.
     pub nodes: Vec<Child>,
-    /// Groups whose documents are broken, and nodes whose documents do not tell their kind, each with the error of opening it.
+    /// Groups whose documents are broken, nodes whose documents do not tell their kind, and nodes that the store could not read, each
+    /// with the error of opening it.
     pub broken: Vec<(NodePath, Error)>,
 }
 
@@ -59,12 +60,22 @@ pub struct Listed {
 /// # Errors
 /// If the store cannot list or fails.
 pub fn tree_and_broken(node: &Node) -> Result<Listed> {
-    let tree = node.hierarchy().tree(node.path())?;
-    Ok(with_broken(node, tree))
+    let (tree, unreadable) = node.hierarchy().tree_and_unreadable(node.path())?;
+    Ok(with_broken(node, tree, unreadable))
 }
 
-/// What a listing at the node, or below it, has found, and the nodes that it left out since their documents are broken.
-pub fn with_broken(node: &Node, listed: Vec<Child>) -> Listed {
+/// The children of a group, those with broken documents too.
+///
+/// # Errors
+/// If the store cannot list or fails.
+pub fn children_and_broken(node: &Node) -> Result<Listed> {
+    let (children, unreadable) = node.hierarchy().children_and_unreadable(node.path())?;
+    Ok(with_broken(node, children, unreadable))
+}
+
+/// What a listing at the node, or below it, has found, and the nodes that it left out since their documents are broken, or cannot be
+/// read.
+fn with_broken(node: &Node, listed: Vec<Child>, unreadable: Broken) -> Listed {
     let hierarchy = node.hierarchy();
     // A listing of a draft reads no documents, and one of v2 warns of groups that it can name all the same.
     let reads_none = hierarchy.dialect() == Dialect::Draft;
@@ -79,9 +90,11 @@ pub fn with_broken(node: &Node, listed: Vec<Child>) -> Listed {
     let groups = listed.iter().filter(may_be).map(|child| child.path.clone());
     let mut broken: Broken =
         groups.filter_map(|path| Some((path.clone(), hierarchy.node(&path).err()?))).collect();
-    let groups: HashSet<NodePath> = broken.iter().map(|(path, _)| path.clone()).collect();
-    broken.extend(broken_below(node, listed.iter().map(|child| &child.path).collect()));
-    let nodes = listed.into_iter().filter(|child| !groups.contains(&child.path)).collect();
+    broken.extend(unreadable);
+    let told: HashSet<NodePath> = broken.iter().map(|(path, _)| path.clone()).collect();
+    let known = listed.iter().map(|child| &child.path).chain(&told).collect();
+    broken.extend(broken_below(node, known));
+    let nodes = listed.into_iter().filter(|child| !told.contains(&child.path)).collect();
     Listed { nodes, broken }
 }
 

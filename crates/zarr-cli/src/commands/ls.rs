@@ -102,15 +102,15 @@ impl Ls {
     }
 
     fn entries(&self, node: &Node) -> Result<Vec<Entry>, Failure> {
-        let group = match node {
-            Node::Array(array) => {
-                let name = array.path().name().unwrap_or(&self.target.target).to_owned();
-                return Ok(vec![self.entry(name, Some(NodeKind::Array), Ok(array.clone()))]);
-            }
-            Node::Group(group) => group,
+        if let Node::Array(array) = node {
+            let name = array.path().name().unwrap_or(&self.target.target).to_owned();
+            return Ok(vec![self.entry(name, Some(NodeKind::Array), Ok(array.clone()))]);
+        }
+        let Listed { nodes: children, broken, .. } = if self.recursive {
+            zarr::tree_and_broken(node)?
+        } else {
+            zarr::children_and_broken(node)?
         };
-        let children = if self.recursive { group.tree()? } else { group.children()? };
-        let Listed { nodes: children, broken, .. } = zarr::with_broken(node, children);
         let entry = |child: zarr::format::Child| {
             let is_top = &child.path == node.path();
             let name = name_of(node.path(), &child.path);

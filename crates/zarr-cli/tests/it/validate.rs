@@ -183,10 +183,10 @@ fn damage_to_an_archive_is_a_problem() {
     flipped[at + name.len() + 20] ^= 4;
     fs::write(&path, flipped).unwrap();
     let run = folder.run("validate a.zip --json");
-    assert_eq!((run.code, problems(&run)), (1, vec![pair("unreadable", "a/c/0/1")]));
+    assert_eq!((run.code, problems(&run)), (5, vec![pair("unreadable", "a/c/0/1")]));
     fs::write(&path, &whole[..whole.len() / 2]).unwrap();
     let run = folder.run("validate a.zip --json");
-    assert_eq!((run.code, problems(&run)), (1, vec![pair("unreadable", "")]));
+    assert_eq!((run.code, problems(&run)), (5, vec![pair("unreadable", "")]));
 }
 
 /// A dataset of NCZarr, and a text of its documents replaced.

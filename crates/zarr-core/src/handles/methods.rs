@@ -129,6 +129,29 @@ macro_rules! methods {
                 wait_for!(self.context.tree(&self.node_path(path)?))
             }
 
+            /// As [`Hierarchy::tree`], for tools that show what they can: what the store could not read is not an error of the call, but
+            /// returned beside the nodes, each with its error. A group among the nodes is there, too, if its members could not be listed.
+            ///
+            /// # Errors
+            /// As [`Hierarchy::tree`], of the node itself.
+            pub $($async)? fn tree_and_unreadable(
+                &self,
+                path: impl AsRef<str>,
+            ) -> Result<(Vec<Child>, Vec<(NodePath, crate::Error)>)> {
+                wait_for!(self.context.tree_and_unreadable(&self.node_path(path)?))
+            }
+
+            /// As [`Group::children`], and those that the store could not read, each with its error.
+            ///
+            /// # Errors
+            /// As [`Hierarchy::children`], of the node itself.
+            pub $($async)? fn children_and_unreadable(
+                &self,
+                path: impl AsRef<str>,
+            ) -> Result<(Vec<Child>, Vec<(NodePath, crate::Error)>)> {
+                wait_for!(self.context.children_and_unreadable(&self.node_path(path)?))
+            }
+
             /// The node and all below it, sorted by path and opened: each document is read once. Broken ones are noted
             /// as warnings and left out (T-35).
             ///

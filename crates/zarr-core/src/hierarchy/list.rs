@@ -5,7 +5,7 @@ use futures::future::BoxFuture;
 use super::context::HierarchyContext;
 use super::under_way::copy_under_way;
 use crate::dialect::Dialect;
-use crate::error::{AccessError, Error, Result, StoreError};
+use crate::error::{AccessError, Error, ErrorKind, Result, StoreError};
 use crate::format::consolidated::{DRAFT, DRAFT_GROUP, is_document};
 use crate::format::{Child, Documents, PROBES};
 use crate::metadata::{GroupMetadata, NodeKind, NodeMetadata};
@@ -82,10 +82,37 @@ impl HierarchyContext {
 
     /// The children of a group, sorted. Broken ones give a warning, and are left out (T-35).
     pub async fn children(&self, path: &NodePath) -> Result<Vec<Child>> {
+        let (children, unreadable) = self.children_and_unreadable(path).await?;
+        match unreadable.into_iter().next() {
+            Some((_, error)) => Err(error),
+            None => Ok(children),
+        }
+    }
+
+    /// The same, and those that the store could not read, each with its error.
+    pub async fn children_and_unreadable(
+        &self,
+        path: &NodePath,
+    ) -> Result<(Vec<Child>, Vec<(NodePath, Error)>)> {
         let children = self.list_children(path).await?;
-        let known =
-            self.join_bounded(children.into_iter().map(|child| self.with_kind(child))).await;
-        Ok(known.map_err(|e| self.at(path, e))?.into_iter().flatten().collect())
+        let looked_up = children.into_iter().map(async |child| {
+            let path = child.path.clone();
+            match self.with_kind(child).await {
+                Err(e) if e.kind() == ErrorKind::Store => {
+                    Ok(Err((path.clone(), self.at(&path, e))))
+                }
+                known => known.map(Ok),
+            }
+        });
+        let looked_up = self.join_bounded(looked_up).await.map_err(|e| self.at(path, e))?;
+        let (mut known, mut unreadable) = (Vec::new(), Vec::new());
+        for child in looked_up {
+            match child {
+                Ok(child) => known.extend(child),
+                Err(failed) => unreadable.push(failed),
+            }
+        }
+        Ok((known, unreadable))
     }
 
     /// The children of a group in one listing, which may not tell their kinds.
@@ -238,6 +265,18 @@ impl HierarchyContext {
 
     /// The node and all below it, sorted by path (D-162).
     pub async fn tree(&self, path: &NodePath) -> Result<Vec<Child>> {
+        let (nodes, unreadable) = self.tree_and_unreadable(path).await?;
+        match unreadable.into_iter().next() {
+            Some((_, error)) => Err(error),
+            None => Ok(nodes),
+        }
+    }
+
+    /// The same, and those below it that the store could not read, each with its error.
+    pub async fn tree_and_unreadable(
+        &self,
+        path: &NodePath,
+    ) -> Result<(Vec<Child>, Vec<(NodePath, Error)>)> {
         let top = async || {
             let top = self.node(path).await?;
             let implicit = matches!(&top, NodeMetadata::Group(group) if group.implicit);
@@ -254,20 +293,31 @@ impl HierarchyContext {
             if nodes.is_empty() {
                 nodes.push(top().await?);
             }
-            return Ok(nodes);
+            return Ok((nodes, Vec::new()));
         }
-        let mut nodes = vec![top().await?];
+        let (mut nodes, mut unreadable) = (vec![top().await?], Vec::new());
         let mut done = 0;
         while done < nodes.len() {
             let groups = nodes[done..].iter().filter(|node| node.kind == Some(NodeKind::Group));
             let groups: Vec<NodePath> = groups.map(|group| group.path.clone()).collect();
-            let level = groups.into_iter().map(async |group| self.children(&group).await);
+            let level = groups.into_iter().map(async |group| {
+                match self.children_and_unreadable(&group).await {
+                    // A group whose folder may not be listed is there, with what is below it.
+                    Err(e) if e.kind() == ErrorKind::Store && group != *path => {
+                        Ok((Vec::new(), vec![(group, e)]))
+                    }
+                    children => children,
+                }
+            });
             let level = self.join_bounded(level).await?;
             done = nodes.len();
-            nodes.extend(level.into_iter().flatten());
+            for (children, failed) in level {
+                nodes.extend(children);
+                unreadable.extend(failed);
+            }
         }
         nodes.sort_by(|a, b| a.path.cmp(&b.path));
-        Ok(nodes)
+        Ok((nodes, unreadable))
     }
 }
 

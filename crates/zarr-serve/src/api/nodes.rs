@@ -46,7 +46,7 @@ pub(crate) fn children(question: &Question, targets: &Targets) -> Answered {
 
 /// The children of a group as members of an object.
 pub(crate) fn of_group(group: &Group) -> Result<Object, Refusal> {
-    let listed = match group.children() {
+    let listed = match zarr::children_and_broken(&Node::Group(group.clone())) {
         Ok(listed) => listed,
         Err(e) if e.kind() == ErrorKind::NotCapable => {
             return Ok(Object::new()
@@ -57,12 +57,13 @@ pub(crate) fn of_group(group: &Group) -> Result<Object, Refusal> {
         Err(e) => return Err(e.into()),
     };
     let mut known: BTreeMap<NodePath, Node> = BTreeMap::new();
-    if listed.len() <= MOST_READ {
-        // Broken ones are left out here.
-        known = group.members()?.into_iter().map(|node| (node.path().clone(), node)).collect();
+    let Listed { nodes: listed, broken, .. } = listed;
+    if listed.len() <= MOST_READ
+        // Broken ones are left out here; if one cannot be read, they are opened one by one.
+        && let Ok(members) = group.members()
+    {
+        known = members.into_iter().map(|node| (node.path().clone(), node)).collect();
     }
-    let Listed { nodes: listed, broken, .. } =
-        zarr::with_broken(&Node::Group(group.clone()), listed);
     let is_read = listed.len() <= MOST_READ;
     let one = |child: &Child| -> Json {
         let node = known.get(&child.path);
@@ -72,7 +73,7 @@ pub(crate) fn of_group(group: &Group) -> Result<Object, Refusal> {
             Some(node) => details(node, object).into(),
             None if is_read => match group.hierarchy().node(&child.path) {
                 Err(error) => object.with("error", reason(&error)).into(),
-                Ok(_) => object.into(),
+                Ok(node) => details(&node, object).into(),
             },
             None => object.into(),
         }

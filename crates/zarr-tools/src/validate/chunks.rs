@@ -68,7 +68,8 @@ fn missing(
     stored: &[StoredChunk],
     sink: &mut Sink<'_>,
 ) {
-    if !array.has_grid() {
+    // What could not be listed is not absent.
+    if !array.has_grid() || inventory.hides(&array.prefix) {
         return;
     }
     let clause = match context.format.dialect() {

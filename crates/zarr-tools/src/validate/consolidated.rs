@@ -75,7 +75,11 @@ pub(super) fn check(
         };
         match copies(dialect, folder, &bytes) {
             Ok(None) => {}
-            Ok(Some(copies)) => compare(context, tree, (&holder, folder), &copies, sink)?,
+            Ok(Some(mut copies)) => {
+                // What could not be listed is not absent.
+                copies.retain(|name, _| !inventory.may_have(name));
+                compare(context, tree, (&holder, folder), &copies, sink)?;
+            }
             Err(why) => {
                 let problem = Problem::new(&path, ProblemKind::ConsolidatedInvalid, why);
                 sink.add(problem.at(&holder).by(clause(dialect)));

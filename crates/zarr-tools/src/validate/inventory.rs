@@ -3,7 +3,7 @@
 use std::io::ErrorKind::{PermissionDenied, Unsupported};
 
 use zarr_core::format::Format;
-use zarr_core::store::{SnapshotOptions, StoreKey, StorePrefix, SyncStore};
+use zarr_core::store::{ListOptions, SnapshotOptions, StoreKey, StorePrefix, SyncStore};
 use zarr_core::{Error, NodePath, Result, StoreError};
 
 use super::problem::{Problem, ProblemKind};
@@ -19,7 +19,9 @@ pub(super) struct Inventory {
     pub keys: Vec<StoreKey>,
     /// Names of which no key can be made.
     pub left_out: Vec<String>,
-    /// Whether these are all.
+    /// Prefixes that the store could not list, each with its message. What is below them is not known.
+    pub unreadable: Vec<(StorePrefix, String)>,
+    /// Whether these are all, but for what could not be listed.
     pub is_listed: bool,
 }
 
@@ -35,9 +37,58 @@ impl Inventory {
             Some(format) if format.tree_prefix().is_none() => format.children_prefix(path)?,
             _ => StorePrefix::root(),
         };
-        let mut listing = store.list_prefix(&prefix)?;
-        listing.keys.sort_unstable();
-        Ok(Inventory { keys: listing.keys, left_out: listing.left_out, is_listed: true })
+        let unreadable = Vec::new();
+        match store.list_prefix(&prefix) {
+            Ok(listing) => {
+                let (mut keys, left_out) = (listing.keys, listing.left_out);
+                keys.sort_unstable();
+                Ok(Inventory { keys, left_out, unreadable, is_listed: true })
+            }
+            // A listing ends at the first folder that may not be read: all others can be checked.
+            Err(e @ StoreError::Io { .. }) => {
+                let is_denied = |e: &StoreError| matches!(e, StoreError::Io { source, .. } if source.kind() == PermissionDenied);
+                let is_local = store.name().starts_with("file://");
+                if is_denied(&e) || is_local { Inventory::walked(store, prefix) } else { Err(e) }
+            }
+            Err(e) => Err(e),
+        }
+    }
+
+    /// The same, folder by folder. What cannot be listed is noted, but for the first prefix.
+    fn walked(store: &dyn SyncStore, first: StorePrefix) -> Result<Inventory, StoreError> {
+        let mut inventory = Inventory {
+            keys: Vec::new(),
+            left_out: Vec::new(),
+            unreadable: Vec::new(),
+            is_listed: true,
+        };
+        let mut prefixes = vec![first.clone()];
+        while let Some(prefix) = prefixes.pop() {
+            match store.list_dir(&prefix, ListOptions::CANDIDATES) {
+                Ok(listing) => {
+                    inventory.keys.extend(listing.keys);
+                    inventory.left_out.extend(listing.left_out);
+                    prefixes.extend(listing.prefixes);
+                }
+                Err(e) if prefix == first => return Err(e),
+                Err(e) => inventory.unreadable.push((prefix, e.to_string())),
+            }
+        }
+        inventory.keys.sort_unstable();
+        inventory.unreadable.sort();
+        Ok(inventory)
+    }
+
+    /// Whether something below a prefix could not be listed.
+    pub fn hides(&self, prefix: &StorePrefix) -> bool {
+        let prefix = prefix.as_str();
+        let touches = |hidden: &str| hidden.starts_with(prefix) || prefix.starts_with(hidden);
+        self.unreadable.iter().any(|(hidden, _)| touches(hidden.as_str()))
+    }
+
+    /// Whether a key may be there that could not be listed.
+    pub fn may_have(&self, key: &str) -> bool {
+        self.unreadable.iter().any(|(prefix, _)| key.starts_with(prefix.as_str()))
     }
 
     /// The keys of a node and of all below it, in this format.
@@ -50,6 +101,13 @@ impl Inventory {
         self.keys.retain(|key| {
             documents.contains(key) || prefixes.iter().any(|prefix| prefix.strip(key).is_some())
         });
+        self.unreadable.retain(|(unreadable, _)| {
+            let unreadable = unreadable.as_str();
+            let touches = |prefix: &StorePrefix| {
+                unreadable.starts_with(prefix.as_str()) || prefix.as_str().starts_with(unreadable)
+            };
+            prefixes.iter().any(touches)
+        });
         Ok(self)
     }
 
@@ -58,6 +116,12 @@ impl Inventory {
         if can_list {
             match Inventory::listed(&*context.store, Some(&*context.format), &context.path) {
                 Ok(listed) => return listed.below(&*context.format, &context.path),
+                Err(e @ StoreError::Io { .. }) if context.store.name().starts_with("file://") => {
+                    // Its keys can be read all the same, if their names are known.
+                    let problem =
+                        Problem::new(&context.path, ProblemKind::Unreadable, e.to_string());
+                    sink.add(problem);
+                }
                 Err(StoreError::Io { source, .. })
                     if [PermissionDenied, Unsupported].contains(&source.kind()) => {}
                 Err(e) => return Err(Error::from(e).at_store(context.store.name())),
@@ -82,7 +146,8 @@ impl Inventory {
         let is_there = |key: &StoreKey| is_there(context, key);
         let there = pool::map(context, keys.len(), |at| is_there(&keys[at]))?;
         let keys = keys.into_iter().zip(there).filter(|(_, there)| *there).map(|(key, _)| key);
-        Ok(Inventory { keys: keys.collect(), left_out: Vec::new(), is_listed: false })
+        let (left_out, unreadable) = (Vec::new(), Vec::new());
+        Ok(Inventory { keys: keys.collect(), left_out, unreadable, is_listed: false })
     }
 
     /// Asks for each chunk inside the grids.

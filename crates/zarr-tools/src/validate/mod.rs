@@ -87,6 +87,7 @@ impl Sink<'_> {
             self.report.notes += 1;
         } else {
             self.report.problems += 1;
+            self.report.unreadable += u64::from(problem.kind == ProblemKind::Unreadable);
         }
         (self.found)(&problem);
     }
@@ -200,7 +201,7 @@ fn checked(
         Err(error) if !may_be_damage(&error) => return Err(error),
         // Only a listing can show that something is there all the same.
         Err(error) => match Inventory::listed(&*sync, None, &NodePath::root()) {
-            Ok(listed) if listed.keys.iter().any(is_zarr_key) => {
+            Ok(listed) if listed.keys.iter().any(is_zarr_key) || !listed.unreadable.is_empty() => {
                 (tree::guessed(&listed.keys), Some(listed), Some(error))
             }
             _ => return Err(error),
@@ -219,12 +220,21 @@ fn checked(
         None => Inventory::of(&context, capabilities.list, &mut sink)?,
     };
     sink.report.keys = inventory.keys.len() as u64;
+    for (prefix, why) in &inventory.unreadable {
+        let folder = NodePath::new(prefix.as_str().trim_matches('/'));
+        let is_path = context.format.tree_prefix().is_none();
+        let path = folder.ok().filter(|_| is_path).unwrap_or_else(|| context.path.clone());
+        let what = format!("{why}; what is below it is not checked");
+        sink.add(Problem::new(&path, ProblemKind::Unreadable, what).at(prefix));
+    }
     let tools = tools::take(&context, &mut inventory, &mut sink);
     if let Some(error) = error.filter(|_| !tools.is_target(&NodePath::root())) {
         tree::report_root(&context, &inventory, &error, &mut sink);
     }
     let tree = documents::check(&context, &inventory, &tools, &mut sink)?;
-    let is_empty = tools.is_empty() && !inventory.keys.iter().any(is_zarr_key);
+    let is_empty = tools.is_empty()
+        && inventory.unreadable.is_empty()
+        && !inventory.keys.iter().any(is_zarr_key);
     if tree.nodes.is_empty() && is_empty {
         return Err(nothing().at_store(store.name()).at_path(&context.path));
     }

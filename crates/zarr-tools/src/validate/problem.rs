@@ -166,9 +166,9 @@ kinds! {
     /// Bytes that do not decode: cut short, too long, a wrong checksum, elements that are none of their type.
     Undecodable, "undecodable", Data, problem,
         "restore it from a copy";
-    /// A value that the store could not read.
-    Unreadable, "unreadable", Data, problem,
-        "look at the store's message; restore the value from a copy";
+    /// A value, or a folder, that the store could not read: it may not be read, a link leads to nothing, a request failed.
+    Unreadable, "unreadable", Meta, problem,
+        "look at the store's message: let it be read, fetch what a link leads to, or restore it from a copy";
     /// A name that an archive has more than once.
     DuplicateEntry, "duplicate_entry", Keys, note,
         "write the archive anew with `zarr copy`, which writes each name once";
@@ -304,6 +304,8 @@ pub struct ValidateProgress {
 pub struct Report {
     /// How many problems were found.
     pub problems: u64,
+    /// How many of them are values or folders that could not be read, so that what is in them is not checked.
+    pub unreadable: u64,
     /// How many notes.
     pub notes: u64,
     /// How many nodes were checked.

@@ -48,7 +48,8 @@ pub(super) fn check(
     sink: &mut Sink<'_>,
 ) {
     let is_array = tree.nodes.get(&context.path).is_some_and(|node| node.array.is_some());
-    if !context.path.is_root() || !inventory.is_listed || is_array {
+    let is_all_known = inventory.is_listed && inventory.unreadable.is_empty();
+    if !context.path.is_root() || !is_all_known || is_array {
         return;
     }
     let external = external(tree);
