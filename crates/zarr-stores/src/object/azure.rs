@@ -46,7 +46,7 @@ fn connect(base: &str, settings: &Settings, connector: Connector) -> object_stor
     let mut builder =
         settings.apply_settings(builder, "AZURE_", MicrosoftAzureBuilder::with_config)?;
     if let Ok(endpoint) = std::env::var("IDENTITY_ENDPOINT") {
-        builder = builder.with_msi_endpoint(endpoint);
+        builder = builder.with_msi_endpoint(endpoint.trim_end());
     }
     let sources = [
         Key::AccessKey,

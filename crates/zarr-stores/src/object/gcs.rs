@@ -35,7 +35,7 @@ fn connect(base: &str, settings: &Settings, connector: Connector) -> object_stor
         .with_http_connector(connector)
         .with_url(base);
     if let Ok(path) = std::env::var("SERVICE_ACCOUNT") {
-        builder = builder.with_service_account_path(path);
+        builder = builder.with_service_account_path(path.trim_end_matches(['\r', '\n']));
     }
     builder =
         settings.apply_settings(builder, "GOOGLE_", GoogleCloudStorageBuilder::with_config)?;

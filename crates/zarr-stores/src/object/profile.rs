@@ -32,7 +32,10 @@ const ELSEWHERE: [&str; 5] =
 impl Profile {
     /// The profile that `AWS_PROFILE` names, else `default`.
     pub fn read() -> Result<Profile, String> {
-        let text = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+        let text = |name: &str| {
+            let value = std::env::var(name).ok()?.trim_end_matches(['\r', '\n']).to_owned();
+            Some(value).filter(|value| !value.is_empty())
+        };
         let named = text("AWS_PROFILE").or_else(|| text("AWS_DEFAULT_PROFILE"));
         let file = |variable: &str, name: &str| match text(variable) {
             Some(path) => Some(PathBuf::from(path)),

@@ -75,7 +75,9 @@ impl Settings {
     ) -> Result<Settings> {
         let mut settings = Settings::default();
         for (name, value) in options {
-            let (name, value) = (name.as_ref().to_ascii_lowercase(), value.into());
+            let name = name.as_ref().to_ascii_lowercase();
+            let value = usable(&format!("option `{name}`"), &name, value.into());
+            let value = value.map_err(|why| invalid(url, why))?;
             // Values are not printed: any may be a secret in the wrong place.
             let wrong =
                 || invalid(url, format!("option `{name}` is a number, and the value is none"));
@@ -136,7 +138,13 @@ impl Settings {
                 && name.starts_with(variables)
                 && let Ok(key) = name.to_ascii_lowercase().parse()
             {
-                builder = set(builder, key, value.to_owned());
+                let what = format!("the environment variable `{name}`");
+                let value = usable(&what, &name.to_ascii_lowercase(), value.to_owned());
+                let value = value.map_err(|why| object_store::Error::Generic {
+                    store: "options",
+                    source: why.into(),
+                })?;
+                builder = set(builder, key, value);
             }
         }
         for (name, value) in &self.options {
@@ -150,6 +158,29 @@ impl Settings {
         }
         Ok(builder)
     }
+}
+
+/// The value of an option without the line ends at its end: a file of such values that was written on Windows leaves a `\r` there. What no
+/// header of a request may have is refused by name, since the HTTP client would panic; the value itself may be a secret.
+pub(super) fn usable(what: &str, name: &str, value: String) -> Result<String, String> {
+    let value = match value.trim_end_matches(['\r', '\n']) {
+        trimmed if trimmed.len() == value.len() => value,
+        trimmed => trimmed.to_owned(),
+    };
+    let has = |names: &[&str]| names.iter().any(|part| name.contains(part));
+    // Documents and certificates have lines.
+    let has_lines = has(&["service_account_key", "certificate", "private_key"]);
+    let is_file = has(&["file", "path", "profile", "service_account", "application_credentials"]);
+    let in_header = has(&["token", "key_id", "account", "region", "user_agent"]) && !is_file;
+    let wrong = |letter: char| letter.is_control() && letter != '\t' && !has_lines;
+    if value.contains(wrong) {
+        let why = "has a line end, or another control character, in its value; look for a blank or a quote that is missing";
+        return Err(format!("{what} {why}"));
+    }
+    if in_header && !has_lines && !value.is_ascii() {
+        return Err(format!("{what} has a character in its value that is not ASCII"));
+    }
+    Ok(value)
 }
 
 pub(super) fn invalid(url: &str, why: impl AsRef<str>) -> StoreError {
@@ -230,4 +261,35 @@ backends! {
     "gcs" gcs;
     "azure" azure;
     "http" http;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn line_ends_at_the_end_of_an_option_are_dropped_and_others_refused_by_name() {
+        let options = |value: &str| Settings::from_options("s3://b/x", [("AWS_Region", value)]);
+        for value in ["eu-west-1", "eu-west-1\r", "eu-west-1\r\n", "eu-west-1\n\n"] {
+            let settings = options(value).unwrap();
+            assert_eq!(settings.options, [("aws_region".to_owned(), "eu-west-1".to_owned())]);
+        }
+        for value in ["eu\r\nx: y", "eu\u{0}", "eu-wést"] {
+            let error = options(value).unwrap_err().to_string();
+            assert!(error.contains("option `aws_region` has a"), "{error}");
+            assert!(!error.contains("eu"), "{error}");
+        }
+        let document = "{\r\n\"type\": \"service_account\"}";
+        let kept = usable("it", "google_service_account_key", document.to_owned());
+        assert_eq!(kept.as_deref(), Ok(document));
+        let path = usable("it", "google_application_credentials", "/größe/key.json\r".to_owned());
+        assert_eq!(path.as_deref(), Ok("/größe/key.json"));
+        let settings = Settings::from_options("http://h/x", [("in_flight", "8\r\n")]).unwrap();
+        assert_eq!(settings.in_flight, 8);
+        assert!(
+            Settings::from_options("http://h/x", [("forbidden_is_absent", "true\r")])
+                .unwrap()
+                .forbidden_is_absent
+        );
+    }
 }
