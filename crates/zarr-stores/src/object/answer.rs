@@ -8,6 +8,8 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex};
 
 use object_store::client::HttpResponse;
+use percent_encoding::percent_decode_str;
+use reqwest::header::HeaderValue;
 use zarr_core::sync;
 
 /// The bytes of a failed answer that are read.
@@ -183,6 +185,18 @@ impl Answer {
         }
     }
 
+    /// The same, its texts without what was sent: some servers repeat it, and messages end up in logs.
+    pub fn without(mut self, secrets: &[String]) -> Answer {
+        for text in [&mut self.code, &mut self.message, &mut self.region].into_iter().flatten() {
+            for secret in secrets {
+                if text.contains(secret.as_str()) {
+                    *text = text.replace(secret.as_str(), "…");
+                }
+            }
+        }
+        self
+    }
+
     /// Whether there is no such bucket, so that the answer is not about a key.
     pub fn is_missing_bucket(&self) -> bool {
         matches!(self.code.as_deref(), Some("NoSuchBucket" | "ContainerNotFound"))
@@ -198,6 +212,70 @@ impl Answer {
     }
 }
 
+/// The fewest characters of a text that is taken for a secret.
+const LEAST_SECRET: usize = 4;
+
+/// What of a request may be a secret, longer ones first: the user in its URL, signatures and tokens in its query, and the values of these
+/// headers.
+pub(super) fn secrets(uri: &str, headers: &[HeaderValue]) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut add = |text: &str| {
+        let decoded = percent_decode_str(text).decode_utf8_lossy().into_owned();
+        found.extend([text.to_owned(), decoded]);
+    };
+    let (before, query) = uri.split_once('?').unwrap_or((uri, ""));
+    for (name, value) in query.split('&').filter_map(|pair| pair.split_once('=')) {
+        let name = name.to_ascii_lowercase();
+        let is_secret = ["sig", "token", "credential", "key", "password", "secret"];
+        if is_secret.iter().any(|part| name.contains(part)) {
+            add(value);
+        }
+    }
+    let authority =
+        before.split_once("://").map_or("", |(_, rest)| rest.split('/').next().unwrap_or_default());
+    if let Some((user, _)) = authority.rsplit_once('@') {
+        add(user);
+        if let Some((_, password)) = user.split_once(':') {
+            add(password);
+        }
+        // So the client sends it.
+        add(&base64(&percent_decode_str(user).collect::<Vec<u8>>()));
+    }
+    for header in headers.iter().filter_map(|header| header.to_str().ok()) {
+        add(header);
+        // `Bearer TOKEN`; `AWS4-HMAC-SHA256 Credential=ID/…, SignedHeaders=…, Signature=…`.
+        let (_, rest) = header.split_once(' ').unwrap_or(("", header));
+        add(rest);
+        for part in rest.split([',', ' ']) {
+            match part.split_once('=') {
+                Some(("SignedHeaders", _)) | None => {}
+                Some((_, value)) => {
+                    add(value);
+                    add(value.split('/').next().unwrap_or_default());
+                }
+            }
+        }
+    }
+    found.retain(|text| text.chars().count() >= LEAST_SECRET);
+    found.sort_by_key(|text| std::cmp::Reverse(text.len()));
+    found.dedup();
+    found
+}
+
+fn base64(bytes: &[u8]) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for three in bytes.chunks(3) {
+        let byte = |at: usize| u32::from(three.get(at).copied().unwrap_or(0));
+        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for at in 0..4 {
+            let letter = LETTERS[(bits >> (18 - 6 * at) & 63) as usize];
+            text.push(if at <= three.len() { letter.into() } else { '=' });
+        }
+    }
+    text
+}
+
 /// The text of the first element of this name in some XML.
 fn element(xml: &str, name: &str) -> Option<String> {
     let (_, rest) = xml.split_once(&format!("<{name}>"))?;
@@ -210,4 +288,38 @@ pub(super) fn unescaped(text: &str) -> String {
     [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&apos;", "'"), ("&amp;", "&")]
         .iter()
         .fold(text.trim().to_owned(), |text, (from, to)| text.replace(from, to))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_server_repeats_of_a_request_is_not_shown() {
+        assert_eq!(base64(b"user:pass"), "dXNlcjpwYXNz");
+        assert_eq!([base64(b"a"), base64(b"ab"), base64(b"abc")], ["YQ==", "YWI=", "YWJj"]);
+        let header = |text: &str| HeaderValue::from_str(text).unwrap();
+        let sent = secrets(
+            "https://user:pa%2Fss@host/c/k?sig=ab%2Bcd%3D&sv=2020&X-Amz-Security-Token=tok12345",
+            &[
+                header("Bearer ey.secret.token"),
+                header(
+                    "AWS4-HMAC-SHA256 Credential=AKIAEXAMPLE/20261128/eu/s3/aws4_request, SignedHeaders=host;range, Signature=0123abcd",
+                ),
+            ],
+        );
+        for (said, shown) in [
+            ("token ey.secret.token expired", "token … expired"),
+            ("Bearer ey.secret.token", "…"),
+            ("AKIAEXAMPLE is not known, 0123abcd neither", "… is not known, … neither"),
+            ("sig=ab%2Bcd%3D, ab+cd=", "sig=…, …"),
+            ("tok12345", "…"),
+            ("user:pa/ss, pa%2Fss, dXNlcjpwYS9zcw==", "…, …, …"),
+            ("host;range, sv=2020", "host;range, sv=2020"),
+        ] {
+            let message = Some(said.to_owned());
+            let answer = Answer { message, ..Answer::default() }.without(&sent);
+            assert_eq!(answer.message.as_deref(), Some(shown));
+        }
+    }
 }

@@ -13,7 +13,7 @@ use object_store::client::{
     HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse,
     HttpResponseBody, HttpService,
 };
-use reqwest::header::{CONTENT_LENGTH, RANGE};
+use reqwest::header::{CONTENT_LENGTH, HeaderName, HeaderValue, RANGE};
 use reqwest::{Method, StatusCode};
 
 use super::answer::{self, Answer, Failed, MOST_OF_AN_ERROR, Wrong};
@@ -77,6 +77,8 @@ struct Client {
 /// What the check of an answer needs to know of the request.
 struct Asked {
     uri: String,
+    /// The values of headers that may be secrets.
+    secrets: Vec<HeaderValue>,
     /// How many bytes of a value it requests; `None` for all of them.
     range: Option<u64>,
     reads: bool,
@@ -153,8 +155,14 @@ impl Asked {
                 _ => u64::MAX,
             }
         });
+        let is_secret = |name: &HeaderName| {
+            let parts = ["authorization", "token", "cookie", "key", "signature", "secret"];
+            parts.iter().any(|part| name.as_str().contains(part))
+        };
+        let headers = request.headers().iter().filter(|(name, _)| is_secret(name));
         Asked {
             uri: request.uri().to_string(),
+            secrets: headers.map(|(_, value)| value.clone()).collect(),
             range,
             reads: request.method() == Method::GET,
             for_value: request.extensions().get::<ForValue>().is_some(),
@@ -176,7 +184,8 @@ impl Asked {
                 _ => beginning(body).await,
             };
             let response = HttpResponse::from_parts(parts, body.clone().into());
-            let answer = Some(Answer::of(&response, &body));
+            let sent = answer::secrets(&self.uri, &self.secrets);
+            let answer = Some(Answer::of(&response, &body).without(&sent));
             answer::remember(Some(Failed { answer, for_credentials: self.for_credentials }));
             return Ok(response);
         }
