@@ -15,7 +15,7 @@ use zarr_core::store::{
 use super::lock::{Held, Mode};
 use super::staged::Staged;
 use super::{FilesystemStore, not_locked, path};
-use crate::opened::{is_absence, make_folder};
+use crate::opened::{check_links, is_absence, make_folder};
 
 /// How often a writer begins anew because someone erased its folder under it.
 const ATTEMPTS: u32 = 1000;
@@ -159,14 +159,14 @@ impl KeyPath<'_> {
     /// The opened file; `None` if there is none, and no link in its place that leads to nothing.
     fn opened(&self) -> io::Result<Option<(File, fs::Metadata)>> {
         match open(&self.path)? {
-            None => path::check_links(&self.store.root, &self.path).map(|()| None),
+            None => check_links(&self.store.root, &self.path).map(|()| None),
             opened => Ok(opened),
         }
     }
 
     /// An error if the value is absent only since a link leads to nothing.
     fn check_links(&self) -> Result<()> {
-        path::check_links(&self.store.root, &self.path).map_err(|e| self.failed(e))
+        check_links(&self.store.root, &self.path).map_err(|e| self.failed(e))
     }
 
     /// The version of the value that is there, of the same kind as `was`.
@@ -371,7 +371,7 @@ impl KeyPath<'_> {
                 Err(self.failed(e))
             }
             // So can a link that leads to nothing, in which no folder will ever be.
-            Err(_) => path::check_links(&self.store.root, self.folder())
+            Err(_) => check_links(&self.store.root, self.folder())
                 .map(|()| None)
                 .map_err(|e| self.failed(e)),
             Ok(()) => Ok(None),

@@ -8,8 +8,9 @@ use zarr_core::StoreError;
 use zarr_core::format::TOOL_FOLDERS;
 use zarr_core::store::{Listing, Result, StoreKey, StorePrefix};
 
-use super::path::{self, flaw, is_own};
+use super::path::{flaw, is_own};
 use super::{FilesystemStore, is_absence};
+use crate::opened::check_links;
 
 /// What an entry of a folder is to the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,7 +116,7 @@ impl FilesystemStore {
         let failed = |e| StoreError::io("list", prefix)(e);
         let entries = match fs::read_dir(folder) {
             Err(e) if is_absence(&e) => {
-                return path::check_links(&self.root, folder).map_err(failed);
+                return check_links(&self.root, folder).map_err(failed);
             }
             entries => entries.map_err(failed)?,
         };

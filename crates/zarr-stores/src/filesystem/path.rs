@@ -11,8 +11,6 @@ use zarr_core::StoreError;
 use zarr_core::format::TOOL_FOLDERS;
 use zarr_core::store::Result;
 
-use crate::opened::is_absence;
-
 /// The file that is locked, one in each folder (decision 0102).
 pub(super) const LOCK: &str = ".zarr-lock";
 
@@ -110,39 +108,6 @@ pub(super) fn below(root: &Path, key: &str) -> Result<PathBuf> {
         path.push(key)
     }
     Ok(path)
-}
-
-/// An error if nothing is at `place` only since a link on the way to it, from the root on, leads to nothing: what cannot be read is
-/// not absent (a file of a clone that git-annex or DataLad has not fetched, a disk that is not mounted).
-pub(super) fn check_links(root: &Path, place: &Path) -> io::Result<()> {
-    for at in place.ancestors() {
-        match at.symlink_metadata() {
-            Ok(found) if !found.is_symlink() => return Ok(()),
-            // A file where a folder would be.
-            Ok(_) if at.metadata().is_ok() => return Ok(()),
-            Ok(_) => {
-                let to = at.read_link().unwrap_or_default();
-                let is_of_annex = to.components().any(|part| part.as_os_str() == "annex");
-                let hint = if is_of_annex {
-                    "; git-annex keeps what it leads to: fetch it with `datalad get` or `git annex get`"
-                } else {
-                    ""
-                };
-                let link = at.strip_prefix(root).unwrap_or(at);
-                let link = if link.as_os_str().is_empty() { at } else { link };
-                let (link, to) = (link.display(), to.display());
-                let why =
-                    format!("`{link}` is a symbolic link to `{to}`, and nothing is there{hint}");
-                return Err(io::Error::other(why));
-            }
-            Err(e) if is_absence(&e) => {}
-            Err(e) => return Err(e),
-        }
-        if at == root {
-            break;
-        }
-    }
-    Ok(())
 }
 
 /// Refuses the path of a tool's value, such as a journal or what a repair moved away, where a link is in it: from the tool's folder on

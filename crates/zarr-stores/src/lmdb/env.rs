@@ -18,7 +18,7 @@ use heed::{CommitOrAbort, Database, EnvFlags, EnvOpenOptions, MdbError, RoTxn, R
 use zarr_core::store::Payload;
 use zarr_core::sync;
 
-use crate::opened::{make_folder, sync_folder};
+use crate::opened::{check_links, is_absence, make_folder, sync_folder};
 
 /// An error of LMDB or the system.
 pub(super) type Failed = heed::Error;
@@ -103,6 +103,8 @@ impl Env {
         static OPEN: Mutex<Option<OpenFiles>> = Mutex::new(None);
         let process = process::id();
         let above = if in_folder { Some(path) } else { path.parent() };
+        // LMDB would make a file where a link leads.
+        check_links(path, path)?;
         above.map_or(Ok(()), |above| make_folder(above, true))?;
         let path = if in_folder || path.exists() { path.canonicalize()? } else { path.to_owned() };
         let mut open = sync::lock(&OPEN);
@@ -301,8 +303,13 @@ pub(super) fn data_file(path: &Path, in_folder: bool) -> PathBuf {
 /// Another program's file, which LMDB would put its lock file beside.
 pub(super) fn is_begun(file: &Path) -> io::Result<bool> {
     let mut begin = Vec::new();
-    if !file.is_file() {
-        return Ok(false);
+    match fs::metadata(file) {
+        Ok(found) if !found.is_file() => return Ok(false),
+        Ok(_) => {}
+        Err(e) if is_absence(&e) => {
+            return check_links(file.parent().unwrap_or(file), file).map(|()| false);
+        }
+        Err(e) => return Err(e),
     }
     fs::File::open(file)?.take(20).read_to_end(&mut begin)?;
     match begin.last_chunk() {

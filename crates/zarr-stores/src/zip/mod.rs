@@ -26,6 +26,7 @@ pub use self::remote::RemoteZipStore;
 pub(crate) use self::remote::open_chain;
 use self::staging::Staging;
 use crate::local::LocalOptions;
+use crate::opened::check_links;
 use crate::url;
 
 /// A zip archive; its keys are the names of its entries, and its values what they hold.
@@ -127,7 +128,7 @@ impl ZipStore {
         let path = path.canonicalize().unwrap_or(path);
         let archive = match File::open(&path) {
             Ok(file) => Some(Archive::read(file, folder)),
-            Err(e) if e.kind() == ErrorKind::NotFound => None,
+            Err(e) if e.kind() == ErrorKind::NotFound => check_links(&path, &path).err().map(Err),
             Err(e) => Some(Err(e)),
         };
         let archive = archive.transpose().map_err(StoreError::io("open", path.display()))?;

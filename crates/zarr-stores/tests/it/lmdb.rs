@@ -48,6 +48,20 @@ fn a_lock_file_that_is_a_link_is_refused() {
     }
 }
 
+/// What is behind it is not known to be absent, and no file is made where it leads.
+#[cfg(unix)]
+#[test]
+fn a_file_that_is_a_link_to_nothing_is_an_error() {
+    let within = tempdir().unwrap();
+    for name in ["x.mdb", "x.lmdb"] {
+        let path = within.path().join(name);
+        std::os::unix::fs::symlink(within.path().join("unmounted"), &path).unwrap();
+        let error = LmdbStore::open(&path).value(&key("k")).unwrap_err().to_string();
+        assert!(error.contains("is a symbolic link to") && error.contains("unmounted"), "{error}");
+    }
+    assert!(!within.path().join("unmounted").exists());
+}
+
 #[test]
 fn it_keeps_the_promises_of_a_store() {
     let within = tempdir().unwrap();

@@ -163,6 +163,16 @@ fn a_part_file_that_is_a_link_is_refused() {
     assert_eq!(fs::read(&path).unwrap(), before);
 }
 
+/// What is behind it is not known to be absent, so that there is no new archive.
+#[cfg(unix)]
+#[test]
+fn an_archive_that_is_a_link_to_nothing_is_an_error() {
+    let (within, path) = fresh();
+    std::os::unix::fs::symlink(within.path().join("unmounted/x.zip"), &path).unwrap();
+    let error = ZipStore::open(&path).unwrap_err().to_string();
+    assert!(error.contains("is a symbolic link to") && error.contains("unmounted"), "{error}");
+}
+
 /// One writer may write at a time, and others get an error; after the flush another one opens the archive as it is then.
 #[test]
 fn a_second_writer_is_refused_and_then_sees_what_the_first_wrote() {
