@@ -39,18 +39,22 @@ struct Walls {
 impl Walls {
     /// Refuses a key or a prefix that leads out of the root. What is not there leads nowhere.
     fn check(&self, operation: &'static str, key: &str) -> Result<()> {
-        let root = self.root.canonicalize();
-        let is_inside = |path: &Path| match (path.canonicalize(), &root) {
-            (Ok(path), Ok(root)) => path.starts_with(root),
-            (Err(e), Ok(_)) => is_absence(&e),
-            (_, Err(_)) => false,
-        };
-        let parts = [self.at.clone(), self.at.join("data.mdb"), self.at.join(key)];
-        if parts.iter().all(|path| is_inside(path)) {
-            return Ok(());
+        let failed = |e| StoreError::io(operation, key)(e);
+        let root = self.root.canonicalize().map_err(failed)?;
+        for path in [self.at.clone(), self.at.join("data.mdb"), self.at.join(key)] {
+            match path.canonicalize() {
+                Ok(path) if path.starts_with(&root) => {}
+                Ok(_) => {
+                    let why =
+                        "a symbolic link leads out of what is served; `--follow-links` lets it";
+                    return Err(failed(io::Error::new(io::ErrorKind::PermissionDenied, why)));
+                }
+                Err(e) if is_absence(&e) => {}
+                // A folder that may not be entered, for example.
+                Err(e) => return Err(failed(e)),
+            }
         }
-        let why = "a symbolic link leads out of what is served; `--follow-links` lets it";
-        Err(StoreError::io(operation, key)(io::Error::new(io::ErrorKind::PermissionDenied, why)))
+        Ok(())
     }
 
     /// A listing without what is behind links that lead out.

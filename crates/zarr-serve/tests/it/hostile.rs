@@ -306,3 +306,22 @@ fn long_listings_come_in_parts() {
     assert!(answer.contains("href=\"zarr.json\"") && !answer.contains("rel=\"next\""), "{answer}");
     assert_eq!(server.get("/v3/x.zarr/?limit=0").0, 400);
 }
+
+/// As in a clone of git-annex before its files are fetched: neither absent, so that clients would take it for fill, nor a link that leads out.
+#[cfg(unix)]
+#[test]
+fn a_chunk_that_is_a_link_to_nothing_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.zarr");
+    let hierarchy = zarr::create(path.to_str().unwrap(), Dialect::V3).unwrap();
+    let array = hierarchy.create_array("/a").shape(&[4]).chunks(&[2]);
+    array.data_type_named("int32").create().unwrap().write(.., &[1i32; 4]).unwrap();
+    std::fs::remove_file(path.join("a/c/0")).unwrap();
+    std::os::unix::fs::symlink("../../gone", path.join("a/c/0")).unwrap();
+    let server = serve(&path, 64 << 20);
+    let (status, answer) = server.get("/x.zarr/a/c/0");
+    assert_eq!(status, 500, "{answer}");
+    assert!(answer.contains("is a symbolic link to"), "{answer}");
+    assert_eq!(server.get("/x.zarr/a/c/1").0, 200);
+    assert_eq!(server.get("/x.zarr/a/c/9").0, 404);
+}
