@@ -108,11 +108,13 @@ async fn each_call_can_run_in_a_spawned_task() -> Result<()> {
         assert!(hierarchy.is_consolidated().await? && hierarchy.remove_consolidated().await?);
         assert!(hierarchy.foreign_keys(&root).await?.is_empty());
         assert!(hierarchy.interrupted_keys(&root).await?.is_empty());
+        let elements = array.read::<i32>(..).await;
         hierarchy.erase("/g").await?;
         hierarchy.flush().await?;
-        array.read::<i32>(..).await
+        assert!(array.read::<i32>(..).await.is_err(), "it is gone");
+        elements
     };
-    assert_eq!(tokio::spawn(work).await.expect("no panic")?, [0; 5]);
+    assert_eq!(tokio::spawn(work).await.expect("no panic")?, [0, 0, 0, 0, 1]);
     Ok(())
 }
 
