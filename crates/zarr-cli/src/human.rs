@@ -2,11 +2,9 @@
 
 use zarr::{Hierarchy, Json, NodePath};
 
-/// The text with control characters escaped, for a terminal.
+/// The text on one line, with characters escaped that a terminal obeys or that nobody sees.
 pub(crate) fn printable(text: &str) -> String {
-    let escaped =
-        |c: char| if c.is_control() { c.escape_debug().collect::<String>() } else { c.into() };
-    text.chars().map(escaped).collect()
+    zarr::printable(text).into_owned()
 }
 
 /// `512 B`, `1.5 KiB`, `64.0 MiB`.

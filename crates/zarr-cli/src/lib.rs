@@ -65,7 +65,7 @@ use zarr::{ErrorKind, Registry};
 use self::commands::Command;
 use self::failure::Failure;
 use self::session::{Global, Session};
-use self::terminal::{After, Color, Plain, plain};
+use self::terminal::{After, Color, Escaping, Plain, plain_json};
 
 /// Look into, read, write and convert Zarr data: v2, v3 and the v3 drafts of 2019 and 2020.
 ///
@@ -156,7 +156,12 @@ pub fn exit_code(registry: Registry, args: impl Iterator<Item = OsString>) -> u8
         }
     };
     let out = BufWriter::with_capacity(1 << 16, After { first, out: io::stdout().lock() });
-    let mut out = Plain { is_plain: is_terminal, out };
+    let escaping = match (is_terminal, session.is_json()) {
+        (false, _) => Escaping::None,
+        (true, false) => Escaping::Text,
+        (true, true) => Escaping::Json,
+    };
+    let mut out = Plain { escaping, out };
     let result = commands::run(&cli.command, &session, &mut out);
     let result = result.and_then(|()| session.flush()).and_then(|()| Ok(out.flush()?));
     session.tell_calls();
@@ -175,9 +180,9 @@ pub fn exit_code(registry: Registry, args: impl Iterator<Item = OsString>) -> u8
                 failure => failure,
             };
             let line = if session.is_json() {
-                failure.json().map(|json| json.to_string())
+                failure.json().map(|json| plain_json(&json.to_string()).into_owned())
             } else {
-                failure.line().map(|line| plain(&line).into_owned())
+                failure.line().map(|line| human::printable(&line))
             };
             if let Some(line) = line {
                 let line = match line.strip_prefix("error:") {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use zarr::NodePath;
 
-use crate::terminal::plain;
+use crate::human::printable;
 
 /// Whether `--quiet` was given.
 static QUIET: AtomicBool = AtomicBool::new(false);
@@ -55,7 +55,7 @@ impl Progress {
 
     /// Says what is being worked on. A name is data: the terminal must not obey it.
     pub fn message(&self, text: &str) {
-        let text = one_line(text);
+        let text = printable(text);
         if self.0.message() != text {
             self.0.set_message(text);
         }
@@ -107,11 +107,6 @@ impl Drop for Progress {
     fn drop(&mut self) {
         self.clear();
     }
-}
-
-/// The text without control characters, on one line.
-fn one_line(text: &str) -> String {
-    plain(text).replace('\n', "\\n").replace('\t', "\\t")
 }
 
 #[cfg(test)]

@@ -13,9 +13,10 @@ use zarr::{
 
 use crate::calls::Calls;
 use crate::failure::Failure;
+use crate::human::printable;
 use crate::parse::{self, ReadAs, Written};
 use crate::progress;
-use crate::terminal::{self, Color, plain};
+use crate::terminal::{self, Color, plain_json};
 
 const COMMON: &str = "Options of every command";
 
@@ -55,11 +56,11 @@ pub(crate) struct Global {
     /// Whether standard error and pictures have colours: on terminals, unless NO_COLOR is set, if not given
     #[arg(long, global = true, help_heading = COMMON, value_name = "WHEN", default_value = "auto", hide_default_value = true)]
     pub color: Color,
-    /// Bytes that one document may have; 64 MiB, if not given
-    #[arg(long, global = true, help_heading = COMMON, value_name = "BYTES")]
+    /// Bytes that one document may have, as in 256MiB; 64 MiB, if not given
+    #[arg(long, global = true, help_heading = COMMON, value_name = "SIZE", value_parser = parse::size)]
     pub max_document: Option<u64>,
-    /// Bytes of decoded chunks to hold at once; 2 GiB, if not given
-    #[arg(long, global = true, help_heading = COMMON, value_name = "BYTES")]
+    /// Bytes of decoded chunks to hold at once, as in 512MiB; 2 GiB, if not given
+    #[arg(long, global = true, help_heading = COMMON, value_name = "SIZE", value_parser = parse::size)]
     pub max_decoded: Option<u64>,
 }
 
@@ -330,10 +331,11 @@ impl Session {
                 let line = Object::new()
                     .with("place", warning.place.as_str())
                     .with("message", warning.what.as_str());
-                self.say(&Json::from(Object::new().with("warning", line)).to_string());
+                let line = Json::from(Object::new().with("warning", line)).to_string();
+                self.say(&plain_json(&line));
             } else {
                 let label = terminal::label("warning", terminal::YELLOW, self.global.color);
-                self.say(&format!("{label}: {}", plain(&warning.to_string())));
+                self.say(&format!("{label}: {warning}"));
             }
         }
     }
@@ -358,7 +360,7 @@ impl Session {
             failure.line()
         };
         if let Some(line) = line {
-            self.say(&plain(&line));
+            self.say(&printable(&line));
         }
     }
 
@@ -407,7 +409,7 @@ impl Session {
             if self.global.json {
                 self.say(&Json::from(Object::new().with(member, what.as_str())).to_string());
             } else {
-                self.say(&format!("{label}: {}", plain(what)));
+                self.say(&format!("{label}: {}", printable(what)));
             }
         }
     }
@@ -462,7 +464,7 @@ impl Session {
     pub fn talk(&self, what: &str) {
         let is_read = self.global.verbose || io::stderr().is_terminal() && !self.global.quiet;
         if is_read && !self.global.json {
-            self.say(&plain(what));
+            self.say(&printable(what));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Keeps control characters of data away from terminals, which would obey them, and says whether there are colours.
+//! Keeps characters of data away from terminals that they would obey, or that nobody sees, and says whether there are colours.
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -70,31 +70,59 @@ pub(crate) fn label(text: &str, color: u8, when: Color) -> String {
     }
 }
 
-/// The text with control characters escaped, but for line ends and tabs.
+/// Whether a terminal may get a character: line ends and tabs, too.
+fn is_plain(letter: char) -> bool {
+    matches!(letter, '\n' | '\t') || zarr::is_printable(letter)
+}
+
+/// The text with characters escaped that a terminal obeys or that nobody sees, but for line ends and tabs.
 pub(crate) fn plain(text: &str) -> Cow<'_, str> {
-    let obeyed = |letter: char| letter.is_control() && !matches!(letter, '\n' | '\t');
-    if !text.contains(obeyed) {
+    escaped(text, |letter| letter.escape_unicode().to_string())
+}
+
+/// The same of JSON, which stays JSON.
+pub(crate) fn plain_json(text: &str) -> Cow<'_, str> {
+    let units = |letter: char| {
+        let mut units = [0; 2];
+        let units = letter.encode_utf16(&mut units);
+        units.iter().map(|unit| format!("\\u{unit:04x}")).collect()
+    };
+    escaped(text, units)
+}
+
+fn escaped(text: &str, escape: impl Fn(char) -> String) -> Cow<'_, str> {
+    if text.chars().all(is_plain) {
         return text.into();
     }
-    let letter = |letter: char| {
-        if obeyed(letter) { letter.escape_unicode().to_string() } else { letter.into() }
-    };
+    let letter = |letter: char| if is_plain(letter) { letter.into() } else { escape(letter) };
     text.chars().map(letter).collect::<String>().into()
 }
 
-/// Writes what comes as text of [`plain`], or as it is.
+/// What becomes of text on its way to standard output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Escaping {
+    /// It stays as it is: no terminal reads it.
+    None,
+    /// As [`plain`] has it.
+    Text,
+    /// As [`plain_json`] has it.
+    Json,
+}
+
+/// Writes what comes, escaped.
 #[derive(Debug)]
 pub(crate) struct Plain<W> {
-    pub is_plain: bool,
+    pub escaping: Escaping,
     pub out: W,
 }
 
 impl<W: Write> Write for Plain<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.is_plain {
-            self.out.write_all(plain(&String::from_utf8_lossy(bytes)).as_bytes())?;
-        } else {
-            self.out.write_all(bytes)?;
+        let text = || String::from_utf8_lossy(bytes);
+        match self.escaping {
+            Escaping::None => self.out.write_all(bytes)?,
+            Escaping::Text => self.out.write_all(plain(&text()).as_bytes())?,
+            Escaping::Json => self.out.write_all(plain_json(&text()).as_bytes())?,
         }
         Ok(bytes.len())
     }
@@ -132,10 +160,17 @@ mod tests {
         let shown = "a\\u{1b}[31mb\\u{7}\\u{d}\n\tc\\u{9b}2Jé";
         assert_eq!(plain(hostile), shown);
         assert!(matches!(plain("é\n"), Cow::Borrowed(_)));
-        for (is_plain, written) in [(true, shown), (false, hostile)] {
-            let mut out = Plain { is_plain, out: Vec::new() };
+        let json = hostile.replace('\u{1b}', "\\u001b").replace('\u{7}', "\\u0007");
+        let json = json.replace('\r', "\\u000d").replace('\u{9b}', "\\u009b");
+        for (escaping, written) in
+            [(Escaping::Text, shown), (Escaping::None, hostile), (Escaping::Json, &*json)]
+        {
+            let mut out = Plain { escaping, out: Vec::new() };
             out.write_all(hostile.as_bytes()).unwrap();
             assert_eq!(out.out, written.as_bytes());
         }
+        let name = "{\"gpj.\u{202e}exe\u{e0041}\": 1}";
+        assert_eq!(plain_json(name), "{\"gpj.\\u202eexe\\udb40\\udc41\": 1}");
+        assert!(zarr::Json::parse(plain_json(name).as_bytes()).is_ok());
     }
 }

@@ -1,7 +1,9 @@
 //! The dialects of Zarr, and how strictly they are read.
 
-use std::fmt::{self, Write};
+use std::fmt;
 use std::str::FromStr;
+
+use crate::printable::printable;
 
 /// A dialect of Zarr: the vocabulary of its documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -108,10 +110,6 @@ pub struct Warning {
 
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // A name may have any character; a message has one line.
-        for c in self.place.chars().chain(": ".chars()).chain(self.what.chars()) {
-            if c.is_control() { write!(f, "{}", c.escape_debug())? } else { f.write_char(c)? }
-        }
-        Ok(())
+        write!(f, "{}: {}", printable(&self.place), printable(&self.what))
     }
 }

@@ -15,6 +15,7 @@ pub use self::layers::{
 };
 pub use self::secrets::without_secrets;
 use crate::path::NodePath;
+use crate::printable::printable;
 use crate::store::StoreKey;
 
 /// A result with this crate's [`Error`].
@@ -141,7 +142,12 @@ impl Error {
 
     /// Where and what, without the hint.
     pub fn message(&self) -> String {
-        fmt::from_fn(|f| self.fmt_message(f)).to_string()
+        // Names and values of documents may have any character; a message has one line.
+        let message = fmt::from_fn(|f| self.fmt_message(f)).to_string();
+        match printable(&message) {
+            Cow::Borrowed(_) => message,
+            Cow::Owned(escaped) => escaped,
+        }
     }
 
     /// The coarse answer.
@@ -304,9 +310,9 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.fmt_message(f)?;
+        f.write_str(&self.message())?;
         match &self.0.hint {
-            Some(hint) => write!(f, "; {}", shortened(hint, MOST_TEXT)),
+            Some(hint) => write!(f, "; {}", printable(&shortened(hint, MOST_TEXT))),
             None => Ok(()),
         }
     }

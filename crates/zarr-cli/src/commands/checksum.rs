@@ -40,8 +40,8 @@ pub(crate) struct Checksum {
     /// Print the hashes of the blocks of arrays: all levels, or one
     #[arg(long, value_name = "LEVEL", num_args = 0..=1, require_equals = true)]
     regions: Option<Option<usize>>,
-    /// Bytes of elements to hold at once, 256 MiB if not given
-    #[arg(long, value_name = "BYTES", default_value_t = 0, hide_default_value = true)]
+    /// Bytes of elements to hold at once, as in 1GiB; 256 MiB if not given
+    #[arg(long, value_name = "SIZE", default_value = "0", hide_default_value = true, value_parser = parse::size)]
     memory: u64,
     /// The most bytes of elements to read, stored or not, as in 50TiB; 16 TiB if not given
     #[arg(long, value_name = "SIZE", default_value = "0", hide_default_value = true, value_parser = parse::size)]

@@ -141,7 +141,7 @@ impl Nodes {
         let mut printed = 0;
         for child in group.children()? {
             let name = child.path.name().unwrap_or_default();
-            if name.starts_with(begin) && !name.contains(char::is_control) && printed < MOST {
+            if name.starts_with(begin) && name.chars().all(zarr::is_printable) && printed < MOST {
                 let kind = || group.hierarchy().node(&child.path).ok().map(|node| node.kind());
                 let is_group = child.kind.or_else(kind) == Some(NodeKind::Group);
                 let end = if is_group { "/" } else { "" };

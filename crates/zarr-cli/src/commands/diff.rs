@@ -58,8 +58,8 @@ pub(crate) struct Diff {
     /// The most nodes, and the most attributes, regions and places of each, that are printed
     #[arg(long, value_name = "N", default_value_t = 10, hide_default_value = true)]
     limit: usize,
-    /// Bytes of elements to hold at once, 256 MiB if not given
-    #[arg(long, value_name = "BYTES", default_value_t = 0, hide_default_value = true)]
+    /// Bytes of elements to hold at once, as in 1GiB; 256 MiB if not given
+    #[arg(long, value_name = "SIZE", default_value = "0", hide_default_value = true, value_parser = parse::size)]
     memory: u64,
     /// The most bytes of elements to read, stored or not, as in 50TiB; 16 TiB if not given
     #[arg(long, value_name = "SIZE", default_value = "0", hide_default_value = true, value_parser = parse::size)]

@@ -226,7 +226,7 @@ fn item_size(data_type: &zarr::data_type::DataType) -> Option<u64> {
 
 /// A line of the plain form.
 fn line(out: Out<'_>, label: &str, text: impl std::fmt::Display) -> Result<(), Failure> {
-    Ok(writeln!(out, "{label:<12} {text}")?)
+    Ok(writeln!(out, "{label:<12} {}", human::printable(&text.to_string()))?)
 }
 
 fn times(lengths: &[u64]) -> String {
@@ -245,7 +245,8 @@ fn plain(json: &Json) -> String {
 }
 
 fn heading(node: &str, path: &str, format: &str, store: &str, out: Out<'_>) -> Result<(), Failure> {
-    Ok(writeln!(out, "{path}: {node} in {format}, {store}")?)
+    let heading = format!("{path}: {node} in {format}, {store}");
+    Ok(writeln!(out, "{}", human::printable(&heading))?)
 }
 
 /// `v3`, `draft-2020 (E4)`.

@@ -7,7 +7,7 @@ use zarr::{Json, Object, UndoneCopy};
 
 use super::Out;
 use crate::failure::Failure;
-use crate::human;
+use crate::human::{self, printable};
 use crate::interrupt;
 use crate::progress::Progress;
 use crate::session::{Care, Session, Target};
@@ -171,7 +171,7 @@ impl Repair {
                     "{}, a copy of {} with {chunks} and {documents}, {}",
                     copy.path, copy.source, copy.what
                 );
-                written = writeln!(out, "{}", escaped(&line));
+                written = writeln!(out, "{}", printable(&line));
             }
         };
         let left = zarr::undo_copies(url, &self.target.path, options, self.apply, &mut told)?;
@@ -219,7 +219,7 @@ impl Repair {
                     .with("what", value.what.as_str());
                 values.push(Json::from(object));
             } else if written.is_ok() {
-                written = writeln!(out, "`{}` {}", escaped(&value.key), value.what);
+                written = writeln!(out, "`{}` {}", printable(&value.key), printable(&value.what));
             }
         };
         let path = &self.target.path;
@@ -275,12 +275,5 @@ fn line(step: &RepairStep) -> String {
         StepState::ByHand => "by hand",
         _ => "failed",
     };
-    format!("{}\n    {state}: {}", escaped(&wrong), escaped(&step.what))
-}
-
-/// A name may have any character; a line has none that ends it.
-fn escaped(text: &str) -> String {
-    text.chars()
-        .map(|c| if c.is_control() { c.escape_debug().to_string() } else { c.into() })
-        .collect()
+    format!("{}\n    {state}: {}", printable(&wrong), printable(&step.what))
 }

@@ -13,8 +13,9 @@ use zarr_serve::{Access, Ended, Origins, ServeOptions, Server, Targets, TargetsO
 use super::Out;
 use crate::calendar;
 use crate::failure::Failure;
+use crate::human::printable;
+use crate::parse;
 use crate::session::Session;
-use crate::terminal::plain;
 
 /// Serve hierarchies over HTTP, for reading: their keys, the same as v3, and a page
 #[derive(Debug, Args)]
@@ -49,8 +50,8 @@ pub(crate) struct Serve {
     /// Show the hierarchies as v3 below URL/NAME/, too, in place of their keys
     #[arg(long, value_name = "FORMAT")]
     to: Option<View>,
-    /// Bytes of memory that answers, and the chunks that are kept for the next ones, may take; 1 GiB, if not given
-    #[arg(long, value_name = "BYTES")]
+    /// How much memory answers, and the chunks that are kept for the next ones, may take, as in 512MiB; 1 GiB, if not given
+    #[arg(long, value_name = "SIZE", value_parser = parse::size)]
     memory: Option<u64>,
     /// Follow symbolic links that lead out of a target
     #[arg(long)]
@@ -151,7 +152,7 @@ impl Serve {
             memory: self.memory.unwrap_or(ServeOptions::default().memory),
             threads: session.threads(),
             log: self.log.then(|| Arc::new(log) as _),
-            tell: Some(Arc::new(|what: &str| drop(writeln!(io::stderr(), "{}", plain(what))))),
+            tell: Some(Arc::new(|what: &str| drop(writeln!(io::stderr(), "{}", printable(what))))),
             ..ServeOptions::default()
         })
     }
@@ -169,7 +170,7 @@ fn log(access: &Access) {
         "{time}Z {} {method} {target} {status} {bytes} {milliseconds:.1} ms{cut_off}",
         peer.ip()
     );
-    let _ = writeln!(io::stderr(), "{}", plain(&line));
+    let _ = writeln!(io::stderr(), "{}", printable(&line));
 }
 
 /// Opens a URL in the browser of whom sits here, if there is one.

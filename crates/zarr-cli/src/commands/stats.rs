@@ -12,6 +12,7 @@ use zarr_plot::stats::{
 use super::{Out, stats_along};
 use crate::failure::Failure;
 use crate::human;
+use crate::parse;
 use crate::progress::Progress;
 use crate::region::Which;
 use crate::session::{self, Session, Target};
@@ -91,8 +92,8 @@ pub(crate) struct Stats {
     /// Leave out elements of chunks that were never written
     #[arg(long)]
     written: bool,
-    /// Bytes of decoded chunks to hold at once; 1 GiB, if not given. One chunk may have more
-    #[arg(long, value_name = "BYTES")]
+    /// Bytes of decoded chunks to hold at once, as in 512MiB; 1 GiB, if not given. One chunk may have more
+    #[arg(long, value_name = "SIZE", value_parser = parse::size)]
     memory: Option<u64>,
 }
 

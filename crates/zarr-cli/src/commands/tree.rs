@@ -170,10 +170,11 @@ fn draw(nodes: &[Shown]) -> String {
             let metadata = array.metadata();
             let shape = human::shape(&metadata.shape);
             // Writing into a string does not fail.
-            let _ = write!(text, "  {} {shape}", metadata.data_type);
+            let data_type = human::printable(&metadata.data_type.to_string());
+            let _ = write!(text, "  {data_type} {shape}");
         }
         if let Some(axes) = &node.axes {
-            let _ = write!(text, " {axes}");
+            let _ = write!(text, " {}", human::printable(axes));
         }
         if node.trouble.is_some() {
             text.push_str("  (broken)");

@@ -25,7 +25,7 @@ data decodes every chunk. Notes are no problems; -q leaves them out.
 With --json, one document is printed: {\"problems\": [{\"path\", \"key\", \"kind\", \"message\", ...}], \"notes\": [...],
 \"checked\": {...}}. The repository's docs/validating.md lists the kinds.
 
-Exit codes: 0 nothing is wrong; 1 something is; 3 no Zarr data are there; 5 the store could not be read.")]
+Exit codes: 0 nothing is wrong; 1 something is; 3 no Zarr data are there; 5 some of it, or all, could not be read.")]
 pub(crate) struct Validate {
     #[command(flatten)]
     target: Target,
@@ -77,7 +77,11 @@ impl Validate {
                 .with("checked", report.to_json());
             let rest = Json::from(rest).to_string();
             writeln!(out, ", {}", rest.trim_start_matches('{'))?;
-            return if report.is_sound() { Ok(()) } else { Err(Failure::Told(1)) };
+            return match (report.is_sound(), report.unreadable) {
+                (true, _) => Ok(()),
+                (false, 0) => Err(Failure::Told(1)),
+                (false, _) => Err(Failure::Told(5)),
+            };
         }
         let report = zarr::validate::validate(&url, &self.target.path, &options, &how, &mut |p| {
             unchecked += u64::from(p.kind == ProblemKind::NotChecked);
@@ -96,7 +100,14 @@ impl Validate {
             return Ok(());
         }
         let problems = human::plural(report.problems, "problem");
-        Err(Failure::No(format!("{problems} in {url}; {}", checked(&report, self.level))))
+        let summary = format!("{problems} in {url}; {}", checked(&report, self.level));
+        if report.unreadable > 0 {
+            return Err(Failure::Unread(format!(
+                "{summary}; {} could not be read",
+                report.unreadable
+            )));
+        }
+        Err(Failure::No(summary))
     }
 
     /// The URL and the options of the target.
@@ -120,9 +131,7 @@ fn line(problem: &Problem) -> String {
     let text =
         format!("{severity}{path}{key}: {kind}: {message}{clause}; {}", problem.kind.remedy());
     // A name may have any character; a problem has one line.
-    text.chars()
-        .map(|c| if c.is_control() { c.escape_debug().to_string() } else { c.into() })
-        .collect()
+    human::printable(&text)
 }
 
 /// What was looked at.

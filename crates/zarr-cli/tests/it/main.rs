@@ -13,6 +13,7 @@ mod csv;
 mod drafts;
 mod durable;
 mod elements;
+mod escaping;
 mod examples;
 mod foreign;
 mod images;

@@ -37,7 +37,7 @@ fn as_nobody(folder: &Folder, line: &str) -> Run {
 }
 
 fn forbid(path: &Path) {
-    fs::set_permissions(path, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o0)).unwrap();
 }
 
 fn allow(path: &Path) {

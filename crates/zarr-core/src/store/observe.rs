@@ -14,6 +14,7 @@ use super::{
     Snapshot, SnapshotOptions, Store, StoreKey, StorePrefix, SyncSnapshot, Version,
 };
 use crate::error::StoreError;
+use crate::printable::printable;
 
 /// One call on a store.
 #[derive(Clone, Copy, Debug)]
@@ -74,7 +75,7 @@ impl fmt::Display for Call<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Request { operation, key, ranges, .. } = self.request;
         let key = if key.is_empty() { "/" } else { key };
-        write!(f, "{operation} {key}")?;
+        write!(f, "{operation} {}", printable(key))?;
         for (i, range) in ranges.iter().enumerate() {
             f.write_str(if i == 0 { " (" } else { ", " })?;
             write!(f, "{range}")?;
@@ -89,7 +90,7 @@ impl fmt::Display for Call<'_> {
             Outcome::Listed(count) => write!(f, ": {count} entries")?,
             Outcome::Absent => f.write_str(": absent")?,
             Outcome::Lost => f.write_str(": lost to another writer")?,
-            Outcome::Failed(error) => write!(f, ": {error}")?,
+            Outcome::Failed(error) => write!(f, ": {}", printable(&error.to_string()))?,
         }
         write!(f, " in {:.0?}", self.duration)
     }
