@@ -77,6 +77,10 @@ impl StoreContext {
         self.store.listable()
     }
 
+    pub fn maybe_listable(&self) -> Result<&dyn Store, StoreError> {
+        self.store.maybe_listable()
+    }
+
     /// How many bytes a value has; `None` if it is absent.
     pub async fn size(&self, key: &StoreKey) -> Result<Option<u64>> {
         let readable = self.store.readable()?;
@@ -128,10 +132,12 @@ impl StoreContext {
 
     /// Every key below a prefix. Warns of names that no key can represent.
     pub async fn list_prefix(&self, prefix: &StorePrefix) -> Result<Vec<StoreKey>> {
-        Ok(self.list_sized(prefix).await?.keys)
+        let listing = self.store.maybe_listable()?.list_prefix(prefix).await?;
+        self.warn_of_left_out(prefix.as_str(), &listing);
+        Ok(listing.keys)
     }
 
-    /// As [`HierarchyContext::list_prefix`], with the sizes of values if the listing has them.
+    /// As [`HierarchyContext::list_prefix`], with the sizes of values if the listing has them; not of a store that may list in part only.
     pub async fn list_sized(&self, prefix: &StorePrefix) -> Result<Listing> {
         let listing = self.listable()?.list_prefix(prefix).await?;
         self.warn_of_left_out(prefix.as_str(), &listing);

@@ -40,7 +40,7 @@ impl HierarchyContext {
         }
         let is_implicit = !self.format.groups_are_explicit()
             && (path.is_root()
-                || self.store.capabilities().list && !self.children(path).await?.is_empty());
+                || self.store.maybe_listable().is_ok() && self.has_children(path).await?);
         // The root of a draft needs no document.
         if !(is_implicit && path.is_root())
             && let Some(e) = copy_under_way(&*self.live, path, &self.options.limits).await
@@ -61,6 +61,15 @@ impl HierarchyContext {
             keys.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ")
         };
         Err(self.at(path, AccessError::NotFound { looked_for }))
+    }
+
+    /// Whether there are nodes below `path`. None are known of where the store turns out not to list.
+    async fn has_children(&self, path: &NodePath) -> Result<bool> {
+        match self.children(path).await {
+            Ok(children) => Ok(!children.is_empty()),
+            Err(e) if e.kind() == ErrorKind::NotCapable => Ok(false),
+            Err(e) => Err(e),
+        }
     }
 
     /// The children of the node at `path`: an array has none (D-165 lets those of a draft have some, which are reached by
@@ -119,14 +128,14 @@ impl HierarchyContext {
     async fn list_children(&self, path: &NodePath) -> Result<Vec<Child>> {
         let at = |e: Error| self.at(path, e);
         let prefix = self.format.children_prefix(path).map_err(|e| at(e.into()))?;
-        let listable = self.listable().map_err(|e| at(unlisted(e)))?;
+        let listable = self.maybe_listable().map_err(|e| at(unlisted(e)))?;
         // Where groups are explicit, the documents of every candidate are looked up anyway.
         let how = if self.format.groups_are_explicit() {
             ListOptions::CANDIDATES
         } else {
             ListOptions::default()
         };
-        let listing = listable.list_dir(&prefix, how).await.map_err(|e| at(e.into()))?;
+        let listing = listable.list_dir(&prefix, how).await.map_err(|e| at(unlisted(e)))?;
         self.warn_of_left_out(path.as_str(), &listing);
         let mut warnings = Vec::new();
         let children = self.format.children(path, &listing, &mut warnings);
@@ -140,7 +149,7 @@ impl HierarchyContext {
             return Ok(nodes);
         }
         let copies = nodes.iter().position(|node| node.path.as_str() == DRAFT_GROUP);
-        if let (Some(at), Ok(listable)) = (copies, self.live.listable()) {
+        if let (Some(at), Ok(listable)) = (copies, self.live.maybe_listable()) {
             let prefix = StorePrefix::new(format!("meta/root{DRAFT_GROUP}/"))?;
             let listing = listable.list_dir(&prefix, ListOptions::default()).await?;
             let holds_copies = listing.keys.iter().map(|key| key.as_str()).eq([DRAFT]);
@@ -158,7 +167,8 @@ impl HierarchyContext {
         path: &NodePath,
         found: &Documents,
     ) -> Result<Option<GroupMetadata>> {
-        let listable = self.store.listable().ok().filter(|_| self.format.groups_are_explicit());
+        let listable =
+            self.store.maybe_listable().ok().filter(|_| self.format.groups_are_explicit());
         let Some(listable) = listable else { return Ok(None) };
         let mut folders = vec![path.clone()];
         while let Some(folder) = folders.pop() {
@@ -283,8 +293,9 @@ impl HierarchyContext {
             Ok::<_, Error>(Child { path: path.clone(), kind: Some(top.kind()), implicit })
         };
         if let Some(prefix) = self.format.tree_prefix() {
-            let listable = self.listable().map_err(|e| self.at(path, unlisted(e)))?;
-            let listing = listable.list_prefix(&prefix).await.map_err(|e| self.at(path, e))?;
+            let at = |e| self.at(path, unlisted(e));
+            let listable = self.maybe_listable().map_err(at)?;
+            let listing = listable.list_prefix(&prefix).await.map_err(at)?;
             self.warn_of_left_out(path.as_str(), &listing);
             let mut warnings = Vec::new();
             let nodes = self.format.tree(path, &listing.keys, &mut warnings);
@@ -327,8 +338,11 @@ fn implicit_group() -> NodeMetadata {
 
 /// The error of a store that cannot list, with a hint.
 fn unlisted(error: StoreError) -> Error {
+    if !matches!(error, StoreError::NotCapable { .. }) {
+        return error.into();
+    }
     Error::from(error).with_hint(
-        "plain web servers do not list; consolidated metadata, which `zarr consolidate` makes where the data are written, \
+        "this web server gives no index of its folders; consolidated metadata, which `zarr consolidate` makes where the data are written, \
          would name the nodes",
     )
 }

@@ -6,7 +6,7 @@ use super::context::HierarchyContext;
 use super::options::OpenOptions;
 use crate::context::{as_warnings, documents_except, is_too_large};
 use crate::dialect::{Dialect, Era, Strictness};
-use crate::error::{Error, MetadataError, Result};
+use crate::error::{Error, MetadataError, Result, StoreError};
 use crate::format::{Documents, Format, Found, PROBES, Reading, consolidated, detect};
 use crate::path::NodePath;
 use crate::registry::Access;
@@ -80,12 +80,15 @@ impl HierarchyContext {
             Found::Format(format) => format,
             Found::Draft(mut draft) => {
                 if draft.needs_suffix() {
-                    let keys = match store.listable() {
-                        Ok(listable) => {
-                            let listing = listable.list_prefix(&StorePrefix::new("meta/")?).await;
-                            listing.map_err(|e| at_store(e.into()))?.keys
-                        }
-                        Err(_) => Vec::new(),
+                    let prefix = StorePrefix::new("meta/")?;
+                    let listing = match store.maybe_listable() {
+                        Ok(listable) => listable.list_prefix(&prefix).await,
+                        Err(e) => Err(e),
+                    };
+                    let keys = match listing {
+                        Ok(listing) => listing.keys,
+                        Err(StoreError::NotCapable { .. }) => Vec::new(),
+                        Err(e) => return Err(at_store(e.into())),
                     };
                     draft = draft.with_suffix_of(&keys, &mut reading).map_err(at_root)?;
                 }

@@ -234,6 +234,11 @@ impl dyn Store {
         can.then_some(self).ok_or(StoreError::not_capable("list", "listable"))
     }
 
+    /// The store, if it can be listed, or may be in part.
+    pub(crate) fn maybe_listable(&self) -> Result<&Self, StoreError> {
+        if self.capabilities().lists_some { Ok(self) } else { self.listable() }
+    }
+
     /// The bytes of a value of at most `limit` bytes.
     pub(crate) async fn get_at_most(
         &self,

@@ -10,8 +10,11 @@ pub struct Capabilities {
     pub read: bool,
     /// Values can be set and erased.
     pub write: bool,
-    /// Keys can be listed.
+    /// Keys can be listed, and a key that is not in a listing is absent.
     pub list: bool,
+    /// Listing may find keys, but need not: a web server may give an index of its folders, and an index may hide names. It is enough to find
+    /// nodes, not to know that a key is absent. Where there is no index, listing is refused as not capable.
+    pub lists_some: bool,
     /// [`Precondition::Absent`] and [`Precondition::Version`] are checked in the same step as the value is set.
     pub swap: bool,
     /// They are checked for erasing, too. A store without is never asked to: a chunk that became all fill is then
@@ -39,6 +42,7 @@ impl Capabilities {
         read: false,
         write: false,
         list: false,
+        lists_some: false,
         swap: false,
         swap_erase: false,
         create: false,

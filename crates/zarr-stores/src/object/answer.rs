@@ -89,6 +89,10 @@ pub(super) enum Wrong {
         "the listing has more than {most} bytes of keys; list a part of it, or raise the store's option `max_listed`"
     )]
     TooManyKeys { most: u64 },
+    #[error(
+        "the server's folders do not end: there are too many, or one is too deep, as where a link leads back; list a part of it"
+    )]
+    EndlessFolders,
     #[error("the server points to an address that is no http or https")]
     BadRedirect,
     #[error("the server points from address to address without an end")]

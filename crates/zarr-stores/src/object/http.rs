@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use object_store::ClientConfigKey;
+use object_store::ClientOptions;
 use object_store::http::HttpBuilder;
 use zarr_core::store::Result;
 
+use super::index::Indices;
 use super::settings::{Settings, decoded_prefix, invalid};
 use super::{Backend, Connector, Location, ServiceInfo};
 
@@ -32,17 +33,22 @@ pub(super) fn location(url: &str, authority: &str, path: &str) -> Result<Locatio
         return Err(invalid(url, why));
     }
     let name = format!("{scheme}://{host}/{path}");
-    Ok(Location::new(&name, prefix, &SERVICE, move |settings, connector| {
-        connect(&base, settings, connector)
-    }))
+    let indices = Some(Indices::new(&base));
+    let connect = move |settings: &Settings, connector| connect(&base, settings, connector);
+    Ok(Location { indices, ..Location::new(&name, prefix, &SERVICE, connect) })
+}
+
+/// What the options say of the client.
+pub(super) fn client_options(settings: &Settings) -> object_store::Result<ClientOptions> {
+    let options = settings.client().with_allow_http(true);
+    settings.apply_settings(options, "ZARR_HTTP_NO_SUCH_VARIABLE", ClientOptions::with_config)
 }
 
 fn connect(base: &str, settings: &Settings, connector: Connector) -> object_store::Result<Backend> {
     let builder = HttpBuilder::new()
         .with_retry(settings.retry())
-        .with_client_options(settings.client().with_allow_http(true))
+        .with_client_options(client_options(settings)?)
         .with_http_connector(connector)
         .with_url(base);
-    let set = |builder: HttpBuilder, key: ClientConfigKey, value| builder.with_config(key, value);
-    Ok(Arc::new(settings.apply_settings(builder, "ZARR_HTTP_NO_SUCH_VARIABLE", set)?.build()?))
+    Ok(Arc::new(builder.build()?))
 }

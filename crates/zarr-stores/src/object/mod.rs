@@ -12,6 +12,8 @@ mod failure;
 pub(crate) mod gcs;
 #[cfg(feature = "http")]
 pub(crate) mod http;
+#[cfg(feature = "http")]
+mod index;
 mod limiter;
 mod list;
 mod pages;
@@ -82,6 +84,8 @@ struct Shared {
 struct Connected {
     backend: Backend,
     limiter: Arc<Limiter>,
+    #[cfg(feature = "http")]
+    index_client: index::IndexClient,
 }
 
 /// The store and its connections, for the time of one request.
@@ -89,6 +93,8 @@ struct Session {
     shared: Arc<Shared>,
     backend: Backend,
     limiter: Arc<Limiter>,
+    #[cfg(feature = "http")]
+    index_client: index::IndexClient,
 }
 
 impl Deref for Session {
@@ -212,8 +218,14 @@ impl ObjectStore {
     }
 
     fn session(&self) -> Result<Session> {
-        let Connected { backend, limiter } = self.0.connected()?;
-        Ok(Session { shared: self.0.clone(), backend, limiter })
+        let connected = self.0.connected()?;
+        Ok(Session {
+            shared: self.0.clone(),
+            backend: connected.backend,
+            limiter: connected.limiter,
+            #[cfg(feature = "http")]
+            index_client: connected.index_client,
+        })
     }
 
     fn check_writes(&self) -> Result<()> {
@@ -226,12 +238,18 @@ impl ObjectStore {
         }
     }
 
-    fn check_lists(&self) -> Result<()> {
-        if self.0.location.service.writes {
-            Ok(())
-        } else {
-            Err(StoreError::not_capable("list", "listable"))
-        }
+    /// Lists by the indices that a web server gives. Each request takes a place of its own.
+    #[cfg(feature = "http")]
+    async fn spawn_by_index<F>(&self, list: impl FnOnce(Session) -> F) -> Result<Listing>
+    where
+        F: Future<Output = Result<Listing>> + Send + 'static,
+    {
+        Task::start(list(self.session()?))?.done().await?
+    }
+
+    #[cfg(not(feature = "http"))]
+    async fn spawn_by_index<F>(&self, _: impl FnOnce(Session) -> F) -> Result<Listing> {
+        Err(StoreError::not_capable("list", "listable"))
     }
 }
 
@@ -252,9 +270,16 @@ impl Shared {
             counts: self.counts.clone(),
             redirects: self.location.service.redirects,
         };
+        #[cfg(feature = "http")]
+        let index_client = index::IndexClient::new(connector.clone());
         let backend = (self.location.connect)(&self.settings, connector)
             .map_err(|e| StoreError::invalid_url(&self.location.name, failure::settings(&e)))?;
-        let made = Connected { backend, limiter };
+        let made = Connected {
+            backend,
+            limiter,
+            #[cfg(feature = "http")]
+            index_client,
+        };
         let before = connected.replace((std::process::id(), made.clone()));
         // The threads of a process that forked are not here to close its connections.
         std::mem::forget(before);
@@ -299,7 +324,7 @@ impl Store for ObjectStore {
         let writes = self.0.location.service.writes;
         let in_flight = self.0.settings.in_flight;
         let all = Capabilities { swap_erase: false, in_flight, ..Capabilities::FULL };
-        if writes { all } else { Capabilities { list: false, ..all.read_only() } }
+        if writes { all } else { Capabilities { list: false, lists_some: true, ..all.read_only() } }
     }
 
     fn public_options(&self) -> Vec<(String, String)> {
@@ -382,14 +407,22 @@ impl Store for ObjectStore {
     }
 
     async fn list_prefix(&self, prefix: &StorePrefix) -> Result<Listing> {
-        self.check_lists()?;
         let prefix = prefix.clone();
+        if !self.0.location.service.writes {
+            return self
+                .spawn_by_index(|session| async move { session.list_below_by_index(&prefix).await })
+                .await;
+        }
         self.spawn_request(|session| async move { session.list_below(&prefix).await }).await
     }
 
     async fn list_dir(&self, prefix: &StorePrefix, how: ListOptions) -> Result<Listing> {
-        self.check_lists()?;
         let prefix = prefix.clone();
+        if !self.0.location.service.writes {
+            return self
+                .spawn_by_index(|session| async move { session.list_dir_by_index(&prefix).await })
+                .await;
+        }
         self.spawn_request(move |session| async move { session.list_dir(&prefix, how).await }).await
     }
 }

@@ -20,8 +20,8 @@ use super::{Session, failure};
 const SURPLUS: u64 = 64 << 10;
 /// Bytes that are allocated before they arrive.
 const RESERVED: usize = 16 << 20;
-const FIRST_PAUSE: Duration = Duration::from_millis(100);
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+pub(super) const FIRST_PAUSE: Duration = Duration::from_millis(100);
+pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 /// What a server reports of a value.
 #[derive(Clone, Debug)]

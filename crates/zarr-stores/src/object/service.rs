@@ -38,6 +38,9 @@ pub(crate) struct Location {
     pub(super) prefix: String,
     pub(super) service: &'static ServiceInfo,
     pub(super) connect: Box<Connect>,
+    /// What is known of a web server, which may list by its indices.
+    #[cfg(feature = "http")]
+    pub(super) indices: Option<super::index::Indices>,
 }
 
 type Connect = dyn Fn(&Settings, Connector) -> object_store::Result<Backend> + Send + Sync;
@@ -50,6 +53,13 @@ impl Location {
         connect: impl Fn(&Settings, Connector) -> object_store::Result<Backend> + Send + Sync + 'static,
     ) -> Location {
         let name = without_secrets(name).trim_end_matches('/').to_owned();
-        Location { name, prefix, service, connect: Box::new(connect) }
+        Location {
+            name,
+            prefix,
+            service,
+            connect: Box::new(connect),
+            #[cfg(feature = "http")]
+            indices: None,
+        }
     }
 }

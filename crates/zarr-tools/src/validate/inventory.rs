@@ -122,6 +122,7 @@ impl Inventory {
                         Problem::new(&context.path, ProblemKind::Unreadable, e.to_string());
                     sink.add(problem);
                 }
+                Err(StoreError::NotCapable { .. }) => {}
                 Err(StoreError::Io { source, .. })
                     if [PermissionDenied, Unsupported].contains(&source.kind()) => {}
                 Err(e) => return Err(Error::from(e).at_store(context.store.name())),

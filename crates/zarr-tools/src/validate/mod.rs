@@ -217,7 +217,7 @@ fn checked(
         Context { store: sync, format, open, options, path, is_local: capabilities.local, threads };
     let mut inventory = match listed {
         Some(listed) => listed.below(&*context.format, &context.path)?,
-        None => Inventory::of(&context, capabilities.list, &mut sink)?,
+        None => Inventory::of(&context, capabilities.list || capabilities.lists_some, &mut sink)?,
     };
     sink.report.keys = inventory.keys.len() as u64;
     for (prefix, why) in &inventory.unreadable {

@@ -47,6 +47,7 @@ mod hostile_server;
 mod http;
 mod indexing_calls;
 mod indexing_model;
+mod indices;
 mod injected;
 mod inner_chunks;
 mod kept_elements;
