@@ -47,13 +47,7 @@ pub(crate) fn copy_to(text: &str) -> Result<CopyTo, String> {
 
 /// `nczarr-v2`, `nczarr-v3`, `zarr-v2`, `zarr-v3`.
 pub(crate) fn new_dataset(text: &str) -> Result<NewDataset, String> {
-    Ok(match text {
-        "nczarr-v2" | "nczarr" => NewDataset::nczarr_v2(),
-        "nczarr-v3" => NewDataset::nczarr_v3(),
-        "zarr-v2" => NewDataset::pure(Dialect::V2),
-        "zarr-v3" => NewDataset::pure(Dialect::V3),
-        _ => return Err("nczarr-v2, nczarr-v3, zarr-v2, zarr-v3".into()),
-    })
+    NewDataset::named(text).ok_or_else(|| "nczarr-v2, nczarr-v3, zarr-v2, zarr-v3".into())
 }
 
 /// A format that a reader is sure of.

@@ -195,6 +195,16 @@ impl NcUrl {
         Ok(target)
     }
 
+    /// The URL with what is to be made there; an archive that is not named as one is one if its name ends in `.zip`.
+    #[must_use]
+    pub fn for_new(mut self, new: &NewDataset) -> NcUrl {
+        (self.profile, self.dialect) = (Some(new.profile), Some(new.dialect));
+        if self.storage.is_none() && self.store.ends_with(".zip") {
+            self.storage = Some(Storage::Zip);
+        }
+        self
+    }
+
     /// The URL by which the registry finds the store of a new dataset.
     pub fn location_of_new(&self) -> String {
         self.location(true)

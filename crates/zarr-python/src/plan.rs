@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
-use zarr::{Consolidated, CopyOptions, Dialect, Hierarchy, Json, NewPlace, Node, Object};
+use zarr::nczarr::{CopyTarget, Dataset, DatasetOptions, NewDataset};
+use zarr::{Consolidated, CopyOptions, Dialect, Hierarchy, Json, NewPlace, Node, NodePath, Object};
 
 use crate::errors::OrRaise;
 use crate::json;
@@ -56,15 +57,72 @@ impl How {
 /// Where a copy is to be, as Python says it.
 struct To {
     url: String,
-    path: String,
-    dialect: Option<Dialect>,
+    format: Option<CopyFormat>,
     origin: Origin,
+}
+
+/// What a copy is to be.
+#[derive(Clone)]
+enum CopyFormat {
+    Zarr { dialect: Dialect, plain_draft: bool },
+    Dataset(NewDataset),
+}
+
+impl CopyFormat {
+    /// The format that a name asks for, as the program's `--to`.
+    fn named(name: &str) -> PyResult<CopyFormat> {
+        if let Some(new) = NewDataset::named(name) {
+            return Ok(CopyFormat::Dataset(new));
+        }
+        let (dialect, plain_draft) = match name {
+            "v2" | "2" => (Dialect::V2, false),
+            "v3" | "3" => (Dialect::V3, false),
+            "draft" | "draft-2020" => (Dialect::Draft, false),
+            "draft-2020-text" => (Dialect::Draft, true),
+            other => {
+                return Err(PyValueError::new_err(format!(
+                    "`to` is \"v2\", \"v3\", \"draft-2020\" or \"draft-2020-text\"; or, as a netCDF dataset, \"nczarr-v2\", \"nczarr-v3\", \
+                     \"zarr-v2\" or \"zarr-v3\"; not {other:?}"
+                )));
+            }
+        };
+        Ok(CopyFormat::Zarr { dialect, plain_draft })
+    }
+}
+
+/// A copy, ready to be planned: from where, and to where.
+enum Ready {
+    Node(Node, NewPlace),
+    Dataset(Dataset, Box<CopyTarget>),
+}
+
+impl Ready {
+    fn source(&self) -> Hierarchy {
+        match self {
+            Ready::Node(node, _) => node.hierarchy().clone(),
+            Ready::Dataset(dataset, _) => dataset.hierarchy(),
+        }
+    }
+
+    fn target(&self) -> Hierarchy {
+        match self {
+            Ready::Node(_, place) => place.hierarchy.clone(),
+            Ready::Dataset(_, target) => target.hierarchy().clone(),
+        }
+    }
+
+    fn plan(&self, options: &CopyOptions<'_>) -> zarr::Result<zarr::Plan> {
+        match self {
+            Ready::Node(node, to) => zarr::plan_copy(node, &to.hierarchy, &to.path, options),
+            Ready::Dataset(dataset, target) => zarr::plan_dataset(dataset, target, options),
+        }
+    }
 }
 
 impl To {
     fn of(
         url: &Bound<'_, PyAny>,
-        dialect: Option<&str>,
+        format: Option<&str>,
         storage_options: Option<&Bound<'_, PyDict>>,
         threads: Option<i64>,
     ) -> PyResult<To> {
@@ -74,14 +132,49 @@ impl To {
             threads: crate::threads::checked(threads.unwrap_or(0))?,
             ..Origin::default()
         };
-        let dialect = dialect.map(open::dialect).transpose()?;
-        Ok(To { url: open::url_of(url)?, path: String::new(), dialect, origin })
+        let format = format.map(CopyFormat::named).transpose()?;
+        Ok(To { url: open::url_of(url)?, format, origin })
     }
 
-    fn place(&self, source: Option<&Node>) -> zarr::Result<NewPlace> {
-        let default = source.map_or(Dialect::V3, |node| node.hierarchy().dialect());
-        let options = self.origin.creating_options();
-        zarr::copy_place((&self.url, &self.path), self.dialect, default, &options)
+    /// The copy of a source; also what to warn of. `goes_on` says that it may be under way, so that it says itself what it is to be.
+    fn ready(&self, source: &Target, goes_on: bool) -> zarr::Result<(Ready, Option<Vec<String>>)> {
+        if let Some(new) = self.dataset(goes_on) {
+            let (dataset, warnings) = source.find_dataset()?;
+            return Ok((Ready::Dataset(dataset, Box::new(self.dataset_target(&new)?)), warnings));
+        }
+        let (node, warnings) = source.find_whole()?;
+        let place = self.place(node.hierarchy().dialect())?;
+        Ok((Ready::Node(node, place), warnings))
+    }
+
+    /// The netCDF dataset that the copy is to be, if it is to be one.
+    fn dataset(&self, goes_on: bool) -> Option<NewDataset> {
+        match &self.format {
+            Some(CopyFormat::Dataset(new)) => Some(new.clone()),
+            None if goes_on => {
+                let options = DatasetOptions::of(self.origin.creating_options());
+                zarr::dataset_under_way(&self.url, &options)
+            }
+            _ => None,
+        }
+    }
+
+    fn dataset_target(&self, new: &NewDataset) -> zarr::Result<CopyTarget> {
+        let url = zarr::dataset_url(&self.url)?.for_new(new);
+        url.copy_target(&DatasetOptions::of(self.origin.creating_options()))
+    }
+
+    /// The place of a plain copy; a new hierarchy has the dialect `default` if none was asked for.
+    fn place(&self, default: Dialect) -> zarr::Result<NewPlace> {
+        let mut options = self.origin.creating_options();
+        let mut dialect = None;
+        if let Some(CopyFormat::Zarr { dialect: asked, plain_draft }) = self.format {
+            dialect = Some(asked);
+            if plain_draft {
+                options = options.plain_draft();
+            }
+        }
+        zarr::copy_place((&self.url, "/"), dialect, default, &options)
     }
 }
 
@@ -117,19 +210,19 @@ pub fn copy<'py>(
     let to = To::of(target, to, storage_options, threads)?;
     let reporter = Reporter::new(progress);
     let origin = source.origin.clone();
-    let (node, warnings, copied) = reporter.run(py, move |reporter| {
-        let (node, warnings) = source.find_whole()?;
-        let place = to.place(Some(&node))?;
+    let (from, warnings, copied) = reporter.run(py, move |reporter| {
+        let (ready, warnings) = to.ready(&source, how.resume)?;
         let told = |progress: &zarr::Progress| tell(reporter, progress);
         let mut options = how.options();
         options.cancel = Some(reporter.cancel());
         options.progress = Some(&told);
-        let copied = zarr::copy(&node, &place.hierarchy, &place.path, &options)?;
-        place.hierarchy.flush()?;
-        Ok((node, warnings, copied))
+        let (from, target) = (ready.source(), ready.target());
+        let copied = ready.plan(&options)?.copy(&from, &target, &options)?;
+        target.flush()?;
+        Ok((from, warnings, copied))
     })?;
     origin.tell(py, warnings.into_iter().flatten())?;
-    origin.warn(py, node.hierarchy())?;
+    origin.warn(py, &from)?;
     json::to_python(py, &done(&copied))
 }
 
@@ -151,9 +244,15 @@ pub fn finish_copy<'py>(
     let reporter = Reporter::new(None);
     let url = to.url.clone();
     let finished = reporter.run(py, move |_| {
-        let place = to.place(None)?;
-        match zarr::Plan::under_way(&place.hierarchy, &place.path)? {
-            Some(plan) => plan.finish(&place.hierarchy).map(Some),
+        let (target, path) = match to.dataset(true) {
+            Some(new) => (to.dataset_target(&new)?.hierarchy().clone(), NodePath::root()),
+            None => {
+                let place = to.place(Dialect::V3)?;
+                (place.hierarchy, place.path)
+            }
+        };
+        match zarr::Plan::under_way(&target, &path)? {
+            Some(plan) => plan.finish(&target).map(Some),
             None => Ok(None),
         }
     })?;
@@ -185,22 +284,20 @@ pub fn plan_copy(
     let reporter = Reporter::new(None);
     let (mut origin, mut target) = ((*source.origin).clone(), to.origin.clone());
     let asked = how.clone();
-    let (node, warnings, place, plan) = reporter.run(py, move |reporter| {
-        let (node, warnings) = source.find_whole()?;
-        let place = to.place(Some(&node))?;
+    let (ends, warnings, plan) = reporter.run(py, move |reporter| {
+        let (ready, warnings) = to.ready(&source, asked.resume || asked.parts.is_some())?;
         let mut options = asked.options();
         options.cancel = Some(reporter.cancel());
-        let plan = zarr::plan_copy(&node, &place.hierarchy, &place.path, &options)?;
-        Ok((node, warnings, place, plan))
+        let plan = ready.plan(&options)?;
+        Ok((Ends { source: ready.source(), target: ready.target() }, warnings, plan))
     })?;
     if warnings.is_some() {
         // Those who do the parts read the same documents.
         origin.consolidated = Consolidated::Ignore;
     }
     origin.tell(py, warnings.into_iter().flatten())?;
-    origin.warn(py, node.hierarchy())?;
-    target.url = Some(place.hierarchy.store().name());
-    let ends = Ends { source: node.hierarchy().clone(), target: place.hierarchy };
+    origin.warn(py, &ends.source)?;
+    target.url = Some(ends.target.store().name());
     origin.url = Some(ends.source.store().name());
     Ok(Plan(Arc::new(State {
         plan: Mutex::new((plan, false)),

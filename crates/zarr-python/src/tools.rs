@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
+use zarr::nczarr::{Dataset, DatasetOptions};
 use zarr::repair::RepairOptions;
 use zarr::store::Store;
-use zarr::validate::{Level, ProblemKind, ValidateOptions, ValidateProgress};
+use zarr::validate::{Level, Problem, ProblemKind, ValidateOptions, ValidateProgress};
 use zarr::{
     CancelToken, Change, ChecksumOptions, DiffOptions, Hierarchy, Json, Node, NodePath, Object,
     OpenOptions, TreeProgress,
@@ -138,7 +139,12 @@ impl Target {
             let url = origin.url.clone();
             return Ok(Target { node: Some(node), store: None, origin, url, path: inside });
         }
-        let (url, store) = match py_store::source_of(target)? {
+        let source = if writeable {
+            py_store::writeable_source_of(target)
+        } else {
+            py_store::source_of(target)
+        };
+        let (url, store) = match source? {
             Source::Url(url) => (Some(url), None),
             Source::Store(store) => (None, Some(store)),
         };
@@ -184,20 +190,47 @@ impl Target {
                 Hierarchy::open(store, &found.options)?.node(node.path())?
             }
         };
-        let warning = |path: &NodePath| {
-            format!(
-                "{path}: it is only in the consolidated metadata, and left out; open the hierarchy with consolidated=True to take \
-                 it from there"
-            )
-        };
-        Ok((whole, Some(found.only_copied.iter().map(warning).collect())))
+        Ok((whole, Some(found.only_copied.iter().map(only_copied).collect())))
+    }
+
+    /// The netCDF dataset that begins there, opened so that all that is there is read, and what to warn of.
+    pub fn find_dataset(&self) -> zarr::Result<(Dataset, Option<Vec<String>>)> {
+        let options = self.origin.options();
+        let (dataset, reopen): (Dataset, Box<dyn Fn(&OpenOptions) -> zarr::Result<Dataset> + '_>) =
+            match &self.url {
+                Some(url) => {
+                    let mut url = zarr::dataset_url(url)?;
+                    if !self.path.is_empty() {
+                        url.store = format!("{}/{}", url.store.trim_end_matches('/'), self.path);
+                    }
+                    let open =
+                        move |options: &OpenOptions| url.open(&DatasetOptions::of(options.clone()));
+                    (open(&options)?, Box::new(open))
+                }
+                None => {
+                    let node = self.find()?;
+                    if !node.path().is_root() {
+                        let why = "a netCDF dataset begins at the root of its store; copy the group to a path first";
+                        return Err(zarr::AccessError::Argument(why.into()).into());
+                    }
+                    let store = node.hierarchy().store().clone();
+                    let open = move |options: &OpenOptions| {
+                        Dataset::open(store.clone(), &DatasetOptions::of(options.clone()))
+                    };
+                    (open(&options)?, Box::new(open))
+                }
+            };
+        let found = zarr::without_copies(&dataset.hierarchy(), dataset.root_path(), &options)?;
+        let Some(found) = found else { return Ok((dataset, None)) };
+        let warnings = found.only_copied.iter().map(only_copied).collect();
+        Ok((reopen(&found.options)?, Some(warnings)))
     }
 
     /// The URL and the options, for tools that open what may be broken.
     fn place(&self, writeable: bool) -> PyResult<(String, OpenOptions)> {
         let url = self.url.as_deref().ok_or_else(|| {
             PyValueError::new_err(
-                "a store that is an object of Python cannot be validated: it has no URL",
+                "a store that is an object of Python cannot be repaired in place: it has no URL; repair a copy of it",
             )
         })?;
         let mut options = self.origin.options();
@@ -213,6 +246,14 @@ impl Target {
     }
 }
 
+/// What to say of a node that is left out.
+fn only_copied(path: &NodePath) -> String {
+    format!(
+        "{path}: it is only in the consolidated metadata, and left out; open the hierarchy with consolidated=True to take \
+         it from there"
+    )
+}
+
 fn level(name: &str) -> PyResult<Level> {
     name.parse().map_err(|why: String| PyValueError::new_err(why))
 }
@@ -220,6 +261,12 @@ fn level(name: &str) -> PyResult<Level> {
 fn objects<'py>(py: Python<'py>, list: &[Json]) -> PyResult<Bound<'py, PyList>> {
     let objects = list.iter().map(|json| json::to_python(py, json));
     PyList::new(py, objects.collect::<PyResult<Vec<_>>>()?)
+}
+
+/// What is validated, which may not open.
+enum Validated {
+    Url(String, OpenOptions),
+    Store(Arc<dyn Store>, OpenOptions),
 }
 
 /// The problems, the notes and the counts.
@@ -237,7 +284,13 @@ fn validate<'py>(
     threads: Option<i64>,
 ) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyAny>)> {
     let target = Target::of(target, path, storage_options, false, threads)?;
-    let (url, open) = target.place(false)?;
+    let place = match &target.store {
+        Some(store) => Validated::Store(store.clone(), target.origin.options()),
+        None => {
+            let (url, open) = target.place(false)?;
+            Validated::Url(url, open)
+        }
+    };
     let level = self::level(level)?;
     let reporter = Reporter::new(progress);
     let (found, report) = reporter.run(py, move |reporter| {
@@ -245,13 +298,20 @@ fn validate<'py>(
         let mut how = ValidateOptions::new(level).expect_complete(expect_complete).progress(&show);
         how.cancel = Some(reporter.cancel());
         let mut found = Vec::new();
-        let report = zarr::validate::validate(&url, &target.path, &open, &how, &mut |problem| {
+        let mut add = |problem: &Problem| {
             let mut json = problem.to_json();
             if let Json::Object(object) = &mut json {
                 object.insert("is_note", problem.kind.is_note());
             }
             found.push(json);
-        })?;
+        };
+        let path = &target.path;
+        let report = match &place {
+            Validated::Url(url, open) => zarr::validate::validate(url, path, open, &how, &mut add),
+            Validated::Store(store, open) => {
+                zarr::validate::validate_store(store, path, open, &how, &mut add)
+            }
+        }?;
         Ok((found, report))
     })?;
     Ok((objects(py, &found)?, json::to_python(py, &report.to_json())?))

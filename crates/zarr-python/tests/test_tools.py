@@ -47,6 +47,59 @@ def test_a_copy_is_what_zarr_python_wrote(url, tmp_path, to):
     assert_is_copy(tmp_path / "c.zarr")
 
 
+@pytest.mark.parametrize("to, form, dimensions", [
+    ("v2", "v2", None), ("v3", "v3", None), (2, "v2", None), (3, "v3", None), ("draft", "draft-2020", None), ("draft-2020", "draft-2020", None),
+    ("draft-2020-text", "draft-2020", None), ("zarr-v2", "v2", None), ("zarr-v3", "v3", None), ("nczarr-v2", "v2", {"y": 40, "x": 50}),
+    ("nczarr", "v2", {"y": 40, "x": 50}), ("nczarr-v3", "v3", {"y": 40, "x": 50}),
+])  # fmt: skip
+def test_a_copy_into_every_format_of_the_program(url, tmp_path, to, form, dimensions):
+    report = zarrkit.copy(url, tmp_path / "c.zarr", to=to, verify=True)
+    assert report.nodes == 4
+    copy = zarrkit.open(tmp_path / "c.zarr")
+    assert copy.format == form and np.array_equal(copy["t"][...], ELEMENTS) and copy["more/n"][...].tolist() == list(range(7))
+    found = copy.dimensions
+    assert found == (dimensions and {name: ELEMENTS.shape["yx".index(name)] for name in dimensions})
+    with pytest.raises(FileExistsError):
+        zarrkit.copy(url, tmp_path / "c.zarr", to=to)
+
+
+def test_a_format_that_is_not_known_is_refused(url, tmp_path):
+    with pytest.raises(ValueError, match='"nczarr-v3".*"hdf5"'):
+        zarrkit.copy(url, tmp_path / "c.zarr", to="hdf5")
+    with pytest.raises(TypeError, match="`to` is the name"):
+        zarrkit.copy(url, tmp_path / "c.zarr", to=["v3"])
+    with pytest.raises(TypeError, match="`resume` is True or False"):
+        zarrkit.copy(url, tmp_path / "c.zarr", resume=1)
+    with pytest.raises(ValueError, match="as a whole"):
+        zarrkit.copy(url, tmp_path / "c.zarr", to="nczarr-v3", chunks=5)
+    assert not (tmp_path / "c.zarr").exists()
+
+
+def test_a_netcdf_dataset_of_a_group_of_a_store_and_in_an_archive(url, tmp_path):
+    zarrkit.copy(zarrkit.open(url)["more"], tmp_path / "a.zarr", to="nczarr-v3")
+    assert zarrkit.open(tmp_path / "a.zarr")["n"][...].tolist() == list(range(7))
+    store = {str(file.relative_to(url)): file.read_bytes() for file in url.rglob("*") if file.is_file()}
+    zarrkit.copy(store, tmp_path / "b.zarr", to="nczarr-v2")
+    assert_is_copy(tmp_path / "b.zarr")
+    zarrkit.copy(url, tmp_path / "m.zip", to="nczarr-v2")
+    assert np.array_equal(zarrkit.open(f"{tmp_path}/m.zip#mode=nczarr,zip")["t"][...], ELEMENTS)
+
+
+def test_a_copy_of_a_netcdf_dataset_goes_on_by_parts_and_in_other_processes(url, tmp_path):
+    for part in ("1/2", "2/2"):
+        zarrkit.copy(url, tmp_path / "a.zarr", to="nczarr-v3", part=part)
+    zarrkit.copy(url, tmp_path / "a.zarr", finish=True)
+    plan = zarrkit.plan_copy(url, tmp_path / "b.zarr", to="nczarr-v3", parts=2)
+    plan.begin()
+    again = pickle.loads(pickle.dumps(plan))
+    for part in range(len(again)):
+        again.run(part)
+    again.finish()
+    for copy in ("a.zarr", "b.zarr"):
+        assert zarrkit.open(tmp_path / copy).dimensions is not None
+        assert_is_copy(tmp_path / copy)
+
+
 def test_chunks_shards_and_codecs_of_a_copy(url, tmp_path):
     zarrkit.copy(url, tmp_path / "c.zarr", chunks=(5, 25), shards=(30, 50), codecs=["gzip:1"])
     found = zarr.open_array(tmp_path / "c.zarr", path="t")

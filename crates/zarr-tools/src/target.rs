@@ -89,6 +89,38 @@ pub fn netcdf_url(target: &str) -> Result<Option<zarr_nczarr::NcUrl>> {
     }
 }
 
+/// The dataset that a path or URL means, whether or not it is one of netCDF's URLs.
+///
+/// # Errors
+/// As [`netcdf_url`].
+#[cfg(feature = "nczarr")]
+pub fn dataset_url(target: &str) -> Result<zarr_nczarr::NcUrl> {
+    if let Some(url) = netcdf_url(target)? {
+        return Ok(url);
+    }
+    let plain = zarr_nczarr::NcUrl::parse("/")?;
+    Ok(zarr_nczarr::NcUrl { store: absolute_url(target), ..plain })
+}
+
+/// What the copy to `target` that is under way is to be, if it is a netCDF dataset.
+#[cfg(feature = "nczarr")]
+pub fn dataset_under_way(
+    target: &str,
+    options: &zarr_nczarr::DatasetOptions,
+) -> Option<zarr_nczarr::NewDataset> {
+    use zarr_nczarr::{CopyTarget, NewDataset};
+    // An archive of NCZarr has a folder in it.
+    [NewDataset::nczarr_v3(), NewDataset::pure(Dialect::V3)].into_iter().find_map(|new| {
+        let mut url = dataset_url(target).ok()?;
+        (url.profile, url.dialect) = (None, None);
+        let location = url.for_new(&new).location_of_new();
+        let store = options.zarr.store(&location).ok()?;
+        let target = CopyTarget::new(store, &new, options).ok()?;
+        let plan = Plan::under_way(target.hierarchy(), &NodePath::root()).ok()??;
+        plan.new_dataset()
+    })
+}
+
 /// The node at `path` from the one that a path or URL names. URLs of netCDF are taken, and the characters of its strings are
 /// read in the encoding that their writer used.
 ///

@@ -3,27 +3,16 @@
 use std::collections::HashSet;
 
 use zarr::nczarr::schema::Variable;
-use zarr::nczarr::{CopyTarget, Dataset, DatasetOptions, NcUrl, NewDataset, Storage};
-use zarr::{Error, Hierarchy, Json, Node, NodePath, Object, Plan};
+use zarr::nczarr::{CopyTarget, Dataset, DatasetOptions, NcUrl, NewDataset};
+use zarr::{Hierarchy, Json, Node, Object, Plan};
 
 use crate::failure::Failure;
 use crate::session::{Care, Session, Target};
 
-/// The dataset that a URL or path means.
-fn url_of(text: &str) -> Result<NcUrl, Failure> {
-    Ok(match zarr::netcdf_url(text)? {
-        Some(url) => url,
-        None => {
-            let plain = NcUrl::parse("/").map_err(Error::from)?;
-            NcUrl { store: zarr::absolute_url(text), ..plain }
-        }
-    })
-}
-
 /// What is to be made where `target` means: what was asked for, unless the URL says otherwise; else what the URL
 /// says, as netCDF's library takes it; else NCZarr in v3.
 fn new_dataset(target: &str, asked: Option<&NewDataset>) -> Result<NewDataset, Failure> {
-    let url = url_of(target)?;
+    let url = zarr::dataset_url(target)?;
     let usual = match url.profile {
         Some(_) => NewDataset::nczarr_v2(),
         None => NewDataset::nczarr_v3(),
@@ -46,21 +35,12 @@ fn new_dataset(target: &str, asked: Option<&NewDataset>) -> Result<NewDataset, F
 
 /// The URL of a new dataset.
 fn url_of_new(target: &str, asked: Option<&NewDataset>) -> Result<NcUrl, Failure> {
-    Ok(completed(url_of(target)?, &new_dataset(target, asked)?))
-}
-
-/// The URL with what is to be made there.
-fn completed(mut url: NcUrl, new: &NewDataset) -> NcUrl {
-    (url.profile, url.dialect) = (Some(new.profile), Some(new.dialect));
-    if url.storage.is_none() && url.store.ends_with(".zip") {
-        url.storage = Some(Storage::Zip);
-    }
-    url
+    Ok(zarr::dataset_url(target)?.for_new(&new_dataset(target, asked)?))
 }
 
 /// The dataset that TARGET means, for reading.
 pub(super) fn open(session: &Session, target: &Target) -> Result<Dataset, Failure> {
-    let mut url = url_of(&target.target)?;
+    let mut url = zarr::dataset_url(&target.target)?;
     let inside = target.path.trim_matches('/');
     if !inside.is_empty() {
         url.store = format!("{}/{inside}", url.store.trim_end_matches('/'));
@@ -89,7 +69,7 @@ pub(super) fn take_back(dataset: &Dataset) {
 
 /// The dataset that a copy is made of.
 pub(super) fn source(session: &Session, source: &str) -> Result<Dataset, Failure> {
-    let url = url_of(source)?;
+    let url = zarr::dataset_url(source)?;
     let dataset = url.open(&DatasetOptions::of(session.options()?))?;
     match session.whole(&dataset.hierarchy(), dataset.root_path())? {
         Some(options) => Ok(url.open(&DatasetOptions::of(options))?),
@@ -113,17 +93,7 @@ pub(super) fn copy_target(
 /// What the copy to `target` that is under way is to be, if it is a netCDF dataset.
 pub(super) fn under_way(session: &Session, target: &str) -> Option<NewDataset> {
     let options = DatasetOptions::of(session.options().ok()?);
-    // An archive of NCZarr has a folder in it.
-    [NewDataset::nczarr_v3(), NewDataset::pure(zarr::Dialect::V3)].into_iter().find_map(|new| {
-        let mut url = url_of(target).ok()?;
-        (url.profile, url.dialect) = (None, None);
-        let url = completed(url, &new);
-        let location = url.location_of_new();
-        let store = options.zarr.store(&location).ok()?;
-        let target = CopyTarget::new(store, &new, &options).ok()?;
-        let plan = Plan::under_way(target.hierarchy(), &NodePath::root()).ok()??;
-        plan.new_dataset()
-    })
+    zarr::dataset_under_way(target, &options)
 }
 
 /// Says on standard error what a tolerant reader overlooked, but for what the plan of a copy says better.

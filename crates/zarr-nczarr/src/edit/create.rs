@@ -39,6 +39,17 @@ impl NewDataset {
         NewDataset { dialect, profile: Profile::Pure, fixed_strings: false }
     }
 
+    /// What a name asks for: `nczarr-v2` or `nczarr`, `nczarr-v3`, `zarr-v2`, `zarr-v3`.
+    pub fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "nczarr-v2" | "nczarr" => NewDataset::nczarr_v2(),
+            "nczarr-v3" => NewDataset::nczarr_v3(),
+            "zarr-v2" => NewDataset::pure(Dialect::V2),
+            "zarr-v3" => NewDataset::pure(Dialect::V3),
+            _ => return None,
+        })
+    }
+
     /// The number of the format, as the superblock has it.
     fn version(&self) -> &'static str {
         if self.dialect == Dialect::V3 { "3.0.0" } else { "2.0.0" }

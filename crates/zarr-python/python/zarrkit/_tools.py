@@ -42,10 +42,27 @@ def _dict(options: Options) -> dict[str, Any] | None:
     return None if options is None else dict(options)
 
 
-def _texts(value: str | Iterable[str] | None) -> list[str]:
+def _texts(name: str, value: str | Iterable[str] | None) -> list[str]:
     if value is None:
         return []
+    if not isinstance(value, Iterable):
+        raise TypeError(f"`{name}` is a text, or several, not {type(value)}")
     return [value] if isinstance(value, str) else list(value)
+
+
+def _flag(name: str, value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    raise TypeError(f"`{name}` is True or False, not {value!r}")
+
+
+def _format(to: str | int | None) -> str | None:
+    """The name of a format; 2 and 3 are zarr-python's names of v2 and v3."""
+    if to is None or isinstance(to, str):
+        return to
+    if isinstance(to, int) and not isinstance(to, bool):
+        return str(to)
+    raise TypeError(f"`to` is the name of a format, such as \"v3\", not {type(to)}")
 
 
 def _lens(value: int | Sequence[int] | None) -> list[int] | None:
@@ -85,7 +102,7 @@ def copy(
     src: Source,
     dst: Url,
     *,
-    to: str | None = None,
+    to: str | int | None = None,
     chunks: int | Sequence[int] | None = None,
     shards: int | Sequence[int] | None = None,
     codecs: str | Mapping[str, Any] | Iterable[str | Mapping[str, Any]] | None = None,
@@ -108,8 +125,10 @@ def copy(
 ) -> CopyReport | Plan:
     """Copies an array, or a group with all below it, to a new place, in any dialect.
 
-    `src` is a path, a URL or a node that is open; `dst` a new hierarchy, or a new node in one that is there. `to` is the dialect of a new
-    hierarchy ("v2", "v3", "draft"), that of `src` if not given. `chunks`, `shards` and `codecs` are those of arrays of that rank in the copy.
+    `src` is a path, a URL, a store or a node that is open; `dst` a new hierarchy, or a new node in one that is there. `to` is the format of a new
+    hierarchy: "v3", "v2", "draft-2020" (as zarr-python 2.18 opens it) or "draft-2020-text" (without regard for that); that of `src` if not
+    given. As a netCDF dataset: "nczarr-v2", "nczarr-v3", or plain Zarr, "zarr-v2", "zarr-v3"; such a copy is of a whole dataset, with its
+    chunks and codecs. `chunks`, `shards` and `codecs` are those of arrays of that rank in the copy.
     All chunks are written before the first document: a copy that was killed is not taken for a complete one, and `resume=True` goes on with it.
     `verify` reads every chunk back. `overwrite` erases what is at `dst` once nothing of the copy was refused. `memory` is about how much memory
     the process may take ("2GiB"), a quarter of the machine's if not given.
@@ -123,16 +142,16 @@ def copy(
     Ctrl-C ends it between two chunks.
     """
     if finish:
-        return _report(_zarrkit._finish_copy(dst, to, _dict(storage_options)))
+        return _report(_zarrkit._finish_copy(dst, _format(to), _dict(storage_options)))
     number = None
     if part is not None:
         number, parts = _part(part)
     how = _how(chunks, shards, codecs, resume, verify, overwrite, memory, include, exclude, select, strict, skip_unsupported)
     options = _dict(source_options), _dict(storage_options)
     if number is None and not dry_run:
-        return _report(_zarrkit._copy(src, dst, to, how, callback(progress, "copy"), *options, threads))
+        return _report(_zarrkit._copy(src, dst, _format(to), how, callback(progress, "copy"), *options, threads))
     how["parts"] = None if number is None else parts
-    plan = _zarrkit._plan_copy(src, dst, to, how, *options, threads)
+    plan = _zarrkit._plan_copy(src, dst, _format(to), how, *options, threads)
     if number is None or dry_run:
         return plan
     plan.run(number - 1, progress=progress)
@@ -143,7 +162,7 @@ def plan_copy(
     src: Source,
     dst: Url,
     *,
-    to: str | None = None,
+    to: str | int | None = None,
     chunks: int | Sequence[int] | None = None,
     shards: int | Sequence[int] | None = None,
     codecs: str | Mapping[str, Any] | Iterable[str | Mapping[str, Any]] | None = None,
@@ -166,7 +185,7 @@ def plan_copy(
     """
     how = _how(chunks, shards, codecs, resume, verify, overwrite, memory, include, exclude, select, strict, skip_unsupported)
     how["parts"] = parts
-    return _zarrkit._plan_copy(src, dst, to, how, _dict(source_options), _dict(storage_options), threads)
+    return _zarrkit._plan_copy(src, dst, _format(to), how, _dict(source_options), _dict(storage_options), threads)
 
 
 def _how(
@@ -187,16 +206,16 @@ def _how(
         "chunks": _lens(chunks),
         "shards": _lens(shards),
         "codecs": _codecs(codecs),
-        "resume": resume,
-        "verify": verify,
-        "overwrite": overwrite,
+        "resume": _flag("resume", resume),
+        "verify": _flag("verify", verify),
+        "overwrite": _flag("overwrite", overwrite),
         "memory": bytes_of(memory),
-        "include": _texts(include),
-        "exclude": _texts(exclude),
-        "select": _texts(select),
+        "include": _texts("include", include),
+        "exclude": _texts("exclude", exclude),
+        "select": _texts("select", select),
         "parts": None,
-        "strict": strict,
-        "skip_unsupported": skip_unsupported,
+        "strict": _flag("strict", strict),
+        "skip_unsupported": _flag("skip_unsupported", skip_unsupported),
     }
 
 
@@ -359,7 +378,7 @@ def repair(
     away is in `.zarr-quarantine`. `orphans` moves chunks and attributes without a node away, too; `skip` names kinds of problems to pass over.
     """
     bar = callback(progress, "repair", bytes=False)
-    steps, counts = _zarrkit._repair(target, path, level, apply, orphans, _texts(skip), bar, _dict(storage_options))
+    steps, counts = _zarrkit._repair(target, path, level, apply, orphans, _texts("skip", skip), bar, _dict(storage_options))
     counts.pop("steps")
     return RepairReport([RepairStep(**_in_words(step)) for step in steps], **counts)
 
