@@ -40,12 +40,16 @@ fn made(py: Python<'_>, error: &zarr::Error, is_lookup: bool) -> PyErr {
     build().unwrap_or_else(|failed| failed)
 }
 
-/// The number of the system's call that failed.
+/// What the system calls "permission denied".
+const EACCES: i32 = 13;
+
+/// The number of the system's call that failed; what a server does not permit has that of a file.
 fn errno(error: &zarr::Error) -> Option<i32> {
     let mut next: Option<&dyn std::error::Error> = Some(error);
     while let Some(error) = next {
         if let Some(error) = error.downcast_ref::<std::io::Error>() {
-            return error.raw_os_error();
+            let is_denied = error.kind() == std::io::ErrorKind::PermissionDenied;
+            return error.raw_os_error().or(is_denied.then_some(EACCES));
         }
         next = error.source();
     }

@@ -1,6 +1,7 @@
 """Errors are exceptions of Python's own, with text for those who write Python."""
 
 import errno
+import os
 import pickle
 import re
 import subprocess
@@ -162,6 +163,58 @@ else:
 """
     subprocess.run([sys.executable, "-c", code, str(tmp_path / "a.zarr")], check=True)
     assert zarrkit.StoreError("x").errno is None
+
+
+@pytest.mark.skipif(not hasattr(os, "setuid") or os.getuid() != 0, reason="becomes another user")
+@pytest.mark.parametrize("dialect", ["v2", "v3", "draft"])
+def test_what_the_system_does_not_permit_is_a_permission_error(tmp_path, dialect):
+    code = """
+import errno, os, pickle, sys
+import numpy as np, zarrkit
+url, dialect = sys.argv[1:]
+group = zarrkit.create_group(url, dialect=dialect)
+for name in "xy":
+    group.create(name, shape=4, chunks=2, dtype="i4")[...] = 1
+for folder, _, files in os.walk(url):
+    os.chmod(folder, 0o555)
+    for file in files:
+        os.chmod(os.path.join(folder, file), 0 if file[-1] == "1" else 0o444)
+os.setgroups([])
+os.setgid(65534)
+os.setuid(65534)
+group = zarrkit.open(url, "r+")
+acts = {
+    "read": lambda: group["x"][...],
+    "part": lambda: group["x"].__setitem__(0, 5),
+    "whole": lambda: group["x"].__setitem__(slice(0, 2), 5),
+    "erase": lambda: group["x"].__setitem__(slice(0, 2), 0),
+    "attributes": lambda: group.attrs.update(a=1),
+    "resize": lambda: group["y"].resize(2),
+    "create": lambda: group.create("n", shape=2, dtype="i4"),
+    "replace": lambda: group.create("x", shape=2, dtype="i4", overwrite=True),
+    "group": lambda: group.create_group("n"),
+    "delete": lambda: group.__delitem__("x"),
+    "copy from": lambda: zarrkit.copy(url, "/tmp/zarrkit-never"),
+    "copy into": lambda: zarrkit.copy(url, url + "/n", select="y"),
+    "checksum": lambda: zarrkit.checksum(url),
+    "new": lambda: zarrkit.create(url + "x/a.zarr", shape=2, dtype="i4"),
+}
+os.umask(0)
+for name, act in acts.items():
+    try:
+        act()
+    except PermissionError as error:
+        assert type(error) is zarrkit.PermissionDeniedError and error.errno == errno.EACCES and error.kind == "store", name
+        again = pickle.loads(pickle.dumps(error))
+        assert type(again) is type(error) and again.errno == errno.EACCES
+    else:
+        raise SystemExit(f"{name}: no error")
+"""
+    for folder in (tmp_path, *tmp_path.parents[:-2]):
+        folder.chmod(0o755)
+    closed = tmp_path / "d.zarrx"
+    closed.mkdir(mode=0o555)
+    subprocess.run([sys.executable, "-c", code, str(tmp_path / "d.zarr"), dialect], check=True)
 
 
 def test_every_error_is_one_of_pythons_own():

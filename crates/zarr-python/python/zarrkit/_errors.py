@@ -106,6 +106,12 @@ class StoreError(ZarrError, OSError):
     errno: int | None = None
 
 
+class PermissionDeniedError(StoreError, PermissionError):
+    """The system, or a server, does not permit it."""
+
+    errno = errno.EACCES
+
+
 class LimitError(ZarrError, MemoryError):
     """A limit was reached."""
 
@@ -231,6 +237,8 @@ def exception(kind, message, details, is_lookup=False):
     number = details.pop("errno")
     if cls is StoreError:
         details["errno"] = number
+        if number in (errno.EACCES, errno.EPERM):
+            cls = PermissionDeniedError
     error = cls(f"{message}; {hint}" if hint else message)
     chunk = details["chunk"]
     error.__dict__.update(details, message=message, hint=hint, chunk=None if chunk is None else tuple(chunk))
