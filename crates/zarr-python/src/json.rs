@@ -71,6 +71,15 @@ fn nested(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Json> {
         let items = value.try_iter()?.map(|item| nested(&item?, depth + 1));
         return Ok(Json::Array(items.collect::<PyResult<_>>()?));
     }
+    // NumPy makes numbers of some times, objects of others.
+    if let Ok(dtype) = value.getattr("dtype")
+        && let Ok(kind) = dtype.getattr("kind")?.extract::<char>()
+        && matches!(kind, 'm' | 'M')
+    {
+        return Err(PyTypeError::new_err(format!(
+            "JSON has no value for {dtype}; give text, such as `str(value)`, or numbers with their units in another attribute"
+        )));
+    }
     // NumPy's scalars and arrays.
     if let Ok(plain) = value.call_method0("tolist") {
         return nested(&plain, depth + 1);

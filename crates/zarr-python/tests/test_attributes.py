@@ -86,6 +86,12 @@ def test_what_json_has_no_value_for_is_refused(node):
     for value in (object(), {1: 2}, {1, 2}, 1j):
         with pytest.raises(TypeError):
             node.attrs["x"] = value
+    for kind in "mM":
+        for unit in ("Y", "D", "s", "ms", "ns", "ps"):
+            dtype = np.dtype(f"{kind}8[{unit}]")
+            for value in (np.zeros((), dtype)[()], np.zeros(2, dtype), np.array("NaT", dtype)):
+                with pytest.raises(TypeError, match=rf"{dtype.name.replace('[', '.').replace(']', '.')}.*str"):
+                    node.attrs["x"] = {"inside": [value]}
     deep = []
     for _ in range(1000):
         deep = [deep]

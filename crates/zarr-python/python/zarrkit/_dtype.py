@@ -1,6 +1,7 @@
 """Dtypes as the `descr` that the compiled module takes."""
 
 import base64
+import sys
 
 import numpy as np
 
@@ -79,6 +80,9 @@ def _converted(value, dtype):
         return int(value)
     if kind == "c" and number:
         return complex(value)
+    if kind == "f" and isinstance(value, (float, np.floating)) and value != value:
+        # The same NaN, its bits as an element has them.
+        return value if isinstance(value, np.generic) and value.dtype == dtype else dtype.type(value)
     if kind == "S" and isinstance(value, str):
         value = value.encode("ascii")
     if kind and kind in "SV" and isinstance(value, bytes) and dtype.fields is None:
@@ -92,14 +96,31 @@ def _converted(value, dtype):
     return value
 
 
+def _bits_of_nan(value):
+    """The bits of a NaN that is another one than "NaN" stands for, as v3 writes them; None for other values."""
+    dtype = value.dtype
+    is_number = dtype.kind == "f" or dtype.type.__module__ == "ml_dtypes"
+    if not is_number or dtype.itemsize > 8 or value == value:
+        return None
+    native = dtype.newbyteorder("=")
+    if np.array(np.nan, native).tobytes() == np.array(value, native).tobytes():
+        return None
+    bits = int.from_bytes(np.array(value, native).tobytes(), sys.byteorder)
+    return f"0x{bits:0{2 * dtype.itemsize}x}"
+
+
 def _json_of(value):
-    if isinstance(value, np.ndarray) and value.dtype.kind in "mMV":
+    if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     if isinstance(value, (np.datetime64, np.timedelta64)):
         return "NaT" if np.isnat(value) else int(value.astype("i8"))
     if isinstance(value, np.void) and value.dtype.fields is not None:
         return {name: _json_of(value[name]) for name in value.dtype.names}
+    if isinstance(value, np.complexfloating):
+        return [_json_of(value.real), _json_of(value.imag)]
     if isinstance(value, np.generic):
+        if (bits := _bits_of_nan(value)) is not None:
+            return bits
         value = value.item()
     if isinstance(value, complex):
         return [_json_of(value.real), _json_of(value.imag)]

@@ -89,10 +89,12 @@ def create(
 
 
 def create_array(url: str | os.PathLike[str], path: str = "", **keywords: Any) -> Array:
-    """As `create`."""
+    """As `create`; `codecs`, `attributes` and `dimension_names` are other names of `codec`, `attrs` and `dims`."""
     for old, new in (("codecs", "codec"), ("attributes", "attrs"), ("dimension_names", "dims")):
         if old in keywords:
             keywords[new] = keywords.pop(old)
+    if unknown := sorted(keywords.keys() - (create.__kwdefaults__ or {}).keys()):
+        raise TypeError(f"create_array() got an unexpected keyword argument {unknown[0]!r}")
     return create(url, path, **keywords)
 
 
@@ -117,6 +119,10 @@ def create_in(
     return group._create(path, keywords)
 
 
+# Python's own errors say what the caller called.
+create_in.__qualname__ = "Group.create"
+
+
 def _keywords(
     shape: Any,
     dtype: Any,
@@ -135,6 +141,9 @@ def _keywords(
     keywords["attrs"] = _dict(attrs, "attrs")
     if not isinstance(overwrite, bool):
         raise TypeError(f"`overwrite` is True or False, not {overwrite!r}")
+    for name, value in (("order", order), ("separator", separator)):
+        if not isinstance(value, str | None):
+            raise TypeError(f"`{name}` is a text, not {value!r}")
     return keywords
 
 
