@@ -246,7 +246,7 @@ pub fn dialect(name: &str) -> PyResult<Dialect> {
     Ok(match name {
         "v2" => Dialect::V2,
         "v3" => Dialect::V3,
-        "draft" => Dialect::Draft,
+        "draft" | "draft-2020" => Dialect::Draft,
         other => {
             return Err(PyValueError::new_err(format!("`{other}` is no dialect: v2, v3 or draft")));
         }
@@ -380,7 +380,9 @@ pub fn open(
         return Err(PyValueError::new_err(why));
     }
     let found = origin.clone();
-    let node = match py_store::source_of(url)? {
+    let source =
+        if writeable { py_store::writeable_source_of(url) } else { py_store::source_of(url) };
+    let node = match source? {
         Source::Url(url) => {
             let node = call::on_store(py, is_near(&url), move || found.find(&url, creates))?;
             origin.url = Some(node.hierarchy().store().name());

@@ -42,6 +42,16 @@ pub fn source_of(target: &Bound<'_, PyAny>) -> PyResult<Source> {
     })
 }
 
+/// As [`source_of`], of what will be written.
+///
+/// # Errors
+/// As [`source_of`]; `ReadOnlyError` for a store that was opened for reading.
+pub fn writeable_source_of(target: &Bound<'_, PyAny>) -> PyResult<Source> {
+    let stores = target.py().import("zarrkit._python_store")?;
+    stores.call_method1("refuse_read_only", (target,))?;
+    source_of(target)
+}
+
 /// A store of Python's behind the calls of `_python_store.Adapter`.
 ///
 /// The calls take Python's lock, so a thread that waits for one must not hold it.

@@ -152,7 +152,12 @@ impl RawStore {
         for (name, value) in open::storage_options(storage_options)? {
             options = options.store_option(name, value);
         }
-        let (store, is_place) = match py_store::source_of(target)? {
+        let source = if writeable {
+            py_store::writeable_source_of(target)
+        } else {
+            py_store::source_of(target)
+        };
+        let (store, is_place) = match source? {
             Source::Store(store) => (store, false),
             Source::Url(url) => {
                 let opened = py.detach(|| options.store(&url));
@@ -184,7 +189,8 @@ impl RawStore {
 
     #[getter]
     fn listable(&self) -> bool {
-        self.store.capabilities().list
+        let capabilities = self.store.capabilities();
+        capabilities.list || capabilities.lists_some
     }
 
     /// Whether it never waits for a network.

@@ -7,6 +7,7 @@ import pickle
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -133,6 +134,61 @@ def test_fill_values_are_numpys(tmp_path, dtype, fill, dialect):
     assert found[...].tobytes() == expected.tobytes()
 
 
+def nan(bits, dtype):
+    return np.array(bits, f"u{np.dtype(dtype).itemsize}").view(dtype)[()]
+
+
+@pytest.mark.parametrize("dtype, bits", [("f2", 0x7C01), ("f4", 0x7F800001), ("f4", 0xFFC00000), ("f8", 0x7FF0000000000001), ("f8", 0xFFF8000000000000)])
+@pytest.mark.parametrize("dialect", ["v2", "v3", "draft"])
+def test_a_nan_keeps_its_bits_or_is_refused(tmp_path, dtype, bits, dialect):
+    fills = [nan(bits, dtype), np.array(nan(bits, dtype))]
+    for n, fill in enumerate(fills):
+        create = lambda: zarrkit.create(tmp_path / f"{n}.zarr", shape=2, dtype=dtype, fill_value=fill, dialect=dialect)
+        if dialect == "v2":
+            with pytest.raises(NotImplementedError, match="NaN with these bits"):
+                create()
+            continue
+        a = create()
+        again = zarrkit.create(tmp_path / f"{n}again.zarr", shape=2, dtype=dtype, fill_value=a.fill_value)
+        for found in (a[...], again[...]):
+            assert found.view(f"u{found.itemsize}").tolist() == [bits] * 2
+
+
+def test_both_parts_of_a_complex_nan_keep_their_bits(tmp_path):
+    fill = np.array([0x7F800001, 0xFFC00000], "u4").view("c8")[0]
+    a = zarrkit.create(tmp_path / "c.zarr", shape=1, dtype="c8", fill_value=fill)
+    assert a[...].view("u4").tolist() == [0x7F800001, 0xFFC00000]
+
+
+def test_a_tilde_is_the_home_folder(tmp_path, monkeypatch):
+    (tmp_path / "home").mkdir()
+    (tmp_path / "here").mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path / "here")
+    zarrkit.create("~/a.zarr", shape=2, dtype="i4")[...] = 5
+    zarrkit.create_group(Path("~/g.zarr"))
+    zarrkit.copy("~/a.zarr", "~/b.zarr")
+    assert zarrkit.open("~/b.zarr")[...].tolist() == [5, 5] and zarrkit.validate("~/b.zarr").is_sound
+    assert sorted(os.listdir(tmp_path / "home")) == ["a.zarr", "b.zarr", "g.zarr"] and os.listdir(".") == []
+    # These are names of the user's own.
+    zarrkit.create("~nobody-has-this-name.zarr", shape=2, dtype="i4")
+    zarrkit.create("./~/a.zarr", shape=2, dtype="i4")
+    assert sorted(os.listdir(".")) == ["~", "~nobody-has-this-name.zarr"]
+
+
+@pytest.mark.parametrize("name, call", [
+    ("create", lambda url: zarrkit.create(url, shap=1)),
+    ("create_array", lambda url: zarrkit.create_array(url, shap=1)),
+    ("create_group", lambda url: zarrkit.create_group(url, shap=1)),
+    ("Group.create", lambda url: zarrkit.create_group(url).create("x", shap=1)),
+    ("Group.create_group", lambda url: zarrkit.create_group(url).create_group("x", shap=1)),
+    ("copy", lambda url: zarrkit.copy(url, url, shap=1)),
+])  # fmt: skip
+def test_a_keyword_that_is_not_known_is_one_of_what_was_called(tmp_path, name, call):
+    with pytest.raises(TypeError, match=rf"^{name}\(\) got an unexpected keyword argument 'shap'$"):
+        call(tmp_path / "d.zarr")
+
+
 RECORD = np.dtype([("n", "i4"), ("t", "M8[s]"), ("w", "f4")])
 
 
@@ -160,6 +216,8 @@ def test_fill_values_that_would_change_are_refused(tmp_path, dtype, fill):
     ({"chunks": ((2, 2), (1, 3))}, ValueError, "one for each axis"),
     ({"chunks": ((4,), 2)}, ValueError, "one for each axis"),
     ({"overwrite": "no"}, TypeError, "`overwrite` is True or False"),
+    ({"order": 3}, TypeError, "`order` is a text"),
+    ({"separator": 3}, TypeError, "`separator` is a text"),
     ({"dtype": bytes}, ValueError, "variable_length_bytes"),
     ({"dtype": "M8"}, ValueError, r"no unit.*M8\[ns\]"),
 ])  # fmt: skip

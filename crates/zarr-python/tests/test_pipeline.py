@@ -4,6 +4,7 @@ import asyncio
 import multiprocessing
 import os
 import pickle
+import re
 import subprocess
 import sys
 import textwrap
@@ -260,6 +261,30 @@ def test_missing_chunks_are_reported():
         array[0, :]
     with pytest.raises(ChunkNotFoundError, match="1 chunk"):
         array.vindex[[0, 5], [0, 5]]
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("work", ["read", "write"])
+def test_an_exception_of_a_store_reaches_the_caller_as_itself(work):
+    raised = OSError("the cable was pulled")
+
+    class Broken(zarr.storage.MemoryStore):
+        _supports_sync_io = False
+        is_broken = False
+
+        async def get(self, key, prototype, byte_range=None):
+            if self.is_broken and key[-1].isdigit():
+                raise raised
+            return await super().get(key, prototype, byte_range)
+
+    store = Broken()
+    array = zarr.create_array(store, name="x", shape=6, chunks=3, dtype="i4")
+    array[...] = 1
+    store.is_broken = True
+    with pytest.raises(OSError) as caught:
+        array[...] if work == "read" else array.__setitem__(0, 5)
+    assert caught.value is raised and raised.__cause__ is None
+    assert len(raised.__notes__) == 1 and re.search("zarrkit: .*/x, chunk.*cable", raised.__notes__[0])
 
 
 @pytest.mark.timeout(60)

@@ -142,6 +142,99 @@ def test_an_exception_of_the_store_is_the_cause(tmp_path):
     assert raised.value.path == "/g/a"
 
 
+class RefusedKey(Exception):
+    """As Icechunk's."""
+
+    kind = "invalid-key"
+
+
+class Particular(AsyncOnly):
+    """A store that takes only the keys of documents and chunks of v3, and lists only what it has, as Icechunk's."""
+
+    def _check(self, key):
+        name = key.rsplit("/", 1)[-1]
+        if not (name == "zarr.json" or name.isdigit() or name.startswith(".")):
+            raise RefusedKey(f"invalid zarr key format `{key}`")
+
+    async def get(self, key, prototype, byte_range=None):
+        self._check(key)
+        return await super().get(key, prototype, byte_range)
+
+    async def set(self, key, value, byte_range=None):
+        self._check(key)
+        await super().set(key, value, byte_range)
+
+    async def exists(self, key):
+        self._check(key)
+        return await super().exists(key)
+
+    async def delete(self, key):
+        self._check(key)
+        await super().delete(key)
+
+    def _check_prefix(self, prefix):
+        if prefix and not any(key.startswith(prefix.rstrip("/") + "/") for key in self._store_dict):
+            raise RefusedKey(f"bad key prefix ({prefix})")
+
+    async def list_prefix(self, prefix):
+        self._check_prefix(prefix)
+        async for key in super().list_prefix(prefix):
+            yield key
+
+    async def list_dir(self, prefix):
+        self._check_prefix(prefix)
+        async for name in super().list_dir(prefix):
+            yield name
+
+    async def delete_dir(self, prefix):
+        self._check_prefix(prefix)
+        await super().delete_dir(prefix)
+
+
+def icechunk():
+    module = pytest.importorskip("icechunk")
+    repository = module.Repository.create(module.in_memory_storage())
+    return repository.writable_session("main").store
+
+
+@pytest.mark.parametrize("kind", [Particular, icechunk])
+def test_keys_that_a_store_refuses_are_absent(tmp_path, kind):
+    store = kind()
+    fill(store)
+    group = zarrkit.open(store, "r+")
+    assert [member.path for member in group.members(recursive=True)] == ["/g", "/g/a"]
+    assert "\n" not in group.store and "y" not in group
+    zarrkit.copy(store, tmp_path / "c.zarr", verify=True)
+    assert np.array_equal(zarrkit.open(tmp_path / "c.zarr")["g/a"][...], ELEMENTS)
+    assert zarrkit.diff(store, tmp_path / "c.zarr").nodes == []
+    assert zarrkit.validate(store).is_sound
+    for dtype in ("f4", "i2"):
+        group.create("new/b", shape=(4,), chunks=(2,), dtype=dtype, overwrite=dtype == "i2")[...] = 3
+    theirs = zarr.open_group(store, mode="r")
+    assert theirs["new/b"].dtype == "i2" and theirs["new/b"][...].tolist() == [3] * 4
+    group["new/b"][2:] = 0
+    del group["new"]
+    assert sorted(zarr.open_group(store, mode="r").keys()) == ["g"]
+
+
+def test_an_exception_that_says_no_such_thing_is_no_absence():
+    class Failing(Particular):
+        async def exists(self, key):
+            raise ConnectionResetError("the cable was pulled")
+
+    store = Failing()
+    fill(store)
+    with pytest.raises(zarrkit.StoreError, match="the cable was pulled"):
+        zarrkit.open(store).members()
+
+
+def test_a_store_of_python_is_validated():
+    store = with_data("dict", "v3")
+    assert zarrkit.validate(store).is_sound
+    store["g/a/c/0/0"] = b"damaged"
+    assert [problem.key for problem in zarrkit.validate(store).problems] == ["g/a/c/0/0"]
+
+
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit])
 def test_what_ends_the_program_is_no_error_of_the_store(stop):
     class Stopped(dict):
@@ -217,11 +310,39 @@ def test_what_is_read_only_is_not_written():
         assert array[1, 2] == ELEMENTS[1, 2]
         with pytest.raises((PermissionError, NotImplementedError)):
             array[0, 0] = 1
-    theirs = zarr.storage.MemoryStore(read_only=True)
-    theirs._store_dict = with_data("memory", "v3")._store_dict
-    array = zarrkit.open(theirs, "r+")["g/a"]
-    with pytest.raises((PermissionError, NotImplementedError)):
+
+
+def read_only(tmp_path, kind):
+    """A store of zarr-python's with data, opened for reading."""
+    if kind == "memory":
+        theirs = zarr.storage.MemoryStore(read_only=True)
+        theirs._store_dict = with_data("memory", "v3")._store_dict
+        return theirs
+    fill(zarr.storage.LocalStore(tmp_path / "a.zarr"))
+    if kind == "local":
+        return zarr.storage.LocalStore(tmp_path / "a.zarr", read_only=True)
+    local = pytest.importorskip("obstore.store").LocalStore(tmp_path / "a.zarr")
+    return zarr.storage.ObjectStore(local, read_only=True)
+
+
+@pytest.mark.parametrize("kind", ["memory", "local", "object"])
+def test_a_store_that_is_read_only_stays_so(tmp_path, kind):
+    theirs = read_only(tmp_path, kind)
+    assert np.array_equal(zarrkit.open(theirs)["g/a"][...], ELEMENTS)
+    refused = {
+        "r+": lambda: zarrkit.open(theirs, "r+"),
+        "a": lambda: zarrkit.open(theirs, "a"),
+        "below": lambda: zarrkit.open(zarr.storage.StorePath(theirs, "g"), "r+"),
+        "repair": lambda: zarrkit.repair(theirs, apply=True),
+        "store": lambda: zarrkit.Store(theirs),
+    }
+    for act in refused.values():
+        with pytest.raises(PermissionError, match="read-only"):
+            act()
+    array = zarrkit.open(theirs)["g/a"]
+    with pytest.raises(PermissionError):
         array[0, 0] = 1
+    assert np.array_equal(zarrkit.open(theirs)["g/a"][...], ELEMENTS)
 
 
 def test_a_value_that_is_not_bytes_is_named():

@@ -26,7 +26,7 @@ from zarr.core.metadata import ArrayV2Metadata, ArrayV3Metadata
 from zarr.registry import register_pipeline
 from zarr.storage import StorePath
 
-from ._errors import InvalidMetadataError, UnsupportedError, ZarrWarning
+from ._errors import InvalidMetadataError, UnsupportedError, ZarrError, ZarrWarning
 from ._fallbacks import note
 from ._zarrkit import Cancel, PipelineArray, run_cancellable
 
@@ -218,9 +218,17 @@ class Pipeline(_Base):
         reason = self._reason or self._odd(batch, out)
         if reason is None:
             memory = out.as_ndarray_like()
-            found = self._read_at_once(batch, memory, drop_axes)
-            if found is False:
-                found = await _in_thread(self._read, batch, memory, drop_axes)
+            # Raised outside of `except`, so that the store's exception keeps its own context.
+            raised: BaseException | None = None
+            found: Any = None
+            try:
+                found = self._read_at_once(batch, memory, drop_axes)
+                if found is False:
+                    found = await _in_thread(self._read, batch, memory, drop_axes)
+            except ZarrError as error:
+                raised = _of_store(error)
+            if raised is not None:
+                raise raised
             if not isinstance(found, str):
                 if found is True:
                     return ({"status": "present"},) * len(batch)
@@ -235,7 +243,13 @@ class Pipeline(_Base):
             return
         reason = self._reason or self._odd(batch, value)
         if reason is None:
-            reason = await _in_thread(self._write, batch, value.as_ndarray_like(), drop_axes)
+            raised: BaseException | None = None
+            try:
+                reason = await _in_thread(self._write, batch, value.as_ndarray_like(), drop_axes)
+            except ZarrError as error:
+                raised = _of_store(error)
+            if raised is not None:
+                raise raised
             if reason is None:
                 return
         note(reason)
@@ -321,6 +335,18 @@ class Pipeline(_Base):
         except (UnsupportedError, InvalidMetadataError) as error:
             return _reason_of(error)
         return None if written else "selection"
+
+
+def _of_store(error: ZarrError) -> BaseException:
+    """What the caller is to see of an error: the exception that the store raised, if one did, as with zarr-python's own pipeline, and what
+    zarrkit says of it as a note."""
+    cause = error.__cause__
+    if cause is None:
+        return error
+    note = f"zarrkit: {error}"
+    if note not in getattr(cause, "__notes__", ()):
+        cause.add_note(note)
+    return cause
 
 
 def _reason_of(error: Exception) -> str:

@@ -36,7 +36,7 @@ def url_of(target):
         raise TypeError(
             f'a path or URL is a str or a pathlib.Path, not {type(target).__name__}; in a store, create below zarrkit.open(store, "a")'
         )
-    url = os.fspath(target)
+    url = _expanded(os.fspath(target))
     if not isinstance(url, str):
         raise TypeError(f"cannot open {target!r}: a path or URL is a str or a pathlib.Path, not bytes; os.fsdecode makes one")
     try:
@@ -44,6 +44,50 @@ def url_of(target):
     except UnicodeEncodeError:
         raise ValueError(f"cannot open {url!r}: the name is not UTF-8; rename it, or make a link to it") from None
     return url
+
+
+def _expanded(path):
+    """The path with the home folder that a `~` at its beginning stands for, as a shell has it: `./~` is a folder of that name."""
+    if not isinstance(path, str) or not path.startswith("~"):
+        return path
+    expanded = os.path.expanduser(path)
+    if expanded == path and path.split("/")[0] == "~":
+        raise ValueError(f"cannot open {path!r}: this user has no home folder; a folder named `~` is `./~`")
+    # A name such as `~backup.zarr` is that of no user.
+    return expanded
+
+
+def refuse_read_only(target):
+    """Raises `ReadOnlyError` for a store of zarr-python's that was opened for reading."""
+    zarr_stores = sys.modules.get("zarr.abc.store")
+    if zarr_stores is None:
+        return
+    store = target if isinstance(target, zarr_stores.Store) else getattr(target, "store", None)
+    if isinstance(store, zarr_stores.Store) and store.read_only:
+        from ._errors import ReadOnlyError
+
+        hint = "give one that was opened for writing"
+        name = name_of(store)
+        error = ReadOnlyError(f"store {name}: cannot write: the store is read-only; {hint}")
+        error.message, error.store, error.hint = "cannot write: the store is read-only", name, hint
+        raise error
+
+
+def name_of(store):
+    """The name of a store in messages, in one line."""
+    return " ".join(str(store).split())
+
+
+#: What Icechunk says of keys that are none of its own; Icechunk 1 in words only.
+_REFUSALS = ("invalid-key", "bad-key-prefix")
+_REFUSALS_IN_WORDS = ("invalid zarr key format", "bad key prefix")
+
+
+def refuses_key(error):
+    """Whether an exception says that a store cannot have such a key or prefix, as Icechunk's do, so that none is there."""
+    if type(error).__name__ == "IcechunkError":
+        return any(words in str(error) for words in _REFUSALS_IN_WORDS)
+    return getattr(error, "kind", None) in _REFUSALS
 
 
 def _place_of(store):
@@ -307,7 +351,7 @@ class ZarrAdapter(Adapter):
         # Coroutines of these stores never wait, and their parts cost as much as the whole.
         self.is_near = type(store) in (storage.MemoryStore, storage.ZipStore)
         self.ranges = not self.is_near
-        self.name = str(store)
+        self.name = name_of(store)
         self.writeable = store.supports_writes and not store.read_only
         self.listable = store.supports_listing
         self.prototype = default_buffer_prototype()
@@ -333,7 +377,12 @@ class ZarrAdapter(Adapter):
         return None if value is None else (value.to_bytes(), None)
 
     async def async_get(self, key):
-        value = await self.store.get(key, self.prototype)
+        try:
+            value = await self.store.get(key, self.prototype)
+        except Exception as error:
+            if not refuses_key(error):
+                raise
+            return None
         return None if value is None else (value.to_bytes(), None)
 
     def head(self, key):
@@ -343,6 +392,10 @@ class ZarrAdapter(Adapter):
         try:
             return await self.store.getsize(key), None
         except (FileNotFoundError, KeyError):
+            return None
+        except Exception as error:
+            if not refuses_key(error):
+                raise
             return None
 
     def read(self, key, ranges, version):
@@ -391,27 +444,53 @@ class ZarrAdapter(Adapter):
             await self.store.delete(key)
         except (FileNotFoundError, KeyError):
             pass
+        except Exception as error:
+            if not refuses_key(error):
+                raise
 
     def list_prefix(self, prefix):
         return run(self.async_list_prefix(prefix))
 
     async def async_list_prefix(self, prefix):
-        return [name async for name in self.store.list_prefix(prefix)]
+        try:
+            return [name async for name in self.store.list_prefix(prefix)]
+        except Exception as error:
+            if not refuses_key(error):
+                raise
+            return []
 
     def list_dir(self, prefix):
         return run(self.async_list_dir(prefix))
 
     async def async_list_dir(self, prefix):
-        names = [prefix + name.rstrip("/") async for name in self.store.list_dir(prefix)]
+        try:
+            names = [prefix + name.rstrip("/") async for name in self.store.list_dir(prefix)]
+        except Exception as error:
+            if not refuses_key(error):
+                raise
+            return []
         # zarr-python's listing does not tell keys from prefixes.
-        are_keys = await asyncio.gather(*(self.store.exists(name) for name in names))
+        are_keys = await asyncio.gather(*(self._is_key(name) for name in names))
         return [name if is_key else name + "/" for name, is_key in zip(names, are_keys, strict=True)]
+
+    async def _is_key(self, name):
+        """Whether a name that was listed is a key; else it is a prefix."""
+        try:
+            return await self.store.exists(name)
+        except Exception as error:
+            if not isinstance(error, ValueError) and not refuses_key(error):
+                raise
+            return False
 
     def erase_prefix(self, prefix):
         run(self.async_erase_prefix(prefix))
 
     async def async_erase_prefix(self, prefix):
-        await self.store.delete_dir(prefix.rstrip("/"))
+        try:
+            await self.store.delete_dir(prefix.rstrip("/"))
+        except Exception as error:
+            if not refuses_key(error):
+                raise
 
 
 def _at_once(coroutine):
