@@ -150,3 +150,33 @@ fn a_broken_group_is_an_error_and_what_is_below_it_is_shown() {
         assert!(tree.starts_with("/\n├── bad  (broken)\n│   └── deep "), "{dialect}: {tree}");
     }
 }
+
+/// Without consolidated metadata, the listings of `zarr serve` name the nodes and the keys: those of what is stored, and of the same as v3.
+#[cfg(feature = "serve")]
+#[test]
+fn what_is_served_is_listed_copied_and_validated() {
+    use zarr_serve::{ServeOptions, Server, Targets, TargetsOptions};
+
+    let folder = filled();
+    folder.good("copy d.zarr old.zarr --to v2");
+    let open = zarr::OpenOptions::new(zarr::standard());
+    let options = TargetsOptions { open, ..TargetsOptions::default() };
+    let targets = ["d.zarr", "old.zarr"].map(|name| folder.path(name).display().to_string());
+    let targets = Targets::open(&targets, &options).unwrap();
+    let options = ServeOptions { port: Some(0), ..ServeOptions::default() };
+    let server = Server::new(targets, options).unwrap();
+    let address = server.address().unwrap();
+    std::thread::spawn(move || server.run(std::future::pending(), std::future::pending()));
+    for (n, path) in ["d.zarr", "old.zarr", "v3/old.zarr"].into_iter().enumerate() {
+        let url = format!("http://{address}/{path}");
+        let names = folder.good(&format!("ls -R {url}")).text().to_owned();
+        assert_eq!(names, "deep/\ndeep/large\ndeep/text\nsmall\n", "{url}");
+        let tree = folder.good(&format!("tree {url}")).text().to_owned();
+        assert!(tree.contains("large") && tree.contains("text"), "{tree}");
+        folder.good(&format!("validate {url}"));
+        folder.good(&format!("copy {url} copy-{n}.zarr --verify"));
+        folder.good(&format!("diff d.zarr copy-{n}.zarr"));
+    }
+    let error = folder.bad(&format!("ls http://{address}/d.zarr/nothing"), 3);
+    assert!(error.contains("small"), "{error}");
+}

@@ -50,7 +50,10 @@ fn of_json(json: &Json) -> Option<Page> {
         }
         return Some(page);
     }
-    for entry in json.as_array()? {
+    let entries = json.as_array()?;
+    // An empty folder, or one of nginx's with nothing but names that begin with a dot.
+    page.hides = entries.is_empty();
+    for entry in entries {
         let entry = entry.as_object()?;
         let name = entry.get("name")?.as_str()?;
         let is_folder = match (entry.get("type"), entry.get("is_dir")) {
@@ -238,12 +241,11 @@ impl Page {
         if href.contains('?') || href.starts_with("//") || has_scheme(href) {
             return;
         }
-        let below = match href.starts_with('/') {
-            true => match below(href, folder) {
-                Some(below) => below,
-                None => return,
-            },
-            false => href.strip_prefix("./").unwrap_or(href),
+        let below = if href.starts_with('/') {
+            let Some(below) = below(href, folder) else { return };
+            below
+        } else {
+            href.strip_prefix("./").unwrap_or(href)
         };
         let (name, is_folder) = match below.strip_suffix('/') {
             Some(name) => (name, true),
@@ -313,6 +315,7 @@ mod tests {
             (read.folders, read.files, read.hides),
             (list(&["c"]), list(&["zarr.json"]), true)
         );
+        assert!(parse(b"[\n]", "/").expect("an index").hides);
     }
 
     #[test]
