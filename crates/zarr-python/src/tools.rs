@@ -284,7 +284,11 @@ fn validate<'py>(
     threads: Option<i64>,
 ) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyAny>)> {
     let target = Target::of(target, path, storage_options, false, threads)?;
-    let place = match &target.store {
+    let store = match &target.node {
+        Some(node) if target.url.is_none() => Some(node.hierarchy().store()),
+        _ => target.store.as_ref(),
+    };
+    let place = match store {
         Some(store) => Validated::Store(store.clone(), target.origin.options()),
         None => {
             let (url, open) = target.place(false)?;

@@ -230,8 +230,9 @@ def test_an_exception_that_says_no_such_thing_is_no_absence():
 
 def test_a_store_of_python_is_validated():
     store = with_data("dict", "v3")
-    assert zarrkit.validate(store).is_sound
+    assert zarrkit.validate(store).is_sound and zarrkit.validate(zarrkit.open(store)["g"]).is_sound
     store["g/a/c/0/0"] = b"damaged"
+    assert [problem.key for problem in zarrkit.validate(zarrkit.open(store)["g"]).problems] == ["g/a/c/0/0"]
     assert [problem.key for problem in zarrkit.validate(store).problems] == ["g/a/c/0/0"]
 
 
