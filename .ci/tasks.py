@@ -623,6 +623,17 @@ def zarrkit_suites():
         run(suites / "dask_zarr.sh", python)
 
 
+@step("full", limit=60, shows=r" passed|^NO TESTS|^== ")
+def zarrkit_applications():
+    """The own tests of packages that keep their data in zarr-python's arrays, with zarrkit in them: Icechunk, VirtualiZarr and anndata."""
+    if not environments.python_of(12):
+        environments.skip("Python 3.12 is not installed: the tests of Icechunk, VirtualiZarr and anndata need it")
+        return
+    suites = PYTHON_PACKAGE / "suites"
+    python = environments.venv("zarrkit_applications", (suites / "applications.txt").read_text(), 12)
+    run(python, suites / "applications.py", SCRATCH / "suites/applications", env=python_module("--release"))
+
+
 @step("full", "pythons")
 def zarrkit_types():
     """The types of the Python package and of its pages' examples."""
