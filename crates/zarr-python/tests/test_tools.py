@@ -47,18 +47,19 @@ def test_a_copy_is_what_zarr_python_wrote(url, tmp_path, to):
     assert_is_copy(tmp_path / "c.zarr")
 
 
-@pytest.mark.parametrize("to, form, dimensions", [
-    ("v2", "v2", None), ("v3", "v3", None), (2, "v2", None), (3, "v3", None), ("draft", "draft-2020", None), ("draft-2020", "draft-2020", None),
-    ("draft-2020-text", "draft-2020", None), ("zarr-v2", "v2", None), ("zarr-v3", "v3", None), ("nczarr-v2", "v2", {"y": 40, "x": 50}),
-    ("nczarr", "v2", {"y": 40, "x": 50}), ("nczarr-v3", "v3", {"y": 40, "x": 50}),
+@pytest.mark.parametrize("to, form", [
+    ("v2", "v2"), ("v3", "v3"), (2, "v2"), (3, "v3"), ("draft", "draft-2020"), ("draft-2020", "draft-2020"), ("draft-2020-text", "draft-2020"),
+    ("zarr-v2", "v2"), ("zarr-v3", "v3"), ("nczarr-v2", "v2"), ("nczarr", "v2"), ("nczarr-v3", "v3"),
 ])  # fmt: skip
-def test_a_copy_into_every_format_of_the_program(url, tmp_path, to, form, dimensions):
+def test_a_copy_into_every_format_of_the_program(url, tmp_path, to, form):
     report = zarrkit.copy(url, tmp_path / "c.zarr", to=to, verify=True)
     assert report.nodes == 4
     copy = zarrkit.open(tmp_path / "c.zarr")
     assert copy.format == form and np.array_equal(copy["t"][...], ELEMENTS) and copy["more/n"][...].tolist() == list(range(7))
-    found = copy.dimensions
-    assert found == (dimensions and {name: ELEMENTS.shape["yx".index(name)] for name in dimensions})
+    if str(to).startswith("nczarr"):
+        assert copy.dimensions.items() >= {"y": 60, "x": 50}.items()
+    else:
+        assert copy.dimensions is None
     with pytest.raises(FileExistsError):
         zarrkit.copy(url, tmp_path / "c.zarr", to=to)
 

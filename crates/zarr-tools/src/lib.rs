@@ -37,6 +37,8 @@ pub use repair::{
     RepairAction, RepairOptions, RepairReport, RepairStep, Restored, StepState, repair, restore,
 };
 pub use shorthand::codec;
+#[cfg(feature = "nczarr")]
+pub use target::{dataset_under_way, dataset_url, netcdf_url};
 pub use target::{
     NewPlace, WithoutCopies, absolute_url, copy_place, find_node, hierarchy_above, new_place,
     path_below, without_copies,
