@@ -37,12 +37,12 @@ pub use repair::{
     RepairAction, RepairOptions, RepairReport, RepairStep, Restored, StepState, repair, restore,
 };
 pub use shorthand::codec;
-#[cfg(feature = "nczarr")]
-pub use target::{dataset_under_way, dataset_url, netcdf_url};
 pub use target::{
     NewPlace, WithoutCopies, absolute_url, copy_place, find_node, hierarchy_above, new_place,
     path_below, without_copies,
 };
+#[cfg(feature = "nczarr")]
+pub use target::{dataset_under_way, dataset_url, netcdf_url};
 pub use tree_progress::{Listed, TreeProgress, children_and_broken, tree_and_broken};
 pub use validate::{
     Level, Problem, ProblemKind, Report, ValidateOptions, ValidateProgress, validate,
