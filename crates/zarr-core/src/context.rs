@@ -243,7 +243,7 @@ pub(crate) fn is_too_large(error: &Error) -> bool {
     matches!(error.cause(), Cause::Store(StoreError::TooLarge { .. }))
 }
 
-fn is_forbidden(error: &Error) -> bool {
+pub(crate) fn is_forbidden(error: &Error) -> bool {
     let denied = std::io::ErrorKind::PermissionDenied;
     let cause = error.cause();
     matches!(cause, Cause::Store(StoreError::Io { source, .. }) if source.kind() == denied)

@@ -51,6 +51,10 @@ pub struct Options {
     /// Whether times of an array without a fill value are "not a time" where nothing is stored, as zarr-python reads them; else
     /// they are the epoch (Z2-023).
     pub undefined_times_are_nat: bool,
+    /// Whether the store is expected to have the document of an array whose metadata the caller brings
+    /// ([`Array::from_document`](crate::Array::from_document)), or of a group above it: a read that finds none of its chunks looks for them,
+    /// as for an array that was opened by its path, and is an error if they are gone.
+    pub documents_are_stored: bool,
     /// Whether a change of documents removes the consolidated copies of all documents, whose cost does not grow with their
     /// number; else the copies of the changed documents are refreshed (Z2-072).
     pub drop_consolidated: bool,

@@ -13,6 +13,7 @@ use crate::error::{AccessError, Result};
 use crate::format::Documents;
 use crate::metadata::{ArrayMetadata, NodeKind, NodeMetadata};
 use crate::options::Guard;
+use crate::store::StoreKey;
 use crate::sync::lock;
 
 const GONE: &str = "the array was erased or renamed since it was opened, or what it is stored on is not mounted any more";
@@ -32,6 +33,11 @@ impl ArrayCore {
                 return Ok(());
             }
             // The caller brought the metadata.
+            Ok(None) if !was_there && context.options.documents_are_stored => {
+                if self.has_document_above().await {
+                    return Ok(());
+                }
+            }
             _ if !was_there => return Ok(()),
             Err(e) => return Err(self.at(e).at_key(&place.key)),
             Ok(None) => {}
@@ -44,6 +50,27 @@ impl ArrayCore {
         }
         let looked_for = format!("`{}`", place.key);
         Err(self.at(AccessError::NotFound { looked_for }).with_hint(GONE))
+    }
+
+    /// Whether the hierarchy, or a group above the array, has a document, or copies of documents; so it counts if the store does not say.
+    async fn has_document_above(&self) -> bool {
+        let (context, format) = (&self.context, &self.context.format);
+        let entry_point = format.entry_point().unwrap_or_default();
+        let mut keys: Vec<StoreKey> = entry_point.into_iter().map(|(key, _)| key).collect();
+        for path in self.path.ancestors() {
+            keys.extend(format.document_keys(&path).unwrap_or_default());
+            if format.dialect() == Dialect::V2 {
+                let copies =
+                    format.children_prefix(&path).and_then(|prefix| prefix.key(".zmetadata"));
+                keys.extend(copies);
+            }
+        }
+        for key in &keys {
+            if !matches!(context.size(key).await, Ok(None)) {
+                return true;
+            }
+        }
+        false
     }
 
     /// An error if the part of the array as this handle knows it is not part of the array as it is now.

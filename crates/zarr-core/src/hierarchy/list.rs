@@ -4,6 +4,7 @@ use futures::future::BoxFuture;
 
 use super::context::HierarchyContext;
 use super::under_way::copy_under_way;
+use crate::context::is_forbidden;
 use crate::dialect::Dialect;
 use crate::error::{AccessError, Error, ErrorKind, Result, StoreError};
 use crate::format::consolidated::{DRAFT, DRAFT_GROUP, is_document};
@@ -91,14 +92,14 @@ impl HierarchyContext {
 
     /// The children of a group, sorted. Broken ones give a warning, and are left out (T-35).
     pub async fn children(&self, path: &NodePath) -> Result<Vec<Child>> {
-        let (children, unreadable) = self.children_and_unreadable(path).await?;
-        match unreadable.into_iter().next() {
-            Some((_, error)) => Err(error),
-            None => Ok(children),
-        }
+        let children = self.list_children(path).await?;
+        let known =
+            self.join_bounded(children.into_iter().map(|child| self.with_kind(child))).await;
+        Ok(known.map_err(|e| self.at(path, e))?.into_iter().flatten().collect())
     }
 
-    /// The same, and those that the store could not read, each with its error.
+    /// The same, and those that the store could not read, each with its error. What would fail for the others, too, such as a connection
+    /// that breaks, ends the call.
     pub async fn children_and_unreadable(
         &self,
         path: &NodePath,
@@ -107,9 +108,7 @@ impl HierarchyContext {
         let looked_up = children.into_iter().map(async |child| {
             let path = child.path.clone();
             match self.with_kind(child).await {
-                Err(e) if e.kind() == ErrorKind::Store => {
-                    Ok(Err((path.clone(), self.at(&path, e))))
-                }
+                Err(e) if self.is_of_one_node(&e) => Ok(Err((path.clone(), self.at(&path, e)))),
                 known => known.map(Ok),
             }
         });
@@ -122,6 +121,11 @@ impl HierarchyContext {
             }
         }
         Ok((known, unreadable))
+    }
+
+    /// Whether the store failed on one node, and may read the others.
+    fn is_of_one_node(&self, error: &Error) -> bool {
+        error.kind() == ErrorKind::Store && (self.store.as_sync().is_some() || is_forbidden(error))
     }
 
     /// The children of a group in one listing, which may not tell their kinds.
@@ -275,17 +279,23 @@ impl HierarchyContext {
 
     /// The node and all below it, sorted by path (D-162).
     pub async fn tree(&self, path: &NodePath) -> Result<Vec<Child>> {
-        let (nodes, unreadable) = self.tree_and_unreadable(path).await?;
-        match unreadable.into_iter().next() {
-            Some((_, error)) => Err(error),
-            None => Ok(nodes),
-        }
+        Ok(self.walked(path, false).await?.0)
     }
 
-    /// The same, and those below it that the store could not read, each with its error.
+    /// The same, and those below it that the store could not read, each with its error, as [`HierarchyContext::children_and_unreadable`]
+    /// has it.
     pub async fn tree_and_unreadable(
         &self,
         path: &NodePath,
+    ) -> Result<(Vec<Child>, Vec<(NodePath, Error)>)> {
+        self.walked(path, true).await
+    }
+
+    /// The node and all below it. With `goes_on` the walk does not end at a node that cannot be read.
+    async fn walked(
+        &self,
+        path: &NodePath,
+        goes_on: bool,
     ) -> Result<(Vec<Child>, Vec<(NodePath, Error)>)> {
         let top = async || {
             let top = self.node(path).await?;
@@ -312,9 +322,12 @@ impl HierarchyContext {
             let groups = nodes[done..].iter().filter(|node| node.kind == Some(NodeKind::Group));
             let groups: Vec<NodePath> = groups.map(|group| group.path.clone()).collect();
             let level = groups.into_iter().map(async |group| {
+                if !goes_on {
+                    return Ok((self.children(&group).await?, Vec::new()));
+                }
                 match self.children_and_unreadable(&group).await {
                     // A group whose folder may not be listed is there, with what is below it.
-                    Err(e) if e.kind() == ErrorKind::Store && group != *path => {
+                    Err(e) if self.is_of_one_node(&e) && group != *path => {
                         Ok((Vec::new(), vec![(group, e)]))
                     }
                     children => children,

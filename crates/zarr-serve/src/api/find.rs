@@ -84,11 +84,12 @@ impl Nodes {
         self.read = Some(began);
         while !cancel.is_cancelled() && Instant::now() < until {
             let Some(path) = self.waiting.pop_front() else { break };
-            let Ok(children) = hierarchy.children(&path) else {
+            let Ok((children, unreadable)) = hierarchy.children_and_unreadable(&path) else {
                 // What cannot be listed or is broken is not looked into.
                 self.is_partial = true;
                 continue;
             };
+            self.is_partial |= !unreadable.is_empty();
             let mut kinds = Vec::new();
             for child in children.iter().take(MOST_NODES - self.listed.len()) {
                 let of_document =

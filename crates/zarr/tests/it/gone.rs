@@ -175,6 +175,37 @@ fn what_is_empty_stays_fill() -> Result<()> {
     Ok(())
 }
 
+/// The metadata may be the caller's, who knows that the store has them, or a copy of them in a group above.
+#[test]
+fn an_array_whose_metadata_the_caller_brings_may_be_gone_too() -> Result<()> {
+    for dialect in DIALECTS {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("x.zarr");
+        let store = options().store(path.to_str().expect("a plain path"))?;
+        drop(made(&store, dialect)?);
+        let key = match dialect {
+            Dialect::V2 => "g/a/.zarray",
+            Dialect::V3 => "g/a/zarr.json",
+            _ => "meta/root/g/a.array.json",
+        };
+        let key = StoreKey::new(key)?;
+        let document = store.to_sync().value(&key)?.expect("a document");
+        let open = |is_stored: bool| {
+            let mut open = options();
+            open.options.documents_are_stored = is_stored;
+            Array::from_document(store.clone(), &zarr::NodePath::new("/g/a")?, &document, &open)
+        };
+        let (stored, other) = (open(true)?, open(false)?);
+        // Of some nodes only a copy is stored.
+        store.to_sync().erase(&key)?;
+        assert_eq!(stored.read::<i32>((4.., ..))?, [7; 8], "{dialect}: a group is there");
+        move_away(&path);
+        assert!(is_gone(&stored.read::<i32>(..).expect_err("gone")), "{dialect}");
+        assert_eq!(other.read::<i32>(..)?, [7; 24], "{dialect}");
+    }
+    Ok(())
+}
+
 /// Where a chunk is found, nothing more is asked for; else the document is, once for all chunks of a call.
 #[test]
 fn the_document_is_looked_for_only_where_no_chunk_is() -> Result<()> {
