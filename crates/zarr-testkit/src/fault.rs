@@ -44,13 +44,21 @@ pub struct Faults {
     every: u64,
     kinds: Arc<[Fault]>,
     seed: u64,
+    /// The number of the call from which on all fail.
+    dead_from: u64,
     count: Arc<AtomicU64>,
 }
 
 impl Faults {
     /// Every `n`-th call fails, in one of these ways. None fails if `n` is 0 or there are no ways.
     pub fn every(n: u64, kinds: impl Into<Vec<Fault>>) -> Self {
-        Faults { every: n, kinds: kinds.into().into(), seed: 0, count: Arc::default() }
+        let kinds = kinds.into().into();
+        Faults { every: n, kinds, seed: 0, dead_from: u64::MAX, count: Arc::default() }
+    }
+
+    /// So many calls succeed, and none after them: what a process that is killed then leaves.
+    pub fn dead_after(calls: u64) -> Self {
+        Faults { dead_from: calls, ..Faults::every(0, []) }
     }
 
     /// The same faults, at other calls.
@@ -67,6 +75,9 @@ impl Faults {
 
     /// The fault of the call of this number.
     fn of(&self, number: u64) -> Option<Fault> {
+        if number >= self.dead_from {
+            return Some(Fault::Unavailable);
+        }
         let at = number.wrapping_add(self.seed);
         if self.kinds.is_empty() || self.every == 0 || !at.is_multiple_of(self.every) {
             return None;

@@ -1,6 +1,7 @@
 //! Makes copies of all documents in one, checks and removes them.
 
 use clap::Args;
+use zarr::{Group, Node};
 
 use super::Out;
 use crate::failure::Failure;
@@ -15,9 +16,11 @@ Examples:
   zarr consolidate data.zarr
   zarr consolidate data.zarr --check
   zarr consolidate data.zarr --remove
+  zarr consolidate data.zarr --path ocean      those that the group has itself, for readers that open it alone
 
 The copies lie in .zmetadata (v2), in the root group's zarr.json (v3), or in meta/root/consolidated/.zmetadata (drafts).
-This program changes them along with the documents; few others do. --check ends with 1 if they are out of date.")]
+This program changes them along with the documents; few others do. --check ends with 1 if they are out of date. Copies that are the only ones
+of a document are neither replaced nor removed: `zarr repair --apply` writes such documents first.")]
 pub(crate) struct Consolidate {
     #[command(flatten)]
     target: Target,
@@ -36,7 +39,10 @@ impl Consolidate {
         session.show_calls();
         if self.check {
             let node = session.open(&self.target)?;
-            let differing = node.hierarchy().check_consolidated()?;
+            let differing = match group(&node) {
+                Some(group) => group.check_consolidated()?,
+                None => node.hierarchy().check_consolidated()?,
+            };
             for path in &differing {
                 writeln!(out, "{path}")?;
             }
@@ -56,16 +62,29 @@ impl Consolidate {
         let node = session.open_rw(&self.target, &self.care)?;
         let hierarchy = node.hierarchy();
         if self.remove {
-            let there = hierarchy.remove_consolidated()?;
+            let there = match group(&node) {
+                Some(group) => group.remove_consolidated()?,
+                None => hierarchy.remove_consolidated()?,
+            };
             session.talk(if there {
                 "removed the consolidated metadata"
             } else {
                 "there are none"
             });
         } else {
-            let nodes = human::plural(hierarchy.consolidate()? as u64, "node");
-            session.talk(&format!("consolidated {nodes} of {}", hierarchy.store().name()));
+            let nodes = match group(&node) {
+                Some(group) => group.consolidate()?,
+                None => hierarchy.consolidate()?,
+            };
+            let nodes = human::plural(nodes as u64, "node");
+            session
+                .talk(&format!("consolidated {nodes} of {}", human::place(hierarchy, node.path())));
         }
         Ok(())
     }
+}
+
+/// The group below the root that is meant, if it is one.
+fn group(node: &Node) -> Option<&Group> {
+    node.as_group().filter(|group| !group.path().is_root())
 }

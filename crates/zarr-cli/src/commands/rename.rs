@@ -65,6 +65,7 @@ impl Rename {
         let node =
             hierarchy.node(&old).map_err(|error| left_over(error, &hierarchy, &old, &new))?;
         refuse_links_above(&hierarchy, &[&old, &new])?;
+        refuse_only_copied(&hierarchy, &old)?;
         let left = "the old node is whole unless the new one is; the same command goes on, or says what is left to do. \
                     Consolidated metadata may be gone: `zarr consolidate` makes them again";
         if let Some(folders) = Folders::of(&hierarchy, &old, &new)? {
@@ -108,6 +109,20 @@ fn refuse_links_above(hierarchy: &Hierarchy, paths: &[&NodePath]) -> Result<(), 
         }
     }
     Ok(())
+}
+
+/// Nodes that only consolidated metadata describe would not be renamed, and what describes them would be lost.
+fn refuse_only_copied(hierarchy: &Hierarchy, old: &NodePath) -> Result<(), Failure> {
+    let found = hierarchy.only_copied_nodes(old)?;
+    let Some(first) = found.first() else { return Ok(()) };
+    let nodes = match found.len() {
+        1 => format!("{first} has"),
+        count => format!("{count} nodes, such as {first}, have"),
+    };
+    let place = human::place(hierarchy, old);
+    Err(Failure::Usage(format!(
+        "{place}: {nodes} no document, only consolidated metadata: `zarr repair --apply` writes such documents; then rename"
+    )))
 }
 
 /// Nothing may be at the new path, but for a copy under way, which goes on.

@@ -44,11 +44,13 @@ impl Rm {
             return Err(Failure::Usage(why));
         }
         let mut interrupted = 0;
+        let mut is_only_copied = false;
         let below = match hierarchy.tree(&path) {
             Ok(nodes) => Some(nodes.len() as u64),
             Err(e) if e.kind() == ErrorKind::NotFound => {
                 interrupted = hierarchy.interrupted_keys(&path)?.len() as u64;
-                if interrupted == 0 {
+                is_only_copied = !hierarchy.only_copied_nodes(&path)?.is_empty();
+                if interrupted == 0 && !is_only_copied {
                     return Err(e.into());
                 }
                 None
@@ -65,6 +67,16 @@ impl Rm {
         hierarchy.erase(&path)?;
         if path.is_root() {
             erase_entry_point(&hierarchy)?;
+        }
+        if is_only_copied {
+            let keys = match interrupted {
+                0 => String::new(),
+                keys => format!(", with {}", human::plural(keys, "key")),
+            };
+            let what =
+                format!("it had no document, only consolidated metadata; erased these{keys}");
+            session.warn_of(&[Warning { place: path.to_string(), what }]);
+            return Ok(());
         }
         if interrupted > 0 {
             let keys = human::plural(interrupted, "key");

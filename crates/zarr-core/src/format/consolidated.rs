@@ -1,6 +1,6 @@
 //! Finds, reads and writes consolidated metadata (draft-v3.md 3.4, Z2-070, F-013, F-014).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 
@@ -128,6 +128,34 @@ impl ConsolidatedDocument {
         key.map_err(|e| invalid(e.to_string()))
     }
 
+    /// The keys of the documents that this document, whose value is `bytes`, has copies of: also where its form is not known, or
+    /// where it is cut short, since its copies may be the only ones. Attributes of v2 that are empty say nothing, and do not count.
+    pub fn described(&self, bytes: &Bytes) -> BTreeSet<StoreKey> {
+        let key = |name: &str| {
+            let key = self.document(name).ok()?;
+            is_document(self.dialect, &key).then_some(key)
+        };
+        let Ok((whole, _)) = Json::parse_tolerant(bytes) else {
+            if self.dialect == Dialect::V3 {
+                return BTreeSet::new();
+            }
+            // Whatever stands between quotation marks and is called like a document is taken for its name.
+            let text = String::from_utf8_lossy(bytes);
+            return text.split('"').filter_map(key).collect();
+        };
+        let inline = match self.dialect {
+            Dialect::V3 => whole.as_object().and_then(|whole| whole.get(INLINE)),
+            Dialect::V2 | Dialect::Draft => Some(&whole),
+        };
+        let entries = inline.and_then(Json::as_object).and_then(|inline| inline.get("metadata"));
+        let says_something = |(name, copy): &(&str, &Json)| {
+            let is_empty = copy.as_object().is_some_and(Object::is_empty);
+            !(is_empty && name.rsplit('/').next() == Some(".zattrs"))
+        };
+        let entries = entries.and_then(Json::as_object).into_iter().flat_map(Object::iter);
+        entries.filter(says_something).filter_map(|(name, _)| key(name)).collect()
+    }
+
     /// The copies in this document, whose value is `bytes`; `None` if it is a group's document without any.
     ///
     /// # Errors
@@ -229,7 +257,15 @@ impl ConsolidatedDocument {
     }
 
     fn write_entries(&self, copies: &ConsolidatedEntries, held: &mut Object) {
-        let named = |(key, copy)| Some((self.name(key)?.to_owned(), self.copy(copy)));
+        // What other writers put beside the documents stays: it may be nowhere else.
+        let other = |key: &StoreKey| {
+            let is_v3 = self.dialect == Dialect::V3;
+            if is_v3 { None } else { self.prefix.strip(key).map(str::to_owned) }
+        };
+        let named = |(key, copy)| {
+            let name = self.name(key).map(str::to_owned).or_else(|| other(key))?;
+            Some((name, self.copy(copy)))
+        };
         let mut entries: Vec<(String, Json)> = copies.entries.iter().filter_map(named).collect();
         // zarr-python 3 requires the children of one group next to each other.
         entries.sort_by_cached_key(|(name, _)| (name.matches('/').count(), name.clone()));

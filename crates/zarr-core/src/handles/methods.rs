@@ -231,9 +231,9 @@ macro_rules! methods {
             /// a document through this crate changes its copy, too. Returns the number of nodes.
             ///
             /// # Errors
-            /// [`AccessError::ReadOnly`]; [`AccessError::Argument`] for a v3 array at the root, and for a hierarchy
-            /// whose documents are only in such copies; for a document that is broken; [`StoreError::NotCapable`] if
-            /// the store cannot list.
+            /// [`AccessError::ReadOnly`]; [`AccessError::Argument`] for a v3 array at the root, and if the copies that
+            /// are there are the only ones of a document ([`Hierarchy::only_copied_nodes`]); for a document that is
+            /// broken; [`StoreError::NotCapable`] if the store cannot list.
             pub $($async)? fn consolidate(&self) -> Result<usize> {
                 wait_for!(self.context.consolidate(&NodePath::root()))
             }
@@ -249,9 +249,20 @@ macro_rules! methods {
             /// Removes those copies; `false` if there were none.
             ///
             /// # Errors
-            /// [`AccessError::ReadOnly`]; [`AccessError::Argument`] if the documents are only in the copies.
+            /// [`AccessError::ReadOnly`]; [`AccessError::Argument`] if they are the only copies of a document.
             pub $($async)? fn remove_consolidated(&self) -> Result<bool> {
-                wait_for!(self.context.remove_consolidated())
+                wait_for!(self.context.remove_consolidated(&NodePath::root()))
+            }
+
+            /// The nodes at a path and below it that have no document, and that consolidated metadata describe all the same,
+            /// sorted: some writers put documents there alone. Readers that use the copies have them; no writer has.
+            /// `zarr repair` writes their documents.
+            ///
+            /// # Errors
+            /// What the store reports.
+            pub $($async)? fn only_copied_nodes(&self, path: impl AsRef<str>) -> Result<Vec<NodePath>> {
+                let path = self.context.node_path(path.as_ref())?;
+                wait_for!(self.context.only_copied_nodes(&path))
             }
 
             /// The nodes whose copies differ from their documents, sorted.
@@ -259,7 +270,7 @@ macro_rules! methods {
             /// # Errors
             /// [`AccessError::NotFound`] if there are no copies; for copies of a form that is not known.
             pub $($async)? fn check_consolidated(&self) -> Result<Vec<NodePath>> {
-                wait_for!(self.context.check_consolidated())
+                wait_for!(self.context.check_consolidated(&NodePath::root()))
             }
         }
 
@@ -287,6 +298,22 @@ macro_rules! methods {
             /// As [`Hierarchy::consolidate`]; [`AccessError::Argument`] for a group of a draft that is not the root.
             pub $($async)? fn consolidate(&self) -> Result<usize> {
                 wait_for!(self.hierarchy.context.consolidate(self.path()))
+            }
+
+            /// Removes the copies that [`Group::consolidate`] makes; `false` if there were none.
+            ///
+            /// # Errors
+            /// As [`Hierarchy::remove_consolidated`].
+            pub $($async)? fn remove_consolidated(&self) -> Result<bool> {
+                wait_for!(self.hierarchy.context.remove_consolidated(self.path()))
+            }
+
+            /// The nodes whose copies in this group differ from their documents, sorted.
+            ///
+            /// # Errors
+            /// As [`Hierarchy::check_consolidated`].
+            pub $($async)? fn check_consolidated(&self) -> Result<Vec<NodePath>> {
+                wait_for!(self.hierarchy.context.check_consolidated(self.path()))
             }
 
             /// Whether there are copies of these documents, as [`Group::consolidate`] makes them.

@@ -28,6 +28,8 @@ pub(crate) struct HierarchyContext {
     pub watched: Mutex<Option<Arc<ConsolidatedView>>>,
     /// Whether a draft's copies were found on opening; no change looks for them again.
     pub draft_copies: AtomicBool,
+    /// Whether a warning names a node that has no document, only a copy of one.
+    pub is_only_copied_told: AtomicBool,
 }
 
 impl Deref for HierarchyContext {
@@ -52,6 +54,7 @@ impl HierarchyContext {
             copied: None,
             watched: Mutex::new(None),
             draft_copies: AtomicBool::new(false),
+            is_only_copied_told: AtomicBool::new(false),
             context: Arc::new(StoreContext {
                 store,
                 format,

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use futures::future::{BoxFuture, try_join_all};
 
-use super::consolidated::AffectedNodes;
+use super::consolidated::{AffectedNodes, Change};
 use super::context::HierarchyContext;
 use super::leftovers::CreateMode;
 use super::new_document::NewDocument;
@@ -130,7 +130,8 @@ impl HierarchyContext {
                 let absent = ancestors.iter().zip(absent);
                 above.extend(absent.filter(|(_, absent)| *absent).map(|(path, _)| path.clone()));
             }
-            let affected = AffectedNodes { path, above: &above, below: mode.overwrite };
+            let change = if mode.overwrite { Change::Overwrite } else { Change::Create };
+            let affected = AffectedNodes { path, above: &above, change };
             self.with_invalidation(affected, self.create_now(path, node, documents, &above, mode))
                 .await
         })
@@ -259,7 +260,7 @@ impl HierarchyContext {
         mut change: impl FnMut(Json) -> Result<Json> + Send,
     ) -> Result<(Json, Result<()>)> {
         self.writeable().map_err(|e| self.at(path, e).at_key(&place.key))?;
-        let affected = AffectedNodes { path, above: &[], below: false };
+        let affected = AffectedNodes { path, above: &[], change: Change::Edit };
         self.change_and_refresh(affected, self.edit_now(path, place, &mut change)).await
     }
 

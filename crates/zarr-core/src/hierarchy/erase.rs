@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::consolidated::AffectedNodes;
+use super::consolidated::{AffectedNodes, Change};
 use super::context::HierarchyContext;
 use crate::error::{AccessError, Error, ErrorKind, Result};
 use crate::format::consolidated::is_document;
@@ -11,17 +11,18 @@ use crate::path::NodePath;
 use crate::store::{StoreKey, StorePrefix};
 
 impl HierarchyContext {
-    /// Erases a node with everything below it, its documents first (D-174). Without a document, erases what an interrupted
-    /// erase left (decision 0139).
+    /// Erases a node with everything below it, its documents first (D-174), and their consolidated copies before them. Without a
+    /// document, erases what an interrupted erase left (decision 0139), and copies without a document.
     pub async fn erase(&self, path: &NodePath) -> Result<()> {
         self.writeable().map_err(|e| self.at(path, e))?;
         self.refuse_behind_link(path).await.map_err(|e| self.at(path, e))?;
-        let affected = AffectedNodes { path, above: &[], below: true };
+        let affected = AffectedNodes { path, above: &[], change: Change::Erase };
         match self.node(path).await {
             Ok(_) => self.with_invalidation(affected, self.erase_all(path)).await.map(drop),
             Err(e) if e.kind() == ErrorKind::NotFound => {
+                let had_copies = self.are_copied(&affected).await.map_err(|e| self.at(path, e))?;
                 match self.with_invalidation(affected, self.erase_interrupted(path)).await {
-                    Ok(false) => Err(e),
+                    Ok(false) if !had_copies => Err(e),
                     other => other.map(drop),
                 }
             }

@@ -2,6 +2,7 @@
 
 use futures::future::BoxFuture;
 
+use super::consolidated::RESTORE_HINT;
 use super::context::HierarchyContext;
 use super::under_way::copy_under_way;
 use crate::context::is_forbidden;
@@ -37,6 +38,7 @@ impl HierarchyContext {
     async fn node_in(&self, path: &NodePath, found: Documents) -> Result<NodeMetadata> {
         if let Some(node) = self.parse(path, &found).map_err(|e| self.at(path, e))? {
             self.compare_with_copies(path, &node).await.map_err(|e| self.at(path, e))?;
+            self.warn_if_only_copied(path, &found).await.map_err(|e| self.at(path, e))?;
             return Ok(node);
         }
         let is_implicit = !self.format.groups_are_explicit()
@@ -61,7 +63,12 @@ impl HierarchyContext {
         } else {
             keys.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ")
         };
-        Err(self.at(path, AccessError::NotFound { looked_for }))
+        let error = self.at(path, AccessError::NotFound { looked_for });
+        if self.has_watched_copy(path).map_err(|e| self.at(path, e))? {
+            let hint = format!("only consolidated metadata describe it: {RESTORE_HINT}");
+            return Err(error.with_hint(hint));
+        }
+        Err(error)
     }
 
     /// Whether there are nodes below `path`. None are known of where the store turns out not to list.
@@ -182,7 +189,15 @@ impl HierarchyContext {
             let dialect = self.format.dialect();
             let makes_node =
                 |key: &StoreKey| is_document(dialect, key) && !key.as_str().ends_with(".zattrs");
-            if listing.keys.iter().any(makes_node) {
+            let mut has_node = false;
+            for key in listing.keys.iter().filter(|key| makes_node(key)) {
+                // Copies that are marked as invalid are listed, too, and their documents may be gone.
+                has_node = self.copied.is_none() || self.document(key).await?.is_some();
+                if has_node {
+                    break;
+                }
+            }
+            if has_node {
                 let what = "has no document; taken for a group, since nodes lie below it";
                 self.warn(path.as_str(), vec![what.into()]);
                 let attributes = found.first().and_then(|(_, bytes)| {
@@ -235,7 +250,10 @@ impl HierarchyContext {
         let node = match self.unless_broken(&child.path, self.parse(&child.path, &found)) {
             Some(None) if child.implicit => Some(implicit_group()),
             Some(None) => self.folder(&child.path, &found).await?.map(NodeMetadata::Group),
-            node => node.flatten(),
+            node => {
+                self.warn_if_only_copied(&child.path, &found).await?;
+                node.flatten()
+            }
         };
         Ok(node.map(|node| (child.path, node)))
     }

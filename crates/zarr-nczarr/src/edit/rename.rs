@@ -87,6 +87,13 @@ impl Group {
             let why = "nodes of a draft's hierarchy cannot be renamed; copy the dataset";
             return Err(self.at(AccessError::Argument(why.into())));
         }
+        // Keys are copied, and copies of documents are none.
+        if let Some(first) = snapshot.hierarchy.only_copied_nodes(&from)?.first() {
+            let why = format!(
+                "only consolidated metadata describe {first}, which would be lost; `zarr repair --apply` writes its document"
+            );
+            return Err(self.at(AccessError::Argument(why)));
+        }
         self.dataset.copy_keys(&from, &into)?;
         if let (NodeKind::Group, Some(group)) = (kind, here.groups.iter().find(|g| g.name == name))
         {

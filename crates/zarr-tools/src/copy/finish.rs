@@ -150,19 +150,17 @@ fn merge(document: &PlannedDocument, target: &Hierarchy) -> Result<()> {
 
 /// Consolidates the metadata of a copied group, if the target has a place for them.
 fn consolidate(target: &Hierarchy, at: &NodePath, progress: &mut Progress) -> Result<()> {
-    let done = if at.is_root() {
-        target.consolidate()
-    } else {
-        match target.node(at)? {
-            Node::Group(group) => group.consolidate(),
-            Node::Array(_) => return Ok(()),
-        }
+    let done = match target.node(at) {
+        // In v3 an array at the root has no place for copies; it needs none.
+        Ok(Node::Array(_)) if !at.is_root() || target.dialect() == Dialect::V3 => return Ok(()),
+        Ok(Node::Group(group)) if !at.is_root() => group.consolidate(),
+        Err(e) if !at.is_root() => return Err(e),
+        _ => target.consolidate(),
     };
     match done {
-        // A v3 array at the root has no place for copies; it needs none.
-        Err(e) if at.is_root() && e.kind() == ErrorKind::Argument => {}
         Err(e) if matches!(e.kind(), ErrorKind::Argument | ErrorKind::NotCapable) => {
-            progress.not_kept.push(format!("{at}: consolidated metadata: {}", e.cause()));
+            let hint = e.hint().map_or_else(String::new, |hint| format!("; {hint}"));
+            progress.not_kept.push(format!("{at}: consolidated metadata: {}{hint}", e.cause()));
         }
         other => drop(other?),
     }

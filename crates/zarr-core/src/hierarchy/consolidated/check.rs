@@ -149,10 +149,16 @@ impl HierarchyContext {
         Ok(matches!(copy, Ok(Some(copy)) if agree(&copy, node)))
     }
 
-    /// The nodes whose copies differ from their documents, sorted.
-    pub async fn check_consolidated(&self) -> Result<Vec<NodePath>> {
-        let at = |e: Error| self.at(&NodePath::root(), e);
-        let holder = ConsolidatedDocument::usual(self.format.dialect())?;
+    /// The nodes from `path` on whose copies there differ from their documents, sorted.
+    pub async fn check_consolidated(&self, path: &NodePath) -> Result<Vec<NodePath>> {
+        let at = |e: Error| self.at(path, e);
+        let dialect = self.format.dialect();
+        let at_root = dialect == Dialect::Draft || path.is_root();
+        let holder = if at_root {
+            ConsolidatedDocument::usual(dialect)?
+        } else {
+            ConsolidatedDocument::at(dialect, path)?
+        };
         let bytes = self.live_document(&holder.key).await.map_err(at)?;
         let view = self.view(&holder, bytes);
         let view = view.map_err(|e| at(Error::from(e).at_key(&holder.key)))?;
@@ -164,7 +170,7 @@ impl HierarchyContext {
         let (live, copied) = (context(), context().read_from(Arc::new(view), holder.key));
         let mut paths = BTreeSet::new();
         for context in [&live, &copied] {
-            let tree = context.tree(&NodePath::root()).await?;
+            let tree = context.tree(path).await?;
             paths.extend(tree.into_iter().map(|child| child.path));
         }
         let mut differing = Vec::new();

@@ -1,14 +1,18 @@
 //! Creates and removes consolidated copies of documents.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::refresh::AffectedNodes;
+use bytes::Bytes;
+
+use super::refresh::{AffectedNodes, Change};
 use crate::array::compare_and_swap::{MAX_ATTEMPTS, update};
 use crate::dialect::Dialect;
 use crate::error::{AccessError, Error, Result};
 use crate::format::Documents;
 use crate::format::consolidated::{ConsolidatedDocument, ConsolidatedEntries, DRAFT_GROUP};
 use crate::hierarchy::context::HierarchyContext;
+use crate::json::Json;
 use crate::metadata::NodeKind;
 use crate::path::NodePath;
 use crate::store::{ListOptions, Listing, StoreKey};
@@ -36,21 +40,35 @@ impl HierarchyContext {
         {
             return refuse("an array has nothing below it to consolidate");
         }
-        self.check_not_only_copies(&holder).await?;
+        let mut is_checked = false;
         if dialect == Dialect::Draft {
+            // What only copies have is refused before anything is written.
+            self.check_not_only_copies(&holder, &Documents::new()).await?;
+            is_checked = true;
             // zarr-python 2.18 makes a group for a draft's copies.
             self.create_implied_group(&NodePath::new(DRAFT_GROUP)?).await?;
             self.draft_copies.store(true, Ordering::Relaxed);
         }
         for _ in 0..MAX_ATTEMPTS {
             let (nodes, found) = self.all_documents(&holder, path).await?;
-            let entries = self.decoded(found.clone())?.into_iter().collect();
-            let copies = ConsolidatedEntries { entries, invalid: Vec::new() };
-            let mut edit = |old: Option<&_>| self.with_copies(&holder, old, &copies);
+            if !is_checked {
+                self.check_not_only_copies(&holder, &found).await?;
+                is_checked = true;
+            }
+            let documents: BTreeMap<_, _> = self.decoded(found.clone())?.into_iter().collect();
+            let mut edit = |old: Option<&_>| {
+                let mut entries = self.other_entries(&holder, old);
+                entries.extend(documents.clone());
+                self.with_copies(
+                    &holder,
+                    old,
+                    &ConsolidatedEntries { entries, invalid: Vec::new() },
+                )
+            };
             let update = update(self, &holder.key, &mut edit);
             // In v3 the copies are in the group's document, of which groups above may have copies.
             let updated = if dialect == Dialect::V3 && !path.is_root() {
-                let affected = AffectedNodes { path, above: &[], below: false };
+                let affected = AffectedNodes { path, above: &[], change: Change::Edit };
                 self.with_invalidation(affected, update).await
             } else {
                 update.await
@@ -67,21 +85,46 @@ impl HierarchyContext {
         Err(AccessError::Conflict { attempts: MAX_ATTEMPTS }.into())
     }
 
-    /// Removes the copies of all documents; `false` if there are none.
-    pub async fn remove_consolidated(&self) -> Result<bool> {
-        self.remove_all_copies().await.map_err(|e| self.at(&NodePath::root(), e))
+    /// Entries of consolidated metadata that are not documents of nodes: other writers put them there.
+    fn other_entries(
+        &self,
+        holder: &ConsolidatedDocument,
+        old: Option<&Bytes>,
+    ) -> BTreeMap<StoreKey, Json> {
+        let copies = old.and_then(|old| holder.copies(old).ok().flatten()).unwrap_or_default();
+        let mut entries = copies.entries;
+        entries.retain(|key, _| !holder.covers(key));
+        entries
     }
 
-    async fn remove_all_copies(&self) -> Result<bool> {
+    /// Removes the copies of all documents from `path` on, those that [`HierarchyContext::consolidate`] makes there; `false` if there are
+    /// none.
+    pub async fn remove_consolidated(&self, path: &NodePath) -> Result<bool> {
+        self.remove_all_copies(path).await.map_err(|e| self.at(path, e))
+    }
+
+    async fn remove_all_copies(&self, path: &NodePath) -> Result<bool> {
         self.writeable()?;
-        let holder = ConsolidatedDocument::usual(self.format.dialect())?;
+        let dialect = self.format.dialect();
+        if dialect == Dialect::Draft && !path.is_root() {
+            return Ok(false);
+        }
+        let holder = ConsolidatedDocument::at(dialect, path)?;
         let bytes = self.live_document(&holder.key).await?;
         // Broken copies are removed, too.
         let exist = bytes.is_some_and(|bytes| !matches!(holder.copies(&bytes), Ok(None)));
         if exist {
-            self.remove_copies(&holder).await?;
+            let remove = self.remove_copies(&holder);
+            if dialect == Dialect::V3 && !path.is_root() {
+                let affected = AffectedNodes { path, above: &[], change: Change::Edit };
+                self.with_invalidation(affected, remove).await?;
+            } else {
+                remove.await?;
+            }
         }
-        *lock(&self.watched) = None;
+        if path.is_root() {
+            *lock(&self.watched) = None;
+        }
         Ok(exist)
     }
 
@@ -123,12 +166,16 @@ impl HierarchyContext {
                 let found = self.live_documents(self.format.document_keys(path)?).await?;
                 let kind = self.format.kind(path, &found).map_err(|e| self.at(path, e))?;
                 check(&found)?;
-                let listing = match kind {
-                    Some(NodeKind::Group) => {
-                        let prefix = self.format.children_prefix(path)?;
-                        self.listable()?.list_dir(&prefix, ListOptions::default()).await?
-                    }
-                    _ => Listing::default(),
+                // A folder without a document may have nodes below it, which must not be hidden by the copies.
+                let has_children = match kind {
+                    Some(kind) => kind == NodeKind::Group,
+                    None => self.folder(path, &found).await?.is_some(),
+                };
+                let listing = if has_children {
+                    let prefix = self.format.children_prefix(path)?;
+                    self.listable()?.list_dir(&prefix, ListOptions::default()).await?
+                } else {
+                    Listing::default()
                 };
                 let children = self.format.children(path, &listing, &mut Vec::new());
                 Ok::<_, Error>((kind.is_some().then_some(found), children))

@@ -33,8 +33,28 @@ pub(crate) struct AffectedNodes<'a> {
     pub path: &'a NodePath,
     /// Nodes above that are created with it.
     pub above: &'a [NodePath],
-    /// Whether everything below it is erased.
-    pub below: bool,
+    /// What is done to it.
+    pub change: Change,
+}
+
+/// What is done to a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    /// It is created.
+    Create,
+    /// It is erased with everything below it, and created anew.
+    Overwrite,
+    /// One of its documents is changed.
+    Edit,
+    /// It is erased with everything below it.
+    Erase,
+}
+
+impl Change {
+    /// Whether the node is erased with everything below it.
+    fn erases(self) -> bool {
+        matches!(self, Change::Overwrite | Change::Erase)
+    }
 }
 
 /// The copies that a change has marked as invalid in one consolidated document.
@@ -55,7 +75,7 @@ impl AffectedNodes<'_> {
         for path in self.above.iter().chain([self.path]) {
             keys.extend(context.format.document_keys(path)?);
         }
-        if self.below {
+        if self.change.erases() {
             let (_, prefixes) = context.format.erasure(self.path)?;
             let is_erased =
                 |key: &&StoreKey| prefixes.iter().any(|prefix| prefix.strip(key).is_some());
@@ -110,23 +130,36 @@ impl HierarchyContext {
         })
     }
 
-    /// The copies in a consolidated document.
-    pub(super) async fn copies(
+    /// Whether affected documents have copies.
+    pub(in crate::hierarchy) async fn are_copied(
         &self,
-        holder: &ConsolidatedDocument,
-    ) -> Result<Option<ConsolidatedEntries>> {
+        affected: &AffectedNodes<'_>,
+    ) -> Result<bool> {
+        for (holder, copies) in self.find_copies(affected.path).await? {
+            let keys = affected.keys(self, &holder, &copies)?;
+            if keys.iter().any(|key| copies.entries.contains_key(key)) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The copies in a consolidated document.
+    async fn copies(&self, holder: &ConsolidatedDocument) -> Result<Option<ConsolidatedEntries>> {
         Ok(usable_copies(holder, self.live_document(&holder.key).await?.as_ref()))
     }
 
-    /// Marks the copies of affected documents as invalid.
+    /// Marks the copies of affected documents as invalid. Copies of what is to be erased are removed: other programs do not know the
+    /// marks, and would read an array whose chunks are being erased. A mark without a copy says that an erase has begun.
     fn invalidate<'a>(
         &'a self,
         affected: &'a AffectedNodes<'a>,
     ) -> BoxFuture<'a, Result<Vec<Invalidated>>> {
         Box::pin(async move {
             let mut invalidated = Vec::new();
-            for (holder, _) in self.find_copies(affected.path).await? {
+            for (holder, found) in self.find_copies(affected.path).await? {
                 let mut keys = BTreeSet::new();
+                self.keep_only_copies(affected, &holder, &found).await?;
                 if self.options.drop_consolidated {
                     self.remove_copies(&holder).await?;
                     continue;
@@ -136,6 +169,9 @@ impl HierarchyContext {
                         return Ok(Edited::Keep);
                     };
                     keys = affected.keys(self, &holder, &copies)?;
+                    if affected.change.erases() {
+                        copies.entries.retain(|key, _| !keys.contains(key));
+                    }
                     copies.invalid.extend(keys.iter().cloned());
                     self.with_copies(&holder, old, &copies)
                 };
@@ -264,7 +300,7 @@ impl HierarchyContext {
         holder: &'a ConsolidatedDocument,
     ) -> BoxFuture<'a, Result<()>> {
         Box::pin(async move {
-            self.check_not_only_copies(holder).await?;
+            self.check_not_only_copies(holder, &Documents::new()).await?;
             let mut edit = |old: Option<&Bytes>| match old {
                 None => Ok(Edited::Keep),
                 old => {
@@ -274,19 +310,6 @@ impl HierarchyContext {
             };
             update(self, &holder.key, &mut edit).await
         })
-    }
-
-    /// An error if the documents of v2 exist only as copies (Z2-073).
-    pub(super) async fn check_not_only_copies(&self, holder: &ConsolidatedDocument) -> Result<()> {
-        let Some(copies) = self.copies(holder).await? else { return Ok(()) };
-        let root = [".zgroup", ".zarray"].map(|name| holder.prefix.key(name));
-        let root = root.into_iter().collect::<Result<Vec<_>, _>>()?;
-        let copied = root.iter().any(|key| copies.entries.contains_key(key));
-        if copied && self.live_documents(root).await?.is_empty() {
-            let why = "the documents lie in these copies alone, and would be lost; copy the hierarchy first";
-            return Err(Error::from(AccessError::Argument(why.into())).at_key(&holder.key));
-        }
-        Ok(())
     }
 }
 
