@@ -24,8 +24,9 @@ Examples:
   zarr repair data.zarr --undo-copies           which copies were cut off, and how much they wrote; --apply erases it
 
 Damaged values move to .zarr-quarantine/KEY, with a record in .zarr-quarantine/.records; no byte is destroyed. Chunks
-that moved read as fill. Shards are written anew of their sound inner chunks. Consolidated metadata are made anew,
-and what dead writers left is removed. Each value is looked at again before it is changed, and stays if another
+that moved read as fill. Shards are written anew of their sound inner chunks. Documents that only consolidated metadata
+have are written from them, and those of which it is certain what they should say are corrected. Consolidated metadata are
+made anew, and what dead writers left is removed. Each value is looked at again before it is changed, and stays if another
 program has changed it. A bucket cannot erase on that condition: there strays, chunks outside the grid and broken
 documents without a copy move only with --guard off, when no other program writes. The repository's
 docs/repairing.md says more.

@@ -128,8 +128,7 @@ fn line(problem: &Problem) -> String {
     let key = key.map_or(String::new(), |key| format!(", `{key}`"));
     let clause = problem.clause.map_or(String::new(), |clause| format!(" [{clause}]"));
     let (path, kind, message) = (&problem.path, problem.kind, &problem.message);
-    let text =
-        format!("{severity}{path}{key}: {kind}: {message}{clause}; {}", problem.kind.remedy());
+    let text = format!("{severity}{path}{key}: {kind}: {message}{clause}; {}", problem.remedy());
     // A name may have any character; a problem has one line.
     human::printable(&text)
 }

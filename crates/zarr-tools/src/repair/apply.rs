@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use zarr_core::format::Format;
 use zarr_core::store::{
-    Payload, Precondition, SnapshotOptions, Store, StoreKey, SyncSnapshot, SyncStore,
+    ByteRange, Payload, Precondition, SnapshotOptions, Store, StoreKey, SyncSnapshot, SyncStore,
 };
 use zarr_core::{
     Array, Consolidated, Dialect, Error, ErrorKind, Hierarchy, Json, NodePath, OpenOptions, Result,
 };
 
+use super::documents::{self, Copy};
 use super::fill_chunk::fill_chunk;
 use super::judge;
 use super::plan::{Task, behind_link, mending};
@@ -32,7 +33,9 @@ pub(super) struct Repair<'a> {
     /// Whether chunks without an array are moved away.
     pub orphans: bool,
     /// Documents in consolidated metadata, by their keys.
-    pub copies: BTreeMap<String, Vec<u8>>,
+    pub copies: BTreeMap<String, Copy>,
+    /// Whether keys are looked at, so that chunks without a document are known.
+    pub knows_keys: bool,
 }
 
 const OVERTAKEN: &str = "another program changed it first; nothing was done";
@@ -87,23 +90,13 @@ impl Repair<'_> {
         let mut at = Some(path.clone());
         while let Some(path) = at {
             at = path.parent();
-            if let Some(key) = self.holder(&path)
+            if let Some(key) = documents::holder(&*self.format, &path)
                 && self.has_copies(&key)?
             {
                 holders.push(path);
             }
         }
         Ok(holders)
-    }
-
-    /// The key of a group's consolidated metadata.
-    fn holder(&self, path: &NodePath) -> Option<StoreKey> {
-        match self.format.dialect() {
-            Dialect::V3 => self.format.children_prefix(path).ok()?.key("zarr.json").ok(),
-            Dialect::V2 => self.format.children_prefix(path).ok()?.key(".zmetadata").ok(),
-            _ if path.is_root() => StoreKey::new("meta/root/consolidated/.zmetadata").ok(),
-            _ => None,
-        }
     }
 
     fn has_copies(&self, key: &StoreKey) -> Result<bool> {
@@ -130,7 +123,7 @@ impl Repair<'_> {
     pub fn link_of(&self, task: &Task) -> Option<String> {
         let holder = match task.step.action {
             RepairAction::ByHand => return None,
-            RepairAction::Consolidate => self.holder(&task.step.path),
+            RepairAction::Consolidate => documents::holder(&*self.format, &task.step.path),
             _ => None,
         };
         // What writers left has names that no key has.
@@ -153,6 +146,7 @@ impl Repair<'_> {
             (RepairAction::Consolidate, _) => self.consolidate(&step.path, &task.problem),
             (_, None) => Ok((StepState::Failed, "it has no key that can be used".into())),
             (RepairAction::RestoreDocument, Some(key)) => self.restore_document(task, key),
+            (RepairAction::CorrectDocument, Some(key)) => self.correct_document(task, key),
             (RepairAction::Quarantine, Some(key)) => self.move_away(task, key),
             (RepairAction::MendShard, Some(key)) => self.mend(task, key),
         };
@@ -247,7 +241,9 @@ impl Repair<'_> {
     fn restore_document(&mut self, task: &Task, key: &StoreKey) -> Result<(StepState, String)> {
         let document = task.document.clone().unwrap_or_default();
         let payload = Payload::new(document);
-        let from = "from the consolidated metadata";
+        let is_new_group = task.problem.correction.is_some();
+        let from =
+            if is_new_group { "as that of a group" } else { "from the consolidated metadata" };
         match self.quarantine.hold(key)? {
             None => {
                 let is_set = self.sync.put(key, Some(payload), Precondition::Absent)?;
@@ -265,9 +261,24 @@ impl Repair<'_> {
         }
     }
 
+    /// Puts a document in the place of the one from which it was worked out, and of no other.
+    fn correct_document(&mut self, task: &Task, key: &StoreKey) -> Result<(StepState, String)> {
+        let wrong = task.problem.correction.as_ref().and_then(|it| it.wrong.as_ref());
+        let Some(held) = self.quarantine.hold(key)? else {
+            return Ok((StepState::Overtaken, OVERTAKEN.into()));
+        };
+        let found = held.value.read(&[ByteRange::ALL])?.pop().unwrap_or_default();
+        if wrong.is_none_or(|wrong| found != *wrong) {
+            return Ok((StepState::Overtaken, OVERTAKEN.into()));
+        }
+        let payload = Payload::new(task.document.clone().unwrap_or_default());
+        let replaced = self.quarantine.replace(key, &held, payload, Self::why(&task.problem))?;
+        Ok(ended(replaced, |kept| format!("`{key}` was corrected; the old one is at `{kept}`")))
+    }
+
     fn consolidate(&mut self, path: &NodePath, problem: &Problem) -> Result<(StepState, String)> {
         let mut kept = String::new();
-        if let Some(key) = self.holder(path)
+        if let Some(key) = documents::holder(&*self.format, path)
             && let Some(held) = self.quarantine.hold(&key)?
         {
             let at = self.quarantine.keep(&key, &held, Self::why(problem))?;

@@ -1,38 +1,64 @@
 //! Finds documents in consolidated metadata, for those that are lost or broken.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use zarr_core::format::Format;
 use zarr_core::store::{GetOptions, StoreKey, SyncStore};
-use zarr_core::{Dialect, Json, Object};
+use zarr_core::{Dialect, Json, NodePath, Object};
 
 /// The member of a v3 group's document that has copies.
 const INLINE: &str = "consolidated_metadata";
 
-/// The documents of which the root has copies, by their keys. Copies that cannot be read count as none.
+/// A copy of a document.
+#[derive(Clone, Debug)]
+pub(super) struct Copy {
+    pub document: Vec<u8>,
+    /// The key of the consolidated metadata.
+    pub holder: String,
+}
+
+/// The key of a group's consolidated metadata.
+pub(super) fn holder(format: &dyn Format, path: &NodePath) -> Option<StoreKey> {
+    match format.dialect() {
+        Dialect::V3 => format.children_prefix(path).ok()?.key("zarr.json").ok(),
+        Dialect::V2 => format.children_prefix(path).ok()?.key(".zmetadata").ok(),
+        _ if path.is_root() => StoreKey::new("meta/root/consolidated/.zmetadata").ok(),
+        _ => None,
+    }
+}
+
+/// The documents of which these groups have copies, by their keys; where several have one, that of the group that sorts first, which is
+/// the outermost. Copies that cannot be read count as none; those of a form that is not known do count.
 pub(super) fn copies(
     store: &dyn SyncStore,
-    dialect: Dialect,
+    format: &dyn Format,
+    groups: &BTreeSet<NodePath>,
     limit: u64,
-) -> BTreeMap<String, Vec<u8>> {
-    let holder = match dialect {
-        Dialect::V3 => "zarr.json",
-        Dialect::V2 => ".zmetadata",
-        _ => "meta/root/consolidated/.zmetadata",
-    };
-    let mut found = BTreeMap::new();
-    let got = StoreKey::new(holder).ok().and_then(|key| {
-        let got = store.get(&key, GetOptions::at_most(limit)).ok()??;
-        Json::parse_tolerant(&got.bytes?).ok()
-    });
-    let Some((Json::Object(whole), _)) = got else { return found };
-    if dialect == Dialect::V3 {
-        inline(&whole, "", &mut found);
-    } else if let Some(entries) = whole.get("metadata").and_then(Json::as_object) {
-        for (key, copy) in entries.iter() {
-            found.insert(key.to_owned(), text(copy));
+) -> BTreeMap<String, Copy> {
+    let mut all = BTreeMap::new();
+    for group in groups {
+        let Some(holder) = holder(format, group) else { continue };
+        let got = store.get(&holder, GetOptions::at_most(limit)).ok().flatten();
+        let parsed = got.and_then(|got| Json::parse_tolerant(&got.bytes?).ok());
+        let Some((Json::Object(whole), _)) = parsed else { continue };
+        let folder = match format.children_prefix(group) {
+            Ok(prefix) if format.tree_prefix().is_none() => prefix.as_str().to_owned(),
+            _ => String::new(),
+        };
+        let mut found = BTreeMap::new();
+        if format.dialect() == Dialect::V3 {
+            inline(&whole, &folder, &mut found);
+        } else if let Some(entries) = whole.get("metadata").and_then(Json::as_object) {
+            for (key, copy) in entries.iter() {
+                found.insert(format!("{folder}{key}"), text(copy));
+            }
+        }
+        for (key, document) in found {
+            let holder = holder.to_string();
+            all.entry(key).or_insert(Copy { document, holder });
         }
     }
-    found
+    all
 }
 
 /// The copies in the document of a v3 group, and those in the copies of groups.

@@ -123,7 +123,8 @@ fn repair_found(
         return Ok(true);
     }
     let quarantine = Quarantine::open(sync.clone(), open.options.guard)?;
-    let copies = documents::copies(&*sync, format.dialect(), open.options.limits.document);
+    let groups = groups_above(&problems);
+    let copies = documents::copies(&*sync, &**format, &groups, open.options.limits.document);
     let mut repair = Repair {
         store: store.clone(),
         sync,
@@ -133,6 +134,7 @@ fn repair_found(
         is_open: *is_open,
         orphans: options.orphans,
         copies,
+        knows_keys: options.level >= Level::Keys,
     };
     let mut tasks = plan(&repair, &problems)?;
     if !options.apply {
@@ -140,14 +142,17 @@ fn repair_found(
         return Ok(true);
     }
     if only_documents {
-        let is_restoring = |task: &Task| task.step.action == RepairAction::RestoreDocument;
+        let of_documents = [RepairAction::RestoreDocument, RepairAction::CorrectDocument];
+        let is_restoring = |task: &Task| of_documents.contains(&task.step.action);
         let restoring: Vec<Task> = tasks.extract_if(.., |task| is_restoring(task)).collect();
+        let mut is_any_done = false;
         for task in &restoring {
             check_cancelled(options)?;
             let step = repair.make(task);
+            is_any_done |= step.state == StepState::Done;
             tell(report, &step);
         }
-        if !restoring.is_empty() {
+        if is_any_done {
             repair.sync.flush()?;
             return Ok(false);
         }
@@ -249,6 +254,25 @@ fn look(
     Ok(problems)
 }
 
+/// The groups that may have copies of the documents that are lost or broken, or that have copies of which something is wrong.
+fn groups_above(problems: &[Problem]) -> BTreeSet<NodePath> {
+    let is_of_documents = |problem: &&Problem| {
+        matches!(
+            problem.kind,
+            ProblemKind::UnreadableDocument
+                | ProblemKind::InvalidDocument
+                | ProblemKind::MissingDocument
+                | ProblemKind::ConsolidatedExtra
+                | ProblemKind::ConsolidatedInvalid
+        )
+    };
+    let paths = problems.iter().filter(is_of_documents).map(|problem| &problem.path);
+    let mut groups: BTreeSet<NodePath> = paths.cloned().collect();
+    let above: Vec<NodePath> = groups.iter().flat_map(NodePath::ancestors).collect();
+    groups.extend(above);
+    groups
+}
+
 /// Whether a step took a document away.
 fn is_of_document(step: &RepairStep) -> bool {
     let is_broken = matches!(
@@ -256,6 +280,8 @@ fn is_of_document(step: &RepairStep) -> bool {
         ProblemKind::UnreadableDocument
             | ProblemKind::InvalidDocument
             | ProblemKind::OrphanedDocument
+            // The marks of an erase go, too, once nothing is left of its node.
+            | ProblemKind::InterruptedErase
     );
     step.action == RepairAction::Quarantine && is_broken
 }

@@ -1,11 +1,12 @@
 //! Maps each problem to what is done about it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use zarr_core::store::{InMemorySnapshot, StoreKey};
-use zarr_core::{NodePath, Result};
+use zarr_core::store::{GetOptions, InMemorySnapshot, SnapshotOptions, StoreKey};
+use zarr_core::{Json, NodePath, Result};
 
 use super::apply::Repair;
+use super::documents::Copy;
 use super::shard::Verdict;
 use super::step::{RepairAction, RepairStep};
 use crate::validate::{Problem, ProblemKind};
@@ -41,10 +42,10 @@ pub(super) fn plan(repair: &Repair<'_>, problems: &[Problem]) -> Result<Vec<Task
         |document: &str| orphans.iter().any(|orphan| is_below(repair, document, orphan));
     // A value is changed once, however many problems it has.
     let mut of_key: BTreeMap<&str, Vec<&Problem>> = BTreeMap::new();
+    let mut corrected: BTreeMap<&str, Vec<&Problem>> = BTreeMap::new();
     for problem in problems {
         match problem.kind {
-            ProblemKind::ConsolidatedExtra
-                if problem.key.as_ref().is_some_and(|key| restored.contains_key(key)) => {}
+            ProblemKind::ConsolidatedExtra if is_copied(repair, problem) => {}
             ProblemKind::ConsolidatedInvalid => {
                 holders.entry(problem.path.clone()).or_insert_with(|| problem.clone());
             }
@@ -60,6 +61,12 @@ pub(super) fn plan(repair: &Repair<'_>, problems: &[Problem]) -> Result<Vec<Task
                 let what = "its store removes it, unless a writer holds it or may: an unfinished file stays for an hour";
                 tasks.push(Task::new(problem, RepairAction::RemoveLeftover, what));
             }
+            // What is wrong with one document is put right at once; what else is wrong with it, in the next round.
+            _ if problem.correction.is_some() && problem.kind != ProblemKind::MissingDocument => {
+                if let Some(key) = problem.key.as_deref() {
+                    corrected.entry(key).or_default().push(problem);
+                }
+            }
             // Without them nothing tells what is a chunk, and what a stray.
             kind if !repair.is_open && !is_broken_document(kind) => {
                 let what = "first the documents of the root have to be whole; then repair again";
@@ -68,6 +75,17 @@ pub(super) fn plan(repair: &Repair<'_>, problems: &[Problem]) -> Result<Vec<Task
             ProblemKind::InvalidDocument if repair.is_readable(&problem.path) => {
                 let what = "correct the member that is named; readers here take the document as it is, so it stays";
                 tasks.push(Task::new(problem, RepairAction::ByHand, what));
+            }
+            // Readers of other programs may take what none here takes.
+            kind if is_broken_document(kind)
+                && !problem.key.as_ref().is_some_and(|key| restored.contains_key(key))
+                && is_json(repair, problem) =>
+            {
+                let what = "correct what is named; other programs may read the document as it is, so it stays";
+                tasks.push(Task::new(problem, RepairAction::ByHand, what));
+            }
+            ProblemKind::InterruptedErase if !is_chunk(repair, problem) => {
+                tasks.push(by_hand(problem))
             }
             kind if is_moved(kind) => match problem.key.as_deref() {
                 Some(key) if restored.keys().any(|document| is_below(repair, document, key)) => {}
@@ -82,11 +100,30 @@ pub(super) fn plan(repair: &Repair<'_>, problems: &[Problem]) -> Result<Vec<Task
             ProblemKind::MissingDocument
                 if problem.key.as_ref().is_some_and(|key| restored.contains_key(key))
                     || restored.values().any(|(of, _)| of == problem) => {}
+            // Chunks beside the nodes below it would be those of an array.
+            ProblemKind::MissingDocument
+                if repair.knows_keys
+                    && problem.correction.is_some()
+                    && !problem.key.as_deref().is_some_and(is_of_orphans) =>
+            {
+                let what = "the document of a group is written, since nodes are below";
+                let mut task = Task::new(problem, RepairAction::RestoreDocument, what);
+                task.document = problem.correction.as_ref().map(|it| it.right.to_vec());
+                tasks.push(task);
+            }
             // Its chunks are moved.
             ProblemKind::MissingDocument
                 if repair.orphans && problem.key.as_deref().is_some_and(is_of_orphans) => {}
             _ => tasks.push(by_hand(problem)),
         }
+    }
+    for found in corrected.values() {
+        let problem = merged(found);
+        let what =
+            "it is corrected, and describes the same node; the old one moves to the quarantine";
+        let mut task = Task::new(&problem, RepairAction::CorrectDocument, what);
+        task.document = problem.correction.as_ref().map(|it| it.right.to_vec());
+        tasks.push(task);
     }
     for (key, found) in of_key {
         let problem = merged(&found);
@@ -102,7 +139,20 @@ pub(super) fn plan(repair: &Repair<'_>, problems: &[Problem]) -> Result<Vec<Task
         task.document = Some(document);
         tasks.push(task);
     }
+    // Consolidated metadata that are made anew do not say any more which erase was interrupted.
+    let interrupted: Vec<&NodePath> = problems
+        .iter()
+        .filter(|it| it.kind == ProblemKind::InterruptedErase && !is_chunk(repair, it))
+        .map(|problem| &problem.path)
+        .collect();
     for (path, problem) in holders {
+        if let Some(erased) = interrupted.iter().find(|erased| erased.is_within(&path)) {
+            let what = format!(
+                "finish the erase of {erased} with `zarr rm`, or create it again; then repair again"
+            );
+            tasks.push(Task::new(&problem, RepairAction::ByHand, what));
+            continue;
+        }
         tasks.push(consolidation(&path, &problem));
     }
     for task in &mut tasks {
@@ -152,6 +202,7 @@ fn is_moved(kind: ProblemKind) -> bool {
             | ProblemKind::StrayKey
             | ProblemKind::Leftover
             | ProblemKind::OrphanedChunk
+            | ProblemKind::InterruptedErase
             | ProblemKind::OutsideGrid
             | ProblemKind::StoredTwice
             | ProblemKind::EmptyValue
@@ -163,7 +214,7 @@ fn is_moved(kind: ProblemKind) -> bool {
 }
 
 fn by_hand(problem: &Problem) -> Task {
-    Task::new(problem, RepairAction::ByHand, problem.kind.remedy())
+    Task::new(problem, RepairAction::ByHand, problem.remedy())
 }
 
 /// One problem for all of a key: that of the deepest level, with what the others say.
@@ -262,19 +313,36 @@ fn restored(
     if repair.copies.is_empty() {
         return Ok(restored);
     }
-    let orphans: BTreeSet<&str> = orphans(problems).collect();
     for problem in problems {
         let keys: Vec<String> = match (&problem.key, problem.kind) {
+            _ if problem.kind != ProblemKind::MissingDocument && problem.correction.is_some() => {
+                continue;
+            }
             (Some(_), ProblemKind::InvalidDocument) if repair.is_readable(&problem.path) => {
                 continue;
             }
             (Some(key), ProblemKind::UnreadableDocument | ProblemKind::InvalidDocument) => {
                 vec![key.clone()]
             }
-            (Some(key), ProblemKind::ConsolidatedExtra)
-                if orphans.iter().any(|orphan| is_below(repair, key, orphan)) =>
-            {
-                vec![key.clone()]
+            (Some(key), ProblemKind::ConsolidatedExtra) => {
+                if is_copied(repair, problem) {
+                    let document = repair.copies[key].document.clone();
+                    restored.entry(key.clone()).or_insert_with(|| (problem.clone(), document));
+                }
+                continue;
+            }
+            // Readers pass these over; what they describe and nothing else does is written first.
+            (Some(holder), ProblemKind::ConsolidatedInvalid) => {
+                let of_holder = |(_, copy): &(&String, &Copy)| copy.holder == *holder;
+                for (name, copy) in repair.copies.iter().filter(of_holder) {
+                    let Ok(key) = StoreKey::new(name.as_str()) else { continue };
+                    let is_there = repair.sync.open(&key, SnapshotOptions::default())?.is_some();
+                    if !is_there && makes_sense(repair, name) {
+                        let entry = restored.entry(name.clone());
+                        entry.or_insert_with(|| (problem.clone(), copy.document.clone()));
+                    }
+                }
+                continue;
             }
             (key, ProblemKind::MissingDocument) => {
                 let of_node = repair.format.document_keys(&problem.path).unwrap_or_default();
@@ -283,16 +351,55 @@ fn restored(
             _ => continue,
         };
         for name in keys {
-            let Some(document) = repair.copies.get(&name) else { continue };
+            let Some(copy) = repair.copies.get(&name) else { continue };
             let Ok(key) = StoreKey::new(name.as_str()) else { continue };
-            let value = InMemorySnapshot::new(&key, document.clone().into());
+            let value = InMemorySnapshot::new(&key, copy.document.clone().into());
             if !repair.has_problem(problem, &key, &(std::sync::Arc::new(value) as _))? {
-                restored.entry(name).or_insert_with(|| (problem.clone(), document.clone()));
+                let document = copy.document.clone();
+                restored.entry(name).or_insert_with(|| (problem.clone(), document));
                 break;
             }
         }
     }
     Ok(restored)
+}
+
+/// Whether the document of a copy that has none can be written.
+fn is_copied(repair: &Repair<'_>, problem: &Problem) -> bool {
+    problem.key.as_ref().is_some_and(|key| makes_sense(repair, key))
+}
+
+/// Whether a copy can be a document: whatever it says, it is the only one.
+fn makes_sense(repair: &Repair<'_>, key: &str) -> bool {
+    let Some(copy) = repair.copies.get(key) else { return false };
+    let is_document = is_zarr_document(key) && StoreKey::new(key).is_ok();
+    is_document && matches!(Json::parse_tolerant(&copy.document), Ok((Json::Object(_), _)))
+}
+
+/// Whether a key is called like a document of a node.
+fn is_zarr_document(key: &str) -> bool {
+    let name = key.rsplit('/').next().unwrap_or_default();
+    [".zarray", ".zgroup", ".zattrs", "zarr.json"].contains(&name) || key.starts_with("meta/")
+}
+
+/// Whether a document that cannot be used is JSON all the same.
+fn is_json(repair: &Repair<'_>, problem: &Problem) -> bool {
+    let key = problem.key.as_deref().and_then(|key| StoreKey::new(key).ok());
+    let limit = repair.open.options.limits.document;
+    let got = key.and_then(|key| repair.sync.get(&key, GetOptions::at_most(limit)).ok().flatten());
+    let Some(bytes) = got.and_then(|got| got.bytes) else { return false };
+    match repair.format.encoding().decode(&bytes) {
+        Ok((json, _)) => json.as_object().is_some(),
+        // That is more than readers here take, and no damage.
+        Err(why) => why.contains("nests deeper"),
+    }
+}
+
+/// Whether the key of a problem is that of a chunk or of attributes, not of the document of a node.
+fn is_chunk(repair: &Repair<'_>, problem: &Problem) -> bool {
+    let documents = repair.format.document_keys(&problem.path).unwrap_or_default();
+    let key = problem.key.as_deref().unwrap_or_default();
+    key.ends_with(".zattrs") || !documents.iter().any(|document| document.as_str() == key)
 }
 
 /// The chunks without an array.

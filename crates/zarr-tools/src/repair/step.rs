@@ -8,8 +8,10 @@ use crate::validate::{Level, Problem, ProblemKind, ValidateProgress};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum RepairAction {
-    /// Puts the document of consolidated metadata in the place of one that is lost or broken.
+    /// Puts the document of consolidated metadata in the place of one that is lost or broken; creates that of a group that has none.
     RestoreDocument,
+    /// Writes a document right that breaks its specification, and that describes the same node then.
+    CorrectDocument,
     /// Writes a shard anew, of the inner chunks that are sound.
     MendShard,
     /// Moves a value to `.zarr-quarantine`.
@@ -27,6 +29,7 @@ impl RepairAction {
     pub fn name(self) -> &'static str {
         match self {
             RepairAction::RestoreDocument => "restore_document",
+            RepairAction::CorrectDocument => "correct_document",
             RepairAction::MendShard => "mend_shard",
             RepairAction::Quarantine => "quarantine",
             RepairAction::Consolidate => "consolidate",

@@ -27,9 +27,7 @@ pub(super) fn find(store: &dyn SyncStore, limit: u64) -> Result<Vec<CopyUnderWay
             }
             None => "a copy has not ended, and its plan cannot be read; move the plan away to repair what is here".into(),
         };
-        let kind = ProblemKind::CopyUnderWay;
-        let problem =
-            Problem { path: at.clone(), key: Some(key.to_string()), kind, message, clause: None };
+        let problem = Problem::new(&at, ProblemKind::CopyUnderWay, message).at(key);
         CopyUnderWay { at, problem }
     };
     Ok(Plans::of(store, limit)?.plans.into_iter().map(under_way).collect())

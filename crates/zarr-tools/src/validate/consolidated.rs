@@ -19,8 +19,47 @@ const V2: &str = ".zmetadata";
 /// Where zarr-python 2.18 puts those of a draft.
 const DRAFT: &str = "meta/root/consolidated/.zmetadata";
 
-/// Copies of documents, by the keys of these; `None` for a document without any.
-type Copies = Option<BTreeMap<String, Json>>;
+/// The member with the names of copies that may be out of date, since a change of their documents has begun.
+const STALE: &str = "stale";
+
+/// Copies of documents.
+#[derive(Default)]
+struct Copies {
+    /// By the keys of the documents.
+    entries: BTreeMap<String, Json>,
+    /// Keys of documents of which a change has begun.
+    stale: BTreeSet<String>,
+}
+
+/// Consolidated metadata.
+pub(super) struct Consolidated {
+    /// The document that they are in.
+    holder: StoreKey,
+    /// The folder below which the documents are.
+    folder: String,
+    /// The group.
+    path: NodePath,
+    /// The copies, or what is wrong with them.
+    copies: Result<Copies, Problem>,
+}
+
+/// Nodes of which an erase was interrupted: it removes consolidated copies first, and marks them.
+#[derive(Default)]
+pub(super) struct Erased {
+    /// The nodes, by the prefixes of their chunks and documents.
+    prefixes: BTreeMap<String, NodePath>,
+    /// The keys of their documents.
+    pub documents: BTreeSet<String>,
+}
+
+impl Erased {
+    /// The node below which a key is, if its erase was interrupted.
+    pub fn node_of(&self, key: &StoreKey) -> Option<&NodePath> {
+        let ends = key.as_str().match_indices('/').map(|(at, _)| at + 1).collect::<Vec<_>>();
+        let folders = ends.into_iter().rev().map(|end| &key.as_str()[..end]).chain([""]);
+        folders.into_iter().find_map(|folder| self.prefixes.get(folder))
+    }
+}
 
 /// The keys of the documents that the copies at the root name.
 pub(super) fn named_documents(context: &Context<'_>) -> Vec<StoreKey> {
@@ -37,7 +76,7 @@ pub(super) fn named_documents(context: &Context<'_>) -> Vec<StoreKey> {
     }) else {
         return Vec::new();
     };
-    let copies = copies(dialect, "", &bytes).ok().flatten().unwrap_or_default();
+    let copies = copies(dialect, "", &bytes).ok().flatten().unwrap_or_default().entries;
     let below = |key: &StoreKey| {
         let folder = key.as_str().rsplit_once('/').map_or("", |(folder, _)| folder);
         context.path.is_root()
@@ -47,43 +86,110 @@ pub(super) fn named_documents(context: &Context<'_>) -> Vec<StoreKey> {
     named.chain([key]).filter(below).collect()
 }
 
-/// Compares all consolidated metadata that are there.
-pub(super) fn check(
+/// Reads all consolidated metadata that are there.
+pub(super) fn read(
     context: &Context<'_>,
     inventory: &Inventory,
     tree: &Tree,
-    sink: &mut Sink<'_>,
-) -> Result<()> {
+) -> Result<Vec<Consolidated>> {
     let dialect = context.format.dialect();
+    let mut all = Vec::new();
     for holder in holders(dialect, inventory, tree) {
         context.check_cancelled()?;
         let folder = match dialect {
             Dialect::Draft => "",
             _ => holder.as_str().rfind('/').map_or("", |at| &holder.as_str()[..=at]),
         };
+        let folder = folder.to_owned();
         let path = NodePath::new(folder.trim_end_matches('/')).unwrap_or_else(|_| NodePath::root());
         let limit = context.open.options.limits.document;
-        let bytes = match context.store.get(&holder, GetOptions::at_most(limit)) {
-            Ok(Some(got)) => got.bytes.unwrap_or_default(),
+        let found = match context.store.get(&holder, GetOptions::at_most(limit)) {
+            Ok(Some(got)) => {
+                let bytes = got.bytes.unwrap_or_default();
+                copies(dialect, &folder, &bytes).map_err(|why| {
+                    let problem = Problem::new(&path, ProblemKind::ConsolidatedInvalid, why);
+                    problem.advise(consolidate(&path)).by(clause(dialect))
+                })
+            }
             // A document of a node was read before.
             Err(e) if dialect != Dialect::V3 => {
-                let problem = Problem::new(&path, ProblemKind::Unreadable, e.to_string());
-                sink.add(problem.at(&holder));
-                continue;
+                Err(Problem::new(&path, ProblemKind::Unreadable, e.to_string()))
             }
             _ => continue,
         };
-        match copies(dialect, folder, &bytes) {
-            Ok(None) => {}
+        let copies = match found {
+            Ok(None) => continue,
             Ok(Some(mut copies)) => {
                 // What could not be listed is not absent.
-                copies.retain(|name, _| !inventory.may_have(name));
-                compare(context, tree, (&holder, folder), &copies, sink)?;
+                copies.entries.retain(|name, _| !inventory.may_have(name));
+                copies.stale.retain(|name| !inventory.may_have(name));
+                Ok(copies)
             }
-            Err(why) => {
-                let problem = Problem::new(&path, ProblemKind::ConsolidatedInvalid, why);
-                sink.add(problem.at(&holder).by(clause(dialect)));
+            Err(problem) => Err(problem.at(&holder)),
+        };
+        all.push(Consolidated { holder, folder, path, copies });
+    }
+    Ok(all)
+}
+
+/// The command that makes the consolidated metadata of a group anew.
+fn consolidate(path: &NodePath) -> String {
+    if path.is_root() {
+        "run `zarr consolidate`".into()
+    } else {
+        format!("run `zarr consolidate` with `--path {}`", path.relative())
+    }
+}
+
+/// The nodes whose copies are gone and marked, and whose documents are gone, too.
+pub(super) fn erased(context: &Context<'_>, inventory: &Inventory, all: &[Consolidated]) -> Erased {
+    let format = &*context.format;
+    let mut erased = Erased::default();
+    for copies in all.iter().filter_map(|it| it.copies.as_ref().ok()) {
+        for name in copies.stale.iter().filter(|name| !copies.entries.contains_key(*name)) {
+            let Ok(key) = StoreKey::new(name.as_str()) else { continue };
+            if name.ends_with(".zattrs") || inventory.keys.binary_search(&key).is_ok() {
+                continue;
             }
+            let path = match format.tree_prefix() {
+                Some(_) => {
+                    let keys = std::slice::from_ref(&key);
+                    let tree = format.tree(&NodePath::root(), keys, &mut Vec::new());
+                    tree.into_iter().map(|child| child.path).max_by_key(|it| it.names().count())
+                }
+                None => NodePath::new(name.rsplit_once('/').map_or("", |(folder, _)| folder)).ok(),
+            };
+            let Some(path) = path else { continue };
+            // Of two documents that a node may have, the other may be there.
+            let documents = format.document_keys(&path).unwrap_or_default();
+            let makes_node = |key: &&StoreKey| !key.as_str().ends_with(".zattrs");
+            let is_there = |key: &StoreKey| inventory.keys.binary_search(key).is_ok();
+            let is_copied = |key: &StoreKey| copies.entries.contains_key(key.as_str());
+            if documents.iter().filter(makes_node).any(|key| is_there(key) || is_copied(key)) {
+                continue;
+            }
+            let (_, prefixes) = format.erasure(&path).unwrap_or_default();
+            for prefix in prefixes {
+                erased.prefixes.insert(prefix.as_str().to_owned(), path.clone());
+            }
+            erased.documents.insert(name.clone());
+        }
+    }
+    erased
+}
+
+/// Compares all consolidated metadata with the documents.
+pub(super) fn check(
+    context: &Context<'_>,
+    tree: &Tree,
+    all: Vec<Consolidated>,
+    sink: &mut Sink<'_>,
+) -> Result<()> {
+    for Consolidated { holder, folder, path, copies } in all {
+        context.check_cancelled()?;
+        match copies {
+            Ok(copies) => compare(context, tree, (&holder, &folder, &path), &copies.entries, sink)?,
+            Err(problem) => sink.add(problem),
         }
     }
     Ok(())
@@ -115,7 +221,7 @@ fn clause(dialect: Dialect) -> &'static str {
 }
 
 /// The copies in a document.
-fn copies(dialect: Dialect, folder: &str, bytes: &[u8]) -> Result<Copies, String> {
+fn copies(dialect: Dialect, folder: &str, bytes: &[u8]) -> Result<Option<Copies>, String> {
     let parsed = Json::parse_tolerant(bytes);
     let (json, _) = match parsed {
         // A node's own document was checked before.
@@ -123,22 +229,28 @@ fn copies(dialect: Dialect, folder: &str, bytes: &[u8]) -> Result<Copies, String
         parsed => parsed?,
     };
     let Json::Object(whole) = json else { return Err("it is no object".into()) };
-    let entries = match dialect {
+    let held = match dialect {
         Dialect::V3 => match whole.get(INLINE) {
             None | Some(Json::Null) => return Ok(None),
-            Some(inline) => inline.as_object().and_then(|inline| inline.get("metadata")),
+            Some(inline) => inline.as_object(),
         },
         _ => {
             if whole.get("zarr_consolidated_format").and_then(Json::as_u64) != Some(1) {
                 return Err("`zarr_consolidated_format` is not 1".into());
             }
-            whole.get("metadata")
+            Some(&whole)
         }
     };
-    let entries = entries.and_then(Json::as_object);
+    let entries = held.and_then(|held| held.get("metadata")).and_then(Json::as_object);
     let entries = entries.ok_or("`metadata`, which has the copies, is no object")?;
-    let mut found = BTreeMap::new();
-    flatten(dialect, folder, entries, &mut found);
+    let mut found = Copies::default();
+    flatten(dialect, folder, entries, &mut found.entries);
+    let stale = held.and_then(|held| held.get(STALE)).and_then(Json::as_array).unwrap_or_default();
+    let key = |name: &str| match dialect {
+        Dialect::V3 => format!("{folder}{name}/zarr.json"),
+        _ => format!("{folder}{name}"),
+    };
+    found.stale.extend(stale.iter().filter_map(Json::as_str).map(key));
     Ok(Some(found))
 }
 
@@ -162,7 +274,7 @@ fn flatten(dialect: Dialect, folder: &str, entries: &Object, found: &mut BTreeMa
 fn compare(
     context: &Context<'_>,
     tree: &Tree,
-    (holder, folder): (&StoreKey, &str),
+    (holder, folder, group): (&StoreKey, &str, &NodePath),
     copies: &BTreeMap<String, Json>,
     sink: &mut Sink<'_>,
 ) -> Result<()> {
@@ -180,8 +292,10 @@ fn compare(
             if !is_below {
                 continue;
             }
-            let problem =
-                |kind, what: String| Problem::new(path, kind, what).at(key).by(clause(dialect));
+            let problem = |kind, what: String| {
+                let problem = Problem::new(path, kind, what).at(key).by(clause(dialect));
+                problem.advise(consolidate(group))
+            };
             seen.insert(key.as_str());
             let Some(copy) = copies.get(key.as_str()) else {
                 let what = format!("the consolidated metadata in `{holder}` do not have it");
@@ -196,8 +310,15 @@ fn compare(
             // One that cannot be read was reported.
             let Some((stored, _)) = stored else { continue };
             let (stored, copy) = (normal(stored), normal(copy.clone()));
+            if copy.has_bare_floats() && !stored.has_bare_floats() {
+                let what = format!(
+                    "the copy in `{holder}` has a bare NaN or Infinity, the document has none"
+                );
+                sink.add(problem(ProblemKind::ConsolidatedDiffers, what));
+                continue;
+            }
             if let Some(member) = difference(&stored, &copy)
-                && !describe_the_same(context, path, key, [stored, copy])
+                && !is_as_good(context, path, key, [stored, copy])
             {
                 let what = format!("the copy in `{holder}` has another {member}");
                 sink.add(problem(ProblemKind::ConsolidatedDiffers, what));
@@ -217,27 +338,40 @@ fn compare(
         let what = format!("the consolidated metadata in `{holder}` have it, and it is not there");
         let path = tree.nearest(&*context.format, holder);
         let problem = Problem::new(&path, ProblemKind::ConsolidatedExtra, what);
-        sink.add(problem.at(name).by(clause(dialect)));
+        let problem = problem.at(name).by(clause(dialect));
+        sink.add(if name.ends_with(".zattrs") {
+            problem.advise("`zarr repair --apply` writes the document")
+        } else {
+            problem
+        });
     }
     Ok(())
 }
 
-/// Whether two documents describe the same node, however they are written.
-fn describe_the_same(
+/// Whether a document and its copy describe the same node, however they are written, and the copy breaks no rule that the document keeps.
+fn is_as_good(
     context: &Context<'_>,
     path: &NodePath,
     key: &StoreKey,
-    documents: [Json; 2],
+    [stored, copy]: [Json; 2],
 ) -> bool {
-    let parse = |document: Json| {
-        let mut reading = Reading::new(&context.open.registry, Strictness::Tolerant);
+    let parse = |document: &Json, strictness| {
+        let mut reading = Reading::new(&context.open.registry, strictness);
         reading.limits = context.open.options.limits;
-        let encoded = context.format.encoding().encode(&document).ok()?;
+        let encoded = context.format.encoding().encode(document).ok()?;
         let found = vec![(key.clone(), encoded.into())];
         context.format.parse(path, &found, &mut reading).ok()?
     };
-    match documents.map(parse) {
-        [Some(NodeMetadata::Array(one)), Some(NodeMetadata::Array(other))] => {
+    let both = [&stored, &copy].map(|document| parse(document, Strictness::Tolerant));
+    let [Some(one), Some(other)] = both else { return false };
+    let is_strict = |document| parse(document, Strictness::Strict).is_some();
+    is_same_node(&one, &other) && (is_strict(&copy) || !is_strict(&stored))
+}
+
+/// Whether two describe the same node.
+pub(super) fn is_same_node(one: &NodeMetadata, other: &NodeMetadata) -> bool {
+    match (one, other) {
+        (NodeMetadata::Array(one), NodeMetadata::Array(other)) => {
             let text = |array: &ArrayMetadata| format!("{:?}", (&array.grid, &array.data_type));
             one.shape == other.shape
                 && one.attributes == other.attributes
@@ -246,9 +380,9 @@ fn describe_the_same(
                 && one.chunk_keys == other.chunk_keys
                 && one.fill_value == other.fill_value
                 && one.shards == other.shards
-                && text(&one) == text(&other)
+                && text(one) == text(other)
         }
-        [Some(NodeMetadata::Group(one)), Some(NodeMetadata::Group(other))] => {
+        (NodeMetadata::Group(one), NodeMetadata::Group(other)) => {
             one.attributes == other.attributes
         }
         _ => false,

@@ -6,15 +6,16 @@ use zarr_core::format::{Documents, Format};
 use zarr_core::metadata::ArrayMetadata;
 use zarr_core::store::{GetOptions, StoreKey};
 use zarr_core::{
-    Dialect, Json, MetadataError, NodeKind, NodeMetadata, NodePath, Object, Reading, Result,
-    StoreError, Strictness,
+    Dialect, GroupMetadata, Json, MetadataError, NodeKind, NodeMetadata, NodePath, Object, Reading,
+    Result, StoreError, Strictness,
 };
 
+use super::consolidated::Erased;
 use super::inventory::Inventory;
-use super::problem::{Problem, ProblemKind};
+use super::problem::{Correction, Problem, ProblemKind};
 use super::tools::Tools;
 use super::tree::{FoundArray, FoundNode, Tree};
-use super::{Context, Sink, clauses, pool};
+use super::{Context, Sink, clauses, correct, pool};
 
 /// What the documents of one node told.
 struct Checked {
@@ -32,7 +33,6 @@ struct Checked {
 pub(super) fn check(
     context: &Context<'_>,
     inventory: &Inventory,
-    tools: &Tools,
     sink: &mut Sink<'_>,
 ) -> Result<Tree> {
     let mut odd_names = Vec::new();
@@ -62,6 +62,7 @@ pub(super) fn check(
             return;
         }
         let kind = checked.kind;
+        let has_levels = checked.attributes.as_ref().is_some_and(has_levels);
         if checked.path.is_root() {
             tree.root_attributes = checked.attributes;
         }
@@ -76,12 +77,17 @@ pub(super) fn check(
             tree.arrays.push(array);
             tree.arrays.len() - 1
         });
-        let node = FoundNode { kind, documents: checked.documents, array };
+        let node = FoundNode { kind, documents: checked.documents, array, has_levels };
         tree.nodes.insert(checked.path, node);
     })?;
     sink.report.nodes = tree.nodes.len() as u64;
-    relations(context, tools, &mut tree, sink);
     Ok(tree)
+}
+
+/// Whether attributes are those of a multiscale image (OME-Zarr, GeoZarr).
+fn has_levels(attributes: &Object) -> bool {
+    let ome = attributes.get("ome").and_then(Json::as_object);
+    attributes.contains("multiscales") || ome.is_some_and(|ome| ome.contains("multiscales"))
 }
 
 /// The places where documents are.
@@ -243,26 +249,43 @@ fn parse(context: &Context<'_>, checked: &mut Checked, found: &Documents) -> Opt
         let problem = Problem::new(&checked.path, kind, error.to_string());
         problem.at(key).by(clauses::of_error(dialect, error))
     };
+    let correct = |key: &str| {
+        let key = StoreKey::new(key).ok()?;
+        correct::corrected(context, &checked.path, found, &key)
+    };
     match read(Strictness::Strict) {
         (Ok(node), _) => node,
         (Err(refusal), _) => match read(Strictness::Tolerant) {
             (Err(error), _) => {
-                let problem = problem(&error);
+                let mut problem = problem(&error);
+                if problem.kind != ProblemKind::NotChecked {
+                    let corrected = correct(&document_of(&error, found));
+                    problem = problem.corrected(corrected.map(|it| it.correction));
+                }
                 checked.problems.push(problem);
                 None
             }
             (Ok(node), warnings) => {
                 let key = document_of(&refusal, found);
+                let corrected = correct(&key);
+                let mends = |what: Option<&String>| {
+                    let corrected = corrected.as_ref()?;
+                    let is_mended = what.is_none_or(|what| !corrected.left.contains(what));
+                    is_mended.then(|| corrected.correction.clone())
+                };
+                let mut problems = Vec::new();
                 if warnings.is_empty() {
-                    let problem = problem(&refusal);
-                    let kind = ProblemKind::DeviatingDocument;
-                    checked.problems.push(Problem { kind, ..problem });
+                    let mut problem = problem(&refusal);
+                    problem.kind = ProblemKind::DeviatingDocument;
+                    problems.push(problem.corrected(mends(None)));
                 }
                 for what in warnings {
                     let clause = clauses::of_text(dialect, &what);
+                    let correction = mends(Some(&what));
                     let problem = Problem::new(&checked.path, ProblemKind::DeviatingDocument, what);
-                    checked.problems.push(problem.at(&key).by(clause));
+                    problems.push(problem.at(&key).by(clause).corrected(correction));
                 }
+                checked.problems.extend(problems);
                 node
             }
         },
@@ -321,7 +344,13 @@ fn dimension_names(checked: &mut Checked, metadata: &ArrayMetadata) {
 }
 
 /// Reports nodes below arrays, nodes below folders without a document, and attributes without a node.
-fn relations(context: &Context<'_>, tools: &Tools, tree: &mut Tree, sink: &mut Sink<'_>) {
+pub(super) fn relations(
+    context: &Context<'_>,
+    tools: &Tools,
+    erased: &Erased,
+    tree: &mut Tree,
+    sink: &mut Sink<'_>,
+) {
     let dialect = context.format.dialect();
     let clause = match dialect {
         Dialect::V2 => "Z2-003",
@@ -353,15 +382,33 @@ fn relations(context: &Context<'_>, tools: &Tools, tree: &mut Tree, sink: &mut S
         let key = context.format.document_keys(&path).unwrap_or_default();
         let key =
             key.get(usize::from(dialect == Dialect::V2)).map_or(String::new(), |k| k.to_string());
-        let what =
-            "there is no document here, though nodes are below: some readers do not find them";
-        sink.add(Problem::new(&path, ProblemKind::MissingDocument, what).at(key).by(clause));
+        if erased.documents.contains(&key) {
+            let what =
+                "its erase was interrupted: its document is gone, and nodes are left below it";
+            sink.add(Problem::new(&path, ProblemKind::InterruptedErase, what).at(key).by(clause));
+        } else {
+            let what =
+                "there is no document here, though nodes are below: some readers do not find them";
+            let problem = Problem::new(&path, ProblemKind::MissingDocument, what).at(&key);
+            let group = NodeMetadata::Group(GroupMetadata::default());
+            let right = context.format.create(&path, &group).ok();
+            let right = right
+                .and_then(|documents| documents.into_iter().find(|(at, _)| at.as_str() == key));
+            let correction = right.map(|(_, right)| Correction { wrong: None, right });
+            sink.add(problem.by(clause).corrected(correction));
+        }
         tree.implied.insert(path);
     }
     for key in &tree.attributes_only {
         let folder = key.as_str().rsplit_once('/').map_or("", |(folder, _)| folder);
         let path = NodePath::new(folder).unwrap_or_else(|_| context.path.clone());
         if tree.implied.contains(&path) {
+            continue;
+        }
+        if erased.node_of(key).is_some() {
+            let what = "the attributes of a node that was being erased when that was interrupted";
+            let problem = Problem::new(&path, ProblemKind::InterruptedErase, what);
+            sink.add(problem.at(key).by("Z2-001"));
             continue;
         }
         let what = "attributes, and no document of a node beside them";

@@ -1,18 +1,19 @@
 //! Says of each key what it is: a document, a chunk, or a problem.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use zarr_core::format::is_zarr_key;
 use zarr_core::grid::ChunkKeys;
-use zarr_core::store::StoreKey;
+use zarr_core::store::{GetOptions, StoreKey};
 use zarr_core::{Dialect, Era, NodePath};
 
+use super::consolidated::Erased;
 use super::documents::document_names;
 use super::inventory::Inventory;
 use super::problem::{Problem, ProblemKind};
 use super::tools::Tools;
 use super::tree::{FoundArray, Tree};
-use super::{Context, Sink};
+use super::{Context, Sink, correct};
 
 /// A chunk that is stored inside its array's grid.
 #[derive(Clone, Copy, Debug)]
@@ -26,15 +27,17 @@ pub(super) struct StoredChunk {
 /// Reports the keys that should not be there; returns the chunks, by array and in the order of their keys.
 pub(super) fn check(
     context: &Context<'_>,
-    inventory: &Inventory,
-    tree: &Tree,
+    (inventory, tree): (&Inventory, &Tree),
     tools: &Tools,
+    erased: &Erased,
     sink: &mut Sink<'_>,
 ) -> Vec<StoredChunk> {
     let documents: BTreeSet<&StoreKey> =
         tree.nodes.values().flat_map(|node| &node.documents).chain(&tree.attributes_only).collect();
     let orphans = BTreeSet::new();
-    let mut judge = Judge { context, inventory, tree, tools, documents, orphans };
+    let misspelled = BTreeMap::new();
+    let mut judge =
+        Judge { context, inventory, tree, tools, erased, documents, orphans, misspelled };
     let mut chunks = Vec::new();
     for (at, key) in inventory.keys.iter().enumerate() {
         match judge.chunk(key) {
@@ -45,6 +48,14 @@ pub(super) fn check(
     }
     for (folder, example) in &judge.orphans {
         sink.add(judge.lost_array(folder, example));
+    }
+    let with_chunks: BTreeSet<u32> = chunks.iter().map(|chunk: &StoredChunk| chunk.array).collect();
+    for (at, problems) in std::mem::take(&mut judge.misspelled) {
+        let has_others = with_chunks.contains(&(at as u32));
+        match judge.other_separator(&tree.arrays[at], &problems).filter(|_| !has_others) {
+            Some(problem) => sink.add(problem),
+            None => problems.into_iter().for_each(|problem| sink.add(problem)),
+        }
     }
     chunks.sort_by_key(|chunk| (chunk.array, chunk.key));
     chunks
@@ -64,8 +75,11 @@ struct Judge<'a> {
     tree: &'a Tree,
     tools: &'a Tools,
     documents: BTreeSet<&'a StoreKey>,
+    erased: &'a Erased,
     /// Folders of chunks without an array, each with a key.
     orphans: BTreeSet<(String, String)>,
+    /// The chunks of each of [`Tree::arrays`] at keys where no reader looks.
+    misspelled: BTreeMap<usize, Vec<Problem>>,
 }
 
 impl Judge<'_> {
@@ -93,6 +107,12 @@ impl Judge<'_> {
             Some((_, None)) if is_zarr_key(key) => Verdict::Known,
             // A copy puts chunks first.
             _ if self.tools.is_copied(key) => Verdict::Known,
+            _ if is_zarr_key(key) && self.erased.node_of(key).is_some() => {
+                let path = self.erased.node_of(key).expect("it was just found");
+                let what = "its array was being erased when that was interrupted";
+                let problem = Problem::new(path, ProblemKind::InterruptedErase, what).at(key);
+                Verdict::Problem(problem.by(self.clause(["F-001", "Z2-021", "row-27"])))
+            }
             _ if is_zarr_key(key) => {
                 let folder = orphaned_folder(text);
                 if !self.orphans.iter().any(|(known, _)| known == folder) {
@@ -158,7 +178,7 @@ impl Judge<'_> {
         Some(self.problem(key, ProblemKind::ConflictingDocuments, what).by(clause))
     }
 
-    fn of_array(&self, key: &StoreKey, at: usize) -> Verdict {
+    fn of_array(&mut self, key: &StoreKey, at: usize) -> Verdict {
         let array = &self.tree.arrays[at];
         let problem = |kind, what: String, clause| {
             Verdict::Problem(Problem::new(&array.path, kind, what).at(key).by(clause))
@@ -188,7 +208,9 @@ impl Judge<'_> {
         let name = array.prefix.strip(key).unwrap_or_default();
         let Some(indices) = misspelled(&array.metadata.chunk_keys, name, array.metadata.rank())
         else {
-            return Verdict::Problem(Problem { path: array.path.clone(), ..self.stray(key) });
+            let mut stray = self.stray(key);
+            stray.path = array.path.clone();
+            return Verdict::Problem(stray);
         };
         let clause = self.clause(["F-067", "Z2-020", "D-047"]);
         let Some(right) = array.key(&indices) else { return Verdict::Problem(self.stray(key)) };
@@ -198,7 +220,52 @@ impl Judge<'_> {
         }
         let what =
             format!("no reader looks for it here; the key of chunk {indices:?} is `{right}`");
-        problem(ProblemKind::MisspelledKey, what, clause)
+        let problem = Problem::new(&array.path, ProblemKind::MisspelledKey, what).at(key);
+        self.misspelled.entry(at).or_default().push(problem.by(clause));
+        Verdict::Known
+    }
+
+    /// The one problem of an array whose chunks are all at keys of another form than its document says, where exactly one form fits all.
+    fn other_separator(&self, array: &FoundArray, misspelled: &[Problem]) -> Option<Problem> {
+        let dialect = self.context.format.dialect();
+        let v2 = ['.', '/'].map(|separator| ChunkKeys::V2 { separator });
+        let default = ['/', '.'].map(|separator| ChunkKeys::Default { separator });
+        let forms = match dialect {
+            Dialect::V2 => v2.to_vec(),
+            Dialect::V3 => [default, v2].concat(),
+            _ => return None,
+        };
+        let name = |problem: &Problem| {
+            let key = StoreKey::new(problem.key.as_deref()?).ok()?;
+            array.prefix.strip(&key).map(str::to_owned)
+        };
+        let names: Vec<String> = misspelled.iter().map(name).collect::<Option<_>>()?;
+        let rank = array.metadata.rank();
+        let is_inside = |form: &ChunkKeys, name: &String| {
+            form.parse(name, rank).is_some_and(|indices| array.inside(&indices).is_some())
+        };
+        let mut fitting =
+            forms.into_iter().filter(|form| names.iter().all(|name| is_inside(form, name)));
+        let form = fitting.next()?;
+        if fitting.next().is_some() {
+            return None;
+        }
+        let key = self.tree.nodes.get(&array.path)?.documents.first()?;
+        let limit = self.context.open.options.limits.document;
+        let got = self.context.store.get(key, GetOptions::at_most(limit)).ok()??;
+        let correction = correct::with_chunk_keys(self.context, &got.bytes?, &form);
+        let (right, first) = (array.key(&vec![0; rank])?, names.first()?);
+        let line = match dialect {
+            Dialect::V2 => format!("`\"dimension_separator\": \"{}\"` belongs", form.separator()),
+            _ => "another `chunk_key_encoding` belongs".to_owned(),
+        };
+        let what = format!(
+            "no reader finds its {} chunks: they are at keys such as `{first}` and not such as `{right}`; {line} in the document",
+            names.len()
+        );
+        let problem = Problem::new(&array.path, ProblemKind::ChunkSeparator, what).at(key);
+        let clause = self.clause(["F-067", "Z2-020", "D-047"]);
+        Some(problem.by(clause).corrected(correction))
     }
 
     /// The key that readers take, of a chunk that dialects allow at two keys.

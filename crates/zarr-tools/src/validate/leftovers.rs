@@ -43,17 +43,13 @@ pub(crate) fn find(store: &str, prefix: &str, path: &NodePath) -> Vec<Problem> {
         }
     }
     found.sort();
-    let problem = |key: String| Problem {
-        path: path.clone(),
-        message: if key.ends_with(LOCK) {
+    let problem = |key: String| {
+        let message = if key.ends_with(LOCK) {
             "no writer holds this lock; the one that made it is gone, or still has the store open"
-                .into()
         } else {
-            "a writer that is gone left it".into()
-        },
-        key: Some(key),
-        kind: ProblemKind::Leftover,
-        clause: None,
+            "a writer that is gone left it"
+        };
+        Problem::new(path, ProblemKind::Leftover, message).at(key)
     };
     found.into_iter().map(problem).collect()
 }

@@ -20,6 +20,8 @@
 mod chunks;
 mod clauses;
 mod consolidated;
+mod correct;
+mod dimensions;
 mod documents;
 mod duplicates;
 mod inventory;
@@ -231,7 +233,10 @@ fn checked(
     if let Some(error) = error.filter(|_| !tools.is_target(&NodePath::root())) {
         tree::report_root(&context, &inventory, &error, &mut sink);
     }
-    let tree = documents::check(&context, &inventory, &tools, &mut sink)?;
+    let mut tree = documents::check(&context, &inventory, &mut sink)?;
+    let consolidated = consolidated::read(&context, &inventory, &tree)?;
+    let erased = consolidated::erased(&context, &inventory, &consolidated);
+    documents::relations(&context, &tools, &erased, &mut tree, &mut sink);
     let is_empty = tools.is_empty()
         && inventory.unreadable.is_empty()
         && !inventory.keys.iter().any(is_zarr_key);
@@ -243,7 +248,8 @@ fn checked(
     }
     names::check(&context, &inventory, &tree, &mut sink);
     references::check(&context, &inventory, &tree, &mut sink);
-    consolidated::check(&context, &inventory, &tree, &mut sink)?;
+    dimensions::check(&tree, &mut sink);
+    consolidated::check(&context, &tree, consolidated, &mut sink)?;
     #[cfg(feature = "nczarr")]
     netcdf::check(&context, store, &tree, &mut sink);
     if context.has(Level::Keys) {
@@ -255,7 +261,7 @@ fn checked(
             left.into_iter().for_each(|problem| sink.add(problem));
         }
         duplicates::check(&context, &inventory, &tree, &mut sink);
-        let stored = keys::check(&context, &inventory, &tree, &tools, &mut sink);
+        let stored = keys::check(&context, (&inventory, &tree), &tools, &erased, &mut sink);
         chunks::check(&context, &inventory, &tree, &stored, &mut sink)?;
     }
     Ok(sink.report)

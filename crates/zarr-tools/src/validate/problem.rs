@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use zarr_core::store::Bytes;
 use zarr_core::{CancelToken, Json, NodePath, Object};
 
 /// How deep to look; each level includes those before.
@@ -65,7 +66,7 @@ macro_rules! kinds {
                 match self { $(ProblemKind::$kind => kinds!(@$severity),)* }
             }
 
-            /// What to do about it.
+            /// What to do about it, where [`Problem::remedy`] says nothing else.
             pub fn remedy(self) -> &'static str {
                 match self { $(ProblemKind::$kind => $remedy,)* }
             }
@@ -81,22 +82,22 @@ kinds! {
         "restore it from a copy; `zarr repair` takes it from consolidated metadata, if they have it";
     /// A document that no reader can read, since it breaks its specification.
     InvalidDocument, "invalid_document", Meta, problem,
-        "correct the member that is named, or copy the data with `zarr copy`, which writes documents anew";
+        "correct the member that is named";
     /// A document that tolerant readers read, though it breaks its specification.
     DeviatingDocument, "deviating_document", Meta, problem,
-        "strict readers may refuse it: copy the data with `zarr copy`, which writes documents anew";
+        "readers here take it as it is, and strict ones may not: correct it, an attribute with `zarr attrs --set`";
     /// A node that has no document, though others are below it, or an entry point that is not there.
     MissingDocument, "missing_document", Meta, problem,
         "restore it from a copy, or create the node again";
     /// A document of attributes where no node is.
     OrphanedDocument, "orphaned_document", Meta, problem,
-        "erase it, or restore the document of its node";
+        "restore the document of its node, or move it away with `zarr repair --orphans --apply`";
     /// Documents of two kinds, or of two dialects, at one node.
     ConflictingDocuments, "conflicting_documents", Meta, problem,
         "erase the document that is out of date";
     /// A node below an array.
     ArrayInsideArray, "array_inside_array", Meta, problem,
-        "move the inner node, or erase it";
+        "move the inner node with `zarr rename`, or erase it with `zarr rm`";
     /// A name that no node and no key may have.
     InvalidName, "invalid_name", Meta, problem,
         "rename it with the tools of the store";
@@ -111,19 +112,19 @@ kinds! {
         "run `zarr consolidate`";
     /// Consolidated metadata of a document that is not there.
     ConsolidatedExtra, "consolidated_extra", Meta, problem,
-        "run `zarr consolidate`, or restore the document";
+        "`zarr repair --apply` writes the document; if its node was erased on purpose, `zarr rm` takes the copy away, too";
     /// Consolidated metadata that differ from the document.
     ConsolidatedDiffers, "consolidated_differs", Meta, problem,
         "run `zarr consolidate`";
     /// Names of dimensions that are not as many as the axes.
     DimensionNames, "dimension_names", Meta, problem,
-        "set as many names as the array has axes";
+        "set as many names as the array has axes with `zarr attrs --set`";
     /// Dimensions of NCZarr that disagree with the arrays.
     NczarrDimensions, "nczarr_dimensions", Meta, problem,
         "set the dimension, or the shape, that is wrong";
     /// Other metadata of NCZarr that are wrong, such as a variable that is listed and not there.
     NczarrMetadata, "nczarr_metadata", Meta, problem,
-        "correct the attribute that is named";
+        "correct the attribute that is named, with `zarr attrs --set`";
     /// A copy that has not ended.
     CopyUnderWay, "copy_under_way", Meta, problem,
         "go on with `zarr copy ... --resume`; if its journal is broken, erase the target with `zarr rm`, and copy again";
@@ -132,40 +133,46 @@ kinds! {
         "go on with `zarrkit.dask.store(..., resume=True)`, or start it again";
     /// A key that is neither a document nor a chunk.
     StrayKey, "stray_key", Keys, problem,
-        "move it elsewhere, or erase it with `zarr repair`";
+        "move it elsewhere, or to the quarantine with `zarr repair --apply`";
     /// A key that looks like a chunk's, where no array is.
     OrphanedChunk, "orphaned_chunk", Keys, problem,
-        "restore the document of its array, or erase it with `zarr repair`";
+        "restore the document of its array, or move it to the quarantine with `zarr repair --orphans --apply`";
+    /// What an erase left that was interrupted: consolidated metadata say that it had begun.
+    InterruptedErase, "interrupted_erase", Keys, problem,
+        "erase it again with `zarr rm`; `zarr repair --apply` moves chunks that are left to the quarantine";
+    /// An array whose chunks are stored at keys in another form than its document says: no reader finds them.
+    ChunkSeparator, "chunk_separator", Keys, problem,
+        "correct the document as it says";
     /// A chunk outside the grid of its array.
     OutsideGrid, "outside_grid", Keys, problem,
-        "restore the shape, or erase it with `zarr repair`";
+        "restore the shape, or move it to the quarantine with `zarr repair --apply`";
     /// An unfinished file or a lock that a writer left.
     Leftover, "leftover", Keys, problem,
-        "if no writer is at work, erase it with `zarr repair`";
+        "if no writer is at work, erase it with `zarr repair --apply`";
     /// A chunk whose key is written in a form that no reader looks for.
     MisspelledKey, "misspelled_key", Keys, problem,
         "rename it to the key that is named";
     /// A chunk that is stored twice, at keys of different forms.
     StoredTwice, "stored_twice", Keys, problem,
-        "erase the one that no reader looks for";
+        "move the one that no reader looks for to the quarantine with `zarr repair --apply`";
     /// A value without bytes, where none can be.
     EmptyValue, "empty_value", Keys, problem,
-        "restore it from a copy; without it, the chunk reads as fill";
+        "restore it from a copy; `zarr repair --apply` moves it away, and the chunk reads as fill";
     /// A chunk that was never written, or is lost.
     MissingChunk, "missing_chunk", Keys, problem,
         "restore it from a copy, if it was written";
     /// A chunk or shard of another size than its elements need.
     WrongSize, "wrong_size", Index, problem,
-        "restore it from a copy";
+        "restore it from a copy; `zarr repair --apply` moves it away, and the chunk reads as fill";
     /// An index of a shard that is damaged, or that points outside the shard.
     ShardIndex, "shard_index", Index, problem,
-        "restore the shard from a copy, or let `zarr repair` look for its inner chunks";
+        "restore the shard from a copy, or let `zarr repair --apply` look for its inner chunks";
     /// Inner chunks that share bytes.
     ShardOverlap, "shard_overlap", Index, problem,
-        "compare the inner chunks that are named with another copy";
+        "compare the inner chunks that are named with another copy; `zarr repair --apply` leaves them out";
     /// Bytes that do not decode: cut short, too long, a wrong checksum, elements that are none of their type.
     Undecodable, "undecodable", Data, problem,
-        "restore it from a copy";
+        "restore it from a copy; `zarr repair --apply` moves it away, and what cannot be decoded reads as fill";
     /// A value, or a folder, that the store could not read: it may not be read, a link leads to nothing, a request failed.
     Unreadable, "unreadable", Meta, problem,
         "look at the store's message: let it be read, fetch what a link leads to, or restore it from a copy";
@@ -183,7 +190,11 @@ kinds! {
         "check it with a build, or a store, that can";
     /// What `zarr repair` put aside.
     Quarantined, "quarantined", Keys, note,
-        "restore it or erase it";
+        "move it back with `zarr repair --restore --apply`, or erase the folder";
+    /// A dimension of a group that has several lengths.
+    DimensionLengths, "dimension_lengths", Meta, note,
+        "xarray and netCDF open the group only when each dimension has one length: `zarr append` or `zarr resize` the arrays that differ, if \
+         it is to be opened so";
     /// An attribute that names a variable that is not there.
     DanglingReference, "dangling_reference", Meta, note,
         "correct the attribute, or copy the variable";
@@ -209,16 +220,36 @@ pub struct Problem {
     pub message: String,
     /// The clause of the specification, as in `docs/spec`: `F-063`.
     pub clause: Option<&'static str>,
+    /// What to do about this one, if not what its kind says.
+    advice: Option<String>,
+    /// The document that is right.
+    pub(crate) correction: Option<Correction>,
+}
+
+/// A document that is right, in the place of one that is wrong or missing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Correction {
+    /// What stands there; `None` if nothing does.
+    pub wrong: Option<Bytes>,
+    pub right: Bytes,
 }
 
 impl Problem {
     /// A problem at a node.
-    pub(super) fn new(path: &NodePath, kind: ProblemKind, message: impl Into<String>) -> Problem {
-        Problem { path: path.clone(), key: None, kind, message: message.into(), clause: None }
+    pub(crate) fn new(path: &NodePath, kind: ProblemKind, message: impl Into<String>) -> Problem {
+        Problem {
+            path: path.clone(),
+            key: None,
+            kind,
+            message: message.into(),
+            clause: None,
+            advice: None,
+            correction: None,
+        }
     }
 
     /// The same problem, at this key.
-    pub(super) fn at(mut self, key: impl ToString) -> Problem {
+    pub(crate) fn at(mut self, key: impl ToString) -> Problem {
         self.key = Some(key.to_string());
         self
     }
@@ -227,6 +258,29 @@ impl Problem {
     pub(super) fn by(mut self, clause: impl Into<Option<&'static str>>) -> Problem {
         self.clause = clause.into();
         self
+    }
+
+    /// The same problem, with what to do about this one.
+    pub(super) fn advise(mut self, advice: impl Into<String>) -> Problem {
+        self.advice = Some(advice.into());
+        self
+    }
+
+    /// The same problem, with the document that is right, if there is one, which `zarr repair` writes.
+    pub(super) fn corrected(mut self, correction: Option<Correction>) -> Problem {
+        if correction.is_some() {
+            self.advice = Some(match self.kind {
+                ProblemKind::MissingDocument => "`zarr repair --apply` writes it".into(),
+                _ => "`zarr repair --apply` corrects it, and keeps the old one".into(),
+            });
+            self.correction = correction;
+        }
+        self
+    }
+
+    /// What to do about it.
+    pub fn remedy(&self) -> &str {
+        self.advice.as_deref().unwrap_or_else(|| self.kind.remedy())
     }
 
     /// The problem as an object: `path`, `key` (null, if it has none), `kind`, `message`, `clause` (null, if it has none),
@@ -240,7 +294,7 @@ impl Problem {
             .with("message", self.message.as_str())
             .with("clause", text(self.clause))
             .with("level", self.kind.level().name())
-            .with("remedy", self.kind.remedy());
+            .with("remedy", self.remedy());
         Json::from(object)
     }
 }

@@ -24,6 +24,8 @@ pub(super) struct FoundNode {
     pub documents: Vec<StoreKey>,
     /// Which of [`Tree::arrays`] it is, if its document could be read.
     pub array: Option<usize>,
+    /// Whether its attributes say that its arrays are the levels of a multiscale image.
+    pub has_levels: bool,
 }
 
 /// An array whose document could be read.

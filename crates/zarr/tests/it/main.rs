@@ -67,6 +67,7 @@ mod new_documents;
 mod nodes;
 mod objects;
 mod one_handle;
+mod only_copies;
 mod optional;
 mod parts;
 mod plain_memory;
