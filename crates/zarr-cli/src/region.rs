@@ -36,7 +36,7 @@ impl Which {
     #[cfg(feature = "plot")]
     pub fn by_axes_of(&self, array: &Array) -> Result<Option<Which>, Failure> {
         let names: Vec<Option<String>> = match (&self.by_name, &self.sel) {
-            (Some(_), _) => array.metadata().dimension_names.clone().unwrap_or_default(),
+            (Some(_), _) => names_of(array)?,
             (None, Some(_)) => {
                 let axes = zarr_plot::meaning::axes_of(array)?;
                 axes.into_iter().map(|axis| axis.name).collect()
@@ -66,8 +66,11 @@ impl Which {
         target: &Target,
         array: &Array,
     ) -> Result<Elements, Failure> {
+        // The attributes of groups above may name the axes.
         #[cfg(feature = "plot")]
-        if self.sel.is_some() {
+        if self.sel.is_some()
+            || self.by_name.is_some() && array.metadata().dimension_names.is_none()
+        {
             return self
                 .of(session, &session.in_its_hierarchy(target, array, &session.options()?)?);
         }
@@ -84,16 +87,30 @@ impl Which {
             return Ok(elements);
         }
         let _ = session;
-        let metadata = array.metadata();
-        let (shape, names) = (&metadata.shape, metadata.dimension_names.as_deref());
+        let shape = array.shape();
         let elements = match &self.by_name {
-            Some(text) => Elements::of_names(text, shape, names),
-            None => Elements::of_region(self.region.as_deref(), shape),
+            Some(text) => {
+                let names = names_of(array)?;
+                let is_any = names.iter().any(Option::is_some);
+                Elements::of_names(text, &shape, is_any.then_some(&names[..]))
+            }
+            None => Elements::of_region(self.region.as_deref(), &shape),
         };
         elements.map_err(|why| {
             Failure::Usage(format!("{}: {why}", human::place(array.hierarchy(), array.path())))
         })
     }
+}
+
+/// The names of an array's axes: those of its document, else those by which it is plotted, such as those of an image's levels.
+fn names_of(array: &Array) -> Result<Vec<Option<String>>, Failure> {
+    let names = array.metadata().dimension_names.clone();
+    #[cfg(feature = "plot")]
+    if names.is_none() {
+        let axes = zarr_plot::meaning::axes_of(array)?;
+        return Ok(axes.into_iter().map(|axis| axis.name).collect());
+    }
+    Ok(names.unwrap_or_default())
 }
 
 /// The selected elements: axis by axis, in order. All axes stay.

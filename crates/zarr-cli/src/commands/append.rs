@@ -27,8 +27,8 @@ Examples:
 Formats are those of `zarr put`. How much longer the array gets is what the input holds: along all other axes it is as long as
 the array. The place is taken first, so that programs that append at the same time all arrive, each in its own place. If the
 input cannot be taken, the array gets its shape back, unless others have appended since. Only a NumPy file is read piece by
-piece; the input of other formats is held in memory. If the array of the axis' coordinates is shorter or longer than the axis
-afterwards, a warning says so.")]
+piece; the input of other formats is held in memory. Arrays of the same group whose dimension of the same name has another length
+afterwards are named.")]
 pub(crate) struct Append {
     #[command(flatten)]
     target: Target,
@@ -88,13 +88,7 @@ impl Append {
         }
         resize::publish_lengths(session, &self.target, &array, &self.care)?;
         session.warn(array.hierarchy());
-        // Only the coordinates are looked at: a long run of appends does not read the documents of all variables each time.
-        let names = whole.metadata().dimension_names.clone().unwrap_or_default();
-        let name = names.get(axis).cloned().flatten();
-        let path =
-            whole.path().parent().zip(name).and_then(|(group, name)| group.child(&name).ok());
-        let coordinates = path.and_then(|path| whole.hierarchy().array(&path).ok());
-        resize::tell_others(session, &whole, &grown, &[axis], coordinates.into_iter());
+        resize::tell_others(session, &whole, &grown, &[axis]);
         let (from, to) = (human::shape(&old), human::shape(&grown));
         session.talk(&format!("{place}: {from} became {to}"));
         Ok(())

@@ -57,13 +57,7 @@ impl Resize {
         change(&array, &old, shape)?;
         publish_lengths(session, &self.target, &array, &self.care)?;
         session.warn(array.hierarchy());
-        let group = whole.path().parent().and_then(|group| whole.hierarchy().group(&group).ok());
-        let others = group.and_then(|group| group.members().ok()).unwrap_or_default();
-        let others = others.into_iter().filter_map(|node| match node {
-            Node::Array(array) => Some(array),
-            Node::Group(_) => None,
-        });
-        tell_others(session, &whole, shape, &changed, others);
+        tell_others(session, &whole, shape, &changed);
         session.talk(&format!("{place}: {} became {}", human::shape(&old), human::shape(shape)));
         Ok(())
     }
@@ -131,16 +125,19 @@ pub(super) fn publish_lengths(
     Ok(())
 }
 
-/// Says which of other arrays have another length along dimensions of the same names: xarray and CF need them equal.
-pub(super) fn tell_others(
-    session: &Session,
-    array: &Array,
-    shape: &[u64],
-    axes: &[usize],
-    others: impl Iterator<Item = Array>,
-) {
+/// Says which other arrays of the group have another length along dimensions of the same names: xarray and netCDF need them equal.
+pub(super) fn tell_others(session: &Session, array: &Array, shape: &[u64], axes: &[usize]) {
     let names_of = |array: &Array| array.metadata().dimension_names.clone().unwrap_or_default();
     let names = names_of(array);
+    if !axes.iter().any(|&axis| matches!(names.get(axis), Some(Some(_)))) {
+        return;
+    }
+    let group = array.path().parent().and_then(|group| array.hierarchy().group(&group).ok());
+    let others = group.and_then(|group| group.members().ok()).unwrap_or_default();
+    let others = others.into_iter().filter_map(|node| match node {
+        Node::Array(array) => Some(array),
+        Node::Group(_) => None,
+    });
     let others: Vec<_> = others.map(|other| (names_of(&other), other)).collect();
     let mut notes = Vec::new();
     for &axis in axes {
@@ -157,7 +154,10 @@ pub(super) fn tell_others(
             let more = if more == 0 { String::new() } else { format!(" and {more} more arrays") };
             let found = found.into_iter().take(MOST_TOLD).collect::<Vec<_>>().join(", ");
             let len = shape[axis];
-            notes.push(format!("dimension `{name}` is {len} long here, but {found}{more}"));
+            notes.push(format!(
+                "dimension `{name}` is {len} long here, but {found}{more}: xarray and netCDF need one length; `zarr append` or `zarr \
+                 resize` the others, too"
+            ));
         }
     }
     session.warn_about(array, &notes);

@@ -320,7 +320,13 @@ fn what_only_consolidated_metadata_have_is_copied_or_named() {
     assert!(copied.code == 0 && copied.err.contains("/b: is only in the"), "{}", copied.err);
     folder.good("get c.zarr --path a");
     folder.bad("get c.zarr --path b", 3);
-    folder.good("copy s.zarr d.zarr --consolidated");
+    let copied = folder.run("copy s.zarr d.zarr --consolidated");
+    assert!(copied.code == 0, "{}", copied.err);
+    assert!(
+        copied.err.starts_with("warning: /b: only consolidated metadata describe it"),
+        "{}",
+        copied.err
+    );
     folder.good("get d.zarr --path b");
     for path in ["a/.zarray", "c/.zarray", ".zgroup"] {
         std::fs::remove_file(folder.path(&format!("s.zarr/{path}"))).unwrap();

@@ -105,7 +105,7 @@ fn all() -> Vec<Damage> {
             },
             "`zarr attrs --set`",
             |folder| {
-                folder.good(r#"attrs s --path a --set missing_value='"NaN"'"#);
+                folder.good(r#"attrs s --path a --set 'missing_value="NaN"'"#);
             },
         ),
         damage(
@@ -121,7 +121,7 @@ fn all() -> Vec<Damage> {
             },
             "`zarr attrs --set`",
             |folder| {
-                folder.good(r#"attrs s --path a --set n='"NaN"'"#);
+                folder.good(r#"attrs s --path a --set 'n="NaN"'"#);
             },
         ),
         damage(
@@ -259,7 +259,7 @@ fn all() -> Vec<Damage> {
             },
             "`zarr attrs --set`",
             |folder| {
-                folder.good(r#"attrs s --path a --set _ARRAY_DIMENSIONS='["x"]'"#);
+                folder.good(r#"attrs s --path a --set '_ARRAY_DIMENSIONS=["x"]'"#);
             },
         ),
         damage(

@@ -275,5 +275,16 @@ fn dimensions_that_others_share_are_told_or_refused() {
         folder.good(&format!("create p.zarr --path {name} --shape {len} --dtype int8 --dims x"));
     }
     let grown = folder.feed("resize p.zarr --path a --shape 5", b"");
-    assert!(grown.err.contains("/a: dimension `x` is 5 long here, but 3 in /x\n"), "{}", grown.err);
+    assert!(
+        grown.err.contains("/a: dimension `x` is 5 long here, but 3 in /x: xarray"),
+        "{}",
+        grown.err
+    );
+    // The array of the coordinates itself: what it no longer fits is named.
+    let grown = folder.feed("append p.zarr --path x", b"[9]");
+    assert!(
+        grown.err.contains("/x: dimension `x` is 4 long here, but 5 in /a, 5 in /b: xarray"),
+        "{}",
+        grown.err
+    );
 }
