@@ -7,6 +7,25 @@ pub(crate) fn printable(text: &str) -> String {
     zarr::printable(text).into_owned()
 }
 
+/// The text with blanks behind it, `width` characters in all. The width of `format!` must fit 16 bits; a cell need not.
+pub(crate) fn left(text: &str, width: usize) -> String {
+    let blanks = width.saturating_sub(text.chars().count());
+    format!("{text}{}", " ".repeat(blanks))
+}
+
+/// The width of a column of cells: that of the widest, but for those that would fill more than a line, which may go beyond
+/// it. A document can name thousands of fields in one.
+pub(crate) fn column_width<'a>(cells: impl Iterator<Item = &'a String>) -> usize {
+    const MAX_WIDTH: usize = 160;
+    cells.map(|cell| cell.chars().count()).filter(|&width| width <= MAX_WIDTH).max().unwrap_or(0)
+}
+
+/// The text with blanks before it, `width` characters in all.
+pub(crate) fn right(text: &str, width: usize) -> String {
+    let blanks = width.saturating_sub(text.chars().count());
+    format!("{}{text}", " ".repeat(blanks))
+}
+
 /// `512 B`, `1.5 KiB`, `64.0 MiB`.
 pub(crate) fn size(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];

@@ -7,6 +7,8 @@
 //! In JSON a missing element is `null`, in CSV nothing. A present one is written as any element of
 //! its type; where that could be `null` itself, as a list of one, `[null]`.
 
+use std::collections::HashSet;
+
 use zarr::Json;
 use zarr::data_type::{DataType, Field, Scalar};
 
@@ -121,8 +123,11 @@ impl Shown for DataType {
             let done = read_field(field, field.shape(), value, out);
             done.map_err(|why| format!("field `{name}`: {why}"))?;
         }
-        let is_known = |name: &str| record.fields().iter().any(|field| field.name() == name);
-        match object.iter().find(|(name, _)| !is_known(name)) {
+        if object.len() == record.fields().len() {
+            return Ok(());
+        }
+        let known: HashSet<&str> = record.fields().iter().map(Field::name).collect();
+        match object.iter().find(|(name, _)| !known.contains(name)) {
             Some((name, _)) => Err(format!("field `{name}` is none of the array's")),
             None => Ok(()),
         }

@@ -5,6 +5,7 @@
 //! text of numbers and the order of members, and reports what a tolerant reader had to overlook.
 
 mod number;
+mod object;
 mod read;
 mod value;
 mod write;
@@ -14,9 +15,10 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 pub use self::number::Number;
+pub use self::object::Object;
 pub(crate) use self::read::Reader;
 pub use self::read::{MAX_DEPTH, Oddities};
-pub use self::value::{Json, Object};
+pub use self::value::Json;
 
 impl Json {
     /// How many levels a value may nest.

@@ -1,4 +1,4 @@
-//! Reads, writes and converts Zarr arrays of every dialect: v2, final v3, and the v3 drafts of 2019 and 2020.
+//! Reads, writes and converts Zarr arrays of every dialect: v2, final v3, and the v3 draft of October 2020; older drafts are read and converted.
 //!
 //! ```
 //! # fn main() -> zarr::Result<()> {

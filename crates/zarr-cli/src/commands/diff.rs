@@ -119,7 +119,7 @@ impl Diff {
                 .with("equal", diff.is_equal())
                 .with("compared", diff.compared)
                 .with("nodes", nodes);
-            writeln!(out, "{:#}", Json::from(object))?;
+            writeln!(out, "{:#}", Json::from(object).into_standard())?;
         } else {
             for node in diff.nodes.iter().take(self.limit) {
                 self.print(node, out)?;

@@ -1,11 +1,14 @@
 //! Prints a dataset as CDL.
 
+use std::collections::HashSet;
+
 use clap::{ArgAction, Args};
 use zarr::nczarr::cdl::{Precision, Printing, Provenance, Show};
 use zarr::nczarr::schema::Group;
 use zarr::nczarr::{Dataset, Variable, composed};
 use zarr::{Array, ErrorKind, Warning};
 
+use super::dump_json::JsonDump;
 use super::get::Format;
 use super::{Out, netcdf};
 use crate::decoded::Decoded;
@@ -95,15 +98,33 @@ impl Dump {
             width: Some(self.line.into()),
         };
         let name = self.name.clone().unwrap_or_else(|| name_of(&self.target));
+        if session.is_json() {
+            let has_data = |variable: &zarr::nczarr::schema::Variable, full: &str| {
+                !self.header && self.has_data(variable, full)
+            };
+            let printed = JsonDump { dataset: &dataset, has_data: &has_data }.print(&name, out);
+            return printed.and(end(session, &dataset));
+        }
         let mut show = |variable: &Variable| self.show(session, &variable.array()?);
         let printed = dataset.print_cdl_shown::<Failure>(&name, &printing, &mut show, out);
-        let warnings = dataset.warnings();
-        let failures = broken(&dataset, &warnings);
-        let is_named =
-            |warning: &Warning| failures.iter().any(|(place, _)| *place == warning.place);
-        let others = warnings.iter().filter(|warning| !is_named(warning)).cloned().collect();
-        let ended = session.end(others, failures.into_iter().map(|(_, failure)| failure));
-        printed.and(ended)
+        printed.and(end(session, &dataset))
+    }
+
+    /// Whether `--coordinates`, `--variables` and `--groups` let the elements of a variable be printed as JSON.
+    fn has_data(&self, variable: &zarr::nczarr::schema::Variable, full: &str) -> bool {
+        let (group, _) = full.rsplit_once('/').unwrap_or(("", full));
+        let is_named = |name: &String, path: &str| {
+            let (name, path) = (composed(name), composed(path.trim_start_matches('/')));
+            let last = path.rsplit('/').next().unwrap_or_default();
+            name.trim_matches('/') == path || (!name.contains('/') && *name == *last)
+        };
+        let is_coordinate = || {
+            let of = variable.dimensions.first().and_then(|full| full.rsplit('/').next());
+            variable.dimensions.len() == 1 && of == Some(&variable.name)
+        };
+        (!self.coordinates || is_coordinate())
+            && (self.variables.is_empty() || self.variables.iter().any(|it| is_named(it, full)))
+            && (self.groups.is_empty() || self.groups.iter().any(|it| is_named(it, group)))
     }
 
     /// What is printed in place of the elements of an array.
@@ -121,12 +142,23 @@ impl Dump {
     }
 }
 
+/// Says what was left out, and fails if a document is broken.
+fn end(session: &Session, dataset: &Dataset) -> Result<(), Failure> {
+    let warnings = dataset.warnings();
+    let failures = broken(dataset, &warnings);
+    let places: HashSet<&str> = failures.iter().map(|(place, _)| place.as_str()).collect();
+    let is_named = |warning: &Warning| places.contains(warning.place.as_str());
+    let others = warnings.iter().filter(|warning| !is_named(warning)).cloned().collect();
+    session.end(others, failures.into_iter().map(|(_, failure)| failure))
+}
+
 /// The nodes that are left out since their documents are broken, not since netCDF has no such type, and the errors of opening them.
 fn broken(dataset: &Dataset, warnings: &[Warning]) -> Vec<(String, Failure)> {
     let mut broken: Vec<(String, Failure)> = Vec::new();
+    let mut seen = HashSet::new();
     for warning in warnings {
         let may_be = is_left_out(warning) || warning.what.starts_with("is no variable");
-        if !may_be || broken.iter().any(|(place, _)| *place == warning.place) {
+        if !may_be || !seen.insert(&warning.place) {
             continue;
         }
         match dataset.hierarchy().node(&warning.place) {

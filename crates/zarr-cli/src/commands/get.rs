@@ -228,6 +228,11 @@ pub(crate) fn write(
 }
 
 /// Writes elements, all of them, as others if they are decoded.
+/// Writes all elements of an array as JSON, in a line.
+pub(super) fn write_all(array: &Array, out: Out<'_>) -> Result<(), Failure> {
+    write_decoded(array, &Elements::all(&array.shape()), Format::Json, None, out)
+}
+
 fn write_decoded(
     array: &Array,
     elements: &Elements,

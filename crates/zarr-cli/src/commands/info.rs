@@ -72,7 +72,7 @@ impl Info {
                             .map_or(Json::Null, |r| Json::Number(format!("{r:.3}").into())),
                     );
                 }
-                writeln!(out, "{:#}", Json::from(members))?;
+                writeln!(out, "{:#}", Json::from(members).into_standard())?;
             }
             (false, Node::Array(array)) => {
                 describe_array(array, out)?;

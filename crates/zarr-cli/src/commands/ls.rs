@@ -264,12 +264,12 @@ pub(super) fn objects(metadata: &ArrayMetadata) -> Option<u64> {
 
 /// Words to the left, numbers to the right, the last as it is.
 fn table(rows: &[Vec<String>], out: Out<'_>) -> Result<(), Failure> {
-    let width = |n: usize| rows.iter().map(|row| row[n].chars().count()).max().unwrap_or(0);
+    let width = |n: usize| human::column_width(rows.iter().map(|row| &row[n]));
     let widths: Vec<usize> = (0..7).map(width).collect();
     for row in rows {
         let cell = |n: usize| match n {
-            4.. => format!("{:>1$}", row[n], widths[n]),
-            _ => format!("{:<1$}", row[n], widths[n]),
+            4.. => human::right(&row[n], widths[n]),
+            _ => human::left(&row[n], widths[n]),
         };
         let cells: Vec<String> = (0..7).map(cell).collect();
         writeln!(out, "{}  {}", cells.join("  "), row[7])?;

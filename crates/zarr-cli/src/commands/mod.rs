@@ -11,6 +11,7 @@ mod demo;
 mod diff;
 mod doctor;
 mod dump;
+mod dump_json;
 mod generate;
 pub(crate) mod get;
 mod info;
@@ -19,6 +20,8 @@ mod manual;
 mod netcdf;
 #[cfg(feature = "plot")]
 mod plot;
+#[cfg(feature = "plot")]
+mod plot_json;
 pub(crate) mod put;
 mod rename;
 mod repair;

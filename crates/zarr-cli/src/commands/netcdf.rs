@@ -104,10 +104,13 @@ pub(super) fn warn(session: &Session, from: &Dataset, plan: &Plan) {
         .iter()
         .map(|path| format!("{}{path}", root.as_str().trim_end_matches('/')))
         .collect();
-    let is_skipped = |place: &str| {
-        let begin = format!("{place}: ");
-        plan.skipped().iter().any(|skipped| skipped.starts_with(&begin))
-    };
+    // `/a/b: why`; a name may have a colon, too.
+    let skipped: HashSet<&str> = plan
+        .skipped()
+        .iter()
+        .flat_map(|skipped| skipped.match_indices(": ").map(|(end, _)| &skipped[..end]))
+        .collect();
+    let is_skipped = |place: &str| skipped.contains(place);
     let mut warnings = from.warnings();
     warnings.retain(|warning| {
         let is_attribute = warning.what.starts_with("attribute `");
@@ -201,8 +204,7 @@ pub(super) fn members(dataset: &Dataset, node: &Node) -> Json {
 
 /// The names of a variable's dimensions, for a tree.
 pub(super) fn axes(dataset: &Dataset, path: &str) -> Option<String> {
-    let schema = dataset.schema();
-    let names = &schema.variable(path)?.dimensions;
+    let names = dataset.variable(path).and_then(|variable| variable.schema()).ok()?.dimensions;
     let names: Vec<&str> = names.iter().filter_map(|name| name.rsplit('/').next()).collect();
     (!names.is_empty()).then(|| format!("({})", names.join(", ")))
 }

@@ -4,15 +4,15 @@ use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use zarr::{Array, Node, NodeKind, Warning};
-use zarr_plot::meaning::Image;
+use zarr::{Array, Json, Node, NodeKind, Object, Warning};
+use zarr_plot::meaning::{Image, Images};
 use zarr_plot::picture::{
     Along, ColorMap, Ends, LEAST_SIZE, Legend, MOST_SIDE, PictureError, Plane, Reduce, Scene,
     Stretch, Style, Subject, Terminal, USUAL_SIZE, View, bytes_to_read, draw_line, positions,
     sheet,
 };
 
-use super::Out;
+use super::{Out, plot_json};
 use crate::failure::Failure;
 use crate::human;
 use crate::region::{Elements, Which};
@@ -168,6 +168,16 @@ impl Plot {
             // An image is shown by its largest level.
             Node::Group(group) => (first_level(group)?, Some(group)),
         };
+        if session.is_json() && self.output.is_some() {
+            return Err(Failure::usage(
+                "with --json the values are printed, and no picture; leave out -o or --json",
+            ));
+        }
+        if session.is_json() && self.histogram {
+            return Err(Failure::usage(
+                "`zarr stats --histogram N --json` prints a histogram as JSON",
+            ));
+        }
         match (array, group) {
             (Some(array), _) => self.array(session, array, &place, out)?,
             (None, group) => {
@@ -279,6 +289,12 @@ impl Plot {
             Some(origin) => origin == Origin::Lower,
             None => !self.bare && subject.is_upwards(&view),
         };
+        if session.is_json() {
+            let size = self.size.unwrap_or(JSON_SIZE);
+            let at_most = Some((u64::from(size.0), u64::from(size.1)));
+            let json = plot_json::values(subject, &view, at_most, style.reduce)?;
+            return Ok(writeln!(out, "{:#}", json.into_standard())?);
+        }
         if let Place::Terminal = place {
             return self.preview(session, subject, &view, &style, is_upwards, out);
         }
@@ -490,9 +506,9 @@ impl Plot {
                 "{at}: a group has no elements; name one of its arrays with --path; `zarr tree` lists them"
             )));
         }
-        let mut subjects = Vec::new();
+        let (mut subjects, mut images) = (Vec::new(), Images::default());
         for array in arrays {
-            let subject = Subject::of(array, self.raw)?;
+            let subject = Subject::of_one(array, self.raw, &mut images)?;
             let is_smaller_level = subject.image.as_ref().is_some_and(|(_, level)| *level > 0);
             if !is_smaller_level && subject.meaning.scalar(&subject.array.data_type()).is_some() {
                 subjects.push(subject);
@@ -500,6 +516,11 @@ impl Plot {
         }
         if subjects.is_empty() {
             return Err(Failure::Usage(format!("{at}: there is no array of numbers to show")));
+        }
+        if session.is_json() {
+            let arrays: Json = subjects.iter().map(plot_json::subject).map(Json::from).collect();
+            let json = Json::from(Object::new().with("title", title).with("arrays", arrays));
+            return Ok(writeln!(out, "{:#}", json.into_standard())?);
         }
         let style = self.style();
         if let Place::Terminal = place {
@@ -521,6 +542,9 @@ impl Plot {
         session.tell_each(failed.into_iter().map(Failure::from))
     }
 }
+
+/// The most values across and down that are printed as JSON.
+const JSON_SIZE: (u32, u32) = (160, 120);
 
 /// The level of an image's group that is largest.
 fn first_level(group: &zarr::Group) -> Result<Option<Array>, Failure> {

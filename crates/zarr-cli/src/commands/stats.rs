@@ -461,12 +461,13 @@ fn row(name: &str, meaning: &Meaning, found: &Statistics) -> Vec<[String; 9]> {
 
 /// Columns: the first to the left, numbers to the right, the last as it is.
 pub(super) fn table(rows: &[[String; 9]], out: Out<'_>) -> Result<(), Failure> {
-    let width = |n: usize| rows.iter().map(|row| row[n].chars().count()).max().unwrap_or(0);
+    let width = |n: usize| human::column_width(rows.iter().map(|row| &row[n]));
     let widths: Vec<usize> = (0..9).map(width).collect();
     for row in rows {
-        let mut text = format!("{:<1$}", row[0], widths[0]);
+        let mut text = human::left(&row[0], widths[0]);
         for n in 1..8 {
-            text.push_str(&format!("  {:>1$}", row[n], widths[n]));
+            text.push_str("  ");
+            text.push_str(&human::right(&row[n], widths[n]));
         }
         let text = format!("{text}  {}", row[8]);
         writeln!(out, "{}", text.trim_end())?;

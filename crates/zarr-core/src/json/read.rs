@@ -5,7 +5,8 @@
 
 use serde_json::value::RawValue;
 
-use super::value::{Json, Object};
+use super::object::Object;
+use super::value::Json;
 
 /// The deepest nesting a document may have; deeper ones are refused (T-26).
 pub const MAX_DEPTH: usize = 128;

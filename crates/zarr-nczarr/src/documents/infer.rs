@@ -4,7 +4,8 @@ use zarr_core::metadata::ArrayMetadata;
 use zarr_core::{Dialect, Json};
 
 use crate::model::name::{check_name, full_name};
-use crate::model::schema::{Dimension, Group};
+use crate::model::root::Root;
+use crate::model::schema::Dimension;
 
 /// What netCDF's library calls dimensions without a name (N-092).
 pub(crate) fn anonymous(len: u64) -> String {
@@ -52,7 +53,7 @@ pub(crate) fn is_scalar_of_length_1(metadata: &ArrayMetadata) -> bool {
 ///
 /// With `share`, a dimension of the same name and length in a group above is taken.
 pub(crate) fn dimensions(
-    root: &mut Group,
+    root: &mut Root,
     path: &str,
     names: &[Option<String>],
     shape: &[u64],
@@ -60,10 +61,7 @@ pub(crate) fn dimensions(
     troubles: &mut Vec<String>,
 ) -> Vec<String> {
     // N-094: one name cannot have two lengths; the later array goes without names.
-    let own = |root: &Group, name: &str| {
-        let group = root.group(path)?;
-        group.dimensions.iter().find(|dimension| dimension.name == name).cloned()
-    };
+    let own = |root: &Root, name: &str| root.own_dimension(path, name).cloned();
     let axes = || names.iter().zip(shape);
     let mut clash = axes().enumerate().filter_map(|(axis, (name, &len))| {
         let name = name.as_ref()?;
@@ -84,8 +82,8 @@ pub(crate) fn dimensions(
     let found = names.iter().zip(shape).map(|(name, &len)| {
         let Some(name) = name else {
             let name = anonymous(len);
-            if !root.dimensions.iter().any(|dimension| dimension.name == name) {
-                root.dimensions.push(Dimension::new(&name, len));
+            if root.own_dimension("", &name).is_none() {
+                root.add_dimension("", Dimension::new(&name, len));
             }
             return full_name("/", &name);
         };
@@ -98,10 +96,8 @@ pub(crate) fn dimensions(
                 return full_name(above, name);
             }
         }
-        if own(root, name).is_none()
-            && let Some(group) = root.group_mut(path)
-        {
-            group.dimensions.push(Dimension::new(name, len));
+        if own(root, name).is_none() {
+            root.add_dimension(path, Dimension::new(name, len));
         }
         full_name(path, name)
     });
@@ -123,6 +119,7 @@ fn ancestors(path: &str) -> impl Iterator<Item = &str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::schema::Group;
 
     fn some(names: &[&str]) -> Vec<Option<String>> {
         names.iter().map(|name| Some((*name).to_owned())).collect()
@@ -133,9 +130,10 @@ mod tests {
     fn dimensions_are_found_or_made() {
         let mut root = Group::new("");
         root.groups.push(Group::new("g"));
+        let mut root = Root::new(root);
         let mut troubles = Vec::new();
         let mut infer =
-            |root: &mut Group, path: &str, names: &[Option<String>], shape: &[u64], share| {
+            |root: &mut Root, path: &str, names: &[Option<String>], shape: &[u64], share| {
                 dimensions(root, path, names, shape, share, &mut troubles)
             };
         assert_eq!(infer(&mut root, "/", &some(&["y", "x"]), &[2, 3], false), ["/y", "/x"]);

@@ -3,8 +3,7 @@
 //! Groups first, then variables, since a variable may refer to dimensions of any group above. A variable that
 //! cannot be one is set apart; the others are read all the same.
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::collections::{HashMap, HashSet};
 
 use zarr_core::store::{GetOptions, StoreKey};
 use zarr_core::{
@@ -16,6 +15,7 @@ use crate::documents::node_attributes::NodeAttributes;
 use crate::documents::node_documents::{ArrayDocument, GroupDocument, Sources};
 use crate::model::name::{check_name, full_name, is_hidden};
 use crate::model::options::{Conventions, DatasetOptions, Lengths, Profile};
+use crate::model::root::Root;
 use crate::model::schema::{Dimension, Group, Opaque};
 use crate::model::values::Values;
 
@@ -30,7 +30,7 @@ const MAX_DEPTH: usize = 128;
 pub(crate) struct Snapshot {
     pub hierarchy: Hierarchy,
     pub profile: Profile,
-    pub root: Arc<Group>,
+    pub root: Root,
     /// The arrays of the variables, by full name.
     pub arrays: HashMap<String, Entry>,
     pub warnings: Vec<Warning>,
@@ -83,10 +83,11 @@ impl<'a> Loader<'a> {
 
     /// Reads all documents.
     pub fn load(mut self) -> Result<Snapshot> {
-        let mut root = match self.root_array()? {
+        let root = match self.root_array()? {
             Some(root) => root,
             None => self.group("/", 0)?,
         };
+        let mut root = Root::new(root);
         let found = std::mem::take(&mut self.found);
         self.lengthen(&mut root, &found);
         let mut arrays = HashMap::new();
@@ -98,15 +99,16 @@ impl<'a> Loader<'a> {
                     .map(|(variable, fill)| (variable, Entry { array: found.array, fill })),
                 Err(error) => Err(error),
             };
-            let Some(here) = root.group_mut(&group) else { continue };
             match built {
                 Ok((variable, entry)) => {
-                    here.variables.push(variable);
+                    root.add_variable(&group, variable);
                     arrays.insert(path, entry);
                 }
                 Err(error) if self.is_passed_over(&error) => {
                     self.warn(&path, vec![format!("is no variable: {error}")]);
-                    here.opaque.push(Opaque { name, why: error.to_string() });
+                    if let Some(here) = root.group_mut(&group) {
+                        here.opaque.push(Opaque { name, why: error.to_string() });
+                    }
                 }
                 Err(error) => return Err(error),
             }
@@ -114,7 +116,7 @@ impl<'a> Loader<'a> {
         let mut warnings = self.hierarchy.warnings();
         warnings.extend(self.warnings);
         let hierarchy = self.hierarchy.clone();
-        Ok(Snapshot { hierarchy, profile: self.profile, root: Arc::new(root), arrays, warnings })
+        Ok(Snapshot { hierarchy, profile: self.profile, root, arrays, warnings })
     }
 
     /// Whether a variable with this trouble is set apart, and the rest read.
@@ -203,6 +205,7 @@ impl<'a> Loader<'a> {
             None => self.listed(path, &at)?,
         };
         self.declare(path, &at, &mut group, declared.dimensions)?;
+        let mut listed = HashSet::new();
         for name in declared.arrays {
             let full = full_name(path, &name);
             let node = self.array(&at, &name);
@@ -211,15 +214,16 @@ impl<'a> Loader<'a> {
             {
                 return node.map(|_| group);
             }
-            if self.found.iter().any(|found| found.group == path && found.name == name) {
+            if !listed.insert(name.clone()) {
                 self.warn(&full, vec!["is listed twice".into()]);
                 continue;
             }
             self.found.push(Found { group: path.to_owned(), name, node });
         }
+        listed.clear();
         for name in declared.groups {
             check_listed(&at, &name)?;
-            if group.groups.iter().any(|other| other.name == name) {
+            if !listed.insert(name.clone()) {
                 continue;
             }
             let below = self.group(&full_name(path, &name), depth + 1)?;
@@ -300,7 +304,7 @@ impl<'a> Loader<'a> {
 
     /// Unlimited dimensions are as long as the longest of their arrays: one may have grown before its group
     /// was written (N-013).
-    fn lengthen(&self, root: &mut Group, found: &[Found]) {
+    fn lengthen(&self, root: &mut Root, found: &[Found]) {
         if self.options.lengths == Lengths::Published {
             return;
         }
@@ -310,11 +314,8 @@ impl<'a> Loader<'a> {
             };
             for (reference, len) in document.references.iter().zip(array.shape()) {
                 let (group, name) = reference.rsplit_once('/').unwrap_or(("", reference));
-                let group = root.group_mut(group);
-                let dimension =
-                    group.and_then(|g| g.dimensions.iter_mut().find(|d| d.name == name));
-                if let Some(dimension) = dimension.filter(|d| d.unlimited && !document.scalar) {
-                    dimension.len = dimension.len.max(len);
+                if !document.scalar {
+                    root.lengthen(group, name, len);
                 }
             }
         }

@@ -9,7 +9,8 @@ use crate::documents::node_documents::ArrayDocument;
 use crate::documents::{filter, infer};
 use crate::model::name::full_name;
 use crate::model::options::Profile;
-use crate::model::schema::{Attribute, Group, Storage, Variable};
+use crate::model::root::Root;
+use crate::model::schema::{Attribute, Storage, Variable};
 use crate::model::types::Type;
 use crate::model::values::{Values, is_identical};
 use crate::model::{attribute, elements};
@@ -18,7 +19,7 @@ impl Loader<'_> {
     /// The variable that an array is.
     pub(super) fn variable(
         &mut self,
-        root: &mut Group,
+        root: &mut Root,
         group: &str,
         name: &str,
         FoundArray { array, document, notes }: &FoundArray,
@@ -106,7 +107,7 @@ impl Loader<'_> {
     /// The dimensions of an array without a document of netCDF.
     fn inferred(
         &mut self,
-        root: &mut Group,
+        root: &mut Root,
         group: &str,
         name: &str,
         metadata: &ArrayMetadata,
@@ -143,7 +144,7 @@ impl Loader<'_> {
 
 /// N-014: every reference names a dimension of the axis' length.
 fn references(
-    root: &Group,
+    root: &Root,
     document: &ArrayDocument,
     metadata: &ArrayMetadata,
 ) -> Result<Vec<String>, MetadataError> {

@@ -1,10 +1,12 @@
 //! Reads the attributes of a node, the user's apart from the model's own, and writes them with the notes of their types.
 
+use std::collections::HashMap;
+
 use zarr_core::{AccessError, Dialect, Json, Object};
 
 use crate::documents::node_documents::{GROUP, GroupDocument, Sources};
 use crate::model::attribute::{self, json_note, noted_type};
-use crate::model::name::{composed, is_reserved, position};
+use crate::model::name::{NameIndex, composed, is_reserved};
 use crate::model::schema::Attribute;
 use crate::model::types::Type;
 use crate::model::values::Values;
@@ -16,6 +18,8 @@ const FILL: &str = "_FillValue";
 pub(crate) struct NodeAttributes {
     /// Name, JSON, type note. A fill value of `null` is only noted: the array's own document says it.
     user: Vec<(String, Json, Option<String>)>,
+    /// Where the names of `user` are.
+    names: NameIndex,
     /// Those that hold the model itself, but for the notes.
     own: Object,
 }
@@ -24,6 +28,10 @@ impl NodeAttributes {
     /// The attributes as they are, and the notes of their types.
     pub fn read(attributes: &Object, notes: &[(String, String)]) -> NodeAttributes {
         let mut node_attributes = NodeAttributes::default();
+        let mut noted_types = HashMap::new();
+        for (name, note) in notes {
+            noted_types.entry(name.as_str()).or_insert(note);
+        }
         for (name, json) in attributes.iter() {
             let lower = name.to_ascii_lowercase();
             if ["_nczarr_attr", "_nczarr_attrs"].contains(&lower.as_str()) {
@@ -33,8 +41,8 @@ impl NodeAttributes {
                 node_attributes.own.insert(name, json.clone());
                 continue;
             }
-            let note = notes.iter().find(|(other, _)| other == name).map(|(_, note)| note.clone());
-            node_attributes.user.push((name.to_owned(), json.clone(), note));
+            let note = noted_types.get(name).map(|note| String::clone(note));
+            node_attributes.push(name.to_owned(), json.clone(), note);
         }
         let noted = notes.iter().position(|(name, _)| name == FILL);
         let is_array = node_attributes.own.contains("_nczarr_array");
@@ -43,8 +51,19 @@ impl NodeAttributes {
             let at = before.filter_map(|(name, _)| node_attributes.position(name)).next();
             let note = Some(notes[noted].1.clone());
             node_attributes.user.insert(at.map_or(0, |at| at + 1), (FILL.into(), Json::Null, note));
+            node_attributes.index();
         }
         node_attributes
+    }
+
+    fn push(&mut self, name: String, json: Json, note: Option<String>) {
+        self.names.add(&name, self.user.len());
+        self.user.push((name, json, note));
+    }
+
+    /// Finds all names anew.
+    fn index(&mut self) {
+        self.names = self.user.iter().map(|(name, ..)| name.as_str()).collect();
     }
 
     /// The attributes as they are, with the notes that stand among them.
@@ -59,12 +78,12 @@ impl NodeAttributes {
     }
 
     fn position(&self, name: &str) -> Option<usize> {
-        position(self.user.iter().map(|(name, ..)| name.as_str()), name)
+        self.names.position(name)
     }
 
     /// A new node's, of which the user has set none.
     pub fn with_own(own: Object) -> NodeAttributes {
-        NodeAttributes { user: Vec::new(), own }
+        NodeAttributes { own, ..NodeAttributes::default() }
     }
 
     /// The attributes of a new node.
@@ -130,7 +149,7 @@ impl NodeAttributes {
         })?;
         match self.position(name) {
             Some(at) => (self.user[at].1, self.user[at].2) = (json, Some(note)),
-            None => self.user.push((composed(name).into_owned(), json, Some(note))),
+            None => self.push(composed(name).into_owned(), json, Some(note)),
         }
         Ok(())
     }
@@ -140,7 +159,7 @@ impl NodeAttributes {
     pub fn keep(&mut self, name: &str, json: &Json) {
         match self.position(name) {
             Some(at) => self.user[at].1 = json.clone(),
-            None => self.user.push((name.to_owned(), json.clone(), None)),
+            None => self.push(name.to_owned(), json.clone(), None),
         }
     }
 
@@ -151,12 +170,16 @@ impl NodeAttributes {
 
     /// Takes an attribute away; `false` if there was none.
     pub fn remove(&mut self, name: &str) -> bool {
-        self.position(name).map(|at| self.user.remove(at)).is_some()
+        let removed = self.position(name).map(|at| self.user.remove(at));
+        self.index();
+        removed.is_some()
     }
 
     /// Gives an attribute another name; `false` if there was none.
     pub fn rename(&mut self, name: &str, to: &str) -> bool {
-        self.position(name).map(|at| self.user[at].0 = composed(to).into_owned()).is_some()
+        let renamed = self.position(name).map(|at| self.user[at].0 = composed(to).into_owned());
+        self.index();
+        renamed.is_some()
     }
 
     /// Names the dimensions of an array, in the documents that are there: by their full names and by their own.

@@ -1,7 +1,6 @@
 //! Defines dimensions, variables and groups (N-001, N-002, N-010).
 
 use std::collections::HashSet;
-use std::sync::Arc;
 
 use zarr_core::metadata::NodeKind;
 use zarr_core::{AccessError, Error, NodePath, Object, Result};
@@ -17,6 +16,7 @@ use crate::model::elements;
 use crate::model::name::full_name;
 use crate::model::name::{check_name, composed};
 use crate::model::options::Profile;
+use crate::model::root::Root;
 use crate::model::schema::{self, Dimension};
 
 impl Dataset {
@@ -88,7 +88,7 @@ impl Dataset {
         let (mut root, mut arrays) = (schema::Group::clone(&old.root), old.arrays.clone());
         change(&mut root, &mut arrays);
         let (hierarchy, warnings) = (old.hierarchy.clone(), old.warnings.clone());
-        let root = Arc::new(root);
+        let root = Root::new(root);
         self.replace(Snapshot { hierarchy, profile: old.profile, root, arrays, warnings });
     }
 
@@ -240,7 +240,7 @@ impl Group {
 
     /// The full name of the dimension that `name` refers to here: a full name, or that of the nearest group
     /// that declares it.
-    fn dimension(&self, root: &schema::Group, name: &str) -> Result<(String, Dimension)> {
+    fn dimension(&self, root: &Root, name: &str) -> Result<(String, Dimension)> {
         let mut group = self.path.as_str();
         let found = if name.starts_with('/') {
             root.dimension_path(name)

@@ -103,7 +103,7 @@ impl Dataset {
         write: impl FnOnce(u64) -> Result<()>,
     ) -> Result<u64> {
         let known = self.dimension(dimension)?;
-        let stored_name = self.schema().dimension_path(dimension);
+        let stored_name = self.snapshot().root.dimension_path(dimension);
         let dimension = stored_name.as_deref().unwrap_or(dimension);
         if !known.unlimited {
             let why =

@@ -6,7 +6,7 @@ use zarr_core::{AccessError, Error, Result};
 use crate::handles::dataset::Dataset;
 use crate::handles::group::Group;
 use crate::handles::variable::Variable;
-use crate::model::name::{check_name, composed, is_reserved, is_virtual, position};
+use crate::model::name::{NameIndex, check_name, composed, is_reserved, is_virtual, position};
 use crate::model::schema::Attribute;
 use crate::model::values::Values;
 
@@ -157,11 +157,13 @@ impl Place {
             .map_err(|e| self.at(e))
         })?;
         self.patch(|known| {
+            let mut names: NameIndex = known.iter().map(|it| it.name.as_str()).collect();
             for attribute in attributes {
-                match found(known, &attribute.name) {
+                match names.position(&attribute.name) {
                     Some(at) => known[at].value = attribute.value.clone(),
                     None => {
                         let name = composed(&attribute.name);
+                        names.add(&name, known.len());
                         known.push(Attribute::new(name, attribute.value.clone()));
                     }
                 }

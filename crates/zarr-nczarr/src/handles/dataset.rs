@@ -183,7 +183,7 @@ impl Dataset {
 
     /// What it defines, all of it, as one value.
     pub fn schema(&self) -> Arc<schema::Group> {
-        self.snapshot().root.clone()
+        self.snapshot().root.shared()
     }
 
     /// What tolerant reading has overlooked so far.

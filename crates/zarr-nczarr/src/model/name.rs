@@ -1,6 +1,7 @@
 //! Checks and compares the names of netCDF.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use unicode_normalization::{UnicodeNormalization, is_nfc};
 use zarr_core::AccessError;
@@ -87,6 +88,47 @@ pub(crate) fn position<'a>(
     exact.or_else(|| names.position(|other| is_same(other, name)))
 }
 
+/// Finds names as [`position`] does, in the same time however many there are.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct NameIndex {
+    exact: HashMap<String, usize>,
+    composed: HashMap<String, usize>,
+}
+
+impl NameIndex {
+    /// Adds the name at `at`, behind those that are there.
+    pub fn add(&mut self, name: &str, at: usize) {
+        self.exact.entry(name.to_owned()).or_insert(at);
+        if !name.is_ascii() {
+            self.composed.entry(composed(name).into_owned()).or_insert(at);
+        }
+    }
+
+    /// Where exactly this name is.
+    pub fn exact(&self, name: &str) -> Option<usize> {
+        self.exact.get(name).copied()
+    }
+
+    /// Which name `name` refers to.
+    pub fn position(&self, name: &str) -> Option<usize> {
+        if let Some(&at) = self.exact.get(name) {
+            return Some(at);
+        }
+        let composed = composed(name);
+        let of_ascii = || self.exact.get(&*composed).filter(|_| composed.is_ascii());
+        let found = [self.composed.get(&*composed), of_ascii()];
+        found.into_iter().flatten().min().copied()
+    }
+}
+
+impl<'a> FromIterator<&'a str> for NameIndex {
+    fn from_iter<I: IntoIterator<Item = &'a str>>(names: I) -> NameIndex {
+        let mut index = NameIndex::default();
+        names.into_iter().enumerate().for_each(|(at, name)| index.add(name, at));
+        index
+    }
+}
+
 /// Whether an attribute of this name holds a part of the model: it cannot be created, and no listing shows it (N-055).
 pub fn is_reserved(name: &str) -> bool {
     RESERVED.contains(&name)
@@ -152,5 +194,13 @@ mod tests {
         assert_eq!(position("\u{e9}"), Some(1), "the very same one comes first");
         assert_eq!(position("e\u{301}"), Some(0));
         assert_eq!((position("x"), position("y")), (Some(2), None));
+        // KELVIN SIGN is composed as the letter.
+        let all =
+            ["e\u{301}", "\u{e9}", "x", "\u{212a}", "K", "e\u{301}", "A\u{30a}", "\u{212a}2", "x"];
+        let index: NameIndex = all.into_iter().collect();
+        for name in all.into_iter().chain(["\u{c5}", "\u{212b}", "K2", "y", "\u{fb01}", ""]) {
+            let expected = super::position(all.into_iter(), name);
+            assert_eq!(index.position(name), expected, "{name}");
+        }
     }
 }

@@ -83,16 +83,6 @@ impl Group {
         })
     }
 
-    /// The path by which this group knows the group that `path` means; empty for itself.
-    pub(crate) fn group_path(&self, path: &str) -> Option<String> {
-        let (mut group, mut full) = (self, String::new());
-        for name in path.split('/').filter(|name| !name.is_empty()) {
-            group = group.group(name)?;
-            full = format!("{full}/{}", group.name);
-        }
-        Some(full)
-    }
-
     /// The group at `path`, to be changed.
     pub fn group_mut(&mut self, path: &str) -> Option<&mut Group> {
         let mut names = path.split('/').filter(|name| !name.is_empty());
@@ -109,23 +99,11 @@ impl Group {
         all.get(position(all.iter().map(|dimension| dimension.name.as_str()), name)?)
     }
 
-    /// The full name by which this group knows the dimension that `path` means.
-    pub(crate) fn dimension_path(&self, path: &str) -> Option<String> {
-        let (group, _) = path.rsplit_once('/').unwrap_or(("", path));
-        Some(format!("{}/{}", self.group_path(group)?, self.dimension(path)?.name))
-    }
-
     /// The variable at `path`, such as `/g1/id`, counted from this group.
     pub fn variable(&self, path: &str) -> Option<&Variable> {
         let (group, name) = path.rsplit_once('/').unwrap_or(("", path));
         let all = &self.group(group)?.variables;
         all.get(position(all.iter().map(|variable| variable.name.as_str()), name)?)
-    }
-
-    /// The full name by which this group knows the variable that `path` means.
-    pub(crate) fn variable_path(&self, path: &str) -> Option<String> {
-        let (group, _) = path.rsplit_once('/').unwrap_or(("", path));
-        Some(format!("{}/{}", self.group_path(group)?, self.variable(path)?.name))
     }
 
     /// The attribute of this name.

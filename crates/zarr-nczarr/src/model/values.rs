@@ -1,5 +1,8 @@
 //! The values that attributes hold and variables read to.
 
+use zarr_core::{Dialect, Json};
+
+use crate::model::attribute;
 use crate::model::types::Type;
 
 /// Values of one type, in a row: what an attribute holds, and a variable's elements in C order.
@@ -147,6 +150,11 @@ impl Values {
             Values::Char(bytes) => std::str::from_utf8(bytes).ok(),
             _ => None,
         }
+    }
+
+    /// The values as an attribute of final v3 has them: one alone, several as a list. `None` if no attribute can hold them.
+    pub fn to_json(&self) -> Option<Json> {
+        attribute::to_json(self, Dialect::V3).ok().map(|(json, _)| json)
     }
 
     /// The type of each value.

@@ -181,13 +181,17 @@ fn read(array: &Array, positions: Range<u64>) -> Result<Coordinates> {
 /// # Errors
 /// What the store reports. A coordinate variable that is not there or cannot be read leaves an axis without coordinates.
 pub fn axes_of(array: &Array) -> Result<Vec<Axis>> {
+    axes_of_image(array, Image::of_array(array)?.as_ref())
+}
+
+/// The axes of an array that is a level of this image, if it is one of any.
+pub(crate) fn axes_of_image(array: &Array, image: Option<&(Image, usize)>) -> Result<Vec<Axis>> {
     let metadata = array.metadata();
     let shape = &metadata.shape;
-    let image = Image::of_array(array)?;
     let names = metadata.dimension_names.clone().unwrap_or_else(|| vec![None; shape.len()]);
     let mut axes = Vec::with_capacity(shape.len());
     for (n, (&len, name)) in shape.iter().zip(names).enumerate() {
-        let of_image = image.as_ref().and_then(|(image, level)| image.axis(*level, n, len));
+        let of_image = image.and_then(|(image, level)| image.axis(*level, n, len));
         if let Some(axis) = of_image {
             axes.push(axis);
             continue;

@@ -3,6 +3,8 @@
 //! CF 2.5.1 and netCDF's conventions have `_FillValue`, `missing_value`, `valid_min`, `valid_max` and `valid_range`, all in the
 //! packed type: that of the stored elements. Which fill values count is in `zarr_core::missing_value` (decision 0136).
 
+use std::collections::HashSet;
+
 use zarr_core::data_type::{DataType, Scalar, ScalarValue};
 use zarr_core::missing_value;
 use zarr_core::{ArrayMetadata, Dialect, Json};
@@ -23,13 +25,17 @@ pub enum MissingRule {
 /// The elements that are missing, as stored values of the array's type. NaN is missing only where it is declared to be.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Missing {
-    /// Values that stand for a missing one.
-    pub values: Vec<ScalarValue>,
+    values: Vec<ScalarValue>,
+    /// The keys of the values: a document can list thousands.
+    keys: HashSet<(bool, u64)>,
     /// Less is missing.
     pub valid_min: Option<ScalarValue>,
     /// More is missing.
     pub valid_max: Option<ScalarValue>,
 }
+
+/// Up to this many values, comparing a number with each is faster than hashing it.
+pub(crate) const MAX_COMPARED: usize = 16;
 
 impl Missing {
     /// What an array's metadata say; what cannot be applied goes to `warnings`. `is_unsigned` if elements are read as unsigned
@@ -104,10 +110,24 @@ impl Missing {
         missing
     }
 
-    fn add(&mut self, value: ScalarValue) {
-        if !self.values.iter().any(|known| known.key() == value.key()) {
+    /// Takes a value for missing.
+    pub fn add(&mut self, value: ScalarValue) {
+        if self.keys.insert(value.key()) {
             self.values.push(value);
         }
+    }
+
+    /// Values that stand for a missing one, none twice.
+    pub fn values(&self) -> &[ScalarValue] {
+        &self.values
+    }
+
+    /// Whether a stored value is one of [`Missing::values`].
+    pub(crate) fn is_listed(&self, value: ScalarValue) -> bool {
+        if self.values.len() <= MAX_COMPARED {
+            return self.values.iter().any(|missing| missing.key() == value.key());
+        }
+        self.keys.contains(&value.key())
     }
 
     /// Whether nothing is missing.
@@ -117,7 +137,7 @@ impl Missing {
 
     /// Whether a stored value is missing.
     pub fn contains(&self, value: ScalarValue) -> bool {
-        self.values.iter().any(|missing| missing.key() == value.key())
+        self.is_listed(value)
             || self.valid_min.is_some_and(|least| is_less(value, least))
             || self.valid_max.is_some_and(|most| is_less(most, value))
     }

@@ -9,7 +9,7 @@
 //! # fn example(array: &zarr_core::Array) {
 //! let meaning = Meaning::of(array, MissingRule::Declared);
 //! // The elements that mean nothing, and the number that a stored 17 stands for.
-//! println!("{:?} {}", meaning.missing.values, meaning.affine.apply(17.0));
+//! println!("{:?} {}", meaning.missing.values(), meaning.affine.apply(17.0));
 //! # }
 //! ```
 
@@ -25,11 +25,12 @@ use zarr_core::data_type::{DataType, NumpyTime, Scalar, ScalarValue, TimeKind, T
 use zarr_core::{Array, Json, Object};
 
 pub use self::affine::Affine;
+pub(crate) use self::axes::axes_of_image;
 pub use self::axes::{Axis, AxisKind, Coordinates, axes_of};
 pub use self::calendar::{Calendar, Date};
+pub(crate) use self::missing::{MAX_COMPARED, number, unsigned};
 pub use self::missing::{Missing, MissingRule};
-pub(crate) use self::missing::{number, unsigned};
-pub use self::ome::{Channel, Image, Level};
+pub use self::ome::{Channel, Image, Images, Level};
 pub use self::time::TimeUnits;
 
 /// What the elements of an array stand for.
@@ -84,7 +85,7 @@ impl Meaning {
     pub fn raw(array: &Array) -> Meaning {
         let mut missing = Missing::default();
         if let Some(Scalar::Time(_)) = array.data_type().scalar() {
-            missing.values.push(ScalarValue::Float(f64::NAN));
+            missing.add(ScalarValue::Float(f64::NAN));
         }
         Meaning { missing, ..Meaning::default() }
     }

@@ -3,7 +3,10 @@
 //! In 0.4 a group has the attributes `multiscales` and `omero`, in 0.5 both are in the attribute `ome`. Earlier versions have axes
 //! as names only, or none.
 
-use zarr_core::{Array, ErrorKind, Group, Json, Object, Result};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use zarr_core::{Array, ErrorKind, Group, Json, NodePath, Object, Result};
 
 use super::axes::AxisKind;
 use super::missing::items;
@@ -53,6 +56,52 @@ pub struct Channel {
 /// How many groups above an array are looked at for the image that it is a level of.
 const ABOVE: usize = 3;
 
+/// The images of the groups that were looked at, so that the document of a group is read once for all arrays below it.
+#[derive(Debug, Default)]
+pub struct Images(HashMap<NodePath, HashMap<NodePath, Vec<(Arc<Image>, usize)>>>);
+
+impl Images {
+    /// As [`Image::of_array`], for several arrays of one hierarchy.
+    ///
+    /// # Errors
+    /// What the store reports.
+    pub fn of_array(&mut self, array: &Array) -> Result<Option<(Image, usize)>> {
+        for path in array.path().ancestors().filter(|path| path != array.path()).take(ABOVE) {
+            if !self.0.contains_key(&path) {
+                let levels = match array.hierarchy().group(&path) {
+                    Ok(group) => levels(&group),
+                    Err(e) if matches!(e.kind(), ErrorKind::Store) => return Err(e),
+                    Err(_) => HashMap::new(),
+                };
+                self.0.insert(path.clone(), levels);
+            }
+            let here = self.0.get(&path).and_then(|levels| levels.get(array.path()));
+            let found =
+                here.into_iter().flatten().find(|(image, _)| image.axes.len() == array.rank());
+            if let Some((image, level)) = found {
+                return Ok(Some((Image::clone(image), *level)));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The images of a group by the arrays that are their levels, each array once in an image.
+fn levels(group: &Group) -> HashMap<NodePath, Vec<(Arc<Image>, usize)>> {
+    let mut levels: HashMap<NodePath, Vec<(Arc<Image>, usize)>> = HashMap::new();
+    for image in Image::of_group(group) {
+        let image = Arc::new(image);
+        for (n, level) in image.levels.iter().enumerate() {
+            let Ok(place) = group.path().join(&level.path) else { continue };
+            let here = levels.entry(place).or_default();
+            if here.last().is_none_or(|(last, _)| !Arc::ptr_eq(last, &image)) {
+                here.push((image.clone(), n));
+            }
+        }
+    }
+    levels
+}
+
 impl Image {
     /// The images that a group's attributes describe: mostly one, or none. What is broken is left out.
     pub fn of_group(group: &Group) -> Vec<Image> {
@@ -64,24 +113,7 @@ impl Image {
     /// # Errors
     /// What the store reports.
     pub fn of_array(array: &Array) -> Result<Option<(Image, usize)>> {
-        for path in array.path().ancestors().filter(|path| path != array.path()).take(ABOVE) {
-            let group = match array.hierarchy().group(&path) {
-                Ok(group) => group,
-                Err(e) if matches!(e.kind(), ErrorKind::Store) => return Err(e),
-                Err(_) => continue,
-            };
-            for image in Image::of_group(&group) {
-                let is_level = |level: &Level| {
-                    path.join(&level.path).is_ok_and(|place| &place == array.path())
-                };
-                if let Some(level) = image.levels.iter().position(is_level)
-                    && image.axes.len() == array.rank()
-                {
-                    return Ok(Some((image, level)));
-                }
-            }
-        }
-        Ok(None)
+        Images::default().of_array(array)
     }
 
     fn of_attributes(attributes: &Object) -> Vec<Image> {

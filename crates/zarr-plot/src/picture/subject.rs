@@ -4,7 +4,9 @@ use zarr_core::data_type::{DataType, Scalar};
 use zarr_core::{Array, NodePath};
 
 use super::{Along, ColorMap, PictureError, View, number};
-use crate::meaning::{Axis, AxisKind, Image, Meaning, MissingRule, axes_of, units_of_numpy};
+use crate::meaning::{
+    Axis, AxisKind, Image, Images, Meaning, MissingRule, axes_of_image, units_of_numpy,
+};
 
 /// The last axis of bytes, if it has no name and three or four positions, is one of colours.
 fn mark_colours(array: &Array, axes: &mut [Axis]) {
@@ -42,6 +44,18 @@ impl Subject {
     /// # Errors
     /// What the store reports.
     pub fn of(array: Array, is_raw: bool) -> Result<Subject, PictureError> {
+        Subject::of_one(array, is_raw, &mut Images::default())
+    }
+
+    /// As [`Subject::of`], for one of several arrays of a hierarchy.
+    ///
+    /// # Errors
+    /// As [`Subject::of`].
+    pub fn of_one(
+        array: Array,
+        is_raw: bool,
+        images: &mut Images,
+    ) -> Result<Subject, PictureError> {
         let meaning =
             if is_raw { Meaning::raw(&array) } else { Meaning::of(&array, MissingRule::Declared) };
         // NumPy's moments need no units.
@@ -50,8 +64,8 @@ impl Subject {
             _ => None,
         };
         let meaning = Meaning { time: numpy.or(meaning.time), ..meaning };
-        let mut axes = axes_of(&array)?;
-        let image = Image::of_array(&array)?;
+        let image = images.of_array(&array)?;
+        let mut axes = axes_of_image(&array, image.as_ref())?;
         mark_colours(&array, &mut axes);
         Ok(Subject { array, meaning, axes, image })
     }

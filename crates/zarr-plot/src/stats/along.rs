@@ -105,9 +105,14 @@ impl Job for AlongJob<'_, '_> {
 
     fn run<T: Number>(self) -> Result<Vec<Cell>> {
         let meaning: &Meaning = &self.request.meaning;
-        let rule = Rule::<T>::new(&meaning.missing);
-        let numerical =
-            Numerical { plan: self.plan, column: self.column, request: self.request, meaning };
+        let rule = Rule::<T>::new(&meaning.missing, &self.plan.cancel);
+        let numerical = Numerical {
+            plan: self.plan,
+            column: self.column,
+            request: self.request,
+            meaning,
+            tally: None,
+        };
         let fill = numerical.fill::<T>();
         let mut all: Vec<Tally> = (0..self.cells).map(|_| Tally::empty::<T>()).collect();
         let work = |(): &mut (), place: &Region, part: Part<'_>| {

@@ -64,7 +64,7 @@ impl Job for ByChunkJob<'_, '_> {
     fn run<T: Number>(self) -> Result<ByChunk> {
         let ByChunkJob { plan, column, request } = self;
         let meaning = &request.meaning;
-        let rule = Rule::<T>::new(&meaning.missing);
+        let rule = Rule::<T>::new(&meaning.missing, &plan.cancel);
         let most = request.memory / (CELL + 8 * plan.axes.len() as u64);
         let (mut all, mut is_full): (Vec<(Vec<u64>, Tally)>, _) = (Vec::new(), false);
         let work = |(): &mut (), place: &Region, part: Part<'_>| match part {
@@ -84,7 +84,7 @@ impl Job for ByChunkJob<'_, '_> {
             }
             is_full |= all.len() as u64 > most;
         };
-        Numerical { plan, column, request, meaning }.pass(|| (), work, merge)?;
+        Numerical { plan, column, request, meaning, tally: None }.pass(|| (), work, merge)?;
         if is_full {
             let memory = request.memory;
             return Err(argument(format!(

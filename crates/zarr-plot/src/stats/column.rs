@@ -1,6 +1,7 @@
 //! Takes the numbers out of elements: those of a plain type, the parts of complex ones, the fields of records.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use zarr_core::data_type::{DataType, FloatFormat, NumpyTime, Scalar, ScalarValue, load_bits};
 
@@ -164,12 +165,18 @@ impl Column {
 }
 
 /// Floats of 16 bits or fewer become 32 bits, which hold each of them.
+#[derive(Clone)]
 pub(crate) struct Shorts {
     size: usize,
-    table: Vec<f32>,
+    table: Arc<[f32]>,
 }
 
 impl Shorts {
+    /// Elements stay as they are.
+    pub fn none() -> Shorts {
+        Shorts { size: 0, table: Arc::default() }
+    }
+
     /// The table of a column's numbers; an empty one if they stay as they are.
     pub fn of(column: &Column) -> Shorts {
         match column.scalar() {
@@ -180,7 +187,7 @@ impl Shorts {
                 let table = (0..all).map(|bits| value(bits & format.mask())).collect();
                 Shorts { size: format.size(), table }
             }
-            _ => Shorts { size: 0, table: Vec::new() },
+            _ => Shorts::none(),
         }
     }
 

@@ -18,6 +18,7 @@
 mod along;
 mod by_chunk;
 mod column;
+mod columns;
 mod histogram;
 mod json;
 mod moments;
@@ -37,7 +38,8 @@ use zarr_core::{AccessError, Array, Region, Result};
 
 pub use self::along::{AlongAxes, Cell, statistics_along};
 pub use self::by_chunk::{ByChunk, Chunk, Outlier, statistics_by_chunk};
-use self::column::{Column, Job, Kind, Shorts, as_f64, columns, dispatch};
+use self::column::{Column, Job, Kind, Shorts, as_f64, dispatch};
+use self::columns::Sum;
 pub use self::histogram::{Bins, Histogram, MOST_BINS};
 pub use self::plan::Along;
 use self::plan::Plan;
@@ -179,15 +181,29 @@ pub fn statistics(array: &Array, request: &Request<'_>) -> Result<Statistics> {
         Some(share) => Plan::of_share(array, request.axes.clone(), share)?,
         None => Plan::of_stored(array, request.axes.clone())?,
     };
-    let columns = columns(&plan.data_type, request.meaning.unsigned);
+    let columns = column::columns(&plan.data_type, request.meaning.unsigned);
+    let has_more = !request.percentiles.is_empty() || request.histogram.is_some();
+    if has_more && columns.len() > columns::MAX_TOGETHER {
+        return Err(argument(format!(
+            "the elements have {} parts; there are no percentiles and no histograms of more than {}",
+            columns.len(),
+            columns::MAX_TOGETHER
+        )));
+    }
     let (is_plain, rule) = (columns.len() == 1 && columns[0].name.is_empty(), &request.meaning);
+    let mut sums = columns::sums(&plan, &columns, request)?.into_iter();
     let mut found = Vec::new();
     for column in &columns {
         // Attributes speak of numbers, and not of parts of elements.
         let meaning = if is_plain { rule.clone() } else { Meaning::default() };
+        let (tally, texts) = match sums.next().flatten() {
+            Some(Sum::Tally(tally)) => (Some(tally), None),
+            Some(Sum::Texts(texts)) => (None, Some(texts)),
+            None => (None, None),
+        };
         let one = match column.scalar() {
             Some(scalar) => {
-                let job = Numerical { plan: &plan, column, request, meaning: &meaning };
+                let job = Numerical { plan: &plan, column, request, meaning: &meaning, tally };
                 let numbers = dispatch(scalar, job).ok_or_else(|| {
                     argument(format!(
                         "there are no statistics of elements of type {}",
@@ -196,7 +212,10 @@ pub fn statistics(array: &Array, request: &Request<'_>) -> Result<Statistics> {
                 })??;
                 Found::Numbers(Box::new(numbers))
             }
-            None => Found::Texts(text_statistics(&plan, column, request)?),
+            None => Found::Texts(match texts {
+                Some(texts) => texts,
+                None => text_statistics(&plan, column, request)?,
+            }),
         };
         found.push(ColumnStatistics { name: column.name.clone(), found: one });
     }
@@ -240,6 +259,8 @@ struct Numerical<'a, 'r> {
     column: &'a Column,
     request: &'a Request<'r>,
     meaning: &'a Meaning,
+    /// What is known already.
+    tally: Option<Tally>,
 }
 
 /// The numbers of a part.
@@ -270,6 +291,7 @@ impl Numerical<'_, '_> {
         let own = || Own { memory: Vec::new(), extra: extra() };
         let each = |own: &mut Own<X>, place: Region| {
             let count = place.element_count().unwrap_or(u64::MAX);
+            plan.check_cancelled()?;
             let is_stored = plan.read(&place, &mut own.memory)?;
             let result = if is_stored {
                 let (bytes, present) = column.gather(&own.memory, plan.element, &shorts);
@@ -279,6 +301,7 @@ impl Numerical<'_, '_> {
                 let count = count.saturating_mul(column.repeat() as u64);
                 work(&mut own.extra, &place, Part::Fill(count))
             };
+            plan.check_cancelled()?;
             if let Some(progress) = self.request.progress {
                 progress(done.fetch_add(count, Ordering::Relaxed) + count, all);
             }
@@ -401,10 +424,13 @@ impl Job for Numerical<'_, '_> {
     fn run<T: Number>(self) -> Result<Numbers> {
         let mut missing = self.meaning.missing.clone();
         if let Some(Scalar::Time(_)) = self.column.scalar() {
-            missing.values.push(ScalarValue::Float(f64::NAN));
+            missing.add(ScalarValue::Float(f64::NAN));
         }
-        let rule = Rule::<T>::new(&missing);
-        let tally = self.tally(&rule)?;
+        let rule = Rule::<T>::new(&missing, &self.plan.cancel);
+        let tally = match self.tally.clone() {
+            Some(tally) => tally,
+            None => self.tally(&rule)?,
+        };
         let count = tally.moments.count();
         let percentiles = self.percentiles(&rule, count)?;
         let histogram = self.histogram(&rule, &tally)?;
@@ -462,24 +488,15 @@ fn text_statistics(plan: &Plan, column: &Column, request: &Request<'_>) -> Resul
     let (done, total) = (AtomicU64::new(0), plan.count());
     let is_text =
         matches!(column.kind, Kind::Fixed { is_text: true, .. } | Kind::Variable { is_text: true });
-    let length = |element: &[u8]| match &column.kind {
-        Kind::Fixed { unit, .. } => (element.len() / unit) as u64,
-        Kind::Variable { .. } if is_text => String::from_utf8_lossy(element).chars().count() as u64,
-        _ => element.len() as u64,
-    };
-    let fixed = |texts: &mut Texts, bytes: &[u8], size: usize| {
-        let Kind::Fixed { len, unit, .. } = column.kind else { return };
-        let (bytes, present) = column.gather(bytes, size, &Shorts::of(column));
-        for (n, element) in bytes.chunks_exact(len.max(1)).enumerate() {
-            if present.as_ref().is_some_and(|present| !present[n]) {
-                texts.missing += 1;
-                continue;
-            }
-            let element = if is_text { unpadded(element, unit) } else { element };
-            texts.add(element, length(element), 1);
+    let length = |element: &[u8]| {
+        if is_text {
+            String::from_utf8_lossy(element).chars().count() as u64
+        } else {
+            element.len() as u64
         }
     };
     let work = |memory: &mut Vec<u8>, place: Region| {
+        plan.check_cancelled()?;
         let mut texts = Texts::default();
         let count = place.element_count().unwrap_or(0);
         if matches!(column.kind, Kind::Variable { .. }) {
@@ -492,14 +509,9 @@ fn text_statistics(plan: &Plan, column: &Column, request: &Request<'_>) -> Resul
                 rest.set(after);
             }
         } else if plan.read(&place, memory)? {
-            fixed(&mut texts, memory, plan.element);
+            texts = fixed_texts(column, memory, plan.element);
         } else if !request.written_only {
-            // One stands for all.
-            fixed(&mut texts, &plan.fill(), plan.element);
-            texts.count *= count;
-            texts.missing *= count;
-            texts.empty *= count;
-            texts.never_written = count;
+            texts = texts_of_fill(plan, column, count);
         }
         if let Some(progress) = request.progress {
             progress(done.fetch_add(count, Ordering::Relaxed) + count, total);
@@ -518,6 +530,32 @@ fn text_statistics(plan: &Plan, column: &Column, request: &Request<'_>) -> Resul
         all.merge(one);
     }
     Ok(all)
+}
+
+/// The texts of a column of one width.
+fn fixed_texts(column: &Column, bytes: &[u8], size: usize) -> Texts {
+    let mut texts = Texts::default();
+    let Kind::Fixed { len, unit, is_text } = column.kind else { return texts };
+    let (bytes, present) = column.gather(bytes, size, &Shorts::none());
+    for (n, element) in bytes.chunks_exact(len.max(1)).enumerate() {
+        if present.as_ref().is_some_and(|present| !present[n]) {
+            texts.missing += 1;
+            continue;
+        }
+        let element = if is_text { unpadded(element, unit) } else { element };
+        texts.add(element, (element.len() / unit) as u64, 1);
+    }
+    texts
+}
+
+/// The same of `count` elements that were never written: one stands for all.
+fn texts_of_fill(plan: &Plan, column: &Column, count: u64) -> Texts {
+    let mut texts = fixed_texts(column, &plan.fill(), plan.element);
+    for number in [&mut texts.count, &mut texts.missing, &mut texts.empty] {
+        *number *= count;
+    }
+    texts.never_written = count;
+    texts
 }
 
 /// A text without the NULs behind it.

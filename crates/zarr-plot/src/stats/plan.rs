@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use zarr_core::data_type::DataType;
 use zarr_core::grid::{ChunkGrid, Piece, Pieces};
 use zarr_core::region::element_count;
-use zarr_core::{AccessError, Array, AxisSelection, ChunkPart, Region, Result, Selection, ViewMut};
+use zarr_core::{
+    AccessError, Array, AxisSelection, CancelToken, ChunkPart, Region, Result, Selection, ViewMut,
+};
 
 use super::sample::Sample;
 
@@ -97,6 +99,8 @@ pub(crate) struct Plan {
     one_of: u64,
     /// How many elements the chunks have that the last pass read.
     taken: AtomicU64,
+    /// Ends the work that no read ends.
+    pub cancel: CancelToken,
 }
 
 impl Plan {
@@ -114,9 +118,31 @@ impl Plan {
         };
         let element = metadata.data_type.repr().map_or(1, |repr| repr.size());
         let inner = metadata.has_shards().then(|| array.chunk_shape()).flatten();
-        let array = array.with_options(|options| options.threads = 1);
-        let taken = AtomicU64::new(0);
-        Ok(Plan { array, axes, data_type, element, grid, inner, stored: None, one_of: 0, taken })
+        let mut cancel = None;
+        let array = array.with_options(|options| {
+            options.threads = 1;
+            cancel.clone_from(&options.cancel);
+        });
+        Ok(Plan {
+            array,
+            axes,
+            data_type,
+            element,
+            grid,
+            inner,
+            stored: None,
+            one_of: 0,
+            taken: AtomicU64::new(0),
+            cancel: cancel.unwrap_or_default(),
+        })
+    }
+
+    /// Ends the call whose result nobody waits for any more.
+    ///
+    /// # Errors
+    /// [`AccessError::Cancelled`].
+    pub fn check_cancelled(&self) -> Result<()> {
+        if self.cancel.is_cancelled() { Err(AccessError::Cancelled.into()) } else { Ok(()) }
     }
 
     /// As [`Plan::new`]; of very many chunks those that are stored are listed first, so that only they are tried.

@@ -1,9 +1,12 @@
 //! Goes through the numbers of a chunk in small blocks, and leaves out what is missing or NaN.
 
+use std::collections::HashSet;
+
+use zarr_core::CancelToken;
 use zarr_core::data_type::{NumpyTime, ScalarValue};
 
 use super::moments::{Moments, Twofold};
-use crate::meaning::Missing;
+use crate::meaning::{MAX_COMPARED, Missing};
 
 /// Numbers that are looked at together: they fit the fastest cache.
 pub(crate) const BLOCK: usize = 2_048;
@@ -33,8 +36,13 @@ pub(crate) trait Number: Copy + PartialOrd + Send + Sync + 'static {
 /// Which numbers are missing.
 #[derive(Clone, Debug)]
 pub(crate) struct Rule<T> {
+    /// The numbers that are missing, if they are few.
     equal: Vec<T>,
+    /// Their keys, if they are many.
+    keys: HashSet<(bool, u64)>,
     is_nan_missing: bool,
+    /// Ends a scan early; its caller looks at the token and throws the result away.
+    cancel: CancelToken,
     least: Option<T>,
     most: Option<T>,
     /// No number is valid: one limit is beyond the type.
@@ -42,18 +50,25 @@ pub(crate) struct Rule<T> {
 }
 
 impl<T: Number> Rule<T> {
-    pub fn new(missing: &Missing) -> Rule<T> {
-        let is_nan_missing = missing.values.iter().any(|value| value.is_nan());
-        let mut equal: Vec<T> = missing.values.iter().filter_map(|&value| T::of(value)).collect();
+    pub fn new(missing: &Missing, cancel: &CancelToken) -> Rule<T> {
+        let values = missing.values();
+        let is_nan_missing = missing.is_listed(ScalarValue::Float(f64::NAN));
+        let mut equal: Vec<T> = values.iter().filter_map(|&value| T::of(value)).collect();
         // Not a time is the least of the counts.
         if is_nan_missing && matches!(T::ZERO.value(), ScalarValue::Integer(_)) {
             equal.extend(T::of(ScalarValue::Integer(NumpyTime::NAT.into())));
+        }
+        let mut keys = HashSet::new();
+        if equal.len() > MAX_COMPARED {
+            keys.extend(equal.drain(..).map(|number| number.value().key()));
         }
         let (least, most) = (missing.valid_min, missing.valid_max);
         let (low, high) = (least.and_then(T::of), most.and_then(T::of));
         Rule {
             equal,
+            keys,
             is_nan_missing,
+            cancel: cancel.clone(),
             none_valid: low.is_none() != least.is_none() || high.is_none() != most.is_none(),
             least: low,
             most: high,
@@ -73,6 +88,9 @@ impl<T: Number> Rule<T> {
         }
         for &missing in &self.equal {
             add(values, excluded, |value| value == missing);
+        }
+        if !self.keys.is_empty() {
+            add(values, excluded, |value| self.keys.contains(&value.value().key()));
         }
         if let Some(least) = self.least {
             add(values, excluded, |value| value < least);
@@ -122,6 +140,9 @@ pub(crate) fn scan<T: Number>(
     let mut kept = [T::ZERO; BLOCK];
     let mut excluded = [false; BLOCK];
     for (n, bytes) in bytes.chunks(BLOCK * T::SIZE).enumerate() {
+        if rule.cancel.is_cancelled() {
+            return;
+        }
         let (at, len) = (n * BLOCK, bytes.len() / T::SIZE);
         for (value, bytes) in all.iter_mut().zip(bytes.chunks_exact(T::SIZE)) {
             *value = T::load(bytes);
@@ -342,11 +363,12 @@ mod tests {
     fn missing_and_nan_are_counted_apart() {
         let values = [1.0f32, f32::NAN, -9.0, 3.0, 99.0];
         let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_ne_bytes()).collect();
-        let mut missing = Missing { values: vec![ScalarValue::Float(-9.0)], ..Missing::default() };
+        let mut missing = Missing::default();
+        missing.add(ScalarValue::Float(-9.0));
         missing.valid_max = Some(ScalarValue::Float(50.0));
         let count = |missing: &Missing, present: Option<&[bool]>| {
             let mut found = (Vec::new(), 0, 0);
-            scan(&bytes, present, &Rule::<f32>::new(missing), |block| {
+            scan(&bytes, present, &Rule::<f32>::new(missing, &CancelToken::new()), |block| {
                 found.0.extend(block.valid);
                 found.1 += block.nan;
                 found.2 += block.missing;
@@ -354,22 +376,48 @@ mod tests {
             found
         };
         assert_eq!(count(&missing, None), (vec![1.0, 3.0], 1, 2));
-        missing.values.push(ScalarValue::Float(f64::NAN));
+        missing.add(ScalarValue::Float(f64::NAN));
         assert_eq!(count(&missing, None), (vec![1.0, 3.0], 0, 3));
         let present = [true, true, true, false, true];
         assert_eq!(count(&Missing::default(), Some(&present)), (vec![1.0, -9.0, 99.0], 1, 1));
         // A limit that no number reaches leaves nothing valid.
-        let beyond =
-            Missing { valid_min: Some(ScalarValue::Float(f64::NAN)), ..Missing::default() };
+        let mut beyond = Missing::default();
+        beyond.valid_min = Some(ScalarValue::Float(f64::NAN));
         assert_eq!(count(&beyond, None), (vec![], 1, 4));
         for missing in [missing, beyond] {
-            let rule = Rule::<f32>::new(&missing);
+            let rule = Rule::<f32>::new(&missing, &CancelToken::new());
             let of_class =
                 |class| values.iter().filter(|&&value| rule.class(value) == class).count();
             let (valid, nan, excluded) = count(&missing, None);
             let classes = [Class::Valid, Class::Nan, Class::Missing].map(of_class);
             assert_eq!(classes, [valid.len(), nan as usize, excluded as usize]);
         }
+    }
+
+    /// Few missing values are compared with each number, many are looked up.
+    #[test]
+    fn as_many_numbers_are_missing_as_are_listed() {
+        fn count<T: Number>(elements: &[u8], listed: impl Iterator<Item = ScalarValue>) -> u64 {
+            let mut missing = Missing::default();
+            listed.for_each(|value| missing.add(value));
+            let mut found = 0;
+            scan(elements, None, &Rule::<T>::new(&missing, &CancelToken::new()), |block| {
+                found += block.missing
+            });
+            found
+        }
+        let floats: Vec<u8> = (0..5_000).flat_map(|n| (n as f64 / 2.0).to_ne_bytes()).collect();
+        let integers: Vec<u8> = (0..5_000u64).flat_map(|n| (n << 48).to_ne_bytes()).collect();
+        for listed in [0, 1, 16, 17, 1_000] {
+            let values = (0..listed).map(|n| ScalarValue::Float(-f64::from(n) * -1.0));
+            assert_eq!(count::<f64>(&floats, values), listed as u64);
+            let values = (0..listed).map(|n| ScalarValue::Integer(i128::from(n) << 48));
+            assert_eq!(count::<u64>(&integers, values), listed as u64);
+        }
+        let zeros = [0.0f32, -0.0].map(f32::to_ne_bytes).concat();
+        let values = || (0..100).map(|n| ScalarValue::Float(f64::from(n) * -1.0));
+        assert_eq!(count::<f32>(&zeros, values()), 2, "minus zero is zero");
+        assert_eq!(count::<f32>(&zeros, values().take(1)), 2);
     }
 
     #[test]

@@ -40,7 +40,7 @@ fn packed_values_are_decoded_and_missing_ones_found_in_the_packed_type() {
             "add_offset": [10], "units": "K", "long_name": "Temperature"}"#,
     );
     let meaning = Meaning::of(&packed, MissingRule::Declared);
-    assert_eq!(meaning.missing.values, [Integer(-99), Integer(-98)]);
+    assert_eq!(meaning.missing.values(), [Integer(-99), Integer(-98)]);
     assert_eq!(meaning.decode(Integer(-99)), None);
     assert_eq!(meaning.decode(Integer(501)), None);
     assert_eq!(meaning.decode(Integer(-1001)), None);
@@ -74,7 +74,7 @@ fn unsigned_bytes_need_the_word_true() {
         let array = array(&hierarchy, &format!("/{word}"), CoreType::Int8, &[4], &text);
         let meaning = Meaning::of(&array, MissingRule::Declared);
         assert_eq!(meaning.unsigned, unsigned);
-        assert_eq!(meaning.missing.values, [Integer(missing)]);
+        assert_eq!(meaning.missing.values(), [Integer(missing)]);
     }
 }
 
@@ -94,9 +94,9 @@ fn a_fill_value_is_missing_where_netcdf_takes_it_for_that() {
             builder = builder.dimension_names(["x"]);
         }
         let array = builder.create().unwrap();
-        let found = Meaning::of(&array, MissingRule::Declared).missing.values;
+        let found = Meaning::of(&array, MissingRule::Declared).missing.values().to_vec();
         assert_eq!(found, missing, "{dialect:?} {names}");
-        let found = Meaning::of(&array, MissingRule::Fill).missing.values;
+        let found = Meaning::of(&array, MissingRule::Fill).missing.values().to_vec();
         assert_eq!(found, [Float(0.0)], "{dialect:?} {names}");
     }
 }

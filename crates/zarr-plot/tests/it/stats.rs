@@ -143,8 +143,8 @@ fn of_very_many_chunks_only_those_that_are_stored_are_tried() {
     assert_eq!(found.percentiles, [(0.0, -9.0), (50.0, 3.0)]);
     let part = numbers(&array, |request| {
         request.axes = Some(vec![Along::range(0..1 << 20), Along::range(250..1 << 20)]);
-        request.meaning.missing.values.push(ScalarValue::Integer(-9));
-        request.meaning.missing.values.push(ScalarValue::Integer(4));
+        request.meaning.missing.add(ScalarValue::Integer(-9));
+        request.meaning.missing.add(ScalarValue::Integer(4));
     });
     assert_eq!(part.min, Some((ScalarValue::Integer(3), vec![0, 256])));
     assert_eq!(part.missing, 6 * 256 + 1);

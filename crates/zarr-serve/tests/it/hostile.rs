@@ -325,3 +325,38 @@ fn a_chunk_that_is_a_link_to_nothing_is_an_error() {
     assert_eq!(server.get("/x.zarr/a/c/1").0, 200);
     assert_eq!(server.get("/x.zarr/a/c/9").0, 404);
 }
+
+/// A client that goes away leaves its place to others: the work for it stops within the chunk that it is at.
+#[test]
+fn work_for_a_client_that_is_gone_stops() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = hierarchy(folder.path());
+    let root = zarr::open_rw(path.to_str().unwrap()).unwrap();
+    // One chunk that is decoded at once, and looked through for some time.
+    let len = 16_000_000_u64;
+    let array = root.hierarchy().create_array("/large").shape(&[len]).chunks(&[len]);
+    let array =
+        array.data_type_named("uint8").codec(zarr::codec("gzip:1").unwrap()).create().unwrap();
+    array.write(.., &vec![7_u8; len as usize]).unwrap();
+    let server = serve(&path, 1 << 30);
+    let ask =
+        "GET /-/stats?path=x.zarr/large HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    let began = std::time::Instant::now();
+    let answer = server.exchange(ask.as_bytes(), false);
+    assert_eq!(answer.get(9..12), Some(&b"200"[..]));
+    let whole = began.elapsed();
+    // More than the server has threads.
+    let clients: Vec<TcpStream> = (0..64)
+        .map(|_| {
+            let mut stream = TcpStream::connect(server.address).unwrap();
+            stream.write_all(ask.as_bytes()).unwrap();
+            stream
+        })
+        .collect();
+    std::thread::sleep(whole / 4);
+    drop(clients);
+    let began = std::time::Instant::now();
+    server.is_well();
+    let waited = began.elapsed();
+    assert!(waited < whole * 3 / 4, "{waited:?} after clients left; one answer takes {whole:?}");
+}

@@ -1,5 +1,6 @@
 //! Plans copies to netCDF datasets: what they define becomes the documents of a plan, which are written last.
 
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use zarr_core::store::Store;
@@ -98,8 +99,9 @@ fn planned_dataset(
     let mut planned = source.plan_copy(new)?;
     let (arrays, mut skipped) = others(source, std::mem::take(&mut planned.others), new);
     let base = source.hierarchy().node(source.root_path())?;
+    let known: HashSet<NodePath> = skipped.iter().map(|(path, _)| path.clone()).collect();
     for (path, error) in tree_and_broken(&base)?.broken {
-        if skipped.iter().all(|(there, _)| *there != path) {
+        if !known.contains(&path) {
             skipped.push((path, error.cause().to_string()));
         }
     }
@@ -126,9 +128,13 @@ fn planned_dataset(
             None => documents.push(vec![document]),
         }
     }
+    let mut of_nodes: HashMap<NodePath, Vec<PlannedDocument>> = HashMap::new();
+    for document in documents.iter().flatten() {
+        of_nodes.entry(document.path.clone()).or_default().push(document.clone());
+    }
     for variable in draft.variables {
         let (from, to) = (variable.from, variable.to);
-        let of_node = documents.iter().flatten().filter(|document| document.path == to);
+        let of_node = of_nodes.get(&to).into_iter().flatten();
         let metadata = parsed(hierarchy, &to, of_node)?;
         let array = source.hierarchy().array(&from)?;
         // Elements that this build cannot read are refused before anything is written.

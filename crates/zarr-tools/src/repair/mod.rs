@@ -17,7 +17,7 @@ mod step;
 mod time;
 mod under_way;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use zarr_core::format::Format;
@@ -173,11 +173,14 @@ fn repair_found(
         tell(report, &step);
     }
     // A document that was moved away must not stay in the copies of all documents.
+    let mut of_path = HashMap::new();
+    for problem in &problems {
+        of_path.entry(&problem.path).or_insert(problem);
+    }
     for (path, _) in changed {
         for holder in repair.holders_above(&path)? {
-            let of_path = |problem: &&Problem| problem.path == path;
             if consolidated.insert(holder.clone())
-                && let Some(problem) = problems.iter().find(of_path)
+                && let Some(&problem) = of_path.get(&path)
             {
                 let step = repair.make(&plan::consolidation(&holder, problem));
                 tell(report, &step);
@@ -188,8 +191,9 @@ fn repair_found(
     let swept = if leftovers.is_empty() { Ok(()) } else { repair.sweep(names) };
     repair.sync.flush()?;
     let after = look(found, open, options, options.level.min(Level::Keys))?;
+    let keys_after: HashSet<_> = after.iter().map(|problem| &problem.key).collect();
     for task in leftovers {
-        let is_there = after.iter().any(|problem| problem.key == task.problem.key);
+        let is_there = keys_after.contains(&task.problem.key);
         let step = match (&swept, is_there) {
             (_, false) => task.step.ended(StepState::Done, "its store removed it"),
             (Ok(()), true) => task.step.ended(
@@ -200,10 +204,10 @@ fn repair_found(
         };
         tell(report, &step);
     }
-    let is_known = |problem: &&Problem| {
-        let same = |known: &Problem| known.key == problem.key && known.kind == problem.kind;
-        problems.iter().any(|known| known.path == problem.path && same(known))
-    };
+    let known: HashSet<_> =
+        problems.iter().map(|known| (&known.path, &known.key, known.kind)).collect();
+    let is_known =
+        |problem: &&Problem| known.contains(&(&problem.path, &problem.key, problem.kind));
     let new: Vec<Problem> = after.iter().filter(|problem| !is_known(problem)).cloned().collect();
     report.found_after = new.len() as u64;
     // They are reported, and not counted as steps.

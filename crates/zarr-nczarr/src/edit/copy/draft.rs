@@ -1,6 +1,7 @@
 //! Makes the documents of a copy in memory, so that they can be written after the elements.
 
 use std::collections::BTreeMap;
+use std::ops::Bound;
 use std::sync::{Arc, Mutex};
 
 use zarr_core::store::{
@@ -147,7 +148,7 @@ impl Dataset {
 #[derive(Debug)]
 struct Documents {
     name: String,
-    map: Mutex<BTreeMap<StoreKey, Bytes>>,
+    map: Mutex<BTreeMap<String, (StoreKey, Bytes)>>,
 }
 
 impl SyncStore for Documents {
@@ -160,7 +161,9 @@ impl SyncStore for Documents {
     }
 
     fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>, StoreError> {
-        let Some(value) = sync::lock(&self.map).get(key).cloned() else { return Ok(None) };
+        let Some((_, value)) = sync::lock(&self.map).get(key.as_str()).cloned() else {
+            return Ok(None);
+        };
         how.answer(key, value, None)
     }
 
@@ -171,15 +174,21 @@ impl SyncStore for Documents {
         _: Precondition<'_>,
     ) -> Result<bool, StoreError> {
         match value.map(Payload::into_bytes).transpose()? {
-            Some(value) => sync::lock(&self.map).insert(key.clone(), value),
-            None => sync::lock(&self.map).remove(key),
+            Some(value) => {
+                let name = key.as_str().to_owned();
+                sync::lock(&self.map).insert(name, (key.clone(), value))
+            }
+            None => sync::lock(&self.map).remove(key.as_str()),
         };
         Ok(true)
     }
 
     fn list_prefix(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
         let map = sync::lock(&self.map);
-        let keys = map.keys().filter(|key| prefix.strip(key).is_some()).cloned().collect();
+        // Keys are in their order: those with the prefix stand together.
+        let from = Bound::Included(prefix.as_str());
+        let after = map.range::<str, _>((from, Bound::Unbounded)).map(|(_, (key, _))| key);
+        let keys = after.take_while(|key| prefix.strip(key).is_some()).cloned().collect();
         Ok(Listing { keys, ..Listing::default() })
     }
 }

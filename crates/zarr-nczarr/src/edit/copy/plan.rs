@@ -78,12 +78,20 @@ impl Dataset {
         };
         let schema = planning.group(&root, "/")?;
         if new.profile == Profile::Pure {
-            planning.unused(&root, &root, "/");
+            let mut used = HashSet::new();
+            used_dimensions(&root, &mut used);
+            planning.unused(&used, &root, "/");
         }
         let others = planning.others(&schema)?;
         let Planning { lost, bytes, sparse, verbatim, .. } = planning;
         Ok(Plan { schema, lost, others, bytes, sparse, verbatim })
     }
+}
+
+/// The full names of the dimensions that variables have, in `group` and below.
+fn used_dimensions<'a>(group: &'a Group, used: &mut HashSet<&'a str>) {
+    used.extend(group.variables.iter().flat_map(|it| &it.dimensions).map(String::as_str));
+    group.groups.iter().for_each(|below| used_dimensions(below, used));
 }
 
 /// Whether the copy is for netCDF's own library.
@@ -166,22 +174,17 @@ impl Planning<'_> {
     }
 
     /// Dimensions that no variable has are nowhere in plain Zarr.
-    fn unused(&mut self, root: &Group, group: &Group, path: &str) {
-        fn is_used(group: &Group, name: &str) -> bool {
-            let used = |variable: &Variable| variable.dimensions.iter().any(|other| other == name);
-            group.variables.iter().any(used)
-                || group.groups.iter().any(|below| is_used(below, name))
-        }
+    fn unused(&mut self, used: &HashSet<&str>, group: &Group, path: &str) {
         for dimension in &group.dimensions {
             let name = full_name(path, &dimension.name);
-            if !is_used(root, &name) {
+            if !used.contains(name.as_str()) {
                 self.lost.push(format!(
                     "{name}: no variable has this dimension; plain Zarr does not say it"
                 ));
             }
         }
         for below in &group.groups {
-            self.unused(root, below, &full_name(path, &below.name));
+            self.unused(used, below, &full_name(path, &below.name));
         }
     }
 
