@@ -117,10 +117,10 @@ fn every_verb_prints_json_of_every_kind_of_value() {
 fn a_dump_as_json_has_what_cdl_has() {
     let folder = Folder::new();
     let cdl = "netcdf d { dimensions: t = UNLIMITED ; x = 2 ; variables: float a(t, x) ; a:units = \"K\" ; short x(x) ; x:r = 1s, 2s ; :title = \"T\" ; data: a = 1, 2, 3, NaN ; x = 5, 6 ; group: g { variables: double b ; data: b = 7 ; } }";
-    let made = folder.feed("gen d.zarr", cdl.as_bytes());
+    let made = folder.feed("gen -o d.zarr", cdl.as_bytes());
     assert_eq!(made.code, 0, "{}", made.err);
     let json = folder.good("dump d.zarr --json").json();
-    let expected = r#"{"name":"d","dimensions":{"t":{"length":2,"unlimited":true},"x":{"length":2,"unlimited":false}},"attributes":{"title":{"type":"char","value":"T"}},"variables":{"a":{"type":"float","dimensions":["/t","/x"],"attributes":{"units":{"type":"char","value":"K"}},"data":[[1,2],[3,"NaN"]]},"x":{"type":"short","dimensions":["/x"],"attributes":{"r":{"type":"short","value":[1,2]}},"data":[5,6]}},"groups":{"g":{"dimensions":{},"attributes":{},"variables":{"b":{"type":"double","dimensions":[],"attributes":{},"data":[7]}},"groups":{}}}}"#;
+    let expected = r#"{"name":"d","dimensions":{"t":{"length":2,"unlimited":true},"x":{"length":2,"unlimited":false}},"attributes":{"title":{"type":"char","value":"T"}},"variables":{"a":{"type":"float","dimensions":["/t","/x"],"attributes":{"units":{"type":"char","value":"K"}},"data":[[1.0,2.0],[3.0,"NaN"]]},"x":{"type":"short","dimensions":["/x"],"attributes":{"r":{"type":"short","value":[1,2]}},"data":[5,6]}},"groups":{"g":{"dimensions":{},"attributes":{},"variables":{"b":{"type":"double","dimensions":[],"attributes":{},"data":7.0}},"groups":{}}}}"#;
     assert_eq!(json.to_string(), expected);
     let data = |line: &str| folder.good(line).text().matches("\"data\"").count();
     assert_eq!(data("dump d.zarr --json -h"), 0);

@@ -53,6 +53,9 @@ pub struct Channel {
     pub inverted: bool,
 }
 
+/// An image with more axes is left out: OME-Zarr has up to five, and each level has numbers for each axis.
+const MAX_AXES: usize = 64;
+
 /// How many groups above an array are looked at for the image that it is a level of.
 const ABOVE: usize = 3;
 
@@ -126,6 +129,9 @@ impl Image {
             let json = json.as_object()?;
             let datasets = json.get("datasets")?.as_array()?;
             let axes = axes(json.get("axes"));
+            if axes.len() > MAX_AXES {
+                return None;
+            }
             let whole = steps(json.get("coordinateTransformations"), axes.len());
             let level = |json: &Json| {
                 let json = json.as_object()?;
