@@ -22,7 +22,7 @@ pub struct Image {
     /// Its levels, mostly the largest first.
     pub levels: Vec<Level>,
     /// Its channels, in their order along the axis of channels.
-    pub channels: Vec<Channel>,
+    pub channels: Arc<[Channel]>,
     /// Whether its elements are labels: numbers of objects, and 0 for none.
     pub is_label: bool,
 }
@@ -123,7 +123,8 @@ impl Image {
         let inner = attributes.get("ome").and_then(Json::as_object).unwrap_or(attributes);
         let Some(Json::Array(found)) = inner.get("multiscales") else { return Vec::new() };
         let omero = inner.get("omero").and_then(Json::as_object);
-        let channels = channels(omero.and_then(|omero| omero.get("channels")));
+        let channels: Arc<[Channel]> =
+            channels(omero.and_then(|omero| omero.get("channels"))).into();
         let is_label = inner.contains("image-label");
         let image = |json: &Json| {
             let json = json.as_object()?;
