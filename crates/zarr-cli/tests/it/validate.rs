@@ -169,6 +169,72 @@ fn consolidated_metadata_that_differ_are_named() {
     }
 }
 
+/// A shard of two inner chunks of two bytes, with this before its index, which has an offset and a length for each.
+fn shard(folder: &Folder, name: &str, chunks: &[u8], index: [[u64; 2]; 2]) {
+    let document = r#"{"zarr_format":3,"node_type":"array","shape":[4],"data_type":"uint8","chunk_grid":{"name":"regular","configuration":{"chunk_shape":[4]}},"chunk_key_encoding":{"name":"default"},"fill_value":0,"codecs":[{"name":"sharding_indexed","configuration":{"chunk_shape":[2],"codecs":[{"name":"bytes"}],"index_codecs":[{"name":"bytes","configuration":{"endian":"little"}}],"index_location":"end"}}]}"#;
+    folder.write(&format!("{name}/zarr.json"), document);
+    let index = index.as_flattened().iter().flat_map(|number| number.to_le_bytes());
+    folder.write(&format!("{name}/c/0"), [chunks, &index.collect::<Vec<u8>>()].concat());
+}
+
+/// The same in a draft's object, as the sharding storage transformer of zarr-python 2.13 has it.
+fn draft_shard(folder: &Folder, name: &str, chunks: &[u8], index: [[u64; 2]; 2]) {
+    let entry = r#"{"zarr_format":"https://purl.org/zarr/spec/protocol/core/3.0","metadata_encoding":"https://purl.org/zarr/spec/protocol/core/3.0","metadata_key_suffix":".json","extensions":[]}"#;
+    folder.write(&format!("{name}/zarr.json"), entry);
+    let document = r#"{"shape":[4],"data_type":"|u1","chunk_grid":{"type":"regular","chunk_shape":[2],"separator":"/"},"chunk_memory_layout":"C","fill_value":0,"extensions":[],"attributes":{},"storage_transformers":[{"extension":"https://purl.org/zarr/spec/storage_transformers/sharding/1.0","type":"indexed","configuration":{"chunks_per_shard":[2]}}]}"#;
+    folder.write(&format!("{name}/meta/root/a.array.json"), document);
+    let index = index.as_flattened().iter().flat_map(|number| number.to_le_bytes());
+    let bytes = [chunks, &index.collect::<Vec<u8>>()].concat();
+    folder.write(&format!("{name}/data/root/a/c0"), bytes);
+}
+
+#[test]
+fn bytes_of_a_shard_that_two_entries_have_or_none_are_named() {
+    let folder = Folder::new();
+    const ABSENT: [u64; 2] = [u64::MAX; 2];
+    let overlap = |what: &'static str| Some(("shard_overlap", what));
+    let gap = |what: &'static str| Some(("shard_gap", what));
+    let first = "inner chunk [0] and inner chunk [1] share bytes";
+    let cases: [(&[u8], [[u64; 2]; 2], _); 11] = [
+        (b"abcd", [[0, 2], [2, 2]], None),
+        (b"cdab", [[2, 2], [0, 2]], None),
+        (b"ab", [[0, 2], ABSENT], None),
+        // Writers may store equal inner chunks once.
+        (b"ab", [[0, 2], [0, 2]], None),
+        (b"abc", [[0, 2], [1, 2]], overlap(first)),
+        // Of different lengths, one within the other.
+        (b"abcd", [[0, 4], [1, 2]], overlap(first)),
+        (b"abc", [[0, 2], [2, 2]], overlap("the index and inner chunk [1] share bytes")),
+        (b"xabcd", [[1, 2], [3, 2]], gap("does not refer to 1 of 37 bytes")),
+        (b"abxxcd", [[0, 2], [4, 2]], gap("does not refer to 2 of 38 bytes")),
+        (b"abcdxxx", [[0, 2], [2, 2]], gap("does not refer to 3 of 39 bytes")),
+        (b"abcd", [ABSENT, [2, 2]], gap("does not refer to 2 of 36 bytes")),
+    ];
+    for (n, (chunks, index, expected)) in cases.into_iter().enumerate() {
+        shard(&folder, &format!("v3-{n}"), chunks, index);
+        draft_shard(&folder, &format!("draft-{n}"), chunks, index);
+        for (name, key) in [("v3", "c/0"), ("draft", "data/root/a/c0")] {
+            let run = folder.run(&format!("validate {name}-{n} --level index"));
+            let text = run.text();
+            let case = format!("{name}, {chunks:?} {index:?}: {text}");
+            let Some((kind, what)) = expected else {
+                assert_eq!((run.code, text.contains("shard_")), (0, false), "{case}");
+                continue;
+            };
+            // Of a draft, an entry that reaches into the index is a broken one.
+            if name == "draft" && what.contains("the index and") {
+                assert!(run.code == 1 && text.contains("shard_index"), "{case}");
+                continue;
+            }
+            assert_eq!(run.code, i32::from(kind == "shard_overlap"), "{case}");
+            let told = text.lines().filter(|line| line.contains(kind)).collect::<Vec<_>>();
+            let [told] = &told[..] else { panic!("{case}") };
+            assert!(told.contains(&format!("`{key}`")) && told.contains(what), "{case}");
+            assert_eq!(told.starts_with("note: "), kind == "shard_gap", "{case}");
+        }
+    }
+}
+
 #[test]
 fn damage_to_an_archive_is_a_problem() {
     let folder = Folder::new();

@@ -406,6 +406,36 @@ mod tests {
         assert!(only_projection(&scalar, &[], &Region::new([]).into()).is_some());
     }
 
+    /// An element that is named twice is no element more: with it the chunk would be replaced, and those that are not named lost.
+    #[test]
+    fn an_element_that_is_named_twice_does_not_make_a_chunk_whole() {
+        let shape = [5];
+        let grid = RegularGrid::new(&[3], &shape).unwrap();
+        for (list, is_whole) in [
+            (vec![0, 0, 2], [false, true]),
+            (vec![2, 2, 2, 2], [false, true]),
+            (vec![2, 0, 1], [true, true]),
+            (vec![1, 0, 2, 1, 0], [true, true]),
+        ] {
+            // The second chunk has two elements, and both are named.
+            let list = [list, vec![4, 3]].concat();
+            let points = ResolvedSelection::points(vec![list.clone()], list.len() as u64);
+            let outer = ResolvedSelection::outer([AxisIndices::list(list.clone())].into_iter());
+            for part in [points, outer] {
+                let whole = chunk_projections(&grid, &shape, part).map(|tile| tile.whole);
+                assert_eq!(whole.collect::<Vec<bool>>(), is_whole, "{list:?}");
+            }
+        }
+        // In two axes, as many points as the chunk has elements.
+        let shape = [2, 2];
+        let grid = RegularGrid::new(&[2, 2], &shape).unwrap();
+        for (columns, is_whole) in [([0, 1, 0, 1], true), ([0, 1, 1, 1], false)] {
+            let part = ResolvedSelection::points(vec![vec![0, 0, 1, 1], columns.to_vec()], 4);
+            let whole = chunk_projections(&grid, &shape, part).map(|tile| tile.whole);
+            assert_eq!(whole.collect::<Vec<bool>>(), [is_whole], "{columns:?}");
+        }
+    }
+
     #[test]
     fn scalars_have_one_tile_and_nothing_has_none() {
         let grid = RegularGrid::new(&[], &[]).unwrap();

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use crate::common::{demo_values, document, memory, options, write_demo};
 use zarr_core::store::Store;
-use zarr_core::{Dialect, ErrorKind};
+use zarr_core::{Dialect, ErrorKind, Hierarchy};
 use zarr_nczarr::schema::{Filter, Variable};
 use zarr_nczarr::{
-    Attribute, Dataset, DatasetOptions, Dimension, NewDataset, Profile, Slab, Type, Values,
+    Attribute, Dataset, DatasetOptions, Dimension, Lengths, NewDataset, Profile, Slab, Type, Values,
 };
 
 fn created(new: &NewDataset) -> (Arc<dyn Store>, Dataset) {
@@ -455,6 +455,63 @@ fn contiguous_storage_is_one_chunk() {
             assert_eq!((storage.chunks, storage.contiguous), (vec![5000, 5000], false));
         }
         assert_eq!(contiguous("w", ["t", "x"]).unwrap_err().kind(), ErrorKind::Argument);
+    }
+}
+
+/// N-013: of two writers that append at the same time, the slower one takes back nothing of what the faster one told.
+#[test]
+fn a_slower_writer_shortens_no_dimension() {
+    let told = |store: &Arc<dyn Store>| {
+        let options = options().lengths(Lengths::Published);
+        Dataset::open(store.clone(), &options).unwrap().dimension("/t").unwrap().len
+    };
+    for new in kinds() {
+        let (store, slow) = created(&new);
+        let root = slow.root();
+        root.define_dimension(Dimension::unlimited("t")).unwrap();
+        let a = root.define_variable(&Variable::new("a", Type::Int, ["t"])).unwrap();
+        let fast = Dataset::open(store.clone(), &options().read_write()).unwrap();
+        // The faster one comes while the slower one writes.
+        let begins = slow.append("/t", 1, |start| {
+            assert_eq!(fast.append("/t", 4, |_| Ok(())).unwrap(), start + 1);
+            assert_eq!(told(&store), 5);
+            Ok(())
+        });
+        assert_eq!(begins.unwrap(), 0);
+        assert_eq!(told(&store), 5, "appends");
+        // A slab that ends before what others have written meanwhile.
+        let of_fast = fast.variable("a").unwrap();
+        of_fast.write_slab(&Slab::new([9], [1]), vec![9]).unwrap();
+        a.write_slab(&Slab::new([5], [2]), vec![5, 6]).unwrap();
+        assert_eq!(told(&store), 10, "slabs");
+        let all = Dataset::open(store.clone(), &options()).unwrap().variable("a").unwrap();
+        assert_eq!(all.array().unwrap().shape(), [10]);
+        let fill = -2_147_483_647;
+        let expected = [[fill; 5].as_slice(), &[5, 6, fill, fill, 9]].concat();
+        assert_eq!(all.read().unwrap(), expected.into());
+    }
+}
+
+/// N-014: a dimension of fixed length keeps it, whatever an array says that another program has made longer.
+#[test]
+fn a_longer_array_does_not_lengthen_a_fixed_dimension() {
+    for new in kinds() {
+        let (store, dataset) = created(&new);
+        let root = dataset.root();
+        root.define_dimension(Dimension::new("x", 2)).unwrap();
+        for name in ["a", "b"] {
+            let variable = root.define_variable(&Variable::new(name, Type::Int, ["x"])).unwrap();
+            variable.write(vec![1, 2]).unwrap();
+        }
+        let plain = Hierarchy::open(store.clone(), &options().read_write().zarr).unwrap();
+        plain.array("/a").unwrap().resize(&[3]).unwrap();
+        let again = Dataset::open(store, &options()).unwrap();
+        assert_eq!(again.dimension("/x").unwrap().len, 2);
+        assert_eq!(again.variable("b").unwrap().read().unwrap(), vec![1, 2].into());
+        let schema = again.schema();
+        let [left_out] = &schema.opaque[..] else { panic!("{:?}", schema.opaque) };
+        assert_eq!(left_out.name, "a");
+        assert!(left_out.why.contains("has length 2, axis 0 of the array 3"), "{}", left_out.why);
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use zarr_core::data_type::{DataType, Field, Optional, Record, ScalarValue};
 use zarr_core::{Array, CoreType, Dialect, Hierarchy, Json, Object, OpenOptions, Registry};
 use zarr_plot::meaning::{Meaning, MissingRule};
-use zarr_plot::stats::{Along, Bins, Found, Numbers, Request, statistics};
+use zarr_plot::stats::{Along, Bins, Found, Numbers, Request, statistics, statistics_along};
 
 fn hierarchy(name: &str) -> Hierarchy {
     hierarchy_of(name, Dialect::V3)
@@ -228,6 +228,40 @@ fn packed_values_with_a_negative_scale_keep_their_order() {
     assert_eq!((found.mean, found.sum), (8.25, ScalarValue::Float(33.0)));
     assert_eq!(found.percentiles, [(0.0, 6.0), (50.0, 8.5), (100.0, 10.0)]);
     assert_eq!(found.histogram.unwrap().counts, [2, 2]);
+}
+
+#[test]
+fn infinities_change_sides_where_the_scale_is_negative() {
+    let hierarchy = hierarchy("infinities");
+    for (name, scale, sides, ends) in [
+        ("/falling", "-0.5", (1, 2), [f64::NEG_INFINITY, f64::INFINITY]),
+        ("/rising", "0.5", (2, 1), [f64::NEG_INFINITY, f64::INFINITY]),
+    ] {
+        let attributes = Object::new().with("scale_factor", Json::Number(scale.into()));
+        let array = hierarchy.create_array(name).shape(&[2, 2]).chunks(&[1, 2]);
+        let array = array.attributes(attributes).data_type(CoreType::Float32).create().unwrap();
+        let elements = [f32::INFINITY, f32::INFINITY, f32::NEG_INFINITY, 2.0];
+        array.write(.., &elements).unwrap();
+        let found = numbers(&array, |_| ());
+        assert_eq!((found.pos_inf, found.neg_inf), sides, "{name}");
+        let value = |place: Option<(ScalarValue, Vec<u64>)>| place.unwrap().0;
+        assert_eq!([value(found.min), value(found.max)], ends.map(ScalarValue::Float), "{name}");
+    }
+}
+
+#[test]
+fn the_least_and_the_greatest_at_each_coordinate_follow_a_negative_scale() {
+    let hierarchy = hierarchy("along packed");
+    let attributes = Object::new().with("scale_factor", Json::Number("-2".into()));
+    let array = hierarchy.create_array("/a").shape(&[2, 3]).chunks(&[2, 2]).attributes(attributes);
+    let array = array.data_type(CoreType::Int16).create().unwrap();
+    array.write(.., &[1i16, 2, 3, 4, 5, 9]).unwrap();
+    let request = Request::new(Meaning::of(&array, MissingRule::Declared));
+    let found = statistics_along(&array, &request, &[0]).unwrap();
+    let ends: Vec<_> = found.cells.iter().map(|cell| (cell.min, cell.max)).collect();
+    let of = |value: f64| Some(ScalarValue::Float(value));
+    assert_eq!(ends, [(of(-6.0), of(-2.0)), (of(-18.0), of(-8.0))]);
+    assert_eq!(found.cells.iter().map(|cell| cell.mean).collect::<Vec<_>>(), [-4.0, -12.0]);
 }
 
 #[test]

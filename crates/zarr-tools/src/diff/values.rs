@@ -257,12 +257,18 @@ mod tests {
             (0.0, 0.01, 100.0, 101.0, false),
             (0.0, 0.01, 101.0, 100.0, false),
             (0.0, 0.01, 100.0, 102.0, true),
+            // The larger of the two counts, not their sum.
+            (2.0, 0.02, 100.0, 102.05, false),
+            (2.0, 0.02, 100.0, 103.0, true),
+            (3.0, 0.01, 100.0, 103.0, false),
         ] {
             assert_eq!(differ(with(absolute, relative), Float64, &bytes(a), &bytes(b)), differs);
         }
         let ints = i32::to_le_bytes;
         assert!(!differ(with(0.0, 0.01), Int32, &ints(100), &ints(101)));
         assert!(differ(with(0.0, 0.01), Int32, &ints(100), &ints(103)));
+        assert!(differ(with(2.0, 0.02), Int32, &ints(100), &ints(103)));
+        assert!(!differ(with(2.0, 0.03), Int32, &ints(100), &ints(103)));
     }
 
     #[test]
@@ -281,6 +287,8 @@ mod tests {
         let (a, b) = (number(1.0, 0.0), number(1.0, 0.25));
         assert!(differ(with(0.2, 0.0), Complex64, &a, &b));
         assert!(!differ(with(0.3, 0.0), Complex64, &a, &b));
+        assert!(differ(with(0.2, 0.2), Complex64, &a, &b));
+        assert!(!differ(with(0.2, 0.25), Complex64, &a, &b));
         assert!(!differ(with(0.0, 0.0), Complex64, &number(f32::NAN, 1.0), &number(f32::NAN, 1.0)));
         assert!(differ(with(0.0, 0.0), Complex64, &number(f32::NAN, 1.0), &number(f32::NAN, 2.0)));
     }

@@ -132,6 +132,45 @@ fn every_dialect_has_the_same_checksum() -> Result<()> {
     Ok(())
 }
 
+/// NCZarr stores texts in elements of one size: the NULs behind a text are not of it, and how many there are says nothing.
+#[test]
+fn texts_of_netcdf_have_the_same_checksum_whatever_their_padding() -> Result<()> {
+    let of = |data_type: &str, is_netcdf: bool, texts: [&str; 3]| -> Result<String> {
+        let hierarchy = begun(Dialect::V2)?;
+        let array = hierarchy.create_array("/a").shape(&[3]).chunks(&[2]);
+        let array = array.data_type_named(data_type).dimension_names(names(&["x"]));
+        let says = r#"{"_nczarr_array": {"dimension_references": ["/x"], "storage": "chunked"}}"#;
+        let array = array.attributes(object(if is_netcdf { says } else { "{}" })).create()?;
+        match data_type {
+            "string" => array.write(.., &texts.map(str::to_owned))?,
+            _ => {
+                let size = array.data_type().repr().expect("it has a size").size();
+                let padded = |text: &str| {
+                    let wide = |letter: char| (letter as u32).to_le_bytes().to_vec();
+                    let mut bytes = match data_type.starts_with("<U") {
+                        true => text.chars().flat_map(wide).collect(),
+                        false => text.as_bytes().to_vec(),
+                    };
+                    bytes.resize(size, 0);
+                    bytes
+                };
+                array.write_le_bytes(.., &texts.map(padded).concat())?;
+            }
+        }
+        checksum(&hierarchy)
+    };
+    let texts = ["a", "", "wörd"];
+    let expected = of("|S5", true, texts)?;
+    for data_type in ["|S6", "|S40", "<U4", "<U9"] {
+        assert_eq!(of(data_type, true, texts)?, expected, "{data_type}");
+        assert_ne!(of(data_type, true, ["a", "", "wörs"])?, expected, "{data_type}");
+        // A NUL before the end of a text is of it.
+        assert_ne!(of(data_type, true, ["\0a", "", "wörd"])?, expected, "{data_type}");
+    }
+    assert_ne!(of("|S6", false, texts)?, of("|S40", false, texts)?);
+    Ok(())
+}
+
 #[test]
 fn every_store_has_the_same_checksum() -> Result<()> {
     let from = dataset(Dialect::V3)?;

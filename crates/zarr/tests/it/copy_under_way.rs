@@ -6,7 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use zarr::format::of_dialect;
-use zarr::store::{Call, ObservedStore, Observer, Outcome, Request, Store, async_trait, from_sync};
+use zarr::store::{
+    Call, Capabilities, GetOptions, Got, ObservedStore, Observer, Outcome, Payload, Precondition,
+    Request, Store, StoreKey, SyncStore, async_trait, from_sync, from_sync_arc,
+};
 use zarr::stores::MemoryStore;
 use zarr::{
     CopyOptions, Dialect, ErrorKind, Hierarchy, Node, NodePath, Object, OpenOptions, Plan,
@@ -221,6 +224,160 @@ fn a_copy_that_is_killed_anywhere_is_gone_on_with() {
         assert!(seen.contains("under way") && seen.contains("complete"), "{seen:?}");
         assert!(changes > 60, "{changes}");
     }
+}
+
+/// A store that once keeps another value than it was given, as a disk does that loses a bit.
+#[derive(Debug)]
+struct Spoiling {
+    inner: MemoryStore,
+    /// The key of the value.
+    spoils: Mutex<Option<StoreKey>>,
+}
+
+impl SyncStore for Spoiling {
+    zarr_testkit::forward_calls!(inner: name get erase_prefix list_prefix list_dir);
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { create: false, ..self.inner.capabilities() }
+    }
+    fn put(
+        &self,
+        key: &StoreKey,
+        value: Option<Payload<'_>>,
+        only_if: Precondition<'_>,
+    ) -> Result<bool, StoreError> {
+        let Some(value) = value else { return self.inner.put(key, None, only_if) };
+        let mut bytes = value.into_bytes()?.to_vec();
+        let mut spoils = self.spoils.lock().unwrap();
+        if spoils.as_ref() == Some(key) {
+            *spoils = None;
+            spoil(&mut bytes);
+        }
+        self.inner.put(key, Some(Payload::new(bytes)), only_if)
+    }
+}
+
+/// Changes an element of a chunk that is stored without compression.
+fn spoil(chunk: &mut [u8]) {
+    chunk[0] ^= 0x40;
+}
+
+/// Each chunk that is written is read back, and one that the store has otherwise is erased and copied again.
+#[test]
+fn a_copy_that_verifies_notices_what_the_store_spoils() {
+    let from = source(Dialect::V3);
+    let root = from.node("/").unwrap();
+    let key = StoreKey::new("g/b/c/2").unwrap();
+    for verify in [true, false] {
+        let spoils = Mutex::new(Some(key.clone()));
+        let spoiling = Arc::new(Spoiling { inner: MemoryStore::new(), spoils });
+        let to = || target(from_sync_arc(spoiling.clone()), Dialect::V3, true);
+        let options =
+            CopyOptions { codecs: Some(Vec::new()), verify, resume: true, ..options(true) };
+        let copied = zarr::copy(&root, &to(), "/", &options);
+        assert!(spoiling.spoils.lock().unwrap().is_none());
+        if verify {
+            let error = copied.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::CorruptData, "{error}");
+            assert!(error.to_string().contains("read back otherwise"), "{error}");
+            assert_eq!(spoiling.inner.value(&key).unwrap(), None);
+            zarr::copy(&root, &to(), "/", &options).unwrap();
+            same(&from, &Hierarchy::open(from_sync_arc(spoiling), &writing()).unwrap(), "/");
+        } else {
+            copied.unwrap();
+            let found = Hierarchy::open(from_sync_arc(spoiling), &writing()).unwrap();
+            assert_ne!(found.array("/g/b").unwrap().read::<i32>(6).unwrap(), [7]);
+        }
+    }
+}
+
+/// A copy of five parts, all chunks of which are stored, without compression, and no document.
+fn copied_in_parts(from: &Hierarchy) -> (Arc<dyn Store>, Plan) {
+    let store: Arc<dyn Store> = from_sync(MemoryStore::new());
+    let to = target(store.clone(), Dialect::V3, true);
+    let options = CopyOptions { codecs: Some(Vec::new()), ..options(false) };
+    let plan = zarr::plan_copy(&from.node("/").unwrap(), &to, "/", &options).unwrap();
+    let plan = plan.begin(&to, &options).unwrap();
+    plan.run(&[0, 1, 2, 3, 4], from, &to, &options).unwrap();
+    assert_eq!(plan.missing(&to).unwrap(), Vec::<usize>::new());
+    (store, plan)
+}
+
+/// Erases the values whose keys have a part.
+fn erase(store: &Arc<dyn Store>, part: &str) {
+    let store = store.to_sync();
+    let keys = store.list().unwrap().into_iter().filter(|key| key.as_str().contains(part));
+    let keys: Vec<StoreKey> = keys.collect();
+    assert!(!keys.is_empty(), "{part}");
+    keys.iter().for_each(|key| store.erase(key).unwrap());
+}
+
+/// Chunks that a killed copy has stored are looked at, too, before their part counts as done.
+#[test]
+fn a_resumed_copy_that_verifies_looks_at_what_is_there() {
+    let from = source(Dialect::V3);
+    let root = from.node("/").unwrap();
+    let key = StoreKey::new("a/c/1/2").unwrap();
+    for verify in [true, false] {
+        let (store, _) = copied_in_parts(&from);
+        // It was killed before it had noted that the parts are done.
+        erase(&store, "/done/");
+        let mut chunk = store.to_sync().value(&key).unwrap().unwrap().to_vec();
+        spoil(&mut chunk);
+        store.to_sync().set(&key, Payload::new(chunk)).unwrap();
+        let to = || target(store.clone(), Dialect::V3, true);
+        let options = CopyOptions { codecs: Some(Vec::new()), verify, ..options(true) };
+        let copied = zarr::copy(&root, &to(), "/", &options);
+        if verify {
+            let error = copied.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::CorruptData, "{error}");
+            assert_eq!(store.to_sync().value(&key).unwrap(), None);
+            zarr::copy(&root, &to(), "/", &options).unwrap();
+            same(&from, &Hierarchy::open(store, &writing()).unwrap(), "/");
+        } else {
+            copied.unwrap();
+            let found = Hierarchy::open(store, &writing()).unwrap();
+            let one = found.array("/a").unwrap().read::<i32>((7, 16)).unwrap();
+            assert_ne!(one, from.array("/a").unwrap().read::<i32>((7, 16)).unwrap());
+        }
+    }
+}
+
+/// The journal of a copy may end before all of it is erased. What is left of it says nothing of the next copy.
+#[test]
+fn marks_of_an_older_copy_are_not_those_of_a_new_one() {
+    let from = source(Dialect::V3);
+    let (store, _) = copied_in_parts(&from);
+    erase(&store, "/plan.json");
+    for chunks in ["a/c/", "g/b/c/", "g/h/c/c"] {
+        erase(&store, chunks);
+    }
+    assert!(keys(&store).iter().any(|key| key.contains("/done/")), "marks are left");
+    let to = target(store.clone(), Dialect::V3, true);
+    let options = CopyOptions { codecs: Some(Vec::new()), ..options(false) };
+    let plan = zarr::plan_copy(&from.node("/").unwrap(), &to, "/", &options).unwrap();
+    let plan = plan.begin(&to, &options).unwrap();
+    assert_eq!(plan.missing(&to).unwrap(), [0, 1, 2, 3, 4]);
+    let refused = plan.finish(&to).unwrap_err();
+    assert!(refused.to_string().contains("not all parts are done"), "{refused}");
+    assert!(!keys(&store).contains("zarr.json"));
+    plan.run(&[0, 1, 2, 3, 4], &from, &to, &options).unwrap();
+    plan.finish(&to).unwrap();
+    same(&from, &Hierarchy::open(store, &writing()).unwrap(), "/");
+}
+
+/// A part whose chunks were erased after it was done is copied again.
+#[test]
+fn a_part_that_is_done_is_looked_at() {
+    let from = source(Dialect::V3);
+    let (store, plan) = copied_in_parts(&from);
+    erase(&store, "g/b/c/");
+    erase(&store, "g/h/c/c");
+    let to = target(store.clone(), Dialect::V3, true);
+    let options = CopyOptions { codecs: Some(Vec::new()), ..options(true) };
+    plan.run(&[0, 1, 2, 3, 4], &from, &to, &options).unwrap();
+    plan.finish(&to).unwrap();
+    same(&from, &Hierarchy::open(store, &writing()).unwrap(), "/");
 }
 
 /// Arrays that are copied into a group that is there are in its consolidated metadata afterwards.

@@ -48,6 +48,11 @@ fn selections() -> Vec<(Selection, Vec<usize>)> {
         listed(&[15, 8, 7, 0]),
         points(&[0, 7]),
         points(&[3, 0]),
+        // As many as a chunk or an inner chunk has, some of them twice.
+        listed(&[0, 0, 2, 3]),
+        listed(&[0, 0, 2, 2, 4, 4, 6, 6]),
+        points(&[0, 0, 2, 3]),
+        points(&[7, 0, 0, 1, 2, 4, 5, 6]),
     ]
 }
 
