@@ -492,6 +492,34 @@ fn a_slower_writer_shortens_no_dimension() {
     }
 }
 
+/// N-013: an array may be shorter than its dimension, if a writer was killed before it was made longer. What is appended begins where the
+/// dimension ends, and what is written beyond the array is stored.
+#[test]
+fn an_array_that_was_left_behind_is_written_where_the_dimension_says() {
+    for new in kinds() {
+        let (store, dataset) = created(&new);
+        let root = dataset.root();
+        root.define_dimension(Dimension::unlimited("t")).unwrap();
+        for name in ["a", "b"] {
+            let variable = root.define_variable(&Variable::new(name, Type::Int, ["t"])).unwrap();
+            variable.write_slab(&Slab::new([0], [5]), vec![1, 2, 3, 4, 5]).unwrap();
+        }
+        let plain = Hierarchy::open(store.clone(), &options().read_write().zarr).unwrap();
+        ["/a", "/b"].iter().for_each(|path| plain.array(path).unwrap().resize(&[2]).unwrap());
+        let read = |name: &str| {
+            let again = Dataset::open(store.clone(), &options()).unwrap();
+            again.variable(name).unwrap().read().unwrap()
+        };
+        let fill = -2_147_483_647;
+        let again = Dataset::open(store.clone(), &options().read_write()).unwrap();
+        let b = again.variable("b").unwrap();
+        b.write_slab(&Slab::new([3], [1]), vec![44]).unwrap();
+        assert_eq!(read("b"), vec![1, 2, fill, 44, fill].into());
+        assert_eq!(again.variable("a").unwrap().append(vec![6, 7]).unwrap(), 5);
+        assert_eq!(read("a"), vec![1, 2, fill, fill, fill, 6, 7].into());
+    }
+}
+
 /// N-014: a dimension of fixed length keeps it, whatever an array says that another program has made longer.
 #[test]
 fn a_longer_array_does_not_lengthen_a_fixed_dimension() {

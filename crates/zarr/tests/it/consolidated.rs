@@ -342,7 +342,7 @@ impl Observer for BeforeSecond {
     async fn before(&self, request: &Request<'_>) -> Result<(), StoreError> {
         let is_change = request.operation.starts_with("put") && request.key == self.key.as_str();
         if is_change && self.changes.fetch_add(1, Ordering::SeqCst) == 1 {
-            std::thread::scope(|scope| drop(scope.spawn(|| (self.act)()).join().unwrap()));
+            std::thread::scope(|scope| drop(scope.spawn(|| (self.act)())));
         }
         Ok(())
     }

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 
 use zarr::format::of_dialect;
 use zarr::store::{
-    Call, Capabilities, GetOptions, Got, ObservedStore, Observer, Outcome, Payload, Precondition,
-    Request, Store, StoreKey, SyncStore, async_trait, from_sync, from_sync_arc,
+    Call, Capabilities, ObservedStore, Observer, Outcome, Payload, Precondition, Request, Store,
+    StoreKey, SyncStore, async_trait, from_sync, from_sync_arc,
 };
 use zarr::stores::MemoryStore;
 use zarr::{
@@ -364,6 +364,42 @@ fn marks_of_an_older_copy_are_not_those_of_a_new_one() {
     plan.run(&[0, 1, 2, 3, 4], &from, &to, &options).unwrap();
     plan.finish(&to).unwrap();
     same(&from, &Hierarchy::open(store, &writing()).unwrap(), "/");
+}
+
+/// A copy that was killed before it had cleared its place does not take what others have left there for its own.
+#[test]
+fn what_others_have_left_is_erased_before_a_copy_is_gone_on_with() {
+    let from = source(Dialect::V3);
+    let (store, _) = copied_in_parts(&from);
+    erase(&store, "/done/");
+    erase(&store, "/cleared-");
+    let key = StoreKey::new("g/b/c/2").unwrap();
+    store.to_sync().set(&key, Payload::new(vec![9; 12])).unwrap();
+    let root = from.node("/").unwrap();
+    let to = || target(store.clone(), Dialect::V3, true);
+    let in_parts = CopyOptions { codecs: Some(Vec::new()), ..options(true) };
+    // One of several processes does not: another one may be erasing them, and copy at once.
+    let refused = zarr::copy(&root, &to(), "/", &in_parts).unwrap_err();
+    assert!(refused.to_string().contains("chunks are left"), "{refused}");
+    let whole = CopyOptions { parts: None, ..in_parts };
+    zarr::copy(&root, &to(), "/", &whole).unwrap();
+    same(&from, &Hierarchy::open(store, &writing()).unwrap(), "/");
+}
+
+/// Of two copies that are planned at the same time the second does not go on with the first, unless they are the same.
+#[test]
+fn a_copy_does_not_go_on_with_another_one() {
+    let from = source(Dialect::V3);
+    let root = from.node("/").unwrap();
+    let to = target(from_sync(MemoryStore::new()), Dialect::V3, true);
+    let other = CopyOptions { codecs: Some(Vec::new()), ..options(true) };
+    let planned = |options| zarr::plan_copy(&root, &to, "/", options).unwrap();
+    let [first, same, second] = [&options(true), &options(true), &other].map(planned);
+    first.begin(&to, &options(true)).unwrap();
+    same.begin(&to, &options(true)).unwrap();
+    let refused = second.begin(&to, &other).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Argument);
+    assert!(refused.to_string().contains("under way is another one"), "{refused}");
 }
 
 /// A part whose chunks were erased after it was done is copied again.

@@ -7,7 +7,7 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 
 use zarr::store::{
-    Precondition, Store, StoreKey, StorePrefix, SyncStore, from_sync, from_sync_arc,
+    Payload, Precondition, Store, StoreKey, StorePrefix, SyncStore, from_sync, from_sync_arc,
 };
 use zarr::stores::{FilesystemStore, LmdbStore, MemoryStore, ZipStore};
 use zarr::{Array, Dialect, ErrorKind, Hierarchy, NodePath, OpenOptions, Result, StoreError};
@@ -297,6 +297,72 @@ fn an_erase_of_a_group_that_is_cut_short_leaves_no_array_without_its_chunks() ->
         }
         let _ = hierarchy.erase(path("/g"));
         assert_eq!(create(&hierarchy, "/g/h/a")?.read::<u8>(..)?, [0; 8], "{dialect}");
+    }
+    Ok(())
+}
+
+/// Memory that erases a number of keys, and then fails.
+#[derive(Debug)]
+struct Erases {
+    inner: MemoryStore,
+    left: AtomicUsize,
+}
+
+impl SyncStore for Erases {
+    zarr_testkit::forward_calls!(inner: name capabilities get open create list_prefix list_dir);
+
+    fn put(
+        &self,
+        key: &StoreKey,
+        value: Option<Payload<'_>>,
+        only_if: Precondition<'_>,
+    ) -> Result<bool, StoreError> {
+        let one_less = |left: usize| left.checked_sub(1);
+        if value.is_none() && self.left.fetch_update(SeqCst, SeqCst, one_less).is_err() {
+            let source = std::io::Error::other("cut short");
+            return Err(StoreError::Io { operation: "erase", key: key.to_string(), source });
+        }
+        self.inner.put(key, value, only_if)
+    }
+    fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
+        let keys = self.inner.list_prefix(prefix)?.keys;
+        keys.iter().try_for_each(|key| self.put(key, None, Precondition::Always).map(drop))
+    }
+}
+
+/// What an interrupted erase has left is erased by the next one, which may be interrupted, too: an array that still has its document has all of
+/// its chunks.
+#[test]
+fn an_erase_of_what_another_one_left_takes_documents_first() -> Result<()> {
+    for dialect in [Dialect::V2, Dialect::V3] {
+        for erases in 0..40 {
+            let left = AtomicUsize::new(usize::MAX);
+            let store = Arc::new(Erases { inner: MemoryStore::new(), left });
+            let open = || Hierarchy::open(from_sync_arc(store.clone()), &options());
+            let hierarchy = Hierarchy::create(
+                from_sync_arc(store.clone()),
+                options().format(dialect),
+                &options(),
+            )?;
+            create(&hierarchy, "/g/h/a")?.write(.., &[7u8; 8])?;
+            for document in match dialect {
+                Dialect::V2 => ["g/.zgroup", "g/h/.zgroup"],
+                _ => ["g/zarr.json", "g/h/zarr.json"],
+            } {
+                store.inner.erase(&StoreKey::new(document)?)?;
+            }
+            store.left.store(erases, SeqCst);
+            let ended = open()?.erase(path("/g"));
+            match open()?.array(path("/g/h/a")) {
+                Ok(array) => assert_eq!(array.read::<u8>(..)?, [7; 8], "{dialect}, {erases}"),
+                Err(e) => assert_eq!(e.kind(), ErrorKind::NotFound, "{dialect}, {erases}: {e}"),
+            }
+            if ended.is_ok() {
+                assert!(erases > 2, "{dialect}: {erases}");
+                break;
+            }
+            assert!(erases < 39, "{dialect}: {ended:?}");
+        }
     }
     Ok(())
 }

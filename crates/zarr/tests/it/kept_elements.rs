@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use zarr::store::{Store, StoreKey, from_sync};
+use zarr::store::{Capabilities, Store, StoreKey, SyncStore, from_sync};
 use zarr::stores::MemoryStore;
 use zarr::{Array, Dialect, Hierarchy, OpenOptions, Result, Selection, steps};
 
@@ -118,6 +118,41 @@ async fn zeros_are_stored_where_the_fill_value_is_undefined() -> Result<()> {
                 assert_eq!(stored.as_deref(), Some(&[0u8; 4][..]), "{dialect}, {chunk}");
             }
         }
+    }
+    Ok(())
+}
+
+/// Memory that compares before it sets, and not before it erases, as many buckets do.
+#[derive(Debug, Default)]
+struct ErasesUnguarded(MemoryStore);
+
+impl SyncStore for ErasesUnguarded {
+    zarr_testkit::forward_calls!(0: name get open put erase_prefix list_prefix list_dir);
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { create: false, swap_erase: false, ..self.0.capabilities() }
+    }
+}
+
+/// A part that makes a chunk all fill: the chunk is erased, but not where another writer's elements could go with it (decision 0103), and not
+/// where the caller keeps such chunks.
+#[test]
+fn a_chunk_that_became_fill_is_erased_where_nothing_is_lost_by_it() -> Result<()> {
+    for (guarded, keeps, expected) in [(true, false, 2), (true, true, 3), (false, false, 3)] {
+        let mut options = OpenOptions::new(zarr::standard()).read_write();
+        options.options.keep_fill_chunks = keeps;
+        let store: Arc<dyn Store> = match guarded {
+            true => from_sync(MemoryStore::new()),
+            false => from_sync(ErasesUnguarded::default()),
+        };
+        let hierarchy = Hierarchy::create(store, options.format(Dialect::V3), &options)?;
+        let array = hierarchy.create_array("/a").shape(&[12]).chunks(&[4]);
+        let array = array.data_type_named("u1").create()?;
+        array.write(.., &[7u8; 12])?;
+        array.write(0..2, &[0u8; 2])?;
+        array.write(2..4, &[0u8; 2])?;
+        assert_eq!(array.stored_chunks()?, expected, "guarded: {guarded}, keeps: {keeps}");
+        assert_eq!(array.read::<u8>(..)?, [[0; 4], [7; 4], [7; 4]].concat());
     }
     Ok(())
 }

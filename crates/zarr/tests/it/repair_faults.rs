@@ -11,10 +11,10 @@
 use crate::repairs;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::repairs::{KINDS, Place, chunk, document, edit, fill, key, set};
-use zarr::repair::{RepairOptions, StepState};
+use zarr::repair::{RepairOptions, RepairStep, StepState};
 use zarr::store::{
     Call, GetOptions, ObservedStore, Observer, Payload, Request, Store, async_trait,
 };
@@ -130,6 +130,50 @@ fn a_repair_that_dies_at_any_change_loses_nothing_and_is_finished_by_the_next() 
     }
 }
 
+/// Spoils the first value that is put into the quarantine, as soon as it is there.
+#[derive(Clone)]
+struct Spoils {
+    store: Arc<dyn Store>,
+    is_done: Arc<AtomicBool>,
+}
+
+#[async_trait]
+impl Observer for Spoils {
+    async fn after(&self, call: &Call<'_>) -> Result<(), StoreError> {
+        let is_copy = call.key.starts_with(".zarr-quarantine/g/") && is_change(call.operation);
+        if is_copy && !self.is_done.swap(true, Ordering::Relaxed) {
+            edit(&*self.store.to_sync(), call.key, |bytes| bytes[0] ^= 1);
+        }
+        Ok(())
+    }
+}
+
+/// The copy in the quarantine is read back before the value is erased.
+#[test]
+fn a_value_whose_copy_is_spoiled_stays() {
+    for kind in ["memory", "folder", "lmdb"] {
+        let place = Place::new(kind);
+        fill(&place, Dialect::V3);
+        let name = chunk(Dialect::V3, 0, 1);
+        place.change(|store| edit(store, &name, |bytes| bytes.truncate(9)));
+        let before = place.values()[&name].clone();
+        let spoils = Spoils { store: place.store(), is_done: Arc::default() };
+        let how = RepairOptions::new().apply(true);
+        let (report, steps) =
+            place.repair_through(&through(spoils.clone()), &how).expect("it ends");
+        assert!(spoils.is_done.load(Ordering::Relaxed), "{kind}: {steps:?}");
+        assert!(report.left > 0, "{kind}: {steps:?}");
+        assert_eq!(steps[0].state, StepState::Failed, "{kind}: {steps:?}");
+        assert_eq!(place.values().get(&name), Some(&before), "{kind}: {steps:?}");
+        // The next repair makes another copy.
+        let (report, steps) = place.repair(&how);
+        assert_eq!(report.left, 0, "{kind}: {steps:?}");
+        let kept = place.values();
+        let kept = kept.iter().filter(|(key, _)| key.starts_with(".zarr-quarantine/"));
+        assert!(kept.map(|(_, value)| value).any(|value| *value == before), "{kind}");
+    }
+}
+
 /// Another program writes some keys right before a change of one of them, or of its copy.
 #[derive(Clone)]
 struct Meddles {
@@ -195,5 +239,58 @@ fn what_another_program_writes_stays() {
             }
             assert!(place.problems().is_empty(), "{what}: {:?}", place.problems());
         }
+    }
+}
+
+/// A document that is restored from its copy is not set over one that another program has written meanwhile.
+#[test]
+fn a_document_that_another_program_writes_first_stays() {
+    for kind in ["memory", "folder", "lmdb"] {
+        let place = Place::new(kind);
+        fill(&place, Dialect::V3);
+        let name = document(Dialect::V3).to_owned();
+        let text = String::from_utf8(place.values()[&name].clone()).expect("text");
+        let theirs = text.replacen('{', r#"{"theirs":{"must_understand":false},"#, 1).into_bytes();
+        place.change(|store| store.erase(&key(&name)).expect("erased"));
+        let writes = BTreeMap::from([(name.clone(), Some(theirs.clone()))]);
+        let meddles = Meddles { store: place.store(), writes: Arc::new(writes), late: true };
+        let how = RepairOptions::new().apply(true);
+        let (_, steps) = place.repair_through(&through(meddles), &how).expect("repaired");
+        let step = steps.iter().find(|step| step.key.as_ref() == Some(&name));
+        let state = step.map(|step| step.state);
+        assert_eq!(state, Some(StepState::Overtaken), "{kind}: {steps:?}");
+        assert_eq!(place.values().get(&name), Some(&theirs), "{kind}: {steps:?}");
+    }
+}
+
+/// A value that another program has mended since it was found to be damaged is looked at again, and stays.
+#[test]
+fn a_value_that_was_mended_meanwhile_stays() {
+    for kind in ["memory", "folder", "lmdb"] {
+        let place = Place::new(kind);
+        fill(&place, Dialect::V3);
+        let sound = place.values();
+        let names = [chunk(Dialect::V3, 0, 0), chunk(Dialect::V3, 2, 1)];
+        place.change(|store| {
+            names.iter().for_each(|name| edit(store, name, |bytes| bytes.truncate(9)));
+        });
+        let (mut mended, mut states) = (None, BTreeMap::new());
+        // When the first is repaired, the other is mended.
+        let mut told = |step: &RepairStep| {
+            let name = step.key.clone().expect("a chunk's");
+            if mended.is_none() {
+                let other = names.iter().find(|other| **other != name).expect("two");
+                place.change(|store| set(store, other, &sound[other]));
+                mended = Some(other.clone());
+            }
+            states.insert(name, step.state);
+        };
+        let how = RepairOptions::new().apply(true);
+        zarr::repair::repair(&place.url, "/", &repairs::options(), &how, &mut told).expect("done");
+        let mended = mended.expect("there was a step");
+        assert_eq!(states.get(&mended), Some(&StepState::Overtaken), "{kind}: {states:?}");
+        let values = place.values();
+        assert_eq!(values.get(&mended), sound.get(&mended), "{kind}");
+        assert!(!values.contains_key(&format!(".zarr-quarantine/{mended}")), "{kind}");
     }
 }
