@@ -30,7 +30,8 @@
 //! [`ObservedStore`](zarr_core::store::ObservedStore), [`Counters`] count calls, [`Latency`] delays them, and [`Faults`] let some
 //! of them fail. [`forward_calls!`] writes the rest of a store that changes few calls; [`ShortCalls`] are short forms of the calls.
 //!
-//! [`run_test_again`] runs a test of the same program in a process of its own. [`sample`] says how much of a long sweep a test tries.
+//! [`run_test_again`] runs a test of the same program in a process of its own. [`sample`] says how much of a long sweep a test tries, and [`skipped`] names
+//! what a test does not try here.
 
 #![forbid(unsafe_code)]
 
@@ -50,6 +51,7 @@ mod remote;
 mod sample;
 mod shared;
 mod short;
+mod skip;
 mod store;
 mod swap;
 
@@ -64,6 +66,7 @@ pub use record::{Records, record};
 pub use remote::Remote;
 pub use sample::sample;
 pub use short::ShortCalls;
+pub use skip::skipped;
 pub use store::{check_contents, check_store, check_store_folding_case};
 #[doc(hidden)]
 pub use zarr_core;

@@ -611,6 +611,7 @@ fn ranges_are_read_alone_from_files_larger_than_memory() {
     let file = fs::File::options().write(true).open(store.root().join("k")).unwrap();
     let size = 1u64 << 42;
     if file.set_len(size).is_err() {
+        zarr_testkit::skipped("filesystem", "no file can have 4 TiB here");
         return;
     }
     let ranges =
