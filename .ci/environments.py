@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
+import urllib.request
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parent.parent
@@ -35,6 +36,10 @@ MDBOOK = "0.5.4"
 CARGO_CYCLONEDX = "0.5.9"
 
 PEERS = ["zarr_python_2", "zarr_python_3", "tensorstore_py", "zarrs_rs", "zarrita_js"]
+# zarr-python 3.4 needs a newer Python than the others, which is not everywhere.
+NEWER, NEWER_PYTHON = "zarr_python_34", 12
+# Wheels of PyTorch without CUDA, of which PyPI has none.
+TORCH_INDEX = "https://download.pytorch.org/whl/cpu"
 
 
 def run(*command, env=None, **options):
@@ -65,6 +70,22 @@ def skip(reason):
     if os.environ.get("ZARR_CI_REQUIRE") == "all":
         sys.exit(f"error: {reason}")
     print(f"SKIPPED: {reason}", flush=True)
+
+
+def missing(what, can_be_installed):
+    """Reports what is not tested since something is missing; an error, if this run could have installed it."""
+    if can_be_installed:
+        sys.exit(f"error: {what}, though it can be installed here")
+    skip(what)
+
+
+def reaches(url):
+    """Whether a web server answers."""
+    try:
+        with urllib.request.urlopen(url, timeout=20):
+            return True
+    except OSError:
+        return False
 
 
 @contextlib.contextmanager
@@ -128,26 +149,40 @@ def venv(name, pins, minor=11):
 
 def peer(name):
     """The Python of a peer of the interop scripts. Peers change between versions: each has exactly what its list pins."""
-    return venv(name, (INTEROP / f"{name}.txt").read_text())
+    return venv(name, (INTEROP / f"{name}.txt").read_text(), NEWER_PYTHON if name == NEWER else 11)
 
 
 def peers():
     """All environments of the interop scripts."""
-    for name in [*PEERS, "netcdf_c", "foreign", "pictures"]:
+    newer = [NEWER] if python_of(NEWER_PYTHON) else []
+    for name in [*PEERS, *newer, "netcdf_c", "foreign", "pictures"]:
         peer(name)
     npm(INTEROP / "zarrita")
 
 
-def package_versions():
-    """The minor versions of Python, oldest first, for which the tests of the Python package have a list, and that are installed."""
+def package_lists():
+    """The minor versions of Python, oldest first, for which the tests of the Python package have a list."""
     lists = (PYTHON_PACKAGE / "tests").glob("requirements-3.*.txt")
-    minors = sorted(int(path.stem.rpartition(".")[2]) for path in lists)
-    return [minor for minor in minors if python_of(minor)]
+    return sorted(int(path.stem.rpartition(".")[2]) for path in lists)
+
+
+def package_versions():
+    """Those of `package_lists` that are installed."""
+    return [minor for minor in package_lists() if python_of(minor)]
 
 
 def package_python(minor):
     """A Python with what the tests of the Python package need."""
     return venv(f"zarrkit_3{minor}", (PYTHON_PACKAGE / f"tests/requirements-3.{minor}.txt").read_text(), minor)
+
+
+def torch_python():
+    """A Python with PyTorch for the tests of the Python package, or None where its wheels cannot be fetched."""
+    pins = (PYTHON_PACKAGE / "tests/requirements-torch.txt").read_text()
+    minor = package_versions()[-1]
+    # An environment that an earlier run has made needs no wheels.
+    made = CACHE.glob("venv-zarrkit_torch-*/.complete")
+    return venv("zarrkit_torch", pins, minor) if any(made) or reaches(f"{TORCH_INDEX}/torch/") else None
 
 
 def node():
@@ -172,14 +207,23 @@ def npm(folder):
     return program
 
 
+def root():
+    """What a command begins with that is run as root."""
+    return [] if os.geteuid() == 0 else ["sudo", "--non-interactive"]
+
+
+def has_apt():
+    """Whether packages of Debian can be installed here."""
+    return shutil.which("apt-get") is not None and works(*root(), "true")
+
+
 def debian(*packages):
     """Installs packages of Debian, as root or through sudo; returns whether it could."""
-    root = [] if os.geteuid() == 0 else ["sudo", "--non-interactive"]
-    if not shutil.which("apt-get") or not works(*root, "true"):
+    if not has_apt():
         print(f"cannot be installed here; in Debian 12, run `apt-get install {' '.join(packages)}` as root", flush=True)
         return False
     with lock("debian"):
-        apt = [*root, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-o", "DPkg::Lock::Timeout=300"]
+        apt = [*root(), "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-o", "DPkg::Lock::Timeout=300"]
         run(*apt, "update")
         run(*apt, "install", "--yes", "--no-install-recommends", *packages)
     return True

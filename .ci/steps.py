@@ -5,6 +5,7 @@ the steps. `.ci/run` ends with the first step that fails; `.ci/full` goes on, wr
 out the steps that the same commit has already passed.
 """
 
+import collections
 import datetime
 import os
 import re
@@ -114,6 +115,20 @@ def counts(text):
     return tuple(total.values())
 
 
+def skipped(text):
+    """What was skipped, by name: what a step, pytest and cargo say of it. Of cargo's tests that stand in a group, the group."""
+    names = re.findall(r"^SKIPPED:? (.+)$", text, re.M)
+    groups = collections.Counter(re.split("::|/", name)[0] for name in re.findall(r"^test (\S+) +\.\.\. ignored", text, re.M))
+    return names + [f"{name} ({count} tests)" if count > 1 else name for name, count in groups.items()]
+
+
+def name_skipped(tasks):
+    """The last lines: what of all this did not run."""
+    names = [f"    {task.name}: {name[:200]}" for task in tasks for name in dict.fromkeys(skipped(task.text()))]
+    if names:
+        print("\n".join(["not tested here:", *names]))
+
+
 class Preparations:
     """What runs beside the steps. Each is begun once."""
 
@@ -160,6 +175,7 @@ def run(steps):
         print(f"{task.name:16} {task.seconds:5.0f} s, {task.cpu:5.0f} s of processor time")
     print(f"\n{total[0]} passed, {total[1]} failed, {total[2]} skipped")
     print(f"all is well after {time.monotonic() - began:.0f} s")
+    name_skipped(done)
     return 0
 
 
@@ -174,7 +190,7 @@ def commit():
 
 def full(steps, again):
     """`.ci/full`: each step that this commit has not passed yet, one after the other, whatever became of the one before."""
-    here, failures = commit(), []
+    here, failures, done = commit(), [], []
     FULL_LOG.parent.mkdir(parents=True, exist_ok=True)
     lines = FULL_LOG.read_text().splitlines() if FULL_LOG.exists() else []
     passed = {line.split()[0] for line in lines if line.split()[1] == "ok" and line.split()[-1] == here}
@@ -185,6 +201,7 @@ def full(steps, again):
             continue
         preparations.begin([step])
         task = preparations.settle(step) or Task(step)
+        done.append(task)
         if task.wait():
             task.report()
         else:
@@ -195,6 +212,7 @@ def full(steps, again):
         with open(FULL_LOG, "a") as log:
             log.write(f"{step.name} {state} {task.seconds:.0f} s {date} {here}\n")
     print(f"{', '.join(failures)} failed" if failures else "all is well")
+    name_skipped(done)
     return 1 if failures else 0
 
 

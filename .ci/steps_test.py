@@ -18,6 +18,7 @@ import subprocess, sys, time
 name = sys.argv[1]
 print("test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured")
 if name == "fails": sys.exit("error: it fails")
+if name == "lacks": print("SKIPPED: Chromium is missing\\ntest far::bucket ... ignored\\ntest far::folder ... ignored, no server")
 if name == "hangs": subprocess.run(["sleep", "60"])
 """
 RUST = """\
@@ -35,7 +36,7 @@ class Steps(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.home = Path(folder.name)
         (self.home / "tasks.py").write_text(TASKS)
-        self.steps = {name: Step(name, None, "full", ("prepares",) if name == "needs" else (), 1, None) for name in ("passes", "fails", "hangs", "needs", "prepares")}
+        self.steps = {name: Step(name, None, "full", ("prepares",) if name == "needs" else (), 1, None) for name in ("passes", "fails", "hangs", "needs", "prepares", "lacks")}
         changes = {"LOGS": self.home, "FULL_LOG": self.home / "full.log", "__file__": str(self.home / "steps.py"), "STEPS": self.steps, "GRACE": 1}
         for name, value in changes.items():
             self.enterContext(mock.patch.object(steps, name, value))
@@ -61,6 +62,17 @@ class Steps(unittest.TestCase):
         self.assertIn("\n6 passed, 0 failed, 2 skipped\n", output)
         self.assertRegex(output.partition("The slowest steps:")[2], r"prepares +\d+ s")
         self.assertRegex(output, r"all is well after \d+ s\n$")
+
+    def test_the_last_lines_name_what_was_skipped(self):
+        _, output = self.output(steps.run, self.named("passes", "lacks"))
+        self.assertTrue(output.endswith("\nnot tested here:\n    lacks: Chromium is missing\n    lacks: far (2 tests)\n"), output)
+        _, output = self.output(steps.full, self.named("lacks"), False)
+        self.assertIn("\nnot tested here:\n    lacks: Chromium is missing\n", output)
+
+    def test_what_runners_skip_is_named(self):
+        python = "SKIPPED [1] tests/test_examples.py:94: Spark is not installed\n"
+        self.assertEqual(steps.skipped(python + RUST), ["[1] tests/test_examples.py:94: Spark is not installed"])
+        self.assertEqual(steps.skipped("test alone ... ignored, it waits\ntest other ... ok\n"), ["alone"])
 
     def test_a_step_that_mostly_waits_runs_beside_those_that_follow(self):
         self.steps["hangs"].beside = "passes"

@@ -70,6 +70,13 @@ def python_module(*options):
     return {"PYTHONPATH": PYTHON_PACKAGE / "python"}
 
 
+def name_missing_pythons(minors):
+    """Names the Pythons of these minor versions that are not installed."""
+    for minor in minors:
+        if not environments.python_of(minor):
+            skip(f"Python 3.{minor} is not installed: the tests of the Python package do not run on it")
+
+
 def newest_python():
     versions = environments.package_versions()
     return versions[-1] if versions else sys.exit("error: Python 3.11 or 3.12 is not installed")
@@ -104,8 +111,9 @@ def zarrs():
 
 @step("prepare")
 def python():
-    """Makes the environment of the Python package's tests for the newest Python."""
+    """Makes the environments of the Python package's tests for the newest Python, without PyTorch and with it."""
     environments.package_python(newest_python())
+    environments.torch_python()
     environments.types()
 
 
@@ -261,6 +269,11 @@ def zarrkit():
     # With `--test it` the library has the features that the step `test` built it with.
     env = python_module("--workspace", "--lib", "--test", "it")
     pytest(newest_python(), env=env)
+    if torch := environments.torch_python():
+        run(torch, "-m", "pytest", "-p", "no:cacheprovider", "-q", "-rs", PYTHON_PACKAGE / "tests/test_fork.py", "-k", "loader_of_pytorch", env=env)
+    else:
+        skip(f"PyTorch cannot be fetched from {environments.TORCH_INDEX} here: its loader is not tested")
+    name_missing_pythons(environments.package_lists()[-1:])
     run(PYTHON_PACKAGE / "suites/types.sh", environments.types().parent.parent, "stubs")
 
 
@@ -269,28 +282,42 @@ def pytest(minor, *options, env=None):
     run(environments.package_python(minor), "-m", "pytest", "-p", "no:cacheprovider", "-q", "-rs", PYTHON_PACKAGE / "tests", *options, env=env)
 
 
-@step("run", "peers", "debian", "zarrs", shows=r"^[^ ].* (?:equal|excepted|wrong|do not)")
+SHOWN_EXCHANGES = r"^sample: |^[^ ].* (?:equal|excepted|wrong|do not)"
+
+
+@step("run", "peers", "debian", "zarrs", shows=SHOWN_EXCHANGES)
 def interop():
-    """A sample of all cases goes to other implementations and comes from them."""
+    """A sample of all cases, another one for each commit, goes to other implementations and comes from them."""
     exchange_all(programs(), SAMPLE)
 
 
+def seed():
+    """Which sample of the exchanges is taken: by the commit, so that all are met in time. `ZARR_CI_SEED` takes that of another one again."""
+    if chosen := os.environ.get("ZARR_CI_SEED"):
+        return int(chosen)
+    # An archive of the sources has no commits.
+    found = subprocess.run(["git", "rev-parse", "HEAD"], cwd=TOP, capture_output=True, text=True).stdout
+    return int(found[:8] or "0", 16) % SAMPLE
+
+
 # What the programs of others are asked: environment, script, options. Those that take long come first.
+REPORTED = "--report {report} --sample {sample} --seed {seed}"
 EXCHANGES = [
     ("python", "cdl.py", "--texts {texts}"),
     ("python", "cdl_texts.py", ""),
-    ("zarr_python_3", "zarr_python_3.py", "--report {report} --sample {sample}"),
-    ("zarr_python_2", "zarr_python_2.py", "--report {report} --sample {sample}"),
-    ("zarrs_rs", "zarrs_rs.py", "--report {report} --sample {sample}"),
-    ("gdal", "gdal.py", "--report {report} --sample {sample}"),
-    ("zarrita_js", "zarrita_js.py", "--report {report} --sample {sample}"),
-    ("tensorstore_py", "tensorstore_py.py", "--report {report} --sample {sample}"),
+    ("zarr_python_34", "zarr_python_3.py", REPORTED),
+    ("zarr_python_3", "zarr_python_3.py", REPORTED),
+    ("zarr_python_2", "zarr_python_2.py", REPORTED),
+    ("zarrs_rs", "zarrs_rs.py", REPORTED),
+    ("gdal", "gdal.py", REPORTED),
+    ("zarrita_js", "zarrita_js.py", REPORTED),
+    ("tensorstore_py", "tensorstore_py.py", REPORTED),
     ("zarr_python_2", "one_file_stores.py", ""),
     ("zarr_python_3", "one_file_stores.py", ""),
     ("zarr_python_3", "community.py", ""),
     ("zarr_python_3", "zfp.py", ""),
-    ("zarr_python_3", "checksums.py", "--sample {sample}"),
-    ("zarr_python_2", "checksums.py", "--sample {sample}"),
+    ("zarr_python_3", "checksums.py", "--sample {sample} --seed {seed}"),
+    ("zarr_python_2", "checksums.py", "--sample {sample} --seed {seed}"),
     ("foreign", "foreign.py", ""),
     ("zarr_python_2", "foreign.py", "--kinds n5_zarr"),
     ("foreign", "z5py_writes.py", ""),
@@ -308,17 +335,24 @@ def exchange_all(program, sample):
     env = {**os.environ, "ZARRS_PEER": str(environments.zarrs_peer())}
     exchanges = EXCHANGES
     if not environments.has_gdal():
-        skip(f"GDAL {environments.GDAL_VERSION} cannot be installed here: it is not among the peers")
+        environments.missing(f"GDAL {environments.GDAL_VERSION} is missing: it is not among the peers", environments.has_apt())
         exchanges = [exchange for exchange in exchanges if exchange[0] != "gdal"]
     if not environments.has_netcdf():
-        skip(f"ncgen and ncdump {environments.NETCDF_VERSION} cannot be installed here: CDL is not compared")
+        what = f"ncgen and ncdump {environments.NETCDF_VERSION} are missing: CDL is not compared"
+        environments.missing(what, environments.has_apt())
         exchanges = [exchange for exchange in exchanges if exchange[1] not in ("cdl.py", "cdl_texts.py", "netcdf_c.py")]
+    if not environments.python_of(environments.NEWER_PYTHON):
+        skip(f"Python 3.{environments.NEWER_PYTHON} is not installed: zarr-python 3.4, which needs it, is not among the peers")
+        exchanges = [exchange for exchange in exchanges if exchange[0] != environments.NEWER]
+    number = seed()
+    if sample > 1:
+        print(f"sample: one case in {sample}, number {number} of them; `ZARR_CI_SEED={number} .ci/run interop` takes it again", flush=True)
     names = {name for name, _, _ in exchanges} - {"python", "gdal"}
     pythons = {name: [environments.peer(name)] for name in sorted(names)}
     pythons |= {"python": [PYTHON], "gdal": [GDAL_PYTHON, "-s"]}
 
     def exchange(name, script, options):
-        options = options.format(texts=40 if sample > 1 else 200, report=reports / f"{name}.json", sample=sample)
+        options = options.format(texts=40 if sample > 1 else 200, report=reports / f"{name}.json", sample=sample, seed=number)
         command = [*pythons[name], INTEROP / script, program, *options.split()]
         began = time.monotonic()
         done = subprocess.run(command, cwd=TOP, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
@@ -335,7 +369,10 @@ def exchange_all(program, sample):
 def serve():
     """Other implementations read through `zarr serve`."""
     program = programs()
-    gdal = ["--gdal", GDAL_PYTHON] if environments.has_gdal() else []
+    gdal = ["--gdal", GDAL_PYTHON]
+    if not environments.has_gdal():
+        environments.missing(f"GDAL {environments.GDAL_VERSION} is missing: it does not read what is served", environments.has_apt())
+        gdal = []
     node = environments.npm(INTEROP / "zarrita")
     run(environments.package_python(newest_python()), CONFORMANCE / "serve/peers.py", program, "--node", node, *gdal)
 
@@ -349,13 +386,23 @@ def page():
     if browser := environments.chromium():
         run(node, home / "run.mjs", programs(), browser, SCRATCH / "page")
     else:
-        skip("Chromium cannot be installed here: the page is not tested")
+        environments.missing("Chromium is missing: the page is not tested", environments.has_apt())
 
 
 @step("run", "cargo_deny")
 def licences():
     """All dependencies come from the registry, with a licence of the list, and none of those that are banned."""
     run(environments.cargo_deny(), "check", "licenses", "bans", "sources")
+
+
+@step("full", "cargo_deny")
+def advisories():
+    """RustSec knows of nothing against a dependency: no vulnerability, and none that is unsound, withdrawn or unmaintained."""
+    database = "https://github.com/RustSec/advisory-db"
+    if environments.reaches(database):
+        run(environments.cargo_deny(), "check", "advisories")
+    else:
+        skip(f"{database} cannot be reached here: advisories are not checked")
 
 
 @step("run")
@@ -367,8 +414,15 @@ def workflows():
 
 @step("run")
 def package():
-    """The crates can be packed."""
+    """The crates can be packed, each with its licences."""
+    shutil.rmtree(TARGET / "package", ignore_errors=True)
     cargo("package", "--workspace", "--no-verify", "--allow-dirty", "--quiet")
+    for crate in sorted((TARGET / "package").glob("*.crate")):
+        with tarfile.open(crate) as archive:
+            files = {member.name.partition("/")[2] for member in archive if member.isfile()}
+        due = {"LICENSE-APACHE", "LICENSE-MIT", "README.md"} | ({"LICENSE-DEJAVU"} if crate.name.startswith("zarr-plot-") else set())
+        if missing := due - files:
+            sys.exit(f"error: {crate.name} has no {', '.join(sorted(missing))}")
 
 
 # The steps of `.ci/full`.
@@ -418,6 +472,24 @@ def guide(home):
         if not (crate / "Cargo.toml").exists():
             (crate / "Cargo.toml").write_text(manifest.replace("xor-delta", crate.name))
         print("guide:", crate.name)
+
+
+@step("full", limit=60)
+def packed():
+    """Each package builds from what was packed of it, out of the workspace."""
+    cargo("package", "--workspace", "--allow-dirty", "--quiet", "--target-dir", TARGET / "packed")
+
+
+# Choices of features with which the unit tests run: what needs no C compiler, and little of everything.
+PARTIAL = ["zarr/pure", "zarr-codecs/bytes,zarr-codecs/zstd,zarr-codecs/sharding,zarr-stores/filesystem,zarr-stores/zip,zarr-tools/nczarr"]
+
+
+@step("full", limit=60)
+def partial_features():
+    """The unit tests with two partial choices of features; others only compile."""
+    packages = [option for crate in CRATES for option in ("-p", crate)]
+    for features in PARTIAL:
+        cargo("test", *packages, "--no-default-features", "--features", features, "--lib")
 
 
 @step("full", limit=60)
@@ -568,7 +640,7 @@ def serve_long():
     run(PYTHON, CONFORMANCE / "serve/memory.py", program)
 
 
-@step("full", "peers", "debian", "zarrs", limit=60, shows=r"^[^ ].* (?:equal|excepted|wrong|do not)")
+@step("full", "peers", "debian", "zarrs", limit=60, shows=SHOWN_EXCHANGES)
 def matrix():
     """All cases with all peers: docs/interop.md is what came of them. `UPDATE=1` writes the page."""
     cargo("build", "--release", "-p", "zarr-cli", "--features", "zfp")
@@ -589,6 +661,7 @@ def zarrkit_versions():
     env = python_module("--workspace", "--lib", "--test", "it")
     for minor in environments.package_versions()[:-1]:
         pytest(minor, env=env)
+    name_missing_pythons(environments.package_lists())
     ray = environments.venv("zarrkit_ray", (PYTHON_PACKAGE / "tests/requirements-ray.txt").read_text())
     pytest(newest_python(), "-k", "ray", env={**env, "ZARRKIT_RAY": ray})
 
@@ -621,6 +694,7 @@ def zarrkit_suites():
         run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "asyncio_mode=auto", suites / "stores.py", env=env)
         run(python, suites / "xarray_zarr.py", env=env)
         run(suites / "dask_zarr.sh", python)
+    name_missing_pythons(environments.package_lists())
 
 
 @step("full", limit=60, shows=r" passed|^NO TESTS|^== ")

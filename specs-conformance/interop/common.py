@@ -6,7 +6,7 @@ and reads it; the peer reads those copies. Elements must be equal to the bit. A 
 arrays with attributes goes the same ways. What only one peer can write goes from it to the program,
 and into copies that the program reads.
 
-`--sample N` takes each Nth case, chosen by its name, and the first case of each subject, data type and codec. A wrong
+`--sample N` takes one case in N, chosen by its name and by `--seed`, and the first case of each subject, data type and codec. A wrong
 result fails, whole or sampled, and so does an excepted case that comes out equal; that no case meets an exception fails
 only the whole run.
 """
@@ -333,7 +333,7 @@ def longs(run, peer, program, scratch, dialect):
 
     given = list(long_cases(peer.long_types))
     read, written = peer.asked(Long, dialect, given, given if peer.write_long else None)
-    for number, case in enumerate(chosen(read, run.every)):
+    for number, case in enumerate(chosen(read, run.every, run.seed)):
         run.about = case.about()
         ours = scratch / f"long-ours-{dialect}-{number}"
 
@@ -342,7 +342,7 @@ def longs(run, peer, program, scratch, dialect):
             return differ(program.read(ours), case) or differ(peer.read_long(ours, dialect), case)
 
         run.check("we write", dialect, case.name, written_by_us)
-    for number, case in enumerate(chosen(written, run.every)):
+    for number, case in enumerate(chosen(written, run.every, run.seed)):
         run.about = case.about()
         theirs = scratch / f"long-theirs-{dialect}-{number}"
 
@@ -430,12 +430,12 @@ def compare_bytes(found, expected):
     return f"{len(found)} bytes, expected {len(expected)}; first difference at byte {at}"
 
 
-def chosen(cases, every):
-    """All cases, or a sample that is the same each time: one in `every`, and the first of each row of the tables."""
+def chosen(cases, every, seed):
+    """All cases, or a sample: one in `every`, which the seed tells, and the first of each row of the tables."""
     rows = set()
     for case in cases:
         new = set(case.about().items()) - rows
-        if every == 1 or new or zlib.crc32(case.name.encode()) % every == 0:
+        if every == 1 or new or zlib.crc32(case.name.encode()) % every == seed % every:
             rows |= new
             yield case
 
@@ -443,9 +443,9 @@ def chosen(cases, every):
 class Run:
     """What came of the cases."""
 
-    def __init__(self, peer, every):
+    def __init__(self, peer, every, seed):
         self.peer = peer
-        self.every = every
+        self.every, self.seed = every, seed
         self.equal = 0
         self.excepted = 0
         self.wrong = []
@@ -493,12 +493,12 @@ def holes_are_holes(store, case):
     return None if len(stored) < chunks else f"{len(stored)} chunks are stored, one of them is all fill"
 
 
-def ask(peer, program, scratch, every):
-    run = Run(peer, every)
+def ask(peer, program, scratch, every, seed):
+    run = Run(peer, every, seed)
     for dialect, (dtypes, codecs) in peer.knows.items():
         theirs = peer.writes_types.get(dialect, dtypes), peer.writes.get(dialect, codecs)
         read, written = peer.asked(Case, dialect, list(cases(dtypes, codecs, full=True)), list(cases(*theirs, full=False)))
-        for number, case in enumerate(chosen(read, run.every)):
+        for number, case in enumerate(chosen(read, run.every, run.seed)):
             run.about = case.about()
             store = scratch / f"ours-{dialect}-{number}"
 
@@ -508,7 +508,7 @@ def ask(peer, program, scratch, every):
 
             run.check("we write", dialect, case.name, ours)
             shutil.rmtree(store, ignore_errors=True)
-        for number, case in enumerate(chosen(written, run.every)):
+        for number, case in enumerate(chosen(written, run.every, run.seed)):
             run.about = case.about()
             store = scratch / f"theirs-{dialect}-{number}"
 
@@ -567,11 +567,12 @@ def main(peer):
     parser.add_argument("program", help="the program `zarr` to be tested")
     parser.add_argument("--report", help="a file for the counts, of which `matrix.py` makes a page")
     parser.add_argument("--sample", type=int, default=1, metavar="N", help="take one case in N, not all")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="which case of N is taken")
     arguments = parser.parse_args()
     program = Program(str(Path(arguments.program).resolve()))
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as scratch:
-        run = ask(peer, program, Path(scratch), arguments.sample)
+        run = ask(peer, program, Path(scratch), arguments.sample, arguments.seed)
     for line in run.wrong:
         print(line)
     if arguments.report:
