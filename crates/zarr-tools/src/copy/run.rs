@@ -177,24 +177,27 @@ impl Plan {
         Ok(())
     }
 
-    /// The parts that are done, and of which chunks are stored: not of what was erased since. A part of nothing but fill is
-    /// copied again.
+    /// The parts that are done, and have stored chunks of each of their arrays: not of what was erased since. A part that
+    /// has nothing but fill of an array is copied again.
     fn done(&self, journal: &Journal, target: &Hierarchy) -> Result<BTreeSet<usize>> {
         let done = journal.parts_done(self)?;
-        let mut trusted: BTreeSet<usize> = BTreeSet::new();
-        trusted.extend(done.iter().filter(|&&part| self.parts[part].chunks() == 0));
+        let mut trusted = done.clone();
         for (number, planned) in self.arrays.iter().enumerate() {
             let of_array = |&part: &usize| {
                 let mut chunks = self.parts[part].chunks.iter();
                 chunks.find(|(array, _)| *array == number).map(|(_, chunks)| (part, chunks))
             };
-            let chunks: Vec<_> = done.difference(&trusted).filter_map(of_array).collect();
+            let chunks: Vec<_> = done.iter().filter_map(of_array).collect();
             if chunks.is_empty() {
                 continue;
             }
             let stored = Place::new(planned, self.metadata(target, planned)?)?.stored(target)?;
             let is_stored = |chunks: &Range<u64>| stored.iter().any(|chunk| chunks.contains(chunk));
-            trusted.extend(chunks.iter().filter(|(_, it)| is_stored(it)).map(|(part, _)| *part));
+            for (part, chunks) in chunks {
+                if !is_stored(chunks) {
+                    trusted.remove(&part);
+                }
+            }
         }
         Ok(trusted)
     }
@@ -405,7 +408,7 @@ impl Run<'_> {
                 if self.options.verify {
                     verify(pair, region, &|_| true)?;
                 }
-                for (part, count) in parts_of(place, region, chunks) {
+                for (part, count) in parts_of(&*place.grid, &place.counts, region, chunks) {
                     self.left[part] -= count;
                     if self.left[part] == 0 {
                         self.journal.set_done(part)?;
@@ -422,21 +425,26 @@ impl Run<'_> {
 }
 
 /// How many chunks of a box belong to each part.
-fn parts_of(place: &Place, region: &Region, chunks: &[(usize, Range<u64>)]) -> Vec<(usize, u64)> {
+fn parts_of(
+    grid: &dyn ChunkGrid,
+    counts: &[u64],
+    region: &Region,
+    chunks: &[(usize, Range<u64>)],
+) -> Vec<(usize, u64)> {
     let axes = region.intervals().iter().enumerate();
     let mut ordinals: Vec<Range<u64>> = axes
         .map(|(axis, range)| {
-            let last = place.grid.locate(axis, range.end.saturating_sub(1));
-            place.grid.locate(axis, range.start)..last + 1
+            let last = grid.locate(axis, range.end.saturating_sub(1));
+            grid.locate(axis, range.start)..last + 1
         })
         .collect();
     // Rows of chunks have numbers that follow each other.
     let row = ordinals.pop().unwrap_or(0..1);
     let mut rows = vec![0u64];
-    for (range, count) in ordinals.iter().zip(&place.counts) {
+    for (range, count) in ordinals.iter().zip(counts) {
         rows = rows.iter().flat_map(|at| range.clone().map(move |n| at * count + n)).collect();
     }
-    let along = place.counts.last().copied().unwrap_or(1);
+    let along = counts.last().copied().unwrap_or(1);
     let mut found: Vec<(usize, u64)> = Vec::new();
     for at in rows {
         let row = at * along + row.start..at * along + row.end;
@@ -492,4 +500,26 @@ fn verify(pair: &Pair, region: &Region, is_there: &dyn Fn(&Region) -> bool) -> R
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use zarr_core::grid::RegularGrid;
+
+    use super::*;
+
+    /// A part is done when each of its chunks was counted once: one too many, and a kill loses a chunk.
+    #[test]
+    fn chunks_of_a_box_are_counted_for_their_parts() {
+        let shape = [7, 9];
+        let grid = RegularGrid::new(&[2, 3], &shape).unwrap();
+        // Twelve chunks in C order, of which no part has the seventh.
+        let parts = [(0, 0..2), (1, 2..6), (2, 7..12)];
+        let found = |rows, columns| parts_of(&grid, &[4, 3], &Region::new([rows, columns]), &parts);
+        assert_eq!(found(0..7, 0..9), [(0, 2), (1, 4), (2, 5)]);
+        assert_eq!(found(0..2, 0..9), [(0, 2), (1, 1)]);
+        assert_eq!(found(2..6, 3..9), [(1, 2), (2, 2)]);
+        assert_eq!(found(4..6, 0..3), Vec::new());
+        assert_eq!(found(6..7, 6..9), [(2, 1)]);
+    }
 }
