@@ -16,6 +16,19 @@ pub struct Requirement {
     pub demand: String,
     /// What has to be built before all of it can be tested.
     pub waits_for: Option<String>,
+    /// Whether its tests stand for all of it.
+    pub fulfilment: Fulfilment,
+}
+
+/// How much of a requirement the library does, as the page says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fulfilment {
+    /// All of it.
+    Whole,
+    /// All but what the demand says is not done.
+    InPart,
+    /// What the demand says instead.
+    Otherwise,
 }
 
 impl Requirement {
@@ -41,7 +54,7 @@ pub struct Section {
 
 /// The sections of a page that have requirements. A requirement is an item of a list that begins with an anchor,
 /// `- <a id="D-040"></a>**D-040 MUST** what it demands`, or a row of a table, `| <a id="Q2"></a>Q2 | subject |`.
-/// An item may end in `(waits for …)`; without a level it is `-`, as rows are.
+/// An item may end in `(waits for …)`; without a level it is `-`, as rows are. A demand may say `Not done: …` or `Done otherwise: …`.
 ///
 /// # Errors
 /// Naming an item or row that has an anchor and is neither of these, or an anchor that occurs twice.
@@ -110,11 +123,17 @@ fn requirement(
     demand: &str,
     waits_for: Option<String>,
 ) -> Option<Requirement> {
+    let fulfilment = match demand {
+        _ if demand.contains(". Not done: ") => Fulfilment::InPart,
+        _ if demand.contains(". Done otherwise: ") => Fulfilment::Otherwise,
+        _ => Fulfilment::Whole,
+    };
     let found = Requirement {
         number: number.into(),
         level: level.into(),
         demand: demand.into(),
         waits_for,
+        fulfilment,
     };
     let whole = split(number).is_some() && !demand.is_empty() && LEVELS.contains(&level);
     (whole && found.anchor() == anchor).then_some(found)
@@ -224,6 +243,21 @@ text that cites A-1
         assert_eq!(waiting.waits_for.as_deref(), Some("the other"));
         assert!(!waiting.needs_a_test() && !shown.needs_a_test());
         assert_eq!(anchors(PAGE), ["1", "A-1", "1.2", "row-1", "A-2", "V07"]);
+    }
+
+    #[test]
+    fn a_demand_says_what_of_it_is_not_done_or_done_otherwise() {
+        for (demand, expected) in [
+            ("do this", Fulfilment::Whole),
+            ("do this. Not done: that", Fulfilment::InPart),
+            ("do this. Done otherwise: that is done", Fulfilment::Otherwise),
+            ("what is done otherwise is said", Fulfilment::Whole),
+        ] {
+            let page = format!("## S\n- <a id=\"A-1\"></a>**A-1 MUST** {demand}\n");
+            let found = &parse(&page).unwrap()[0].requirements[0];
+            assert_eq!(found.fulfilment, expected, "{demand}");
+            assert!(found.needs_a_test());
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use conformance::requirements::{self, Requirement, Section};
+use conformance::requirements::{self, Fulfilment, Requirement, Section};
 use conformance::sources;
 use libtest_mimic::{Failed, Trial};
 use zarr::Object;
@@ -59,20 +59,24 @@ impl Row<'_> {
                 format!("waits for {}", features.join(", "))
             }
             (true, true) => "**UNTESTED**".into(),
-            (false, true) => self.place(),
+            (false, true) => match self.requirement.fulfilment {
+                Fulfilment::Whole => self.place("passes"),
+                Fulfilment::InPart => self.place("in part"),
+                Fulfilment::Otherwise => self.place("otherwise"),
+            },
         }
     }
 
-    /// `passes` if `cargo test` runs a test of the row, else the commands that run one.
-    fn place(&self) -> String {
+    /// The state if `cargo test` runs a test of the row, else with the commands that run one.
+    fn place(&self, state: &str) -> String {
         let mut commands = BTreeSet::new();
         for test in &self.tests {
             match test.command {
                 Some(command) => commands.insert(format!("`{command}`")),
-                None => return "passes".into(),
+                None => return state.into(),
             };
         }
-        format!("passes in {}", commands.into_iter().collect::<Vec<_>>().join(" and "))
+        format!("{state} in {}", commands.into_iter().collect::<Vec<_>>().join(" and "))
     }
 
     /// `[file](link): name, name`, for each file.
@@ -190,7 +194,8 @@ clauses of the cases, the doc comments of tests and the interop scripts. Written
 `UPDATE=1 cargo test -p conformance -- conformance.md`; the same test without `UPDATE` fails while this page is
 behind.
 
-`passes` says that `cargo test` runs a test of the row. Where only another command does, the row names it. A
+`passes` says that `cargo test` runs a test of the row. Where only another command does, the row names it. `in part` is a row
+that says what of it is not done, `otherwise` one that says what is done instead: their tests are of what is done, and neither counts as passed. A
 requirement waits if one of its cases is in `specs-conformance/waiting.txt`, or its page says so. DEC is a decision
 of ours where the text is silent; what has no level is shown, and needs no test.
 ";
@@ -202,7 +207,20 @@ fn page(lists: &[List], rows: &[Vec<Vec<Row<'_>>>]) -> String {
         let tested = needed().filter(|row| !row.tests.is_empty()).count();
         let waiting = rows.iter().flatten().filter(|row| row.requirement.waits_for.is_some());
         let _ = writeln!(page, "\n## [{name}](spec/{name}.md)\n");
-        let _ = write!(page, "{tested} of {} that need a test have one", needed().count());
+        let of = |state| needed().filter(|row| row.requirement.fulfilment == state).count();
+        let whole = needed().filter(|row| row.state().starts_with("passes")).count();
+        let _ = write!(
+            page,
+            "{tested} of {} that need a test have one, and {whole} pass",
+            needed().count()
+        );
+        for (state, count) in
+            [("in part", of(Fulfilment::InPart)), ("otherwise", of(Fulfilment::Otherwise))]
+        {
+            if count > 0 {
+                let _ = write!(page, "; {count} done {state}");
+            }
+        }
         let _ = match waiting.count() {
             0 => writeln!(page, "."),
             waiting => writeln!(page, "; {waiting} more wait for something."),
