@@ -164,12 +164,12 @@ fn first_of_month(months: i128) -> Option<Timestamp> {
     let year = i16::try_from(months.div_euclid(12) + 1970).ok()?;
     let month = i8::try_from(months.rem_euclid(12) + 1).ok()?;
     let date = Date::new(year, month, 1).ok()?;
-    Some(date.to_zoned(TimeZone::UTC).ok()?.timestamp())
+    TimeZone::UTC.to_timestamp(date.at(0, 0, 0, 0)).ok()
 }
 
 /// The months since January 1970 at whose end a moment lies.
 fn months(moment: Timestamp) -> Option<i128> {
-    let date = moment.to_zoned(TimeZone::UTC).date();
+    let date = TimeZone::UTC.to_datetime(moment).date();
     let months = (i128::from(date.year()) - 1970) * 12 + i128::from(date.month()) - 1;
     (first_of_month(months)? == moment).then_some(months)
 }
