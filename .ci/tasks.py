@@ -199,8 +199,7 @@ def test():
 
 def features_of(crate):
     """The features of a crate but `default`, and those that only others enable: their names begin with `_`."""
-    packages = json.loads(output("cargo", "metadata", "--no-deps", "--format-version", "1"))["packages"]
-    features = next(package["features"] for package in packages if package["name"] == crate)
+    features = next(package["features"] for package in packages() if package["name"] == crate)
     return sorted(feature for feature in features if feature != "default" and not feature.startswith("_"))
 
 
@@ -412,17 +411,28 @@ def workflows():
     run(environments.schemas(), "--builtin-schema", "vendor.github-workflows", *files)
 
 
+def packages():
+    """What cargo knows of the packages of the workspace."""
+    return json.loads(output("cargo", "metadata", "--no-deps", "--format-version", "1"))["packages"]
+
+
+def published():
+    """Those that are published: the list of registries of the others is empty."""
+    return [package for package in packages() if package["publish"] != []]
+
+
 @step("run")
 def package():
     """The crates can be packed, each with its licences."""
     shutil.rmtree(TARGET / "package", ignore_errors=True)
     cargo("package", "--workspace", "--no-verify", "--allow-dirty", "--quiet")
-    for crate in sorted((TARGET / "package").glob("*.crate")):
-        with tarfile.open(crate) as archive:
+    for package in published():
+        crate = f"{package['name']}-{package['version']}"
+        with tarfile.open(TARGET / f"package/{crate}.crate") as archive:
             files = {member.name.partition("/")[2] for member in archive if member.isfile()}
-        due = {"LICENSE-APACHE", "LICENSE-MIT", "README.md"} | ({"LICENSE-DEJAVU"} if crate.name.startswith("zarr-plot-") else set())
-        if missing := due - files:
-            sys.exit(f"error: {crate.name} has no {', '.join(sorted(missing))}")
+        font = {"LICENSE-DEJAVU"} if package["name"] == "zarr-plot" else set()
+        if missing := ({"LICENSE-APACHE", "LICENSE-MIT", "README.md"} | font) - files:
+            sys.exit(f"error: {crate} is packed without {', '.join(sorted(missing))}")
 
 
 # The steps of `.ci/full`.
@@ -477,7 +487,8 @@ def guide(home):
 @step("full", limit=60)
 def packed():
     """Each package builds from what was packed of it, out of the workspace."""
-    cargo("package", "--workspace", "--allow-dirty", "--quiet", "--target-dir", TARGET / "packed")
+    these = [option for package in published() for option in ("--package", package["name"])]
+    cargo("package", *these, "--allow-dirty", "--quiet", "--target-dir", TARGET / "packed")
 
 
 # Choices of features with which the unit tests run: what needs no C compiler, and little of everything.
@@ -487,9 +498,9 @@ PARTIAL = ["zarr/pure", "zarr-codecs/bytes,zarr-codecs/zstd,zarr-codecs/sharding
 @step("full", limit=60)
 def partial_features():
     """The unit tests with two partial choices of features; others only compile."""
-    packages = [option for crate in CRATES for option in ("-p", crate)]
+    crates = [option for crate in CRATES for option in ("-p", crate)]
     for features in PARTIAL:
-        cargo("test", *packages, "--no-default-features", "--features", features, "--lib")
+        cargo("test", *crates, "--no-default-features", "--features", features, "--lib")
 
 
 @step("full", limit=60)
