@@ -123,6 +123,19 @@ fn stored(array: &Array) -> u64 {
     array.stored_chunks().expect("memory lists")
 }
 
+/// Decision 0136: an array of which nothing was ever stored has values, too.
+#[test]
+fn an_array_that_was_never_written_keeps_its_values() -> Result<()> {
+    let (_, from) = begun(Dialect::V3);
+    let array = from.create_array("/a").shape(&[3]).chunks(&[4]).data_type_named("int32");
+    array.fill_value(json("7")).dimension_names(names(&["x"])).create()?;
+    let (store, to) = begun(Dialect::V2);
+    copied(&from, &to)?;
+    assert_eq!(said(&store, Dialect::V2).0, "null");
+    assert_eq!(to.array("/a")?.read::<i32>(..)?, [7; 3]);
+    Ok(())
+}
+
 /// Decision 0136: chunks that were never stored and would change their value are written, up to a quarter of all.
 #[test]
 fn chunks_never_stored_are_written_where_their_value_would_change() -> Result<()> {
