@@ -63,9 +63,17 @@ pub fn are_stored(
     }
     thread::scope(|scope| {
         let parts = keys.chunks(keys.len().div_ceil(MOST_THREADS));
-        let asked: Vec<_> = parts.map(|part| scope.spawn(move || ask(part))).collect();
-        let joined =
-            asked.into_iter().map(|part| part.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        let asked: Vec<_> = parts
+            .map(|part| {
+                let work = zarr::fork::on_thread(move || ask(part));
+                (part, thread::Builder::new().spawn_scoped(scope, work))
+            })
+            .collect();
+        let joined = asked.into_iter().map(|(part, thread)| match thread {
+            Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
+            // The system refuses a further thread.
+            Err(_) => ask(part),
+        });
         Ok(joined.collect::<Result<Vec<_>, _>>()?.concat())
     })
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use zarr_core::Result;
+use zarr_core::fork::on_thread;
 use zarr_core::sync::{Condition, into_inner, lock};
 
 /// How many results may wait for the one before them.
@@ -66,7 +67,7 @@ pub(crate) fn run<T: Send, S: Send, P: Send>(
     std::thread::scope(|scope| {
         for _ in 1..threads {
             // The system may refuse a further thread: fewer do.
-            if std::thread::Builder::new().spawn_scoped(scope, worker).is_err() {
+            if std::thread::Builder::new().spawn_scoped(scope, on_thread(worker)).is_err() {
                 break;
             }
         }

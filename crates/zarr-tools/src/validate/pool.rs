@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
 
 use zarr_core::Result;
+use zarr_core::fork::on_thread;
 
 use super::Context;
 use super::problem::ValidateProgress;
@@ -24,24 +25,27 @@ pub(super) fn run<T: Send>(
             progress(&ValidateProgress { done: done as u64, total: count as u64 });
         }
     };
-    let threads = context.threads.min(count);
-    if threads <= 1 {
+    let one_by_one = |deliver: &mut dyn FnMut(usize, T)| {
         for at in 0..count {
             context.check_cancelled()?;
             deliver(at, work(at));
             report(at + 1);
         }
-        return Ok(());
+        Ok(())
+    };
+    let threads = context.threads.min(count);
+    if threads <= 1 {
+        return one_by_one(&mut deliver);
     }
     let at_once = (count / (threads * 8)).clamp(1, MOST_AT_ONCE);
     let next = AtomicUsize::new(0);
     let stop = AtomicBool::new(false);
     let (send, receive) = mpsc::sync_channel::<(usize, Vec<T>)>(threads * 4);
     std::thread::scope(|scope| {
-        for _ in 0..threads {
+        for started in 0..threads {
             let send = send.clone();
             let (next, stop, work) = (&next, &stop, &work);
-            scope.spawn(move || {
+            let worker = move || {
                 loop {
                     let from = next.fetch_add(at_once, Ordering::Relaxed);
                     if from >= count || stop.load(Ordering::Relaxed) {
@@ -52,7 +56,13 @@ pub(super) fn run<T: Send>(
                         return;
                     }
                 }
-            });
+            };
+            // The system may refuse a further thread: fewer do.
+            match std::thread::Builder::new().spawn_scoped(scope, on_thread(worker)) {
+                Ok(_) => {}
+                Err(_) if started == 0 => return one_by_one(&mut deliver),
+                Err(_) => break,
+            }
         }
         drop(send);
         // Results that arrived before an earlier one.
