@@ -12,7 +12,6 @@ use zarr::stores::{MemoryStore, ObjectStore};
 use zarr::{
     Access, Dialect, Error, ErrorKind, Hierarchy, NodePath, Object, OpenOptions, Result, StoreError,
 };
-use zarr_testkit::ShortCalls;
 
 /// How a server says what is in a folder.
 #[derive(Clone, Copy, Debug, PartialEq)]
