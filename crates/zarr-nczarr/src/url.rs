@@ -2,6 +2,7 @@
 //!
 //! `file:///data/x#mode=nczarr,file`: the store's URL, and behind `#` how it is to be understood.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use zarr_core::store::{ListOptions, Store, StorePrefix};
@@ -162,7 +163,12 @@ impl NcUrl {
     /// Where the dataset lies, in an archive maybe in a folder.
     fn located(&self, options: &DatasetOptions) -> Result<String> {
         let location = self.location(false);
-        let zip = self.storage == Some(Storage::Zip) || location.ends_with(".zip");
+        let path = Path::new(location.strip_prefix("file://").unwrap_or(&location));
+        let is_named = |end: &str| location.ends_with(end);
+        // A file that is named otherwise is an archive by its first bytes, or nothing that opens.
+        let is_archive =
+            is_named(".zip") || path.is_file() && ![".lmdb", ".mdb"].map(is_named).contains(&true);
+        let zip = self.storage == Some(Storage::Zip) || is_archive;
         Ok(match zip.then(|| folder_in(&location, options)).transpose()?.flatten() {
             Some(folder) => format!("{location}/{folder}"),
             None => location,

@@ -509,7 +509,7 @@ fn split_at_store(url: &str) -> (&str, &str) {
     for component in url[begin..].split_inclusive('/') {
         at += component.len();
         let name = component.trim_end_matches('/').to_ascii_lowercase();
-        let ends = [".zarr", ".zarr3", ".zip", ".lmdb", ".ome.zarr", ".mdb"];
+        let ends = [".zarr", ".zarr3", ".zip", ".ozx", ".lmdb", ".ome.zarr", ".mdb"];
         if ends.iter().any(|end| name.ends_with(end) && name.len() > end.len()) {
             return (url[..at].trim_end_matches('/'), url[at..].trim_matches('/'));
         }

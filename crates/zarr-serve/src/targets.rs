@@ -392,7 +392,7 @@ impl Folder {
 /// Whether a file is opened as a store by its name.
 fn is_archive(name: &str) -> bool {
     let ending = name.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
-    ["zip", "lmdb", "mdb"].contains(&ending.as_str())
+    ["zip", "ozx", "lmdb", "mdb"].contains(&ending.as_str())
 }
 
 fn open_root(target: &str, name: String, options: &TargetsOptions) -> Result<Root> {

@@ -71,20 +71,59 @@ fn from_text(text: &[u8]) -> String {
     url
 }
 
-/// The store of one file on the way along `path`, by what it is or is named, and the prefix of what follows it;
-/// `None` if there is none. What is not there is what it is named like, if it is the end of the way.
+/// The store of one file on the way along `path`, by what it is named or by its first bytes, and the prefix of what follows
+/// it; `None` if there is none. What is not there is what it is named like, if it is the end of the way.
 pub(crate) fn store_on_the_way(path: &Path) -> Option<(Kind, PathBuf, String)> {
     path.ancestors().find_map(|at| {
-        let named = |name: &str| at.extension().is_some_and(|e| e.eq_ignore_ascii_case(name));
-        let kind = match at {
-            at if at.join("data.mdb").is_file() => Kind::Lmdb,
-            at if at.is_dir() || (at != path && !at.is_file()) => return None,
-            _ if named("zip") => Kind::Zip,
-            _ if named("lmdb") || named("mdb") => Kind::Lmdb,
-            _ => return None,
+        let kind = if at.join("data.mdb").is_file() {
+            Kind::Lmdb
+        } else if at.is_dir() || (at != path && !at.is_file()) {
+            return None;
+        } else {
+            kind_by_name(at).or_else(|| kind_by_signature(at))?
         };
         Some((kind, at.into(), inside(path, at)?))
     })
+}
+
+/// What a store of one file is by the end of its name. `.ozx` are the archives of OME-Zarr.
+fn kind_by_name(path: &Path) -> Option<Kind> {
+    let named = |name: &&str| path.extension().is_some_and(|e| e.eq_ignore_ascii_case(name));
+    if ["zip", "ozx"].iter().any(named) {
+        Some(Kind::Zip)
+    } else if ["lmdb", "mdb"].iter().any(named) {
+        Some(Kind::Lmdb)
+    } else {
+        None
+    }
+}
+
+/// How an archive begins: with an entry, or, if it is empty, with its end.
+const ZIP_SIGNATURES: [&[u8]; 2] = [b"PK\x03\x04", b"PK\x05\x06"];
+
+/// The number behind the header of the first page of an LMDB file.
+const LMDB_MAGIC: u32 = 0xbeef_c0de;
+const LMDB_MAGIC_AT: usize = 16;
+
+/// What a file is by its first bytes.
+fn kind_by_signature(path: &Path) -> Option<Kind> {
+    // A pipe is not waited for.
+    let file = Some(path).filter(|path| path.is_file())?;
+    let mut head = [0; LMDB_MAGIC_AT + 4];
+    let mut file = std::fs::File::open(file).ok()?;
+    let mut len = 0;
+    while len < head.len() {
+        match std::io::Read::read(&mut file, &mut head[len..]).ok()? {
+            0 => break,
+            more => len += more,
+        }
+    }
+    let head = &head[..len];
+    if ZIP_SIGNATURES.iter().any(|signature| head.starts_with(signature)) {
+        return Some(Kind::Zip);
+    }
+    let magic = head.get(LMDB_MAGIC_AT..)?.try_into().ok()?;
+    (u32::from_ne_bytes(magic) == LMDB_MAGIC).then_some(Kind::Lmdb)
 }
 
 /// The prefix of what follows `at` on the way along `path`.
@@ -96,8 +135,8 @@ fn inside(path: &Path, at: &Path) -> Option<String> {
 /// The archive that is to be made along `path`, by its name, and the prefix of what follows it.
 #[cfg(feature = "zip")]
 pub(crate) fn new_archive(path: &Path) -> Option<(PathBuf, String)> {
-    let named = |at: &&Path| at.extension().is_some_and(|e| e.eq_ignore_ascii_case("zip"));
-    let at = path.ancestors().find(|at| named(at) && !at.exists())?;
+    let is_archive = |at: &&Path| kind_by_name(at) == Some(Kind::Zip) && !at.exists();
+    let at = path.ancestors().find(is_archive)?;
     Some((at.into(), inside(path, at)?))
 }
 

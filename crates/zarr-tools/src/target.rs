@@ -9,7 +9,7 @@ use zarr_core::{
 };
 
 use crate::Plan;
-use crate::other_format::format_of_file;
+use crate::other_format::{format_of_file, head};
 
 /// The most folders above a URL that are asked whether they are a hierarchy.
 const MOST_ABOVE: usize = 8;
@@ -288,13 +288,21 @@ pub fn copy_place(
 }
 
 fn refuse_other_format(url: &str, options: &OpenOptions) -> Result<()> {
-    match format_of_file(url, options) {
+    match format_of_file(url, options).or_else(|| other_archive(url, options)) {
         Some(format) => {
             let why = format!("this is {format}; choose another place");
             Err(Error::from(AccessError::Argument(why)).at_store(url))
         }
         None => Ok(()),
     }
+}
+
+/// A file that is an archive, though it is not named so: a document of an office program, or a package.
+fn other_archive(url: &str, options: &OpenOptions) -> Option<&'static str> {
+    let name = url.trim_end_matches('/').to_ascii_lowercase();
+    let is_named = [".zip", ".ozx"].iter().any(|end| name.ends_with(end));
+    let is_archive = || head(url, options).is_some_and(|head| head.starts_with(b"PK\x03\x04"));
+    (!is_named && is_archive()).then_some("a file in the form of a zip archive, without Zarr data")
 }
 
 /// The hierarchy above a URL without a node, and the path of the URL in it.

@@ -376,7 +376,8 @@ fn archive_in(url: &str) -> Option<(&str, &str, String)> {
     let url = Some(url.trim_end_matches('/')).filter(|url| url.len() > path)?;
     let mut ends = url.match_indices('/').map(|(at, _)| at).chain([url.len()]);
     let is_named = |end: &usize| {
-        url.get(path..*end).is_some_and(|at| at.to_ascii_lowercase().ends_with(".zip"))
+        let name = url.get(path..*end).map(str::to_ascii_lowercase);
+        name.is_some_and(|name| [".zip", ".ozx"].iter().any(|end| name.ends_with(end)))
     };
     let end = ends.find(is_named).unwrap_or(url.len());
     let (above, name) = url[..end].rsplit_once('/').filter(|(_, name)| !name.is_empty())?;
@@ -397,6 +398,7 @@ mod tests {
             ("s3://b/x.zip", "s3://b x.zip "),
             ("s3://b/a/x.zip", "s3://b/a x.zip "),
             ("s3://b/a/x.ZIP/g/y.zip/", "s3://b/a x.ZIP g/y.zip/"),
+            ("s3://b/a/x.ozx/g", "s3://b/a x.ozx g/"),
             ("s3://b.zip/a/x", "s3://b.zip/a x "),
             ("memory://m/x.zip", "memory://m x.zip "),
         ] {

@@ -370,6 +370,35 @@ fn a_new_archive_may_begin_in_a_folder() {
     assert_eq!(get(&ZipStore::open(&path).unwrap(), ".zgroup").as_deref(), Some(&b"{}"[..]));
 }
 
+/// A path to it opens it, for reading and for writing; so does the end of its name, where there is no file yet.
+#[test]
+#[cfg(feature = "filesystem")]
+fn an_archive_is_known_by_its_first_bytes_or_by_its_name() {
+    let (_within, path) = fresh();
+    set(&ZipStore::open(&path).unwrap(), "g/a", b"value");
+    let registry = Registry::new().with(zarr_stores::register);
+    for name in ["x.ozx", "X.OZX", "x.ome.zarr", "x"] {
+        let other = path.with_file_name(name);
+        fs::copy(&path, &other).unwrap();
+        for access in [Access::ReadOnly, Access::ReadWrite] {
+            let store = registry.open_store(other.to_str().unwrap(), access).unwrap();
+            assert!(store.name().starts_with("zip://"), "{name}: {}", store.name());
+            let inside = registry.open_store(&format!("{}/g", other.display()), access).unwrap();
+            assert_eq!(inside.to_sync().value(&key("a")).unwrap().as_deref(), Some(&b"value"[..]));
+        }
+    }
+    let new = path.with_file_name("new.ozx");
+    let store = registry.open_store(new.to_str().unwrap(), Access::ReadWrite).unwrap();
+    assert!(store.name().starts_with("zip://"));
+    // Neither a short file nor an empty one is an archive.
+    for content in [&b"P"[..], b"", b"PK\x03"] {
+        let other = path.with_file_name("other");
+        fs::write(&other, content).unwrap();
+        let store = registry.open_store(other.to_str().unwrap(), Access::ReadOnly).unwrap();
+        assert!(store.name().starts_with("file://"));
+    }
+}
+
 /// A value that fails after its first bytes.
 fn failing_value() -> Payload<'static> {
     struct Fails;
