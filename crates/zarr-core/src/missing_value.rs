@@ -127,11 +127,31 @@ pub fn convert(metadata: &mut ArrayMetadata, from: Dialect, to: Dialect) -> Opti
         return None;
     }
     let declared = metadata.attributes.remove(FILL_VALUE);
-    let missing = missing?;
+    let Some(missing) = missing else {
+        let declared = declared?;
+        // xarray takes any number there for integers, and masks what is equal to it: nothing, if the type has no such value.
+        if is_integer(&metadata.data_type)
+            && matches!(&declared, Json::Number(n) if !n.is_bare_float())
+        {
+            metadata.attributes.insert(FILL_VALUE, declared);
+            return None;
+        }
+        return Some(lost_attribute(&metadata.data_type, &declared));
+    };
+    // Readers of v2 pass over an attribute that says another value than `fill_value`.
+    let said = declared.as_ref().and_then(|json| from_json(&metadata.data_type, json));
+    let is_said = said.as_ref() == Some(&missing)
+        || said.as_ref().is_some_and(|said| is_nan(&metadata.data_type, said))
+            && is_nan(&metadata.data_type, &missing);
+    let other = declared.as_ref().filter(|_| !is_said);
     match to_json(&metadata.data_type, &missing) {
         Some(json) => {
+            let lost = other.map(|declared| {
+                let what = format!("the attribute `{FILL_VALUE}` {}", declared.brief());
+                format!("{what}; readers of {from} take the fill value in its place, and v3 has it there")
+            });
             metadata.attributes.insert(FILL_VALUE, json);
-            None
+            lost
         }
         // xarray masks texts and bytes; it masks no times but NaT, and bools are not to be masked.
         None if is_text(&metadata.data_type) => {
@@ -142,8 +162,22 @@ pub fn convert(metadata: &mut ArrayMetadata, from: Dialect, to: Dialect) -> Opti
             let what = format!("the missing value {}", json.brief());
             Some(format!("{what}; v3 has no words for one of type `{}`", metadata.data_type))
         }
-        None => None,
+        // A fill value stays what it is; the attribute is not kept.
+        None => other
+            .or(declared.as_ref().filter(|_| metadata.fill_value.is_none()))
+            .map(|declared| lost_attribute(&metadata.data_type, declared)),
     }
+}
+
+/// What is lost of an attribute that xarray cannot read in final v3, where it opens no dataset with it.
+fn lost_attribute(data_type: &DataType, declared: &Json) -> String {
+    let what = format!("the attribute `{FILL_VALUE}` {}", declared.brief());
+    format!("{what}; v3 has no words for a missing value like that of type `{data_type}`")
+}
+
+fn is_integer(data_type: &DataType) -> bool {
+    matches!(data_type.scalar(), Some(Scalar::Int(_) | Scalar::Uint(_)))
+        && matches!(data_type, DataType::Core(_))
 }
 
 /// Whether elements are texts or bytes, of one length or of any.
@@ -225,6 +259,28 @@ mod tests {
         }
     }
 
+    /// xarray 2026.9 reads any integer as the missing value of integers in v3, and opens no dataset with another attribute
+    /// that is no value of the type.
+    #[test]
+    fn an_attribute_that_is_no_value_of_the_type_is_kept_or_told() {
+        use CoreType::*;
+        for (core, attribute, is_kept) in [
+            (Uint8, "-1", true),
+            (Uint8, "300", true),
+            (Uint8, "\"none\"", false),
+            (Float32, "\"none\"", false),
+            (Float64, "{}", false),
+            (Bool, "3", false),
+        ] {
+            let mut array = array(core, None, Some(attribute));
+            let lost = convert(&mut array, Dialect::V2, Dialect::V3);
+            assert_eq!(lost.is_none(), is_kept, "{core:?} {attribute}: {lost:?}");
+            assert!(lost.is_none_or(|lost| lost.contains(attribute)), "{core:?} {attribute}");
+            let said = array.attributes.get(FILL_VALUE).map(Json::to_string);
+            assert_eq!(said.as_deref(), is_kept.then_some(attribute), "{core:?}");
+        }
+    }
+
     /// Decision 0136: from v2 the fill value becomes the attribute; from v3 the attribute becomes the fill value, or null.
     #[test]
     fn a_conversion_keeps_what_readers_mask() {
@@ -261,8 +317,10 @@ mod tests {
             (v3, v2, Int32, Some("0"), Some("\"none\""), None, Some("\"none\"")),
         ] {
             let mut array = array(core, value, attribute);
-            assert_eq!(convert(&mut array, from, to), None);
             let case = format!("{from} to {to}: {core:?} {value:?} {attribute:?}");
+            // An attribute beside a fill value that is another one.
+            let lost = convert(&mut array, from, to);
+            assert_eq!(lost.is_some(), attribute == Some("3.0"), "{case}: {lost:?}");
             assert_eq!(array.fill_value, becomes.map(|text| fill(core, text)), "{case}");
             let found = array.attributes.get(FILL_VALUE).map(Json::to_string);
             assert_eq!(found.as_deref(), said, "{case}");

@@ -21,6 +21,22 @@ pub(super) const BYTES: &str = "bytes";
 /// The codec of shards.
 pub(super) const SHARDING: &str = "sharding_indexed";
 
+/// Codecs of numcodecs that no reader of final v3 but this library has, by their names in v2 and the drafts: zarr-python 3
+/// registers no `numcodecs.base64` and no `numcodecs.categorize`. They change how elements are stored, not what they are, so that a
+/// conversion writes elements without them.
+const WITHOUT_READERS_IN_V3: [&str; 2] = ["base64", "categorize"];
+
+/// The codecs of a chain of v2 or of a draft that final v3 does without, since no other reader has them there.
+pub fn dropped_in_v3(specs: &[CodecSpec]) -> impl Iterator<Item = &CodecSpec> {
+    specs.iter().filter(|spec| is_dropped_in_v3(spec))
+}
+
+fn is_dropped_in_v3(spec: &CodecSpec) -> bool {
+    // In a draft the name is the last part but one of a URI.
+    let has_name = |name: &&str| spec.name.split('/').any(|part| part == *name);
+    spec.dialect != Dialect::V3 && WITHOUT_READERS_IN_V3.iter().any(has_name)
+}
+
 /// The keys of blocks of N5.
 const N5_KEYS: ChunkKeys = ChunkKeys::V2 { separator: '/' };
 
@@ -161,7 +177,7 @@ fn to_v3(
     let mut arrays: Vec<CodecSpec> = Vec::new();
     let mut rest: Vec<CodecSpec> = Vec::new();
     let mut here = context.clone();
-    for spec in specs {
+    for spec in specs.iter().filter(|spec| !is_dropped_in_v3(spec)) {
         let flat = registry.build_codec(spec, &here)?;
         let spec = reword(spec, &flat, Dialect::V3)?;
         let codec = registry.build_codec(&spec, &here)?;
@@ -191,6 +207,11 @@ fn to_v3(
             }
             _ => rest.push(spec),
         }
+    }
+    // The codec that was dropped may have made the bytes of objects.
+    let is_dropped = dropped_in_v3(specs).next().is_some();
+    if is_dropped && context.data_type.is_variable() && here.data_type.is_variable() {
+        rest.insert(0, bytes_codec(&context.data_type, Endian::Little));
     }
     arrays.extend(rest);
     // `bytes` needs a byte order for what the lifted codecs make of the elements.

@@ -23,7 +23,7 @@ pub use self::blocks::Blocks;
 pub use self::budget::limited;
 pub use self::budget::most_encoded;
 pub use self::chain::CodecChain;
-pub use self::convert::{bytes_codec, convert_codecs};
+pub use self::convert::{bytes_codec, convert_codecs, dropped_in_v3};
 pub(crate) use self::convert::{order_codecs, reversing_codec, stored_endian};
 pub use self::partial::{
     ChunkIndex, EncodedParts, PartialDecoder, PartialEncoder, PartialRead, PartialWrite, Splice,

@@ -71,7 +71,7 @@ pub(super) fn object_of(
                 "bare `NaN` or `Infinity` is not JSON; write it as a string".into(),
             ));
         }
-        let what = "bare `NaN` or `Infinity` is not JSON; it is kept as it stands, and a copy into another format \
+        let what = "bare `NaN` or `Infinity` is not JSON; it is kept as it stands, but for a copy into a draft, which \
                     writes it as a string";
         reading.tolerate(what).map_err(refuse)?;
     }

@@ -70,8 +70,25 @@ impl Logical {
             missing(&metadata, &stored_type, masks_fill, names.as_deref(), &shape)
         };
         let mut attributes = node_attributes(&metadata.attributes);
-        attributes.remove(missing_value::FILL_VALUE);
-        let has_names = metadata.dimension_names.is_some() && dialect != Dialect::V3;
+        // What says nothing but the missing value is compared as that.
+        let said = attributes.get(missing_value::FILL_VALUE);
+        let said = said.and_then(|json| missing_value::from_json(&metadata.data_type, json));
+        let is_missing = said.is_some_and(|said| {
+            let said_hex = missing_hex(&stored_type, &said);
+            said.as_bytes() == metadata.fill_bytes() || said_hex == missing
+        });
+        if is_missing || netcdf.is_some() {
+            attributes.remove(missing_value::FILL_VALUE);
+        }
+        let repeats_names = || {
+            let attribute = attributes.get(ARRAY_DIMENSIONS).and_then(Json::as_array);
+            let named = metadata.dimension_names.as_deref().zip(attribute);
+            named.is_some_and(|(names, attribute)| {
+                names.iter().map(Option::as_deref).eq(attribute.iter().map(Json::as_str))
+            })
+        };
+        let has_names =
+            metadata.dimension_names.is_some() && dialect != Dialect::V3 || repeats_names();
         if is_from_attribute || has_names || netcdf.is_some() || is_scalar {
             attributes.remove(ARRAY_DIMENSIONS);
         }

@@ -205,12 +205,7 @@ impl Planning<'_> {
             |name: &str| is_hidden(name) || kind == NodeKind::Group && name == "_ARRAY_DIMENSIONS";
         for (name, json) in stored.iter().filter(|_| plain) {
             if is_pure && (is_hidden(name) || name == "_NCProperties") {
-                let json = if self.from.dialect() == self.new.dialect {
-                    json.clone()
-                } else {
-                    json.clone().into_standard()
-                };
-                verbatim.push((name.to_owned(), json));
+                verbatim.push((name.to_owned(), json.clone()));
             } else if is_hidden(name) {
                 self.lost
                     .push(format!("{path}: attribute `{name}`: netCDF has another use for it"));
@@ -263,12 +258,12 @@ impl Planning<'_> {
     }
 
     /// Whether the copy has an attribute in the words of the source's document, which netCDF's would change. From plain
-    /// Zarr to plain Zarr all stay. Bare `NaN` and `Infinity` stay in the same dialect, also in NCZarr, as netcdf-c reads
-    /// them; readers of another dialect may take nothing but JSON (decision 0138).
+    /// Zarr to plain Zarr all stay, bare `NaN` and `Infinity` among them, which zarr-python and xarray read as numbers. In NCZarr
+    /// those stay in the same dialect, as netcdf-c reads them (decision 0138).
     fn is_verbatim(&self, old: &Json, json: &Json) -> bool {
         let is_plain = [self.from.profile(), self.new.profile] == [Profile::Pure; 2];
         let is_same_dialect = self.from.dialect() == self.new.dialect;
-        !is_same(old, json) && if old.has_bare_floats() { is_same_dialect } else { is_plain }
+        !is_same(old, json) && (is_plain || is_same_dialect && old.has_bare_floats())
     }
 
     fn variable(&mut self, variable: &Variable, path: &str) -> Result<Option<Variable>> {
@@ -371,7 +366,12 @@ impl Planning<'_> {
             let spec = filter::codec(filter, variable.ty);
             let level = spec.configuration.get("level").and_then(Json::as_i64);
             let level = level.and_then(|level| i32::try_from(level).ok()).filter(|_| netcdf);
+            let chain = [spec.clone()];
+            let is_dropped = self.new.dialect == Dialect::V3
+                && zarr_core::codec::dropped_in_v3(&chain).next().is_some();
             match (level, spec.name.as_str()) {
+                // No other reader has it there; elements are the same without it.
+                _ if is_dropped => {}
                 (Some(level @ 0..=9), "gzip") => {
                     kept.push(Filter::Deflate { level: level as u8 });
                 }
