@@ -1,9 +1,9 @@
-//! Refuses to erase files that are not Zarr's, and warns of those that a new node is put among.
+//! Finds files that are not Zarr's where a node is erased, and warns of those that a new node is put among.
 
 use zarr::format::is_zarr_key;
 use zarr::other_format::other_format;
 use zarr::store::{ListOptions, StoreKey, StorePrefix};
-use zarr::{Era, ErrorKind, Hierarchy, NewPlace, NodePath, Warning};
+use zarr::{Era, Error, ErrorKind, Hierarchy, NewPlace, NodePath, Warning};
 
 use crate::failure::Failure;
 use crate::human;
@@ -12,27 +12,39 @@ use crate::session::Session;
 /// At most this many are listed by name.
 const LISTED: usize = 10;
 
-/// Refuses if erasing the node at `path` would take files along that are not Zarr's.
-pub(crate) fn refuse(hierarchy: &Hierarchy, path: &NodePath) -> Result<(), Failure> {
+/// The files at the node at `path` and below it that are not Zarr's, as far as they can be told; of drafts that are not written
+/// none.
+pub(crate) fn keys(hierarchy: &Hierarchy, path: &NodePath) -> Result<Vec<StoreKey>, Failure> {
     if hierarchy.era().is_some_and(|era| era < Era::E4) {
         // The older drafts are not written, and erasing says so.
-        return Ok(());
+        return Ok(Vec::new());
     }
-    let foreign = match hierarchy.foreign_keys(path) {
-        Ok(foreign) => foreign,
+    match hierarchy.foreign_keys(path) {
+        Ok(foreign) => Ok(foreign),
         // What cannot be listed cannot be distinguished.
-        Err(e) if e.kind() == ErrorKind::NotCapable => return Ok(()),
-        Err(e) => return Err(e.into()),
-    };
-    if foreign.is_empty() {
-        return Ok(());
+        Err(e) if e.kind() == ErrorKind::NotCapable => Ok(Vec::new()),
+        Err(e) => Err(e.into()),
     }
-    Err(Failure::Usage(format!(
-        "store {}: {path} holds {} that Zarr did not write: {}; nothing was erased; erase them, too, with --force",
-        hierarchy.store().name(),
-        human::plural(foreign.len() as u64, "file"),
-        names(&foreign)
-    )))
+}
+
+/// Erases files of which the node is gone.
+pub(crate) fn erase(hierarchy: &Hierarchy, keys: &[StoreKey]) -> Result<(), Failure> {
+    let store = hierarchy.store().to_sync();
+    for key in keys {
+        store.erase(key).map_err(|e| Error::from(e).at_store(store.name()).at_key(key))?;
+    }
+    Ok(())
+}
+
+/// Names the files that stay where a node was erased.
+pub(crate) fn tell_kept(session: &Session, path: &NodePath, kept: &[StoreKey]) {
+    if kept.is_empty() {
+        return;
+    }
+    let files = human::plural(kept.len() as u64, "file");
+    let what =
+        format!("kept {files} that Zarr did not write: {}; --force erases them, too", names(kept));
+    session.warn_of(&[Warning { place: path.to_string(), what }]);
 }
 
 /// Warns if data of another format, or files that are not Zarr's, are at `url`, where a hierarchy or a node is about to be
@@ -64,7 +76,7 @@ pub(crate) fn warn(session: &Session, place: &NewPlace, url: &str) {
         return;
     }
     let what = format!(
-        "the folder holds files that are not Zarr's: {}; `zarr rm` will refuse to erase them without --force",
+        "the folder holds files that are not Zarr's: {}; they stay, and `zarr copy` takes them along",
         names(&foreign)
     );
     session.warn_of(&[Warning { place: place.path.to_string(), what }]);

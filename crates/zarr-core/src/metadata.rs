@@ -110,6 +110,14 @@ impl NodeMetadata {
 }
 
 impl ArrayMetadata {
+    /// Whether a key may be a chunk's, by its name behind the prefix of the array's chunks. Any may, if this build does not
+    /// know what they are called.
+    pub fn may_have_chunk(&self, name: &str) -> bool {
+        let lacking = ["chunk key encoding", "chunk grid", "storage transformer"];
+        self.unsupported.iter().any(|lack| lacking.contains(&lack.what))
+            || self.chunk_keys.parse(name, self.rank()).is_some()
+    }
+
     /// Whether the bytes of a chunk are the same elements in both arrays. Shapes, grids and attributes may differ.
     pub(crate) fn stores_elements_as(&self, other: &ArrayMetadata) -> bool {
         let described = |array: &ArrayMetadata| format!("{:?} {:?}", array.data_type, array.shards);

@@ -92,9 +92,9 @@ impl Create {
         let place = session.place(&self.target, self.format, Dialect::V3, &self.care)?;
         if !self.overwrite {
             refuse_other_kind(&place, self.group)?;
-        } else if !self.force {
-            foreign::refuse(&place.hierarchy, &place.path)?;
         }
+        let to_erase =
+            if self.force { foreign::keys(&place.hierarchy, &place.path)? } else { Vec::new() };
         foreign::warn(session, &place, &zarr::absolute_url(&self.target.target));
         let attributes: Object = self.attr.iter().cloned().collect();
         let created = if self.group {
@@ -106,6 +106,7 @@ impl Create {
             place.take_back();
         }
         created?;
+        foreign::erase(&place.hierarchy, &to_erase)?;
         let (store, path) = (place.hierarchy.store().name(), &place.path);
         session.talk(&format!("created {path} in {store}"));
         Ok(())

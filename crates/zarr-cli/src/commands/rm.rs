@@ -17,8 +17,8 @@ Examples:
   zarr rm data.zarr/ocean
   zarr rm data.zarr --all
 
-Nothing is asked. What an interrupted erase left can be erased by the same command. A whole hierarchy goes only with --all. Where files that are not Zarr's lie below the
-node, nothing is erased, and they are listed; with --force they are erased, too.")]
+Nothing is asked. What an interrupted erase left can be erased by the same command. A whole hierarchy goes only with --all. Files that are not
+Zarr's stay where they are, and are named; with --force they are erased, too.")]
 pub(crate) struct Rm {
     #[command(flatten)]
     target: Target,
@@ -58,15 +58,18 @@ impl Rm {
             // What is broken, or cannot be listed, can be erased all the same.
             Err(_) => None,
         };
-        if !self.force {
-            foreign::refuse(&hierarchy, &path)?;
-        }
+        let foreign = foreign::keys(&hierarchy, &path)?;
         let left = "documents are erased first, so that the node may be gone while chunks are left; the same command erases \
                     those, too";
         interrupt::leaves(session, left);
         hierarchy.erase(&path)?;
         if path.is_root() {
             erase_entry_point(&hierarchy)?;
+        }
+        if self.force {
+            foreign::erase(&hierarchy, &foreign)?;
+        } else {
+            foreign::tell_kept(session, &path, &foreign);
         }
         if is_only_copied {
             let keys = match interrupted {

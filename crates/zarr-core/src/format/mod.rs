@@ -28,7 +28,9 @@ pub(crate) use self::draft::SingleDocument;
 pub use self::encoding::{JsonEncoding, MetadataEncoding};
 pub use self::interface::{Child, DocumentMember, Documents, Format, Layout};
 pub(crate) use self::members::{DIMENSION_NAMES, XARRAY_DIMENSIONS};
-pub use self::names::{TOOL_FOLDERS, copy_journal, is_tool_key, is_zarr_key};
+pub use self::names::{
+    TOOL_FOLDERS, copy_journal, is_document_name, is_tool_key, is_zarr_key, system_part,
+};
 pub use self::reading::Reading;
 pub use self::v2::V2;
 pub use self::v3::V3;

@@ -22,6 +22,35 @@ pub fn is_tool_key(key: &StoreKey) -> bool {
     key.parent().as_str().split('/').any(|folder| TOOL_FOLDERS.contains(&folder))
 }
 
+/// Files and folders of version control and of desktops, which are no part of the data that they lie among.
+const SYSTEM_NAMES: [&str; 8] =
+    [".git", ".datalad", ".svn", ".hg", "__MACOSX", ".DS_Store", "Thumbs.db", "desktop.ini"];
+
+/// The part of a key up to the file or folder of version control, of a desktop or of a tool of Zarr that it is or is in, if it
+/// is: that is no part of the data. Locks and unfinished values count.
+pub fn system_part(key: &str) -> Option<&str> {
+    let is_system = |name: &str| {
+        SYSTEM_NAMES.contains(&name)
+            || TOOL_FOLDERS.contains(&name)
+            || name.starts_with("._")
+            || name == ".zarr-lock"
+            || name.starts_with(".zarr-tmp-")
+    };
+    let mut start = 0;
+    for (end, _) in key.match_indices('/').chain([(key.len(), "")]) {
+        if is_system(&key[start..end]) {
+            return Some(&key[..end]);
+        }
+        start = end + 1;
+    }
+    None
+}
+
+/// Whether the last part of a key is the name of a document of v2, v3 or NCZarr.
+pub fn is_document_name(name: &str) -> bool {
+    DOCUMENTS.contains(&name) || name.starts_with(".ncz")
+}
+
 /// Whether the key of a document or of a chunk may look like this, in any dialect.
 ///
 /// A name of numbers only, such as `7` or `1.23`, counts as a chunk's, below any prefix.
@@ -30,8 +59,7 @@ pub fn is_zarr_key(key: &StoreKey) -> bool {
     let name = text.rsplit('/').next().unwrap_or_default();
     let is_of_draft = (text.starts_with("meta/") || text.contains("/meta/"))
         && [".array", ".group", ".array.json", ".group.json"].iter().any(|end| name.ends_with(end));
-    DOCUMENTS.contains(&name)
-        || name.starts_with(".ncz")
+    is_document_name(name)
         || name == ".zarr-lock"
         || name.starts_with(".zarr-tmp-")
         || is_of_draft
@@ -53,6 +81,24 @@ fn is_chunk(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_no_part_of_the_data_is_known_by_a_part_of_its_key() {
+        for (key, part) in [
+            (".git/objects/00/1", Some(".git")),
+            ("a/.datalad/config", Some("a/.datalad")),
+            ("a/.DS_Store", Some("a/.DS_Store")),
+            ("__MACOSX/a/._zarr.json", Some("__MACOSX")),
+            ("a/._x", Some("a/._x")),
+            (".zarr-copy/0/plan.json", Some(".zarr-copy")),
+            ("a/.zarr-lock", Some("a/.zarr-lock")),
+            (".gitignore", None),
+            ("a.git/x", None),
+            ("README.md", None),
+        ] {
+            assert_eq!(system_part(key), part, "{key}");
+        }
+    }
 
     #[test]
     fn documents_and_chunks_of_all_dialects_are_zarrs_and_nothing_else_is() {

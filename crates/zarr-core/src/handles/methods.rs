@@ -176,7 +176,7 @@ macro_rules! methods {
                     .map(|core| self.group_of(core))
             }
 
-            /// Erases the node at `path` with everything below it, also files that are not Zarr's:
+            /// Erases the node at `path` with everything below it. Files that are not Zarr's stay where the store can list:
             /// [`Hierarchy::foreign_keys`] lists them.
             ///
             /// # Errors
@@ -186,8 +186,8 @@ macro_rules! methods {
             }
 
             /// The keys below the node at `path` that no format writes, sorted: files of the user, which
-            /// [`Hierarchy::erase`] would erase, too. They are recognised by their names only; no node need be at
-            /// `path`.
+            /// [`Hierarchy::erase`] leaves. They are recognised by their names and by what the arrays call their chunks; no
+            /// node need be at `path`.
             ///
             /// # Errors
             /// [`StoreError::NotCapable`] if the store cannot list.

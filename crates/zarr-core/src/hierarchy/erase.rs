@@ -1,12 +1,13 @@
 //! Erases nodes, and finds what an erase would take along or has left.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::consolidated::{AffectedNodes, Change};
 use super::context::HierarchyContext;
 use crate::error::{AccessError, Error, ErrorKind, Result};
 use crate::format::consolidated::is_document;
 use crate::format::{Child, copy_journal, is_zarr_key};
+use crate::metadata::NodeMetadata;
 use crate::path::NodePath;
 use crate::store::{StoreKey, StorePrefix};
 
@@ -31,7 +32,8 @@ impl HierarchyContext {
         .map_err(|e| self.at(path, e))
     }
 
-    /// Erases a node with everything below it; `true` if it was the whole hierarchy behind a link.
+    /// Erases a node with everything below it, but for files that are not Zarr's; `true` if it was the whole hierarchy behind a
+    /// link.
     pub(super) async fn erase_all(&self, path: &NodePath) -> Result<bool> {
         let writeable = self.writeable()?;
         self.refuse_behind_link(path).await?;
@@ -44,6 +46,12 @@ impl HierarchyContext {
         for prefix in &prefixes {
             writeable.link(prefix, true).await?;
         }
+        // While the documents are there, which tell what chunks are called.
+        let foreign = match self.find_foreign_keys(path).await {
+            // What cannot be listed cannot be told apart.
+            Err(e) if e.kind() == ErrorKind::NotCapable => Vec::new(),
+            found => found?,
+        };
         // If the nodes cannot be found, everything is erased in the order of the store.
         let below = self.tree(path).await.unwrap_or_default();
         for key in &keys {
@@ -53,10 +61,40 @@ impl HierarchyContext {
         // A name below a prefix that no key can represent is an error; the other prefixes are erased all the same.
         let mut erased = Ok(());
         for prefix in &prefixes {
-            erased = erased.and(writeable.erase_prefix(prefix).await);
+            let is_below = |key: &StoreKey| prefix.strip(key).is_some();
+            erased = erased.and(if foreign.iter().any(is_below) {
+                self.erase_around(prefix, &foreign).await
+            } else {
+                writeable.erase_prefix(prefix).await.map_err(Error::from)
+            });
         }
         erased?;
         Ok(false)
+    }
+
+    /// Erases what is below a prefix, but for some sorted keys.
+    async fn erase_around(&self, prefix: &StorePrefix, kept: &[StoreKey]) -> Result<()> {
+        // The folders on the way to what stays; all others below them go as they are.
+        let mut around: HashSet<&str> = HashSet::from([prefix.as_str()]);
+        for key in kept {
+            let ends = key.as_str().match_indices('/').map(|(at, _)| &key.as_str()[..=at]);
+            around.extend(ends.filter(|folder| folder.len() > prefix.as_str().len()));
+        }
+        let (mut folders, mut keys) = (BTreeSet::new(), Vec::new());
+        for key in self.list_prefix(prefix).await? {
+            let ends = key.as_str().match_indices('/').map(|(at, _)| &key.as_str()[..=at]);
+            let mut below = ends.filter(|folder| folder.len() > prefix.as_str().len());
+            match below.find(|folder| !around.contains(folder)) {
+                Some(folder) => drop(folders.insert(folder.to_owned())),
+                None if kept.binary_search(&key).is_err() => keys.push(key),
+                None => {}
+            }
+        }
+        let writeable = self.writeable()?;
+        for folder in folders {
+            writeable.erase_prefix(&StorePrefix::new(folder)?).await?;
+        }
+        self.erase_keys(keys, std::slice::from_ref(prefix)).await
     }
 
     /// Erases the documents of the nodes below `path`, so that an interrupted erase leaves no array that has lost chunks
@@ -112,11 +150,18 @@ impl HierarchyContext {
 
     /// Erases what an interrupted erase left; `false` if there is nothing.
     async fn erase_interrupted(&self, path: &NodePath) -> Result<bool> {
-        let mut left = self.zarr_keys(path).await?;
+        let left = self.zarr_keys(path).await?;
+        let (_, prefixes) = self.format.erasure(path)?;
+        let is_any = !left.is_empty();
+        self.erase_keys(left, &prefixes).await?;
+        Ok(is_any)
+    }
+
+    /// Erases keys that a listing of these prefixes found.
+    async fn erase_keys(&self, mut left: Vec<StoreKey>, prefixes: &[StorePrefix]) -> Result<()> {
         let writeable = self.writeable()?;
         // A link is erased, and none of the keys that the listing found behind it (decision 0144). Outer folders sort before
         // inner ones.
-        let (_, prefixes) = self.format.erasure(path)?;
         let mut folders = BTreeSet::new();
         for key in &left {
             let begins = prefixes.iter().find_map(|p| p.strip(key).map(|_| p.as_str().len()));
@@ -132,11 +177,11 @@ impl HierarchyContext {
         for key in &left {
             writeable.erase(key).await.map_err(|e| Error::from(e).at_key(key))?;
         }
-        Ok(!left.is_empty())
+        Ok(())
     }
 
-    /// The keys that erasing the node at `path` would erase, too, sorted, though no format here writes them: files of the
-    /// user. Keys behind a link stay, and are not among them.
+    /// The keys at the node at `path` and below it that no format here writes, sorted: files of the user, which stay where
+    /// the node is erased. Keys behind a link are not among them.
     pub async fn foreign_keys(&self, path: &NodePath) -> Result<Vec<StoreKey>> {
         self.find_foreign_keys(path).await.map_err(|e| self.at(path, e))
     }
@@ -158,7 +203,25 @@ impl HierarchyContext {
                 }
             }
         }
-        Ok(foreign.into_iter().collect())
+        if foreign.is_empty() {
+            return Ok(Vec::new());
+        }
+        // Chunks may have names that only their array's document explains.
+        let mut arrays = HashMap::new();
+        for (array, node) in self.nodes(path).await.unwrap_or_default() {
+            if let NodeMetadata::Array(metadata) = node {
+                arrays.insert(self.format.chunk_prefix(&array)?.as_str().to_owned(), metadata);
+            }
+        }
+        let is_chunk = |key: &StoreKey| {
+            let ends = key.as_str().rmatch_indices('/').map(|(at, _)| at + 1).chain([0]);
+            let array = ends.into_iter().find_map(|end| {
+                let (prefix, name) = key.as_str().split_at(end);
+                Some((arrays.get(prefix)?, name))
+            });
+            array.is_some_and(|(metadata, name)| metadata.may_have_chunk(name))
+        };
+        Ok(foreign.into_iter().filter(|key| !is_chunk(key)).collect())
     }
 
     /// An error for a node that is reached through a link: erasing follows none (decision 0144).

@@ -182,6 +182,7 @@ impl HierarchyContext {
             self.store.maybe_listable().ok().filter(|_| self.format.groups_are_explicit());
         let Some(listable) = listable else { return Ok(None) };
         let mut folders = vec![path.clone()];
+        let mut other = None;
         while let Some(folder) = folders.pop() {
             let listing = listable
                 .list_dir(&self.format.children_prefix(&folder)?, ListOptions::CANDIDATES)
@@ -208,8 +209,25 @@ impl HierarchyContext {
                 let group = GroupMetadata { attributes, implicit: true, ..Default::default() };
                 return Ok(Some(group));
             }
+            // In v2 and v3, a document of the other makes a node of the folder for other readers (decision 0137).
+            let of_other: &[&str] =
+                if dialect == Dialect::V3 { &[".zarray", ".zgroup"] } else { &["zarr.json"] };
+            let is_other = |key: &&StoreKey| {
+                of_other.contains(&key.as_str().rsplit('/').next().unwrap_or_default())
+            };
+            other = other.or_else(|| listing.keys.iter().find(is_other).cloned());
             let below = self.format.children(&folder, &listing, &mut Vec::new());
             folders.extend(below.into_iter().map(|child| child.path));
+        }
+        if let Some(key) = other {
+            let (here, dialect) = match self.format.dialect() {
+                Dialect::V3 => ("v3", "v2"),
+                _ => ("v2", "v3"),
+            };
+            let what = format!(
+                "readers of {here} pass over it, since `{key}` is a document of {dialect}; left out"
+            );
+            self.warn(path.as_str(), vec![what]);
         }
         Ok(None)
     }

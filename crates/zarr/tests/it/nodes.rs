@@ -97,9 +97,8 @@ fn each_document_is_read_once() -> Result<()> {
     Ok(())
 }
 
-/// Issue 13, point 12.
 #[test]
-fn keys_that_are_not_zarrs_are_listed_before_they_are_erased() -> Result<()> {
+fn keys_that_are_not_zarrs_are_listed_and_stay_where_their_node_is_erased() -> Result<()> {
     for dialect in DIALECTS {
         let store = filled(dialect)?;
         let hierarchy = Hierarchy::open(store.clone(), &options())?;
@@ -109,8 +108,14 @@ fn keys_that_are_not_zarrs_are_listed_before_they_are_erased() -> Result<()> {
         store.to_sync().set(&notes, Payload::new(b"work".to_vec()))?;
         assert_eq!(hierarchy.foreign_keys(path("/g"))?, std::slice::from_ref(&notes), "{dialect}");
         assert!(hierarchy.foreign_keys(path("/h"))?.is_empty(), "{dialect}");
+        // A group in the place of another, then nothing.
         hierarchy.erase(path("/g"))?;
-        assert_eq!(store.to_sync().value(&notes)?, None, "{dialect}");
+        assert_eq!(store.to_sync().value(&notes)?.as_deref(), Some(&b"work"[..]), "{dialect}");
+        let left = store.to_sync().list()?;
+        let is_of_g =
+            |key: &&StoreKey| key.as_str().contains("/g/") || key.as_str().starts_with("g");
+        assert_eq!(left.iter().filter(is_of_g).collect::<Vec<_>>(), [&notes], "{dialect}");
+        assert!(hierarchy.interrupted_keys(path("/g"))?.is_empty(), "{dialect}");
     }
     Ok(())
 }
