@@ -43,7 +43,7 @@ fn a_plan_writes_nothing_and_a_repair_tells_what_it_did() {
     let folder = Folder::new();
     let url = folder.path("x.zarr").to_str().unwrap().to_owned();
     damaged(&url, 4);
-    folder.write("x.zarr/notes.txt", "notes");
+    folder.write("x.zarr/a/c/7/7", "no chunk");
     let before = values(&url);
 
     let plan = folder.run("repair x.zarr");

@@ -33,13 +33,13 @@ fn damage(store: &dyn SyncStore) -> Vec<(String, String)> {
     set(store, "a/c/0/1", &chunk[..chunk.len() - 3]);
     store.erase(&key("a/c/1/0")).unwrap();
     set(store, "a/c/9/9", &chunk);
-    set(store, "a/notes.txt", b"x");
+    set(store, "a/c/7/7/7", b"x");
     set(store, "b/zarr.json", b"{\"zarr_for");
     store.flush().unwrap();
     let expected = [
         ("missing_chunk", "a/c/1/0"),
         ("outside_grid", "a/c/9/9"),
-        ("stray_key", "a/notes.txt"),
+        ("stray_key", "a/c/7/7/7"),
         ("undecodable", "a/c/0/1"),
         ("unreadable_document", "b/zarr.json"),
     ];

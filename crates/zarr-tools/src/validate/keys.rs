@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use zarr_core::format::is_zarr_key;
+use zarr_core::format::{is_zarr_key, system_part};
 use zarr_core::grid::ChunkKeys;
 use zarr_core::store::{GetOptions, StoreKey};
 use zarr_core::{Dialect, Era, NodePath};
@@ -35,9 +35,9 @@ pub(super) fn check(
     let documents: BTreeSet<&StoreKey> =
         tree.nodes.values().flat_map(|node| &node.documents).chain(&tree.attributes_only).collect();
     let orphans = BTreeSet::new();
-    let misspelled = BTreeMap::new();
+    let (misspelled, others) = (BTreeMap::new(), BTreeMap::new());
     let mut judge =
-        Judge { context, inventory, tree, tools, erased, documents, orphans, misspelled };
+        Judge { context, inventory, tree, tools, erased, documents, orphans, misspelled, others };
     let mut chunks = Vec::new();
     for (at, key) in inventory.keys.iter().enumerate() {
         match judge.chunk(key) {
@@ -45,6 +45,9 @@ pub(super) fn check(
             Verdict::Chunk(array) => chunks.push(StoredChunk { array: array as u32, key: at }),
             Verdict::Problem(problem) => sink.add(problem),
         }
+    }
+    for (place, (count, example)) in &judge.others {
+        sink.add(judge.other_files(place, *count, example));
     }
     for (folder, example) in &judge.orphans {
         sink.add(judge.lost_array(folder, example));
@@ -80,15 +83,17 @@ struct Judge<'a> {
     orphans: BTreeSet<(String, String)>,
     /// The chunks of each of [`Tree::arrays`] at keys where no reader looks.
     misspelled: BTreeMap<usize, Vec<Problem>>,
+    /// Files that are not Zarr's, and folders of such files: how many there are, and one of them.
+    others: BTreeMap<String, (u64, &'a StoreKey)>,
 }
 
-impl Judge<'_> {
+impl<'a> Judge<'a> {
     fn problem(&self, key: &StoreKey, kind: ProblemKind, what: impl Into<String>) -> Problem {
         let path = self.tree.nearest(&*self.context.format, key);
         Problem::new(&path, kind, what).at(key)
     }
 
-    fn chunk(&mut self, key: &StoreKey) -> Verdict {
+    fn chunk(&mut self, key: &'a StoreKey) -> Verdict {
         let text = key.as_str();
         if self.documents.contains(key) || self.is_extra(key) {
             return Verdict::Known;
@@ -102,9 +107,10 @@ impl Judge<'_> {
             return Verdict::Problem(problem);
         }
         match self.tree.array_of(key) {
-            Some((_, Some(array))) => self.of_array(key, array),
+            Some((_, Some(array))) if !self.is_no_chunk(key, array) => self.of_array(key, array),
             // Its document could not be read, which is reported: its chunks cannot be judged.
             Some((_, None)) if is_zarr_key(key) => Verdict::Known,
+            _ if self.is_other_file(key) => self.other_file(key),
             // A copy puts chunks first.
             _ if self.tools.is_copied(key) => Verdict::Known,
             _ if is_zarr_key(key) && self.erased.node_of(key).is_some() => {
@@ -122,8 +128,49 @@ impl Judge<'_> {
                 let clause = self.clause(["F-001", "Z2-021", "row-27"]);
                 Verdict::Problem(self.problem(key, ProblemKind::OrphanedChunk, what).by(clause))
             }
-            _ => Verdict::Problem(self.stray(key)),
+            _ => self.other_file(key),
         }
+    }
+
+    /// Whether a key in the folder of an array is a file that is not Zarr's.
+    fn is_no_chunk(&self, key: &StoreKey, array: usize) -> bool {
+        let array = &self.tree.arrays[array];
+        let name = array.prefix.strip(key).unwrap_or_default();
+        self.is_other_file(key)
+            && !array.metadata.may_have_chunk(name)
+            && misspelled(&array.metadata.chunk_keys, name, array.metadata.rank()).is_none()
+    }
+
+    fn is_other_file(&self, key: &StoreKey) -> bool {
+        !is_zarr_key(key) || system_part(key.as_str()).is_some()
+    }
+
+    /// Notes a file: one in the folder of a node by itself, others by the folder that they are in.
+    fn other_file(&mut self, key: &'a StoreKey) -> Verdict {
+        let text = key.as_str();
+        let place = match system_part(text) {
+            Some(part) => part.to_owned(),
+            None => {
+                let node = self.tree.nearest(&*self.context.format, key);
+                let prefix = self.context.format.children_prefix(&node);
+                let rest = prefix.ok().and_then(|prefix| Some(prefix.strip(key)?.len()));
+                let start = text.len() - rest.unwrap_or_default();
+                let end = text[start..].find('/').map_or(text.len(), |at| start + at + 1);
+                text[..end].to_owned()
+            }
+        };
+        self.others.entry(place).or_insert((0, key)).0 += 1;
+        Verdict::Known
+    }
+
+    fn other_files(&self, place: &str, count: u64, example: &StoreKey) -> Problem {
+        let (place, what) = match (system_part(place), count) {
+            (Some(part), _) => (part, "is no part of the data: copies leave it out".to_owned()),
+            (None, 1) => (example.as_str(), "is a file that is not Zarr's".to_owned()),
+            (None, count) => (place, format!("holds {count} files that are not Zarr's")),
+        };
+        let node = self.tree.nearest(&*self.context.format, example);
+        Problem::new(&node, ProblemKind::OtherFile, what).at(place)
     }
 
     fn clause(&self, [v3, v2, draft]: [&'static str; 3]) -> &'static str {
@@ -135,7 +182,7 @@ impl Judge<'_> {
     }
 
     fn stray(&self, key: &StoreKey) -> Problem {
-        let what = "is neither a document nor a chunk";
+        let what = "looks like a chunk, and is none of this array";
         let clause = self.clause(["F-067", "Z2-080", "D-144"]);
         self.problem(key, ProblemKind::StrayKey, what).by(clause)
     }

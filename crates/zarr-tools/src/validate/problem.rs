@@ -131,7 +131,7 @@ kinds! {
     /// A run of `zarrkit.dask.store` that has not ended.
     RunUnderWay, "run_under_way", Meta, problem,
         "go on with `zarrkit.dask.store(..., resume=True)`, or start it again";
-    /// A key that is neither a document nor a chunk.
+    /// A key that looks like a chunk's in the folder of an array, and is none of its chunks.
     StrayKey, "stray_key", Keys, problem,
         "move it elsewhere, or to the quarantine with `zarr repair --apply`";
     /// A key that looks like a chunk's, where no array is.
@@ -188,6 +188,9 @@ kinds! {
     /// Something that could not be checked.
     NotChecked, "not_checked", Meta, note,
         "check it with a build, or a store, that can";
+    /// A file that is not Zarr's, or a folder of such files: a part of the data all the same.
+    OtherFile, "other_file", Keys, note,
+        "nothing; `zarr copy` takes it along, `zarr rm` keeps it";
     /// What `zarr repair` put aside.
     Quarantined, "quarantined", Keys, note,
         "move it back with `zarr repair --restore --apply`, or erase the folder";

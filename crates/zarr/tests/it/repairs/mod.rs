@@ -125,6 +125,15 @@ pub fn chunk(dialect: Dialect, row: u64, column: u64) -> String {
     }
 }
 
+/// A key that looks like a chunk of the array, and is none.
+pub fn stray(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::V3 => "g/a/c/7/7/7",
+        Dialect::V2 => "g/a/7/7/7",
+        _ => "data/root/g/a/c7/7/7",
+    }
+}
+
 pub fn document(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::V3 => "g/a/zarr.json",
