@@ -7,8 +7,8 @@ use std::sync::Arc;
 use clap::{Args, ValueEnum};
 use zarr::store::StoreKey;
 use zarr::{
-    Consolidated, CopyUnderWay, Dialect, Error, ErrorKind, Hierarchy, Json, NewPlace, Node,
-    NodePath, Object, OpenOptions, Registry, Warning,
+    Consolidated, CopyUnderWay, Dialect, Error, ErrorKind, Hierarchy, Json, MetadataError,
+    NewPlace, Node, NodePath, Object, OpenOptions, Registry, Warning,
 };
 
 use crate::calls::Calls;
@@ -19,6 +19,10 @@ use crate::progress;
 use crate::terminal::{self, Color, plain_json};
 
 const COMMON: &str = "Options of every command";
+
+/// What is told of a node without a document.
+const ONLY_COPIED: &str =
+    "is only in the consolidated metadata, and left out; `--consolidated` takes it from there";
 
 /// Options of every command.
 #[derive(Clone, Debug, Default, Args)]
@@ -209,9 +213,42 @@ impl Session {
         let Some(found) = zarr::without_copies(opened, path, &self.options()?)? else {
             return Ok(None);
         };
-        let what = "is only in the consolidated metadata, and left out; `--consolidated` takes it from there";
-        let warning = |path: &NodePath| Warning { place: path.to_string(), what: what.into() };
+        let warning =
+            |path: &NodePath| Warning { place: path.to_string(), what: ONLY_COPIED.into() };
         self.warn_of(&found.only_copied.iter().map(warning).collect::<Vec<_>>());
+        Ok(Some(found.options))
+    }
+
+    /// As [`Session::open_whole`], of what is copied: nodes that only the consolidated copies have are a loss, which
+    /// `--quiet` does not hide, and which `--strict` refuses.
+    pub fn open_to_copy(&self, target: &Target) -> Result<Node, Failure> {
+        let node = self.open(target)?;
+        match self.whole_to_copy(node.hierarchy(), node.path())? {
+            Some(options) => self.find(target, &options),
+            None => Ok(node),
+        }
+    }
+
+    /// As [`Session::whole`], of what is copied.
+    pub fn whole_to_copy(
+        &self,
+        opened: &Hierarchy,
+        path: &NodePath,
+    ) -> Result<Option<OpenOptions>, Failure> {
+        let Some(found) = zarr::without_copies(opened, path, &self.options()?)? else {
+            return Ok(None);
+        };
+        let lost = found.only_copied.iter().map(|path| format!("{path}: {ONLY_COPIED}"));
+        let lost: Vec<String> = lost.collect();
+        if let (true, Some(what)) = (self.is_strict(), lost.first()) {
+            let refused = MetadataError::CannotRepresent {
+                format: "the copy",
+                what: format!("all of it: {what}"),
+                hint: "or copy without `--strict` to leave it behind".into(),
+            };
+            return Err(Error::from(refused).at_store(opened.store().name()).into());
+        }
+        self.tell_lost(&lost);
         Ok(Some(found.options))
     }
 

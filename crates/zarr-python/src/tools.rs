@@ -446,6 +446,7 @@ fn diff<'py>(
         ignore_attributes: flag("ignore_attributes")?,
         ignore_fill: flag("ignore_fill")?,
         ignore_dimensions: flag("ignore_dimensions")?,
+        ignore_files: flag("ignore_files")?,
         layout: flag("layout")?,
         only_metadata: flag("only_metadata")?,
         common: flag("common")?,
@@ -491,6 +492,12 @@ fn of_node(node: &zarr::NodeDiff) -> Json {
                 ("property", text(name), first.clone(), second.clone())
             }
             Change::NotCompared(why) => ("not_compared", text(why), Json::Null, Json::Null),
+            Change::File { name, in_first, in_second } => {
+                ("file", text(name), (*in_first).into(), (*in_second).into())
+            }
+            Change::Unread { what, in_first } => {
+                ("unread", text(what), (*in_first).into(), (!*in_first).into())
+            }
             _ => ("other", Json::Null, Json::Null, Json::Null),
         };
         let object = Object::new().with("what", what).with("name", name);

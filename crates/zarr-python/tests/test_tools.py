@@ -257,15 +257,18 @@ def test_validation_finds_damage(url):
     report = zarrkit.validate(url)
     assert report.is_sound and report.nodes == 4 and report.chunks == 33 and "nothing is wrong" in str(report)
     (url / "t" / "c" / "1" / "2").write_bytes(b"\0")
-    (url / "t" / "stray").write_text("x")
+    (url / "t" / "notes.txt").write_text("a file of the user")
+    stray = url / "t" / "c" / "7" / "7" / "7"
+    stray.parent.mkdir(parents=True)
+    stray.write_text("x")
     report = zarrkit.validate(url)
-    assert sorted((p.path, p.key, p.kind) for p in report.problems) == [("/t", "t/c/1/2", "undecodable"), ("/t", "t/stray", "stray_key")]
+    assert sorted((p.path, p.key, p.kind) for p in report.problems) == [("/t", "t/c/1/2", "undecodable"), ("/t", "t/c/7/7/7", "stray_key")]
     assert all(p.message and p.remedy and p.kind in str(report) for p in report.problems)
     assert {p.kind for p in zarrkit.validate(url, level="keys").problems} == {"stray_key"}
     assert zarrkit.validate(url, level="meta").is_sound and zarrkit.validate(zarrkit.open(url)["more"]).is_sound
     assert zarrkit.validate(url, path="more").is_sound
     (url / "t" / "c" / "1" / "2").unlink()
-    (url / "t" / "stray").unlink()
+    stray.unlink()
     assert zarrkit.validate(url).is_sound
     assert [p.kind for p in zarrkit.validate(url, expect_complete=True).problems] == ["missing_chunk"]
     with pytest.raises(ValueError, match="meta, keys, index, data"):

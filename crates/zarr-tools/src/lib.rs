@@ -17,6 +17,7 @@ mod copy;
 mod diff;
 mod links;
 mod local_path;
+mod other_files;
 #[doc(hidden)]
 pub mod other_format;
 pub mod repair;
@@ -33,6 +34,7 @@ pub use copy::{
 #[cfg(feature = "nczarr")]
 pub use copy::{copy_dataset, plan_dataset};
 pub use diff::{Change, Diff, DiffOptions, ElementsDiff, NodeDiff, Place, diff};
+pub use other_files::hidden_nodes;
 pub use repair::{
     RepairAction, RepairOptions, RepairReport, RepairStep, Restored, StepState, repair, restore,
 };

@@ -177,8 +177,12 @@ impl Copy {
             Some(new) if new.profile != Profile::Pure => "NCZarr in ",
             _ => "",
         };
+        let files = match copied.files {
+            0 => String::new(),
+            files => format!(", {} that are not Zarr's", human::plural(files, "file")),
+        };
         session.talk(&format!(
-            "copied {}, {}, to {} in {as_nczarr}{}",
+            "copied {}, {}{files}, to {} in {as_nczarr}{}",
             human::plural(copied.nodes_done, "node"),
             human::size(copied.bytes_done),
             zarr::absolute_url(&self.target),
@@ -209,7 +213,7 @@ impl Copy {
             _ => None,
         };
         let source = Target { target: self.source.clone(), path: self.path.clone() };
-        let source = session.open_whole(&source)?;
+        let source = session.open_to_copy(&source)?;
         let target = Target { target: self.target.clone(), path: self.at.clone() };
         let place = session.copy_place(&target, to, source.hierarchy().dialect(), &self.care)?;
         Ok((Source::Node(source), place))
@@ -331,6 +335,7 @@ impl Copy {
                 .with("chunks", plan.chunks())
                 .with("bytes", plan.bytes())
                 .with("parts", plan.parts().len() as u64)
+                .with("files", plan.files())
                 .with("temporary_file", plan.spool())
                 .with("paths", paths.iter().map(|path| path.as_str().into()).collect::<Json>());
             writeln!(out, "{}", Json::from(object))?;
@@ -347,6 +352,9 @@ impl Copy {
             human::size(plan.bytes()),
             human::plural(plan.parts().len() as u64, "part"),
         )?;
+        if plan.files() > 0 {
+            writeln!(out, "{} that are not Zarr's", human::plural(plan.files(), "file"))?;
+        }
         if plan.spool() > 0 {
             writeln!(
                 out,

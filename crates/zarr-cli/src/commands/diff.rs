@@ -21,7 +21,8 @@ Examples:
   zarr diff a.zarr b.zarr --ignore attributes --json
   zarr diff v2.zarr v3.zarr --layout --metadata
 
-Exit code: 0 equal, 1 different. What counts is what `zarr checksum` covers; chunks, codecs and formats count only with --layout. Numbers are
+Exit code: 0 equal, 1 different. What counts is what `zarr checksum` covers, and files that are not Zarr's, byte for byte; chunks, codecs and formats
+count only with --layout. Numbers are
 equal if they differ by at most --tolerance, or by at most --rtol times the larger one; integers are compared exactly. NaN equals NaN, and 0 equals -0,
 unless --bits is given. Arrays of different shapes are compared with --common, where both have elements.")]
 pub(crate) struct Diff {
@@ -74,6 +75,8 @@ enum Ignored {
     Fill,
     /// The names of dimensions
     Dimensions,
+    /// Files that are not Zarr's
+    Files,
 }
 
 fn tolerance(text: &str) -> Result<f64, String> {
@@ -98,6 +101,7 @@ impl Diff {
             ignore_attributes: self.ignore.contains(&Ignored::Attributes),
             ignore_fill: self.ignore.contains(&Ignored::Fill),
             ignore_dimensions: self.ignore.contains(&Ignored::Dimensions),
+            ignore_files: self.ignore.contains(&Ignored::Files),
             layout: self.layout,
             only_metadata: self.metadata,
             common: self.common,
@@ -208,6 +212,11 @@ fn line(change: &Change) -> String {
             format!("{name}: {} and {}", first.brief(), second.brief())
         }
         Change::NotCompared(why) => format!("elements are not compared: {why}"),
+        Change::File { name, in_first: true, in_second: true } => format!("file {name} differs"),
+        Change::File { name, in_first: true, .. } => format!("only A has the file {name}"),
+        Change::File { name, .. } => format!("only B has the file {name}"),
+        Change::Unread { what, in_first: true } => format!("only in A, and not read: {what}"),
+        Change::Unread { what, .. } => format!("only in B, and not read: {what}"),
         other => format!("{other:?}"),
     }
 }
@@ -232,6 +241,13 @@ fn change_json(change: &Change) -> Json {
             .with("first", first.clone())
             .with("second", second.clone()),
         Change::NotCompared(why) => kind("not_compared").with("message", *why),
+        Change::File { name, in_first, in_second } => kind("file")
+            .with("name", name.as_str())
+            .with("in_first", *in_first)
+            .with("in_second", *in_second),
+        Change::Unread { what, in_first } => {
+            kind("unread").with("message", what.as_str()).with("in_first", *in_first)
+        }
         other => kind("other").with("message", format!("{other:?}")),
     };
     object.into()

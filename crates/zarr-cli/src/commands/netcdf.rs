@@ -71,7 +71,7 @@ pub(super) fn take_back(dataset: &Dataset) {
 pub(super) fn source(session: &Session, source: &str) -> Result<Dataset, Failure> {
     let url = zarr::dataset_url(source)?;
     let dataset = url.open(&DatasetOptions::of(session.options()?))?;
-    match session.whole(&dataset.hierarchy(), dataset.root_path())? {
+    match session.whole_to_copy(&dataset.hierarchy(), dataset.root_path())? {
         Some(options) => Ok(url.open(&DatasetOptions::of(options))?),
         None => Ok(dataset),
     }

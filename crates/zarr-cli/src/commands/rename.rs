@@ -25,7 +25,7 @@ Examples:
 
 In a folder, a node of v2 or v3 is one folder, which gets its new name in one step. Else, in archives, LMDB files, buckets and
 drafts, the node is copied, each chunk is read back and compared, and then the old node is erased: what the copy cannot keep is
-refused. The old node is whole until the new one is. After a kill the same command goes on. Groups on the way to NEW are made;
+refused. Files that are not Zarr's move along. The old node is whole until the new one is. After a kill the same command goes on. Groups on the way to NEW are made;
 consolidated metadata are made again. No other program may write to the node at the same time.")]
 pub(crate) struct Rename {
     /// Path or URL of a hierarchy, or of a group inside
@@ -74,9 +74,8 @@ impl Rename {
             folders.rename(&hierarchy, &new, self.care.sync)?;
         } else {
             refuse_taken(&hierarchy, &old, &new)?;
-            foreign::refuse(&hierarchy, &old)?;
             interrupt::leaves(session, left);
-            copy_and_erase(&node, &hierarchy, &old, &new)?;
+            copy_and_erase(session, &node, &hierarchy, &old, &new)?;
         }
         session.talk(&format!("{old} of {} is now {new}", hierarchy.store().name()));
         Ok(())
@@ -344,6 +343,7 @@ fn sync_folder(folder: &Path) -> std::io::Result<()> {
 
 /// Copies the node, and erases the old one when all chunks of the new one were read back.
 fn copy_and_erase(
+    session: &Session,
     node: &Node,
     hierarchy: &Hierarchy,
     old: &NodePath,
@@ -362,6 +362,11 @@ fn copy_and_erase(
     };
     zarr::copy(node, hierarchy, new, &options)?;
     hierarchy.flush()?;
+    // Files that are not Zarr's go first, while the old node tells what they belong to. What the copy leaves out stays.
+    let mut files = foreign::keys(hierarchy, old)?;
+    files.retain(|key| zarr::format::system_part(key.as_str()).is_none());
+    foreign::erase(hierarchy, &files)?;
     hierarchy.erase(old)?;
+    foreign::tell_kept(session, old, &foreign::keys(hierarchy, old)?);
     Ok(())
 }

@@ -162,14 +162,19 @@ impl Repair {
                     .with("source", copy.source.as_str())
                     .with("documents", copy.documents)
                     .with("chunks", copy.chunks)
+                    .with("files", copy.files)
                     .with("is_undone", copy.is_undone)
                     .with("what", copy.what.as_str());
                 copies.push(Json::from(object));
             } else if written.is_ok() {
                 let chunks = human::plural(copy.chunks, "chunk");
                 let documents = human::plural(copy.documents, "document");
+                let files = match copy.files {
+                    0 => String::new(),
+                    files => format!(" and {}", human::plural(files, "file")),
+                };
                 let line = format!(
-                    "{}, a copy of {} with {chunks} and {documents}, {}",
+                    "{}, a copy of {} with {chunks} and {documents}{files}, {}",
                     copy.path, copy.source, copy.what
                 );
                 written = writeln!(out, "{}", printable(&line));

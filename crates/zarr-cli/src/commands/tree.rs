@@ -1,5 +1,6 @@
 //! Lists nodes.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use clap::Args;
@@ -76,8 +77,12 @@ impl Tree {
             };
             session.warn_of(&copies.iter().map(told).collect::<Vec<_>>());
         }
+        let mut warnings = node.hierarchy().warnings();
+        let hidden = zarr::hidden_nodes(&node)?;
+        let told: HashSet<String> = warnings.iter().map(|told| told.place.clone()).collect();
+        warnings.extend(hidden.into_iter().filter(|it| !told.contains(&it.place)));
         let troubles = nodes.into_iter().filter_map(|node| node.trouble);
-        session.end(node.hierarchy().warnings(), troubles.map(Failure::from))
+        session.end(warnings, troubles.map(Failure::from))
     }
 }
 

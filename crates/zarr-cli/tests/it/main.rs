@@ -1,6 +1,7 @@
 //! The integration tests of the program: one program, a module for each subject.
 
 mod absent;
+mod archives;
 mod cdl;
 mod cf;
 mod checksum;
@@ -23,9 +24,11 @@ mod killed_erases;
 mod limits;
 mod links;
 mod lock_files;
+mod losses;
 mod ls;
 mod manners;
 mod netcdf;
+mod other_files;
 mod pages;
 mod pictures;
 mod plot;

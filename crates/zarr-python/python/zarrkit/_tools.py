@@ -458,9 +458,10 @@ def checksum(
 class Change:
     """A difference in metadata."""
 
-    #: "only_in_first", "only_in_second", "kind", "attribute", "property" or "not_compared".
+    #: "only_in_first", "only_in_second", "kind", "attribute", "property", "not_compared", "file", which is not Zarr's, or
+    #: "unread", which no reader finds. `first` and `second` of the last two are whether it is there.
     what: str
-    #: The attribute or property; of "not_compared" the reason.
+    #: The attribute, property or file; of "not_compared" and "unread" what it is.
     name: str
     first: Any
     second: Any
@@ -524,6 +525,7 @@ def diff(
     ignore_attributes: bool = False,
     ignore_fill: bool = False,
     ignore_dims: bool = False,
+    ignore_files: bool = False,
     layout: bool = False,
     only_metadata: bool = False,
     common: bool = False,
@@ -533,7 +535,7 @@ def diff(
     first_options: Options = None,
     second_options: Options = None,
 ) -> Diff:
-    """Compares two nodes with all below them, whatever their dialects, chunks, codecs and stores.
+    """Compares two nodes with all below them, whatever their dialects, chunks, codecs and stores, and the files among them that are not Zarr's.
 
     Numbers may be `tolerance` from each other, or `relative` in proportion to the larger one. `bits` compares the bits of elements: NaNs with
     other bits differ, and so do the two zeros. `layout` tells differences in chunks, shards, codecs, fill values and formats, too. Of arrays with
@@ -547,6 +549,7 @@ def diff(
         "ignore_attributes": ignore_attributes,
         "ignore_fill": ignore_fill,
         "ignore_dimensions": ignore_dims,
+        "ignore_files": ignore_files,
         "layout": layout,
         "only_metadata": only_metadata,
         "common": common,

@@ -12,7 +12,23 @@ pub(super) fn below<'a>(base: &NodePath, path: &'a NodePath) -> &'a str {
     path.as_str()[base.as_str().trim_end_matches('/').len()..].trim_matches('/')
 }
 
-/// The nodes that the options choose among the node at `base` and those below it, with the groups that they are in.
+/// Whether the options choose a file that is not Zarr's, of this name from `base` on, in the folder of a node that is copied.
+pub(super) fn is_file_chosen(
+    base: &NodePath,
+    owner: &NodePath,
+    name: &str,
+    options: &CopyOptions<'_>,
+) -> bool {
+    let any = |patterns: &[String], name: &str| patterns.iter().any(|it| within(it, name));
+    // A node that is included brings what is in its folder.
+    let is_included = options.include.is_empty()
+        || any(&options.include, name)
+        || any(&options.include, below(base, owner));
+    is_included && !any(&options.exclude, name)
+}
+
+/// The nodes that the options choose among the node at `base` and those below it, with the groups that they are in. A pattern of
+/// what is left out may name files, too.
 ///
 /// # Errors
 /// [`AccessError::Argument`] for a pattern or a name that no node has.
@@ -29,17 +45,9 @@ pub(super) fn chosen(
     }
     let name = |child: &Child| below(base, &child.path).to_owned();
     let names: Vec<String> = nodes.iter().map(name).collect();
-    let unknown = |what: &str, text: &str| {
-        let known: Vec<&str> = names.iter().map(String::as_str).filter(|n| !n.is_empty()).collect();
-        // A pattern is one of whole paths.
-        let deeper = known.iter().find(|name| name.rsplit('/').next() == Some(text));
-        let last = known.iter().filter_map(|name| name.rsplit('/').next());
-        let near = zarr_core::did_you_mean(text, known.iter().copied().chain(last));
-        let near = deeper.copied().or(near);
-        let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
-        AccessError::Argument(format!("{what} `{text}` names no node below {base}{near}"))
-    };
-    for pattern in options.include.iter().chain(&options.exclude) {
+    let known: Vec<&str> = names.iter().map(String::as_str).collect();
+    let unknown = |what: &str, text: &str| unknown(base, &known, what, text);
+    for pattern in &options.include {
         if !names.iter().any(|name| matches(pattern, name)) {
             return Err(unknown("the pattern", pattern).into());
         }
@@ -81,6 +89,35 @@ pub(super) fn chosen(
     }
     nodes.retain(|child| kept.contains(&child.path));
     Ok(nodes)
+}
+
+/// The error of a text that names nothing.
+fn unknown(base: &NodePath, names: &[&str], what: &str, text: &str) -> AccessError {
+    let known = || names.iter().copied().filter(|name| !name.is_empty());
+    // A pattern is one of whole paths.
+    let deeper = known().find(|name| name.rsplit('/').next() == Some(text));
+    let last = known().filter_map(|name| name.rsplit('/').next());
+    let near = deeper.or_else(|| zarr_core::did_you_mean(text, known().chain(last)));
+    let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+    AccessError::Argument(format!("{what} `{text}` names no node below {base}{near}"))
+}
+
+/// Refuses a pattern of what is left out that names nothing.
+///
+/// # Errors
+/// [`AccessError::Argument`].
+pub(super) fn check_excluded(
+    base: &NodePath,
+    nodes: &[&NodePath],
+    files: &[&str],
+    options: &CopyOptions<'_>,
+) -> Result<()> {
+    let names = nodes.iter().map(|path| below(base, path)).chain(files.iter().copied());
+    let names: Vec<&str> = names.collect();
+    match options.exclude.iter().find(|pattern| !names.iter().any(|name| within(pattern, name))) {
+        Some(pattern) => Err(unknown(base, &names, "the pattern", pattern).into()),
+        None => Ok(()),
+    }
 }
 
 /// Whether a pattern matches the name of a node, or that of a group which the node is in.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use zarr_core::store::StoreKey;
 use zarr_core::{Json, NodePath, Object};
 
+use super::files::PlannedFile;
 use super::plan::{Plan, PlannedArray, PlannedDocument, Role, Told};
 use super::same_place::SourceStore;
 use super::split::Part;
@@ -51,6 +52,7 @@ impl Plan {
             .with("content", self.content.as_deref().map_or(Json::Null, Json::from))
             .with("begun", self.begun.as_str())
             .with("arrays", self.arrays.iter().map(of_array).collect::<Json>())
+            .with("files", self.files.iter().map(of_file).collect::<Json>())
             .with("documents", self.documents.iter().map(of_document).collect::<Json>())
             .with("consolidated", Json::Array(paths(&self.consolidated)))
             .with("parts", self.parts.iter().map(Part::to_json).collect::<Json>())
@@ -80,6 +82,9 @@ impl Plan {
         if self.parts.len() != other.parts.len() {
             return Some(format!("it has {} parts", self.parts.len()));
         }
+        if self.files != other.files {
+            return Some("files of the source have been added or erased since it began".into());
+        }
         let same = self.fingerprint == other.fingerprint
             && self.arrays == other.arrays
             && self.documents == other.documents
@@ -107,6 +112,10 @@ fn of_array(array: &PlannedArray) -> Json {
         .with("bytes", array.bytes)
         .with("unit", array.unit)
         .into()
+}
+
+fn of_file(file: &PlannedFile) -> Json {
+    Json::from(vec![file.from.as_str().into(), file.to.as_str().into()])
 }
 
 fn of_document(document: &PlannedDocument) -> Json {
@@ -172,6 +181,16 @@ fn read(plan: &Object) -> Option<Plan> {
         let key = StoreKey::new(of.get("key")?.as_str()?).ok()?;
         Some(PlannedDocument { path: path(of, "path")?, key, value, role })
     };
+    let file = |json: &Json| {
+        let [from, to] = json.as_array()? else { return None };
+        let key = |json: &Json| StoreKey::new(json.as_str()?).ok();
+        Some(PlannedFile { from: key(from)?, to: key(to)? })
+    };
+    // Older plans have none.
+    let files = match plan.get("files") {
+        Some(files) => files.as_array()?.iter().map(file).collect::<Option<_>>()?,
+        None => Vec::new(),
+    };
     let arrays: Vec<PlannedArray> = list("arrays")?.iter().map(array).collect::<Option<_>>()?;
     let counts: Vec<u64> = arrays.iter().map(|array| array.chunks).collect();
     let part = |json| Part::from_json(json, &counts);
@@ -191,6 +210,7 @@ fn read(plan: &Object) -> Option<Plan> {
         consolidated: list("consolidated")?.iter().map(node).collect::<Option<_>>()?,
         parts: list("parts")?.iter().map(part).collect::<Option<_>>()?,
         arrays,
+        files,
         told: Told::default(),
     })
 }

@@ -11,6 +11,7 @@ mod choose;
 mod content;
 mod describe;
 mod elements;
+mod files;
 mod finish;
 pub(crate) mod holes;
 mod journal;
@@ -72,7 +73,7 @@ pub struct CopyOptions<'a> {
     /// Copies only the nodes whose path, from the copied node on, one of these patterns matches, or that are below such a
     /// node; and the groups above them. `*` is any part of one name, `**` any part of the path, `?` one character.
     pub include: Vec<String>,
-    /// Leaves out the nodes whose path one of these patterns matches, with all below them.
+    /// Leaves out the nodes whose path one of these patterns matches, with all below them; also files that are not Zarr's.
     pub exclude: Vec<String>,
     /// Copies only the arrays of these names or paths, and the groups above them.
     pub select: Vec<String>,
@@ -143,6 +144,8 @@ pub struct Progress {
     pub nodes_done: u64,
     /// Nodes in all.
     pub nodes_total: u64,
+    /// Files that are not Zarr's and are copied as they are.
+    pub files: u64,
     /// Bytes of elements that are done.
     pub bytes_done: u64,
     /// Bytes of elements in all.
@@ -164,7 +167,7 @@ pub struct Progress {
 /// Everything that can be refused is refused before the first element is written: a node that is there
 /// already, an array that the dialect cannot say. Documents are written after all chunks: a copy that fails, or is killed,
 /// is not taken for a complete one, and [`CopyOptions::resume`] goes on with it. Arrays whose axes have names keep the missing value that netCDF and
-/// xarray see (see [`missing_value`]). Where groups of the source have consolidated metadata, their copies have them,
+/// xarray see (see [`missing_value`]). Files among the nodes that are not Zarr's are copied as they are. Where groups of the source have consolidated metadata, their copies have them,
 /// too.
 ///
 /// # Errors
@@ -221,12 +224,18 @@ fn report(options: &CopyOptions<'_>, progress: &Progress) {
     }
 }
 
-/// A node's attributes in the words of the target: bare `NaN` and `Infinity` stay where they were read, and are strings
-/// in another dialect, whose readers may take nothing but JSON (decision 0138).
+/// A node's attributes in the words of the target: bare `NaN` and `Infinity` stay numbers in v2 and v3, as zarr-python and
+/// xarray write them and read them again. In another dialect's draft they are strings, since its readers may take nothing
+/// but JSON (decision 0138).
 fn attributes_for(attributes: Object, from: Dialect, target: &Hierarchy) -> Object {
-    if from == target.dialect() {
+    if from == target.dialect() || target.dialect() != Dialect::Draft {
         return attributes;
     }
+    standard(attributes)
+}
+
+/// Attributes that any reader of JSON takes: bare `NaN` and `Infinity` become strings.
+fn standard(attributes: Object) -> Object {
     match Json::from(attributes).into_standard() {
         Json::Object(attributes) => attributes,
         _ => unreachable!("an object stays one"),

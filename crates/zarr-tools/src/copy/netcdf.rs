@@ -3,21 +3,24 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use zarr_core::metadata::ArrayMetadata;
+use zarr_core::missing_value::{self, FILL_VALUE};
 use zarr_core::store::Store;
 use zarr_core::{
-    AccessError, Dialect, Error, ErrorKind, Hierarchy, MetadataError, Node, NodePath, OpenOptions,
-    Region, Result,
+    AccessError, Dialect, Error, ErrorKind, Hierarchy, Json, MetadataError, Node, NodePath,
+    OpenOptions, Region, Result,
 };
 pub(super) use zarr_nczarr::Conversion;
 use zarr_nczarr::{CopyTarget, Dataset, DatasetOptions, Draft, NewDataset, Other, Profile};
 
+use super::files::{Nodes, planned_files};
 use super::json::DATASET;
 use super::plan::{
     Plan, PlannedArray, PlannedDocument, Role, parsed, planned_anew, planned_or_resumed,
 };
 use super::rechunk::check_memory;
 use super::{CopyOptions, Progress};
-use crate::tree_progress::tree_and_broken;
+use crate::tree_progress::{nodes_and_broken, tree_and_broken};
 
 /// Copies a netCDF dataset, or plain Zarr as one, to the place and in the form of `target`, as [`copy`](super::copy()) does.
 ///
@@ -132,11 +135,20 @@ fn planned_dataset(
     for document in documents.iter().flatten() {
         of_nodes.entry(document.path.clone()).or_default().push(document.clone());
     }
+    // Nodes of which something is told already.
+    let told = plan.told.not_kept.iter().filter_map(|what| Some(what.split_once(": ")?.0));
+    let told: HashSet<String> = told.map(str::to_owned).collect();
     for variable in draft.variables {
         let (from, to) = (variable.from, variable.to);
         let of_node = of_nodes.get(&to).into_iter().flatten();
         let metadata = parsed(hierarchy, &to, of_node)?;
         let array = source.hierarchy().array(&from)?;
+        if source.profile() == Profile::Pure {
+            let lost = lost_of_document(&array.metadata(), &metadata);
+            let is_told = told.contains(to.as_str());
+            let lost = lost.into_iter().filter(|what| !is_told || !what.contains(FILL_VALUE));
+            plan.told.not_kept.extend(lost.map(|what| format!("{to}: {what}")));
+        }
         // Elements that this build cannot read are refused before anything is written.
         let _ = array.chunks(Region::new(array.shape().iter().map(|_| 0..0)))?;
         let start = match Conversion::between(&array.metadata(), &metadata) {
@@ -155,8 +167,48 @@ fn planned_dataset(
     if !arrays.is_empty() {
         add_others(&mut plan, &mut documents, (&base, hierarchy), arrays, options)?;
     }
+    let (all, broken) = nodes_and_broken(&base)?;
+    let broken: Vec<NodePath> = broken.into_iter().map(|(path, _)| path).collect();
+    let copied = nodes.iter().map(|node| node.path().clone()).collect();
+    let nodes = Nodes { base: &base, all: &all, broken: &broken, copied };
+    let at = (hierarchy, &NodePath::root());
+    plan.files = planned_files(nodes, at, options, stored, &mut plan.told)?;
     plan.complete(documents, hierarchy, options, stored)
 }
+
+/// What of a document's attributes for netCDF and xarray the copy has not, since they do not mean there what they should: they
+/// are no part of the model that is copied.
+fn lost_of_document(source: &ArrayMetadata, copy: &ArrayMetadata) -> Vec<String> {
+    let mut lost = Vec::new();
+    if let Some(declared) = source.attributes.get(FILL_VALUE) {
+        let is_kept = copy.attributes.contains(FILL_VALUE)
+            || copy.declared_fill == *declared
+            || missing_value::from_json(&source.data_type, declared)
+                .is_some_and(|said| said.as_bytes() == copy.fill_bytes());
+        if !is_kept {
+            let ty = &source.data_type;
+            let what = format!("the attribute `{FILL_VALUE}` {}", declared.brief());
+            lost.push(format!(
+                "{what}; the copy has no words for a missing value like that of type `{ty}`"
+            ));
+        }
+    }
+    if let Some(declared) = source.attributes.get(ARRAY_DIMENSIONS) {
+        let names = copy.dimension_names.as_deref().unwrap_or_default();
+        let said = declared.as_array();
+        let is_kept = said.is_some_and(|said| {
+            said.is_empty() || said.iter().map(Json::as_str).eq(names.iter().map(Option::as_deref))
+        });
+        if !is_kept && copy.attributes.get(ARRAY_DIMENSIONS) != Some(declared) {
+            let what = format!("the attribute `{ARRAY_DIMENSIONS}` {}", declared.brief());
+            lost.push(format!("{what}; the dimensions of the copy have other names"));
+        }
+    }
+    lost
+}
+
+/// The attribute with the names of the axes in v2 and the drafts.
+const ARRAY_DIMENSIONS: &str = "_ARRAY_DIMENSIONS";
 
 /// Refuses a place where something of Zarr is, but for what is going to be erased.
 fn check_free(target: &Hierarchy, options: &CopyOptions<'_>) -> Result<()> {
@@ -205,7 +257,7 @@ fn add_others(
     };
     // Their documents are compared with the stored ones as a part of this plan.
     options.overwrite = true;
-    let others = planned_anew(base, target, &at, &options, None)?;
+    let others = planned_anew(base, (target, &at), &options, None, false)?;
     plan.arrays.extend(others.arrays);
     plan.consolidated.extend(others.consolidated);
     plan.told.not_kept.extend(others.told.not_kept);

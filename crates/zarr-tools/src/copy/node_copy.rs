@@ -2,12 +2,14 @@
 
 use zarr_core::format::Documents;
 use zarr_core::metadata::ArrayMetadata;
-use zarr_core::{Error, GroupMetadata, Hierarchy, Node, NodeMetadata, NodePath, Result};
+use zarr_core::{
+    Dialect, Error, Group, GroupMetadata, Hierarchy, Node, NodeMetadata, NodePath, Object, Result,
+};
 
 use super::check::{Datasets, planned};
 use super::describe::Described;
 use super::plan::parsed_documents;
-use super::{CopyOptions, attributes_for};
+use super::{CopyOptions, attributes_for, standard};
 
 /// What a node becomes in another hierarchy, as [`copy`](super::copy()) writes it.
 #[derive(Clone, Debug)]
@@ -36,12 +38,21 @@ pub fn node_copy(
     options: &CopyOptions<'_>,
 ) -> Result<NodeCopy> {
     let datasets = Datasets::of(others, node.hierarchy().dialect());
-    let described = planned(node, target, node.path(), &datasets, options)?;
+    let mut described = planned(node, target, node.path(), &datasets, options)?;
+    let mut attributes = node.attributes();
+    // The documents go to readers in browsers, too, which read nothing at all of a document that is not JSON.
+    if node.hierarchy().dialect() != target.dialect() {
+        attributes = standard(attributes);
+        if let Some(described) = &mut described {
+            let of_copy = std::mem::take(&mut described.metadata.attributes);
+            described.metadata.attributes = standard(of_copy);
+        }
+    }
     let (not_kept, leaves_holes) = match &described {
         Some(described) => (described.not_kept.clone(), described.leaves_holes),
         None => (None, false),
     };
-    let documents = documents(node, target, node.path(), described)?;
+    let documents = documents_of(node, attributes, target, node.path(), described)?;
     let metadata = match node {
         Node::Group(_) => None,
         Node::Array(_) => Some(parsed_documents(target, node.path(), &documents)?),
@@ -56,10 +67,31 @@ pub(super) fn documents(
     to: &NodePath,
     described: Option<Described>,
 ) -> Result<Documents> {
+    let attributes = attributes_for(node.attributes(), node.hierarchy().dialect(), target);
+    documents_of(node, attributes, target, to, described)
+}
+
+/// The members of a group's document that no specification has and that the copy has, too: those of final v3, which say that
+/// they may be ignored.
+pub(super) fn kept_unknown(group: &Group, target: &Hierarchy) -> Object {
+    match (group.hierarchy().dialect(), target.dialect()) {
+        (Dialect::V3, Dialect::V3) => group.metadata().unknown.clone(),
+        _ => Object::new(),
+    }
+}
+
+/// As [`documents`], of a group with these attributes.
+fn documents_of(
+    node: &Node,
+    attributes: Object,
+    target: &Hierarchy,
+    to: &NodePath,
+    described: Option<Described>,
+) -> Result<Documents> {
     let metadata = match (node, described) {
-        (Node::Group(_), _) => {
-            let attributes = attributes_for(node.attributes(), node.hierarchy().dialect(), target);
-            NodeMetadata::Group(GroupMetadata { attributes, ..GroupMetadata::default() })
+        (Node::Group(group), _) => {
+            let unknown = kept_unknown(group, target);
+            NodeMetadata::Group(GroupMetadata { attributes, unknown, implicit: false })
         }
         (Node::Array(_), Some(described)) => NodeMetadata::Array(Box::new(described.metadata)),
         (Node::Array(_), None) => return Ok(Documents::new()),

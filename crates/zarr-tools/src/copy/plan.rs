@@ -16,6 +16,7 @@ use super::check::{Datasets, check_ranks, may_skip, place, planned};
 use super::choose::{below, chosen};
 use super::content::content;
 use super::describe::{Described, size};
+use super::files::{Nodes, PlannedFile, planned_files};
 use super::journal::Journal;
 use super::node_copy;
 use super::same_place::SourceStore;
@@ -44,6 +45,8 @@ pub struct Plan {
     /// When the copy was begun, and by which process: no two copies have the same.
     pub(super) begun: String,
     pub(super) arrays: Vec<PlannedArray>,
+    /// Files that are not Zarr's, which are copied as they are.
+    pub(super) files: Vec<PlannedFile>,
     /// In the order in which they are written.
     pub(super) documents: Vec<PlannedDocument>,
     /// The groups that get consolidated metadata.
@@ -133,7 +136,7 @@ pub fn plan_copy(
     let at =
         &NodePath::new(at.as_ref()).map_err(|e| Error::from(e).at_store(target.store().name()))?;
     planned_or_resumed(target, at, options, &|options, stored| {
-        planned_anew(source, target, at, options, stored)
+        planned_anew(source, (target, at), options, stored, true)
     })
 }
 
@@ -192,18 +195,21 @@ fn resumed(
 pub(super) const BROKEN: &str = "`zarr validate` names what is broken, `zarr repair` may mend it; or leave out such nodes, \
     each named, with `--skip-unsupported` (library: `CopyOptions::skip_unsupported`)";
 
+/// A plan for what the options ask for; with the files that are not Zarr's, or without.
 pub(super) fn planned_anew(
     source: &Node,
-    target: &Hierarchy,
-    at: &NodePath,
+    (target, at): (&Hierarchy, &NodePath),
     options: &CopyOptions<'_>,
     stored: Option<&Plan>,
+    with_files: bool,
 ) -> Result<Plan> {
     let from = source.hierarchy();
     let base = source.path();
     let (all, broken) = nodes_and_broken(source)?;
     let mut listed: Vec<Child> = all.iter().map(child_of).collect();
-    listed.extend(broken.into_iter().map(|(path, _)| Child { path, kind: None, implicit: false }));
+    let broken: Vec<NodePath> = broken.into_iter().map(|(path, _)| path).collect();
+    let child = |path: &NodePath| Child { path: path.clone(), kind: None, implicit: false };
+    listed.extend(broken.iter().map(child));
     listed.sort_by(|a, b| a.path.cmp(&b.path));
     let listed =
         chosen(listed, base, options).map_err(|e| e.at_store(from.store().name()).at_path(base))?;
@@ -266,6 +272,12 @@ pub(super) fn planned_anew(
         }
         documents.push(plan.add(node, target, to, described, role)?);
     }
+    if with_files {
+        let copied = nodes.iter().map(|node| node.path().clone());
+        let copied = copied.filter(|path| !left_out.contains(path)).collect();
+        let nodes = Nodes { base: source, all: &all, broken: &broken, copied };
+        plan.files = planned_files(nodes, (target, at), options, stored, &mut plan.told)?;
+    }
     plan.complete(documents, target, options, stored)
 }
 
@@ -295,6 +307,7 @@ impl Plan {
             content: content(nodes, target, options.memory),
             begun: begun(),
             arrays: Vec::new(),
+            files: Vec::new(),
             documents: Vec::new(),
             consolidated: Vec::new(),
             parts: Vec::new(),
@@ -371,6 +384,11 @@ impl Plan {
         let nodes = self.documents.iter().filter(|it| it.role != Role::Above);
         let paths: BTreeSet<_> = nodes.map(|document| document.path.clone()).collect();
         paths.into_iter().collect()
+    }
+
+    /// How many files that are not Zarr's are copied as they are.
+    pub fn files(&self) -> u64 {
+        self.files.len() as u64
     }
 
     /// How many chunks, or shards, are written at most: those of nothing but the fill value are not.
@@ -456,7 +474,37 @@ impl Plan {
         let stored = node.attributes();
         if attributes_for(stored.clone(), dialect, target) != stored {
             let what = "bare `NaN` and `Infinity` among its attributes become strings";
+            self.told.not_kept.push(format!("{path}: {what}"));
+        } else if dialect != target.dialect() && Json::from(stored).has_bare_floats() {
+            let what = "bare `NaN` and `Infinity` among its attributes stay as zarr-python writes them; readers that take \
+                        nothing but JSON refuse the document";
             self.told.notes.push(format!("{path}: {what}"));
+        }
+        let (unknown, kept) = match (node, described) {
+            (Node::Group(group), _) => {
+                (group.metadata().unknown.clone(), node_copy::kept_unknown(group, target))
+            }
+            (Node::Array(array), Some(described)) => {
+                (array.metadata().unknown.clone(), described.metadata.unknown.clone())
+            }
+            (Node::Array(_), None) => (Object::new(), Object::new()),
+        };
+        // What is unknown to a draft was ignored there already, with a warning.
+        let lost = unknown.iter().filter(|(name, _)| !kept.contains(name));
+        let lost: Vec<String> = lost.map(|(name, _)| format!("`{name}`")).collect();
+        if !lost.is_empty() && dialect != zarr_core::Dialect::Draft {
+            let lost = lost.join(", ");
+            self.told.not_kept.push(format!("{path}: members of its document: {lost}"));
+        }
+        if let Node::Array(array) = node {
+            let metadata = array.metadata();
+            let dropped = zarr_core::codec::dropped_in_v3(&metadata.codecs);
+            let names: Vec<String> = dropped.map(|codec| format!("`{}`", codec.name)).collect();
+            if target.dialect() == zarr_core::Dialect::V3 && !names.is_empty() {
+                let names = names.join(" and ");
+                let what = format!("stored without {names}, which no other reader of v3 has");
+                self.told.notes.push(format!("{path}: {what}"));
+            }
         }
         // In the drafts a group needs no document (D-008).
         if let Node::Group(group) = node

@@ -88,21 +88,10 @@ impl Plan {
         Ok((plan, is_ours))
     }
 
-    /// Erases what is at the place of the copy, and the journal of another copy.
+    /// Erases what is at the place of the copy, but for files that are not Zarr's, and the journal of another copy.
     fn erase_old(&self, target: &Hierarchy, journal: &Journal) -> Result<()> {
         self.prove_source_stays(target)?;
         journal.erase()?;
-        let foreign = if target.store().capabilities().list {
-            target.foreign_keys(&self.at)?
-        } else {
-            Vec::new()
-        };
-        if let Some(key) = foreign.first() {
-            let why = format!("{} files there are not Zarr's, the first is `{key}`", foreign.len());
-            let error = Error::from(AccessError::Argument(why));
-            let hint = "move them away, or erase all with `zarr rm` before the copy";
-            return Err(error.at_store(target.store().name()).at_path(&self.at).with_hint(hint));
-        }
         match target.erase(&self.at) {
             Err(e) if e.kind() == zarr_core::ErrorKind::NotFound => Ok(()),
             other => other,
@@ -159,6 +148,8 @@ impl Plan {
             flushed: 0,
             written: 0,
         };
+        // A part is done only with its files.
+        self.copy_files((parts, is_new), source, target, options)?;
         // A part without chunks has nothing to wait for.
         for &part in missing.iter().filter(|&&part| self.parts[part].chunks() == 0) {
             run.journal.set_done(part)?;
@@ -199,6 +190,11 @@ impl Plan {
                 }
             }
         }
+        for part in trusted.clone() {
+            if !self.has_files(part, target)? {
+                trusted.remove(&part);
+            }
+        }
         Ok(trusted)
     }
 
@@ -206,6 +202,7 @@ impl Plan {
         Progress {
             nodes_total: self.nodes(),
             bytes_total: self.bytes(),
+            files: self.files(),
             not_kept: self.told.not_kept.clone(),
             skipped: self.told.skipped.clone(),
             notes: self.told.notes.clone(),

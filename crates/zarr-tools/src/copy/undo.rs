@@ -12,6 +12,7 @@ use super::netcdf;
 use super::plan::{Plan, PlannedArray, PlannedDocument, Role};
 use super::under_way::Plans;
 use crate::links::link_on_the_way;
+use crate::other_files::{are_equal, is_stored};
 
 /// A copy that was cut off, and what was done about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +26,8 @@ pub struct UndoneCopy {
     pub documents: u64,
     /// How many chunks, or shards, it has written.
     pub chunks: u64,
+    /// How many files that are not Zarr's it has copied.
+    pub files: u64,
     /// Whether all of that, and its journal, is erased.
     pub is_undone: bool,
     /// What happened, or would happen, in a sentence.
@@ -100,6 +103,7 @@ impl Plan {
             source: format!("{}{}", self.store, self.from.as_str().trim_end_matches('/')),
             documents: 0,
             chunks: 0,
+            files: 0,
             is_undone: false,
             what: String::new(),
         };
@@ -124,13 +128,33 @@ impl Plan {
         }
         undone.documents = documents.len() as u64;
         undone.chunks = chunks.len() as u64;
-        if let Err(e) = self.check_source(target, open) {
-            undone.what = format!(
-                "is left: its source cannot be read, and what is copied may be the only copy ({e}); `zarr rm` erases it all the same"
-            );
+        let files = self.check_source(target, open).and_then(|source| {
+            let source = source.store().to_sync();
+            let mut copied = Vec::new();
+            for file in &self.files {
+                if is_stored(&*store, &file.to)? {
+                    let is_equal = are_equal((&*source, &file.from), (&*store, &file.to))?;
+                    copied.push((&file.to, is_equal));
+                }
+            }
+            Ok(copied)
+        });
+        let files = match files {
+            Ok(files) => files,
+            Err(e) => {
+                undone.what = format!(
+                    "is left: its source cannot be read, and what is copied may be the only copy ({e}); `zarr rm` erases it all the same"
+                );
+                return Ok(undone);
+            }
+        };
+        if let Some((key, _)) = files.iter().find(|(_, is_equal)| !is_equal) {
+            undone.what = format!("is left: another program has changed `{key}`");
             return Ok(undone);
         }
+        undone.files = files.len() as u64;
         let keys = chunks.iter().chain(documents.iter().map(|document| &document.key));
+        let keys = keys.chain(files.iter().map(|(key, _)| *key));
         if let Some(link) =
             keys.into_iter().find_map(|key| link_on_the_way(&store.name(), key.as_str()))
         {
@@ -155,6 +179,7 @@ impl Plan {
         }
         journal.forget_parts()?;
         chunks.iter().try_for_each(erase)?;
+        files.iter().try_for_each(|(key, _)| erase(key))?;
         self.erase_folders(target)?;
         for document in self.documents.iter().filter(|it| it.role == Role::Above) {
             if is_bare(&*store, target, document, open)? {
@@ -174,8 +199,25 @@ impl Plan {
     /// Erases the folders of nodes of the copy in which nothing is left, the innermost first.
     fn erase_folders(&self, target: &Hierarchy) -> Result<()> {
         let store = target.store().to_sync();
+        let base = target.format().children_prefix(&self.at)?;
         let mut paths = self.paths();
         paths.sort_by_key(|path| std::cmp::Reverse(path.names().count()));
+        let mut folders: Vec<StorePrefix> = Vec::new();
+        for file in &self.files {
+            let mut folder = file.to.parent();
+            while !folder.as_str().is_empty() && folder.as_str() != base.as_str() {
+                let above = folder.as_str().trim_end_matches('/').rfind('/');
+                let above = above.map_or("", |at| &folder.as_str()[..=at]).to_owned();
+                folders.push(std::mem::replace(&mut folder, StorePrefix::new(above)?));
+            }
+        }
+        folders.sort_by_key(|folder| std::cmp::Reverse(folder.as_str().len()));
+        folders.dedup();
+        for folder in folders {
+            if store.list_prefix(&folder)?.keys.is_empty() {
+                store.erase_prefix(&folder)?;
+            }
+        }
         for path in paths.iter().filter(|path| !path.is_root()) {
             let format = target.format();
             for prefix in [format.chunk_prefix(path)?, format.children_prefix(path)?] {
@@ -187,8 +229,8 @@ impl Plan {
         Ok(())
     }
 
-    /// Refuses a source that is not there, or that has other arrays than it had.
-    fn check_source(&self, target: &Hierarchy, open: &OpenOptions) -> Result<()> {
+    /// The source; refuses one that is not there, or that has other arrays than it had.
+    fn check_source(&self, target: &Hierarchy, open: &OpenOptions) -> Result<Hierarchy> {
         let mut open = OpenOptions::new(open.registry.clone());
         for (name, value) in &self.store_options {
             open = open.store_option(name, value);
@@ -204,7 +246,7 @@ impl Plan {
                 return Err(AccessError::Argument(why).into());
             }
         }
-        Ok(())
+        Ok(hierarchy)
     }
 
     /// Erases the consolidated metadata that the copy has in documents besides those of its nodes.

@@ -1,8 +1,10 @@
 //! Compares two nodes with all below them, whatever their dialects, chunks, codecs and stores.
 //!
-//! What counts is what [`crate::checksum()`] covers. `values` compares two elements, `elements` those of two arrays.
+//! What counts is what [`crate::checksum()`] covers, and files that are not Zarr's. `values` compares two elements, `elements`
+//! those of two arrays, `files` the files.
 
 mod elements;
+mod files;
 mod values;
 
 use std::collections::BTreeMap;
@@ -31,6 +33,8 @@ pub struct DiffOptions<'a> {
     pub ignore_fill: bool,
     /// Passes over the names of dimensions.
     pub ignore_dimensions: bool,
+    /// Passes over files that are not Zarr's.
+    pub ignore_files: bool,
     /// Tells differences in chunks, shards, codecs, fill values and formats, too.
     pub layout: bool,
     /// Compares only metadata.
@@ -61,6 +65,7 @@ impl Default for DiffOptions<'_> {
             ignore_attributes: false,
             ignore_fill: false,
             ignore_dimensions: false,
+            ignore_files: false,
             layout: false,
             only_metadata: false,
             common: false,
@@ -134,6 +139,22 @@ pub enum Change {
     },
     /// The elements were not compared: the reason.
     NotCompared(&'static str),
+    /// A file that is not Zarr's, by its name from the nodes that are compared.
+    File {
+        /// Its name.
+        name: String,
+        /// Whether the first tree has it.
+        in_first: bool,
+        /// Whether the second tree has it.
+        in_second: bool,
+    },
+    /// What one tree has and no reader finds, such as nodes of another dialect: what it is, with its place.
+    Unread {
+        /// What it is.
+        what: String,
+        /// Whether the first tree has it.
+        in_first: bool,
+    },
 }
 
 /// Compares two nodes with all below them. What is stored in another way, but is the same data, does not differ.
@@ -167,6 +188,12 @@ pub fn diff(first: &Node, second: &Node, options: &DiffOptions<'_>) -> Result<Di
         progress.bytes_total = sizes.fold(0, u64::saturating_add);
         check_size(progress.bytes_total, options.max_size).map_err(|e| e.at_path(first.path()))?;
     }
+    let mut other_changes = if options.ignore_files {
+        BTreeMap::new()
+    } else {
+        let nodes = [&one, &other].map(|tree| tree.values().cloned().collect::<Vec<_>>());
+        files::compare([first, second], &nodes, options)?
+    };
     let mut diff = Diff::default();
     let mut paths: Vec<&Vec<String>> = one.keys().chain(other.keys()).collect();
     paths.sort();
@@ -184,6 +211,7 @@ pub fn diff(first: &Node, second: &Node, options: &DiffOptions<'_>) -> Result<Di
             (None, Some(b)) => node.changes.push(Change::OnlyInSecond(b.kind())),
             (None, None) => {}
         }
+        node.changes.extend(other_changes.remove(key).into_iter().flatten());
         progress.nodes_done += u64::from(one.contains_key(key));
         if let Some(call) = options.progress {
             call(&progress);
@@ -229,7 +257,9 @@ fn compare_attributes([a, b]: &[Object; 2], changes: &mut Vec<Change>) {
     for name in names {
         let (first, second) = (a.get(name).cloned(), b.get(name).cloned());
         let text = |json: &Option<Json>| json.as_ref().map(canonical_json::text_of);
-        if text(&first) != text(&second) {
+        // The canonical text of a number that JSON does not have is a string.
+        let is_number = |json: &Option<Json>| json.as_ref().is_some_and(Json::has_bare_floats);
+        if text(&first) != text(&second) || is_number(&first) != is_number(&second) {
             changes.push(Change::Attribute { name: name.to_owned(), first, second });
         }
     }

@@ -1,0 +1,196 @@
+//! Copies the files among the nodes that are not Zarr's (decision 0176).
+//!
+//! The plan names each with its place in the copy. Each belongs to a part, and is copied before the part counts as done.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use zarr_core::store::{StoreKey, SyncStore};
+use zarr_core::{
+    AccessError, Array, Cause, CodecError, Error, Hierarchy, Node, NodePath, Result, StoreError,
+};
+
+use super::CopyOptions;
+use super::choose::{check_excluded, is_file_chosen};
+use super::memory::default_memory;
+use super::plan::{Plan, Told};
+use crate::other_files::{self, OtherFiles, Wanted, are_equal, copy_file, is_stored, key_in};
+
+/// About what a key takes in a listing.
+const KEY: u64 = 160;
+/// More files than this are looked for in the target by one listing.
+const MAX_ASKED: usize = 64;
+
+/// A file that is copied as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct PlannedFile {
+    pub from: StoreKey,
+    pub to: StoreKey,
+}
+
+/// The nodes of a source.
+pub(super) struct Nodes<'a> {
+    /// The copied node.
+    pub base: &'a Node,
+    /// All that can be opened.
+    pub all: &'a [Node],
+    pub broken: &'a [NodePath],
+    /// Those that are copied.
+    pub copied: HashSet<NodePath>,
+}
+
+/// Plans which files are copied, and tells of what is not. `stored` is the plan of the copy under way, if one is.
+pub(super) fn planned_files(
+    nodes: Nodes<'_>,
+    (target, at): (&Hierarchy, &NodePath),
+    options: &CopyOptions<'_>,
+    stored: Option<&Plan>,
+    told: &mut Told,
+) -> Result<Vec<PlannedFile>> {
+    let Nodes { base, all, broken, copied } = nodes;
+    let max_chunks = options.memory.unwrap_or_else(default_memory) / 4 / KEY;
+    // Arrays that are chosen by their names bring what is in their own folders.
+    let wanted: HashSet<NodePath> = if options.select.is_empty() {
+        copied
+    } else {
+        let arrays = all.iter().filter_map(Node::as_array).map(Array::path);
+        arrays.filter(|path| copied.contains(path)).cloned().collect()
+    };
+    let wanted = Wanted { base, known: all, broken, nodes: &wanted, max_chunks };
+    let OtherFiles { mut files, hidden, lost, left_out, is_unknown } = other_files::find(&wanted)?;
+    told.not_kept.extend(hidden.into_iter().map(|(path, why)| format!("{path}: {why}")));
+    told.not_kept.extend(lost);
+    told.notes.extend(left_out.into_iter().map(|what| format!("left out: {what}")));
+    if is_unknown {
+        let what = "the store does not list its keys: files that are not Zarr's stay behind, if there are any";
+        told.notes.push(format!("{}: {what}", base.path()));
+    }
+    let names: Vec<&str> = files.iter().map(|file| &*file.name).collect();
+    let paths: Vec<&NodePath> = all.iter().map(Node::path).chain(broken).collect();
+    check_excluded(base.path(), &paths, &names, options)
+        .map_err(|e| e.at_store(base.hierarchy().store().name()).at_path(base.path()))?;
+    files.retain(|file| is_file_chosen(base.path(), &file.owner, &file.name, options));
+    let mut planned = Vec::new();
+    for file in files {
+        match key_in(&**target.format(), at, &file.name) {
+            Ok(to) => planned.push(PlannedFile { from: file.key, to }),
+            Err(e) => told.not_kept.push(format!("`{}`: {}", file.key, e.cause())),
+        }
+    }
+    let there = Target::new(target, at, &planned)?;
+    let source = base.hierarchy().store().to_sync();
+    let ours: HashSet<&StoreKey> =
+        stored.iter().flat_map(|plan| &plan.files).map(|file| &file.to).collect();
+    let mut kept = Vec::new();
+    for file in planned {
+        match there.has(&file.to) {
+            Err(e) if matches!(e.cause(), Cause::Store(StoreError::InvalidKey { .. })) => {
+                told.not_kept.push(format!("`{}`: {}", file.from, e.cause()));
+                continue;
+            }
+            Ok(false) => {}
+            Ok(true) if ours.contains(&file.to) || options.overwrite => {}
+            Ok(true) => {
+                if are_equal((&*source, &file.from), (&*there.store, &file.to))? {
+                    continue;
+                }
+                let error = Error::from(AccessError::Exists("another file"));
+                let hint = "move it away, or leave that of the source out with `--exclude`";
+                let error = error.at_store(there.store.name()).at_key(&file.to).with_hint(hint);
+                return Err(error);
+            }
+            Err(e) => return Err(e),
+        }
+        kept.push(file);
+    }
+    Ok(kept)
+}
+
+/// Which files the target has.
+struct Target {
+    store: std::sync::Arc<dyn SyncStore>,
+    /// All keys at the place of the copy, if they were listed.
+    listed: Option<HashSet<StoreKey>>,
+}
+
+impl Target {
+    fn new(target: &Hierarchy, at: &NodePath, files: &[PlannedFile]) -> Result<Target> {
+        let store = target.store().to_sync();
+        let capabilities = store.capabilities();
+        // A folder tells at once, and whether it can have such a key.
+        let is_asked = capabilities.local || files.len() <= MAX_ASKED || !capabilities.list;
+        let listed = if is_asked {
+            None
+        } else {
+            let mut keys = HashSet::new();
+            for prefix in [target.format().children_prefix(at)?, target.format().chunk_prefix(at)?]
+            {
+                let listing = store.list_prefix(&prefix);
+                keys.extend(listing.map_err(|e| Error::from(e).at_store(store.name()))?.keys);
+            }
+            Some(keys)
+        };
+        Ok(Target { store, listed })
+    }
+
+    fn has(&self, key: &StoreKey) -> Result<bool> {
+        match &self.listed {
+            Some(listed) => Ok(listed.contains(key)),
+            None => is_stored(&*self.store, key),
+        }
+    }
+}
+
+impl Plan {
+    /// The files of a part, by their numbers: about as many as of any other.
+    fn files_of(&self, part: usize) -> Range<usize> {
+        let (files, parts) = (self.files.len(), self.parts.len().max(1));
+        part * files / parts..(part + 1) * files / parts
+    }
+
+    /// Copies the files of some parts that are not in the target, and compares them there, if that is asked for.
+    pub(super) fn copy_files(
+        &self,
+        (parts, is_new): (&[usize], bool),
+        source: &Hierarchy,
+        target: &Hierarchy,
+        options: &CopyOptions<'_>,
+    ) -> Result<()> {
+        let (from, to) = (source.store().to_sync(), target.store().to_sync());
+        let cancel = options.cancel.as_ref().or(source.options().cancel.as_ref());
+        for file in parts.iter().flat_map(|&part| &self.files[self.files_of(part)]) {
+            if cancel.is_some_and(zarr_core::CancelToken::is_cancelled) {
+                return Err(AccessError::Cancelled.into());
+            }
+            let pair = ((&*from, &file.from), (&*to, &file.to));
+            if !is_new && are_equal(pair.0, pair.1)? {
+                continue;
+            }
+            if !copy_file(pair.0, pair.1)? {
+                let looked_for = "a file that was there when the copy began".into();
+                let error = Error::from(AccessError::NotFound { looked_for });
+                return Err(error.at_store(from.name()).at_key(&file.from));
+            }
+            if options.verify && !are_equal(pair.0, pair.1)? {
+                to.erase(&file.to)
+                    .map_err(|e| Error::from(e).at_store(to.name()).at_key(&file.to))?;
+                let why = "the file was read back otherwise than it is in the source".into();
+                let error = Error::from(CodecError::Corrupt { codec: "copy", why });
+                let hint = "it was erased; copy it again with `--resume`";
+                return Err(error.at_store(to.name()).at_key(&file.to).with_hint(hint));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the target has all files of a part.
+    pub(super) fn has_files(&self, part: usize, target: &Hierarchy) -> Result<bool> {
+        let store = target.store().to_sync();
+        for file in &self.files[self.files_of(part)] {
+            if !is_stored(&*store, &file.to)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,78 @@
+//! Compares the files among the nodes of two trees that are not Zarr's, and what no reader finds.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use zarr_core::{Node, Result};
+
+use super::{Change, DiffOptions};
+use crate::other_files::{self, OtherFile, OtherFiles, Wanted, are_equal};
+use crate::tree_progress::relative;
+
+/// Of an array that may have more chunks, only the upper folder is looked through for files.
+const MAX_CHUNKS: u64 = 1 << 20;
+
+/// The differences, by the names in the path of the node in whose folder the file is. None, if one of the stores cannot list.
+pub(super) fn compare(
+    tops: [&Node; 2],
+    nodes: &[Vec<Node>; 2],
+    options: &DiffOptions<'_>,
+) -> Result<BTreeMap<Vec<String>, Vec<Change>>> {
+    let found = |at: usize| {
+        let wanted: HashSet<_> = nodes[at].iter().map(|node| node.path().clone()).collect();
+        other_files::find(&Wanted {
+            base: tops[at],
+            known: &nodes[at],
+            broken: &[],
+            nodes: &wanted,
+            max_chunks: MAX_CHUNKS,
+        })
+    };
+    let (first, second) = (found(0)?, found(1)?);
+    let mut changes: BTreeMap<Vec<String>, Vec<Change>> = BTreeMap::new();
+    if first.is_unknown || second.is_unknown {
+        return Ok(changes);
+    }
+    let [a, b] = [&first, &second].map(|found| {
+        found.files.iter().map(|file| (&*file.name, file)).collect::<BTreeMap<_, _>>()
+    });
+    let stores = tops.map(|top| top.hierarchy().store().to_sync());
+    let names: BTreeSet<&str> = a.keys().chain(b.keys()).copied().collect();
+    for name in names {
+        let (one, other) = (a.get(name), b.get(name));
+        if let (Some(one), Some(other)) = (one, other)
+            && (options.only_metadata
+                || are_equal((&*stores[0], &one.key), (&*stores[1], &other.key))?)
+        {
+            continue;
+        }
+        let place = match (one, other) {
+            (Some(file), _) => place(tops[0], file),
+            (_, Some(file)) => place(tops[1], file),
+            (None, None) => continue,
+        };
+        changes.entry(place).or_default().push(Change::File {
+            name: name.to_owned(),
+            in_first: one.is_some(),
+            in_second: other.is_some(),
+        });
+    }
+    let [a, b] = [first, second].map(unread);
+    for (these, others, in_first) in [(&a, &b, true), (&b, &a, false)] {
+        for what in these.difference(others) {
+            let change = Change::Unread { what: what.clone(), in_first };
+            changes.entry(Vec::new()).or_default().push(change);
+        }
+    }
+    Ok(changes)
+}
+
+/// The names in the path of the node in whose folder a file is, from the node that is compared.
+fn place(top: &Node, file: &OtherFile) -> Vec<String> {
+    let path = relative(top.path(), &file.owner);
+    path.split('/').filter(|name| !name.is_empty()).map(str::to_owned).collect()
+}
+
+fn unread(found: OtherFiles) -> BTreeSet<String> {
+    let hidden = found.hidden.into_iter().map(|(path, why)| format!("{path}: {why}"));
+    hidden.chain(found.lost).collect()
+}
