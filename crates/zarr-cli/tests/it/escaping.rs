@@ -53,7 +53,6 @@ fn names_and_attributes_are_escaped_in_what_people_read() {
             format!("info x.zarr {path}"),
             format!("get x.zarr {path}"),
             format!("get x.zarr {path} --trace"),
-            format!("rm x.zarr {path}"),
             "stats x.zarr".into(),
             "validate x.zarr".into(),
             "repair x.zarr".into(),
@@ -67,6 +66,8 @@ fn names_and_attributes_are_escaped_in_what_people_read() {
         // A value of an attribute is on one line, and makes no other.
         let shown = folder.run(&format!("info x.zarr --path '{}2'", name()));
         assert!(shown.text().contains("line\\nfake: line"), "{shown:?}");
+        let line = format!("rm x.zarr --path '{}2'", name());
+        is_escaped(&folder.run(&line), &line);
     }
 }
 
