@@ -205,7 +205,7 @@ impl NcUrl {
     #[must_use]
     pub fn for_new(mut self, new: &NewDataset) -> NcUrl {
         (self.profile, self.dialect) = (Some(new.profile), Some(new.dialect));
-        if self.storage.is_none() && self.store.ends_with(".zip") {
+        if self.storage.is_none() && [".zip", ".ozx"].iter().any(|end| self.store.ends_with(end)) {
             self.storage = Some(Storage::Zip);
         }
         self
