@@ -301,7 +301,7 @@ fn attributes_stay_as_their_document_has_them() {
     let original = Dataset::open(store, &options()).unwrap();
     for (new, keeps_bare, keeps_odd) in [
         (NewDataset::pure(Dialect::V2), true, true),
-        (NewDataset::pure(Dialect::V3), false, true),
+        (NewDataset::pure(Dialect::V3), true, true),
         (NewDataset::nczarr_v2(), true, false),
         (NewDataset::nczarr_v3(), false, false),
     ] {
