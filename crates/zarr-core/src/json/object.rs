@@ -125,8 +125,8 @@ struct Members {
     places: Vec<Option<(String, Json)>>,
     /// How many places are empty.
     empty: usize,
-    /// Where the members of a large object are; made when the first one is looked up.
-    index: OnceLock<Index>,
+    /// Where the members of a large object are; made when the first one is looked up. In a box, since most objects have none.
+    index: OnceLock<Box<Index>>,
 }
 
 impl Clone for Members {
@@ -146,7 +146,7 @@ impl Members {
         if self.places.len() < Members::MIN_INDEXED {
             return self.places.iter().position(is_named);
         }
-        let index = self.index.get_or_init(|| Index::new(&self.places));
+        let index = self.index.get_or_init(|| Box::new(Index::new(&self.places)));
         index.find(name).filter(|&place| is_named(&self.places[place]))
     }
 
