@@ -92,6 +92,17 @@ impl Plan {
         target: &Hierarchy,
         progress: &mut Progress,
     ) -> Result<()> {
+        for path in self.consolidated_above(target)? {
+            match target.options().drop_consolidated {
+                true if path.is_root() => drop(target.remove_consolidated()?),
+                _ => consolidate(target, &path, progress)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The groups above the copy, and the one that nodes were copied into, that have consolidated metadata; the innermost first.
+    pub(super) fn consolidated_above(&self, target: &Hierarchy) -> Result<Vec<NodePath>> {
         // A group that was there before, and that nodes were copied into.
         let is_new =
             |document: &PlannedDocument| document.path == self.at && document.role != Role::Merged;
@@ -99,6 +110,7 @@ impl Plan {
         let itself = is_kept.then(|| self.at.clone());
         // A draft has them at the root only, where its groups need no documents.
         let may_have = |path: &NodePath| path.is_root() || target.dialect() != Dialect::Draft;
+        let mut found = Vec::new();
         for path in itself.into_iter().chain(self.at.ancestors()).filter(may_have) {
             let is_consolidated = match target.node(&path) {
                 // A copy that is undone has erased it.
@@ -106,13 +118,11 @@ impl Plan {
                 Ok(Node::Group(group)) if !path.is_root() => group.is_consolidated()?,
                 _ => target.is_consolidated()?,
             };
-            match (is_consolidated, target.options().drop_consolidated) {
-                (true, true) if path.is_root() => drop(target.remove_consolidated()?),
-                (true, _) => consolidate(target, &path, progress)?,
-                (false, _) => {}
+            if is_consolidated {
+                found.push(path);
             }
         }
-        Ok(())
+        Ok(found)
     }
 }
 
@@ -149,7 +159,11 @@ fn merge(document: &PlannedDocument, target: &Hierarchy) -> Result<()> {
 }
 
 /// Consolidates the metadata of a copied group, if the target has a place for them.
-fn consolidate(target: &Hierarchy, at: &NodePath, progress: &mut Progress) -> Result<()> {
+pub(super) fn consolidate(
+    target: &Hierarchy,
+    at: &NodePath,
+    progress: &mut Progress,
+) -> Result<()> {
     let done = match target.node(at) {
         // In v3 an array at the root has no place for copies; it needs none.
         Ok(Node::Array(_)) if !at.is_root() || target.dialect() == Dialect::V3 => return Ok(()),

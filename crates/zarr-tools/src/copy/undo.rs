@@ -4,9 +4,12 @@
 //! them; documents that are as the plan says; its journal. All of that is in the source, too, which has to be there.
 
 use zarr_core::store::{Bytes, GetOptions, StoreKey, StorePrefix, SyncStore};
-use zarr_core::{AccessError, Dialect, Error, Hierarchy, Json, NodePath, OpenOptions, Result};
+use zarr_core::{
+    AccessError, Dialect, Error, ErrorKind, Hierarchy, Json, Node, NodePath, OpenOptions, Result,
+};
 
 use super::Progress;
+use super::finish::consolidate;
 use super::journal::Journal;
 use super::netcdf;
 use super::plan::{Plan, PlannedArray, PlannedDocument, Role};
@@ -173,10 +176,16 @@ impl Plan {
         // Documents go first, so that no reader finds a node without its chunks; then the marks of parts, so that a copy
         // that is resumed after a kill in here does not trust them.
         self.erase_copies_of_documents(target, !documents.is_empty())?;
-        documents.iter().try_for_each(|document| erase(&document.key))?;
-        if !documents.is_empty() {
-            self.consolidate_above(target, &mut Progress::default())?;
+        // Consolidated metadata that still described the nodes would pass for the only copies of their documents.
+        let above =
+            if documents.is_empty() { Vec::new() } else { self.consolidated_above(target)? };
+        for path in &above {
+            match target.node(path)? {
+                Node::Group(group) if !path.is_root() => drop(group.remove_consolidated()?),
+                _ => drop(target.remove_consolidated()?),
+            }
         }
+        documents.iter().try_for_each(|document| erase(&document.key))?;
         journal.forget_parts()?;
         chunks.iter().try_for_each(erase)?;
         files.iter().try_for_each(|(key, _)| erase(key))?;
@@ -186,9 +195,12 @@ impl Plan {
                 erase(&document.key)?;
             }
         }
-        if !documents.is_empty() {
-            // Groups above may be gone by now.
-            self.consolidate_above(target, &mut Progress::default())?;
+        for path in &above {
+            match target.node(path) {
+                // It was a group of the copy's own.
+                Err(e) if e.kind() == ErrorKind::NotFound => {}
+                _ => consolidate(target, path, &mut Progress::default())?,
+            }
         }
         journal.erase()?;
         undone.is_undone = true;
@@ -272,7 +284,7 @@ impl Plan {
 }
 
 /// Whether a document is what the plan says, but for consolidated metadata, which are made after it.
-fn is_as_planned(found: &[u8], planned: &[u8]) -> bool {
+pub(crate) fn is_as_planned(found: &[u8], planned: &[u8]) -> bool {
     let without_copies = |bytes: &[u8]| {
         let mut json = Json::parse(bytes).ok()?;
         if let Json::Object(object) = &mut json {
