@@ -29,6 +29,15 @@ pub(crate) fn written(text: &str) -> Result<Written, String> {
     Ok(Written { dialect, plain_draft })
 }
 
+/// `v2` or `v3`, whose hierarchies can be migrated to each other.
+pub(crate) fn migrated(text: &str) -> Result<Dialect, String> {
+    match text {
+        "v2" | "2" => Ok(Dialect::V2),
+        "v3" | "3" => Ok(Dialect::V3),
+        _ => Err("a hierarchy can be migrated to v3 or v2".into()),
+    }
+}
+
 /// What a copy is to be: a hierarchy in a format, or a netCDF dataset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum CopyTo {

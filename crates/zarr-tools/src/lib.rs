@@ -1,6 +1,7 @@
 //! Tools over whole Zarr hierarchies, whatever their dialects and stores.
 //!
 //! - [`copy()`] copies and converts groups and arrays.
+//! - [`plan_migration`] migrates a hierarchy between v2 and v3 by its documents alone.
 //! - [`validate()`](validate()) finds what is wrong with a hierarchy.
 //! - [`repair()`] repairs what that finds, and never destroys the only copy of a byte.
 //! - [`checksum()`] computes a checksum of what a node is, however it is stored.
@@ -17,6 +18,7 @@ mod copy;
 mod diff;
 mod links;
 mod local_path;
+mod migrate;
 mod other_files;
 #[doc(hidden)]
 pub mod other_format;
@@ -29,11 +31,12 @@ pub mod validate;
 pub use checksum::{Blocks, Checksum, ChecksumOptions, Digest, NodeChecksum, checksum};
 pub use copy::{
     CopyOptions, CopyUnderWay, NodeCopy, Part, Plan, Progress, Steps, UndoneCopy, copies_under_way,
-    copy, metadata_like, node_copy, plan_copy, undo_copies,
+    copy, metadata_like, node_copy, plan_copy, stored_difference, undo_copies,
 };
 #[cfg(feature = "nczarr")]
 pub use copy::{copy_dataset, plan_dataset};
 pub use diff::{Change, Diff, DiffOptions, ElementsDiff, NodeDiff, Place, diff};
+pub use migrate::{MigrateOptions, Migration, open_for_migration, plan_migration};
 pub use other_files::hidden_nodes;
 pub use repair::{
     RepairAction, RepairOptions, RepairReport, RepairStep, Restored, StepState, repair, restore,

@@ -36,8 +36,9 @@ Examples:
   zarr copy data.zarr week.zarr --region temperature=0:7,... --region time=0:7
   zarr copy data.zarr some.zarr --select temperature,time --exclude 'old/**' --dry-run
 
-DST is a new hierarchy, or a new node in one that is there. Nothing is overwritten without --overwrite. All chunks are
-written before the first document: a copy that was killed is not taken for a complete one, and --resume goes on with it,
+DST is a new hierarchy, or a new node in one that is there. Nothing is overwritten without --overwrite. Where the copy
+has the same element type, chunks and codecs, stored bytes are copied as they are and nothing is decoded; --dry-run says for
+each array which. All chunks are written before the first document: a copy that was killed is not taken for a complete one, and --resume goes on with it,
 without the options with which it was begun. What the other
 format has no words for is refused before the first element is written, or left out with --skip-unsupported. Arrays whose
 axes have names keep their missing values; what cannot be kept is told, and refused with --strict. A netCDF dataset (--to nczarr-v2,
@@ -70,6 +71,12 @@ pub(crate) struct Copy {
     /// Other codecs, in order; `none` for none; may be given again
     #[arg(long, value_name = "NAME[:LEVEL]")]
     codec: Vec<String>,
+    /// Decode and encode every chunk again, also where the stored bytes could be copied as they are
+    #[arg(long)]
+    recode: bool,
+    /// Keep the keys of chunks in a copy from v2 to v3, where few readers but zarr-python know them
+    #[arg(long)]
+    keep_keys: bool,
     /// Leave out what the copy's format cannot represent, and what has a broken document, and name each such node
     #[arg(long)]
     skip_unsupported: bool,
@@ -253,6 +260,8 @@ impl Copy {
             codecs,
             strict: session.is_strict(),
             skip_unsupported: self.skip_unsupported,
+            recode: self.recode,
+            keep_keys: self.keep_keys,
             include: self.include.clone(),
             exclude: self.exclude.clone(),
             select: self.select.clone(),
@@ -330,6 +339,7 @@ impl Copy {
         session.tell_skipped(plan.skipped());
         if session.is_json() {
             let paths = plan.paths();
+            let recoded = plan.recoded().map(|(path, why)| (path.to_string(), why.into()));
             let object = Object::new()
                 .with("nodes", plan.nodes())
                 .with("chunks", plan.chunks())
@@ -337,12 +347,27 @@ impl Copy {
                 .with("parts", plan.parts().len() as u64)
                 .with("files", plan.files())
                 .with("temporary_file", plan.spool())
+                .with("arrays", plan.array_count() as u64)
+                .with("recoded", recoded.collect::<Object>())
                 .with("paths", paths.iter().map(|path| path.as_str().into()).collect::<Json>());
             writeln!(out, "{}", Json::from(object))?;
             return Ok(());
         }
+        let recoded: BTreeMap<&NodePath, &str> = plan.recoded().collect();
         for path in plan.paths() {
-            writeln!(out, "{path}")?;
+            match recoded.get(&path) {
+                Some(why) => writeln!(out, "{path}  (encoded again: {why})")?,
+                None => writeln!(out, "{path}")?,
+            }
+        }
+        let as_stored = plan.array_count() - recoded.len();
+        if plan.array_count() > 0 {
+            writeln!(
+                out,
+                "{} copied as stored, {} encoded again",
+                human::plural(as_stored as u64, "array"),
+                recoded.len()
+            )?;
         }
         writeln!(
             out,

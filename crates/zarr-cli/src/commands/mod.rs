@@ -17,6 +17,7 @@ pub(crate) mod get;
 mod info;
 mod ls;
 mod manual;
+mod migrate;
 mod netcdf;
 #[cfg(feature = "plot")]
 mod plot;
@@ -62,6 +63,7 @@ pub(crate) enum Command {
     Append(append::Append),
     Rename(rename::Rename),
     Copy(copy::Copy),
+    Migrate(migrate::Migrate),
     Dump(dump::Dump),
     Gen(generate::Generate),
     Consolidate(consolidate::Consolidate),
@@ -98,6 +100,7 @@ pub(crate) fn run(command: &Command, session: &Session, out: Out<'_>) -> Result<
         Command::Append(append) => append.run(session),
         Command::Rename(rename) => rename.run(session),
         Command::Copy(copy) => copy.run(session, out),
+        Command::Migrate(migrate) => migrate.run(session, out),
         Command::Dump(dump) => dump.run(session, out),
         Command::Gen(generate) => generate.run(session),
         Command::Checksum(checksum) => checksum.run(session, out),

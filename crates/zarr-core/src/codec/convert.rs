@@ -351,6 +351,13 @@ pub(crate) fn order_codecs(
 }
 
 impl ArrayMetadata {
+    /// Gives the array the default chunk keys of final v3 with `/`, unless its codecs need others (F-065, F-102).
+    pub fn use_default_keys(&mut self) {
+        if !holds_n5_blocks(&self.codecs) {
+            self.chunk_keys = ChunkKeys::Default { separator: '/' };
+        }
+    }
+
     /// Plain metadata of an array that is to be created, with chunks of one shape, stored in C order by `bytes` without
     /// other codecs, filled with zeros.
     ///

@@ -128,7 +128,9 @@ pub(crate) fn shown(node: &Node, served: &Served) -> Result<Shown> {
     };
     let stored = source.metadata();
     let fills_holes = !copy.leaves_holes && metadata.fill_bytes() != stored.fill_bytes();
-    let is_stored = is_stored && has_same_bytes(&stored, &metadata);
+    let dialects = (source.hierarchy().dialect(), Dialect::V3);
+    let is_stored = is_stored
+        && zarr::stored_difference(&stored, &metadata, dialects, target.registry()).is_none();
     let source = source.clone();
     Ok(Shown::Array(Arc::new(ShownArray { source, metadata, document, is_stored, fills_holes })))
 }
@@ -144,14 +146,6 @@ fn is_known(codec: &CodecSpec) -> bool {
     let mut inner = inner.filter_map(Json::as_array).flatten();
     KNOWN.contains(&codec.name.as_str())
         && inner.all(|json| CodecSpec::from_v3(json).is_some_and(|codec| is_known(&codec)))
-}
-
-/// Whether the chunks of an array of any dialect have the bytes that its description in v3 promises. Converting codecs keeps what
-/// they do; the byte order of a record's fields, and the grid, may differ.
-fn has_same_bytes(stored: &ArrayMetadata, shown: &ArrayMetadata) -> bool {
-    let described =
-        |metadata: &ArrayMetadata| format!("{:?} {:?}", metadata.data_type, metadata.grid);
-    described(stored) == described(shown)
 }
 
 /// The document of a group of v3 without attributes.

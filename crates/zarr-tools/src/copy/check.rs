@@ -4,15 +4,15 @@ use std::collections::HashSet;
 
 use zarr_core::{
     AccessError, Array, Dialect, Error, ErrorKind, Group, Hierarchy, MetadataError, Node, NodePath,
-    Result, missing_value,
+    Object, Result, missing_value,
 };
 
-use super::CopyOptions;
-use super::describe::{Described, describe};
+use super::describe::{Described, describe, describe_verbatim};
 use super::elements::box_start;
 use super::plan::Role;
 use super::rechunk::check_memory;
 use super::split::countable_chunks;
+use super::{CopyOptions, as_stored};
 
 /// What the copy of an array is to be; nothing for a group. Refuses what cannot be represented in the target.
 pub(super) fn planned(
@@ -28,6 +28,11 @@ pub(super) fn planned(
             Ok(None)
         }
         Node::Array(array) => {
+            if let Some(described) = describe_verbatim(array, target, to, options)? {
+                // Its name, at least, has to be one that the format allows.
+                target.check_group(to, &Object::new())?;
+                return Ok(Some(described));
+            }
             let described =
                 describe(array, target, datasets.has(array), options).and_then(|described| {
                     countable_chunks(&described.metadata)?;
@@ -36,13 +41,18 @@ pub(super) fn planned(
             let mut described = described
                 .map_err(|e| e.at_store(array.hierarchy().store().name()).at_path(array.path()))?;
             target.check_array(to, &described.metadata).map_err(with_way_out)?;
-            let start = match &described.region {
-                None => Some(vec![0; array.rank()]),
-                Some(steps) => box_start(steps),
-            };
-            let spool =
-                check_memory(array, &described.metadata, target, start.as_deref(), options.memory);
-            described.spool = spool.map_err(|e| e.at_store(target.store().name()).at_path(to))?;
+            let (metadata, region) = (&described.metadata, described.region.as_deref());
+            let is_recoded =
+                options.recode || as_stored::obstacle(array, metadata, target, region).is_some();
+            if is_recoded {
+                let start = match region {
+                    None => Some(vec![0; array.rank()]),
+                    Some(steps) => box_start(steps),
+                };
+                let spool = check_memory(array, metadata, target, start.as_deref(), options.memory);
+                described.spool =
+                    spool.map_err(|e| e.at_store(target.store().name()).at_path(to))?;
+            }
             Ok(Some(described))
         }
     }

@@ -4,14 +4,17 @@ use std::sync::Arc;
 
 use zarr_core::codec::{ChunkContext, Codec, CodecSpec};
 use zarr_core::data_type::{CoreType, FillValue};
+use zarr_core::format::Documents;
 use zarr_core::metadata::ArrayMetadata;
+use zarr_core::store::GetOptions;
 use zarr_core::{
-    AccessError, Array, Dialect, Error, Hierarchy, Json, Object, Result, missing_value,
+    AccessError, Array, Dialect, Error, Hierarchy, Json, MetadataError, NodePath, Object, Result,
+    missing_value,
 };
 
 use super::check::{WAYS_OUT, with_way_out};
 use super::elements::{Holes, holes};
-use super::{CopyOptions, Steps, attributes_for};
+use super::{CopyOptions, Steps, as_stored, attributes_for};
 
 /// The copy of an array.
 pub(super) struct Described {
@@ -27,6 +30,8 @@ pub(super) struct Described {
     pub region: Option<Vec<Steps>>,
     /// Bytes of the temporary file that the copy makes at most.
     pub spool: u64,
+    /// The source's own documents, if this build does not understand all that they say.
+    pub verbatim: Option<Documents>,
 }
 
 /// Bytes of elements in all.
@@ -97,6 +102,7 @@ pub(super) fn describe(
         note: None,
         region: options.regions.get(array.path()).cloned(),
         spool: 0,
+        verbatim: None,
     };
     if let Some(region) = &described.region {
         cut(&mut described.metadata, region, options)?;
@@ -114,7 +120,65 @@ pub(super) fn describe(
     }
     described.metadata.attributes = attributes_for(described.metadata.attributes, from, target);
     described.metadata = in_words_of(target, array, described.metadata, options)?;
+    if from == Dialect::V2 && to == Dialect::V3 && !options.keep_keys {
+        described.metadata.use_default_keys();
+    }
     Ok(described)
+}
+
+/// The copy of an array of which this build does not understand all, such as one with an unknown codec: its documents and its
+/// stored objects as they are. `None` if all is understood, or if the copy has to differ.
+pub(super) fn describe_verbatim(
+    array: &Array,
+    target: &Hierarchy,
+    to: &NodePath,
+    options: &CopyOptions<'_>,
+) -> Result<Option<Described>> {
+    let (metadata, from) = (array.metadata(), array.hierarchy());
+    let mut unknown = metadata.unsupported.clone();
+    if unknown.is_empty()
+        && let Err(MetadataError::Unsupported(lack)) =
+            metadata.chain(from.registry(), from.dialect())
+    {
+        unknown.push(lack);
+    }
+    let rank = metadata.rank();
+    let has_rank = |shape: &Option<Vec<u64>>| shape.as_ref().is_some_and(|it| it.len() == rank);
+    let differs = options.recode
+        || options.codecs.is_some()
+        || has_rank(&options.chunks)
+        || has_rank(&options.shards)
+        || options.regions.contains_key(array.path());
+    let is_same_format = from.format_name() == target.format_name() && from.era() == target.era();
+    if unknown.is_empty() || differs || !is_same_format || as_stored::has_unknown_keys(&metadata) {
+        return Ok(None);
+    }
+    let store = from.store().to_sync();
+    let keys = from.format().document_keys(array.path())?;
+    let new_keys = target.format().document_keys(to)?;
+    let mut documents = Documents::new();
+    for (key, new_key) in keys.iter().zip(new_keys) {
+        let got = store.get(key, GetOptions::at_most(from.options().limits.document));
+        let got = got.map_err(|e| Error::from(e).at_store(store.name()).at_key(key))?;
+        if let Some(bytes) = got.and_then(|got| got.bytes) {
+            documents.push((new_key, bytes));
+        }
+    }
+    if documents.is_empty() {
+        // It is described in consolidated metadata only.
+        return Ok(None);
+    }
+    let unknown = unknown.iter().map(|lack| format!("{} `{}`", lack.what, lack.name));
+    let unknown: Vec<_> = unknown.collect();
+    Ok(Some(Described {
+        metadata: (*metadata).clone(),
+        leaves_holes: true,
+        not_kept: None,
+        note: Some(format!("unknown {}; copied as it is stored", unknown.join(", "))),
+        region: None,
+        spool: 0,
+        verbatim: Some(documents),
+    }))
 }
 
 /// Gives the copy the fill value and the attribute that keep the missing value (decision 0136). Chunks that were never

@@ -117,7 +117,7 @@ impl Journal {
 }
 
 /// Sets a value if the key is absent; `false` if it is not.
-pub(super) fn put_new(store: &dyn SyncStore, key: &StoreKey, value: &[u8]) -> Result<bool> {
+pub(crate) fn put_new(store: &dyn SyncStore, key: &StoreKey, value: &[u8]) -> Result<bool> {
     let at = |e| Error::from(e).at_store(store.name()).at_key(key);
     if store.capabilities().swap {
         return store.put(key, Some(value.into()), Precondition::Absent).map_err(at);

@@ -12,10 +12,12 @@ use super::split::Part;
 use super::{CopyOptions, Steps};
 
 /// The version of the form.
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 
 /// What is asked for a copy to a netCDF dataset.
 pub(super) const DATASET: &str = "netcdf";
+/// That all chunks are encoded again.
+pub(super) const RECODE: &str = "recode";
 
 impl Plan {
     /// The plan as JSON, to be read by [`Plan::from_json`].
@@ -111,6 +113,7 @@ fn of_array(array: &PlannedArray) -> Json {
         .with("chunks", array.chunks)
         .with("bytes", array.bytes)
         .with("unit", array.unit)
+        .with("recoded", array.recoded.as_deref().map_or(Json::Null, Json::from))
         .into()
 }
 
@@ -163,6 +166,7 @@ fn read(plan: &Object) -> Option<Plan> {
             chunks: of.get("chunks")?.as_u64()?,
             bytes: of.get("bytes")?.as_u64()?,
             unit: of.get("unit")?.as_u64()?,
+            recoded: text(of, "recoded"),
         })
     };
     let document = |json: &Json| {
@@ -248,6 +252,12 @@ impl CopyOptions<'_> {
         if self.skip_unsupported {
             asked.insert("skip_unsupported", true);
         }
+        if self.recode {
+            asked.insert(RECODE, true);
+        }
+        if self.keep_keys {
+            asked.insert("keep_keys", true);
+        }
         asked
     }
 
@@ -281,6 +291,8 @@ impl CopyOptions<'_> {
             options.regions = regions.iter().filter_map(region_of).collect::<BTreeMap<_, _>>();
         }
         options.skip_unsupported |= asked.contains("skip_unsupported");
+        options.recode |= asked.contains(RECODE);
+        options.keep_keys |= asked.contains("keep_keys");
         options
     }
 }

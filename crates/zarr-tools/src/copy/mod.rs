@@ -6,6 +6,7 @@
 //! node before its chunks are there. [`copy`] does all of that. Copies to netCDF datasets (`netcdf`) have the same plan; only
 //! their documents are made by other rules.
 
+mod as_stored;
 mod check;
 mod choose;
 mod content;
@@ -14,6 +15,7 @@ mod elements;
 mod files;
 mod finish;
 pub(crate) mod holes;
+mod in_place;
 mod journal;
 mod json;
 mod memory;
@@ -40,7 +42,10 @@ use zarr_core::{
     AxisSelection, CancelToken, Dialect, Error, Hierarchy, Json, Node, NodePath, Object, Result,
 };
 
+pub use self::as_stored::stored_difference;
 pub use self::describe::metadata_like;
+pub(crate) use self::in_place::{InPlace, in_place};
+pub(crate) use self::journal::put_new;
 #[cfg(feature = "nczarr")]
 pub use self::netcdf::{copy_dataset, plan_dataset};
 pub use self::node_copy::{NodeCopy, node_copy};
@@ -48,6 +53,7 @@ pub use self::plan::{Plan, plan_copy};
 pub use self::split::Part;
 pub(crate) use self::under_way::Plans;
 pub use self::under_way::{CopyUnderWay, copies_under_way};
+pub(crate) use self::undo::is_as_planned;
 pub use self::undo::{UndoneCopy, undo_copies};
 
 /// What may be different in the copy.
@@ -88,6 +94,12 @@ pub struct CopyOptions<'a> {
     pub resume: bool,
     /// Reads each chunk back, and compares it with the source, before its part counts as done.
     pub verify: bool,
+    /// Encodes all chunks again. Without it, those of arrays whose copy has the same element type, chunks and codecs are copied
+    /// as they are stored.
+    pub recode: bool,
+    /// Keeps the keys of v2 in copies of its arrays to final v3, which has the key encoding `v2` for them. Without it the copy
+    /// has the default keys of final v3, which more readers know.
+    pub keep_keys: bool,
     /// Cuts the copy into this number of parts; about one for 64 chunks if `None`. See [`Plan::run`].
     pub parts: Option<u64>,
     /// Cancels the copy, from another thread: it stops between two chunks.

@@ -19,7 +19,7 @@ use super::plan::{
     Plan, PlannedArray, PlannedDocument, Role, parsed, planned_anew, planned_or_resumed,
 };
 use super::rechunk::check_memory;
-use super::{CopyOptions, Progress};
+use super::{CopyOptions, Progress, as_stored};
 use crate::tree_progress::{nodes_and_broken, tree_and_broken};
 
 /// Copies a netCDF dataset, or plain Zarr as one, to the place and in the form of `target`, as [`copy`](super::copy()) does.
@@ -155,13 +155,24 @@ fn planned_dataset(
             None => Some(vec![0; metadata.rank()]),
             Some(_) => None,
         };
+        let recoded = match start {
+            Some(_) if !options.recode => as_stored::obstacle(&array, &metadata, hierarchy, None),
+            Some(_) => Some("it was asked for"),
+            None => Some("its elements are converted"),
+        };
         let spool = check_memory(&array, &metadata, hierarchy, start.as_deref(), options.memory)
             .map_err(|e| e.at_store(hierarchy.store().name()).at_path(&to))?;
         plan.told.spool = plan.told.spool.max(spool);
         let (chunk, leaves_holes) = (array.chunk_shape(), variable.leaves_holes);
-        let planned =
-            PlannedArray::new((from, to), chunk.as_deref(), None, leaves_holes, &metadata)
-                .map_err(|e| e.at_store(array.hierarchy().store().name()).at_path(array.path()))?;
+        let planned = PlannedArray::new(
+            (from, to),
+            chunk.as_deref(),
+            None,
+            leaves_holes,
+            recoded.map(str::to_owned),
+            &metadata,
+        )
+        .map_err(|e| e.at_store(array.hierarchy().store().name()).at_path(array.path()))?;
         plan.arrays.push(planned);
     }
     if !arrays.is_empty() {

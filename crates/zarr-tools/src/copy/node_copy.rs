@@ -93,6 +93,9 @@ fn documents_of(
             let unknown = kept_unknown(group, target);
             NodeMetadata::Group(GroupMetadata { attributes, unknown, implicit: false })
         }
+        (Node::Array(_), Some(Described { verbatim: Some(documents), .. })) => {
+            return Ok(documents);
+        }
         (Node::Array(_), Some(described)) => NodeMetadata::Array(Box::new(described.metadata)),
         (Node::Array(_), None) => return Ok(Documents::new()),
     };

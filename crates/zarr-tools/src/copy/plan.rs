@@ -18,10 +18,11 @@ use super::content::content;
 use super::describe::{Described, size};
 use super::files::{Nodes, PlannedFile, planned_files};
 use super::journal::Journal;
+use super::json::RECODE;
 use super::node_copy;
 use super::same_place::SourceStore;
 use super::split::{Part, countable_chunks, parts, unit};
-use super::{CopyOptions, Steps, attributes_for};
+use super::{CopyOptions, Steps, as_stored, attributes_for};
 use crate::tree_progress::nodes_and_broken;
 
 /// What a copy is going to do: the arrays and their chunks in parts, and the documents that are written at the end.
@@ -80,15 +81,19 @@ pub(super) struct PlannedArray {
     pub bytes: u64,
     /// The least number of objects, in C order, of whose multiples each shares no chunk of the source with the next; 1 if there is none.
     pub unit: u64,
+    /// Why its chunks are encoded again; `None` if they are copied as they are stored.
+    pub recoded: Option<String>,
 }
 
 impl PlannedArray {
-    /// An array with chunks of this shape, whose copy has this metadata. Refuses one whose chunks cannot be counted.
+    /// An array with chunks of this shape, whose copy has this metadata and is encoded again for this reason. Refuses one whose
+    /// chunks cannot be counted.
     pub fn new(
         (from, to): (NodePath, NodePath),
         source_chunk: Option<&[u64]>,
         region: Option<Vec<Steps>>,
         leaves_holes: bool,
+        recoded: Option<String>,
         metadata: &ArrayMetadata,
     ) -> Result<PlannedArray> {
         let (chunks, bytes) = (countable_chunks(metadata)?, size(metadata));
@@ -96,7 +101,7 @@ impl PlannedArray {
             (Some(source), Some(copy), None) => unit(source, &copy, &metadata.shape),
             _ => 1,
         };
-        Ok(PlannedArray { from, to, region, leaves_holes, chunks, bytes, unit })
+        Ok(PlannedArray { from, to, region, leaves_holes, chunks, bytes, unit, recoded })
     }
 }
 
@@ -401,6 +406,17 @@ impl Plan {
         self.arrays.iter().fold(0, |sum, array| sum.saturating_add(array.bytes))
     }
 
+    /// The arrays whose chunks are encoded again, by their paths in the target, each with the reason. Those of all others are
+    /// copied as they are stored.
+    pub fn recoded(&self) -> impl Iterator<Item = (&NodePath, &str)> {
+        self.arrays.iter().filter_map(|array| Some((&array.to, array.recoded.as_deref()?)))
+    }
+
+    /// How many arrays are copied.
+    pub fn array_count(&self) -> usize {
+        self.arrays.len()
+    }
+
     /// What the copy does not keep, each with its place. A plan that was read from JSON does not tell.
     pub fn not_kept(&self) -> &[String] {
         &self.told.not_kept
@@ -455,9 +471,20 @@ impl Plan {
         let metadata = parsed(target, &to, documents.iter())?;
         let from = array.path().clone();
         let chunk = array.chunk_shape();
-        let planned =
-            PlannedArray::new((from, to), chunk.as_deref(), region, leaves_holes, &metadata)
-                .map_err(|e| e.at_store(array.hierarchy().store().name()).at_path(array.path()))?;
+        let recoded = match self.asked.contains(RECODE) {
+            true => Some("it was asked for"),
+            false => as_stored::obstacle(array, &metadata, target, region.as_deref()),
+        };
+        let recoded = recoded.map(str::to_owned);
+        let planned = PlannedArray::new(
+            (from, to),
+            chunk.as_deref(),
+            region,
+            leaves_holes,
+            recoded,
+            &metadata,
+        )
+        .map_err(|e| e.at_store(array.hierarchy().store().name()).at_path(array.path()))?;
         self.arrays.push(planned);
         Ok(documents)
     }

@@ -11,6 +11,7 @@ use zarr_core::{
     Result, Selection,
 };
 
+use super::as_stored::StoredCopy;
 use super::elements::{Which, box_start, copy_elements};
 use super::holes::{Chunks, MANY, runs, touched};
 use super::journal::Journal;
@@ -242,10 +243,17 @@ struct Pair {
     region: Option<Vec<Steps>>,
     /// How elements become those of the copy, if they are not the same.
     conversion: Option<Conversion>,
+    /// Whether its stored objects are copied as they are.
+    as_stored: bool,
     place: Place,
 }
 
 impl Pair {
+    /// Whether chunks that are not stored read the same in both arrays.
+    fn metadata_has_same_fill(&self) -> bool {
+        self.from.metadata().fill_bytes() == self.to.metadata().fill_bytes()
+    }
+
     /// What the copy has in a region, as the source has it.
     fn source(&self, region: &Region) -> Result<Vec<u8>> {
         match &self.conversion {
@@ -324,6 +332,7 @@ impl Run<'_> {
             conversion: converted.flatten(),
             to: with(self.target.array_of_metadata(&planned.to, metadata.clone())?),
             region: planned.region.clone(),
+            as_stored: planned.recoded.is_none(),
             place: Place::new(planned, metadata)?,
         })
     }
@@ -353,9 +362,14 @@ impl Run<'_> {
         let planned = &self.plan.arrays[number];
         let pair = &self.open(planned, source)?;
         let place = &pair.place;
-        let stored = if self.is_new { HashSet::new() } else { place.stored(self.target)? };
+        let mut stored = if self.is_new { HashSet::new() } else { place.stored(self.target)? };
         progress.path = Some(planned.to.clone());
-        let touched = self.touched(pair, planned)?;
+        let before = progress.bytes_done;
+        let touched = if pair.as_stored {
+            self.copy_as_stored(pair, planned, chunks, &mut stored, progress)?
+        } else {
+            self.touched(pair, planned)?
+        };
         let mut regions: Vec<Region> = Vec::new();
         let element = place.metadata.data_type.repr().map_or(1, |repr| repr.size() as u64);
         let of_chunk = self.plan.arrays[number].bytes / planned.chunks.max(1);
@@ -363,7 +377,7 @@ impl Run<'_> {
             let there = stored.iter().filter(|chunk| chunks.contains(chunk)).count() as u64;
             self.left[*part] -= there;
             progress.bytes_done += there * of_chunk;
-            if self.options.verify && there > 0 {
+            if self.options.verify && there > 0 && !pair.as_stored {
                 for region in place.regions(chunks) {
                     let is_there = |region: &Region| stored.contains(&place.number_of(region));
                     verify(pair, &region, &is_there)?;
@@ -385,6 +399,13 @@ impl Run<'_> {
             if self.left[*part] == 0 {
                 self.journal.set_done(*part)?;
             }
+        }
+        if pair.as_stored && touched.is_some() {
+            let done: u64 = chunks.iter().map(|(_, chunks)| chunks.end - chunks.start).sum();
+            let bytes = u128::from(planned.bytes) * u128::from(done);
+            progress.bytes_done = before + (bytes / u128::from(planned.chunks.max(1))) as u64;
+            report(self.options, progress);
+            return Ok(());
         }
         let is_done = |region: &Region| stored.contains(&place.number_of(region));
         let region = pair.region.as_deref();
@@ -420,6 +441,72 @@ impl Run<'_> {
         )
     }
 }
+
+impl Run<'_> {
+    /// Copies the objects that the source stores of one array, and adds their numbers to those that are `stored`. Returns the
+    /// numbers of all that there are, if the others need not be written.
+    fn copy_as_stored(
+        &mut self,
+        pair: &Pair,
+        planned: &PlannedArray,
+        chunks: &[(usize, Range<u64>)],
+        stored: &mut HashSet<u64>,
+        progress: &mut Progress,
+    ) -> Result<Option<BTreeSet<u64>>> {
+        let place = &pair.place;
+        let copy = StoredCopy::new(
+            &pair.from,
+            (self.target, &place.path),
+            (&place.grid, &place.counts),
+            pair.to.metadata(),
+            (pair.region.as_deref(), self.options),
+        )?;
+        let of_source = copy.stored()?;
+        let of_chunk = planned.bytes / planned.chunks.max(1);
+        let before = progress.bytes_done;
+        let mut copied = BTreeSet::new();
+        for (_, range) in chunks {
+            // In blocks, since a store that does not list is asked for each chunk of what may be a great many.
+            let mut numbers: Box<dyn Iterator<Item = u64>> = match &of_source {
+                Some(numbers) => Box::new(numbers.range(range.clone()).copied()),
+                None => Box::new(range.clone()),
+            };
+            loop {
+                let block: Vec<u64> = numbers.by_ref().take(BLOCK_OF_CHUNKS).collect();
+                if block.is_empty() {
+                    break;
+                }
+                let (there, missing): (Vec<u64>, Vec<u64>) =
+                    block.iter().partition(|number| stored.contains(number));
+                if self.options.verify {
+                    copy.verify(&there)?;
+                }
+                copied.extend(there);
+                copy.copy(&missing, &mut |chunk| {
+                    if chunk.size.is_some() {
+                        copied.insert(chunk.number);
+                        self.written = self.written.saturating_add(of_chunk);
+                    }
+                    progress.bytes_done = progress.bytes_done.saturating_add(of_chunk);
+                    report(self.options, progress);
+                    Ok(())
+                })?;
+                if self.written - self.flushed >= FIRST_FLUSH.max(self.flushed) {
+                    self.target.flush()?;
+                    self.flushed = self.written;
+                }
+            }
+        }
+        // The caller counts what is stored.
+        progress.bytes_done = before;
+        stored.extend(&copied);
+        let skips = pair.metadata_has_same_fill() || planned.leaves_holes;
+        Ok(skips.then_some(copied))
+    }
+}
+
+/// How many chunks of a part are copied before what was written is flushed, if that is due.
+const BLOCK_OF_CHUNKS: usize = 1 << 12;
 
 /// How many chunks of a box belong to each part.
 fn parts_of(

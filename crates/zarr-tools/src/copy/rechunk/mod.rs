@@ -27,7 +27,7 @@ use self::encoded_room::EncodedRoom;
 use self::plan::{Numbers, Plan, Way, largest_spool};
 use self::stored::Stored;
 pub(crate) use self::workers::Done;
-use self::workers::{Buffers, Workers};
+pub(super) use self::workers::{Buffers, Workers};
 use super::memory::default_memory;
 
 /// How elements are copied.
@@ -258,7 +258,11 @@ impl<'a> Rechunk<'a> {
                     cancel: self.options.cancel.as_ref(),
                     stop: None,
                 };
-                workers.run(objects.into_iter(), |_, object, _| write(object), &mut |_| Ok(()))?;
+                workers.run(
+                    objects.into_iter(),
+                    |_, object, _| write(object),
+                    &mut |(): &()| Ok(()),
+                )?;
             } else {
                 to.write_view(&part, all.part(&inside(&part, place)))?;
             }

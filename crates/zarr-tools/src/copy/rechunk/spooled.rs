@@ -188,7 +188,7 @@ impl Copying<'_> {
                 cancel: rechunk.options.cancel.as_ref(),
                 stop: Some(&self.stop),
             };
-            keepers.run(objects, |scratch, object, _| keep(scratch, object), &mut |_| Ok(()))
+            keepers.run(objects, |scratch, object, _| keep(scratch, object), &mut |(): &()| Ok(()))
         };
         let workers = Workers {
             count: how.readers,
@@ -197,7 +197,8 @@ impl Copying<'_> {
             cancel: rechunk.options.cancel.as_ref(),
             stop: Some(&self.stop),
         };
-        workers.run(cut.enumerate(), |buffer, piece, _| read(buffer, piece), &mut |_| Ok(()))?;
+        workers
+            .run(cut.enumerate(), |buffer, piece, _| read(buffer, piece), &mut |(): &()| Ok(()))?;
         Ok(spool)
     }
 

@@ -14,7 +14,7 @@ pub(crate) type Done<'a> = &'a mut dyn FnMut(&Region) -> Result<()>;
 
 /// Memory that workers use again and again. What a worker has not touched of it takes no room.
 #[derive(Debug, Default)]
-pub(super) struct Buffers(Mutex<Vec<Vec<u8>>>);
+pub(in super::super) struct Buffers(Mutex<Vec<Vec<u8>>>);
 
 impl Buffers {
     /// Forgets what is too small for the next work, or more than it needs.
@@ -39,7 +39,7 @@ impl Buffers {
 }
 
 /// How work is done.
-pub(super) struct Workers<'a> {
+pub(in super::super) struct Workers<'a> {
     /// How many threads work at the same time; with one, it is the calling thread.
     pub count: usize,
     /// The bytes that each brings along.
@@ -59,18 +59,18 @@ impl Workers<'_> {
 
     /// Calls `work` for every item, with a buffer and a way to tell what is done. Stops after the first error, and when
     /// the caller cancels.
-    pub fn run<T: Send>(
+    pub fn run<T: Send, D: Send>(
         &self,
         items: impl Iterator<Item = T> + Send,
-        work: impl Fn(&mut [u8], T, &mut dyn FnMut(Region) -> Result<()>) -> Result<()> + Sync,
-        done: Done<'_>,
+        work: impl Fn(&mut [u8], T, &mut dyn FnMut(D) -> Result<()>) -> Result<()> + Sync,
+        done: &mut dyn FnMut(&D) -> Result<()>,
     ) -> Result<()> {
         self.buffers.prepare(self.count, self.buffer);
         if self.count <= 1 {
             let mut buffer = self.buffers.take(self.buffer)?;
             let result = items.into_iter().try_for_each(|item| {
                 self.check()?;
-                work(&mut buffer, item, &mut |region| done(&region))
+                work(&mut buffer, item, &mut |what| done(&what))
             });
             self.buffers.give(buffer);
             return result;
@@ -81,8 +81,8 @@ impl Workers<'_> {
             is_stopped.store(true, Ordering::Relaxed);
             lock(&failed).get_or_insert(error);
         };
-        let (tell, told) = mpsc::channel::<Region>();
-        let each = |tell: mpsc::Sender<Region>| {
+        let (tell, told) = mpsc::channel::<D>();
+        let each = |tell: mpsc::Sender<D>| {
             let mut buffer = match self.buffers.take(self.buffer) {
                 Ok(buffer) => buffer,
                 Err(error) => return fail(error),
@@ -90,9 +90,9 @@ impl Workers<'_> {
             while !is_stopped.load(Ordering::Relaxed) {
                 let next = lock(&items).next();
                 let Some(item) = next else { break };
-                let mut tell = |region| {
+                let mut tell = |what| {
                     // The calling thread hears until all are done.
-                    let _ = tell.send(region);
+                    let _ = tell.send(what);
                     Ok(())
                 };
                 if let Err(error) = self.check().and_then(|()| work(&mut buffer, item, &mut tell)) {
@@ -114,8 +114,8 @@ impl Workers<'_> {
                 each(tell.clone());
             }
             drop(tell);
-            for region in told {
-                if let Err(error) = done(&region) {
+            for what in told {
+                if let Err(error) = done(&what) {
                     fail(error);
                 }
             }

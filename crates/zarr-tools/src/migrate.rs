@@ -1,0 +1,330 @@
+//! Migrates a hierarchy between v2 and v3 by its documents alone: no chunk is read, written or moved.
+//!
+//! The new documents are written beside the old ones, those of deeper nodes first and the root's last. Until the root's is
+//! there, every reader finds the old hierarchy; from then on readers that know both dialects find the new one. The old
+//! documents stay until [`Migration::remove_old`], which erases the root's first, so that no reader finds half of a
+//! hierarchy. A migration that was killed goes on when it is planned and written again.
+
+use std::collections::BTreeSet;
+
+use zarr_core::format::Documents;
+use zarr_core::store::{Bytes, GetOptions, StoreKey};
+use zarr_core::{
+    AccessError, Consolidated, Dialect, Error, ErrorKind, Hierarchy, MetadataError, Node, NodePath,
+    OpenOptions, Result,
+};
+
+use crate::copy::{CopyOptions, InPlace, in_place};
+use crate::target::absolute_url;
+use crate::tree_progress::nodes_and_broken;
+
+/// How a hierarchy is migrated.
+#[derive(Clone, Debug, Default)]
+pub struct MigrateOptions {
+    /// Keeps the fill value of arrays whose missing values could only be kept by writing chunks. Without it such an array is
+    /// refused.
+    pub keep_fill: bool,
+}
+
+/// What a migration is going to do.
+#[derive(Debug)]
+pub struct Migration {
+    source: Hierarchy,
+    target: Hierarchy,
+    /// In the order of writing.
+    new: Vec<(StoreKey, Bytes)>,
+    /// In the order of erasing.
+    old: Vec<StoreKey>,
+    /// The groups that have consolidated metadata.
+    consolidated: Vec<NodePath>,
+    nodes: u64,
+    not_kept: Vec<String>,
+    notes: Vec<String>,
+}
+
+/// The most obstacles that an error names.
+const MAX_NAMED: usize = 20;
+
+/// Opens the hierarchy that a path or URL names, to be migrated to a dialect. Where documents of both are there, since a
+/// migration was begun, it is opened by the old ones. Consolidated metadata are not believed.
+///
+/// # Errors
+/// [`AccessError::Argument`] if the path is that of a node inside a hierarchy; as [`Hierarchy::open`].
+pub fn open_for_migration(url: &str, to: Dialect, options: &OpenOptions) -> Result<Hierarchy> {
+    let old = if to == Dialect::V3 { Dialect::V2 } else { Dialect::V3 };
+    let url = absolute_url(url);
+    let (detected, mut options) = (options, options.clone());
+    options.dialect = Some(old);
+    let (opened, path) = match Hierarchy::locate(&url, &options) {
+        // One of the new dialect, or of a draft, which the plan refuses by name.
+        Err(e) if e.kind() == ErrorKind::NotFound => {
+            options = detected.clone();
+            Hierarchy::locate(&url, &options)?
+        }
+        opened => opened?,
+    };
+    let argument = |why: String| {
+        Error::from(AccessError::Argument(why)).at_store(opened.store().name()).at_path(&path)
+    };
+    if !path.is_root() {
+        let why = "this is a node inside a hierarchy, whose nodes all have one format".into();
+        return Err(
+            argument(why).with_hint("migrate the hierarchy, or copy the node with `zarr copy`")
+        );
+    }
+    options.consolidated = Consolidated::Ignore;
+    Hierarchy::open(opened.store().clone(), &options)
+}
+
+/// Plans to give all nodes of a hierarchy documents of another dialect. Nothing is written.
+///
+/// # Errors
+/// [`MetadataError::CannotRepresent`] naming each array whose chunks would have to be encoded again or would need other keys,
+/// and each node that the dialect cannot represent; [`AccessError::Argument`] for a dialect other than v2 and v3, and for
+/// nodes that are described in consolidated metadata only; what the store reports.
+pub fn plan_migration(
+    hierarchy: &Hierarchy,
+    to: Dialect,
+    options: &MigrateOptions,
+) -> Result<Migration> {
+    let store = hierarchy.store();
+    let argument = |why: String| Error::from(AccessError::Argument(why)).at_store(store.name());
+    let from = hierarchy.dialect();
+    if from == to {
+        return Err(argument(format!(
+            "this is a hierarchy in {} already",
+            hierarchy.format_name()
+        )));
+    }
+    if from == Dialect::Draft || to == Dialect::Draft {
+        let why = "the chunks of a draft's hierarchy lie elsewhere than those of v2 and v3";
+        let hint = "copy it with `zarr copy --to v3` (library: `copy`)";
+        return Err(argument(why.into()).with_hint(hint));
+    }
+    let root = hierarchy.node(&NodePath::root())?;
+    let mut open = OpenOptions::new(hierarchy.registry().clone()).read_write();
+    open.options = hierarchy.options().clone();
+    if is_netcdf(&root) {
+        let why = "this is a netCDF dataset; its dimensions and types would be lost".to_owned();
+        let hint = format!("copy it with `zarr copy --to nczarr-{}`", to.name());
+        return Err(argument(why).with_hint(hint));
+    }
+    let target = Hierarchy::of_format(store.clone(), zarr_core::format::of_dialect(to), &open);
+    let only_copied = hierarchy.only_copied_nodes("/")?;
+    if let Some(first) = only_copied.first() {
+        let others = only_copied.len() - 1;
+        let why = format!(
+            "{first} and {others} other nodes have no documents of their own; consolidated metadata describe them"
+        );
+        let hint = "`zarr repair --apply` writes the documents from their copies";
+        return Err(argument(why).at_path(first).with_hint(hint));
+    }
+    let (nodes, broken) = nodes_and_broken(&root)?;
+    if let Some((_, error)) = broken.into_iter().next() {
+        let hint = "`zarr validate` names what is broken, `zarr repair` may mend it";
+        return Err(error.with_hint(hint));
+    }
+    let mut migration = Migration {
+        source: hierarchy.clone(),
+        target,
+        new: Vec::new(),
+        old: Vec::new(),
+        consolidated: Vec::new(),
+        nodes: nodes.len() as u64,
+        not_kept: Vec::new(),
+        notes: Vec::new(),
+    };
+    let mut obstacles = Vec::new();
+    let mut documents: Vec<(NodePath, Documents)> = Vec::new();
+    for node in &nodes {
+        match migration.plan_node(node, &nodes, options) {
+            Ok(new) => documents.push((node.path().clone(), new)),
+            Err(Obstacle::Refused(why)) => obstacles.push(format!("{}: {why}", node.path())),
+            Err(Obstacle::Failed(error)) => return Err(error),
+        }
+    }
+    if !obstacles.is_empty() {
+        let more = obstacles.len().saturating_sub(MAX_NAMED);
+        let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+        obstacles.truncate(MAX_NAMED);
+        return Err(Error::from(MetadataError::CannotRepresent {
+            format: to.name(),
+            what: format!("these nodes without writing chunks: {}{more}", obstacles.join("; ")),
+            hint: format!("`zarr copy --to {}` writes a copy with other chunks", to.name()).into(),
+        })
+        .at_store(store.name()));
+    }
+    // The deepest first; of one node the document that makes it a node last.
+    documents.sort_by_key(|(path, _)| std::cmp::Reverse(path.names().count()));
+    for (_, of_node) in documents {
+        migration.new.extend(of_node.into_iter().rev());
+    }
+    Ok(migration)
+}
+
+/// Whether NCZarr's attributes are there, which only its own readers of the old dialect understand.
+fn is_netcdf(root: &Node) -> bool {
+    root.attributes().iter().any(|(name, _)| name.to_ascii_lowercase().starts_with("_nczarr"))
+}
+
+enum Obstacle {
+    /// The node cannot be migrated.
+    Refused(String),
+    Failed(Error),
+}
+
+impl From<Error> for Obstacle {
+    fn from(error: Error) -> Self {
+        match error.cause() {
+            zarr_core::Cause::Metadata(MetadataError::CannotRepresent { .. }) => {
+                Obstacle::Refused(error.cause().to_string())
+            }
+            zarr_core::Cause::Metadata(MetadataError::Unsupported(_)) => {
+                Obstacle::Refused(error.cause().to_string())
+            }
+            _ => Obstacle::Failed(error),
+        }
+    }
+}
+
+impl Migration {
+    /// How many nodes it migrates.
+    pub fn nodes(&self) -> u64 {
+        self.nodes
+    }
+
+    /// The documents that it writes, in that order.
+    pub fn new_documents(&self) -> impl Iterator<Item = &StoreKey> {
+        self.new.iter().map(|(key, _)| key)
+    }
+
+    /// The documents of the old dialect, in the order in which [`Migration::remove_old`] erases them.
+    pub fn old_documents(&self) -> &[StoreKey] {
+        &self.old
+    }
+
+    /// What the new documents do not keep, each with its place.
+    pub fn not_kept(&self) -> &[String] {
+        &self.not_kept
+    }
+
+    /// What the new documents say otherwise, with nothing lost.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// Plans one node: returns its new documents.
+    fn plan_node(
+        &mut self,
+        node: &Node,
+        all: &[Node],
+        options: &MigrateOptions,
+    ) -> Result<Documents, Obstacle> {
+        let path = node.path();
+        self.find_old(path)?;
+        if let Node::Group(group) = node
+            && group.is_consolidated()?
+        {
+            self.consolidated.push(path.clone());
+        }
+        let copy = CopyOptions { keep_keys: true, ..CopyOptions::default() };
+        let InPlace { documents, not_kept, note, obstacle } =
+            in_place(node, all, &self.target, options.keep_fill, &copy)?;
+        if let Some(why) = obstacle {
+            return Err(Obstacle::Refused(why));
+        }
+        self.not_kept.extend(not_kept.map(|what| format!("{path}: {what}")));
+        self.notes.extend(note.map(|what| format!("{path}: {what}")));
+        Ok(documents)
+    }
+
+    /// Notes the old documents of a node.
+    fn find_old(&mut self, path: &NodePath) -> Result<()> {
+        let store = self.source.store().to_sync();
+        let mut keys = self.source.format().document_keys(path)?;
+        if self.source.dialect() == Dialect::V2 {
+            // The copies go before what they are copies of.
+            let prefix = self.source.format().children_prefix(path)?;
+            keys.insert(0, prefix.key(".zmetadata")?);
+        }
+        for key in keys {
+            let got = store.get(&key, GetOptions::at_most(self.source.options().limits.document));
+            if got.map_err(|e| Error::from(e).at_store(store.name()).at_key(&key))?.is_some() {
+                self.old.push(key);
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the new documents, and consolidated metadata where the old hierarchy has them. Documents that are there
+    /// already, from a migration that was interrupted, are left as they are.
+    ///
+    /// # Errors
+    /// [`AccessError::Exists`] for a document that is there and says something else; what the store reports.
+    pub fn write(&self) -> Result<()> {
+        let store = self.target.store().to_sync();
+        for (key, value) in &self.new {
+            if crate::copy::put_new(&*store, key, value)? {
+                continue;
+            }
+            let got = store.get(key, GetOptions::at_most(self.target.options().limits.document));
+            let found = got.map_err(|e| Error::from(e).at_store(store.name()).at_key(key))?;
+            let found = found.and_then(|got| got.bytes).unwrap_or_default();
+            if !crate::copy::is_as_planned(&found, value) {
+                let hint = "compare it with the old document; erase the one that is wrong, and migrate again";
+                let error = Error::from(AccessError::Exists("another document")).at_key(key);
+                return Err(error.at_store(store.name()).with_hint(hint));
+            }
+        }
+        for path in self.consolidated.iter().rev() {
+            match self.target.node(path)? {
+                Node::Group(group) if !path.is_root() => drop(group.consolidate()?),
+                _ => drop(self.target.consolidate()?),
+            }
+        }
+        self.target.flush()
+    }
+
+    /// Erases the old documents, the root's first. The new ones have to be there.
+    ///
+    /// # Errors
+    /// [`AccessError::NotFound`] if a new document is missing, and [`AccessError::Exists`] if one differs, before anything is
+    /// erased; what the store reports.
+    pub fn remove_old(&self) -> Result<()> {
+        let store = self.target.store().to_sync();
+        for (key, value) in &self.new {
+            let at = |e: Error| e.at_store(store.name()).at_key(key);
+            let got = store.get(key, GetOptions::at_most(self.target.options().limits.document));
+            let Some(found) = got.map_err(|e| at(e.into()))? else {
+                let error = AccessError::NotFound { looked_for: format!("`{key}`") };
+                let hint = "the migration is not complete; run it again without `--finish`";
+                return Err(at(error.into()).with_hint(hint));
+            };
+            if !crate::copy::is_as_planned(&found.bytes.unwrap_or_default(), value) {
+                let error = Error::from(AccessError::Exists("a document that says something else"));
+                let hint = "the old and the new document were changed since the migration; erase the one that is wrong";
+                return Err(at(error).with_hint(hint));
+            }
+        }
+        for key in &self.old {
+            store.erase(key).map_err(|e| Error::from(e).at_store(store.name()).at_key(key))?;
+        }
+        self.target.flush()
+    }
+
+    /// The number of documents that are there already, from a migration that was interrupted.
+    ///
+    /// # Errors
+    /// What the store reports.
+    pub fn written(&self) -> Result<usize> {
+        let store = self.target.store().to_sync();
+        let mut written = BTreeSet::new();
+        for (key, _) in &self.new {
+            let got = store.get(key, GetOptions::at_most(self.target.options().limits.document));
+            if got.map_err(|e| Error::from(e).at_store(store.name()).at_key(key))?.is_some() {
+                written.insert(key);
+            }
+        }
+        Ok(written.len())
+    }
+}
