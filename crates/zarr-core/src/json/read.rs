@@ -20,6 +20,9 @@ pub struct Oddities {
     pub bare_floats: bool,
     /// Whether the text began with a byte order mark.
     pub byte_order_mark: bool,
+    /// Whether a string has half of a surrogate pair, as Python writes names of files that are not UTF-8. It is read as
+    /// the text of its escape: `\udce9`.
+    pub lone_surrogates: bool,
 }
 
 pub(crate) struct Reader<'a, 'o> {
@@ -207,11 +210,18 @@ impl<'a, 'o> Reader<'a, 'o> {
         let escaped = self.pass_string()?;
         self.at += 1;
         let inside = self.text.get(begin..self.at - 1).ok_or_else(|| self.broken())?;
-        if escaped {
-            serde_json::from_str(&self.text[begin - 1..self.at])
-                .map_err(|e| format!("not JSON: {e}"))
-        } else {
-            Ok(inside.to_owned())
+        if !escaped {
+            return Ok(inside.to_owned());
+        }
+        match serde_json::from_str(&self.text[begin - 1..self.at]) {
+            Ok(text) => Ok(text),
+            Err(e) if self.is_strict => Err(format!("not JSON: {e}")),
+            Err(e) => {
+                let spelled_out = with_surrogates_spelled_out(inside);
+                let text = serde_json::from_str(&format!("\"{spelled_out}\""));
+                self.oddities.lone_surrogates = true;
+                text.map_err(|_| format!("not JSON: {e}"))
+            }
         }
     }
 
@@ -251,6 +261,40 @@ impl<'a, 'o> Reader<'a, 'o> {
     fn broken(&self) -> String {
         format!("not JSON at byte {}", self.at)
     }
+}
+
+/// The inside of a JSON string with the backslash of each half of a surrogate pair escaped, so that it stands for the
+/// text of that escape, as Python's `backslashreplace` has it. Nothing else changes.
+fn with_surrogates_spelled_out(inside: &str) -> String {
+    let mut out = String::with_capacity(inside.len() + 8);
+    let mut rest = inside;
+    while let Some(at) = rest.find('\\') {
+        let (before, escape) = rest.split_at(at);
+        out.push_str(before);
+        let first = unit_of_escape(escape);
+        let second = escape.get(6..).and_then(unit_of_escape);
+        let len = match (first, second) {
+            (Some(0xD800..=0xDBFF), Some(0xDC00..=0xDFFF)) => 12,
+            (Some(0xD800..=0xDFFF), _) => {
+                out.push('\\');
+                6
+            }
+            // The character behind the backslash may have several bytes in a text that is not JSON.
+            _ => 1 + escape[1..].chars().next().map_or(0, char::len_utf8),
+        };
+        let (escape, after) = escape.split_at(len);
+        out.push_str(escape);
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
+/// The UTF-16 unit of the escape at the beginning of a text: of `\u00e9…`.
+fn unit_of_escape(text: &str) -> Option<u16> {
+    let digits = text.strip_prefix("\\u")?.get(..4)?;
+    let are_digits = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    are_digits.then(|| u16::from_str_radix(digits, 16).ok()).flatten()
 }
 
 /// Whether a word is a number of JSON: `-1.5e+3`.

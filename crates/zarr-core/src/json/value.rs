@@ -173,6 +173,17 @@ impl From<f64> for Json {
         Json::from(if value.is_nan() { "NaN" } else { special })
     }
 }
+impl Json {
+    /// A number as an element of an array of JSON values: what JSON cannot represent is a bare `NaN`, `Infinity` or
+    /// `-Infinity`, as Python writes it.
+    pub fn float(value: f64) -> Json {
+        match Json::from(value) {
+            Json::String(special) => Json::Number(special.into()),
+            finite => finite,
+        }
+    }
+}
+
 impl From<&[u64]> for Json {
     fn from(values: &[u64]) -> Json {
         values.iter().copied().map(Json::from).collect()
