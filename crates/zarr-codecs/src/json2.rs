@@ -1,6 +1,6 @@
 //! Stores JSON values as text (Z2-042).
 //!
-//! The text is one list, as [`crate::util::values`] says. Python's bare `NaN` and `Infinity` are read as strings.
+//! The text is one list, as [`crate::util::values`] says. Python's bare `NaN` and `Infinity` are kept as they stand.
 
 use std::borrow::Cow;
 
@@ -65,7 +65,8 @@ impl ArrayToBytes for Json2 {
         mut out: ViewMut<'_>,
     ) -> Result<(), CodecError> {
         let corrupt = |why| CodecError::corrupt(self.values.codec, why);
-        let list = Json::parse_tolerant(encoded).map_err(corrupt)?.0.into_standard();
+        // A chunk that is written again must not lose anything.
+        let list = Json::parse_element(encoded).map_err(corrupt)?;
         self.values.lay(&list, shape, within, &mut out)
     }
 
@@ -139,7 +140,9 @@ mod tests {
     fn what_python_alone_reads_is_read() {
         let text = r#"[NaN,"\u00e9" , -Infinity,"|O", [3] ]"#;
         let found = values(&[3]).decode(text.as_bytes()).unwrap();
-        assert_eq!(found, [&b"\"NaN\""[..], "\"é\"".as_bytes(), b"\"-Infinity\""]);
+        assert_eq!(found, [&b"NaN"[..], "\"é\"".as_bytes(), b"-Infinity"]);
+        let again = values(&[2]).encode(&["NaN", r#"{"a":[-Infinity,"NaN"]}"#]).unwrap();
+        assert_eq!(again, br#"[NaN,{"a":[-Infinity,"NaN"]},"|O",[2]]"#);
     }
 
     #[test]
@@ -153,6 +156,8 @@ mod tests {
         assert_eq!(why(r#"[[1],2,"|O",[2,1]]"#), "the lists have not the shape [2, 1]");
         assert_eq!(why(r#"[1,2,"|O",[-2]]"#), "[-2] is no shape");
         assert!(why("[1,2,\"|O\",[2]").contains("not JSON"));
+        // It could not be written again as it stands.
+        assert!(why(r#"["\ud83d",2,"|O",[2]]"#).contains("surrogate"));
         let deep = "[".repeat(200) + &"]".repeat(200);
         assert!(values(&[1]).decode(format!(r#"[{deep},"|O",[1]]"#).as_bytes()).is_err());
         let zeros = r#"["|O",[0,18446744073709551615]]"#;

@@ -133,7 +133,9 @@ impl MsgPack2 {
             return Ok(());
         }
         let whole = !text.contains(['.', 'e', 'E']) && text != "-0";
-        let float = text.parse::<f64>().ok().filter(|value| value.is_finite() && !whole);
+        let is_bare = ["NaN", "Infinity", "-Infinity"].contains(&text);
+        let float = text.parse::<f64>().ok();
+        let float = float.filter(|value| is_bare || value.is_finite() && !whole);
         let Some(value) = float else {
             let why = format!("{text} is too large for MessagePack");
             return Err(CodecError::Value { codec: self.values.codec, why });
@@ -173,8 +175,8 @@ impl<'a> Reader<'a> {
             Marker::I16 => input.read_data_i16().map(|value| Json::from(i64::from(value))),
             Marker::I32 => input.read_data_i32().map(|value| Json::from(i64::from(value))),
             Marker::I64 => input.read_data_i64().map(Json::from),
-            Marker::F32 => input.read_data_f32().map(|value| Json::from(f64::from(value))),
-            Marker::F64 => input.read_data_f64().map(Json::from),
+            Marker::F32 => input.read_data_f32().map(|value| Json::float(value.into())),
+            Marker::F64 => input.read_data_f64().map(Json::float),
             Marker::Null => Ok(Json::Null),
             Marker::False | Marker::True => Ok(Json::Bool(marker == Marker::True)),
             _ => return self.long_value(marker, depth),
@@ -359,7 +361,9 @@ mod tests {
             assert!(codec.encode(&[text]).is_err(), "{text}");
         }
         let special = hex("94 cb7ff8000000000000 ca7f800000 a27c4f 9102");
-        assert_eq!(values(&[2]).decode(&special).unwrap(), [&b"\"NaN\""[..], b"\"Infinity\""]);
+        assert_eq!(values(&[2]).decode(&special).unwrap(), [&b"NaN"[..], b"Infinity"]);
+        let again = values(&[3]).encode(&["NaN", "-Infinity", r#""NaN""#]).unwrap();
+        assert_eq!(again, hex("95cb7ff8000000000000cbfff0000000000000a34e614ea27c4f9103"),);
     }
 
     #[test]

@@ -53,7 +53,7 @@ impl Values {
         let (elements, shape) = (var_buffer.elements(), chunk.shape());
         let value = |cell: &[u8]| match elements.get(cell) {
             [] => Ok(Json::Null),
-            text => Json::parse(text).map_err(|why| self.corrupt(why)),
+            text => Json::parse_element(text).map_err(|why| self.corrupt(why)),
         };
         let cells = chunk.to_bytes();
         let mut values: Vec<Json> =

@@ -136,7 +136,7 @@ fn check_variable(data_type: &DataType, element: &[u8]) -> Result<(), CodecError
     let is_good = match data_type {
         DataType::String => std::str::from_utf8(element).is_ok(),
         // One that was never written is empty, which is no JSON.
-        DataType::Json => element.is_empty() || Json::parse(element).is_ok(),
+        DataType::Json => element.is_empty() || Json::parse_element(element).is_ok(),
         DataType::List(items) => {
             items.repr().is_some_and(|repr| element.len().is_multiple_of(repr.size()))
         }

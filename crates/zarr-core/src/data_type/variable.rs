@@ -58,7 +58,7 @@ pub(super) fn to_json(
         // What zarr-python 2.18 writes; it takes text there for base64.
         _ if dialect == Dialect::Draft && element.is_empty() => Ok(Json::from(0u64)),
         _ if element.is_empty() => Ok(Json::from("")),
-        DataType::Json => Json::parse(element).map_err(invalid),
+        DataType::Json => Json::parse_element(element).map(Json::into_standard).map_err(invalid),
         DataType::String => {
             let text = String::from_utf8(element.to_vec());
             text.map(Json::from).map_err(|_| invalid("it is no UTF-8".into()))

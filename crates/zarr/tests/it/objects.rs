@@ -74,6 +74,32 @@ fn values_are_read_and_written_as_numcodecs_does() -> Result<()> {
     Ok(())
 }
 
+/// Python's numbers that JSON does not have stay numbers beside an element that is written, and in a copy. The chunks are
+/// numcodecs 0.15.2's.
+#[test]
+fn writing_one_element_leaves_its_neighbours_as_they_were() -> Result<()> {
+    let text = br#"["a",NaN,{"b":-Infinity},Infinity,"|O",[4]]"#;
+    let msgpack = b"\x96\xa1a\xcb\x7f\xf8\0\0\0\0\0\0\x81\xa1b\xcb\xff\xf0\0\0\0\0\0\0\xcb\x7f\xf0\0\0\0\0\0\0\xa2|O\x91\x04";
+    for (filter, stored) in [(JSON2, &text[..]), (r#"{"id":"msgpack2"}"#, msgpack)] {
+        let array = open("[4]", "C", filter, &[("0", stored)])?;
+        assert_eq!(values(&array)?, [r#""a""#, "NaN", r#"{"b":-Infinity}"#, "Infinity"]);
+        array.write(0..1, &json(&[r#""z""#]))?;
+        let mut expected = stored.to_vec();
+        let first = expected.iter().position(|&byte| byte == b'a').expect("the first element");
+        expected[first] = b'z';
+        assert_eq!(chunk(&array, "0"), expected);
+        for dialect in [Dialect::V2, Dialect::Draft] {
+            let target: Arc<dyn Store> = from_sync(MemoryStore::new());
+            let target = Hierarchy::create(target, zarr::format::of_dialect(dialect), &options())?;
+            let options = CopyOptions { chunks: Some(vec![2]), ..CopyOptions::default() };
+            zarr::copy(&Node::Array(array.clone()), &target, "/a", &options)?;
+            let copy = target.array("/a")?;
+            assert_eq!(values(&copy)?, [r#""z""#, "NaN", r#"{"b":-Infinity}"#, "Infinity"]);
+        }
+    }
+    Ok(())
+}
+
 /// zarr-python 2.18 reads the list in the order in which it stands, whatever the order of axes.
 #[test]
 fn values_in_f_order_are_as_zarr_python_reads_them() -> Result<()> {
