@@ -15,8 +15,6 @@ use zarr::data_type::{DataType, Repr, Scalar, ScalarValue, TimeKind};
 use zarr::data_type::{base64_decode, base64_encode};
 use zarr::{Json, Object};
 
-use crate::calendar;
-
 /// Bytes before a variable-length element, which hold its length.
 pub(crate) const LENGTH: usize = 4;
 
@@ -45,9 +43,7 @@ pub(crate) fn write(data_type: &DataType, element: &[u8], style: Style, out: &mu
                 ScalarValue::Integer(count) if time.kind == TimeKind::Timedelta => {
                     out.push_str(&count.to_string());
                 }
-                ScalarValue::Integer(count) => {
-                    say_text(&calendar::text(*time, count as i64), style, out)
-                }
+                ScalarValue::Integer(count) => say_text(&time.text_of(count as i64), style, out),
                 ScalarValue::Float(_) => say_text("NaT", style, out),
             }
         }
@@ -69,7 +65,14 @@ pub(crate) fn write(data_type: &DataType, element: &[u8], style: Style, out: &mu
         DataType::String | DataType::Bytes | DataType::Json => {
             match (data_type, std::str::from_utf8(after_length()), style) {
                 (DataType::Json, Ok(""), _) => out.push_str("null"),
-                (DataType::Json, Ok(text), Style::Json) => out.push_str(text),
+                (DataType::Json, Ok(text), Style::Json) => {
+                    match Json::parse_element(text.as_bytes()) {
+                        Ok(value) if value.has_bare_floats() => {
+                            let _ = write!(out, "{}", value.into_standard());
+                        }
+                        _ => out.push_str(text),
+                    }
+                }
                 (DataType::Bytes, Ok(text), _) if is_taken_for_base64(text, style) => {
                     say_base64(text.as_bytes(), style, out);
                 }
@@ -129,7 +132,7 @@ pub(crate) fn read(data_type: &DataType, json: &Json, out: &mut Vec<u8>) -> Resu
     match data_type {
         DataType::Time(time) => {
             let count = match (json.as_str(), json.as_number()) {
-                (Some(text), _) => calendar::count(*time, text)?,
+                (Some(text), _) => time.count_of(text)?,
                 (None, Some(_)) => number(data_type, Scalar::Int(64), json)? as i64,
                 _ => return Err(wrong(json, due(Scalar::Time(*time)))),
             };

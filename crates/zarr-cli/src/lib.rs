@@ -23,7 +23,6 @@
 #![forbid(unsafe_code)]
 
 mod absent;
-mod calendar;
 mod calls;
 mod commands;
 mod csv;

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use crate::codec::CodecSpec;
-use crate::data_type::{DataType, FillValue, Repr};
+use crate::data_type::{DataType, FillValue, NumpyTime, Repr};
 use crate::error::{MetadataError, Unsupported};
 use crate::grid::{ChunkGrid, ChunkKeys};
 use crate::json::{Json, Object};
@@ -154,10 +154,14 @@ impl ArrayMetadata {
         self.fill().as_bytes().to_vec()
     }
 
-    /// An element that was never written.
+    /// An element that was never written: where the fill value is undefined, zero bytes, and of times "not a time", which
+    /// is what zarr-python reads (Z2-023).
     pub(crate) fn fill(&self) -> FillValue {
-        let zero = || FillValue::zero_of(self.data_type.repr().unwrap_or(Repr::Opaque(1)));
-        self.fill_value.clone().unwrap_or_else(zero)
+        match (&self.fill_value, &self.data_type) {
+            (Some(fill), _) => fill.clone(),
+            (None, DataType::Time(_)) => FillValue::new(NumpyTime::NAT.to_ne_bytes()),
+            (None, other) => FillValue::zero_of(other.repr().unwrap_or(Repr::Opaque(1))),
+        }
     }
 
     /// The shape of the first chunk, which stands for all where their lengths do not matter.

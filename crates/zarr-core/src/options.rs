@@ -48,9 +48,6 @@ pub struct Options {
     /// Whether the filters that zarr-python 2.12 to 2.18 hid in the attributes of a draft's array are read as attributes;
     /// else they are applied (draft-v3.md Q5).
     pub ignore_hidden_filters: bool,
-    /// Whether times of an array without a fill value are "not a time" where nothing is stored, as zarr-python reads them; else
-    /// they are the epoch (Z2-023).
-    pub undefined_times_are_nat: bool,
     /// Whether the store is expected to have the document of an array whose metadata the caller brings
     /// ([`Array::from_document`](crate::Array::from_document)), or of a group above it: a read that finds none of its chunks looks for them,
     /// as for an array that was opened by its path, and is an error if they are gone.

@@ -124,7 +124,6 @@ impl PipelineArray {
     ) -> PyResult<PipelineArray> {
         let dialect = if zarr_format == 2 { Dialect::V2 } else { Dialect::V3 };
         let mut options = OpenOptions::new(REGISTRY.clone()).dialect(dialect);
-        options.options.undefined_times_are_nat = true;
         // zarr-python has read the document, or a copy of it, from this store.
         options.options.documents_are_stored = true;
         if !store.getattr("read_only")?.extract::<bool>()? {

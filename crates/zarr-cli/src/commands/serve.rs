@@ -11,7 +11,6 @@ use zarr::{AccessError, Json, Object};
 use zarr_serve::{Access, Ended, Origins, ServeOptions, Server, Targets, TargetsOptions};
 
 use super::Out;
-use crate::calendar;
 use crate::failure::Failure;
 use crate::human::printable;
 use crate::parse;
@@ -162,7 +161,7 @@ impl Serve {
 fn log(access: &Access) {
     let seconds = access.time.duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
     let time = NumpyTime { kind: TimeKind::Datetime, unit: TimeUnit::Second, scale_factor: 1 };
-    let time = calendar::text(time, i64::try_from(seconds).unwrap_or(0));
+    let time = time.text_of(i64::try_from(seconds).unwrap_or(0));
     let Access { peer, method, target, status, bytes, duration, is_cut_off, .. } = access;
     let cut_off = if *is_cut_off { " cut off" } else { "" };
     let milliseconds = duration.as_secs_f64() * 1e3;

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use super::index_cache::IndexCache;
 use crate::codec::CodecChain;
 use crate::context::StoreContext;
-use crate::data_type::{DataType, NumpyTime, Repr};
+use crate::data_type::Repr;
 use crate::dialect::Strictness;
 use crate::error::{MetadataError, Result, Unsupported};
 use crate::grid::ChunkGrid;
@@ -72,12 +72,7 @@ impl ArrayState {
                 Err(Unsupported { what, name, hint })
             }
         };
-        let content = match (&metadata.data_type, &metadata.fill_value) {
-            (DataType::Time(_), None) if context.options.undefined_times_are_nat => {
-                Bytes::copy_from_slice(&NumpyTime::NAT.to_ne_bytes())
-            }
-            _ => metadata.fill().0,
-        };
+        let content = metadata.fill().0;
         let fill = if metadata.data_type.is_variable() {
             Bytes::copy_from_slice(VarBuffer::holding(content.clone())?.1.as_bytes())
         } else {

@@ -432,8 +432,10 @@ impl ArrayMetadata {
         self.shards = None;
         let own = matches!(
             (&self.chunk_keys, dialect),
-            (ChunkKeys::V2 { .. } | ChunkKeys::Default { .. }, Dialect::V3)
-                | (ChunkKeys::V2 { .. }, Dialect::V2)
+            (
+                ChunkKeys::V2 { .. } | ChunkKeys::Default { .. } | ChunkKeys::Registered(_),
+                Dialect::V3
+            ) | (ChunkKeys::V2 { .. }, Dialect::V2)
                 | (ChunkKeys::Draft { .. }, Dialect::Draft)
         );
         if !own {
@@ -464,8 +466,8 @@ impl ArrayMetadata {
             self.declared_type = Json::Null;
         }
         if dialect == Dialect::V3 && self.fill_value.is_none() {
-            // Undefined reads as zero bytes everywhere here; final v3 must say so (Z2-090).
-            self.fill_value = self.data_type.repr().map(FillValue::zero_of);
+            // What undefined reads as here final v3 must say (Z2-090).
+            self.fill_value = self.data_type.repr().map(|_| self.fill());
         }
         self.declared_fill = Json::Null;
         if dialect == Dialect::Draft || dialect == Dialect::V2 {

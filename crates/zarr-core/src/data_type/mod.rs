@@ -4,6 +4,7 @@
 //! belongs to the chain (`bytes`), since two of the three dialects could not agree otherwise.
 
 mod byte_swap;
+mod calendar;
 mod check;
 mod core_type;
 pub(crate) mod datetime;
@@ -34,6 +35,7 @@ pub use self::extension::ExtensionType;
 pub use self::fill_value::{FillValue, base64_decode, base64_encode};
 pub use self::float_format::{FloatFormat, Rounding};
 pub(crate) use self::numpy::from_typestr;
+pub(crate) use self::record::MAX_DEPTH as MAX_RECORD_DEPTH;
 pub(crate) use self::repr::MAX_ELEMENT;
 pub use self::repr::Repr;
 pub(crate) use self::scalar::integer_from_text;

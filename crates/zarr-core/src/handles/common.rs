@@ -387,7 +387,8 @@ macro_rules! handles {
                 self.metadata().dimension_names.clone()
             }
 
-            /// The value of elements that were never written; `None` if that is undefined: they read as zero bytes.
+            /// The value of elements that were never written; `None` if that is undefined: they read as zero bytes, and
+            /// times as "not a time".
             pub fn fill_value(&self) -> Option<FillValue> {
                 self.metadata().fill_value.clone()
             }

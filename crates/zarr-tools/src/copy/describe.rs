@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use zarr_core::codec::{ChunkContext, Codec, CodecSpec};
-use zarr_core::data_type::{CoreType, FillValue};
+use zarr_core::data_type::CoreType;
 use zarr_core::format::Documents;
 use zarr_core::metadata::ArrayMetadata;
 use zarr_core::store::GetOptions;
@@ -202,9 +202,8 @@ fn keep_missing_value(array: &Array, to: Dialect, described: &mut Described) -> 
         return Ok(());
     }
     let so_many = format!("{count} of {total} chunks were never stored");
-    let zero = source.data_type.repr().map(FillValue::zero_of);
-    if metadata.fill_value.is_none() && zero.is_some_and(|zero| zero.as_bytes() == old) {
-        // What has no value reads as zeros in xarray, in tensorstore and here.
+    if metadata.fill_value.is_none() && metadata.fill_bytes() == old {
+        // What has no value reads as zeros in xarray, in tensorstore and here, and times as NaT.
         let why = "zarr-python 2 reads anything there in v2, which has no value for them";
         described.note = Some(format!("{so_many}; {why}"));
         described.leaves_holes = true;

@@ -4,15 +4,39 @@
 //! type's unit: `2020`, `2020-01`, `2020-01-01`, `2020-01-01T00`, … `2020-01-01T00:00:00.000000000`;
 //! `NaT` for no time. A year has at least four characters, a minus among them, and may have more.
 
-use zarr::data_type::{NumpyTime, TimeKind, TimeUnit};
+use super::{NumpyTime, TimeKind, TimeUnit};
 
 /// Years further off than any count reaches are not computed with.
 const MAX_YEAR: i128 = 1 << 100;
 
 const ATTOSECONDS_A_DAY: i128 = 86_400_000_000_000_000_000_000;
 
+impl NumpyTime {
+    /// The text of an element as NumPy prints it: a date, or the count itself where it is a span; `NaT`.
+    ///
+    /// ```
+    /// use zarr_core::data_type::NumpyTime;
+    ///
+    /// let days = NumpyTime::from_typestr("<M8[D]").ok_or("no time")?;
+    /// assert_eq!(days.text_of(19_000), "2022-01-08");
+    /// assert_eq!(days.count_of("2022-01-08T00:00"), Ok(19_000));
+    /// # Ok::<(), &str>(())
+    /// ```
+    pub fn text_of(&self, count: i64) -> String {
+        text(*self, count)
+    }
+
+    /// The element that a date or `NaT` stands for. A date may be less fine than the unit, or end in `Z`.
+    ///
+    /// # Errors
+    /// A sentence, for text that is no date, for dates of spans, and for such as lie between two elements or beyond them.
+    pub fn count_of(&self, text: &str) -> Result<i64, String> {
+        count(*self, text)
+    }
+}
+
 /// The text of a count: a date, or the count itself where it is a span; `NaT`.
-pub(crate) fn text(time: NumpyTime, count: i64) -> String {
+fn text(time: NumpyTime, count: i64) -> String {
     if count == NumpyTime::NAT {
         return "NaT".into();
     }
@@ -41,7 +65,7 @@ pub(crate) fn text(time: NumpyTime, count: i64) -> String {
 
 /// The count that a text of [`text`]'s means, or says why it means none. A date may be less fine than
 /// the unit, or end in `Z`.
-pub(crate) fn count(time: NumpyTime, text: &str) -> Result<i64, String> {
+fn count(time: NumpyTime, text: &str) -> Result<i64, String> {
     if text == "NaT" {
         return Ok(NumpyTime::NAT);
     }
