@@ -13,7 +13,7 @@ use crate::data_type::ParsedType;
 use crate::dialect::Dialect;
 use crate::error::{MetadataError, StoreError, Unsupported};
 use crate::format::{self, MetadataEncoding};
-use crate::grid::ChunkGrid;
+use crate::grid::{ChunkGrid, ChunkKeyEncoding};
 use crate::json::{Json, Object};
 use crate::metadata::ArrayMetadata;
 use crate::store::Store;
@@ -28,6 +28,13 @@ pub type BuildNesting = fn(&CodecSpec, &ChunkContext, &Registry) -> Result<Codec
 
 /// Makes a chunk grid from its configuration, for an array of this shape.
 pub type BuildGrid = fn(&Object, shape: &[u64]) -> Result<Arc<dyn ChunkGrid>, MetadataError>;
+
+/// Makes a chunk key encoding from its configuration.
+pub type BuildKeyEncoding = fn(&Object) -> Result<Arc<dyn ChunkKeyEncoding>, MetadataError>;
+
+/// Applies a storage transformer of final v3 to an array that has it: it changes the codecs, the grid or the chunk keys to
+/// those that the stored objects have. It gets the transformer's configuration.
+pub type ApplyStorageTransformer = fn(&Object, &mut ArrayMetadata) -> Result<(), MetadataError>;
 
 /// Opens a store from a URL of a registered scheme.
 pub type OpenStore = fn(url: &str, access: Access) -> Result<Arc<dyn Store>, StoreError>;
@@ -69,6 +76,8 @@ pub struct Registry {
     codecs: HashMap<(Dialect, String), Entry>,
     data_types: Vec<BuildDataType>,
     grids: HashMap<String, BuildGrid>,
+    key_encodings: HashMap<String, BuildKeyEncoding>,
+    storage_transformers: HashMap<String, ApplyStorageTransformer>,
     schemes: HashMap<String, Scheme>,
     chains: HashMap<String, OpenChain>,
     encodings: HashMap<String, Arc<dyn MetadataEncoding>>,
@@ -149,6 +158,16 @@ impl Registry {
     /// Adds a chunk grid under its name or URI.
     pub fn grid(&mut self, name: &str, build: BuildGrid) {
         self.grids.insert(name.to_owned(), build);
+    }
+
+    /// Adds a chunk key encoding of final v3 under its name.
+    pub fn key_encoding(&mut self, name: &str, build: BuildKeyEncoding) {
+        self.key_encodings.insert(name.to_owned(), build);
+    }
+
+    /// Adds a storage transformer of final v3 under its name.
+    pub fn storage_transformer(&mut self, name: &str, apply: ApplyStorageTransformer) {
+        self.storage_transformers.insert(name.to_owned(), apply);
     }
 
     /// Adds a store under its URL scheme, such as `file`.
@@ -288,6 +307,31 @@ impl Registry {
         shape: &[u64],
     ) -> Option<Result<Arc<dyn ChunkGrid>, MetadataError>> {
         self.grids.get(name).map(|build| build(configuration, shape))
+    }
+
+    /// Makes a chunk key encoding from its name and configuration; `None` for an unknown name.
+    ///
+    /// # Errors
+    /// [`MetadataError::Invalid`] for a configuration that cannot be.
+    pub fn build_key_encoding(
+        &self,
+        name: &str,
+        configuration: &Object,
+    ) -> Option<Result<Arc<dyn ChunkKeyEncoding>, MetadataError>> {
+        self.key_encodings.get(name).map(|build| build(configuration))
+    }
+
+    /// Applies a storage transformer to an array; `None` for an unknown name.
+    ///
+    /// # Errors
+    /// [`MetadataError::Invalid`] for a configuration that cannot be.
+    pub fn apply_storage_transformer(
+        &self,
+        name: &str,
+        configuration: &Object,
+        array: &mut ArrayMetadata,
+    ) -> Option<Result<(), MetadataError>> {
+        self.storage_transformers.get(name).map(|apply| apply(configuration, array))
     }
 
     /// The store that a URL names.

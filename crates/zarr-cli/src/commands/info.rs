@@ -4,14 +4,13 @@ use std::sync::Arc;
 
 use clap::Args;
 use zarr::data_type::{DataType, Field};
-use zarr::grid::{ChunkGrid, RegularGrid, chunk_count};
+use zarr::grid::{ChunkGrid, ChunkKeys, RegularGrid, chunk_count};
 use zarr::{
     Array, ArrayMetadata, CopyUnderWay, ErrorKind, Group, Json, MetadataError, Node, Object,
     StoredSize, Unsupported,
 };
 
 use super::{Out, ls, netcdf};
-use crate::calendar;
 use crate::failure::Failure;
 use crate::human;
 use crate::session::{self, Session, Target};
@@ -196,6 +195,11 @@ fn array_members(array: &Array, object: Object) -> Object {
     let inner = ArrayMetadata::clone(&metadata).unsharded();
     let chunk_shape = inner.chunk_shape();
     let count = inner.grid.as_ref().and_then(|grid| chunk_count(&**grid, &metadata.shape));
+    // Other encodings need not have one.
+    let separator = match &metadata.chunk_keys {
+        ChunkKeys::Registered(_) | ChunkKeys::Unknown => Json::Null,
+        keys => Json::from(keys.separator().to_string()),
+    };
     let mut object = object
         .with("shape", &metadata.shape[..])
         .with("data_type", metadata.declared_type.clone())
@@ -205,7 +209,7 @@ fn array_members(array: &Array, object: Object) -> Object {
         .with("chunk_count", optional(count))
         .with("shard_shape", metadata.shard_shape().as_deref().map_or(Json::Null, Json::from))
         .with("shard_count", optional(shard_count(&metadata)))
-        .with("chunk_key_separator", metadata.chunk_keys.separator().to_string())
+        .with("chunk_key_separator", separator)
         .with("codecs", metadata.codecs.iter().map(codec).collect::<Json>())
         .with("fill_value", metadata.declared_fill.clone())
         .with("dimension_names", metadata.dimension_names.as_ref().map_or(Json::Null, names));
@@ -296,7 +300,7 @@ pub(super) fn describe_array(array: &Array, out: Out<'_>) -> Result<(), Failure>
         (_, DataType::Time(time)) => {
             let fill = metadata.fill_bytes();
             let count = fill.first_chunk().expect("a count of time has eight bytes");
-            calendar::text(*time, i64::from_ne_bytes(*count))
+            time.text_of(i64::from_ne_bytes(*count))
         }
         (fill, _) => plain(fill),
     };

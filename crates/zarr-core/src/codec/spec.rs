@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::dialect::Dialect;
-use crate::error::MetadataError;
+use crate::error::{MetadataError, Unsupported};
 use crate::json::{Json, Object};
 
 /// A codec as a document names it.
@@ -202,13 +202,16 @@ impl<'a> Parameters<'a> {
     /// Ends the reading.
     ///
     /// # Errors
-    /// [`MetadataError::Invalid`] in final v3, naming a parameter that the codec did not read.
+    /// [`MetadataError::Unsupported`] in final v3, naming a parameter that the codec did not read: what it means is not
+    /// known here (decision 0175).
     pub fn finish(self) -> Result<(), MetadataError> {
         let unknown = self.spec.configuration.iter().find(|(name, _)| !self.read.contains(name));
         match unknown {
             // zarr-python writes a stray `id` for `numcodecs.*` (F-104).
             Some((name, _)) if self.spec.dialect == Dialect::V3 && name != "id" => {
-                Err(self.wrong(name, "is not a parameter of this codec"))
+                let hint = "it is not a parameter of this codec".into();
+                let name = format!("codecs: {}: {name}", self.spec.name);
+                Err(Unsupported { what: "parameter", name, hint }.into())
             }
             _ => Ok(()),
         }

@@ -69,9 +69,10 @@ impl Parser<'_> {
     /// (F-050, F-051).
     fn v3(&mut self, name: &str, configuration: &Object, depth: usize) -> Result<Record, String> {
         check_depth(depth)?;
+        // A member that is not understood may change what the others mean (decision 0175).
+        self.all_known &= configuration.len() == 1;
         let fields = configuration.get("fields").and_then(Json::as_array);
-        let fields = fields.filter(|_| configuration.len() == 1);
-        let fields = fields.ok_or_else(|| format!("`{name}` has `fields` and nothing else"))?;
+        let fields = fields.ok_or_else(|| format!("`{name}` has `fields`, a list"))?;
         let field = |json: &Json| {
             let member = |name| json.as_object().filter(|o| o.len() == 2).and_then(|o| o.get(name));
             let (label, kind) = match (name, json) {

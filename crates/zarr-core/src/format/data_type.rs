@@ -61,6 +61,20 @@ fn parse_v3(json: &Json, parse: ParseType<'_>) -> Parsed {
         },
         _ => return Err(format!("{} stands for a name", json.kind())),
     };
+    let has_only = |known: &[&str]| {
+        configuration.is_none_or(|members| members.iter().all(|(name, _)| known.contains(&name)))
+    };
+    // A configuration that is not understood makes another type of it (decision 0175).
+    let known: Option<&[&str]> = match name {
+        "fixed_length_utf32" | "null_terminated_bytes" | "raw_bytes" => Some(&["length_bytes"]),
+        "numpy.datetime64" | "numpy.timedelta64" => Some(&["unit", "scale_factor"]),
+        "struct" | "structured" => Some(&["fields"]),
+        name if CoreType::from_name(name).is_some() || variable(name).is_some() => Some(&[]),
+        _ => None,
+    };
+    if known.is_some_and(|known| !has_only(known)) {
+        return unknown(json);
+    }
     if let Some(core) = CoreType::from_name(name) {
         return plain(core.into());
     }

@@ -1,6 +1,45 @@
 //! Encodes chunk indices as keys, and parses keys (D-044 … D-047, F-065 … F-067, Z2-020).
 
+use std::fmt::Debug;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use crate::dialect::Dialect;
 use crate::error::MetadataError;
+use crate::json::Json;
+
+/// A third party's way of naming chunks, which [`Registry::key_encoding`](crate::Registry::key_encoding) adds.
+pub trait ChunkKeyEncoding: Debug + Send + Sync {
+    /// The key of a chunk, below its array's chunk prefix. No two chunks have one key, and none is `zarr.json`.
+    fn key(&self, indices: &[i64]) -> String;
+
+    /// The indices of the chunk with this key; `None` if it is no chunk's, which includes any form of a chunk's key that
+    /// [`ChunkKeyEncoding::key`] does not give. The key may come from anywhere.
+    fn parse(&self, key: &str, rank: usize) -> Option<Vec<i64>>;
+
+    /// The encoding as a dialect's metadata, `{"name": …, "configuration": …}` in final v3; `None` if the dialect cannot
+    /// represent it, as v2 and the drafts cannot.
+    fn to_metadata(&self, dialect: Dialect) -> Option<Json>;
+}
+
+/// A third party's encoding. Two are equal if they are the same metadata.
+#[derive(Clone, Debug)]
+pub struct RegisteredKeys(pub Arc<dyn ChunkKeyEncoding>);
+
+impl PartialEq for RegisteredKeys {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+            || self.0.to_metadata(Dialect::V3) == other.0.to_metadata(Dialect::V3)
+    }
+}
+
+impl Eq for RegisteredKeys {}
+
+impl Hash for RegisteredKeys {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.key(&[0]).hash(state);
+    }
+}
 
 /// How chunk indices become the end of a key.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -27,6 +66,10 @@ pub enum ChunkKeys {
         /// `/` or `.`; where the document says none, `.` is tried before `/`.
         separator: Option<char>,
     },
+    /// A third party's.
+    Registered(RegisteredKeys),
+    /// One that is not known here. No key is a chunk's, and none can be made.
+    Unknown,
 }
 
 impl ChunkKeys {
@@ -39,6 +82,10 @@ impl ChunkKeys {
     pub(crate) fn key_after(&self, prefix: &str, indices: &[i64]) -> String {
         let mut key = String::with_capacity(prefix.len() + 2 + indices.len() * 8);
         key.push_str(prefix);
+        if let ChunkKeys::Registered(RegisteredKeys(encoding)) = self {
+            key.push_str(&encoding.key(indices));
+            return key;
+        }
         let (start, separated) = match self {
             // The drafts of 2019 give a scalar's chunk no name at all, which is no key.
             ChunkKeys::V2 { .. } | ChunkKeys::Draft2019 { .. } if indices.is_empty() => {
@@ -46,7 +93,7 @@ impl ChunkKeys {
             }
             ChunkKeys::Default { .. } => ("c", true),
             ChunkKeys::Draft { .. } => ("c", false),
-            ChunkKeys::V2 { .. } | ChunkKeys::Draft2019 { .. } => ("", false),
+            _ => ("", false),
         };
         key.push_str(start);
         for (axis, index) in indices.iter().enumerate() {
@@ -74,6 +121,11 @@ impl ChunkKeys {
     /// another rank, a missing `c` (D-047, F-067).
     pub fn parse(&self, key: &str, rank: usize) -> Option<Vec<i64>> {
         let (rest, separator) = match self {
+            ChunkKeys::Registered(RegisteredKeys(encoding)) => {
+                let indices = encoding.parse(key, rank)?;
+                return (indices.len() == rank).then_some(indices);
+            }
+            ChunkKeys::Unknown => return None,
             ChunkKeys::Default { .. } | ChunkKeys::Draft { .. } if rank == 0 => {
                 let scalar = key == "c" || self.other_key(&[]).is_some_and(|other| other == key);
                 return scalar.then(Vec::new);
@@ -100,13 +152,19 @@ impl ChunkKeys {
         (indices.len() == rank).then_some(indices)
     }
 
-    /// The separator of indices.
+    /// Whether keys can be made and parsed.
+    pub fn is_known(&self) -> bool {
+        *self != ChunkKeys::Unknown
+    }
+
+    /// The separator of indices; `/` where an encoding has none that is known.
     pub fn separator(&self) -> char {
         match self {
             ChunkKeys::Default { separator }
             | ChunkKeys::V2 { separator }
             | ChunkKeys::Draft { separator, .. } => *separator,
             ChunkKeys::Draft2019 { separator } => separator.unwrap_or('.'),
+            ChunkKeys::Registered(_) | ChunkKeys::Unknown => '/',
         }
     }
 
@@ -118,6 +176,7 @@ impl ChunkKeys {
             | ChunkKeys::V2 { separator }
             | ChunkKeys::Draft { separator, .. } => *separator = by,
             ChunkKeys::Draft2019 { separator } => *separator = Some(by),
+            ChunkKeys::Registered(_) | ChunkKeys::Unknown => {}
         }
         self
     }

@@ -382,3 +382,134 @@ fn a_grid_is_handed_its_own_parameters_alone() -> Result<()> {
     }
     Ok(())
 }
+
+fn plain() -> OpenOptions {
+    OpenOptions::new(zarr::standard())
+}
+
+/// Chunks with names such as `n3x4`.
+#[derive(Debug)]
+struct Named;
+
+impl zarr::grid::ChunkKeyEncoding for Named {
+    fn key(&self, indices: &[i64]) -> String {
+        let indices: Vec<String> = indices.iter().map(ToString::to_string).collect();
+        format!("n{}", indices.join("x"))
+    }
+
+    fn parse(&self, key: &str, _: usize) -> Option<Vec<i64>> {
+        let indices: Vec<i64> = key
+            .strip_prefix('n')?
+            .split('x')
+            .map(|part| part.parse().ok())
+            .collect::<Option<_>>()?;
+        (self.key(&indices) == key).then_some(indices)
+    }
+
+    fn to_metadata(&self, dialect: Dialect) -> Option<Json> {
+        (dialect == Dialect::V3).then(|| Object::new().with("name", "example.named").into())
+    }
+}
+
+const V3_ARRAY: &str = r#"{"zarr_format":3,"node_type":"array","shape":[4],"data_type":"uint8","chunk_grid":{"name":"regular","configuration":{"chunk_shape":[2]}},"chunk_key_encoding":{"name":"default","configuration":{"separator":"/"}},"fill_value":0,"codecs":[{"name":"bytes"}],"attributes":{"a":1}}"#;
+
+fn stored(document: &str, chunk: &str) -> Arc<dyn Store> {
+    let store: Arc<dyn Store> = from_sync(MemoryStore::new());
+    for (key, value) in [("zarr.json", document.as_bytes()), (chunk, &[1, 2])] {
+        let key = StoreKey::new(key).expect("a good key");
+        store.to_sync().set(&key, Payload::new(value)).expect("set");
+    }
+    store
+}
+
+#[test]
+fn chunk_keys_are_a_third_partys() -> Result<()> {
+    let document = V3_ARRAY.replace(
+        r#"{"name":"default","configuration":{"separator":"/"}}"#,
+        r#"{"name":"example.named"}"#,
+    );
+    let store = stored(&document, "n1");
+    let unknown = Hierarchy::open(store.clone(), &plain())?.array("/")?;
+    let error = unknown.read::<u8>(..).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+    assert_eq!(unknown.shape(), [4]);
+
+    let mut registry = zarr::standard();
+    registry.key_encoding("example.named", |_| Ok(Arc::new(Named)));
+    let knowing = OpenOptions::new(registry).read_write();
+    let hierarchy = Hierarchy::open(store.clone(), &knowing)?;
+    let array = hierarchy.array("/")?;
+    assert_eq!(array.read::<u8>(..)?, [0, 0, 1, 2]);
+    array.write(1..3, &[8u8, 9])?;
+    assert_eq!(keys(&store), ["n0", "n1", "zarr.json"]);
+    array.resize(&[2])?;
+    assert_eq!(keys(&store), ["n0", "zarr.json"]);
+    // A copy keeps them where it can.
+    let target: Arc<dyn Store> = from_sync(MemoryStore::new());
+    let copy = Hierarchy::create(target.clone(), zarr::format::of_dialect(Dialect::V3), &knowing)?;
+    zarr::copy(&hierarchy.node("/")?, &copy, "/a", &CopyOptions::default())?;
+    assert_eq!(copy.array("/a")?.read::<u8>(..)?, [0, 8]);
+    assert!(keys(&target).contains(&"a/n0".to_owned()), "{:?}", keys(&target));
+    Ok(())
+}
+
+/// A transformer says what the stored objects are in words that are known.
+#[test]
+fn storage_transformers_are_a_third_partys() -> Result<()> {
+    let document = V3_ARRAY.replace(
+        "\"fill_value\"",
+        "\"storage_transformers\":[{\"name\":\"example.flat\"}],\"fill_value\"",
+    );
+    let store = stored(&document, "1");
+    let unknown = Hierarchy::open(store.clone(), &plain())?.array("/")?;
+    assert_eq!(unknown.read::<u8>(..).unwrap_err().kind(), ErrorKind::Unsupported);
+    let mut registry = zarr::standard();
+    registry.storage_transformer("example.flat", |_, array| {
+        array.chunk_keys = zarr::grid::ChunkKeys::V2 { separator: '.' };
+        Ok(())
+    });
+    let array = Hierarchy::open(store, &OpenOptions::new(registry))?.array("/")?;
+    assert_eq!(array.read::<u8>(..)?, [0, 0, 1, 2]);
+    Ok(())
+}
+
+/// Decision 0175: a member that is not understood may change what the others mean.
+#[test]
+fn an_unknown_member_of_a_configuration_leaves_the_metadata_alone_readable() -> Result<()> {
+    let changes = [
+        (r#""chunk_shape":[2]"#, r#""chunk_shape":[2],"encoded_chunk_shapes":[[1,3]]"#),
+        (r#""separator":"/""#, r#""separator":"/","prefix":"x""#),
+        (r#"{"name":"bytes"}"#, r#"{"name":"bytes","configuration":{"padding":3}}"#),
+        (r#""data_type":"uint8""#, r#""data_type":{"name":"uint8","configuration":{"bias":3}}"#),
+        (
+            r#""data_type":"uint8""#,
+            r#""data_type":{"name":"numpy.datetime64","configuration":{"unit":"s","scale_factor":1,"zone":"UTC"}}"#,
+        ),
+    ];
+    for (old, new) in changes {
+        let document = V3_ARRAY.replace(old, new);
+        assert_ne!(document, V3_ARRAY, "{old}");
+        let store = stored(&document, "c/1");
+        let before = keys(&store);
+        let array = Hierarchy::open(store.clone(), &plain().read_write())?.array("/")?;
+        assert_eq!((array.shape(), array.attributes().len()), (vec![4], 1), "{new}");
+        for error in [array.read_bytes(..).unwrap_err(), array.write(1..2, &[7u8]).unwrap_err()] {
+            assert_eq!(error.kind(), ErrorKind::Unsupported, "{new}: {error}");
+        }
+        assert_eq!(keys(&store), before);
+        let chunk = StoreKey::new("c/1").expect("a good key");
+        assert_eq!(store.to_sync().value(&chunk).expect("read").as_deref(), Some(&[1, 2][..]));
+
+        // It is not damaged.
+        let (mut problems, mut notes) = (Vec::new(), Vec::new());
+        let how = zarr::validate::ValidateOptions::new(zarr::Level::Data);
+        let mut found = |problem: &zarr::validate::Problem| {
+            let list = if problem.kind.is_note() { &mut notes } else { &mut problems };
+            list.push(problem.message.clone());
+        };
+        zarr::validate::validate_store(&store, "/", &plain(), &how, &mut found)?;
+        assert!(problems.is_empty(), "{new}: {problems:?}");
+        assert!(notes.iter().any(|note| note.contains("is not supported")), "{new}: {notes:?}");
+    }
+    Ok(())
+}
