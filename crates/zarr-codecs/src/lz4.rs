@@ -14,6 +14,9 @@ use zarr_core::{CodecError, Dialect, MetadataError, Object};
 use crate::util::bounded_read::scratch_for;
 use crate::util::metadata::in_every_dialect;
 
+/// The most bytes that a block holds: `LZ4_MAX_INPUT_SIZE`.
+const MAX_SIZE: u64 = 0x7E00_0000;
+
 const CODEC: &str = "lz4";
 
 /// The most decoded bytes that one byte of a block holds: a byte lengthens a match by 255.
@@ -61,6 +64,10 @@ impl BytesToBytes for Lz4 {
         let (declared, block) = split(&encoded)?;
         DecodedSize::Exactly(out.len() as u64).check(CODEC, declared.into())?;
         decode_block(block, out)
+    }
+
+    fn most_decoded(&self) -> Option<u64> {
+        Some(MAX_SIZE)
     }
 
     fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {

@@ -88,6 +88,9 @@ pub(crate) enum Format {
     Summary,
 }
 
+/// The most elements that are written at once: nobody waits for so many, and no disk holds them.
+const MAX_PRINTED: u64 = 1 << 48;
+
 impl Format {
     /// Whether it is made of bytes, and no text.
     pub fn is_binary(self) -> bool {
@@ -126,6 +129,16 @@ impl Get {
         let (decoded, warnings) =
             if self.is_decoded() { Decoded::of(&array, format) } else { (None, Vec::new()) };
         session.warn_about(&array, &warnings);
+        if elements.count().is_none_or(|count| count > MAX_PRINTED) {
+            let count = elements.count().map_or("more than 2^64".into(), |count| count.to_string());
+            let why = format!(
+                "{count} elements are above the limit `MAX_PRINTED` of {MAX_PRINTED}; choose a --region"
+            );
+            // A terminal shows a few of however many.
+            if format != Format::Summary {
+                return Err(Failure::Usage(why));
+            }
+        }
         let summary = Summary::of(&elements).filter(|_| format == Format::Summary);
         let result = match (summary, array.data_type().resolved()) {
             (Some(summary), Some(kind)) => {

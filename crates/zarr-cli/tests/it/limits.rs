@@ -104,3 +104,18 @@ fn small_messages_are_true() {
     let why = folder.bad("info k.zip", 3);
     assert!(!why.contains("did you mean"), "{why}");
 }
+
+/// More elements than anybody waits for are refused by the limit's name, and not begun.
+#[test]
+fn an_array_that_nobody_can_print_is_refused_without_a_region() {
+    let folder = Folder::new();
+    for chunks in ["1,1", "1048576,1"] {
+        let shape = format!("--shape 1099511627776,1099511627776 --chunks {chunks}");
+        folder.good(&format!("create a --overwrite --dtype int32 {shape}"));
+        for format in ["json", "raw", "jsonl"] {
+            let why = folder.bad(&format!("get a --format {format}"), 2);
+            assert!(why.contains("`MAX_PRINTED`") && why.contains("--region"), "{why}");
+        }
+        assert_eq!(folder.good("get a --region 5:7,9").text(), "[[0],[0]]\n");
+    }
+}

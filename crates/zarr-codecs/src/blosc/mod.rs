@@ -123,6 +123,10 @@ impl Blosc {
 }
 
 impl BytesToBytes for Blosc {
+    fn most_decoded(&self) -> Option<u64> {
+        Some(ffi::MAX_SIZE as u64)
+    }
+
     fn check_encodes(&self) -> Result<(), CodecError> {
         let why = "snappy is decoded, not encoded; choose another `cname`";
         if self.compressor == c"snappy" {
@@ -494,7 +498,7 @@ mod tests {
         };
         assert_eq!(
             v3(("\"blocksize\":0", "\"blocksize\":0,\"nthreads\":1")),
-            "`codecs: blosc: nthreads`: is not a parameter of this codec"
+            "parameter `codecs: blosc: nthreads` is not supported; it is not a parameter of this codec"
         );
         v3(("lz4", "lz5"));
         v3(("5", "10"));

@@ -124,13 +124,34 @@ impl CodecChain {
         self.arrays.is_empty() && self.bytes.is_empty() && self.serializer.is_memory()
     }
 
-    /// Makes sure that every codec encodes, not only decodes.
+    /// Makes sure that every codec encodes, not only decodes, and takes chunks of this size.
     ///
     /// # Errors
-    /// That of the codec which does not.
+    /// That of the codec which does not; [`CodecError::Value`] for chunks of too many bytes.
     pub fn check_encodes(&self) -> Result<(), CodecError> {
         self.serializer.check_encodes()?;
-        self.bytes.iter().try_for_each(|codec| codec.check_encodes())
+        let sizes = self.sizes(&self.inner.shape)?;
+        for (codec, size) in self.bytes.iter().zip(sizes) {
+            codec.check_encodes()?;
+            if let (Some(most), Some(size)) = (codec.most_decoded(), size)
+                && size > most
+            {
+                let named = codec
+                    .to_metadata(Dialect::V3)
+                    .map_or(String::new(), |spec| format!(" of the codec `{}`", spec.name));
+                let why = format!(
+                    "a chunk of {size} bytes is above the limit{named}, {most} bytes; choose smaller chunks"
+                );
+                return Err(CodecError::Value { codec: "codecs", why });
+            }
+        }
+        Ok(())
+    }
+
+    /// The size of a chunk in bytes, if all of it is decoded for each part.
+    pub(crate) fn decoded_at_once(&self) -> Option<u64> {
+        let has_codecs = !self.bytes.is_empty() && self.inner.data_type.is_stored_whole();
+        self.inner.size().filter(|_| has_codecs)
     }
 
     /// Encodes a chunk of native elements.
@@ -414,6 +435,14 @@ impl CodecChain {
             sizes.push(size);
         }
         Ok(sizes)
+    }
+
+    /// How many zero bytes at the end of an encoded chunk of this shape its last codec passes over.
+    pub fn padding(&self, encoded: &[u8], shape: &[u64]) -> usize {
+        let Some(last) = self.bytes.last() else { return 0 };
+        let sizes = self.sizes(shape).unwrap_or_default();
+        let decoded = sizes.get(self.bytes.len() - 1).copied().flatten();
+        last.padding(encoded, decoded)
     }
 
     /// The size of an encoded chunk of this shape, if it does not depend on its elements.

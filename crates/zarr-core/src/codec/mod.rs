@@ -174,6 +174,13 @@ pub trait BytesToBytes: fmt::Debug + Send + Sync {
         None
     }
 
+    /// How many zero bytes at the end of `encoded`, which decodes to `decoded` bytes if that is known, are none of what an
+    /// encoder writes: [`BytesToBytes::decode`] passes over them.
+    fn padding(&self, encoded: &[u8], decoded: Option<u64>) -> usize {
+        let _ = (encoded, decoded);
+        0
+    }
+
     /// The encoded size of `decoded` bytes, if it does not depend on their values.
     ///
     /// # Errors
@@ -181,6 +188,11 @@ pub trait BytesToBytes: fmt::Debug + Send + Sync {
     fn encoded_size(&self, decoded: u64) -> Result<Option<u64>, CodecError> {
         let _ = decoded;
         Ok(None)
+    }
+
+    /// The most bytes that it encodes at once; `None` for as many as memory holds.
+    fn most_decoded(&self) -> Option<u64> {
+        None
     }
 
     /// Makes sure that this build encodes at all: there are codecs that are only decoded.

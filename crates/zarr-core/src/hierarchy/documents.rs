@@ -6,13 +6,14 @@ use futures::future::{BoxFuture, try_join_all};
 use super::consolidated::{AffectedNodes, Change};
 use super::context::HierarchyContext;
 use super::leftovers::CreateMode;
-use super::new_document::NewDocument;
+use super::new_document::{NewDocument, below_array};
 use crate::array::compare_and_swap::{self, Edited};
 use crate::error::{AccessError, Error, ErrorKind, MetadataError, Result};
 use crate::format::{DocumentMember, Documents, TOOL_FOLDERS};
 use crate::json::{Json, MAX_DEPTH, Object};
 use crate::metadata::{ArrayMetadata, GroupMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
+use crate::store::StoreKey;
 
 /// How deep an attribute may nest: its document, and a consolidated copy of that, nest some levels themselves.
 const ATTRIBUTE_DEPTH: usize = MAX_DEPTH - 8;
@@ -78,13 +79,33 @@ impl HierarchyContext {
         }
         let none = Object::new();
         self.check_attributes(node.kind(), &none, node.attributes(), &none)?;
-        Ok(self.format.create(path, node)?)
+        let documents = self.format.create(path, node)?;
+        documents.iter().try_for_each(|(_, bytes)| self.check_document_size(bytes.len()))?;
+        Ok(documents)
+    }
+
+    /// Refuses to write a document of more bytes than readers take.
+    fn check_document_size(&self, bytes: usize) -> Result<(), MetadataError> {
+        let (found, limit) = (bytes as u64, self.options.limits.document);
+        if found <= limit {
+            return Ok(());
+        }
+        let what = "the document to write, in bytes,";
+        Err(MetadataError::Limit { what, found, limit, name: "document" })
     }
 
     /// Whether an array like this could be created; the store is not read.
     pub fn check_array(&self, path: &NodePath, metadata: &ArrayMetadata) -> Result<()> {
         let at = |e: Error| self.at(path, e);
-        metadata.chain(&self.registry, self.format.dialect()).map_err(|e| at(e.into()))?;
+        let chain = metadata.chain(&self.registry, self.format.dialect());
+        let chain = chain.map_err(|e| at(e.into()))?;
+        // Else the first write would be the first to tell, or the first read.
+        chain.check_encodes().map_err(|e| at(e.into()))?;
+        let limit = self.options.limits.decoded;
+        if let Some(found) = chain.decoded_at_once().filter(|&size| size > limit) {
+            let what = "the size of a chunk in bytes, which readers decode at once,";
+            return Err(at(MetadataError::Limit { what, found, limit, name: "decoded" }.into()));
+        }
         let node = NodeMetadata::Array(Box::new(metadata.clone()));
         self.to_documents(path, &node).map(|_| ()).map_err(at)
     }
@@ -119,7 +140,10 @@ impl HierarchyContext {
             let mut above = Vec::new();
             if self.format.groups_are_explicit() {
                 let found = self.documents(path).await?;
-                if let (Some((key, _)), false) = (found.first(), mode.overwrite) {
+                // Attributes alone are no node. A group may take them; an array that was erased may have left them.
+                let is_free = node.kind() == NodeKind::Group
+                    && matches!(self.format.kind(path, &found), Ok(None));
+                if let (Some((key, _)), false) = (found.first(), mode.overwrite || is_free) {
                     return Err(Error::from(AccessError::Exists("a node")).at_key(key));
                 }
                 // All are looked up before any is created.
@@ -168,7 +192,8 @@ impl HierarchyContext {
             let mut written = Documents::new();
             if let Some((key, bytes)) = documents.next() {
                 let must_be_absent = self.other_documents(path, &key)?;
-                let new = NewDocument { key: &key, must_be_absent, leftovers };
+                let arrays_above = self.arrays_above(path, mode)?;
+                let new = NewDocument { key: &key, must_be_absent, arrays_above, leftovers };
                 self.create_document(new, bytes.clone(), node.kind().phrase()).await?;
                 written.push((key, bytes));
             }
@@ -202,14 +227,28 @@ impl HierarchyContext {
         Ok(self.writeable()?.erase(&place.key).await?)
     }
 
+    /// The documents that would make arrays of the groups above a new node, where nothing else looks for those (D-001). A
+    /// store that creates a document in one step looks at them in the same; elsewhere that takes requests, which a
+    /// caller may save.
+    fn arrays_above(&self, path: &NodePath, mode: CreateMode) -> Result<Vec<(StoreKey, NodePath)>> {
+        let is_saved = !self.store.capabilities().create && mode.purge == Some(false);
+        if self.format.groups_are_explicit() || is_saved {
+            return Ok(Vec::new());
+        }
+        let mut arrays = Vec::new();
+        for above in path.ancestors() {
+            // The array's document is the first.
+            let keys = self.format.document_keys(&above)?;
+            arrays.extend(keys.into_iter().next().map(|key| (key, above)));
+        }
+        Ok(arrays)
+    }
+
     /// Whether there is no node; an error if there is an array, since nothing can be below it.
     async fn is_absent(&self, path: &NodePath) -> Result<bool> {
         let found = self.documents(path).await?;
         match self.parse(path, &found)? {
-            Some(NodeMetadata::Array(_)) => {
-                let why = format!("{path} is an array; nothing can be created below it");
-                Err(AccessError::Argument(why).into())
-            }
+            Some(NodeMetadata::Array(_)) => Err(below_array(path).into()),
             Some(NodeMetadata::Group(_)) => Ok(false),
             None => Ok(true),
         }
@@ -224,7 +263,7 @@ impl HierarchyContext {
             let group = NodeMetadata::Group(GroupMetadata::default());
             for (key, bytes) in self.format.create(path, &group)? {
                 let must_be_absent = self.other_documents(path, &key)?;
-                let new = NewDocument { key: &key, must_be_absent, leftovers: Vec::new() };
+                let new = NewDocument { must_be_absent, ..NewDocument::new(&key) };
                 match self.create_document(new, bytes, "a group").await {
                     // Another writer created a node concurrently. It must be a group of this dialect.
                     Err(e) if e.kind() == ErrorKind::Exists => {
@@ -294,7 +333,9 @@ impl HierarchyContext {
                     }
                     _ => return Err(MetadataError::Json("no object stands here".into()).into()),
                 }
-                Ok(Edited::Set(encoding.encode(&whole).map_err(MetadataError::Json)?.into()))
+                let encoded = encoding.encode(&whole).map_err(MetadataError::Json)?;
+                self.check_document_size(encoded.len())?;
+                Ok(Edited::Set(encoded.into()))
             };
             compare_and_swap::update(self, &place.key, &mut edit).await.map_err(at)?;
             Ok(after)

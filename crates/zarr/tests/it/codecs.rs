@@ -125,14 +125,26 @@ fn what_a_dialect_lacks_is_refused_before_anything_is_written() -> Result<()> {
 #[test]
 fn a_codec_that_does_not_encode_is_refused_with_a_way_out() -> Result<()> {
     let hierarchy = hierarchy(Dialect::V3);
-    let snappy = Object::new()
-        .with("cname", "snappy")
-        .with("clevel", 5u64)
-        .with("shuffle", "noshuffle")
-        .with("blocksize", 0u64);
-    let snappy = zarr::codec::CodecSpec::v3("blosc", snappy);
-    let builder = hierarchy.create_array(path()).shape(&[4]).data_type_named("uint8");
-    let array = builder.codec(snappy).create()?;
+    let by = |compressor: &str| {
+        let configuration = Object::new()
+            .with("cname", compressor)
+            .with("clevel", 5u64)
+            .with("shuffle", "noshuffle")
+            .with("blocksize", 0u64);
+        let codec = zarr::codec::CodecSpec::v3("blosc", configuration);
+        let builder = hierarchy.create_array(path()).shape(&[4]).data_type_named("uint8");
+        builder.codec(codec).create()
+    };
+    let refused = by("snappy").expect_err("not encoded").to_string();
+    assert!(refused.contains("snappy is decoded, not encoded"), "{refused}");
+    by("lz4")?;
+    // Others encode it.
+    let key = zarr::store::StoreKey::new("a/zarr.json")?;
+    let sync = hierarchy.store().to_sync();
+    let document = sync.value(&key)?.expect("the document is there");
+    let document = String::from_utf8(document.to_vec()).expect("JSON").replace("lz4", "snappy");
+    sync.set(&key, document.into_bytes().into())?;
+    let array = hierarchy.array(path())?;
     for shards in [None, Some(vec![4])] {
         let target = self::hierarchy(Dialect::V3);
         let options = CopyOptions { shards, ..CopyOptions::default() };

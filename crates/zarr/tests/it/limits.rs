@@ -204,3 +204,56 @@ fn shortening_an_array_erases_chunks_above_the_limit() {
         }
     }
 }
+
+/// What is written can be read again: a document above the limit is refused before it is stored, by the limit's name.
+#[test]
+fn no_document_is_written_that_is_above_the_limit() {
+    for dialect in [Dialect::V3, Dialect::V2, Dialect::Draft] {
+        let folder = tempdir().unwrap();
+        let url = folder.path().to_str().unwrap();
+        let options = limited(|limits| limits.document = 4_000).read_write();
+        let hierarchy = zarr::create_with(url, dialect, &options).unwrap();
+        let new = |name: &str| {
+            hierarchy.create_array(name).shape(&[2]).data_type_named("uint8").fill_value(7u64)
+        };
+        let array = new("/a").create().unwrap();
+        let long = || zarr::Object::new().with("history", "x".repeat(5_000));
+        let group = hierarchy.create_group("/g", zarr::Object::new()).unwrap();
+        let refused = [
+            array.update_attributes(|attributes| *attributes = long()).unwrap_err(),
+            group.update_attributes(|attributes| *attributes = long()).unwrap_err(),
+            new("/b").attributes(long()).create().unwrap_err(),
+            hierarchy.create_group("/h", long()).unwrap_err(),
+        ];
+        for error in refused {
+            assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
+            assert!(error.to_string().contains("`Limits::document`"), "{error}");
+        }
+        let again = zarr::open_with(url, &options).unwrap().into_group().unwrap();
+        assert_eq!(again.array("a").unwrap().read::<u8>(..).unwrap(), [7, 7]);
+        assert!(again.group("g").unwrap().attributes().is_empty());
+        assert!(again.array("b").is_err() && again.group("h").is_err());
+    }
+}
+
+/// A chunk that its codec cannot hold, or that no reader decodes, is refused when the array is created.
+#[test]
+#[cfg(feature = "blosc")]
+fn no_array_is_created_whose_chunks_nobody_could_write_or_read() {
+    for dialect in [Dialect::V3, Dialect::V2, Dialect::Draft] {
+        let folder = tempdir().unwrap();
+        let url = folder.path().to_str().unwrap();
+        let hierarchy = zarr::create(url, dialect).unwrap();
+        let create = |codec: &str, len: u64| {
+            let builder = hierarchy.create_array("/a").shape(&[len]).chunks(&[len]);
+            builder.data_type_named("uint8").codec(zarr::codec(codec).unwrap()).create()
+        };
+        let error = create("blosc", (1 << 31) + 100).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Argument, "{error}");
+        assert!(error.to_string().contains("2147483631 bytes"), "{error}");
+        let error = create("gzip", (1 << 31) + 100).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
+        assert!(error.to_string().contains("`Limits::decoded`"), "{error}");
+        create("blosc", (1 << 31) - 100).unwrap();
+    }
+}
