@@ -297,8 +297,8 @@ fn the_plain_text_is_written_if_asked() {
         folder.good(&format!(
             "create {format} --path s --format {format} --shape '' --dtype float64"
         ));
-        // No document says which form it has; who writes into it, says so.
-        let put = folder.feed(&format!("put {format}/s --as {format}"), b"42");
+        // It keeps the form in which it was made.
+        let put = folder.feed(&format!("put {format}/s"), b"42");
         assert_eq!((put.code, &*put.err), (0, ""));
         assert!(folder.path(&format!("{format}/data/root/s/{scalar}")).exists(), "{format}");
         assert_eq!(folder.good(&format!("get {format}/s")).text(), "42.0\n");

@@ -22,9 +22,10 @@ use crate::codec::{PartialWrite, SplicePart, Threads, buffer_pool};
 use crate::control::Counter;
 use crate::data_type::Repr;
 use crate::element::Element;
-use crate::error::{CodecError, Error, Result, StoreError};
+use crate::error::{CodecError, Error, MetadataError, Result, StoreError};
 use crate::grid::{ChunkKeys, ChunkProjection};
 use crate::options::{Guard, Options};
+use crate::path::NodePath;
 use crate::region::Region;
 use crate::selection::ResolvedSelection;
 use crate::store::{Bytes, Capabilities, NotSet, Payload, Precondition, Snapshot, StoreKey};
@@ -354,12 +355,36 @@ impl ArrayCore {
         if !is_there(&key).await.map_err(|e| self.at(e))? {
             let to_other =
                 matches!(layout.metadata.chunk_keys, ChunkKeys::Draft { scalar_at_c0: true, .. });
-            let is_other = to_other || is_there(&other).await.map_err(|e| self.at(e))?;
+            let is_other = is_there(&other).await.map_err(|e| self.at(e))?
+                || to_other && !self.is_of_plain_text().await?;
             return Ok(if is_other { other } else { key });
         }
         let erased = self.context.writeable().map_err(|e| self.at(e))?.erase(&other).await;
         erased.map_err(|e| self.at(e).at_key(&other))?;
         Ok(key)
+    }
+
+    /// Whether the hierarchy of a draft is one that this library writes in the plain text of 2020: the root group has no
+    /// document, which the other form always has, and the array's has its members in another order than zarr-python 2.18
+    /// gives them, which may leave out the root group as well.
+    async fn is_of_plain_text(&self) -> Result<bool> {
+        let format = &self.context.format;
+        let limit = self.options.limits.document;
+        let get = async |key: &StoreKey| {
+            self.context.get_at_most(key, limit).await.map_err(|e| self.at(e).at_key(key))
+        };
+        for key in format.document_keys(&NodePath::root())? {
+            if get(&key).await?.is_some() {
+                return Ok(false);
+            }
+        }
+        let Some(key) = format.document_keys(&self.path)?.into_iter().next() else {
+            return Ok(false);
+        };
+        let Some(document) = get(&key).await? else { return Ok(false) };
+        let document = format.encoding().decode(&document).map_err(MetadataError::Json)?.0;
+        let first = document.as_object().and_then(|members| members.iter().next());
+        Ok(first.is_some_and(|(name, _)| name == "shape"))
     }
 
     /// Whether a chunk may be set without a look at the stored one. An edge chunk may not: another writer may have made the

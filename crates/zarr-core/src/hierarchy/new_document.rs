@@ -1,6 +1,7 @@
 //! Creates one document, if no other makes a node at its place.
 
 use bytes::Bytes;
+use futures::future::try_join_all;
 
 use super::context::HierarchyContext;
 use crate::dialect::Dialect;
@@ -13,8 +14,18 @@ pub(super) struct NewDocument<'a> {
     pub key: &'a StoreKey,
     /// Documents that must be absent, too.
     pub must_be_absent: Vec<StoreKey>,
+    /// Those of arrays above, below which nothing may be created, where that was not looked at before.
+    pub arrays_above: Vec<(StoreKey, NodePath)>,
     /// Chunks of an earlier node, which are erased.
     pub leftovers: Vec<StoreKey>,
+}
+
+impl<'a> NewDocument<'a> {
+    /// One beside which nothing must be absent.
+    pub fn new(key: &'a StoreKey) -> Self {
+        let (must_be_absent, arrays_above, leftovers) = Default::default();
+        NewDocument { key, must_be_absent, arrays_above, leftovers }
+    }
 }
 
 impl HierarchyContext {
@@ -22,7 +33,7 @@ impl HierarchyContext {
     pub async fn create_entry_point(&self) -> Result<()> {
         for (key, bytes) in self.format.entry_point()? {
             let must_be_absent = self.other_documents(&NodePath::root(), &key)?;
-            let new = NewDocument { key: &key, must_be_absent, leftovers: Vec::new() };
+            let new = NewDocument { must_be_absent, ..NewDocument::new(&key) };
             self.create_document(new, bytes, "a hierarchy").await?;
         }
         Ok(())
@@ -56,17 +67,31 @@ impl HierarchyContext {
         bytes: Bytes,
         what: &'static str,
     ) -> Result<()> {
-        let NewDocument { key, must_be_absent, leftovers } = new;
+        let NewDocument { key, mut must_be_absent, arrays_above, leftovers } = new;
         let writeable = self.writeable()?;
-        let exists = |key: &StoreKey| Err(Error::from(AccessError::Exists(what)).at_key(key));
+        let exists = |key: &StoreKey| {
+            let above = arrays_above.iter().find(|(above, _)| above == key);
+            let why = match above {
+                Some((_, path)) => below_array(path),
+                None => AccessError::Exists(what),
+            };
+            Err(Error::from(why).at_key(key))
+        };
         let Capabilities { create, swap, .. } = self.store.capabilities();
         if create {
+            must_be_absent.extend(arrays_above.iter().map(|(key, _)| key.clone()));
             let found = self.store.create(key, bytes.into(), &must_be_absent, &leftovers).await?;
             return found.map_or(Ok(()), |found| exists(&found));
         }
-        if (!swap || !leftovers.is_empty())
-            && self.get_at_most(key, self.options.limits.document).await?.is_some()
-        {
+        let limit = self.options.limits.document;
+        let is_array = async |(key, _): &(StoreKey, NodePath)| {
+            Ok::<_, Error>(self.get_at_most(key, limit).await?.is_some())
+        };
+        let are_arrays = try_join_all(arrays_above.iter().map(is_array)).await?;
+        if let Some(at) = are_arrays.iter().position(|is_array| *is_array) {
+            return exists(&arrays_above[at].0);
+        }
+        if (!swap || !leftovers.is_empty()) && self.get_at_most(key, limit).await?.is_some() {
             return exists(key);
         }
         for key in &leftovers {
@@ -79,4 +104,9 @@ impl HierarchyContext {
         };
         if is_set { Ok(()) } else { exists(key) }
     }
+}
+
+/// The error for a node that would be below an array (D-001, F-007, Z2-003).
+pub(super) fn below_array(path: &NodePath) -> AccessError {
+    AccessError::Argument(format!("{path} is an array; nothing can be created below it"))
 }

@@ -237,8 +237,24 @@ fn documents_are_written_before_chunks_change() -> Result<()> {
 #[test]
 fn an_array_hides_nothing_below_it() -> Result<()> {
     let store = filled()?;
-    let hierarchy = Hierarchy::open(store, &options())?;
-    make_array(&hierarchy, "/a/below")?;
+    let hierarchy = Hierarchy::open(store.clone(), &options())?;
+    for make in [make_array(&hierarchy, "/a/below"), make_array(&hierarchy, "/a/b/c")] {
+        let error = make.expect_err("nothing may be below an array");
+        assert!(error.to_string().contains("/a is an array"), "{error}");
+    }
+    assert!(hierarchy.create_group(path("/a/g"), Object::new()).is_err());
+    // Other writers do that.
+    make_array(&hierarchy, "/other")?;
+    for (from, to) in [
+        ("meta/root/other.array.json", "meta/root/a/below.array.json"),
+        ("data/root/other/c0", "data/root/a/below/c0"),
+    ] {
+        let keys = [from, to].map(|key| StoreKey::new(key).expect("a good key"));
+        let sync = store.to_sync();
+        let value = sync.value(&keys[0]).expect("read").expect("it is there").to_vec();
+        sync.set(&keys[1], value.into()).expect("set");
+        sync.erase(&keys[0]).expect("erased");
+    }
     assert_eq!(hierarchy.children(path("/a"))?[0].path, path("/a/below"));
     assert_eq!(hierarchy.array(path("/a"))?.read::<u8>(..)?, [1, 2]);
     assert_eq!(hierarchy.array(path("/a/below"))?.read::<u8>(..)?, [1, 2]);

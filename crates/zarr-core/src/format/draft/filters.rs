@@ -63,7 +63,10 @@ pub(super) fn understand(
         },
         Some(_) => return Ok(false),
     };
-    let filters = codecs(&Object::new().with(ATTRIBUTE, configuration))?;
+    // The extension says nowhere how filters are written: what is not known is no damage.
+    let Ok(filters) = codecs(&Object::new().with(ATTRIBUTE, configuration)) else {
+        return Ok(false);
+    };
     let after = array.codecs.iter().position(|codec| codec.name == "bytes").map_or(0, |at| at + 1);
     array.codecs.splice(after..after, filters);
     Ok(true)
