@@ -1,12 +1,12 @@
 //! Compresses bytes as a gzip file (RFC 1952).
 //!
-//! Decoding takes any number of members one after another, as RFC 1952 allows, and nothing else after
-//! them. Encoding writes one member without a time, so that equal bytes give equal files.
+//! Decoding takes any number of members one after another, as RFC 1952 allows, and zeros after them, as gzip itself does
+//! (decision 0174); nothing else. Encoding writes one member without a time, so that equal bytes give equal files.
 
 use std::borrow::Cow;
-use std::io::Write;
+use std::io::{self, Read, Write};
 
-use flate2::bufread::MultiGzDecoder;
+use flate2::bufread::GzDecoder;
 use flate2::{Compression, GzBuilder};
 use zarr_core::codec::{
     BytesToBytes, ChunkContext, Codec, CodecResult, CodecSpec, DecodedSize, buffer_pool,
@@ -45,7 +45,7 @@ impl BytesToBytes for Gzip {
 
     fn decode<'a>(&self, encoded: Cow<'a, [u8]>, size: DecodedSize) -> CodecResult<'a> {
         let DecodedSize::Exactly(n) = size else {
-            return read_all(CODEC, MultiGzDecoder::new(&encoded[..]), size).map(Cow::Owned);
+            return read_all(CODEC, Members::of(&encoded), size).map(Cow::Owned);
         };
         let mut out = scratch_for(CODEC, n, encoded.len(), BEST_RATIO)?;
         self.decode_into(encoded, &mut out)?;
@@ -56,12 +56,52 @@ impl BytesToBytes for Gzip {
         if libdeflate::gzip(&encoded, out) {
             Ok(())
         } else {
-            read_into(CODEC, MultiGzDecoder::new(&encoded[..]), out)
+            read_into(CODEC, Members::of(&encoded), out)
+        }
+    }
+
+    fn padding(&self, encoded: &[u8], decoded: Option<u64>) -> usize {
+        // The end of a single member is its size, modulo 2³².
+        let size = encoded.last_chunk().map(|size| u32::from_le_bytes(*size));
+        let is_end = decoded.is_some_and(|decoded| size == Some(decoded as u32) && size != Some(0));
+        if is_end || encoded.last() != Some(&0) {
+            return 0;
+        }
+        let mut members = Members::of(encoded);
+        match io::copy(&mut members, &mut io::sink()) {
+            Ok(_) => members.rest().len(),
+            Err(_) => 0,
         }
     }
 
     fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
         self.level.to_metadata(dialect, "gzip", "gzip")
+    }
+}
+
+/// The content of all members, up to the end or to zeros behind the last one.
+struct Members<'a>(GzDecoder<&'a [u8]>);
+
+impl<'a> Members<'a> {
+    fn of(encoded: &'a [u8]) -> Self {
+        Members(GzDecoder::new(encoded))
+    }
+
+    /// What follows the present member, once that is read.
+    fn rest(&self) -> &'a [u8] {
+        self.0.get_ref()
+    }
+}
+
+impl Read for Members<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let read = self.0.read(out)?;
+            if read > 0 || out.is_empty() || self.rest().iter().all(|&byte| byte == 0) {
+                return Ok(read);
+            }
+            self.0 = GzDecoder::new(self.rest());
+        }
     }
 }
 
@@ -145,6 +185,32 @@ mod tests {
             let size = DecodedSize::Exactly(8);
             assert!(codec.decode(Cow::Borrowed(&two[..cut]), size).is_err());
         }
+    }
+
+    /// As gzip and Python read them.
+    #[test]
+    fn zeros_may_follow_the_last_member() {
+        let codec = gzip(6);
+        for members in [vec![&b"abc"[..]], vec![b"abc", b"", b"defgh"]] {
+            let content = members.concat();
+            let encoded = members.iter().map(|member| encode(&*codec, member));
+            let encoded = encoded.collect::<Vec<_>>().concat();
+            for zeros in [0, 1, 7, 8, 512] {
+                let padded = [&encoded[..], &vec![0; zeros]].concat();
+                assert_eq!(decode(&*codec, &padded, content.len() as u64), content);
+                for size in [None, Some(content.len() as u64)] {
+                    assert_eq!(codec.padding(&padded, size), zeros, "{zeros}");
+                }
+                for other in [[&padded[..], b"x"].concat(), [&padded[..], &[0, 0x1f]].concat()] {
+                    let size = DecodedSize::Exactly(content.len() as u64);
+                    assert!(codec.decode(Cow::Borrowed(&other), size).is_err());
+                }
+            }
+        }
+        // The content may end in zeros, and be as long as no size can say.
+        let zeros = encode(&*codec, &[0; 1 << 16]);
+        assert_eq!(codec.padding(&zeros, Some(1 << 16)), 0);
+        assert_eq!(codec.padding(&zeros, None), 0);
     }
 
     /// A checksum that is wrong, and a member that ends early.

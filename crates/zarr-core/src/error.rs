@@ -174,9 +174,9 @@ impl Error {
                 _ => ErrorKind::CorruptData,
             },
             Cause::Access(e) => match e {
-                AccessError::NotFound { .. } | AccessError::CopyUnderWay { .. } => {
-                    ErrorKind::NotFound
-                }
+                AccessError::NotFound { .. }
+                | AccessError::AttributesAlone { .. }
+                | AccessError::CopyUnderWay { .. } => ErrorKind::NotFound,
                 AccessError::Exists(_) => ErrorKind::Exists,
                 AccessError::ReadOnly | AccessError::Frozen(_) => ErrorKind::ReadOnly,
                 AccessError::Conflict { .. } | AccessError::Replaced => ErrorKind::Conflict,

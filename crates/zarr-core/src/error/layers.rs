@@ -309,6 +309,14 @@ pub enum AccessError {
         /// What was looked for.
         looked_for: String,
     },
+    /// A document of attributes is there, and none that makes a node.
+    #[error(
+        "only attributes are there, in `{key}`; neither `.zarray` nor `.zgroup` is beside them"
+    )]
+    AttributesAlone {
+        /// The document of attributes.
+        key: String,
+    },
     /// No document is there yet, since a copy is under way.
     #[error("copy under way, {percent} % done")]
     CopyUnderWay {

@@ -90,7 +90,9 @@ pub(crate) fn array_documents(
     let Json::Object(mut object) = json else {
         return Err(MetadataError::Json("a document of an array is an object".into()).into());
     };
-    let dialect = asked.unwrap_or(match object.get("zarr_format").and_then(Json::as_u64) {
+    let version = object.get("zarr_format");
+    let version = version.and_then(|json| json.as_u64().or_else(|| json.as_str()?.parse().ok()));
+    let dialect = asked.unwrap_or(match version {
         Some(2) => Dialect::V2,
         Some(_) => Dialect::V3,
         None => Dialect::Draft,

@@ -13,6 +13,7 @@ use crate::grid::ChunkGrid;
 use crate::json::{Json, Object};
 use crate::metadata::{NodeKind, NodeMetadata};
 use crate::path::NodePath;
+use crate::registry::Registry;
 use crate::store::{Listing, StoreKey, StorePrefix};
 
 /// Documents found at their keys, or to be written there, in order.
@@ -34,6 +35,15 @@ impl DocumentMember {
     pub fn new(key: StoreKey, member: &'static str) -> DocumentMember {
         DocumentMember { key, member: Some(member), may_be_absent: false }
     }
+}
+
+/// A document as its dialect writes it.
+#[derive(Clone, Debug)]
+pub struct Correction {
+    /// All of it.
+    pub document: Bytes,
+    /// What was corrected in the copies of other documents that it has; a sentence each.
+    pub in_copies: Vec<String>,
 }
 
 /// What an array's document says of where its elements are: its shape and its chunk grid.
@@ -104,6 +114,18 @@ pub trait Format: Debug + Send + Sync {
     /// # Errors
     /// For a document that is broken.
     fn kind(&self, path: &NodePath, found: &Documents) -> Result<Option<NodeKind>, MetadataError>;
+
+    /// A document as this dialect writes it, if it is spelled as other writers are known to spell it and it can mean one thing
+    /// only; [`Format::parse`] reads both alike, the one with a warning. `None` if there is nothing to correct.
+    fn corrected(
+        &self,
+        key: &StoreKey,
+        document: &[u8],
+        registry: &Registry,
+    ) -> Option<Correction> {
+        let _ = (key, document, registry);
+        None
+    }
 
     /// The documents of a new node: the one that makes it a node first.
     ///

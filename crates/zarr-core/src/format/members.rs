@@ -63,16 +63,30 @@ pub(super) fn object_of(
         reading.tolerate(what).map_err(refuse)?;
     }
     if odd.bare_floats {
-        let beside = |object: &Object| {
-            object.iter().any(|(name, value)| name != "attributes" && value.has_bare_floats())
+        // That of a fill value is corrected, with a warning of its own.
+        let has_besides = |names: &[&str]| {
+            json.as_object().is_none_or(|object| {
+                object.iter().any(|(name, value)| !names.contains(&name) && value.has_bare_floats())
+            })
         };
-        if strict_members && json.as_object().is_none_or(beside) {
+        if strict_members && has_besides(&["attributes", "fill_value"]) {
             return Err(refuse(
                 "bare `NaN` or `Infinity` is not JSON; write it as a string".into(),
             ));
         }
-        let what = "bare `NaN` or `Infinity` is not JSON; it is kept as it stands, but for a copy into a draft, which \
-                    writes it as a string";
+        if has_besides(&["fill_value"]) {
+            let what = "bare `NaN` or `Infinity` is not JSON; it is kept as it stands, but for a copy into a draft, which \
+                        writes it as a string";
+            reading.tolerate(what).map_err(refuse)?;
+        } else if !json.has_bare_floats() {
+            let what =
+                "bare `NaN` or `Infinity` is not JSON; it is in the copies of other documents";
+            reading.tolerate(what).map_err(refuse)?;
+        }
+    }
+    if odd.lone_surrogates {
+        let what =
+            "half of a surrogate pair is no character; it is taken as the text of its escape";
         reading.tolerate(what).map_err(refuse)?;
     }
     if odd.byte_order_mark {

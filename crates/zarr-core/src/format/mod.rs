@@ -6,6 +6,7 @@
 mod children;
 pub(crate) mod consolidated;
 mod copy_head;
+mod corrections;
 mod data_type;
 mod detect;
 mod draft;
@@ -26,7 +27,7 @@ pub(crate) use self::detect::{Found, PROBES, array_documents, detect};
 pub use self::draft::Draft;
 pub(crate) use self::draft::SingleDocument;
 pub use self::encoding::{JsonEncoding, MetadataEncoding};
-pub use self::interface::{Child, DocumentMember, Documents, Format, Layout};
+pub use self::interface::{Child, Correction, DocumentMember, Documents, Format, Layout};
 pub(crate) use self::members::{DIMENSION_NAMES, XARRAY_DIMENSIONS};
 pub use self::names::{
     TOOL_FOLDERS, copy_journal, is_document_name, is_tool_key, is_zarr_key, system_part,

@@ -1,13 +1,14 @@
 //! Zarr v2 as a format (Z2-001 … Z2-026).
 
 use super::children::{kind_by_key, supposed_children};
+use super::corrections;
 use super::flat_chain::{flat_chain, serialized};
 use super::members::{
     attributes, attributes_with_dimensions, cannot, check_version, document, fill_to_metadata,
     invalid, lengths, parse_fill, parse_object, regular_chunk_shape, type_to_metadata,
     xarray_dimensions,
 };
-use super::{Child, DocumentMember, Documents, Format, JsonEncoding, Reading};
+use super::{Child, Correction, DocumentMember, Documents, Format, JsonEncoding, Reading};
 use crate::codec::{CodecSpec, reversing_codec};
 use crate::data_type::DataType;
 use crate::dialect::Dialect;
@@ -16,6 +17,7 @@ use crate::grid::{ChunkKeys, RegularGrid};
 use crate::json::{Json, Object};
 use crate::metadata::{ArrayMetadata, GroupMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
+use crate::registry::Registry;
 use crate::store::{Listing, StoreKey};
 
 /// v2: `.zarray` or `.zgroup`, and `.zattrs`.
@@ -76,6 +78,7 @@ impl Format for V2 {
         }
         let Some(bytes) = group else { return Ok(None) };
         let mut object = parse_object(bytes, &JsonEncoding, false, reading)?;
+        corrections::version(&mut object, "2", reading)?;
         check_version(&object, "2")?;
         object.remove("zarr_format");
         Ok(Some(NodeMetadata::Group(GroupMetadata {
@@ -106,6 +109,16 @@ impl Format for V2 {
             documents.push((key(ATTRIBUTES)?, document(attributes, &JsonEncoding)?));
         }
         Ok(documents)
+    }
+
+    fn corrected(
+        &self,
+        key: &StoreKey,
+        document: &[u8],
+        registry: &Registry,
+    ) -> Option<Correction> {
+        let name = key.as_str().rsplit('/').next().unwrap_or_default();
+        corrections::corrected_v2(name, document, registry)
     }
 
     fn groups_are_explicit(&self) -> bool {
@@ -203,22 +216,15 @@ pub(super) fn unknown_type(declared: &Json) -> Unsupported {
 }
 
 fn parse_array(
-    object: Object,
+    mut object: Object,
     attributes_: Object,
     reading: &mut Reading<'_>,
 ) -> Result<ArrayMetadata, MetadataError> {
+    corrections::v2_array(&mut object, reading)?;
     check_version(&object, "2")?;
-    for member in ["shape", "chunks", "dtype", "compressor", "order"] {
+    for member in ["shape", "chunks", "dtype", "order"] {
         if !object.contains(member) {
             return Err(MetadataError::Missing(member));
-        }
-    }
-    // Z2-010: these two are missed by some writers.
-    for member in ["fill_value", "filters"] {
-        if !object.contains(member) {
-            reading
-                .tolerate(format!("`{member}` is missing; taken as null"))
-                .map_err(|_| MetadataError::Missing(member))?;
         }
     }
     let shape = lengths("shape", object.get("shape"), &reading.limits)?;

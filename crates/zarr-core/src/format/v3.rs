@@ -1,19 +1,21 @@
 //! Final v3 as a format (F-001 … F-021).
 
 use super::children::supposed_children;
+use super::corrections;
 use super::members::{
     INLINE, attributes, cannot, check_version, document, fill_to_metadata, invalid, lengths,
     parse_fill, parse_node_object, type_to_metadata,
 };
-use super::{Child, DocumentMember, Documents, Format, JsonEncoding, Reading};
+use super::{Child, Correction, DocumentMember, Documents, Format, JsonEncoding, Reading};
 use crate::codec::CodecSpec;
 use crate::data_type::DataType;
 use crate::dialect::Dialect;
 use crate::error::{AccessError, MetadataError, StoreError, Unsupported};
-use crate::grid::{ChunkKeys, RectilinearGrid};
+use crate::grid::{ChunkKeys, RectilinearGrid, RegisteredKeys};
 use crate::json::{Json, Object};
 use crate::metadata::{ArrayMetadata, GroupMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
+use crate::registry::Registry;
 use crate::store::{Listing, StoreKey};
 
 /// Final v3: one `zarr.json` per node.
@@ -57,7 +59,8 @@ impl Format for V3 {
         if let Some(known) = reading.templates.and_then(|kept| kept.metadata(bytes)) {
             return array(known);
         }
-        let object = parse_node_object(bytes, reading)?;
+        let mut object = parse_node_object(bytes, reading)?;
+        corrections::v3_node(&mut object, reading)?;
         check_version(&object, "3")?;
         match object.get("node_type").map(|json| (json, json.as_str())) {
             Some((_, Some("array"))) => {
@@ -98,6 +101,10 @@ impl Format for V3 {
         };
         let key = path.key_below(DOCUMENT).map_err(|e| MetadataError::Json(e.to_string()))?;
         Ok(vec![(key, document(object, &JsonEncoding)?)])
+    }
+
+    fn corrected(&self, _: &StoreKey, document: &[u8], registry: &Registry) -> Option<Correction> {
+        corrections::corrected_v3(document, registry)
     }
 
     fn groups_are_explicit(&self) -> bool {
@@ -205,7 +212,20 @@ fn parse_array(
     }
 
     let (grid_name, configuration) = extension("chunk_grid", grid)?;
+    let known = match grid_name.as_str() {
+        "regular" | "rectangular" => Some(&["chunk_shape"][..]),
+        "rectilinear" => Some(&["kind", "chunk_shapes"][..]),
+        _ => None,
+    };
+    let is_understood = understands("chunk_grid", known, &configuration, &mut unsupported);
     let grid = match grid_name.as_str() {
+        // What is known must be right all the same.
+        _ if !is_understood => {
+            if grid_name == "regular" {
+                lengths("chunk_shape", configuration.get("chunk_shape"), &reading.limits)?;
+            }
+            None
+        }
         "regular" => {
             let chunk_shape =
                 lengths("chunk_shape", configuration.get("chunk_shape"), &reading.limits)?;
@@ -234,6 +254,8 @@ fn parse_array(
     };
 
     let (encoding, configuration) = extension("chunk_key_encoding", encoding)?;
+    let known = ["default", "v2"].contains(&encoding.as_str()).then_some(&["separator"][..]);
+    let is_understood = understands("chunk_key_encoding", known, &configuration, &mut unsupported);
     let separator = |default| match configuration.get("separator") {
         None => Ok(default),
         Some(Json::String(text)) => ChunkKeys::check_separator("chunk_key_encoding", text),
@@ -242,12 +264,16 @@ fn parse_array(
         }
     };
     let chunk_keys = match encoding.as_str() {
+        _ if !is_understood => ChunkKeys::Unknown,
         "default" => ChunkKeys::Default { separator: separator('/')? },
         "v2" => ChunkKeys::V2 { separator: separator('.')? },
-        _ => {
-            unsupported.push(lacking("chunk key encoding", encoding));
-            ChunkKeys::Default { separator: '/' }
-        }
+        name => match reading.registry.build_key_encoding(name, &configuration) {
+            Some(keys) => ChunkKeys::Registered(RegisteredKeys(keys?)),
+            None => {
+                unsupported.push(lacking("chunk key encoding", encoding));
+                ChunkKeys::Unknown
+            }
+        },
     };
 
     let mut codecs = match codecs {
@@ -262,12 +288,12 @@ fn parse_array(
     };
 
     // A transformer changes the stored bytes: none may be ignored (F-011).
+    let mut transformers = Vec::new();
     match object.get("storage_transformers") {
         None => {}
         Some(Json::Array(list)) => {
             for transformer in list {
-                let (name, _) = extension("storage_transformers", transformer.clone())?;
-                unsupported.push(lacking("storage transformer", name));
+                transformers.push(extension("storage_transformers", transformer.clone())?);
             }
         }
         Some(Json::Null) => {
@@ -282,7 +308,7 @@ fn parse_array(
         read_record(&declared_type, &declared_fill, &mut codecs, reading)?;
     }
     let fill_value = parse_fill(&parsed.data_type, &declared_fill, Dialect::V3, &codecs, reading)?;
-    let array = ArrayMetadata {
+    let mut array = ArrayMetadata {
         dimension_names: dimension_names(object.get("dimension_names"), reading)?,
         attributes: v3_attributes(&mut object, reading)?,
         unknown: unknown_members(object, &ARRAY_MEMBERS, &mut unsupported),
@@ -297,8 +323,32 @@ fn parse_array(
         shards: None,
         unsupported,
     };
+    // The first one is the outermost, nearest to the array.
+    for (name, configuration) in transformers {
+        match reading.registry.apply_storage_transformer(&name, &configuration, &mut array) {
+            Some(applied) => applied?,
+            None => array.unsupported.push(lacking("storage transformer", name)),
+        }
+    }
     array.check()?;
     Ok(array)
+}
+
+/// Whether each member of an extension's configuration is one of these; others are noted. `None` for extensions that
+/// look at their members themselves (decision 0175).
+fn understands(
+    member: &str,
+    known: Option<&[&str]>,
+    configuration: &Object,
+    unsupported: &mut Vec<Unsupported>,
+) -> bool {
+    let Some(known) = known else { return true };
+    let unknown: Vec<&str> =
+        configuration.iter().map(|(name, _)| name).filter(|name| !known.contains(name)).collect();
+    for name in &unknown {
+        unsupported.push(lacking("member", format!("{member}: {name}")));
+    }
+    unknown.is_empty()
 }
 
 /// What zarr-python 3.1 left out of records, which it called `structured` (F-051). A `struct` is not to be
@@ -392,7 +442,9 @@ fn unknown_members(object: Object, known: &[&str], unsupported: &mut Vec<Unsuppo
 
 fn lacking(what: &'static str, name: String) -> Unsupported {
     let hint = match what {
-        "data type" | "chunk grid" => "register an extension for it",
+        "data type" | "chunk grid" | "chunk key encoding" | "storage transformer" => {
+            "register an extension for it"
+        }
         "member" => "it must be understood, and is not",
         _ => "",
     };
@@ -412,9 +464,18 @@ fn array_document(array: &ArrayMetadata) -> Result<Object, MetadataError> {
         .as_ref()
         .and_then(|grid| grid.to_metadata(Dialect::V3))
         .ok_or_else(|| cannot("v3", "an unknown chunk grid", "register an extension"))?;
-    let (encoding, separator) = match &array.chunk_keys {
-        ChunkKeys::Default { separator } => ("default", *separator),
-        ChunkKeys::V2 { separator } => ("v2", *separator),
+    let separated = |name: &str, separator: &char| {
+        Object::named(name, Object::new().with("separator", separator.to_string())).into()
+    };
+    let encoding: Json = match &array.chunk_keys {
+        ChunkKeys::Default { separator } => separated("default", separator),
+        ChunkKeys::V2 { separator } => separated("v2", separator),
+        ChunkKeys::Registered(RegisteredKeys(keys)) => keys
+            .to_metadata(Dialect::V3)
+            .ok_or_else(|| cannot("v3", "these chunk keys", "choose the default key encoding"))?,
+        ChunkKeys::Unknown => {
+            return Err(cannot("v3", "an unknown key encoding", "register an extension"));
+        }
         ChunkKeys::Draft { .. } | ChunkKeys::Draft2019 { .. } => {
             return Err(cannot("v3", "a draft's chunk keys", "choose the default key encoding"));
         }
@@ -442,10 +503,7 @@ fn array_document(array: &ArrayMetadata) -> Result<Object, MetadataError> {
         .with("shape", &array.shape[..])
         .with("data_type", declared)
         .with("chunk_grid", grid)
-        .with(
-            "chunk_key_encoding",
-            Object::named(encoding, Object::new().with("separator", separator.to_string())),
-        )
+        .with("chunk_key_encoding", encoding)
         .with("fill_value", spelled(fill_to_metadata(array, Dialect::V3)?, &array.declared_type))
         .with("codecs", codecs)
         .with("attributes", array.attributes.clone());

@@ -57,6 +57,13 @@ impl HierarchyContext {
         if let Ok(Some(group)) = self.folder(path, &found).await {
             return Ok(NodeMetadata::Group(group));
         }
+        if let [(key, _)] = &found[..]
+            && key.as_str().ends_with(".zattrs")
+        {
+            let hint = "if they are a group's, create it there again, which keeps them: `zarr create TARGET --group --format v2`";
+            let alone = AccessError::AttributesAlone { key: key.to_string() };
+            return Err(self.at(path, alone).with_hint(hint));
+        }
         let keys = self.format.document_keys(path).map_err(|e| self.at(path, e))?;
         let looked_for = if keys.is_empty() {
             "a node in a document of May 2019, which describes one alone: `/`".into()

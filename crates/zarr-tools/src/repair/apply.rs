@@ -147,6 +147,7 @@ impl Repair<'_> {
             (_, None) => Ok((StepState::Failed, "it has no key that can be used".into())),
             (RepairAction::RestoreDocument, Some(key)) => self.restore_document(task, key),
             (RepairAction::CorrectDocument, Some(key)) => self.correct_document(task, key),
+            (RepairAction::Rewrite, Some(key)) => self.rewrite(task, key),
             (RepairAction::Quarantine, Some(key)) => self.move_away(task, key),
             (RepairAction::MendShard, Some(key)) => self.mend(task, key),
         };
@@ -274,6 +275,18 @@ impl Repair<'_> {
         let payload = Payload::new(task.document.clone().unwrap_or_default());
         let replaced = self.quarantine.replace(key, &held, payload, Self::why(&task.problem))?;
         Ok(ended(replaced, |kept| format!("`{key}` was corrected; the old one is at `{kept}`")))
+    }
+
+    fn rewrite(&mut self, task: &Task, key: &StoreKey) -> Result<(StepState, String)> {
+        let Some(held) = self.quarantine.hold(key)? else {
+            return Ok((StepState::Overtaken, MENDED.into()));
+        };
+        let Some(new) = self.without_padding(&task.problem, key, &held)? else {
+            return Ok((StepState::Overtaken, MENDED.into()));
+        };
+        let why = Self::why(&task.problem);
+        let replaced = self.quarantine.replace(key, &held, Payload::new(&new[..]), why)?;
+        Ok(ended(replaced, |kept| format!("it was written anew; the old one is at `{kept}`")))
     }
 
     fn consolidate(&mut self, path: &NodePath, problem: &Problem) -> Result<(StepState, String)> {

@@ -12,6 +12,7 @@ mod lengths;
 mod orders;
 mod plan;
 mod quarantine;
+mod rewrite;
 mod shard;
 mod step;
 mod time;

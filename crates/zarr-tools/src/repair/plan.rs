@@ -67,6 +67,10 @@ pub(super) fn plan(repair: &Repair<'_>, problems: &[Problem]) -> Result<Vec<Task
                     corrected.entry(key).or_default().push(problem);
                 }
             }
+            ProblemKind::PaddedChunk => {
+                let what = "it is written anew without the zeros, and its elements stay";
+                tasks.push(Task::new(problem, RepairAction::Rewrite, what));
+            }
             // Without them nothing tells what is a chunk, and what a stray.
             kind if !repair.is_open && !is_broken_document(kind) => {
                 let what = "first the documents of the root have to be whole; then repair again";

@@ -12,6 +12,8 @@ pub enum RepairAction {
     RestoreDocument,
     /// Writes a document right that breaks its specification, and that describes the same node then.
     CorrectDocument,
+    /// Writes a chunk without the zeros that follow what its codec wrote.
+    Rewrite,
     /// Writes a shard anew, of the inner chunks that are sound.
     MendShard,
     /// Moves a value to `.zarr-quarantine`.
@@ -30,6 +32,7 @@ impl RepairAction {
         match self {
             RepairAction::RestoreDocument => "restore_document",
             RepairAction::CorrectDocument => "correct_document",
+            RepairAction::Rewrite => "rewrite",
             RepairAction::MendShard => "mend_shard",
             RepairAction::Quarantine => "quarantine",
             RepairAction::Consolidate => "consolidate",

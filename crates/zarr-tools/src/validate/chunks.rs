@@ -236,7 +236,12 @@ impl ChunkPlace<'_> {
         };
         looked.bytes += encoded.len() as u64;
         if let Err(e) = self.decode_bytes(chain, &encoded, shape) {
-            looked.problems.push(self.undecodable("", &e));
+            return looked.problems.push(self.undecodable("", &e));
+        }
+        let padding = chain.padding(&encoded, shape);
+        if padding > 0 {
+            let what = format!("{padding} zero bytes follow what the codec wrote");
+            looked.problems.push(self.problem(ProblemKind::PaddedChunk, what).by(self.clause()));
         }
     }
 

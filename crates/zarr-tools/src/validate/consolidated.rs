@@ -8,7 +8,7 @@ use zarr_core::{
 };
 
 use super::inventory::Inventory;
-use super::problem::{Problem, ProblemKind};
+use super::problem::{Correction, Problem, ProblemKind};
 use super::tree::Tree;
 use super::{Context, Sink};
 
@@ -41,6 +41,8 @@ pub(super) struct Consolidated {
     path: NodePath,
     /// The copies, or what is wrong with them.
     copies: Result<Copies, Problem>,
+    /// Copies that are spelled as other writers are known to spell them.
+    deviations: Vec<Problem>,
 }
 
 /// Nodes of which an erase was interrupted: it removes consolidated copies first, and marks them.
@@ -103,9 +105,20 @@ pub(super) fn read(
         let folder = folder.to_owned();
         let path = NodePath::new(folder.trim_end_matches('/')).unwrap_or_else(|_| NodePath::root());
         let limit = context.open.options.limits.document;
+        let mut deviations = Vec::new();
         let found = match context.store.get(&holder, GetOptions::at_most(limit)) {
             Ok(Some(got)) => {
                 let bytes = got.bytes.unwrap_or_default();
+                let registry = &context.open.registry;
+                if let Some(correct) = context.format.corrected(&holder, &bytes, registry) {
+                    let right = correct.document;
+                    let correction = Correction { wrong: Some(bytes.clone()), right };
+                    deviations.extend(correct.in_copies.into_iter().map(|what| {
+                        let problem = Problem::new(&path, ProblemKind::DeviatingDocument, what);
+                        let problem = problem.at(&holder).by(clause(dialect));
+                        problem.corrected(Some(correction.clone()))
+                    }));
+                }
                 copies(dialect, &folder, &bytes).map_err(|why| {
                     let problem = Problem::new(&path, ProblemKind::ConsolidatedInvalid, why);
                     problem.advise(consolidate(&path)).by(clause(dialect))
@@ -127,7 +140,7 @@ pub(super) fn read(
             }
             Err(problem) => Err(problem.at(&holder)),
         };
-        all.push(Consolidated { holder, folder, path, copies });
+        all.push(Consolidated { holder, folder, path, copies, deviations });
     }
     Ok(all)
 }
@@ -185,8 +198,9 @@ pub(super) fn check(
     all: Vec<Consolidated>,
     sink: &mut Sink<'_>,
 ) -> Result<()> {
-    for Consolidated { holder, folder, path, copies } in all {
+    for Consolidated { holder, folder, path, copies, deviations } in all {
         context.check_cancelled()?;
+        deviations.into_iter().for_each(|problem| sink.add(problem));
         match copies {
             Ok(copies) => compare(context, tree, (&holder, &folder, &path), &copies.entries, sink)?,
             Err(problem) => sink.add(problem),

@@ -37,9 +37,15 @@ pub(super) fn corrected(
             (read(context, path, &found)?.0, None)
         }
     };
-    let written = context.format.create(path, &node).ok()?;
-    let (_, ours) = written.iter().find(|(at, _)| at == key)?;
-    let right = merged(context, &wrong, ours)?;
+    // What other writers are known to write the format corrects itself, and changes nothing else.
+    let right = match context.format.corrected(key, &wrong, &context.open.registry) {
+        Some(correct) => correct.document,
+        None => {
+            let written = context.format.create(path, &node).ok()?;
+            let (_, ours) = written.iter().find(|(at, _)| at == key)?;
+            merged(context, &wrong, ours)?
+        }
+    };
     let mut after = found.clone();
     for (at, bytes) in &mut after {
         if at == key {

@@ -170,6 +170,9 @@ kinds! {
     /// Inner chunks that share bytes.
     ShardOverlap, "shard_overlap", Index, problem,
         "compare the inner chunks that are named with another copy; `zarr repair --apply` leaves them out";
+    /// A chunk with zeros behind what its codec wrote, which tolerant readers pass over.
+    PaddedChunk, "padded_chunk", Data, problem,
+        "strict readers may refuse it: `zarr repair --apply` writes it without the zeros";
     /// Bytes that do not decode: cut short, too long, a wrong checksum, elements that are none of their type.
     Undecodable, "undecodable", Data, problem,
         "restore it from a copy; `zarr repair --apply` moves it away, and what cannot be decoded reads as fill";

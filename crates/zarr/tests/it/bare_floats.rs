@@ -156,7 +156,7 @@ fn a_bare_float_beside_the_attributes_of_v3_is_refused() {
     let (folder, url) = written("v3");
     let path = folder.path().join("a/zarr.json");
     let text = fs::read_to_string(&path).unwrap();
-    fs::write(&path, text.replace("\"fill_value\": \"NaN\"", "\"fill_value\": NaN")).unwrap();
+    fs::write(&path, text.replace("\"zarr_format\": 3", "\"zarr_format\": 3, \"x\": NaN")).unwrap();
     let mut options = options();
     options.consolidated = Consolidated::Ignore;
     let error = open(&url, &options).unwrap().array("/a").unwrap_err();

@@ -70,6 +70,7 @@ mod objects;
 mod one_handle;
 mod only_copies;
 mod optional;
+mod other_writers;
 mod parts;
 mod plain_memory;
 mod plain_parts;

@@ -251,7 +251,7 @@ fn errors_name_the_kind_and_the_member() -> Result<()> {
     let (store, hierarchy) = hierarchy(Dialect::V3)?;
     hierarchy.create_array(path("/a")).shape(&[4]).data_type_named("u1").create()?;
     let whole = document(&store, "a/zarr.json");
-    for name in ["shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value", "codecs"] {
+    for name in ["shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value"] {
         let mut without = whole.clone();
         without.remove(name);
         let key = StoreKey::new("a/zarr.json")?;
