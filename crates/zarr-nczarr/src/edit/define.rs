@@ -138,13 +138,27 @@ impl Group {
     /// # Errors
     /// As those of the methods below; what was defined before an error stays.
     pub fn define(&self, schema: &schema::Group) -> Result<()> {
-        if !schema.attributes.is_empty() {
-            self.define_attributes(&schema.attributes)?;
+        let snapshot = self.dataset.snapshot();
+        self.dataset.check_writeable(&snapshot)?;
+        let before = self.here(&snapshot)?;
+        let before = (before.attributes.clone(), before.dimensions.clone());
+        let dimensions = self.new_dimensions(&snapshot, &schema.dimensions)?;
+        self.check_attributes(&schema.attributes)?;
+        // Who creates an array reads the document of its group. The document is small until all arrays are there: the handles
+        // know first what is going to be in it.
+        self.know_attributes(&schema.attributes);
+        self.know_dimensions(&dimensions);
+        let variables = self.define_variables(&schema.variables);
+        let stored = self.store_definitions(&schema.attributes, &dimensions);
+        if stored.is_err() {
+            self.dataset.patch(|root, _| {
+                if let Some(here) = root.group_mut(&self.path) {
+                    (here.attributes, here.dimensions) = before;
+                }
+            });
         }
-        if !schema.dimensions.is_empty() {
-            self.define_dimensions(&schema.dimensions)?;
-        }
-        self.define_variables(&schema.variables)?;
+        variables?;
+        stored?;
         let names: Vec<&str> = schema.groups.iter().map(|group| group.name.as_str()).collect();
         let groups = self.create_groups(&names)?;
         groups.iter().zip(&schema.groups).try_for_each(|(group, schema)| group.define(schema))
@@ -159,12 +173,36 @@ impl Group {
         self.define_dimensions(&[dimension])
     }
 
+    /// Writes the attributes and dimensions of a definition into the group's document.
+    fn store_definitions(
+        &self,
+        attributes: &[schema::Attribute],
+        dimensions: &[Dimension],
+    ) -> Result<()> {
+        let _changing = self.dataset.changing();
+        if !attributes.is_empty() {
+            self.store_attributes(attributes)?;
+        }
+        if dimensions.is_empty() { Ok(()) } else { self.store_dimensions(dimensions) }
+    }
+
     /// Declares dimensions, and rewrites the group's document once.
     fn define_dimensions(&self, dimensions: &[Dimension]) -> Result<()> {
         let _changing = self.dataset.changing();
+        let new = self.new_dimensions(&self.dataset.snapshot(), dimensions)?;
+        self.store_dimensions(&new)?;
+        self.know_dimensions(&new);
+        Ok(())
+    }
+
+    /// The dimensions as they are kept; refuses names that are none or are taken.
+    fn new_dimensions(
+        &self,
+        snapshot: &Snapshot,
+        dimensions: &[Dimension],
+    ) -> Result<Vec<Dimension>> {
         let exists = || self.at(AccessError::Exists("a dimension of this name"));
-        let snapshot = self.dataset.snapshot();
-        let here = self.here(&snapshot)?;
+        let here = self.here(snapshot)?;
         let mut taken: HashSet<String> =
             here.dimensions.iter().map(|d| composed(&d.name).into_owned()).collect();
         let mut new = dimensions.to_vec();
@@ -174,6 +212,11 @@ impl Group {
                 return Err(exists());
             }
         }
+        Ok(new)
+    }
+
+    fn store_dimensions(&self, new: &[Dimension]) -> Result<()> {
+        let exists = || self.at(AccessError::Exists("a dimension of this name"));
         self.dataset.change_group(&self.path, |document| {
             let known: HashSet<String> =
                 document.dimensions.iter().map(|d| composed(&d.name).into_owned()).collect();
@@ -182,13 +225,15 @@ impl Group {
             }
             document.dimensions.extend(new.iter().cloned());
             Ok(())
-        })?;
+        })
+    }
+
+    fn know_dimensions(&self, new: &[Dimension]) {
         self.dataset.patch(|root, _| {
             if let Some(here) = root.group_mut(&self.path) {
-                here.dimensions.extend(new);
+                here.dimensions.extend_from_slice(new);
             }
         });
-        Ok(())
     }
 
     /// Creates a group in this one.

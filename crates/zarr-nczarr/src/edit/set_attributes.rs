@@ -31,12 +31,20 @@ impl Group {
         Place::Group(self.clone()).set(attributes)
     }
 
-    /// Sets the attributes of a definition, whose names may be any that plain Zarr has.
-    pub(crate) fn define_attributes(&self, attributes: &[Attribute]) -> Result<()> {
-        attributes.iter().try_for_each(|attribute| {
-            check_defined_attribute(&attribute.name).map_err(|e| self.at(e))
-        })?;
-        Place::Group(self.clone()).set(attributes)
+    /// Refuses the names of attributes of a definition that not even plain Zarr has.
+    pub(crate) fn check_attributes(&self, attributes: &[Attribute]) -> Result<()> {
+        let check = |attribute: &Attribute| check_defined_attribute(&attribute.name);
+        attributes.iter().try_for_each(check).map_err(|e| self.at(e))
+    }
+
+    /// Writes attributes into the group's document, without a word to the handles.
+    pub(crate) fn store_attributes(&self, attributes: &[Attribute]) -> Result<()> {
+        Place::Group(self.clone()).store(attributes)
+    }
+
+    /// Makes the handles know attributes.
+    pub(crate) fn know_attributes(&self, attributes: &[Attribute]) {
+        Place::Group(self.clone()).know(attributes);
     }
 
     /// Deletes an attribute.
@@ -146,8 +154,14 @@ impl Place {
     }
 
     fn set(&self, attributes: &[Attribute]) -> Result<()> {
+        let _changing = self.parts().0.changing();
+        self.store(attributes)?;
+        self.know(attributes);
+        Ok(())
+    }
+
+    fn store(&self, attributes: &[Attribute]) -> Result<()> {
         let (dataset, path, kind) = self.parts();
-        let _changing = dataset.changing();
         let dialect = dataset.dialect();
         dataset.change_attributes(path, kind, |node_attributes| {
             let mut all = attributes.iter();
@@ -155,7 +169,10 @@ impl Place {
                 node_attributes.set(&attribute.name, &attribute.value, dialect)
             })
             .map_err(|e| self.at(e))
-        })?;
+        })
+    }
+
+    fn know(&self, attributes: &[Attribute]) {
         self.patch(|known| {
             let mut names: NameIndex = known.iter().map(|it| it.name.as_str()).collect();
             for attribute in attributes {
@@ -169,7 +186,6 @@ impl Place {
                 }
             }
         });
-        Ok(())
     }
 
     fn delete(&self, name: &str) -> Result<()> {
