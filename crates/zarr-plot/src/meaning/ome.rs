@@ -61,7 +61,10 @@ const ABOVE: usize = 3;
 
 /// The images of the groups that were looked at, so that the document of a group is read once for all arrays below it.
 #[derive(Debug, Default)]
-pub struct Images(HashMap<NodePath, HashMap<NodePath, Vec<(Arc<Image>, usize)>>>);
+pub struct Images(HashMap<NodePath, Levels>);
+
+/// The images and the places in them, by the arrays that are their levels.
+type Levels = HashMap<NodePath, Vec<(Arc<Image>, usize)>>;
 
 impl Images {
     /// As [`Image::of_array`], for several arrays of one hierarchy.
@@ -90,8 +93,8 @@ impl Images {
 }
 
 /// The images of a group by the arrays that are their levels, each array once in an image.
-fn levels(group: &Group) -> HashMap<NodePath, Vec<(Arc<Image>, usize)>> {
-    let mut levels: HashMap<NodePath, Vec<(Arc<Image>, usize)>> = HashMap::new();
+fn levels(group: &Group) -> Levels {
+    let mut levels = Levels::new();
     for image in Image::of_group(group) {
         let image = Arc::new(image);
         for (n, level) in image.levels.iter().enumerate() {
