@@ -1,6 +1,6 @@
 //! Makes the steps of a repair, each under the version of the value that was judged.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use zarr_core::format::Format;
@@ -86,13 +86,26 @@ impl Repair<'_> {
 
     /// The groups at a path and above it that have consolidated metadata.
     pub fn holders_above(&self, path: &NodePath) -> Result<Vec<NodePath>> {
+        self.known_holders_above(path, &mut HashMap::new())
+    }
+
+    /// The same, for many paths while nothing is changed: `known` tells of the groups that were looked at.
+    pub fn known_holders_above(
+        &self,
+        path: &NodePath,
+        known: &mut HashMap<StoreKey, bool>,
+    ) -> Result<Vec<NodePath>> {
         let mut holders = Vec::new();
         let mut at = Some(path.clone());
         while let Some(path) = at {
             at = path.parent();
-            if let Some(key) = documents::holder(&*self.format, &path)
-                && self.has_copies(&key)?
-            {
+            let Some(key) = documents::holder(&*self.format, &path) else { continue };
+            let has_copies = match known.get(&key) {
+                Some(&has_copies) => has_copies,
+                None => self.has_copies(&key)?,
+            };
+            known.insert(key, has_copies);
+            if has_copies {
                 holders.push(path);
             }
         }

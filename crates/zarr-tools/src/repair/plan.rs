@@ -1,6 +1,7 @@
 //! Maps each problem to what is done about it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::ops::Bound;
 
 use zarr_core::store::{GetOptions, InMemorySnapshot, SnapshotOptions, StoreKey};
 use zarr_core::{Json, NodePath, Result};
@@ -37,9 +38,21 @@ pub(super) fn plan(repair: &Repair<'_>, problems: &[Problem]) -> Result<Vec<Task
     let mut tasks = Vec::new();
     let mut holders: BTreeMap<NodePath, Problem> = BTreeMap::new();
     let restored = restored(repair, problems)?;
-    let orphans: Vec<&str> = orphans(problems).collect();
-    let is_of_orphans =
-        |document: &str| orphans.iter().any(|orphan| is_below(repair, document, orphan));
+    let orphans: BTreeSet<&str> = orphans(problems).collect();
+    let is_of_orphans = |document: &str| {
+        let Some(folder) = chunk_folder(repair, document) else { return false };
+        let from = (Bound::Included(folder.as_str()), Bound::Unbounded);
+        let from = orphans.range::<str, _>(from);
+        from.take_while(|orphan| orphan.starts_with(&folder)).any(|orphan| *orphan != document)
+    };
+    let restored_folders = Folders::new(repair, restored.keys());
+    let problems_restored: HashSet<_> =
+        restored.values().map(|(of, _)| (of.path.clone(), of.key.clone(), of.kind)).collect();
+    let is_restored = |problem: &Problem| {
+        let it = (problem.path.clone(), problem.key.clone(), problem.kind);
+        problems_restored.contains(&it)
+    };
+    let mut known_holders = HashMap::new();
     // A value is changed once, however many problems it has.
     let mut of_key: BTreeMap<&str, Vec<&Problem>> = BTreeMap::new();
     let mut corrected: BTreeMap<&str, Vec<&Problem>> = BTreeMap::new();
@@ -52,7 +65,7 @@ pub(super) fn plan(repair: &Repair<'_>, problems: &[Problem]) -> Result<Vec<Task
             ProblemKind::ConsolidatedMissing
             | ProblemKind::ConsolidatedExtra
             | ProblemKind::ConsolidatedDiffers => {
-                for path in repair.holders_above(&problem.path)? {
+                for path in repair.known_holders_above(&problem.path, &mut known_holders)? {
                     holders.entry(path).or_insert_with(|| problem.clone());
                 }
             }
@@ -92,7 +105,7 @@ pub(super) fn plan(repair: &Repair<'_>, problems: &[Problem]) -> Result<Vec<Task
                 tasks.push(by_hand(problem))
             }
             kind if is_moved(kind) => match problem.key.as_deref() {
-                Some(key) if restored.keys().any(|document| is_below(repair, document, key)) => {}
+                Some(key) if restored_folders.have(repair, key, restored.contains_key(key)) => {}
                 Some(_) if is_orphan(kind) && !repair.orphans => {
                     let what = "put the document of its node back; or move all that has none to the quarantine with `--orphans` \
                                 (library: `RepairOptions::orphans`)";
@@ -103,7 +116,7 @@ pub(super) fn plan(repair: &Repair<'_>, problems: &[Problem]) -> Result<Vec<Task
             },
             ProblemKind::MissingDocument
                 if problem.key.as_ref().is_some_and(|key| restored.contains_key(key))
-                    || restored.values().any(|(of, _)| of == problem) => {}
+                    || is_restored(problem) => {}
             // Chunks beside the nodes below it would be those of an array.
             ProblemKind::MissingDocument
                 if repair.knows_keys
@@ -422,8 +435,33 @@ pub(super) fn is_broken_document(kind: ProblemKind) -> bool {
     matches!(kind, ProblemKind::UnreadableDocument | ProblemKind::InvalidDocument)
 }
 
-/// Whether a key is among the chunks of the array with this document.
-fn is_below(repair: &Repair<'_>, document: &str, key: &str) -> bool {
+/// The folders of the chunks of arrays, and how many documents of each array there are.
+struct Folders(HashMap<String, usize>);
+
+impl Folders {
+    /// Those of the arrays with these documents.
+    fn new<'a>(repair: &Repair<'_>, documents: impl Iterator<Item = &'a String>) -> Folders {
+        let mut folders = HashMap::new();
+        for folder in documents.filter_map(|document| chunk_folder(repair, document)) {
+            *folders.entry(folder).or_default() += 1;
+        }
+        Folders(folders)
+    }
+
+    /// Whether a key is among the chunks of one of the arrays; `is_counted` if it is one of the documents itself, which is not
+    /// among the chunks of its own array.
+    fn have(&self, repair: &Repair<'_>, key: &str, is_counted: bool) -> bool {
+        let own = if is_counted { chunk_folder(repair, key) } else { None };
+        let ends = key.match_indices('/').map(|(at, _)| at + 1);
+        std::iter::once(0).chain(ends).any(|end| {
+            let is_own = own.as_deref() == Some(&key[..end]);
+            self.0.get(&key[..end]).is_some_and(|&count| count > usize::from(is_own))
+        })
+    }
+}
+
+/// The beginning of the keys of the chunks of the array with this document; empty or with a `/` at its end.
+fn chunk_folder(repair: &Repair<'_>, document: &str) -> Option<String> {
     let path = match repair.format.tree_prefix() {
         Some(_) => {
             let name = document.strip_prefix("meta/root/").or(document.strip_prefix("meta/"));
@@ -431,8 +469,6 @@ fn is_below(repair: &Repair<'_>, document: &str, key: &str) -> bool {
         }
         None => document.rsplit_once('/').map(|(folder, _)| folder),
     };
-    let prefix = path
-        .and_then(|path| NodePath::new(path).ok())
-        .and_then(|path| repair.format.chunk_prefix(&path).ok());
-    key != document && prefix.is_some_and(|prefix| key.starts_with(prefix.as_str()))
+    let path = NodePath::new(path?).ok()?;
+    Some(repair.format.chunk_prefix(&path).ok()?.as_str().to_owned())
 }
