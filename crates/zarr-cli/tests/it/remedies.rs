@@ -66,12 +66,18 @@ struct Damage {
     remedy: fn(&Folder),
 }
 
+/// The program ends well, whatever it warns of.
+fn fine(folder: &Folder, line: &str) {
+    let run = folder.run(line);
+    assert_eq!(run.code, 0, "{line}: {}", run.err);
+}
+
 fn repair(folder: &Folder) {
-    folder.good("repair s --apply");
+    fine(folder, "repair s --apply");
 }
 
 fn consolidate(folder: &Folder) {
-    folder.good("consolidate s");
+    fine(folder, "consolidate s");
 }
 
 fn all() -> Vec<Damage> {
@@ -105,7 +111,7 @@ fn all() -> Vec<Damage> {
             },
             "`zarr attrs --set`",
             |folder| {
-                folder.good(r#"attrs s --path a --set 'missing_value="NaN"'"#);
+                fine(folder, r#"attrs s --path a --set 'missing_value="NaN"'"#);
             },
         ),
         damage(
@@ -121,7 +127,7 @@ fn all() -> Vec<Damage> {
             },
             "`zarr attrs --set`",
             |folder| {
-                folder.good(r#"attrs s --path a --set 'n="NaN"'"#);
+                fine(folder, r#"attrs s --path a --set 'n="NaN"'"#);
             },
         ),
         damage(
@@ -150,7 +156,7 @@ fn all() -> Vec<Damage> {
             },
             "`zarr repair --orphans --apply`",
             |folder| {
-                folder.good("repair s --orphans --apply");
+                fine(folder, "repair s --orphans --apply");
             },
         ),
         damage(
@@ -170,7 +176,7 @@ fn all() -> Vec<Damage> {
             },
             "`zarr rename`",
             |folder| {
-                folder.good("rename s --path a/inner moved");
+                fine(folder, "rename s --path a/inner moved");
             },
         ),
         damage(
@@ -181,7 +187,7 @@ fn all() -> Vec<Damage> {
             },
             "`zarr rm`",
             |folder| {
-                folder.good("rm s --path a/inner");
+                fine(folder, "rm s --path a/inner");
             },
         ),
         damage(
@@ -197,7 +203,7 @@ fn all() -> Vec<Damage> {
             ConsolidatedMissing,
             |folder| {
                 v3(folder);
-                folder.good("consolidate s");
+                fine(folder, "consolidate s");
                 folder.write("s/new/zarr.json", V3);
             },
             "`zarr consolidate`",
@@ -207,33 +213,33 @@ fn all() -> Vec<Damage> {
             ConsolidatedMissing,
             |folder| {
                 v2(folder);
-                folder.good("consolidate s/g");
+                fine(folder, "consolidate s/g");
                 folder.write("s/g/new/.zarray", V2);
             },
             "--path g`",
             |folder| {
-                folder.good("consolidate s --path g");
+                fine(folder, "consolidate s --path g");
             },
         ),
         damage(
             ConsolidatedDiffers,
             |folder| {
                 v3(folder);
-                folder.good("consolidate s --path g");
-                folder.good("consolidate s");
+                fine(folder, "consolidate s --path g");
+                fine(folder, "consolidate s");
                 changed(folder, "s/g/b/zarr.json", "[4]", "[3]");
             },
-            "--path g`",
+            "`zarr consolidate`",
             |folder| {
-                folder.good("consolidate s --path g");
-                folder.good("consolidate s");
+                fine(folder, "consolidate s --path g");
+                fine(folder, "consolidate s");
             },
         ),
         damage(
             ConsolidatedExtra,
             |folder| {
                 v2(folder);
-                folder.good("consolidate s");
+                fine(folder, "consolidate s");
                 fs::remove_file(folder.path("s/a/.zarray")).unwrap();
             },
             "`zarr repair --apply` writes the document",
@@ -243,12 +249,12 @@ fn all() -> Vec<Damage> {
             ConsolidatedExtra,
             |folder| {
                 v3(folder);
-                folder.good("consolidate s");
+                fine(folder, "consolidate s");
                 fs::remove_dir_all(folder.path("s/a")).unwrap();
             },
             "`zarr rm` takes the copy away",
             |folder| {
-                folder.good("rm s --path a");
+                fine(folder, "rm s --path a");
             },
         ),
         damage(
@@ -259,14 +265,14 @@ fn all() -> Vec<Damage> {
             },
             "`zarr attrs --set`",
             |folder| {
-                folder.good(r#"attrs s --path a --set '_ARRAY_DIMENSIONS=["x"]'"#);
+                fine(folder, r#"attrs s --path a --set '_ARRAY_DIMENSIONS=["x"]'"#);
             },
         ),
         damage(
             StrayKey,
             |folder| {
                 v2(folder);
-                folder.write("s/a/0.bak", "x");
+                folder.write("s/a/0.1.2", "x");
             },
             "`zarr repair --apply`",
             repair,
@@ -279,7 +285,7 @@ fn all() -> Vec<Damage> {
             },
             "`zarr repair --orphans --apply`",
             |folder| {
-                folder.good("repair s --orphans --apply");
+                fine(folder, "repair s --orphans --apply");
             },
         ),
         damage(
@@ -346,7 +352,7 @@ fn all() -> Vec<Damage> {
             },
             "`zarr resize`",
             |folder| {
-                folder.good("resize s --path t --shape 4");
+                fine(folder, "resize s --path t --shape 4");
             },
         ),
         damage(
@@ -354,11 +360,11 @@ fn all() -> Vec<Damage> {
             |folder| {
                 v2(folder);
                 folder.write("s/a/7", "x");
-                folder.good("repair s --apply");
+                fine(folder, "repair s --apply");
             },
             "`zarr repair --restore --apply`",
             |folder| {
-                folder.good("repair s --restore --apply");
+                fine(folder, "repair s --restore --apply");
             },
         ),
     ]
@@ -373,21 +379,31 @@ fn nested(folder: &Folder) {
 
 #[test]
 fn every_remedy_mends() {
+    let mut wrong = Vec::new();
     for (n, Damage { kind, make, advice, remedy }) in all().into_iter().enumerate() {
         let folder = Folder::new();
         make(&folder);
         let before = found(&folder, "");
         let of_kind: Vec<_> = before.iter().filter(|(found, _)| found == kind.name()).collect();
-        assert!(!of_kind.is_empty(), "{n}, {kind}: {before:?}");
         let is_advised = of_kind.iter().all(|(_, remedy)| remedy.contains(advice));
-        assert!(is_advised, "{n}, {kind}: {before:?}");
-        remedy(&folder);
+        if of_kind.is_empty() || !is_advised {
+            wrong.push(format!("{n}, {kind}, before: {before:?}"));
+            continue;
+        }
+        if std::panic::catch_unwind(|| remedy(&folder)).is_err() {
+            wrong.push(format!("{n}, {kind}: the remedy fails"));
+            continue;
+        }
         let after = found(&folder, "");
         let is_left = after.iter().any(|(found, _)| found == kind.name());
-        let new =
-            after.iter().filter(|(kind, _)| !["quarantined", "outside_grid"].contains(&&**kind));
-        assert!(!is_left && new.count() == 0, "{n}, {kind}: {after:?}");
+        // What was moved away is a note, and what was moved back is the damage that was there.
+        let is_known =
+            |(kind, _): &&(String, String)| ["quarantined", "outside_grid"].contains(&&**kind);
+        if is_left || !after.iter().all(|found| is_known(&found)) {
+            wrong.push(format!("{n}, {kind}, after: {after:?}"));
+        }
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 /// A chunk that is found again is read.
