@@ -85,10 +85,10 @@ fn all() -> Vec<Damage> {
     let damage = |kind, make, advice, remedy| Damage { kind, make, advice, remedy };
     vec![
         damage(
-            UnreadableDocument,
+            DeviatingDocument,
             |folder| {
                 v3(folder);
-                changed(folder, "s/a/zarr.json", r#""fill_value": 0"#, r#""fill_value": NaN"#);
+                changed(folder, "s/a/zarr.json", r#""fill_value": 0"#, r#""fill_value": "0""#);
             },
             "`zarr repair --apply` corrects it",
             repair,

@@ -57,22 +57,24 @@ impl HierarchyContext {
         if let Ok(Some(group)) = self.folder(path, &found).await {
             return Ok(NodeMetadata::Group(group));
         }
-        if let [(key, _)] = &found[..]
-            && key.as_str().ends_with(".zattrs")
-        {
-            let hint = "if they are a group's, create it there again, which keeps them: `zarr create TARGET --group --format v2`";
-            let alone = AccessError::AttributesAlone { key: key.to_string() };
-            return Err(self.at(path, alone).with_hint(hint));
-        }
         let keys = self.format.document_keys(path).map_err(|e| self.at(path, e))?;
         let looked_for = if keys.is_empty() {
             "a node in a document of May 2019, which describes one alone: `/`".into()
         } else {
             keys.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ")
         };
-        let error = self.at(path, AccessError::NotFound { looked_for });
+        let attributes = found.first().filter(|(key, _)| key.as_str().ends_with(".zattrs"));
+        let error = match attributes {
+            Some((key, _)) => AccessError::AttributesAlone { key: key.to_string() },
+            None => AccessError::NotFound { looked_for },
+        };
+        let error = self.at(path, error);
         if self.has_watched_copy(path).map_err(|e| self.at(path, e))? {
             let hint = format!("only consolidated metadata describe it: {RESTORE_HINT}");
+            return Err(error.with_hint(hint));
+        }
+        if attributes.is_some() {
+            let hint = "if they are a group's, create it there again, which keeps them: `zarr create TARGET --group --format v2`";
             return Err(error.with_hint(hint));
         }
         Err(error)
