@@ -146,14 +146,15 @@ fn repair_found(
         let of_documents = [RepairAction::RestoreDocument, RepairAction::CorrectDocument];
         let is_restoring = |task: &Task| of_documents.contains(&task.step.action);
         let restoring: Vec<Task> = tasks.extract_if(.., |task| is_restoring(task)).collect();
-        let mut is_any_done = false;
+        let mut is_any_changed = false;
         for task in &restoring {
             check_cancelled(options)?;
             let step = repair.make(task);
-            is_any_done |= step.state == StepState::Done;
+            // What another program put there shows more, too.
+            is_any_changed |= matches!(step.state, StepState::Done | StepState::Overtaken);
             tell(report, &step);
         }
-        if is_any_done {
+        if is_any_changed {
             repair.sync.flush()?;
             return Ok(false);
         }
