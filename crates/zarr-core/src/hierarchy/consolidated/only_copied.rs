@@ -165,11 +165,8 @@ impl HierarchyContext {
         let dialect = self.format.dialect();
         let mut holders = documents_with_copies(dialect, path)?;
         if dialect != Dialect::Draft {
-            let below = match self.tree(path).await {
-                Ok(below) => below,
-                // Only the copies above can have it.
-                Err(_) => Vec::new(),
-            };
+            // Of a node that cannot be opened only the copies above can have something.
+            let below = self.tree(path).await.unwrap_or_default();
             let groups = below.iter().filter(|child| child.kind == Some(NodeKind::Group));
             for Child { path, .. } in groups {
                 holders.push(ConsolidatedDocument::at(dialect, path)?);
