@@ -283,7 +283,16 @@ impl Patient {
         let exchanged = change.len() > 1;
         let (notes, fresh): (Vec<&Problem>, Vec<_>) =
             fresh.into_iter().partition(|problem| problem.kind.is_note());
-        let is_noted = what == "chunk lengthened" && notes.iter().any(|p| at(&p));
+        // A file that is not Zarr's belongs to the data; others beside it are noted together.
+        let is_other_file = |problem: &&Problem| {
+            problem.kind == ProblemKind::OtherFile
+                && problem.key.as_deref().is_some_and(|place| key.as_str().starts_with(place))
+        };
+        let is_noted = match what {
+            "chunk lengthened" => notes.iter().any(|p| at(&p)),
+            "stray put there" => notes.iter().any(is_other_file),
+            _ => false,
+        };
         // Which document was removed, its array's or its group's, its chunks do not tell.
         let is_lost = |problem: &Problem| {
             let kinds = [
