@@ -227,9 +227,9 @@ pub struct Problem {
     /// The clause of the specification, as in `docs/spec`: `F-063`.
     pub clause: Option<&'static str>,
     /// What to do about this one, if not what its kind says.
-    advice: Option<String>,
+    advice: Option<Box<str>>,
     /// The document that is right.
-    pub(crate) correction: Option<Correction>,
+    pub(crate) correction: Option<Box<Correction>>,
 }
 
 /// A document that is right, in the place of one that is wrong or missing.
@@ -268,7 +268,7 @@ impl Problem {
 
     /// The same problem, with what to do about this one.
     pub(super) fn advise(mut self, advice: impl Into<String>) -> Problem {
-        self.advice = Some(advice.into());
+        self.advice = Some(advice.into().into());
         self
     }
 
@@ -279,7 +279,7 @@ impl Problem {
                 ProblemKind::MissingDocument => "`zarr repair --apply` writes it".into(),
                 _ => "`zarr repair --apply` corrects it, and keeps the old one".into(),
             });
-            self.correction = correction;
+            self.correction = correction.map(Box::new);
         }
         self
     }
