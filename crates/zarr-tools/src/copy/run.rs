@@ -251,7 +251,13 @@ struct Pair {
 impl Pair {
     /// Whether chunks that are not stored read the same in both arrays.
     fn metadata_has_same_fill(&self) -> bool {
-        self.from.metadata().fill_bytes() == self.to.metadata().fill_bytes()
+        let (from, to) = (self.from.metadata(), self.to.metadata());
+        match (&from.fill_value, &to.fill_value) {
+            (None, None) => true,
+            // What has no value reads as anything in zarr-python 2, though as zeros here.
+            (Some(_), None) => false,
+            (_, Some(fill)) => fill.as_bytes() == from.fill_bytes(),
+        }
     }
 
     /// What the copy has in a region, as the source has it.
