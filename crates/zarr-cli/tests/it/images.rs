@@ -87,7 +87,7 @@ fn what_is_no_image_is_refused_with_what_is_to_be_done() {
         ("empty", "png", "an image has some"),
         ("empty", "tiff", "an image has some"),
         ("long", "tiff", "more than an image has"),
-        ("endless", "tiff", "more than an image has"),
+        ("endless", "tiff", "--region"),
         ("day", "png", "no elements of type `datetime64[D]`"),
         ("text", "tiff", "`string`"),
         ("day", "tiff", "datetime64"),
