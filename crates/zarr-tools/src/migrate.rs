@@ -101,7 +101,7 @@ pub fn plan_migration(
         let hint = "copy it with `zarr copy --to v3` (library: `copy`)";
         return Err(argument(why.into()).with_hint(hint));
     }
-    let root = hierarchy.node(&NodePath::root())?;
+    let root = hierarchy.node(NodePath::root())?;
     let mut open = OpenOptions::new(hierarchy.registry().clone()).read_write();
     open.options = hierarchy.options().clone();
     if is_netcdf(&root) {
@@ -150,7 +150,7 @@ pub fn plan_migration(
         return Err(Error::from(MetadataError::CannotRepresent {
             format: to.name(),
             what: format!("these nodes without writing chunks: {}{more}", obstacles.join("; ")),
-            hint: format!("`zarr copy --to {}` writes a copy with other chunks", to.name()).into(),
+            hint: format!("`zarr copy --to {}` writes a copy with other chunks", to.name()),
         })
         .at_store(store.name()));
     }

@@ -59,9 +59,10 @@ impl Migrate {
         if session.is_strict() && !migration.not_kept().is_empty() {
             return Err(Failure::No("not everything can be kept; nothing was written".into()));
         }
-        let written: Vec<String> = match self.finish {
-            true => migration.old_documents().iter().map(ToString::to_string).collect(),
-            false => migration.new_documents().map(ToString::to_string).collect(),
+        let written: Vec<String> = if self.finish {
+            migration.old_documents().iter().map(ToString::to_string).collect()
+        } else {
+            migration.new_documents().map(ToString::to_string).collect()
         };
         if self.dry_run {
             if session.is_json() {

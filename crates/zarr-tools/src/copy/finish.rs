@@ -93,9 +93,10 @@ impl Plan {
         progress: &mut Progress,
     ) -> Result<()> {
         for path in self.consolidated_above(target)? {
-            match target.options().drop_consolidated {
-                true if path.is_root() => drop(target.remove_consolidated()?),
-                _ => consolidate(target, &path, progress)?,
+            if target.options().drop_consolidated && path.is_root() {
+                target.remove_consolidated()?;
+            } else {
+                consolidate(target, &path, progress)?;
             }
         }
         Ok(())

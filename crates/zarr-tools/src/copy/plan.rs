@@ -471,9 +471,10 @@ impl Plan {
         let metadata = parsed(target, &to, documents.iter())?;
         let from = array.path().clone();
         let chunk = array.chunk_shape();
-        let recoded = match self.asked.contains(RECODE) {
-            true => Some("it was asked for"),
-            false => as_stored::obstacle(array, &metadata, target, region.as_deref()),
+        let recoded = if self.asked.contains(RECODE) {
+            Some("it was asked for")
+        } else {
+            as_stored::obstacle(array, &metadata, target, region.as_deref())
         };
         let recoded = recoded.map(str::to_owned);
         let planned = PlannedArray::new(
