@@ -196,34 +196,29 @@ impl Target {
     /// The netCDF dataset that begins there, opened so that all that is there is read, and what to warn of.
     pub fn find_dataset(&self) -> zarr::Result<(Dataset, Option<Vec<String>>)> {
         let options = self.origin.options();
-        let (dataset, reopen): (Dataset, Box<dyn Fn(&OpenOptions) -> zarr::Result<Dataset> + '_>) =
-            match &self.url {
-                Some(url) => {
-                    let mut url = zarr::dataset_url(url)?;
-                    if !self.path.is_empty() {
-                        url.store = format!("{}/{}", url.store.trim_end_matches('/'), self.path);
-                    }
-                    let open =
-                        move |options: &OpenOptions| url.open(&DatasetOptions::of(options.clone()));
-                    (open(&options)?, Box::new(open))
-                }
-                None => {
-                    let node = self.find()?;
-                    if !node.path().is_root() {
-                        let why = "a netCDF dataset begins at the root of its store; copy the group to a path first";
-                        return Err(zarr::AccessError::Argument(why.into()).into());
-                    }
-                    let store = node.hierarchy().store().clone();
-                    let open = move |options: &OpenOptions| {
-                        Dataset::open(store.clone(), &DatasetOptions::of(options.clone()))
-                    };
-                    (open(&options)?, Box::new(open))
-                }
-            };
+        let dataset = self.open_dataset(&options)?;
         let found = zarr::without_copies(&dataset.hierarchy(), dataset.root_path(), &options)?;
         let Some(found) = found else { return Ok((dataset, None)) };
         let warnings = found.only_copied.iter().map(only_copied).collect();
-        Ok((reopen(&found.options)?, Some(warnings)))
+        Ok((self.open_dataset(&found.options)?, Some(warnings)))
+    }
+
+    fn open_dataset(&self, options: &OpenOptions) -> zarr::Result<Dataset> {
+        let options = DatasetOptions::of(options.clone());
+        if let Some(url) = &self.url {
+            let mut url = zarr::dataset_url(url)?;
+            if !self.path.is_empty() {
+                url.store = format!("{}/{}", url.store.trim_end_matches('/'), self.path);
+            }
+            return url.open(&options);
+        }
+        let node = self.find()?;
+        if !node.path().is_root() {
+            let why =
+                "a netCDF dataset begins at the root of its store; copy the group to a path first";
+            return Err(zarr::AccessError::Argument(why.into()).into());
+        }
+        Dataset::open(node.hierarchy().store().clone(), &options)
     }
 
     /// The URL and the options, for tools that open what may be broken.

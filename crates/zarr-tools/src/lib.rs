@@ -25,6 +25,7 @@ pub mod other_format;
 pub mod repair;
 mod shorthand;
 mod target;
+mod transfer;
 mod tree_progress;
 pub mod validate;
 

@@ -5,8 +5,6 @@
 //! documents stay until [`Migration::remove_old`], which erases the root's first, so that no reader finds half of a
 //! hierarchy. A migration that was killed goes on when it is planned and written again.
 
-use std::collections::BTreeSet;
-
 use zarr_core::format::Documents;
 use zarr_core::store::{Bytes, GetOptions, StoreKey};
 use zarr_core::{
@@ -14,8 +12,10 @@ use zarr_core::{
     OpenOptions, Result,
 };
 
-use crate::copy::{CopyOptions, InPlace, in_place};
+use crate::copy::{CopyOptions, Datasets, InPlace, in_place, is_as_planned, put_new};
+use crate::other_files::hidden_nodes;
 use crate::target::absolute_url;
+use crate::transfer::is_stored;
 use crate::tree_progress::nodes_and_broken;
 
 /// How a hierarchy is migrated.
@@ -104,7 +104,7 @@ pub fn plan_migration(
     let root = hierarchy.node(NodePath::root())?;
     let mut open = OpenOptions::new(hierarchy.registry().clone()).read_write();
     open.options = hierarchy.options().clone();
-    if is_netcdf(&root) {
+    if is_netcdf(&root)? {
         let why = "this is a netCDF dataset; its dimensions and types would be lost".to_owned();
         let hint = format!("copy it with `zarr copy --to nczarr-{}`", to.name());
         return Err(argument(why).with_hint(hint));
@@ -114,7 +114,7 @@ pub fn plan_migration(
     if let Some(first) = only_copied.first() {
         let others = only_copied.len() - 1;
         let why = format!(
-            "{first} and {others} other nodes have no documents of their own; consolidated metadata describe them"
+            "only consolidated metadata describe {first} and {others} other nodes; their documents are missing"
         );
         let hint = "`zarr repair --apply` writes the documents from their copies";
         return Err(argument(why).at_path(first).with_hint(hint));
@@ -134,10 +134,15 @@ pub fn plan_migration(
         not_kept: Vec::new(),
         notes: Vec::new(),
     };
+    // Readers of the old dialect pass over these, and so would those of the new one.
+    for hidden in hidden_nodes(&root)? {
+        migration.not_kept.push(format!("{}: {}", hidden.place, hidden.what));
+    }
     let mut obstacles = Vec::new();
     let mut documents: Vec<(NodePath, Documents)> = Vec::new();
+    let datasets = Datasets::of(&nodes, from);
     for node in &nodes {
-        match migration.plan_node(node, &nodes, options) {
+        match migration.plan_node(node, &datasets, options) {
             Ok(new) => documents.push((node.path().clone(), new)),
             Err(Obstacle::Refused(why)) => obstacles.push(format!("{}: {why}", node.path())),
             Err(Obstacle::Failed(error)) => return Err(error),
@@ -162,9 +167,20 @@ pub fn plan_migration(
     Ok(migration)
 }
 
-/// Whether NCZarr's attributes are there, which only its own readers of the old dialect understand.
-fn is_netcdf(root: &Node) -> bool {
-    root.attributes().iter().any(|(name, _)| name.to_ascii_lowercase().starts_with("_nczarr"))
+/// Whether this is an NCZarr dataset: netCDF's library marks the root in its attributes, in members of its document or, in
+/// version 4.8, by a document of its own.
+fn is_netcdf(root: &Node) -> Result<bool> {
+    let is_mark = |name: &str| name.to_ascii_lowercase().starts_with("_nczarr");
+    if root.attributes().iter().any(|(name, _)| is_mark(name)) {
+        return Ok(true);
+    }
+    if let Node::Group(group) = root
+        && group.metadata().unknown.iter().any(|(name, _)| is_mark(name))
+    {
+        return Ok(true);
+    }
+    let store = root.hierarchy().store().to_sync();
+    is_stored(&*store, &StoreKey::new(".nczarr")?)
 }
 
 enum Obstacle {
@@ -217,7 +233,7 @@ impl Migration {
     fn plan_node(
         &mut self,
         node: &Node,
-        all: &[Node],
+        datasets: &Datasets,
         options: &MigrateOptions,
     ) -> Result<Documents, Obstacle> {
         let path = node.path();
@@ -228,19 +244,18 @@ impl Migration {
             self.consolidated.push(path.clone());
         }
         let copy = CopyOptions { keep_keys: true, ..CopyOptions::default() };
-        let InPlace { documents, not_kept, note, obstacle } =
-            in_place(node, all, &self.target, options.keep_fill, &copy)?;
+        let InPlace { documents, told, obstacle } =
+            in_place(node, datasets, &self.target, options.keep_fill, &copy)?;
         if let Some(why) = obstacle {
             return Err(Obstacle::Refused(why));
         }
-        self.not_kept.extend(not_kept.map(|what| format!("{path}: {what}")));
-        self.notes.extend(note.map(|what| format!("{path}: {what}")));
+        self.not_kept.extend(told.not_kept);
+        self.notes.extend(told.notes);
         Ok(documents)
     }
 
     /// Notes the old documents of a node.
     fn find_old(&mut self, path: &NodePath) -> Result<()> {
-        let store = self.source.store().to_sync();
         let mut keys = self.source.format().document_keys(path)?;
         if self.source.dialect() == Dialect::V2 {
             // The copies go before what they are copies of.
@@ -248,12 +263,19 @@ impl Migration {
             keys.insert(0, prefix.key(".zmetadata")?);
         }
         for key in keys {
-            let got = store.get(&key, GetOptions::at_most(self.source.options().limits.document));
-            if got.map_err(|e| Error::from(e).at_store(store.name()).at_key(&key))?.is_some() {
+            if self.stored(&key)?.is_some() {
                 self.old.push(key);
             }
         }
         Ok(())
+    }
+
+    /// A stored document.
+    fn stored(&self, key: &StoreKey) -> Result<Option<Bytes>> {
+        let store = self.target.store().to_sync();
+        let got = store.get(key, GetOptions::at_most(self.target.options().limits.document));
+        let got = got.map_err(|e| Error::from(e).at_store(store.name()).at_key(key))?;
+        Ok(got.map(|got| got.bytes.unwrap_or_default()))
     }
 
     /// Writes the new documents, and consolidated metadata where the old hierarchy has them. Documents that are there
@@ -264,15 +286,13 @@ impl Migration {
     pub fn write(&self) -> Result<()> {
         let store = self.target.store().to_sync();
         for (key, value) in &self.new {
-            if crate::copy::put_new(&*store, key, value)? {
+            if put_new(&*store, key, value)? {
                 continue;
             }
-            let got = store.get(key, GetOptions::at_most(self.target.options().limits.document));
-            let found = got.map_err(|e| Error::from(e).at_store(store.name()).at_key(key))?;
-            let found = found.and_then(|got| got.bytes).unwrap_or_default();
-            if !crate::copy::is_as_planned(&found, value) {
-                let hint = "compare it with the old document; erase the one that is wrong, and migrate again";
-                let error = Error::from(AccessError::Exists("another document")).at_key(key);
+            let found = self.stored(key)?.unwrap_or_default();
+            if !is_as_planned(&found, value) {
+                let hint = "it was not written by this migration, or was changed since; erase it if the old document is right, and migrate again";
+                let error = Error::from(AccessError::Exists("a different document")).at_key(key);
                 return Err(error.at_store(store.name()).with_hint(hint));
             }
         }
@@ -294,15 +314,14 @@ impl Migration {
         let store = self.target.store().to_sync();
         for (key, value) in &self.new {
             let at = |e: Error| e.at_store(store.name()).at_key(key);
-            let got = store.get(key, GetOptions::at_most(self.target.options().limits.document));
-            let Some(found) = got.map_err(|e| at(e.into()))? else {
+            let Some(found) = self.stored(key)? else {
                 let error = AccessError::NotFound { looked_for: format!("`{key}`") };
                 let hint = "the migration is not complete; run it again without `--finish`";
                 return Err(at(error.into()).with_hint(hint));
             };
-            if !crate::copy::is_as_planned(&found.bytes.unwrap_or_default(), value) {
-                let error = Error::from(AccessError::Exists("a document that says something else"));
-                let hint = "the old and the new document were changed since the migration; erase the one that is wrong";
+            if !is_as_planned(&found, value) {
+                let error = Error::from(AccessError::Exists("a different document"));
+                let hint = "the old or the new document was changed after the migration; correct the wrong one, and run `--finish` again";
                 return Err(at(error).with_hint(hint));
             }
         }
@@ -310,21 +329,5 @@ impl Migration {
             store.erase(key).map_err(|e| Error::from(e).at_store(store.name()).at_key(key))?;
         }
         self.target.flush()
-    }
-
-    /// The number of documents that are there already, from a migration that was interrupted.
-    ///
-    /// # Errors
-    /// What the store reports.
-    pub fn written(&self) -> Result<usize> {
-        let store = self.target.store().to_sync();
-        let mut written = BTreeSet::new();
-        for (key, _) in &self.new {
-            let got = store.get(key, GetOptions::at_most(self.target.options().limits.document));
-            if got.map_err(|e| Error::from(e).at_store(store.name()).at_key(key))?.is_some() {
-                written.insert(key);
-            }
-        }
-        Ok(written.len())
     }
 }

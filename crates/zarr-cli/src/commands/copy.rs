@@ -74,7 +74,7 @@ pub(crate) struct Copy {
     /// Decode and encode every chunk again, also where the stored bytes could be copied as they are
     #[arg(long)]
     recode: bool,
-    /// Keep the keys of chunks in a copy from v2 to v3, where few readers but zarr-python know them
+    /// Keep the chunk keys of v2 in a copy to v3; not every reader of v3 supports them
     #[arg(long)]
     keep_keys: bool,
     /// Leave out what the copy's format cannot represent, and what has a broken document, and name each such node

@@ -415,7 +415,7 @@ mod tests {
             assert_eq!(count::<u64>(&integers, values), listed as u64);
         }
         let zeros = [0.0f32, -0.0].map(f32::to_ne_bytes).concat();
-        let values = || (0..100).map(|n| ScalarValue::Float(f64::from(n) * -1.0));
+        let values = || (0..100).map(|n| ScalarValue::Float(-f64::from(n)));
         assert_eq!(count::<f32>(&zeros, values()), 2, "minus zero is zero");
         assert_eq!(count::<f32>(&zeros, values().take(1)), 2);
     }

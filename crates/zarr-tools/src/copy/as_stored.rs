@@ -3,22 +3,15 @@
 //! Nothing is decoded: an object, be it a chunk or a shard, goes from store to store in pieces. So a codec that this build
 //! lacks is no obstacle, and the copy costs what reading and writing its bytes costs.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::io::ErrorKind::{PermissionDenied, Unsupported};
-use std::ops::Range;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::thread;
 
 use zarr_core::codec::{ChunkContext, CodecSpec, convert_codecs, dropped_in_v3};
 use zarr_core::grid::ChunkGrid;
 use zarr_core::metadata::ArrayMetadata;
 use zarr_core::registry::Registry;
-use zarr_core::store::{
-    ByteRange, GetOptions, Payload, Precondition, SnapshotOptions, StoreKey, StorePrefix,
-    SyncSnapshot, SyncStore, Target,
-};
-use zarr_core::sync::{Condition, lock};
+use zarr_core::store::{GetOptions, Precondition, StoreKey, StorePrefix, SyncStore, Target};
 use zarr_core::{
     Array, CancelToken, CodecError, Dialect, Error, Hierarchy, NodePath, Result, StoreError,
 };
@@ -26,13 +19,9 @@ use zarr_core::{
 use super::memory::default_memory;
 use super::rechunk::{Buffers, Workers};
 use super::{CopyOptions, Steps};
+use crate::other_files::is_refusal;
+use crate::transfer::{Room, are_equal, copy_value};
 
-/// An object of at most this number of bytes is held on its way; a larger one goes through in pieces.
-const MAX_HELD: u64 = 4 << 20;
-/// How many bytes of a larger object are fetched from a remote store at a time.
-const REMOTE_PIECE: u64 = 8 << 20;
-/// How often an object is read again after another writer replaced it meanwhile.
-const MAX_ATTEMPTS: u32 = 5;
 /// More threads than these do not make a disk faster.
 const MAX_LOCAL_THREADS: usize = 4;
 /// How many objects are set together, in a store that sets several faster than one by one.
@@ -165,50 +154,12 @@ pub(super) struct StoredCopy<'a> {
     room: Room,
 }
 
-/// Memory for objects on their way.
-struct Room {
-    all: u64,
-    used: Mutex<u64>,
-    freed: Condition,
-}
-
-impl Room {
-    fn new(all: u64) -> Room {
-        Room { all, used: Mutex::default(), freed: Condition::new() }
-    }
-
-    /// Does what holds this number of bytes, once there is room for them; an object that is larger than all of it goes alone.
-    fn hold<R>(&self, bytes: u64, work: impl FnOnce() -> R) -> R {
-        let mut used = lock(&self.used);
-        while *used > 0 && *used + bytes > self.all {
-            used = self.freed.wait(&self.used, used, None);
-        }
-        *used += bytes;
-        drop(used);
-        let _held = Held { room: self, bytes };
-        work()
-    }
-}
-
-/// Gives the room back, also when the work panics.
-struct Held<'a> {
-    room: &'a Room,
-    bytes: u64,
-}
-
-impl Drop for Held<'_> {
-    fn drop(&mut self) {
-        *lock(&self.room.used) -= self.bytes;
-        self.room.freed.notify_all();
-    }
-}
-
 /// An object that was copied.
 pub(super) struct CopiedChunk {
     /// The number of the chunk in the copy, in C order.
     pub number: u64,
-    /// How many bytes are stored; `None` if the source does not store the chunk.
-    pub size: Option<u64>,
+    /// Whether the source stores it.
+    pub is_stored: bool,
 }
 
 impl<'a> StoredCopy<'a> {
@@ -233,7 +184,7 @@ impl<'a> StoredCopy<'a> {
             to: Chunks::new(to, path, copy, grid)?,
             counts,
             first,
-            cancel: options.cancel.clone(),
+            cancel: options.cancel.clone().or(from.hierarchy().options().cancel.clone()),
             verify: options.verify,
             room: Room::new(options.memory.unwrap_or_else(default_memory) / 2),
         })
@@ -245,30 +196,20 @@ impl<'a> StoredCopy<'a> {
         if !store.capabilities().list {
             return Ok(None);
         }
-        let is_refusal = |e: &StoreError| match e {
-            StoreError::NotCapable { .. } => true,
-            StoreError::Io { source, .. } => {
-                [PermissionDenied, Unsupported].contains(&source.kind())
-            }
-            _ => false,
-        };
-        let listing = match store.list_prefix(&self.from.prefix) {
+        let listing = store.list_prefix(&self.from.prefix);
+        let listing = listing.map_err(|e| Error::from(e).at_store(store.name()));
+        let listing = match listing {
             // Then each chunk is asked for, and those that may not be read are errors.
             Err(e) if is_refusal(&e) => return Ok(None),
-            listed => listed.map_err(|e| Error::from(e).at_store(store.name()))?,
+            listed => listed?,
         };
-        let number = |key: &StoreKey| {
-            let name = self.from.prefix.strip(key)?;
-            let indices = self.from.metadata.chunk_keys.parse(name, self.counts.len())?;
-            let axes = indices.iter().zip(self.counts).zip(&self.first).enumerate();
-            axes.into_iter().try_fold(0u64, |at, (axis, ((&index, &count), &first))| {
-                let origin = self.from.grid.span(axis, 0).index;
-                let ordinal = u64::try_from(index.checked_sub(origin)?).ok()?;
-                let within = ordinal.checked_sub(first).filter(|&within| within < count)?;
-                Some(at * count + within)
-            })
-        };
-        Ok(Some(listing.keys.iter().filter_map(number).collect()))
+        let (metadata, grid) = (&self.from.metadata, &*self.from.grid);
+        let mut numbers = BTreeSet::new();
+        for key in &listing.keys {
+            let Some(name) = self.from.prefix.strip(key) else { continue };
+            numbers.extend(chunk_number(name, metadata, grid, &self.first, self.counts));
+        }
+        Ok(Some(numbers))
     }
 
     /// Copies the chunks of these numbers. Calls `done` on this thread with each of them.
@@ -300,26 +241,23 @@ impl<'a> StoredCopy<'a> {
     /// # Errors
     /// As [`StoredCopy::copy`].
     pub fn verify(&self, numbers: &[u64]) -> Result<()> {
-        numbers.iter().try_for_each(|&number| {
-            let place = self.place(number)?;
-            for from in &place.from {
-                let at = |e: StoreError| self.from.at_key(e, from);
-                let value = self.from.store.open(from, SnapshotOptions::default()).map_err(at)?;
-                let Some(value) = value else { continue };
-                value.read(&[]).map_err(at)?;
-                let part = |range| read(&*value, range).map(Cow::Owned).map_err(at);
-                return self.check(&place.to, part, value.size());
-            }
-            Ok(())
-        })
+        for &number in numbers {
+            self.check(&self.place(number)?)?;
+        }
+        Ok(())
     }
 
     /// How many objects are on their way at the same time.
     fn threads(&self) -> usize {
         let stores = [&self.from.store, &self.to.store].map(|store| store.capabilities());
         let remote = stores.iter().filter(|it| !it.local).map(|it| it.in_flight).max();
-        let here = || thread::available_parallelism().map_or(1, |count| count.get());
-        remote.unwrap_or_else(|| here().clamp(1, MAX_LOCAL_THREADS))
+        match remote {
+            Some(in_flight) => in_flight,
+            None => {
+                let processors = thread::available_parallelism().map_or(1, |count| count.get());
+                processors.min(MAX_LOCAL_THREADS)
+            }
+        }
     }
 
     /// Copies neighbours: small ones are set together, in stores that are faster so.
@@ -328,31 +266,30 @@ impl<'a> StoredCopy<'a> {
         numbers: &[u64],
         tell: &mut dyn FnMut(CopiedChunk) -> Result<()>,
     ) -> Result<()> {
-        let mut small: Vec<(u64, StoreKey, Vec<u8>)> = Vec::new();
+        let mut small: Vec<(u64, Place, Vec<u8>)> = Vec::new();
         for &number in numbers {
             let place = self.place(number)?;
             if numbers.len() > 1
                 && let Some(bytes) = self.small(&place)?
             {
-                small.push((number, place.to, bytes));
+                small.push((number, place, bytes));
                 continue;
             }
             let size = self.copy_one(&place)?;
-            tell(CopiedChunk { number, size })?;
+            if self.verify && size.is_some() {
+                self.check(&place)?;
+            }
+            tell(CopiedChunk { number, is_stored: size.is_some() })?;
         }
         let values: Vec<(StoreKey, &[u8])> =
-            small.iter().map(|(_, key, bytes)| (key.clone(), &bytes[..])).collect();
+            small.iter().map(|(_, place, bytes)| (place.to.clone(), &bytes[..])).collect();
         let set = self.to.store.set_all(&values, false);
         set.map_err(|e| self.to.at_key(e.error, &values[e.at].0))?;
-        for (number, key, bytes) in &small {
+        for (number, place, _) in &small {
             if self.verify {
-                self.check(
-                    key,
-                    |range| Ok(Cow::Borrowed(&bytes[range.start as usize..range.end as usize])),
-                    bytes.len() as u64,
-                )?;
+                self.check(place)?;
             }
-            tell(CopiedChunk { number: *number, size: Some(bytes.len() as u64) })?;
+            tell(CopiedChunk { number: *number, is_stored: true })?;
         }
         Ok(())
     }
@@ -383,97 +320,31 @@ impl<'a> StoredCopy<'a> {
 
     /// Copies one object; returns how large it is, or `None` if the source does not have it.
     fn copy_one(&self, place: &Place) -> Result<Option<u64>> {
-        for from in &place.from {
-            let mut attempt = 1;
-            loop {
-                match self.copy_version(from, &place.to) {
-                    Err(e) if attempt < MAX_ATTEMPTS && is_change(&e) => attempt += 1,
-                    Ok(None) => break,
-                    copied => return copied,
-                }
+        let (from, to) = (&*self.from.store, &*self.to.store);
+        for key in &place.from {
+            // The place was cleared before, and the copy is its only writer.
+            let only_if = Precondition::Unchecked;
+            let copied = copy_value((from, key), (to, &place.to), only_if, &self.room)?;
+            if copied.is_some() {
+                return Ok(copied);
             }
         }
         Ok(None)
     }
 
-    /// Copies the version of an object that is there now.
-    fn copy_version(&self, from: &StoreKey, to: &StoreKey) -> Result<Option<u64>> {
-        let mut held = Vec::new();
-        let how = GetOptions { limit: MAX_HELD, into: Target::Vec(&mut held), version: false };
-        match self.from.store.get(from, how) {
-            Ok(None) => return Ok(None),
-            Ok(Some(_)) => {
-                self.put(to, Payload::new(&held[..]))?;
-                if self.verify {
-                    let part = |range: Range<u64>| {
-                        Ok(Cow::Borrowed(&held[range.start as usize..range.end as usize]))
-                    };
-                    self.check(to, part, held.len() as u64)?;
-                }
-                return Ok(Some(held.len() as u64));
-            }
-            Err(StoreError::TooLarge { .. }) => {}
-            Err(e) => return Err(self.from.at_key(e, from)),
-        }
-        let at_source = |e: StoreError| self.from.at_key(e, from);
-        let opened = self.from.store.open(from, SnapshotOptions::default()).map_err(at_source)?;
-        let Some(opened) = opened else { return Ok(None) };
-        let value: Arc<dyn SyncSnapshot> = Arc::from(opened);
-        // The size is known after the first reading.
-        value.read(&[]).map_err(at_source)?;
-        let size = value.size();
-        let payload = if self.from.store.capabilities().local {
-            Payload::default().and_kept(&value, 0..size)
-        } else {
-            let value = value.clone();
-            Payload::default().and_made(move || {
-                let value = value.clone();
-                pieces(size).map(move |range| read(&*value, range).map(Cow::Owned))
-            })
-        };
-        if self.to.store.capabilities().streams {
-            self.put(to, payload)?;
-        } else {
-            self.room.hold(size, || self.put(to, payload))?;
-        }
-        if self.verify {
-            let part = |range| read(&*value, range).map(Cow::Owned).map_err(at_source);
-            self.check(to, part, size)?;
-        }
-        Ok(Some(size))
-    }
-
-    fn put(&self, key: &StoreKey, value: Payload<'_>) -> Result<()> {
-        // The place was cleared before, and the copy is its only writer.
-        let put = self.to.store.put(key, Some(value), Precondition::Unchecked);
-        put.map(drop).map_err(|e| self.to.at_key(e, key))
-    }
-
-    /// Compares a stored object with what was read of the source. One that differs is erased.
-    fn check<'b>(
-        &self,
-        key: &StoreKey,
-        source: impl Fn(Range<u64>) -> Result<Cow<'b, [u8]>>,
-        size: u64,
-    ) -> Result<()> {
-        let at = |e: StoreError| self.to.at_key(e, key);
-        let found = self.to.store.open(key, SnapshotOptions::default()).map_err(at)?;
-        let mut is_same = false;
-        if let Some(found) = found {
-            found.read(&[]).map_err(at)?;
-            is_same = found.size() == size;
-            for range in pieces(size) {
-                is_same = is_same && read(&*found, range.clone()).map_err(at)? == *source(range)?;
+    /// Compares an object of the copy with that of the source. One that differs is erased.
+    fn check(&self, place: &Place) -> Result<()> {
+        let (from, to) = (&*self.from.store, &*self.to.store);
+        for key in &place.from {
+            if are_equal((from, key), (to, &place.to))? {
+                return Ok(());
             }
         }
-        if is_same {
-            return Ok(());
-        }
-        self.to.store.erase(key).map_err(at)?;
+        to.erase(&place.to).map_err(|e| self.to.at_key(e, &place.to))?;
         let why = "it was read back otherwise than it is in the source".into();
         let error = Error::from(CodecError::Corrupt { codec: "copy", why });
         let hint = "the object was erased; copy it again with `--resume`";
-        Err(self.to.at_key(error, key).with_hint(hint))
+        Err(self.to.at_key(error, &place.to).with_hint(hint))
     }
 }
 
@@ -483,27 +354,21 @@ struct Place {
     to: StoreKey,
 }
 
-fn pieces(size: u64) -> impl Iterator<Item = Range<u64>> {
-    let starts = (0..size.div_ceil(REMOTE_PIECE)).map(|n| n * REMOTE_PIECE);
-    starts.map(move |start| start..size.min(start + REMOTE_PIECE))
-}
-
-fn read(value: &dyn SyncSnapshot, range: Range<u64>) -> Result<Vec<u8>, StoreError> {
-    let mut bytes = Vec::new();
-    let (start, len) = (range.start, range.end - range.start);
-    value.read_into(ByteRange::Bounded { start, len }, &mut bytes)?;
-    Ok(bytes)
-}
-
-/// Whether an object was replaced while it was read; a store that writes it may have wrapped that in an error of its own.
-fn is_change(error: &Error) -> bool {
-    let zarr_core::Cause::Store(error) = error.cause() else { return false };
-    match error {
-        StoreError::Changed { .. } => true,
-        StoreError::Io { source, .. } => source
-            .get_ref()
-            .and_then(|inner| inner.downcast_ref::<StoreError>())
-            .is_some_and(|inner| matches!(inner, StoreError::Changed { .. })),
-        _ => false,
+/// The number, in C order, of a chunk by the name of its key; `None` for what is no chunk of the box of chunks that begins at
+/// the ordinals `first` and has `counts` chunks along each axis.
+pub(super) fn chunk_number(
+    name: &str,
+    metadata: &ArrayMetadata,
+    grid: &dyn ChunkGrid,
+    first: &[u64],
+    counts: &[u64],
+) -> Option<u64> {
+    let indices = metadata.chunk_keys.parse(name, counts.len())?;
+    let mut number = 0u64;
+    for (axis, index) in indices.into_iter().enumerate() {
+        let ordinal = u64::try_from(index.checked_sub(grid.span(axis, 0).index)?).ok()?;
+        let within = ordinal.checked_sub(first[axis]).filter(|&within| within < counts[axis])?;
+        number = number * counts[axis] + within;
     }
+    Some(number)
 }

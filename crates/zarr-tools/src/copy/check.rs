@@ -112,7 +112,7 @@ pub(super) fn check_ranks(
 }
 
 /// The groups that xarray opens as datasets: all arrays in them have names for their axes.
-pub(super) struct Datasets {
+pub(crate) struct Datasets {
     others: HashSet<Option<NodePath>>,
     has_names_of_scalars: bool,
 }

@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use zarr_core::store::{StoreKey, SyncStore};
+use zarr_core::store::{Precondition, StoreKey, SyncStore};
 use zarr_core::{
     AccessError, Array, Cause, CodecError, Error, Hierarchy, Node, NodePath, Result, StoreError,
 };
@@ -14,7 +14,8 @@ use super::CopyOptions;
 use super::choose::{check_excluded, is_file_chosen};
 use super::memory::default_memory;
 use super::plan::{Plan, Told};
-use crate::other_files::{self, OtherFiles, Wanted, are_equal, copy_file, is_stored, key_in};
+use crate::other_files::{self, OtherFiles, Wanted, key_in};
+use crate::transfer::{Room, are_equal, copy_value, is_stored};
 
 /// About what a key takes in a listing.
 const KEY: u64 = 160;
@@ -158,6 +159,7 @@ impl Plan {
     ) -> Result<()> {
         let (from, to) = (source.store().to_sync(), target.store().to_sync());
         let cancel = options.cancel.as_ref().or(source.options().cancel.as_ref());
+        let room = Room::new(options.memory.unwrap_or_else(default_memory) / 2);
         for file in parts.iter().flat_map(|&part| &self.files[self.files_of(part)]) {
             if cancel.is_some_and(zarr_core::CancelToken::is_cancelled) {
                 return Err(AccessError::Cancelled.into());
@@ -166,7 +168,7 @@ impl Plan {
             if !is_new && are_equal(pair.0, pair.1)? {
                 continue;
             }
-            if !copy_file(pair.0, pair.1)? {
+            if copy_value(pair.0, pair.1, Precondition::Always, &room)?.is_none() {
                 let looked_for = "a file that was there when the copy began".into();
                 let error = Error::from(AccessError::NotFound { looked_for });
                 return Err(error.at_store(from.name()).at_key(&file.from));

@@ -1,33 +1,30 @@
 //! Describes a node in another dialect at its own place, so that its chunks need not be touched.
 
 use zarr_core::format::Documents;
-use zarr_core::grid::ChunkKeys;
 use zarr_core::metadata::ArrayMetadata;
 use zarr_core::{Array, Hierarchy, Node, Result};
 
 use super::check::Datasets;
 use super::describe::{Described, describe};
 use super::elements::holes;
-use super::plan::parsed_documents;
+use super::plan::{Told, parsed_documents};
 use super::{CopyOptions, as_stored, node_copy};
 
 /// A node in another dialect.
 pub(crate) struct InPlace {
     /// Its documents, the one that makes it a node first.
     pub documents: Documents,
-    /// What is lost.
-    pub not_kept: Option<String>,
-    /// What the documents say otherwise, with nothing lost.
-    pub note: Option<String>,
+    /// What is lost, and what the documents say otherwise, with nothing lost.
+    pub told: Told,
     /// Why the chunks cannot stay as they are.
     pub obstacle: Option<String>,
 }
 
-/// What a node becomes in `target` if none of its chunks is touched. `all` are all nodes of its hierarchy. With `keep_fill` an
-/// array keeps its fill value where another one could only be kept by writing chunks.
+/// What a node becomes in `target` if none of its chunks is touched. `datasets` are those of its hierarchy. With `keep_fill` an
+/// array keeps its fill value where its missing values could only be kept by writing chunks.
 pub(crate) fn in_place(
     node: &Node,
-    all: &[Node],
+    datasets: &Datasets,
     target: &Hierarchy,
     keep_fill: bool,
     options: &CopyOptions<'_>,
@@ -35,12 +32,12 @@ pub(crate) fn in_place(
     let Node::Array(array) = node else {
         target.check_group(node.path(), &node.attributes())?;
         let documents = node_copy::documents(node, target, node.path(), None)?;
-        return Ok(InPlace { documents, not_kept: None, note: None, obstacle: None });
+        let mut told = Told::default();
+        told.add(node, target, None);
+        return Ok(InPlace { documents, told, obstacle: None });
     };
-    let datasets = Datasets::of(all, node.hierarchy().dialect());
     let described = describe(array, target, datasets.has(array), options)?;
-    let plain = InPlace::of_array(node, array, target, described)?;
-    let (mut place, metadata) = plain;
+    let (mut place, metadata) = InPlace::of_array(node, array, target, described)?;
     let source = array.metadata();
     if place.obstacle.is_some() || metadata.fill_bytes() == source.fill_bytes() {
         return Ok(place);
@@ -64,8 +61,10 @@ pub(crate) fn in_place(
     }
     let described = describe(array, target, false, options)?;
     let (mut place, _) = InPlace::of_array(node, array, target, described)?;
-    place.note =
-        Some(format!("keeps its fill value {fill}, which readers may take for a missing value"));
+    place.told.notes.push(format!(
+        "{}: keeps its fill value {fill}, which readers may take for a missing value",
+        array.path()
+    ));
     Ok(place)
 }
 
@@ -77,29 +76,27 @@ impl InPlace {
         described: Described,
     ) -> Result<(InPlace, ArrayMetadata)> {
         target.check_array(array.path(), &described.metadata)?;
-        let (not_kept, note) = (described.not_kept.clone(), described.note.clone());
+        let mut told = Told::default();
+        told.add(node, target, Some(&described));
         let documents = node_copy::documents(node, target, array.path(), Some(described))?;
         let metadata = parsed_documents(target, array.path(), &documents)?;
         let source = array.metadata();
-        let obstacle = as_stored::obstacle(array, &metadata, target, None)
-            .map(|why| format!("its chunks would have to be encoded again: {why}"));
-        let obstacle = obstacle.or_else(|| {
-            (!has_same_keys(&source, &metadata))
-                .then(|| "its chunks would have other keys".to_owned())
-        });
-        Ok((InPlace { documents, not_kept, note, obstacle }, metadata))
+        let obstacle = match as_stored::obstacle(array, &metadata, target, None) {
+            Some(why) => Some(format!("its chunks would have to be encoded again: {why}")),
+            None if !has_same_keys(&source, &metadata) => {
+                Some("its chunks would have other keys".to_owned())
+            }
+            None => None,
+        };
+        Ok((InPlace { documents, told, obstacle }, metadata))
     }
 }
 
 /// Whether each chunk has one key in both arrays.
 fn has_same_keys(one: &ArrayMetadata, other: &ArrayMetadata) -> bool {
-    let keys = |metadata: &ArrayMetadata| -> ChunkKeys {
+    if one.rank() == 0 {
         // The separator of a scalar separates nothing.
-        if metadata.rank() == 0 {
-            metadata.chunk_keys.clone().with_separator('.')
-        } else {
-            metadata.chunk_keys.clone()
-        }
-    };
-    keys(one) == keys(other)
+        return one.chunk_keys.key(&[]) == other.chunk_keys.key(&[]);
+    }
+    one.chunk_keys == other.chunk_keys
 }

@@ -43,6 +43,7 @@ use zarr_core::{
 };
 
 pub use self::as_stored::stored_difference;
+pub(crate) use self::check::Datasets;
 pub use self::describe::metadata_like;
 pub(crate) use self::in_place::{InPlace, in_place};
 pub(crate) use self::journal::put_new;

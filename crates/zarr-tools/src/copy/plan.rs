@@ -58,12 +58,68 @@ pub struct Plan {
 
 /// What a plan tells a person.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Told {
+pub(crate) struct Told {
     pub not_kept: Vec<String>,
     pub skipped: Vec<String>,
     pub notes: Vec<String>,
     /// Bytes of the largest temporary file.
     pub spool: u64,
+}
+
+impl Told {
+    /// Notes what a person should know of a node.
+    pub(super) fn add(&mut self, node: &Node, target: &Hierarchy, described: Option<&Described>) {
+        let (path, dialect) = (node.path(), node.hierarchy().dialect());
+        let at = |what: &String| format!("{path}: {what}");
+        if let Some(described) = described {
+            self.not_kept.extend(described.not_kept.iter().map(at));
+            self.notes.extend(described.note.iter().map(at));
+            self.spool = self.spool.max(described.spool);
+        }
+        let stored = node.attributes();
+        if attributes_for(stored.clone(), dialect, target) != stored {
+            let what = "bare `NaN` and `Infinity` among its attributes become strings";
+            self.not_kept.push(format!("{path}: {what}"));
+        } else if dialect != target.dialect() && Json::from(stored).has_bare_floats() {
+            let what = "bare `NaN` and `Infinity` among its attributes stay as zarr-python writes them; readers that take \
+                        nothing but JSON refuse the document";
+            self.notes.push(format!("{path}: {what}"));
+        }
+        let (unknown, kept) = match (node, described) {
+            (Node::Group(group), _) => {
+                (group.metadata().unknown.clone(), node_copy::kept_unknown(group, target))
+            }
+            (Node::Array(array), Some(described)) => {
+                (array.metadata().unknown.clone(), described.metadata.unknown.clone())
+            }
+            (Node::Array(_), None) => (Object::new(), Object::new()),
+        };
+        // What is unknown to a draft was ignored there already, with a warning. netCDF's library writes some for itself.
+        let is_netcdf = |name: &str| name.to_ascii_lowercase().starts_with("_nczarr");
+        let lost = unknown.iter().filter(|(name, _)| !kept.contains(name) && !is_netcdf(name));
+        let lost: Vec<String> = lost.map(|(name, _)| format!("`{name}`")).collect();
+        if !lost.is_empty() && dialect != zarr_core::Dialect::Draft {
+            let lost = lost.join(", ");
+            self.not_kept.push(format!("{path}: members of its document: {lost}"));
+        }
+        if let Node::Array(array) = node {
+            let metadata = array.metadata();
+            let dropped = zarr_core::codec::dropped_in_v3(&metadata.codecs);
+            let names: Vec<String> = dropped.map(|codec| format!("`{}`", codec.name)).collect();
+            if target.dialect() == zarr_core::Dialect::V3 && !names.is_empty() {
+                let names = names.join(" and ");
+                let what = format!("stored without {names}, which no other reader of v3 has");
+                self.notes.push(format!("{path}: {what}"));
+            }
+        }
+        // In the drafts a group needs no document (D-008).
+        if let Node::Group(group) = node
+            && group.metadata().implicit
+            && dialect != zarr_core::Dialect::Draft
+        {
+            self.notes.push(format!("{path}: the group has no document; the copy has one"));
+        }
+    }
 }
 
 /// An array that is copied.
@@ -267,7 +323,7 @@ pub(super) fn planned_anew(
             }
             described => described?,
         };
-        plan.tell(node, target, described.as_ref());
+        plan.told.add(node, target, described.as_ref());
         let has_copies = match node {
             Node::Group(group) => group.is_consolidated()?,
             Node::Array(array) => array.path().is_root() && from.is_consolidated()?,
@@ -488,60 +544,6 @@ impl Plan {
         .map_err(|e| e.at_store(array.hierarchy().store().name()).at_path(array.path()))?;
         self.arrays.push(planned);
         Ok(documents)
-    }
-
-    /// Notes what a person should know of a node.
-    fn tell(&mut self, node: &Node, target: &Hierarchy, described: Option<&Described>) {
-        let (path, dialect) = (node.path(), node.hierarchy().dialect());
-        let at = |what: &String| format!("{path}: {what}");
-        if let Some(described) = described {
-            self.told.not_kept.extend(described.not_kept.iter().map(at));
-            self.told.notes.extend(described.note.iter().map(at));
-            self.told.spool = self.told.spool.max(described.spool);
-        }
-        let stored = node.attributes();
-        if attributes_for(stored.clone(), dialect, target) != stored {
-            let what = "bare `NaN` and `Infinity` among its attributes become strings";
-            self.told.not_kept.push(format!("{path}: {what}"));
-        } else if dialect != target.dialect() && Json::from(stored).has_bare_floats() {
-            let what = "bare `NaN` and `Infinity` among its attributes stay as zarr-python writes them; readers that take \
-                        nothing but JSON refuse the document";
-            self.told.notes.push(format!("{path}: {what}"));
-        }
-        let (unknown, kept) = match (node, described) {
-            (Node::Group(group), _) => {
-                (group.metadata().unknown.clone(), node_copy::kept_unknown(group, target))
-            }
-            (Node::Array(array), Some(described)) => {
-                (array.metadata().unknown.clone(), described.metadata.unknown.clone())
-            }
-            (Node::Array(_), None) => (Object::new(), Object::new()),
-        };
-        // What is unknown to a draft was ignored there already, with a warning. netCDF's library writes some for itself.
-        let is_netcdf = |name: &str| name.to_ascii_lowercase().starts_with("_nczarr");
-        let lost = unknown.iter().filter(|(name, _)| !kept.contains(name) && !is_netcdf(name));
-        let lost: Vec<String> = lost.map(|(name, _)| format!("`{name}`")).collect();
-        if !lost.is_empty() && dialect != zarr_core::Dialect::Draft {
-            let lost = lost.join(", ");
-            self.told.not_kept.push(format!("{path}: members of its document: {lost}"));
-        }
-        if let Node::Array(array) = node {
-            let metadata = array.metadata();
-            let dropped = zarr_core::codec::dropped_in_v3(&metadata.codecs);
-            let names: Vec<String> = dropped.map(|codec| format!("`{}`", codec.name)).collect();
-            if target.dialect() == zarr_core::Dialect::V3 && !names.is_empty() {
-                let names = names.join(" and ");
-                let what = format!("stored without {names}, which no other reader of v3 has");
-                self.told.notes.push(format!("{path}: {what}"));
-            }
-        }
-        // In the drafts a group needs no document (D-008).
-        if let Node::Group(group) = node
-            && group.metadata().implicit
-            && dialect != zarr_core::Dialect::Draft
-        {
-            self.told.notes.push(format!("{path}: the group has no document; the copy has one"));
-        }
     }
 }
 

@@ -11,7 +11,7 @@ use zarr_core::{
     Result, Selection,
 };
 
-use super::as_stored::StoredCopy;
+use super::as_stored::{StoredCopy, chunk_number};
 use super::elements::{Which, box_start, copy_elements};
 use super::holes::{Chunks, MANY, runs, touched};
 use super::journal::Journal;
@@ -306,17 +306,14 @@ impl Place {
     fn stored(&self, target: &Hierarchy) -> Result<HashSet<u64>> {
         let prefix = target.format().chunk_prefix(&self.path)?;
         let keys = target.chunk_keys(&self.path, &self.metadata)?;
-        let number = |key| {
-            let name = prefix.strip(key)?;
-            let indices = self.metadata.chunk_keys.parse(name, self.counts.len())?;
-            let axes = indices.iter().zip(&self.counts).enumerate();
-            axes.into_iter().try_fold(0u64, |at, (axis, (index, count))| {
-                let first = self.grid.span(axis, 0).index;
-                let ordinal = u64::try_from(index.checked_sub(first)?).ok()?;
-                (ordinal < *count).then(|| at * count + ordinal)
-            })
-        };
-        Ok(keys.iter().filter_map(number).collect())
+        let first = vec![0; self.counts.len()];
+        let mut numbers = HashSet::new();
+        for key in &keys {
+            let Some(name) = prefix.strip(key) else { continue };
+            let (metadata, grid) = (&self.metadata, &*self.grid);
+            numbers.extend(chunk_number(name, metadata, grid, &first, &self.counts));
+        }
+        Ok(numbers)
     }
 }
 
@@ -489,7 +486,7 @@ impl Run<'_> {
                 }
                 copied.extend(there);
                 copy.copy(&missing, &mut |chunk| {
-                    if chunk.size.is_some() {
+                    if chunk.is_stored {
                         copied.insert(chunk.number);
                         self.written = self.written.saturating_add(of_chunk);
                     }

@@ -15,7 +15,7 @@ use super::netcdf;
 use super::plan::{Plan, PlannedArray, PlannedDocument, Role};
 use super::under_way::Plans;
 use crate::links::link_on_the_way;
-use crate::other_files::{are_equal, is_stored};
+use crate::transfer::{are_equal, is_stored};
 
 /// A copy that was cut off, and what was done about it.
 #[derive(Clone, Debug, PartialEq, Eq)]

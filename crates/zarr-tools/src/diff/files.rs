@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use zarr_core::{Node, Result};
 
 use super::{Change, DiffOptions};
-use crate::other_files::{self, OtherFile, OtherFiles, Wanted, are_equal};
+use crate::other_files::{self, OtherFile, OtherFiles, Wanted};
+use crate::transfer::are_equal;
 use crate::tree_progress::relative;
 
 /// Of an array that may have more chunks, only the upper folder is looked through for files.

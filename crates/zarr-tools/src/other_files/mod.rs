@@ -6,7 +6,6 @@
 //! that lead out of the hierarchy; and, apart from these, what is no part of the data.
 
 mod links;
-mod transfer;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -17,7 +16,6 @@ use zarr_core::store::{ListOptions, Listing, StoreKey, StorePrefix, SyncStore};
 use zarr_core::{Dialect, Error, Node, NodePath, Result, StoreError, Warning};
 
 use self::links::Links;
-pub(crate) use self::transfer::{are_equal, copy_file, is_stored};
 use crate::tree_progress::nodes_and_broken;
 
 /// A file that is not Zarr's.
@@ -95,7 +93,7 @@ pub(crate) fn find(wanted: &Wanted<'_>) -> Result<OtherFiles> {
 }
 
 /// Whether a store far away refuses listings to this caller.
-fn is_refusal(error: &Error) -> bool {
+pub(crate) fn is_refusal(error: &Error) -> bool {
     use std::io::ErrorKind::{PermissionDenied, Unsupported};
     match error.cause() {
         zarr_core::Cause::Store(StoreError::Io { source, .. }) => {

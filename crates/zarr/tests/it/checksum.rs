@@ -147,9 +147,10 @@ fn texts_of_netcdf_have_the_same_checksum_whatever_their_padding() -> Result<()>
                 let size = array.data_type().repr().expect("it has a size").size();
                 let padded = |text: &str| {
                     let wide = |letter: char| (letter as u32).to_le_bytes().to_vec();
-                    let mut bytes = match data_type.starts_with("<U") {
-                        true => text.chars().flat_map(wide).collect(),
-                        false => text.as_bytes().to_vec(),
+                    let mut bytes = if data_type.starts_with("<U") {
+                        text.chars().flat_map(wide).collect()
+                    } else {
+                        text.as_bytes().to_vec()
                     };
                     bytes.resize(size, 0);
                     bytes

@@ -141,9 +141,10 @@ fn a_chunk_that_became_fill_is_erased_where_nothing_is_lost_by_it() -> Result<()
     for (guarded, keeps, expected) in [(true, false, 2), (true, true, 3), (false, false, 3)] {
         let mut options = OpenOptions::new(zarr::standard()).read_write();
         options.options.keep_fill_chunks = keeps;
-        let store: Arc<dyn Store> = match guarded {
-            true => from_sync(MemoryStore::new()),
-            false => from_sync(ErasesUnguarded::default()),
+        let store: Arc<dyn Store> = if guarded {
+            from_sync(MemoryStore::new())
+        } else {
+            from_sync(ErasesUnguarded::default())
         };
         let hierarchy = Hierarchy::create(store, options.format(Dialect::V3), &options)?;
         let array = hierarchy.create_array("/a").shape(&[12]).chunks(&[4]);

@@ -181,7 +181,7 @@ fn what_needs_other_chunks_is_refused_by_name_before_anything_is_written() {
     let filled = hierarchy.array("/f").unwrap();
     filled.write(0..6, &[1.0; 6]).unwrap();
     let before = values(&store);
-    let refused = planned(&store, Dialect::V3, Dialect::V2).err().expect("it is refused");
+    let refused = planned(&store, Dialect::V3, Dialect::V2).expect_err("it is refused");
     assert_eq!(refused.kind(), ErrorKind::Unsupported, "{refused}");
     assert!(refused.to_string().contains("/f: 1 chunk"), "{refused}");
     assert_eq!(values(&store), before);
@@ -198,7 +198,7 @@ fn what_needs_other_chunks_is_refused_by_name_before_anything_is_written() {
     let hierarchy = Hierarchy::create(v3.clone(), of_dialect(Dialect::V3), &writing()).unwrap();
     let builder = hierarchy.create_array("/a").shape(&[4]).chunks(&[2]).data_type_named("int8");
     builder.create().unwrap();
-    let refused = planned(&v3, Dialect::V3, Dialect::V2).err().expect("it is refused");
+    let refused = planned(&v3, Dialect::V3, Dialect::V2).expect_err("it is refused");
     assert!(refused.to_string().contains("/a: its chunks would have other keys"), "{refused}");
 }
 
@@ -208,7 +208,7 @@ fn a_node_without_its_own_document_is_refused() {
     let (store, _) = source();
     let key = zarr::store::StoreKey::new("a/.zarray").unwrap();
     store.to_sync().erase(&key).unwrap();
-    let refused = planned(&store, Dialect::V2, Dialect::V3).err().expect("it is refused");
+    let refused = planned(&store, Dialect::V2, Dialect::V3).expect_err("it is refused");
     assert_eq!(refused.path().map(ToString::to_string).as_deref(), Some("/a"), "{refused}");
     assert!(refused.hint().is_some_and(|hint| hint.contains("zarr repair")), "{refused}");
 }
@@ -224,4 +224,21 @@ fn finishing_refuses_documents_that_differ() {
     let refused = planned(&store, Dialect::V2, Dialect::V3).unwrap().remove_old().unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::Exists, "{refused}");
     assert_eq!(values(&store), before);
+}
+
+/// What the new documents cannot have is named, since the old ones are going to be erased.
+#[test]
+fn losses_are_named_and_netcdf_datasets_refused() {
+    let (store, _) = source();
+    let group = br#"{"zarr_format": 2, "note": "of another program"}"#;
+    set(&store, "g/.zgroup", group);
+    set(&store, "a/inner/.zarray", &values(&store)["a/.zarray"].clone());
+    let migration = planned(&store, Dialect::V2, Dialect::V3).unwrap();
+    let is_named = |what: &str| migration.not_kept().iter().any(|lost| lost.contains(what));
+    assert!(is_named("/g: members of its document: `note`"), "{:?}", migration.not_kept());
+    assert!(is_named("/a/inner"), "{:?}", migration.not_kept());
+
+    set(&store, ".nczarr", br#"{"zarr_format": 2, "nczarr_version": "1.0.0"}"#);
+    let refused = planned(&store, Dialect::V2, Dialect::V3).expect_err("it is refused");
+    assert!(refused.hint().is_some_and(|hint| hint.contains("--to nczarr-v3")), "{refused}");
 }
