@@ -36,8 +36,8 @@ MDBOOK = "0.5.4"
 CARGO_CYCLONEDX = "0.5.9"
 
 PEERS = ["zarr_python_2", "zarr_python_3", "tensorstore_py", "zarrs_rs", "zarrita_js"]
-# zarr-python 3.4 needs a newer Python than the others, which is not everywhere.
-NEWER, NEWER_PYTHON = "zarr_python_34", 12
+# These need a newer Python than the others, which is not everywhere.
+NEWER, NEWER_PYTHON = ["zarr_python_34", "ome_zarr"], 12
 # Wheels of PyTorch without CUDA, of which PyPI has none.
 TORCH_INDEX = "https://download.pytorch.org/whl/cpu"
 
@@ -149,12 +149,12 @@ def venv(name, pins, minor=11):
 
 def peer(name):
     """The Python of a peer of the interop scripts. Peers change between versions: each has exactly what its list pins."""
-    return venv(name, (INTEROP / f"{name}.txt").read_text(), NEWER_PYTHON if name == NEWER else 11)
+    return venv(name, (INTEROP / f"{name}.txt").read_text(), NEWER_PYTHON if name in NEWER else 11)
 
 
 def peers():
     """All environments of the interop scripts."""
-    newer = [NEWER] if python_of(NEWER_PYTHON) else []
+    newer = NEWER if python_of(NEWER_PYTHON) else []
     for name in [*PEERS, *newer, "netcdf_c", "foreign", "pictures"]:
         peer(name)
     npm(INTEROP / "zarrita")

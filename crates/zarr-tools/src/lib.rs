@@ -19,6 +19,7 @@ mod diff;
 mod links;
 mod local_path;
 mod migrate;
+mod ome;
 mod other_files;
 #[doc(hidden)]
 pub mod other_format;

@@ -12,7 +12,8 @@ use zarr_core::{
     OpenOptions, Result,
 };
 
-use crate::copy::{CopyOptions, Datasets, InPlace, in_place, is_as_planned, put_new};
+use crate::copy::{CopyOptions, InPlace, Neighbours, in_place, is_as_planned, put_new};
+use crate::ome::OmeReport;
 use crate::other_files::hidden_nodes;
 use crate::target::absolute_url;
 use crate::transfer::is_stored;
@@ -24,6 +25,8 @@ pub struct MigrateOptions {
     /// Keeps the fill value of arrays whose missing values could only be kept by writing chunks. Without it such an array is
     /// refused.
     pub keep_fill: bool,
+    /// Leaves the metadata of OME-Zarr images as they are, as [`CopyOptions::keep_attributes`].
+    pub keep_attributes: bool,
 }
 
 /// What a migration is going to do.
@@ -40,6 +43,8 @@ pub struct Migration {
     nodes: u64,
     not_kept: Vec<String>,
     notes: Vec<String>,
+    /// What becomes of OME-Zarr metadata; told in the notes once all nodes are planned.
+    ome: OmeReport,
 }
 
 /// The most obstacles that an error names.
@@ -133,6 +138,7 @@ pub fn plan_migration(
         nodes: nodes.len() as u64,
         not_kept: Vec::new(),
         notes: Vec::new(),
+        ome: OmeReport::default(),
     };
     // Readers of the old dialect pass over these, and so would those of the new one.
     for hidden in hidden_nodes(&root)? {
@@ -140,9 +146,14 @@ pub fn plan_migration(
     }
     let mut obstacles = Vec::new();
     let mut documents: Vec<(NodePath, Documents)> = Vec::new();
-    let datasets = Datasets::of(&nodes, from);
+    let copy = CopyOptions {
+        keep_keys: true,
+        keep_attributes: options.keep_attributes,
+        ..CopyOptions::default()
+    };
+    let neighbours = Neighbours::of(&nodes, &[], from, &copy);
     for node in &nodes {
-        match migration.plan_node(node, &datasets, options) {
+        match migration.plan_node(node, &neighbours, options.keep_fill, &copy) {
             Ok(new) => documents.push((node.path().clone(), new)),
             Err(Obstacle::Refused(why)) => obstacles.push(format!("{}: {why}", node.path())),
             Err(Obstacle::Failed(error)) => return Err(error),
@@ -159,6 +170,7 @@ pub fn plan_migration(
         })
         .at_store(store.name()));
     }
+    migration.notes.extend(std::mem::take(&mut migration.ome).notes(to));
     // The deepest first; of one node the document that makes it a node last.
     documents.sort_by_key(|(path, _)| std::cmp::Reverse(path.names().count()));
     for (_, of_node) in documents {
@@ -233,8 +245,9 @@ impl Migration {
     fn plan_node(
         &mut self,
         node: &Node,
-        datasets: &Datasets,
-        options: &MigrateOptions,
+        neighbours: &Neighbours,
+        keep_fill: bool,
+        copy: &CopyOptions<'_>,
     ) -> Result<Documents, Obstacle> {
         let path = node.path();
         self.find_old(path)?;
@@ -243,14 +256,14 @@ impl Migration {
         {
             self.consolidated.push(path.clone());
         }
-        let copy = CopyOptions { keep_keys: true, ..CopyOptions::default() };
         let InPlace { documents, told, obstacle } =
-            in_place(node, datasets, &self.target, options.keep_fill, &copy)?;
+            in_place(node, neighbours, &self.target, keep_fill, copy)?;
         if let Some(why) = obstacle {
             return Err(Obstacle::Refused(why));
         }
         self.not_kept.extend(told.not_kept);
         self.notes.extend(told.notes);
+        self.ome.extend(told.ome);
         Ok(documents)
     }
 
@@ -321,7 +334,7 @@ impl Migration {
             };
             if !is_as_planned(&found, value) {
                 let error = Error::from(AccessError::Exists("a different document"));
-                let hint = "the old or the new document was changed after the migration; correct the wrong one, and run `--finish` again";
+                let hint = "give `--finish` the options of the migration; or, if the old or the new document was changed since, correct the wrong one";
                 return Err(at(error).with_hint(hint));
             }
         }

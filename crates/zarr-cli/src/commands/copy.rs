@@ -77,6 +77,9 @@ pub(crate) struct Copy {
     /// Keep the chunk keys of v2 in a copy to v3; not every reader of v3 supports them
     #[arg(long)]
     keep_keys: bool,
+    /// Leave the metadata of OME-Zarr images as they are; else those of 0.4 (v2) become 0.5 (v3), and back
+    #[arg(long)]
+    keep_attributes: bool,
     /// Leave out what the copy's format cannot represent, and what has a broken document, and name each such node
     #[arg(long)]
     skip_unsupported: bool,
@@ -262,6 +265,7 @@ impl Copy {
             skip_unsupported: self.skip_unsupported,
             recode: self.recode,
             keep_keys: self.keep_keys,
+            keep_attributes: self.keep_attributes,
             include: self.include.clone(),
             exclude: self.exclude.clone(),
             select: self.select.clone(),

@@ -32,6 +32,9 @@ pub(crate) struct Migrate {
     /// Keep the fill value of arrays whose missing values could only be kept by writing chunks, and name them
     #[arg(long)]
     keep_fill: bool,
+    /// Leave the metadata of OME-Zarr images as they are; else those of 0.4 (v2) become 0.5 (v3), and back
+    #[arg(long)]
+    keep_attributes: bool,
     /// Erase the old documents, once the new ones are there
     #[arg(long, visible_alias = "remove-old")]
     finish: bool,
@@ -51,7 +54,8 @@ impl Migrate {
         let options = session.writing(&self.care)?;
         let hierarchy = zarr::open_for_migration(&self.target, self.to, &options)?;
         session.written(&hierarchy);
-        let options = MigrateOptions { keep_fill: self.keep_fill };
+        let options =
+            MigrateOptions { keep_fill: self.keep_fill, keep_attributes: self.keep_attributes };
         let migration = plan_migration(&hierarchy, self.to, &options)?;
         session.warn(&hierarchy);
         session.tell_notes(migration.notes());

@@ -13,13 +13,14 @@ use super::plan::Role;
 use super::rechunk::check_memory;
 use super::split::countable_chunks;
 use super::{CopyOptions, as_stored};
+use crate::ome::Levels;
 
 /// What the copy of an array is to be; nothing for a group. Refuses what cannot be represented in the target.
 pub(super) fn planned(
     node: &Node,
     target: &Hierarchy,
     to: &NodePath,
-    datasets: &Datasets,
+    neighbours: &Neighbours,
     options: &CopyOptions<'_>,
 ) -> Result<Option<Described>> {
     match node {
@@ -33,11 +34,12 @@ pub(super) fn planned(
                 target.check_group(to, &Object::new())?;
                 return Ok(Some(described));
             }
-            let described =
-                describe(array, target, datasets.has(array), options).and_then(|described| {
-                    countable_chunks(&described.metadata)?;
-                    Ok(described)
-                });
+            let is_variable = neighbours.datasets.has(array);
+            let described = describe(array, target, is_variable, &neighbours.levels, options);
+            let described = described.and_then(|described| {
+                countable_chunks(&described.metadata)?;
+                Ok(described)
+            });
             let mut described = described
                 .map_err(|e| e.at_store(array.hierarchy().store().name()).at_path(array.path()))?;
             target.check_array(to, &described.metadata).map_err(with_way_out)?;
@@ -109,6 +111,35 @@ pub(super) fn check_ranks(
         notes.extend(kept);
     }
     Ok(())
+}
+
+/// What the other nodes of a hierarchy say of its arrays.
+pub(crate) struct Neighbours {
+    pub datasets: Datasets,
+    pub levels: Levels,
+}
+
+impl Neighbours {
+    /// What these nodes, all those of one group at least, and the groups above them say. The groups above count for images.
+    pub fn of(
+        nodes: &[Node],
+        above: &[Node],
+        dialect: Dialect,
+        options: &CopyOptions<'_>,
+    ) -> Neighbours {
+        let levels = if options.keep_attributes {
+            Levels::default()
+        } else {
+            Levels::of(nodes.iter().chain(above))
+        };
+        Neighbours { datasets: Datasets::of(nodes, dialect), levels }
+    }
+}
+
+/// The groups above a node, as far as they can be read: one that cannot names no axes.
+pub(super) fn groups_above(node: &Node) -> Vec<Node> {
+    let above = node.path().ancestors().map(|path| node.hierarchy().node(&path));
+    above.filter_map(Result::ok).collect()
 }
 
 /// The groups that xarray opens as datasets: all arrays in them have names for their axes.

@@ -15,6 +15,7 @@ use zarr_core::{
 use super::check::{WAYS_OUT, with_way_out};
 use super::elements::{Holes, holes};
 use super::{CopyOptions, Steps, as_stored, attributes_for};
+use crate::ome::{Levels, Naming};
 
 /// The copy of an array.
 pub(super) struct Described {
@@ -26,6 +27,8 @@ pub(super) struct Described {
     pub not_kept: Option<String>,
     /// What the target writes otherwise, with nothing lost.
     pub note: Option<String>,
+    /// What became of the names of its axes, if it is a level of an OME-Zarr image.
+    pub naming: Option<Naming>,
     /// The selected elements of the source, axis by axis, if not all.
     pub region: Option<Vec<Steps>>,
     /// Bytes of the temporary file that the copy makes at most.
@@ -87,11 +90,12 @@ pub fn metadata_like(
     in_words_of(target, array, metadata, options)
 }
 
-/// The copy of an array, `is_variable` if netCDF and xarray take the array for one.
+/// The copy of an array, `is_variable` if netCDF and xarray take the array for one. `levels` name the axes of those of images.
 pub(super) fn describe(
     array: &Array,
     target: &Hierarchy,
     is_variable: bool,
+    levels: &Levels,
     options: &CopyOptions<'_>,
 ) -> Result<Described> {
     let (from, to) = (array.hierarchy().dialect(), target.dialect());
@@ -100,6 +104,7 @@ pub(super) fn describe(
         leaves_holes: false,
         not_kept: None,
         note: None,
+        naming: None,
         region: options.regions.get(array.path()).cloned(),
         spool: 0,
         verbatim: None,
@@ -117,6 +122,10 @@ pub(super) fn describe(
     if from != Dialect::V3 && to == Dialect::V3 && described.metadata.dimension_names.is_some() {
         // The document of final v3 has a member for them.
         described.metadata.attributes.remove("_ARRAY_DIMENSIONS");
+    }
+    if to == Dialect::V3 {
+        let metadata = &mut described.metadata;
+        described.naming = levels.name_axes(array.path(), metadata);
     }
     described.metadata.attributes = attributes_for(described.metadata.attributes, from, target);
     described.metadata = in_words_of(target, array, described.metadata, options)?;
@@ -175,6 +184,7 @@ pub(super) fn describe_verbatim(
         leaves_holes: true,
         not_kept: None,
         note: Some(format!("unknown {}; copied as it is stored", unknown.join(", "))),
+        naming: None,
         region: None,
         spool: 0,
         verbatim: Some(documents),

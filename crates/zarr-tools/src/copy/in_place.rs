@@ -4,7 +4,7 @@ use zarr_core::format::Documents;
 use zarr_core::metadata::ArrayMetadata;
 use zarr_core::{Array, Hierarchy, Node, Result};
 
-use super::check::Datasets;
+use super::check::Neighbours;
 use super::describe::{Described, describe};
 use super::elements::holes;
 use super::plan::{Told, parsed_documents};
@@ -20,24 +20,26 @@ pub(crate) struct InPlace {
     pub obstacle: Option<String>,
 }
 
-/// What a node becomes in `target` if none of its chunks is touched. `datasets` are those of its hierarchy. With `keep_fill` an
+/// What a node becomes in `target` if none of its chunks is touched. `neighbours` are all nodes of its hierarchy. With `keep_fill` an
 /// array keeps its fill value where its missing values could only be kept by writing chunks.
 pub(crate) fn in_place(
     node: &Node,
-    datasets: &Datasets,
+    neighbours: &Neighbours,
     target: &Hierarchy,
     keep_fill: bool,
     options: &CopyOptions<'_>,
 ) -> Result<InPlace> {
     let Node::Array(array) = node else {
         target.check_group(node.path(), &node.attributes())?;
-        let documents = node_copy::documents(node, target, node.path(), None)?;
+        let keep = options.keep_attributes;
+        let documents = node_copy::documents(node, target, node.path(), None, keep)?;
         let mut told = Told::default();
-        told.add(node, target, None);
+        told.add(node, target, None, keep);
         return Ok(InPlace { documents, told, obstacle: None });
     };
-    let described = describe(array, target, datasets.has(array), options)?;
-    let (mut place, metadata) = InPlace::of_array(node, array, target, described)?;
+    let described =
+        describe(array, target, neighbours.datasets.has(array), &neighbours.levels, options)?;
+    let (mut place, metadata) = InPlace::of_array(node, array, target, described, options)?;
     let source = array.metadata();
     if place.obstacle.is_some() || metadata.fill_bytes() == source.fill_bytes() {
         return Ok(place);
@@ -59,8 +61,8 @@ pub(crate) fn in_place(
         ));
         return Ok(place);
     }
-    let described = describe(array, target, false, options)?;
-    let (mut place, _) = InPlace::of_array(node, array, target, described)?;
+    let described = describe(array, target, false, &neighbours.levels, options)?;
+    let (mut place, _) = InPlace::of_array(node, array, target, described, options)?;
     place.told.notes.push(format!(
         "{}: keeps its fill value {fill}, which readers may take for a missing value",
         array.path()
@@ -74,11 +76,13 @@ impl InPlace {
         array: &Array,
         target: &Hierarchy,
         described: Described,
+        options: &CopyOptions<'_>,
     ) -> Result<(InPlace, ArrayMetadata)> {
         target.check_array(array.path(), &described.metadata)?;
+        let keep = options.keep_attributes;
         let mut told = Told::default();
-        told.add(node, target, Some(&described));
-        let documents = node_copy::documents(node, target, array.path(), Some(described))?;
+        told.add(node, target, Some(&described), keep);
+        let documents = node_copy::documents(node, target, array.path(), Some(described), keep)?;
         let metadata = parsed_documents(target, array.path(), &documents)?;
         let source = array.metadata();
         let obstacle = match as_stored::obstacle(array, &metadata, target, None) {

@@ -18,6 +18,8 @@ const VERSION: u64 = 2;
 pub(super) const DATASET: &str = "netcdf";
 /// That all chunks are encoded again.
 pub(super) const RECODE: &str = "recode";
+/// That OME-Zarr metadata stay as they are.
+pub(super) const KEEP_ATTRIBUTES: &str = "keep_attributes";
 
 impl Plan {
     /// The plan as JSON, to be read by [`Plan::from_json`].
@@ -258,6 +260,9 @@ impl CopyOptions<'_> {
         if self.keep_keys {
             asked.insert("keep_keys", true);
         }
+        if self.keep_attributes {
+            asked.insert(KEEP_ATTRIBUTES, true);
+        }
         asked
     }
 
@@ -293,6 +298,7 @@ impl CopyOptions<'_> {
         options.skip_unsupported |= asked.contains("skip_unsupported");
         options.recode |= asked.contains(RECODE);
         options.keep_keys |= asked.contains("keep_keys");
+        options.keep_attributes |= asked.contains(KEEP_ATTRIBUTES);
         options
     }
 }

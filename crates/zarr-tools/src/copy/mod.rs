@@ -43,7 +43,7 @@ use zarr_core::{
 };
 
 pub use self::as_stored::stored_difference;
-pub(crate) use self::check::Datasets;
+pub(crate) use self::check::Neighbours;
 pub use self::describe::metadata_like;
 pub(crate) use self::in_place::{InPlace, in_place};
 pub(crate) use self::journal::put_new;
@@ -101,6 +101,9 @@ pub struct CopyOptions<'a> {
     /// Keeps the keys of v2 in copies of its arrays to final v3, which has the key encoding `v2` for them. Without it the copy
     /// has the default keys of final v3, which more readers know.
     pub keep_keys: bool,
+    /// Leaves the metadata of OME-Zarr images as they are. Without it those of 0.4 in v2 become those of 0.5 in v3, and back,
+    /// since readers look for each version in its own place.
+    pub keep_attributes: bool,
     /// Cuts the copy into this number of parts; about one for 64 chunks if `None`. See [`Plan::run`].
     pub parts: Option<u64>,
     /// Cancels the copy, from another thread: it stops between two chunks.

@@ -6,10 +6,11 @@ use zarr_core::{
     Dialect, Error, Group, GroupMetadata, Hierarchy, Node, NodeMetadata, NodePath, Object, Result,
 };
 
-use super::check::{Datasets, planned};
+use super::check::{Neighbours, groups_above, planned};
 use super::describe::Described;
 use super::plan::parsed_documents;
 use super::{CopyOptions, attributes_for, standard};
+use crate::ome;
 
 /// What a node becomes in another hierarchy, as [`copy`](super::copy()) writes it.
 #[derive(Clone, Debug)]
@@ -27,6 +28,7 @@ pub struct NodeCopy {
 
 /// What `node` becomes at the same path in `target`, of which nothing is read or written. `others` are all nodes of its group:
 /// of a scalar of v3 only they tell whether it is a variable.
+/// The groups above are looked at for the image that an array belongs to.
 ///
 /// # Errors
 /// [`MetadataError::CannotRepresent`](zarr_core::MetadataError::CannotRepresent) for what the target's dialect cannot represent;
@@ -37,9 +39,13 @@ pub fn node_copy(
     target: &Hierarchy,
     options: &CopyOptions<'_>,
 ) -> Result<NodeCopy> {
-    let datasets = Datasets::of(others, node.hierarchy().dialect());
-    let mut described = planned(node, target, node.path(), &datasets, options)?;
-    let mut attributes = node.attributes();
+    let above = match node {
+        Node::Group(_) => Vec::new(),
+        Node::Array(_) => groups_above(node),
+    };
+    let neighbours = Neighbours::of(others, &above, node.hierarchy().dialect(), options);
+    let mut described = planned(node, target, node.path(), &neighbours, options)?;
+    let mut attributes = group_attributes(node, target, options.keep_attributes);
     // The documents go to readers in browsers, too, which read nothing at all of a document that is not JSON.
     if node.hierarchy().dialect() != target.dialect() {
         attributes = standard(attributes);
@@ -66,9 +72,22 @@ pub(super) fn documents(
     target: &Hierarchy,
     to: &NodePath,
     described: Option<Described>,
+    keep_attributes: bool,
 ) -> Result<Documents> {
-    let attributes = attributes_for(node.attributes(), node.hierarchy().dialect(), target);
+    let attributes = group_attributes(node, target, keep_attributes);
+    let attributes = attributes_for(attributes, node.hierarchy().dialect(), target);
     documents_of(node, attributes, target, to, described)
+}
+
+/// The attributes of a node, those of OME-Zarr in the version that the target's dialect has unless they are kept.
+fn group_attributes(node: &Node, target: &Hierarchy, keep_attributes: bool) -> Object {
+    match node {
+        Node::Group(group) if !keep_attributes => {
+            let dialects = (group.hierarchy().dialect(), target.dialect());
+            ome::converted(group.attributes().clone(), group.path(), dialects).0
+        }
+        node => node.attributes(),
+    }
 }
 
 /// The members of a group's document that no specification has and that the copy has, too: those of final v3, which say that

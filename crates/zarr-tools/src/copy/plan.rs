@@ -12,17 +12,18 @@ use zarr_core::{
     NodeMetadata, NodePath, Object, Reading, Result,
 };
 
-use super::check::{Datasets, check_ranks, may_skip, place, planned};
+use super::check::{Neighbours, check_ranks, groups_above, may_skip, place, planned};
 use super::choose::{below, chosen};
 use super::content::content;
 use super::describe::{Described, size};
 use super::files::{Nodes, PlannedFile, planned_files};
 use super::journal::Journal;
-use super::json::RECODE;
+use super::json::{KEEP_ATTRIBUTES, RECODE};
 use super::node_copy;
 use super::same_place::SourceStore;
 use super::split::{Part, countable_chunks, parts, unit};
 use super::{CopyOptions, Steps, as_stored, attributes_for};
+use crate::ome::{self, OmeReport};
 use crate::tree_progress::nodes_and_broken;
 
 /// What a copy is going to do: the arrays and their chunks in parts, and the documents that are written at the end.
@@ -62,14 +63,32 @@ pub(crate) struct Told {
     pub not_kept: Vec<String>,
     pub skipped: Vec<String>,
     pub notes: Vec<String>,
+    /// What becomes of OME-Zarr metadata.
+    pub ome: OmeReport,
     /// Bytes of the largest temporary file.
     pub spool: u64,
 }
 
 impl Told {
     /// Notes what a person should know of a node.
-    pub(super) fn add(&mut self, node: &Node, target: &Hierarchy, described: Option<&Described>) {
+    pub(super) fn add(
+        &mut self,
+        node: &Node,
+        target: &Hierarchy,
+        described: Option<&Described>,
+        keep_attributes: bool,
+    ) {
         let (path, dialect) = (node.path(), node.hierarchy().dialect());
+        if let Node::Group(group) = node
+            && !keep_attributes
+        {
+            let dialects = (dialect, target.dialect());
+            let (_, outcome) = ome::converted(group.attributes().clone(), path, dialects);
+            self.ome.add_group(path, outcome);
+        }
+        if let Some(naming) = described.and_then(|described| described.naming) {
+            self.ome.add_array(path, naming);
+        }
         let at = |what: &String| format!("{path}: {what}");
         if let Some(described) = described {
             self.not_kept.extend(described.not_kept.iter().map(at));
@@ -290,11 +309,10 @@ pub(super) fn planned_anew(
         }
     }
     check_ranks(&nodes, options, &mut told.notes)?;
-    let datasets = if options.only.is_some() || options.filters() {
-        Datasets::of(&all, from.dialect())
-    } else {
-        Datasets::of(&nodes, from.dialect())
-    };
+    let is_part = options.only.is_some() || options.filters();
+    let of_all = if is_part { &all } else { &nodes };
+    let above = groups_above(source);
+    let neighbours = Neighbours::of(of_all, &above, from.dialect(), options);
     let mut plan = Plan::new((source, &nodes), target, at, (options, options.to_json()));
     plan.told = told;
     let mut documents = Vec::new();
@@ -306,7 +324,7 @@ pub(super) fn planned_anew(
             left_out.insert(path);
             continue;
         }
-        let described = planned(node, target, &to, &datasets, options).and_then(|described| {
+        let described = planned(node, target, &to, &neighbours, options).and_then(|described| {
             let role = match stored {
                 Some(stored) => stored.role(&to),
                 None if options.overwrite && to.is_within(at) => Role::Node,
@@ -323,7 +341,7 @@ pub(super) fn planned_anew(
             }
             described => described?,
         };
-        plan.told.add(node, target, described.as_ref());
+        plan.told.add(node, target, described.as_ref(), options.keep_attributes);
         let has_copies = match node {
             Node::Group(group) => group.is_consolidated()?,
             Node::Array(array) => array.path().is_root() && from.is_consolidated()?,
@@ -384,6 +402,8 @@ impl Plan {
         options: &CopyOptions<'_>,
         stored: Option<&Plan>,
     ) -> Result<Plan> {
+        let of_images = std::mem::take(&mut self.told.ome).notes(target.dialect());
+        self.told.notes.extend(of_images);
         if let (true, Some(what)) = (options.strict, self.told.not_kept.first()) {
             let hint =
                 "copy without `--strict` (library: `CopyOptions::strict`) to leave it behind";
@@ -519,7 +539,9 @@ impl Plan {
         role: Role,
     ) -> Result<Vec<PlannedDocument>> {
         let of_array = described.as_ref().map(|it| (it.leaves_holes, it.region.clone()));
-        let documents = in_order(&to, node_copy::documents(node, target, &to, described)?, role);
+        let keep = self.asked.contains(KEEP_ATTRIBUTES);
+        let documents = node_copy::documents(node, target, &to, described, keep)?;
+        let documents = in_order(&to, documents, role);
         let (Node::Array(array), Some((leaves_holes, region))) = (node, of_array) else {
             return Ok(documents);
         };

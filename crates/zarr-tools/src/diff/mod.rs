@@ -9,7 +9,7 @@ mod values;
 
 use std::collections::BTreeMap;
 
-use zarr_core::{Array, CancelToken, Error, Json, Node, NodeKind, Object, Result};
+use zarr_core::{Array, CancelToken, Error, Group, Json, Node, NodeKind, Object, Result};
 
 pub use self::elements::{ElementsDiff, Place};
 
@@ -17,6 +17,7 @@ use self::elements::Pair;
 use self::values::Tolerance;
 use crate::checksum::canonical_json;
 use crate::checksum::logical::{Logical, node_attributes};
+use crate::ome::{self, Levels};
 use crate::tree_progress::{TreeProgress, check_size, open_all, relative};
 
 /// What counts as a difference, and how many differences are kept.
@@ -194,6 +195,7 @@ pub fn diff(first: &Node, second: &Node, options: &DiffOptions<'_>) -> Result<Di
         let nodes = [&one, &other].map(|tree| tree.values().cloned().collect::<Vec<_>>());
         files::compare([first, second], &nodes, options)?
     };
+    let levels = [&one, &other].map(|tree| Levels::of(tree.values()));
     let mut diff = Diff::default();
     let mut paths: Vec<&Vec<String>> = one.keys().chain(other.keys()).collect();
     paths.sort();
@@ -205,7 +207,7 @@ pub fn diff(first: &Node, second: &Node, options: &DiffOptions<'_>) -> Result<Di
             (Some(a), Some(b)) => {
                 diff.compared += 1;
                 progress.path = Some(a.path().clone());
-                compare(a, b, &mut node, options, &mut progress)?;
+                compare([a, b], &levels, &mut node, options, &mut progress)?;
             }
             (Some(a), None) => node.changes.push(Change::OnlyInFirst(a.kind())),
             (None, Some(b)) => node.changes.push(Change::OnlyInSecond(b.kind())),
@@ -224,17 +226,17 @@ pub fn diff(first: &Node, second: &Node, options: &DiffOptions<'_>) -> Result<Di
 }
 
 fn compare(
-    a: &Node,
-    b: &Node,
+    [a, b]: [&Node; 2],
+    levels: &[Levels; 2],
     node: &mut NodeDiff,
     options: &DiffOptions<'_>,
     progress: &mut TreeProgress,
 ) -> Result<()> {
     match (a, b) {
-        (Node::Array(a), Node::Array(b)) => compare_arrays(a, b, node, options, progress),
+        (Node::Array(a), Node::Array(b)) => compare_arrays([a, b], levels, node, options, progress),
         (Node::Group(a), Node::Group(b)) => {
             if !options.ignore_attributes {
-                let attributes = [a.attributes(), b.attributes()].map(node_attributes);
+                let attributes = attributes_in_one_version([a, b]).each_ref().map(node_attributes);
                 compare_attributes(&attributes, &mut node.changes);
             }
             if options.layout {
@@ -248,6 +250,27 @@ fn compare(
             Ok(())
         }
     }
+}
+
+/// The attributes of two groups in different dialects, as one of the dialects has them where both have OME-Zarr metadata in the
+/// version for their own: these say the same.
+fn attributes_in_one_version([a, b]: [&Group; 2]) -> [Object; 2] {
+    let stored = [a, b].map(|group| group.attributes().clone());
+    let dialects = [a, b].map(|group| group.hierarchy().dialect());
+    if dialects[0] == dialects[1] {
+        return stored;
+    }
+    // Both ways, as each may add a version that the other does not need.
+    for dialect in dialects {
+        let converted = [a, b].map(|group| {
+            let dialects = (group.hierarchy().dialect(), dialect);
+            ome::converted(group.attributes().clone(), group.path(), dialects).0
+        });
+        if Json::from(converted[0].clone()) == Json::from(converted[1].clone()) {
+            return converted;
+        }
+    }
+    stored
 }
 
 fn compare_attributes([a, b]: &[Object; 2], changes: &mut Vec<Change>) {
@@ -272,8 +295,8 @@ fn property(name: &'static str, [first, second]: [Json; 2], changes: &mut Vec<Ch
 }
 
 fn compare_arrays(
-    a: &Array,
-    b: &Array,
+    [a, b]: [&Array; 2],
+    levels: &[Levels; 2],
     node: &mut NodeDiff,
     options: &DiffOptions<'_>,
     progress: &mut TreeProgress,
@@ -286,10 +309,19 @@ fn compare_arrays(
     property("shape", both(&|l| Json::from(&l.shape[..])), changes);
     if !options.ignore_dimensions {
         let name = |name: &Option<String>| name.as_deref().map_or(Json::Null, Json::from);
-        let names = |l: &Logical| {
+        let mut names = both(&|l| {
             l.names.as_ref().map_or(Json::Null, |names| names.iter().map(name).collect())
-        };
-        property("dimension names", both(&names), changes);
+        });
+        // A level of an OME-Zarr image in v2 has the names of its axes in the group, a copy in v3 in its own document.
+        if a.hierarchy().dialect() != b.hierarchy().dialect()
+            && let Some(unnamed) = names.iter().position(|names| *names == Json::Null)
+            && names[1 - unnamed] != Json::Null
+            && let Some(axes) =
+                levels[unnamed].axes([a, b][unnamed].path(), logical[unnamed].shape.len())
+        {
+            names[unnamed] = axes.iter().map(|axis| Json::from(axis.as_str())).collect();
+        }
+        property("dimension names", names, changes);
     }
     if !options.ignore_fill && one.missing != other.missing {
         let missing = |l: &Logical| l.missing_text().map_or(Json::Null, Json::from);

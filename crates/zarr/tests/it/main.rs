@@ -67,6 +67,7 @@ mod neighbours;
 mod new_documents;
 mod nodes;
 mod objects;
+mod ome;
 mod one_handle;
 mod only_copies;
 mod optional;

@@ -186,7 +186,7 @@ fn what_needs_other_chunks_is_refused_by_name_before_anything_is_written() {
     assert!(refused.to_string().contains("/f: 1 chunk"), "{refused}");
     assert_eq!(values(&store), before);
 
-    let options = MigrateOptions { keep_fill: true };
+    let options = MigrateOptions { keep_fill: true, ..MigrateOptions::default() };
     let migration = plan_migration(&hierarchy, Dialect::V2, &options).unwrap();
     assert!(migration.notes().iter().any(|note| note.starts_with("/f: ")));
     migration.write().unwrap();

@@ -1,0 +1,507 @@
+//! Converts the metadata of OME-Zarr images between 0.4, the version for Zarr v2, and 0.5, the version for Zarr v3.
+//!
+//! Both versions say the same in the same words. In 0.4 these are attributes of a group, some with a `version`. In 0.5 they
+//! are members of the attribute `ome`, which has the version itself, and the arrays of an image have its axes as
+//! `dimension_names`. Readers of one version find nothing in the place of the other.
+
+use std::collections::{BTreeMap, HashMap};
+
+use zarr_core::metadata::ArrayMetadata;
+use zarr_core::{Dialect, Json, Node, NodePath, Object};
+
+/// What is converted.
+const OLD: &str = "0.4";
+const NEW: &str = "0.5";
+
+/// The attribute that has all of it in 0.5.
+pub(crate) const OME: &str = "ome";
+/// The attributes of 0.4, which are the members of `ome` in 0.5.
+const MEMBERS: [&str; 8] = [
+    "multiscales",
+    "omero",
+    "labels",
+    "image-label",
+    "plate",
+    "well",
+    "bioformats2raw.layout",
+    "series",
+];
+/// The members that may have a version of their own in both. Where one has none it gets none, so that a conversion there and
+/// back changes nothing.
+const WITH_VERSION: [&str; 4] = ["omero", "image-label", "plate", "well"];
+
+/// The most characters of a version that are looked at.
+const MAX_VERSION: usize = 20;
+/// The most paths, or reasons, that are told.
+const MAX_NAMED: usize = 5;
+
+/// What became of the OME-Zarr metadata of a group.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Outcome {
+    /// There are none, or they need not be converted.
+    Unconcerned,
+    /// They are converted, between the two versions.
+    Converted,
+    /// They stay as they are: the reason.
+    Kept(String),
+}
+
+/// The attributes of the group at `path` as a copy in another dialect has them.
+pub(crate) fn converted(
+    attributes: Object,
+    path: &NodePath,
+    (from, to): (Dialect, Dialect),
+) -> (Object, Outcome) {
+    let result = match (from, to) {
+        (Dialect::V2, Dialect::V3) => nested(&attributes, path),
+        (Dialect::V3, Dialect::V2) => taken_out(&attributes),
+        _ => Ok(None),
+    };
+    match result {
+        Ok(Some(converted)) => (converted, Outcome::Converted),
+        Ok(None) => (attributes, Outcome::Unconcerned),
+        Err(why) => (attributes, Outcome::Kept(why)),
+    }
+}
+
+/// Attributes of 0.4 as those of 0.5. Nothing if there are none of 0.4, else the reason why they stay.
+fn nested(attributes: &Object, path: &NodePath) -> Result<Option<Object>, String> {
+    let is_found = |name: &&str| attributes.get(name).is_some_and(|it| is_ome(name, it, path));
+    let found: Vec<&str> = MEMBERS.into_iter().filter(is_found).collect();
+    // Channels alone describe no image.
+    if found.iter().all(|name| *name == "omero") {
+        return Ok(None);
+    }
+    for name in &found {
+        let stated = match attributes.get(name) {
+            Some(Json::Array(items)) if *name == "multiscales" => {
+                items.iter().filter_map(version).find(|version| version != OLD)
+            }
+            Some(value) if *name != "omero" => version(value).filter(|version| version != OLD),
+            _ => None,
+        };
+        if let Some(version) = stated {
+            return Err(format!(
+                "OME-Zarr {version} metadata stay as they are, since only {OLD} has the same form as {NEW}"
+            ));
+        }
+    }
+    if let Some(Json::Array(items)) = attributes.get("multiscales")
+        && found.contains(&"multiscales")
+        && items.iter().any(|item| axes(item).is_none())
+    {
+        return Err(format!(
+            "OME-Zarr metadata stay as they are, since axes without names are older than {OLD}"
+        ));
+    }
+    if attributes.contains(OME) {
+        return Err(format!(
+            "OME-Zarr {OLD} metadata stay as they are, since there is an attribute `{OME}` already"
+        ));
+    }
+    let (mut others, mut ome) = (Object::new(), Object::new().with("version", NEW));
+    for (name, value) in attributes.iter() {
+        if found.contains(&name) {
+            ome.insert(name, member(name, value, (OLD, NEW)));
+        } else {
+            others.insert(name, value.clone());
+        }
+    }
+    // Only a plate has to have one (OME-Zarr 0.5, "plate").
+    if let Some(Json::Object(plate)) = ome.get("plate").filter(|plate| version(plate).is_none()) {
+        ome.insert("plate", plate.clone().with("version", NEW));
+    }
+    Ok(Some(others.with(OME, ome)))
+}
+
+/// Attributes of 0.5 as those of 0.4.
+fn taken_out(attributes: &Object) -> Result<Option<Object>, String> {
+    let Some(ome) = attributes.get(OME).and_then(Json::as_object) else { return Ok(None) };
+    if !MEMBERS.iter().any(|name| ome.contains(name)) {
+        return Ok(None);
+    }
+    // Without a version it has the form of 0.5, the first with this attribute.
+    let stated = ome.get("version").map(|_| version(&Json::from(ome.clone())));
+    if let Some(stated) = stated
+        && stated.as_deref() != Some(NEW)
+    {
+        let stated = stated.unwrap_or_else(|| "of an unknown version".into());
+        return Err(format!(
+            "OME-Zarr {stated} metadata stay as they are, since only {NEW} has the same form as {OLD}"
+        ));
+    }
+    if let Some((name, _)) = ome.iter().find(|(name, _)| attributes.contains(name)) {
+        return Err(format!(
+            "OME-Zarr {NEW} metadata stay as they are, since there is an attribute `{name}` already"
+        ));
+    }
+    let others = attributes.iter().filter(|(name, _)| *name != OME);
+    let mut flat: Object = others.map(|(name, value)| (name.to_owned(), value.clone())).collect();
+    for (name, value) in ome.iter().filter(|(name, _)| *name != "version") {
+        flat.insert(name, member(name, value, (NEW, OLD)));
+    }
+    Ok(Some(flat))
+}
+
+/// A member with its versions changed from one to another. Those of `multiscales` are there in 0.4 only.
+fn member(name: &str, value: &Json, (from, to): (&str, &str)) -> Json {
+    match value {
+        Json::Array(items) if name == "multiscales" => {
+            let item = |item: &Json| match item.as_object() {
+                Some(image) => {
+                    let mut image = image.clone();
+                    if to == OLD {
+                        image.insert("version", OLD);
+                    } else {
+                        image.remove("version");
+                    }
+                    image.into()
+                }
+                None => item.clone(),
+            };
+            items.iter().map(item).collect()
+        }
+        Json::Object(object)
+            if WITH_VERSION.contains(&name) && version(value).as_deref() == Some(from) =>
+        {
+            object.clone().with("version", to).into()
+        }
+        _ => value.clone(),
+    }
+}
+
+/// The `version` of an object; some writers make it a number.
+fn version(json: &Json) -> Option<String> {
+    let version = json.as_object()?.get("version")?;
+    let text = version.as_str().or_else(|| version.as_number())?;
+    Some(text.chars().take(MAX_VERSION).collect())
+}
+
+/// Whether an attribute of 0.4 is what OME-Zarr has under this name, and not another program's.
+fn is_ome(name: &str, value: &Json, path: &NodePath) -> bool {
+    let is_in = |group: &str| path.names().last() == Some(group);
+    let texts = || value.as_array().is_some_and(|it| it.iter().all(|it| it.as_str().is_some()));
+    let has = |name: &str| {
+        value.as_object().and_then(|it| it.get(name)).is_some_and(|it| it.as_array().is_some())
+    };
+    match name {
+        "multiscales" => {
+            value.as_array().is_some_and(|images| !images.is_empty() && images.iter().all(is_image))
+        }
+        // These two are for the group of that name.
+        "labels" => is_in("labels") && texts(),
+        "series" => is_in("OME") && texts(),
+        "plate" => has("wells") || has("columns") && has("rows"),
+        "well" => has("images"),
+        "bioformats2raw.layout" => true,
+        _ => value.as_object().is_some(),
+    }
+}
+
+/// Whether an item of `multiscales` is OME-Zarr's: other conventions have one of the name, with neither version nor axes.
+fn is_image(json: &Json) -> bool {
+    let Some(image) = json.as_object() else { return false };
+    let has_datasets = image.get("datasets").is_some_and(|it| it.as_array().is_some());
+    has_datasets && (version(json).is_some() || image.contains("axes"))
+}
+
+/// The names of an image's axes.
+fn axes(image: &Json) -> Option<Vec<String>> {
+    let axes = image.as_object()?.get("axes")?.as_array()?;
+    let name = |axis: &Json| Some(axis.as_object()?.get("name")?.as_str()?.to_owned());
+    axes.iter().map(name).collect()
+}
+
+/// The arrays that are levels of images of 0.4 in a hierarchy of v2, with the names of their axes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Levels(HashMap<NodePath, Vec<String>>);
+
+impl Levels {
+    /// Those of the images in these groups.
+    pub fn of<'a>(nodes: impl IntoIterator<Item = &'a Node>) -> Levels {
+        let mut levels = Levels::default();
+        for node in nodes {
+            let Node::Group(group) = node else { continue };
+            if group.hierarchy().dialect() != Dialect::V2 {
+                continue;
+            }
+            let (path, attributes) = (group.path(), group.attributes());
+            if let Ok(Some(_)) = nested(attributes, path)
+                && let Some(Json::Array(images)) = attributes.get("multiscales")
+            {
+                images.iter().for_each(|image| levels.add(path, image));
+            }
+        }
+        levels
+    }
+
+    fn add(&mut self, group: &NodePath, image: &Json) {
+        let Some(names) = axes(image) else { return };
+        let datasets = image.as_object().and_then(|image| image.get("datasets")?.as_array());
+        for dataset in datasets.unwrap_or_default() {
+            let path = dataset.as_object().and_then(|dataset| dataset.get("path")?.as_str());
+            // The first image that has an array names its axes.
+            if let Some(Ok(path)) = path.map(|path| group.join(path)) {
+                self.0.entry(path).or_insert_with(|| names.clone());
+            }
+        }
+    }
+
+    /// The names of the axes of an array, if it is a level of an image and has as many axes.
+    pub fn axes(&self, path: &NodePath, rank: usize) -> Option<&[String]> {
+        self.0.get(path).map(Vec::as_slice).filter(|names| names.len() == rank)
+    }
+
+    /// Names the axes of an array that goes to v3, where OME-Zarr wants them (0.5, "multiscales"). Returns what there is to
+    /// say of it.
+    pub fn name_axes(&self, path: &NodePath, metadata: &mut ArrayMetadata) -> Option<Naming> {
+        let axes = self.axes(path, metadata.rank())?;
+        match &metadata.dimension_names {
+            None => {
+                metadata.dimension_names = Some(axes.iter().cloned().map(Some).collect());
+                Some(Naming::Named)
+            }
+            Some(names)
+                if names
+                    .iter()
+                    .map(Option::as_deref)
+                    .eq(axes.iter().map(|it| Some(it.as_str()))) =>
+            {
+                None
+            }
+            Some(_) => Some(Naming::Differs),
+        }
+    }
+}
+
+/// What was done about the names of the axes of an image's level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Naming {
+    /// It had none, and got those of the image.
+    Named,
+    /// It has others, and keeps them.
+    Differs,
+}
+
+/// What a person is told of a conversion of many nodes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct OmeReport {
+    converted: Vec<NodePath>,
+    kept: Vec<(NodePath, String)>,
+    named: Vec<NodePath>,
+    differing: Vec<NodePath>,
+}
+
+impl OmeReport {
+    /// Notes what became of a group.
+    pub fn add_group(&mut self, path: &NodePath, outcome: Outcome) {
+        match outcome {
+            Outcome::Unconcerned => {}
+            Outcome::Converted => self.converted.push(path.clone()),
+            Outcome::Kept(why) => self.kept.push((path.clone(), why)),
+        }
+    }
+
+    /// Notes what became of an array.
+    pub fn add_array(&mut self, path: &NodePath, naming: Naming) {
+        match naming {
+            Naming::Named => self.named.push(path.clone()),
+            Naming::Differs => self.differing.push(path.clone()),
+        }
+    }
+
+    /// Adds what another part of the work did.
+    pub fn extend(&mut self, other: OmeReport) {
+        self.converted.extend(other.converted);
+        self.kept.extend(other.kept);
+        self.named.extend(other.named);
+        self.differing.extend(other.differing);
+    }
+
+    /// All of it in a few lines, however many nodes there are, in a hierarchy that goes to this dialect.
+    pub fn notes(&self, to: Dialect) -> Vec<String> {
+        let mut notes = Vec::new();
+        let kept = "`--keep-attributes` leaves them as they are";
+        if self.converted.is_empty() {
+            if !self.named.is_empty() {
+                let arrays = places("array", &self.named);
+                notes.push(format!("OME-Zarr metadata name the dimensions of {arrays}; {kept}"));
+            }
+        } else {
+            let (from, to) = if to == Dialect::V3 { (OLD, NEW) } else { (NEW, OLD) };
+            let groups = places("group", &self.converted);
+            let named = match self.named.len() {
+                0 => String::new(),
+                1 => ", and name the dimensions of 1 array".to_owned(),
+                count => format!(", and name the dimensions of {count} arrays"),
+            };
+            notes.push(format!(
+                "OME-Zarr metadata are converted from {from} to {to} in {groups}{named}; {kept}"
+            ));
+        }
+        if !self.differing.is_empty() {
+            let arrays = places("array", &self.differing);
+            notes.push(format!(
+                "dimension names that are not the axes of the image, as OME-Zarr {NEW} wants them, stay in {arrays}"
+            ));
+        }
+        let mut kept: BTreeMap<&str, Vec<NodePath>> = BTreeMap::new();
+        for (path, why) in &self.kept {
+            kept.entry(why).or_default().push(path.clone());
+        }
+        // A version may be any text: there may be as many reasons as groups.
+        let others: usize = kept.values().skip(MAX_NAMED).map(Vec::len).sum();
+        let kept = kept.into_iter().take(MAX_NAMED);
+        notes.extend(kept.map(|(why, paths)| format!("{why}: {}", places("group", &paths))));
+        if others > 0 {
+            notes.push(format!("{others} more groups keep theirs for other reasons"));
+        }
+        notes
+    }
+}
+
+/// How many nodes, and the first of them: `3 groups (/a, /b, /c)`.
+fn places(kind: &str, paths: &[NodePath]) -> String {
+    let plural = if paths.len() == 1 { "" } else { "s" };
+    let named: Vec<&str> = paths.iter().take(MAX_NAMED).map(NodePath::as_str).collect();
+    let more = if paths.len() > MAX_NAMED { ", …" } else { "" };
+    format!("{} {kind}{plural} ({}{more})", paths.len(), named.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const AXES: &str = r#""axes": [{"name": "y", "type": "space"}, {"name": "x", "type": "space"}], "datasets": [{"path": "0"}]"#;
+
+    fn object(text: &str) -> Object {
+        match Json::parse(text.as_bytes()) {
+            Ok(Json::Object(object)) => object,
+            other => panic!("{other:?} of {text}"),
+        }
+    }
+
+    fn at(path: &str, text: &str, dialects: (Dialect, Dialect)) -> (Object, Outcome) {
+        converted(object(text), &NodePath::new(path).unwrap(), dialects)
+    }
+
+    const UP: (Dialect, Dialect) = (Dialect::V2, Dialect::V3);
+    const DOWN: (Dialect, Dialect) = (Dialect::V3, Dialect::V2);
+
+    #[test]
+    fn every_member_goes_there_and_back() {
+        let image = format!(r#"{{"name": "a", {AXES}, "metadata": {{"version": "0.4"}}"#);
+        for (path, old, new) in [
+            (
+                "/",
+                format!(
+                    r#"{{"multiscales": [{image}, "version": "0.4"}}], "omero": {{"version": "0.4", "channels": []}}, "units": {{"version": "0.4"}}}}"#
+                ),
+                format!(
+                    r#"{{"units": {{"version": "0.4"}}, "ome": {{"version": "0.5", "multiscales": [{image}}}], "omero": {{"version": "0.5", "channels": []}}}}}}"#
+                ),
+            ),
+            (
+                "/labels",
+                r#"{"labels": ["cells"]}"#.into(),
+                r#"{"ome": {"version": "0.5", "labels": ["cells"]}}"#.into(),
+            ),
+            (
+                "/labels/cells",
+                format!(
+                    r#"{{"image-label": {{"colors": []}}, "multiscales": [{{{AXES}, "version": "0.4"}}]}}"#
+                ),
+                format!(
+                    r#"{{"ome": {{"version": "0.5", "image-label": {{"colors": []}}, "multiscales": [{{{AXES}}}]}}}}"#
+                ),
+            ),
+            (
+                "/",
+                r#"{"plate": {"wells": [], "version": "0.4"}, "bioformats2raw.layout": 3}"#.into(),
+                r#"{"ome": {"version": "0.5", "plate": {"wells": [], "version": "0.5"}, "bioformats2raw.layout": 3}}"#.into(),
+            ),
+            (
+                "/A/1",
+                r#"{"well": {"images": [{"path": "0"}], "version": "0.4"}}"#.into(),
+                r#"{"ome": {"version": "0.5", "well": {"images": [{"path": "0"}], "version": "0.5"}}}"#.into(),
+            ),
+            (
+                "/x/OME",
+                r#"{"series": ["0", "1"]}"#.into(),
+                r#"{"ome": {"version": "0.5", "series": ["0", "1"]}}"#.into(),
+            ),
+        ] {
+            assert_eq!(at(path, &old, UP), (object(&new), Outcome::Converted), "{old}");
+            assert_eq!(at(path, &new, DOWN), (object(&old), Outcome::Converted), "{new}");
+        }
+        // A plate of 0.5 has a version.
+        let (plate, _) = at("/", r#"{"plate": {"wells": []}}"#, UP);
+        let expected = r#"{"ome": {"version": "0.5", "plate": {"wells": [], "version": "0.5"}}}"#;
+        assert_eq!(plate, object(expected));
+    }
+
+    #[test]
+    fn what_is_no_ome_zarr_metadata_is_left_alone() {
+        for text in [
+            "{}",
+            r#"{"labels": ["cat", "dog"]}"#,
+            r#"{"series": ["a"], "plate": "AB 12", "well": {"depth": 3}}"#,
+            // ndpyramid's.
+            r#"{"multiscales": [{"datasets": [{"path": "0", "pixels_per_tile": 128}], "type": "reduce"}]}"#,
+            // GeoZarr's.
+            r#"{"multiscales": {"layout": [{"asset": "0"}]}}"#,
+            r#"{"multiscales": []}"#,
+            r#"{"multiscales": [7]}"#,
+            r#"{"omero": {"channels": []}}"#,
+            r#"{"ome": {"multiscales": [], "version": "0.5"}}"#,
+        ] {
+            assert_eq!(at("/g", text, UP), (object(text), Outcome::Unconcerned), "{text}");
+        }
+        for text in
+            [r#"{"ome": "me"}"#, r#"{"ome": {"version": "0.5", "x": 1}}"#, r#"{"plate": 1}"#]
+        {
+            assert_eq!(at("/g", text, DOWN), (object(text), Outcome::Unconcerned), "{text}");
+        }
+        let image = format!(r#"{{"multiscales": [{{{AXES}}}]}}"#);
+        for dialects in [(Dialect::V2, Dialect::V2), (Dialect::Draft, Dialect::V3), DOWN] {
+            assert_eq!(at("/", &image, dialects), (object(&image), Outcome::Unconcerned));
+        }
+    }
+
+    #[test]
+    fn other_versions_and_names_that_are_taken_stay_with_the_reason() {
+        let image = |version: &str| format!(r#"{{{AXES}, "version": {version}}}"#);
+        let old = image(r#""0.4""#);
+        for (dialects, text, why) in [
+            (UP, format!(r#"{{"multiscales": [{}]}}"#, image(r#""0.3""#)), "0.3 metadata"),
+            (UP, format!(r#"{{"multiscales": [{}]}}"#, image("0.2")), "0.2 metadata"),
+            (UP, r#"{"multiscales": [{"axes": ["y"], "datasets": []}]}"#.into(), "without names"),
+            (UP, r#"{"well": {"images": [], "version": "0.1"}}"#.into(), "0.1 metadata"),
+            (UP, format!(r#"{{"multiscales": [{old}], "ome": {{}}}}"#), "`ome` already"),
+            (DOWN, r#"{"ome": {"multiscales": [], "version": "0.6"}}"#.into(), "0.6 metadata"),
+            (DOWN, r#"{"ome": {"multiscales": [], "version": []}}"#.into(), "an unknown version"),
+            (DOWN, r#"{"ome": {"labels": []}, "labels": 1}"#.into(), "`labels` already"),
+        ] {
+            let (attributes, outcome) = at("/", &text, dialects);
+            assert_eq!(attributes, object(&text));
+            let Outcome::Kept(reason) = outcome else { panic!("{outcome:?} of {text}") };
+            assert!(reason.contains(why), "{reason}");
+        }
+    }
+
+    #[test]
+    fn a_report_is_short_however_many_groups_there_are() {
+        let mut report = OmeReport::default();
+        let path = |n: usize| NodePath::new(&format!("/g{n}")).unwrap();
+        (0..1000).for_each(|n| report.add_group(&path(n), Outcome::Converted));
+        (0..1000).for_each(|n| report.add_group(&path(n), Outcome::Kept(format!("reason {n}"))));
+        let notes = report.notes(Dialect::V3);
+        assert!(
+            notes[0].contains("0.4 to 0.5 in 1000 groups (/g0, /g1, /g2, /g3, /g4, …)"),
+            "{}",
+            notes[0]
+        );
+        assert_eq!(notes.len(), 2 + MAX_NAMED);
+        assert_eq!(notes[notes.len() - 1], "995 more groups keep theirs for other reasons");
+    }
+}
