@@ -3,18 +3,29 @@
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
+use std::thread;
 
+#[cfg(doc)]
+use zarr_core::AccessError;
 use zarr_core::store::{
     ByteRange, GetOptions, Payload, Precondition, SnapshotOptions, StoreKey, SyncSnapshot,
     SyncStore, Target,
 };
 use zarr_core::sync::{Condition, lock};
-use zarr_core::{Error, Result, StoreError};
+use zarr_core::{CancelToken, CodecError, Error, Result, StoreError};
+
+use crate::copy::{Buffers, Workers};
 
 /// A value of at most this number of bytes is held on its way; a larger one goes through in pieces.
 const MAX_HELD: u64 = 4 << 20;
 /// How many bytes of a larger value are read at a time, where each read is a request.
 const PIECE: u64 = 8 << 20;
+/// More threads than these do not make a disk faster.
+const MAX_LOCAL_THREADS: usize = 4;
+/// How many values are set together, in a store that sets several faster than one by one.
+const SET_TOGETHER: usize = 16;
+/// Values up to this size are set together.
+const MAX_SET_TOGETHER: u64 = 64 << 10;
 /// How often a value is read again after another writer replaced it meanwhile.
 const MAX_ATTEMPTS: u32 = 5;
 
@@ -60,6 +71,164 @@ impl Drop for Held<'_> {
     fn drop(&mut self) {
         *lock(&self.room.used) -= self.bytes;
         self.room.freed.notify_all();
+    }
+}
+
+/// Where a value is, and where it goes.
+pub(crate) struct Place {
+    /// The keys that it may have, the usual one first.
+    pub from: Vec<StoreKey>,
+    pub to: StoreKey,
+}
+
+/// Copies many values from one store into another.
+pub(crate) struct Transfer {
+    pub from: Arc<dyn SyncStore>,
+    pub to: Arc<dyn SyncStore>,
+    pub cancel: Option<CancelToken>,
+    /// Whether each value is read back and compared.
+    pub verify: bool,
+    /// Whether others may write to the target who compare and swap.
+    pub guarded: bool,
+    /// What the user does after a value was read back otherwise.
+    pub again: &'static str,
+    /// For large values that the target's store holds as a whole.
+    pub room: Room,
+}
+
+impl Transfer {
+    /// Copies the values of these items, several at the same time. Calls `done` on this thread with the index of each item
+    /// and the size of its value, which is `None` if the source does not have it.
+    ///
+    /// # Errors
+    /// What either store meets; [`AccessError::Cancelled`]; [`CodecError::Corrupt`] if a value is read back otherwise than it was written.
+    pub fn copy_all<T: Sync>(
+        &self,
+        items: &[T],
+        place: impl Fn(&T) -> Result<Place> + Sync,
+        done: &mut dyn FnMut(usize, Option<u64>) -> Result<()>,
+    ) -> Result<()> {
+        let together = if self.to.capabilities().set_all { SET_TOGETHER } else { 1 };
+        self.for_each(
+            items.len().div_ceil(together),
+            |batch, tell| {
+                let first = batch * together;
+                let items = &items[first..items.len().min(first + together)];
+                let places = items.iter().map(&place).collect::<Result<Vec<_>>>()?;
+                self.copy_some(&places, &mut |index, size| tell((first + index, size)))
+            },
+            &mut |&(index, size)| done(index, size),
+        )
+    }
+
+    /// Calls `work` with each number below `count`, as many at the same time as suit both stores.
+    ///
+    /// # Errors
+    /// The first that `work` or `done` meets; [`AccessError::Cancelled`].
+    pub fn for_each<D: Send>(
+        &self,
+        count: usize,
+        work: impl Fn(usize, &mut dyn FnMut(D) -> Result<()>) -> Result<()> + Sync,
+        done: &mut dyn FnMut(&D) -> Result<()>,
+    ) -> Result<()> {
+        let workers = Workers {
+            count: self.threads().min(count),
+            buffer: 0,
+            buffers: &Buffers::default(),
+            cancel: self.cancel.as_ref(),
+            stop: None,
+        };
+        workers.run(0..count, |_, number, tell| work(number, tell), done)
+    }
+
+    /// How many values are on their way at the same time.
+    fn threads(&self) -> usize {
+        let stores = [&self.from, &self.to].map(|store| store.capabilities());
+        let remote = stores.iter().filter(|it| !it.local).map(|it| it.in_flight).max();
+        match remote {
+            Some(in_flight) => in_flight,
+            None => {
+                let processors = thread::available_parallelism().map_or(1, |count| count.get());
+                processors.min(MAX_LOCAL_THREADS)
+            }
+        }
+    }
+
+    /// Copies neighbours: small ones are set together, in stores that are faster so.
+    fn copy_some(
+        &self,
+        places: &[Place],
+        tell: &mut dyn FnMut(usize, Option<u64>) -> Result<()>,
+    ) -> Result<()> {
+        let mut small: Vec<(usize, Vec<u8>)> = Vec::new();
+        for (index, place) in places.iter().enumerate() {
+            if places.len() > 1
+                && let Some(bytes) = self.small(place)?
+            {
+                small.push((index, bytes));
+                continue;
+            }
+            let size = self.copy_one(place)?;
+            if self.verify && size.is_some() {
+                self.check(place)?;
+            }
+            tell(index, size)?;
+        }
+        let values: Vec<(StoreKey, &[u8])> =
+            small.iter().map(|(index, bytes)| (places[*index].to.clone(), &bytes[..])).collect();
+        let set = self.to.set_all(&values, self.guarded);
+        set.map_err(|e| at((&*self.to, &values[e.at].0))(e.error))?;
+        for (index, bytes) in &small {
+            if self.verify {
+                self.check(&places[*index])?;
+            }
+            tell(*index, Some(bytes.len() as u64))?;
+        }
+        Ok(())
+    }
+
+    /// The value of a small object; `None` if it is large or absent.
+    fn small(&self, place: &Place) -> Result<Option<Vec<u8>>> {
+        let Some(key) = place.from.first() else { return Ok(None) };
+        let mut bytes = Vec::new();
+        let how =
+            GetOptions { limit: MAX_SET_TOGETHER, into: Target::Vec(&mut bytes), version: false };
+        match self.from.get(key, how) {
+            Err(StoreError::TooLarge { .. }) => Ok(None),
+            Err(e) => Err(at((&*self.from, key))(e)),
+            Ok(got) => Ok(got.map(|_| bytes)),
+        }
+    }
+
+    /// Copies one value; returns how large it is, or `None` if the source does not have it.
+    fn copy_one(&self, place: &Place) -> Result<Option<u64>> {
+        let only_if = Precondition::always(self.guarded);
+        for key in &place.from {
+            let (from, to) = ((&*self.from, key), (&*self.to, &place.to));
+            let copied = copy_value(from, to, only_if, &self.room)?;
+            if copied.is_some() {
+                return Ok(copied);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Compares a value in the target with that of the source. One that differs is erased.
+    ///
+    /// # Errors
+    /// As [`Transfer::copy_all`].
+    pub fn check(&self, place: &Place) -> Result<()> {
+        let to = (&*self.to, &place.to);
+        for key in &place.from {
+            if are_equal((&*self.from, key), to)? {
+                return Ok(());
+            }
+        }
+        self.to.erase(&place.to).map_err(at(to))?;
+        let why = "it was read back otherwise than it is in the source".into();
+        let error = Error::from(CodecError::Corrupt { codec: "copy", why });
+        let hint = format!("the object was erased; {}", self.again);
+        Err(error.at_store(self.to.name()).at_key(&place.to).with_hint(hint))
     }
 }
 

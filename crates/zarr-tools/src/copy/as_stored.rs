@@ -5,29 +5,23 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::thread;
 
+#[cfg(doc)]
+use zarr_core::CodecError;
 use zarr_core::codec::{ChunkContext, CodecSpec, convert_codecs, dropped_in_v3};
 use zarr_core::grid::ChunkGrid;
 use zarr_core::metadata::ArrayMetadata;
 use zarr_core::registry::Registry;
-use zarr_core::store::{GetOptions, Precondition, StoreKey, StorePrefix, SyncStore, Target};
-use zarr_core::{
-    Array, CancelToken, CodecError, Dialect, Error, Hierarchy, NodePath, Result, StoreError,
-};
+use zarr_core::store::{StoreKey, StorePrefix, SyncStore};
+use zarr_core::{Array, Dialect, Error, Hierarchy, NodePath, Result};
 
 use super::memory::default_memory;
-use super::rechunk::{Buffers, Workers};
 use super::{CopyOptions, Steps};
 use crate::other_files::is_refusal;
-use crate::transfer::{Room, are_equal, copy_value};
+use crate::transfer::{Place, Room, Transfer};
 
-/// More threads than these do not make a disk faster.
-const MAX_LOCAL_THREADS: usize = 4;
-/// How many objects are set together, in a store that sets several faster than one by one.
-const SET_TOGETHER: usize = 16;
-/// Objects up to this size are set together.
-const MAX_SET_TOGETHER: u64 = 64 << 10;
+/// How a copy goes on after a value was read back otherwise than it was written.
+pub(super) const AGAIN: &str = "copy it again with `--resume`";
 
 /// Why the chunks of an array must be encoded again for its copy; `None` if they can be copied as they are stored.
 pub(super) fn obstacle(
@@ -134,10 +128,6 @@ impl Chunks {
         let names = [Some(usual), other].into_iter().flatten();
         Ok(names.map(|name| self.prefix.key(&name)).collect::<Result<_, _>>()?)
     }
-
-    fn at_key(&self, error: impl Into<Error>, key: &StoreKey) -> Error {
-        error.into().at_store(self.store.name()).at_key(key)
-    }
 }
 
 /// The stored objects of one array, and where they go.
@@ -148,10 +138,7 @@ pub(super) struct StoredCopy<'a> {
     counts: &'a [u64],
     /// The ordinals, in the source, of the copy's first chunk.
     first: Vec<u64>,
-    cancel: Option<CancelToken>,
-    verify: bool,
-    /// For large objects that the target's store holds as a whole.
-    room: Room,
+    transfer: Transfer,
 }
 
 /// An object that was copied.
@@ -179,14 +166,23 @@ impl<'a> StoredCopy<'a> {
                 axes.map(|(axis, steps)| grid.locate(axis, steps.start)).collect()
             }
         };
+        let cancel = options.cancel.clone().or(from.hierarchy().options().cancel.clone());
+        let transfer = Transfer {
+            from: from.hierarchy().store().to_sync(),
+            to: to.store().to_sync(),
+            cancel,
+            verify: options.verify,
+            // The place was cleared before, and the copy is its only writer.
+            guarded: false,
+            again: AGAIN,
+            room: Room::new(options.memory.unwrap_or_else(default_memory) / 2),
+        };
         Ok(StoredCopy {
             from: Chunks::new(from.hierarchy(), from.path(), source, grid)?,
             to: Chunks::new(to, path, copy, grid)?,
             counts,
             first,
-            cancel: options.cancel.clone().or(from.hierarchy().options().cancel.clone()),
-            verify: options.verify,
-            room: Room::new(options.memory.unwrap_or_else(default_memory) / 2),
+            transfer,
         })
     }
 
@@ -221,19 +217,9 @@ impl<'a> StoredCopy<'a> {
         numbers: &[u64],
         done: &mut dyn FnMut(&CopiedChunk) -> Result<()>,
     ) -> Result<()> {
-        let together = if self.to.store.capabilities().set_all { SET_TOGETHER } else { 1 };
-        let workers = Workers {
-            count: self.threads().min(numbers.len().div_ceil(together)),
-            buffer: 0,
-            buffers: &Buffers::default(),
-            cancel: self.cancel.as_ref(),
-            stop: None,
-        };
-        workers.run(
-            numbers.chunks(together),
-            |_, numbers, tell| self.copy_some(numbers, tell),
-            done,
-        )
+        self.transfer.copy_all(numbers, |&number| self.place(number), &mut |index, size| {
+            done(&CopiedChunk { number: numbers[index], is_stored: size.is_some() })
+        })
     }
 
     /// Compares the chunks of these numbers, which are there, with those of the source.
@@ -242,54 +228,7 @@ impl<'a> StoredCopy<'a> {
     /// As [`StoredCopy::copy`].
     pub fn verify(&self, numbers: &[u64]) -> Result<()> {
         for &number in numbers {
-            self.check(&self.place(number)?)?;
-        }
-        Ok(())
-    }
-
-    /// How many objects are on their way at the same time.
-    fn threads(&self) -> usize {
-        let stores = [&self.from.store, &self.to.store].map(|store| store.capabilities());
-        let remote = stores.iter().filter(|it| !it.local).map(|it| it.in_flight).max();
-        match remote {
-            Some(in_flight) => in_flight,
-            None => {
-                let processors = thread::available_parallelism().map_or(1, |count| count.get());
-                processors.min(MAX_LOCAL_THREADS)
-            }
-        }
-    }
-
-    /// Copies neighbours: small ones are set together, in stores that are faster so.
-    fn copy_some(
-        &self,
-        numbers: &[u64],
-        tell: &mut dyn FnMut(CopiedChunk) -> Result<()>,
-    ) -> Result<()> {
-        let mut small: Vec<(u64, Place, Vec<u8>)> = Vec::new();
-        for &number in numbers {
-            let place = self.place(number)?;
-            if numbers.len() > 1
-                && let Some(bytes) = self.small(&place)?
-            {
-                small.push((number, place, bytes));
-                continue;
-            }
-            let size = self.copy_one(&place)?;
-            if self.verify && size.is_some() {
-                self.check(&place)?;
-            }
-            tell(CopiedChunk { number, is_stored: size.is_some() })?;
-        }
-        let values: Vec<(StoreKey, &[u8])> =
-            small.iter().map(|(_, place, bytes)| (place.to.clone(), &bytes[..])).collect();
-        let set = self.to.store.set_all(&values, false);
-        set.map_err(|e| self.to.at_key(e.error, &values[e.at].0))?;
-        for (number, place, _) in &small {
-            if self.verify {
-                self.check(place)?;
-            }
-            tell(CopiedChunk { number: *number, is_stored: true })?;
+            self.transfer.check(&self.place(number)?)?;
         }
         Ok(())
     }
@@ -304,54 +243,6 @@ impl<'a> StoredCopy<'a> {
         ordinals.iter_mut().zip(&self.first).for_each(|(ordinal, first)| *ordinal += first);
         Ok(Place { from: self.from.keys(&ordinals)?, to })
     }
-
-    /// The value of a small object; `None` if it is large or absent.
-    fn small(&self, place: &Place) -> Result<Option<Vec<u8>>> {
-        let Some(key) = place.from.first() else { return Ok(None) };
-        let mut bytes = Vec::new();
-        let how =
-            GetOptions { limit: MAX_SET_TOGETHER, into: Target::Vec(&mut bytes), version: false };
-        match self.from.store.get(key, how) {
-            Err(StoreError::TooLarge { .. }) => Ok(None),
-            Err(e) => Err(self.from.at_key(e, key)),
-            Ok(got) => Ok(got.map(|_| bytes)),
-        }
-    }
-
-    /// Copies one object; returns how large it is, or `None` if the source does not have it.
-    fn copy_one(&self, place: &Place) -> Result<Option<u64>> {
-        let (from, to) = (&*self.from.store, &*self.to.store);
-        for key in &place.from {
-            // The place was cleared before, and the copy is its only writer.
-            let only_if = Precondition::Unchecked;
-            let copied = copy_value((from, key), (to, &place.to), only_if, &self.room)?;
-            if copied.is_some() {
-                return Ok(copied);
-            }
-        }
-        Ok(None)
-    }
-
-    /// Compares an object of the copy with that of the source. One that differs is erased.
-    fn check(&self, place: &Place) -> Result<()> {
-        let (from, to) = (&*self.from.store, &*self.to.store);
-        for key in &place.from {
-            if are_equal((from, key), (to, &place.to))? {
-                return Ok(());
-            }
-        }
-        to.erase(&place.to).map_err(|e| self.to.at_key(e, &place.to))?;
-        let why = "it was read back otherwise than it is in the source".into();
-        let error = Error::from(CodecError::Corrupt { codec: "copy", why });
-        let hint = "the object was erased; copy it again with `--resume`";
-        Err(self.to.at_key(error, &place.to).with_hint(hint))
-    }
-}
-
-/// Where an object is, and where it goes.
-struct Place {
-    from: Vec<StoreKey>,
-    to: StoreKey,
 }
 
 /// The number, in C order, of a chunk by the name of its key; `None` for what is no chunk of the box of chunks that begins at

@@ -5,17 +5,16 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use zarr_core::store::{Precondition, StoreKey, SyncStore};
-use zarr_core::{
-    AccessError, Array, Cause, CodecError, Error, Hierarchy, Node, NodePath, Result, StoreError,
-};
+use zarr_core::store::{StoreKey, SyncStore};
+use zarr_core::{AccessError, Array, Cause, Error, Hierarchy, Node, NodePath, Result, StoreError};
 
 use super::CopyOptions;
+use super::as_stored::AGAIN;
 use super::choose::{check_excluded, is_file_chosen};
 use super::memory::default_memory;
 use super::plan::{Plan, Told};
 use crate::other_files::{self, OtherFiles, Wanted, key_in};
-use crate::transfer::{Room, are_equal, copy_value, is_stored};
+use crate::transfer::{Place, Room, Transfer, are_equal, is_stored};
 
 /// About what a key takes in a listing.
 const KEY: u64 = 160;
@@ -157,32 +156,38 @@ impl Plan {
         target: &Hierarchy,
         options: &CopyOptions<'_>,
     ) -> Result<()> {
-        let (from, to) = (source.store().to_sync(), target.store().to_sync());
-        let cancel = options.cancel.as_ref().or(source.options().cancel.as_ref());
-        let room = Room::new(options.memory.unwrap_or_else(default_memory) / 2);
-        for file in parts.iter().flat_map(|&part| &self.files[self.files_of(part)]) {
-            if cancel.is_some_and(zarr_core::CancelToken::is_cancelled) {
-                return Err(AccessError::Cancelled.into());
+        let cancel = options.cancel.clone().or(source.options().cancel.clone());
+        let transfer = Transfer {
+            from: source.store().to_sync(),
+            to: target.store().to_sync(),
+            cancel,
+            verify: options.verify,
+            guarded: true,
+            again: AGAIN,
+            room: Room::new(options.memory.unwrap_or_else(default_memory) / 2),
+        };
+        let mut files: Vec<&PlannedFile> =
+            parts.iter().flat_map(|&part| &self.files[self.files_of(part)]).collect();
+        if !is_new {
+            let mut missing = Vec::new();
+            for file in files {
+                let pair = ((&*transfer.from, &file.from), (&*transfer.to, &file.to));
+                if !are_equal(pair.0, pair.1)? {
+                    missing.push(file);
+                }
             }
-            let pair = ((&*from, &file.from), (&*to, &file.to));
-            if !is_new && are_equal(pair.0, pair.1)? {
-                continue;
-            }
-            if copy_value(pair.0, pair.1, Precondition::Always, &room)?.is_none() {
-                let looked_for = "a file that was there when the copy began".into();
-                let error = Error::from(AccessError::NotFound { looked_for });
-                return Err(error.at_store(from.name()).at_key(&file.from));
-            }
-            if options.verify && !are_equal(pair.0, pair.1)? {
-                to.erase(&file.to)
-                    .map_err(|e| Error::from(e).at_store(to.name()).at_key(&file.to))?;
-                let why = "the file was read back otherwise than it is in the source".into();
-                let error = Error::from(CodecError::Corrupt { codec: "copy", why });
-                let hint = "it was erased; copy it again with `--resume`";
-                return Err(error.at_store(to.name()).at_key(&file.to).with_hint(hint));
-            }
+            files = missing;
         }
-        Ok(())
+        let place =
+            |file: &&PlannedFile| Ok(Place { from: vec![file.from.clone()], to: file.to.clone() });
+        transfer.copy_all(&files, place, &mut |index, size| {
+            if size.is_some() {
+                return Ok(());
+            }
+            let looked_for = "a file that was there when the copy began".into();
+            let error = Error::from(AccessError::NotFound { looked_for });
+            Err(error.at_store(transfer.from.name()).at_key(&files[index].from))
+        })
     }
 
     /// Whether the target has all files of a part.

@@ -51,6 +51,7 @@ pub(crate) use self::journal::put_new;
 pub use self::netcdf::{copy_dataset, plan_dataset};
 pub use self::node_copy::{NodeCopy, node_copy};
 pub use self::plan::{Plan, plan_copy};
+pub(crate) use self::rechunk::{Buffers, Workers};
 pub use self::split::Part;
 pub(crate) use self::under_way::Plans;
 pub use self::under_way::{CopyUnderWay, copies_under_way};

@@ -27,7 +27,7 @@ use self::encoded_room::EncodedRoom;
 use self::plan::{Numbers, Plan, Way, largest_spool};
 use self::stored::Stored;
 pub(crate) use self::workers::Done;
-pub(super) use self::workers::{Buffers, Workers};
+pub(crate) use self::workers::{Buffers, Workers};
 use super::memory::default_memory;
 
 /// How elements are copied.

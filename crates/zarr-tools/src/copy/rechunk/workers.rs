@@ -14,7 +14,7 @@ pub(crate) type Done<'a> = &'a mut dyn FnMut(&Region) -> Result<()>;
 
 /// Memory that workers use again and again. What a worker has not touched of it takes no room.
 #[derive(Debug, Default)]
-pub(in super::super) struct Buffers(Mutex<Vec<Vec<u8>>>);
+pub(crate) struct Buffers(Mutex<Vec<Vec<u8>>>);
 
 impl Buffers {
     /// Forgets what is too small for the next work, or more than it needs.
@@ -39,7 +39,7 @@ impl Buffers {
 }
 
 /// How work is done.
-pub(in super::super) struct Workers<'a> {
+pub(crate) struct Workers<'a> {
     /// How many threads work at the same time; with one, it is the calling thread.
     pub count: usize,
     /// The bytes that each brings along.
