@@ -428,6 +428,11 @@ impl Session {
         self.print_lines(("not kept", "not_kept"), lost);
     }
 
+    /// Says on standard error what a sync does not delete.
+    pub fn tell_left(&self, left: &[String]) {
+        self.print_lines(("not deleted", "not_deleted"), left);
+    }
+
     /// Says on standard error what a copy says otherwise than its source.
     pub fn tell_notes(&self, notes: &[String]) {
         if !self.global.quiet {

@@ -2,6 +2,7 @@
 //!
 //! - [`copy()`] copies and converts groups and arrays.
 //! - [`plan_migration`] migrates a hierarchy between v2 and v3 by its documents alone.
+//! - [`plan_sync`] makes an existing copy equal to its source by stored bytes.
 //! - [`validate()`](validate()) finds what is wrong with a hierarchy.
 //! - [`repair()`] repairs what that finds, and never destroys the only copy of a byte.
 //! - [`checksum()`] computes a checksum of what a node is, however it is stored.
@@ -25,6 +26,7 @@ mod other_files;
 pub mod other_format;
 pub mod repair;
 mod shorthand;
+mod sync;
 mod target;
 mod transfer;
 mod tree_progress;
@@ -44,6 +46,7 @@ pub use repair::{
     RepairAction, RepairOptions, RepairReport, RepairStep, Restored, StepState, repair, restore,
 };
 pub use shorthand::codec;
+pub use sync::{SyncCompare, SyncOptions, SyncPlan, SyncProgress, Synced, plan_sync};
 pub use target::{
     NewPlace, WithoutCopies, absolute_url, copy_place, find_node, hierarchy_above, new_place,
     path_below, without_copies,

@@ -495,7 +495,7 @@ fn part(text: &str) -> Result<(u64, u64), String> {
 const MOST_PARTS: u64 = 100_000;
 
 /// Lets the first signal to end the program stop the copy between two chunks; the second one ends the program.
-fn stop_on_signal(cancel: CancelToken) {
+pub(super) fn stop_on_signal(cancel: CancelToken) {
     // Without a handler a signal ends the program at once, and the copy can be resumed as well.
     let _ = ctrlc::set_handler(move || {
         if cancel.is_cancelled() {

@@ -34,6 +34,7 @@ mod serve;
 mod stats;
 #[cfg(feature = "plot")]
 mod stats_along;
+mod sync;
 mod tree;
 mod validate;
 
@@ -63,6 +64,7 @@ pub(crate) enum Command {
     Append(append::Append),
     Rename(rename::Rename),
     Copy(copy::Copy),
+    Sync(sync::Sync),
     Migrate(migrate::Migrate),
     Dump(dump::Dump),
     Gen(generate::Generate),
@@ -100,6 +102,7 @@ pub(crate) fn run(command: &Command, session: &Session, out: Out<'_>) -> Result<
         Command::Append(append) => append.run(session),
         Command::Rename(rename) => rename.run(session),
         Command::Copy(copy) => copy.run(session, out),
+        Command::Sync(sync) => sync.run(session, out),
         Command::Migrate(migrate) => migrate.run(session, out),
         Command::Dump(dump) => dump.run(session, out),
         Command::Gen(generate) => generate.run(session),

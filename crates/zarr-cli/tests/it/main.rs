@@ -41,6 +41,7 @@ mod shells;
 mod site;
 mod stats;
 mod summary;
+mod syncs;
 mod unreadable;
 mod validate;
 mod validate_stores;

@@ -1,5 +1,7 @@
 //! The keys and prefixes that a listing found.
 
+use std::time::SystemTime;
+
 use super::{StoreKey, StorePrefix};
 
 /// The keys and prefixes directly below a prefix, both in full (D-137), sorted.
@@ -17,6 +19,8 @@ pub struct Listing {
     /// What tells each key's value from another that it had, where the store's listing has it: an ETag, a checksum, a time of change; else
     /// nothing.
     pub versions: Vec<String>,
+    /// When each key's value was set last, where the store's listing has it; else nothing.
+    pub times: Vec<SystemTime>,
 }
 
 impl Listing {

@@ -1,5 +1,7 @@
 //! Lists the keys of a store. A name that is no [`StoreKey`] is left out and reported, and never ends a listing.
 
+use std::time::SystemTime;
+
 use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 use object_store::path::Path;
 use object_store::{Error, ObjectMeta};
@@ -30,10 +32,16 @@ impl Session {
             let object = object.map_err(|e| self.failure("list", prefix.as_str(), &e))?;
             self.add(&mut listing, &object.location);
             let version = object.e_tag.unwrap_or_else(|| object.last_modified.to_string());
-            found.extend(listing.keys.pop().map(|key| (key, object.size, version)));
+            let time = SystemTime::from(object.last_modified);
+            found.extend(listing.keys.pop().map(|key| (key, object.size, version, time)));
         }
         found.sort();
-        (listing.keys, listing.sizes, listing.versions) = found.into_iter().collect();
+        for (key, size, version, time) in found {
+            listing.keys.push(key);
+            listing.sizes.push(size);
+            listing.versions.push(version);
+            listing.times.push(time);
+        }
         listing.left_out.extend(answer::left_out());
         Ok(listing)
     }

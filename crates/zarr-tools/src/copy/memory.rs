@@ -6,7 +6,7 @@ const UNKNOWN: u64 = 8 << 30;
 const LEAST: u64 = 256 << 20;
 
 /// The memory of a copy that has no bound of the caller: a quarter of the machine's, or of what the process may have.
-pub(super) fn default_memory() -> u64 {
+pub(crate) fn default_memory() -> u64 {
     (physical().unwrap_or(UNKNOWN) / 4).max(LEAST)
 }
 

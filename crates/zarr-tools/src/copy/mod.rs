@@ -47,11 +47,14 @@ pub(crate) use self::check::Neighbours;
 pub use self::describe::metadata_like;
 pub(crate) use self::in_place::{InPlace, in_place};
 pub(crate) use self::journal::put_new;
+pub(crate) use self::memory::default_memory;
 #[cfg(feature = "nczarr")]
 pub use self::netcdf::{copy_dataset, plan_dataset};
 pub use self::node_copy::{NodeCopy, node_copy};
+pub(crate) use self::plan::parsed_documents;
 pub use self::plan::{Plan, plan_copy};
 pub(crate) use self::rechunk::{Buffers, Workers};
+pub(crate) use self::same_place::{Local, places_meet};
 pub use self::split::Part;
 pub(crate) use self::under_way::Plans;
 pub use self::under_way::{CopyUnderWay, copies_under_way};

@@ -595,7 +595,7 @@ pub(super) fn parsed<'a>(
 }
 
 /// As [`parsed`], of documents that are in no plan.
-pub(super) fn parsed_documents(
+pub(crate) fn parsed_documents(
     target: &Hierarchy,
     path: &NodePath,
     documents: &Documents,

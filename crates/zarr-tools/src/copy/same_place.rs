@@ -95,12 +95,7 @@ impl Plan {
 
     /// Whether one place is in the other, for stores of these names on one server.
     fn names_meet(&self, from: &str, to: &str) -> bool {
-        let place = |store: &str, path: &NodePath| {
-            let place = format!("{}/{}", store.trim_end_matches('/'), path.relative());
-            format!("{}/", place.trim_end_matches('/'))
-        };
-        let (from, to) = (place(from, &self.from), place(to, &self.at));
-        from.starts_with(&to) || to.starts_with(&from)
+        places_in_one((from, &self.from), (to, &self.at))
     }
 
     /// Whether one node is in the other, if both are in one hierarchy.
@@ -173,8 +168,50 @@ impl Plan {
     }
 }
 
+/// Whether one of two nodes' places is in the other, as far as the names of their stores and the files of this machine tell.
+pub(crate) fn places_meet(
+    (source, from): (&Hierarchy, &NodePath),
+    (target, to): (&Hierarchy, &NodePath),
+) -> bool {
+    let stores = (source.store(), target.store());
+    let same = stores.0.as_sync().zip(stores.1.as_sync()).is_some_and(|(a, b)| Arc::ptr_eq(a, b));
+    if same || Arc::ptr_eq(stores.0, stores.1) {
+        return from.is_within(to) || to.is_within(from);
+    }
+    let names = (stores.0.name(), stores.1.name());
+    if let (Some(a), Some(b)) = (Local::of(&names.0), Local::of(&names.1)) {
+        let place = |local: &Local<'_>, node: &NodePath| match local.scheme {
+            "file" => folder(&local.path, node),
+            _ => local.path.clone(),
+        };
+        let (place_a, place_b) = (place(&a, from), place(&b, to));
+        let identities = (identity(&place_a), identity(&place_b));
+        if a.scheme != "file" && a.scheme == b.scheme && identities.0 == identities.1 {
+            return identities.0.is_some() && places_in_one((&a.inner, from), (&b.inner, to));
+        }
+        let is_within = |inner: &Path, outer: Option<Identity>| {
+            outer.is_some_and(|outer| above(inner).contains(&outer))
+        };
+        return is_within(&place_a, identities.1) || is_within(&place_b, identities.0);
+    }
+    let endpoints = (stores.0.public_options(), stores.1.public_options());
+    names.1 != "memory://"
+        && endpoint(&endpoints.0) == endpoint(&endpoints.1)
+        && places_in_one((&names.0, from), (&names.1, to))
+}
+
+/// Whether one of two nodes' places is in the other, for stores of these names on one server or in one archive.
+fn places_in_one(from: (&str, &NodePath), to: (&str, &NodePath)) -> bool {
+    let place = |(store, path): (&str, &NodePath)| {
+        let place = format!("{}/{}", store.trim_end_matches('/'), path.relative());
+        format!("{}/", place.trim_end_matches('/'))
+    };
+    let (from, to) = (place(from), place(to));
+    from.starts_with(&to) || to.starts_with(&from)
+}
+
 /// The file or folder of a store.
-pub(super) struct Local<'a> {
+pub(crate) struct Local<'a> {
     pub scheme: &'a str,
     pub path: PathBuf,
     /// Where in an archive or an LMDB file the store begins.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::local_path::local_path;
 
 /// The links of a store that is a folder of this machine.
-pub(super) struct Links {
+pub(crate) struct Links {
     root: PathBuf,
     /// The folder itself, whatever links lead there.
     real: PathBuf,
@@ -16,7 +16,7 @@ pub(super) struct Links {
 }
 
 /// The key of a link, and where it leads, if anywhere.
-pub(super) type Outward = (String, Option<PathBuf>);
+pub(crate) type Outward = (String, Option<PathBuf>);
 
 impl Links {
     /// Those of the store of this name; `None` if it is no folder.

@@ -15,7 +15,7 @@ use zarr_core::metadata::ArrayMetadata;
 use zarr_core::store::{ListOptions, Listing, StoreKey, StorePrefix, SyncStore};
 use zarr_core::{Dialect, Error, Node, NodePath, Result, StoreError, Warning};
 
-use self::links::Links;
+pub(crate) use self::links::Links;
 use crate::tree_progress::nodes_and_broken;
 
 /// A file that is not Zarr's.
