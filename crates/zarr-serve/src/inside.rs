@@ -80,6 +80,10 @@ impl SyncStore for Inside {
         self.0.name()
     }
 
+    fn warnings(&self) -> Vec<String> {
+        self.0.warnings()
+    }
+
     fn public_options(&self) -> Vec<(String, String)> {
         self.0.public_options()
     }

@@ -31,6 +31,10 @@ impl Store for Remote {
         self.0.name()
     }
 
+    fn warnings(&self) -> Vec<String> {
+        self.0.warnings()
+    }
+
     fn public_options(&self) -> Vec<(String, String)> {
         self.0.public_options()
     }

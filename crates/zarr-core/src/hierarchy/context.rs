@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use super::consolidated::{ConsolidatedStore, ConsolidatedView};
 use super::options::OpenOptions;
 use crate::array::chunk_cache::ChunkCache;
-use crate::context::StoreContext;
+use crate::context::{StoreContext, as_warnings};
 use crate::dialect::Warning;
 use crate::error::Result;
 use crate::format::Format;
@@ -48,6 +48,8 @@ impl HierarchyContext {
         warnings: Vec<Warning>,
     ) -> HierarchyContext {
         let chunk_cache = options.options.chunk_cache;
+        let of_store = as_warnings("/", store.warnings());
+        let warnings = warnings.into_iter().chain(of_store).zip(0..).collect();
         HierarchyContext {
             unguarded: store.clone(),
             live: store.clone(),
@@ -64,7 +66,7 @@ impl HierarchyContext {
                 holder: None,
                 templates: Templates::default(),
                 chunk_cache: (chunk_cache > 0).then(|| Arc::new(ChunkCache::new(chunk_cache))),
-                warnings: Mutex::new(warnings.into_iter().zip(0..).collect()),
+                warnings: Mutex::new(warnings),
             }),
         }
     }

@@ -85,6 +85,10 @@ impl SyncStore for BlockOn {
     fn name(&self) -> String {
         self.0.name()
     }
+    fn warnings(&self) -> Vec<String> {
+        self.0.warnings()
+    }
+
     fn capabilities(&self) -> Capabilities {
         self.0.capabilities()
     }

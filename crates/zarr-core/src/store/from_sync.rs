@@ -70,6 +70,10 @@ impl Store for FromSync {
         self.0.name()
     }
 
+    fn warnings(&self) -> Vec<String> {
+        self.0.warnings()
+    }
+
     fn public_options(&self) -> Vec<(String, String)> {
         self.0.public_options()
     }

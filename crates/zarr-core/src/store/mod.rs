@@ -75,6 +75,12 @@ pub trait Store: Debug + Send + Sync + 'static {
         Vec::new()
     }
 
+    /// What a reader should know of what is stored, in a sentence each: names that are read as others, for example. A hierarchy
+    /// warns of it when it is opened, and `validate` names it. At most some dozens.
+    fn warnings(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// The same store for callers that block, if its calls never wait for a network. Its readers skip the futures.
     fn as_sync(&self) -> Option<&Arc<dyn SyncStore>> {
         None

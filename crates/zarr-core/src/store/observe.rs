@@ -212,6 +212,10 @@ impl Store for ObservedStore {
         self.store.name()
     }
 
+    fn warnings(&self) -> Vec<String> {
+        self.store.warnings()
+    }
+
     fn public_options(&self) -> Vec<(String, String)> {
         self.store.public_options()
     }

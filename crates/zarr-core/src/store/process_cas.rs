@@ -53,6 +53,10 @@ impl SyncStore for ProcessCas {
         self.0.name()
     }
 
+    fn warnings(&self) -> Vec<String> {
+        self.0.warnings()
+    }
+
     fn capabilities(&self) -> Capabilities {
         Capabilities { swap: true, swap_erase: true, create: false, ..self.0.capabilities() }
     }

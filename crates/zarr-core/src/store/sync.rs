@@ -24,6 +24,12 @@ pub trait SyncStore: Debug + Send + Sync + 'static {
     /// What it can do; [`Capabilities::local`] and [`Capabilities::in_flight`] do not count.
     fn capabilities(&self) -> Capabilities;
 
+    /// What a reader should know of what is stored, in a sentence each: names that are read as others, for example. A hierarchy
+    /// warns of it when it is opened, and `validate` names it. At most some dozens.
+    fn warnings(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// The value of `key`; `None` if it is absent. A store that holds all of it returns [`GetOptions::answer`].
     ///
     /// # Errors

@@ -64,6 +64,10 @@ impl Store for PrefixStore {
         format!("{name}{slash}{}", prefix.trim_end_matches('/'))
     }
 
+    fn warnings(&self) -> Vec<String> {
+        self.store.warnings()
+    }
+
     fn public_options(&self) -> Vec<(String, String)> {
         self.store.public_options()
     }

@@ -42,6 +42,12 @@ pub(super) struct Directory {
     locations: BTreeMap<Box<str>, EntryLocation>,
     /// The names of entries that no key can say.
     unusable: BTreeSet<Box<str>>,
+    /// By the name that counts, the names of entries that begin with `/` or `./` and are read as that.
+    renamed: BTreeMap<Box<str>, Vec<Box<str>>>,
+    /// What a reader should know of those, as far as there are few.
+    pub warnings: Vec<String>,
+    /// The comment of the archive.
+    pub comment: Box<[u8]>,
     /// Where the archive's directory begins, behind all entries; `None` if an entry follows it.
     pub start: Option<u64>,
     /// Tells it from all others, of other processes, too; its contents are never overwritten.
@@ -108,13 +114,14 @@ impl Directory {
     /// with a root's document, as netCDF writes it, unless the archive's top has one (N-114); if nothing lies
     /// below `folder` there, `folder` counts from the top.
     ///
-    /// Of entries with one name the last counts (Z2-081).
+    /// Of entries with one name the last counts (Z2-081). `./a` and `/a` are read as `a` if there is no entry of that name.
     pub fn read<S: Source>(source: &Arc<S>, folder: &str) -> io::Result<Self> {
         let buffered = BufReader::with_capacity(1 << 16, Positioned::new(source, 0));
         let archive = ZipArchive::new(buffered).map_err(broken)?;
         let mut start = Some(archive.central_directory_start());
         let entries = archive.metadata();
         let (mut locations, mut unusable) = (BTreeMap::new(), BTreeSet::new());
+        let mut prefixed = Vec::new();
         for index in 0..entries.len() {
             let entry = entries.entry(index).map_err(broken)?;
             start = start.filter(|&start| entry.header_start() < start);
@@ -124,21 +131,71 @@ impl Directory {
             }
             if StoreKey::new(&*name).is_ok() {
                 locations.insert(name.into(), EntryLocation::Entry(entries.clone(), index));
+            } else if StoreKey::new(without_prefix(&name)).is_ok() {
+                prefixed.push((index, Box::from(&*name)));
             } else {
                 unusable.insert(name.into());
             }
         }
-        let inside = format!("{}{folder}", root_folder(&locations));
-        let is_there = |prefix: &str| locations.keys().any(|name| name.starts_with(prefix));
+        let mut read = Directory { locations, unusable, start, ..Directory::empty("") };
+        read.comment = archive.comment().into();
+        read.add_prefixed(prefixed, &entries);
+        let inside = format!("{}{folder}", root_folder(&read.locations));
+        let is_there = |prefix: &str| read.locations.keys().any(|name| name.starts_with(prefix));
         let folder = if !is_there(&inside) && is_there(folder) { folder } else { &inside };
-        Ok(Directory { locations, unusable, start, ..Directory::empty(folder) })
+        read.folder = folder.into();
+        Ok(read)
+    }
+
+    /// Adds entries whose names begin with `/` or `./`, each with its number, in their order.
+    fn add_prefixed(
+        &mut self,
+        prefixed: Vec<(usize, Box<str>)>,
+        entries: &Arc<ZipArchiveMetadata>,
+    ) {
+        let count = prefixed.len();
+        // Before any of them is added: a name without a prefix counts, wherever it stands.
+        let is_exact = |name: &str| self.locations.contains_key(without_prefix(name));
+        let exact: Vec<bool> = prefixed.iter().map(|(_, name)| is_exact(name)).collect();
+        for ((index, name), is_exact) in prefixed.into_iter().zip(exact) {
+            let key = without_prefix(&name);
+            let others = self.renamed.entry(key.into()).or_default();
+            if self.warnings.len() < MAX_WARNINGS {
+                self.warnings.push(if is_exact {
+                    format!("the archive's entry `{name}` is passed over, since `{key}` is there, too")
+                } else if others.is_empty() {
+                    format!("the archive's entry `{name}` is read as `{key}`; other readers may not find it")
+                } else {
+                    format!("the archive's entry `{name}` is read as `{key}`, in place of one before it")
+                });
+            }
+            if !is_exact {
+                let location = EntryLocation::Entry(entries.clone(), index);
+                self.locations.insert(key.into(), location);
+            }
+            others.push(name);
+        }
+        if count > MAX_WARNINGS {
+            let more = count - MAX_WARNINGS;
+            self.warnings
+                .push(format!("{more} more of the archive's entries begin with `/` or `./`"));
+        }
     }
 
     /// The directory of an archive without entries.
     pub fn empty(folder: impl Into<Box<str>>) -> Self {
         let number = RandomState::new().build_hasher().finish();
         let (locations, unusable) = (BTreeMap::new(), BTreeSet::new());
-        Directory { folder: folder.into(), locations, unusable, start: Some(0), number }
+        Directory {
+            folder: folder.into(),
+            locations,
+            unusable,
+            renamed: BTreeMap::new(),
+            warnings: Vec::new(),
+            comment: Box::default(),
+            start: Some(0),
+            number,
+        }
     }
 
     /// The name of a key's entry.
@@ -200,6 +257,41 @@ impl Directory {
     pub fn has(&self, key: &StoreKey) -> bool {
         self.locations.contains_key(&*self.name(key))
     }
+
+    /// The value of an entry at the top of the archive, whichever folder has the keys.
+    pub fn find_at_top<S>(&self, source: &Arc<S>, name: &str) -> Option<Value<S>> {
+        let location = self.locations.get(name)?.clone();
+        Some(Value { source: source.clone(), location, number: self.number })
+    }
+
+    /// Takes out a key's value; returns the names of all entries that are read as the key, none of which may stay.
+    pub fn take_out(&mut self, key: &StoreKey) -> io::Result<Vec<String>> {
+        let name = self.name(key);
+        let renamed = self.renamed.remove(&*name).unwrap_or_default();
+        let mut names: Vec<String> = renamed.into_iter().map(String::from).collect();
+        if let Some(location) = self.locations.remove(&*name) {
+            let is_renamed = match location.found()? {
+                Found::Plain(_) => false,
+                Found::Entry(entry) => *entry.name().map_err(broken)? != *name,
+            };
+            if !is_renamed {
+                names.push(name);
+            }
+        }
+        Ok(names)
+    }
+}
+
+/// The most entries of which a reader is told, each by its name.
+const MAX_WARNINGS: usize = 20;
+
+/// The name of an entry without what some programs begin it with: `/`, `./`.
+fn without_prefix(name: &str) -> &str {
+    let mut rest = name;
+    while let Some(shorter) = rest.strip_prefix('/').or_else(|| rest.strip_prefix("./")) {
+        rest = shorter;
+    }
+    rest
 }
 
 /// The only folder with a root's document, if the top has none.

@@ -4,6 +4,7 @@ mod archive;
 mod output;
 mod positioned;
 mod remote;
+mod single_file;
 mod staging;
 
 use std::fs::File;
@@ -24,6 +25,7 @@ use zarr_core::{Access, StoreError};
 use self::archive::{Archive, Value};
 pub use self::remote::RemoteZipStore;
 pub(crate) use self::remote::open_chain;
+use self::single_file::SingleFile;
 use self::staging::Staging;
 use crate::local::LocalOptions;
 use crate::opened::check_links;
@@ -39,7 +41,8 @@ use crate::url;
 /// **Writing.** The first write copies the archive to `NAME.zip.zarr-part` beside it, and writes there. [`flush`]
 /// puts the copy in the archive's place, at one moment, without what was replaced or erased; so does the end
 /// of the last handle, which cannot report that it failed. Concurrent readers, and readers after a crash, find the archive as it was before.
-/// New values are stored as they are: chunks are compressed already.
+/// New values are stored as they are: chunks are compressed already. An archive whose name ends in `.ozx` is a single-file
+/// OME-Zarr (RFC-9) once it has a `zarr.json` at its top: with all documents before all chunks, and a comment that says so.
 ///
 /// **Failures.** When a write or a flush fails, the archive stays as it was at the last flush and the copy goes. Every
 /// further call on the handle, reading too, is an error that says so: open the archive anew.
@@ -244,9 +247,13 @@ impl Inner {
                 return Ok(());
             }
             self.check_process()?;
+            let single_file = match &state.archive {
+                Some(archive) => SingleFile::of(&self.path, archive)?,
+                None => SingleFile::No,
+            };
             let Some(staging) = state.staging.take() else { return Ok(()) };
             let finish = || {
-                staging.finish()?;
+                staging.finish(&single_file)?;
                 Archive::read(File::open(&self.path)?, &self.folder)
             };
             match finish() {
@@ -281,6 +288,11 @@ impl SyncStore for ZipStore {
 
     fn capabilities(&self) -> Capabilities {
         Capabilities { create: true, ..Capabilities::FULL }
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        let state = self.0.state();
+        state.archive.as_ref().map(|archive| archive.directory.warnings.clone()).unwrap_or_default()
     }
 
     /// A version is the content.

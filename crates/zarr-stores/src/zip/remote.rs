@@ -212,6 +212,10 @@ impl Store for RemoteZipStore {
         format!("zip::{store}{slash}{key}/{folder}").trim_end_matches('/').to_owned()
     }
 
+    fn warnings(&self) -> Vec<String> {
+        self.0.directory.warnings.clone()
+    }
+
     fn public_options(&self) -> Vec<(String, String)> {
         self.0.store.public_options()
     }

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File, TryLockError};
-use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
+use std::io::{self, BufReader, ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::Arc;
@@ -14,6 +14,7 @@ use zip::{CompressionMethod, ZipArchive, ZipWriter};
 use super::archive::{Archive, broken, damaged};
 use super::output::Output;
 use super::positioned::Positioned;
+use super::single_file::{self, SingleFile};
 use crate::opened::{is_still_at, make_folder, sync_folder};
 use crate::system::{no_follow, not_a_link};
 
@@ -167,9 +168,8 @@ impl Staging {
         self.is_damaged = true;
         let zip = self.zip.as_mut().expect("only `finish` takes it out");
         let name = archive.directory.name(key);
-        if archive.directory.has(key) {
-            zip.hide_file(&name).map_err(broken)?;
-            archive.directory.note(key, None);
+        for old in archive.directory.take_out(key)? {
+            zip.hide_file(&old).map_err(broken)?;
             self.has_gaps = true;
         }
         if let Some(value) = value {
@@ -193,19 +193,26 @@ impl Staging {
         self.is_damaged
     }
 
-    /// Puts what was written in the archive's place.
+    /// Puts what was written in the archive's place, with the comment and the order of a single-file OME-Zarr if it is to be one.
     ///
     /// # Errors
     /// Whatever the system said. The archive is what it was, and the copy is gone; only if the last step failed, which
     /// makes the new name outlast a power failure, the archive is the new one.
-    pub fn finish(mut self) -> io::Result<()> {
-        let zip = self.zip.take().expect("only this takes it out");
+    pub fn finish(mut self, single_file: &SingleFile) -> io::Result<()> {
+        let mut zip = self.zip.take().expect("only this takes it out");
+        if let Some(comment) = single_file.comment() {
+            zip.set_raw_comment(comment.into()).map_err(broken)?;
+        }
         zip.finish().map_err(broken)?;
         self.output.check()?;
         self.part.file.sync_data()?;
-        if self.has_gaps {
+        let is_ordered = match single_file {
+            SingleFile::Ordered { .. } => single_file::is_ordered(&archive_in(&self.part.file)?),
+            SingleFile::No | SingleFile::NoMore { .. } => true,
+        };
+        if self.has_gaps || !is_ordered {
             let compact = beside(&self.path, COMPACT);
-            let moved = compacted(&self.part.file, &compact)
+            let moved = compacted(&self.part.file, &compact, single_file)
                 .and_then(|()| fs::rename(&compact, &self.path));
             if moved.is_err() {
                 let _ = fs::remove_file(&compact);
@@ -230,16 +237,27 @@ fn options(size: u64) -> SimpleFileOptions {
         .unix_permissions(0o644)
 }
 
-/// Copies the entries of an archive, and no byte between them, into a new one.
-fn compacted(from: &Arc<File>, to: &Path) -> io::Result<()> {
-    let mut archive = ZipArchive::new(Positioned::new(from, 0)).map_err(broken)?;
+/// The archive in a file.
+fn archive_in(file: &Arc<File>) -> io::Result<ZipArchive<BufReader<Positioned>>> {
+    let buffered = BufReader::with_capacity(1 << 16, Positioned::new(file, 0));
+    ZipArchive::new(buffered).map_err(broken)
+}
+
+/// Copies the entries of an archive, and no byte between them, into a new one, with its comment.
+fn compacted(from: &Arc<File>, to: &Path, single_file: &SingleFile) -> io::Result<()> {
+    let mut archive = archive_in(from)?;
+    let order = match single_file {
+        SingleFile::Ordered { .. } => single_file::order(&archive),
+        SingleFile::No | SingleFile::NoMore { .. } => (0..archive.len()).collect(),
+    };
     // What a killed writer left was removed; whatever is here now is another's.
     let file = Arc::new(File::options().read(true).write(true).create_new(true).open(to)?);
     file.set_permissions(from.metadata()?.permissions())?;
     let output = Output::new(&file);
     let mut zip = ZipWriter::new(output.clone());
-    let mut copy = || -> io::Result<()> {
-        for index in 0..archive.len() {
+    zip.set_raw_comment(archive.comment().into()).map_err(broken)?;
+    let copy = || -> io::Result<()> {
+        for index in order {
             zip.raw_copy_file(archive.by_index_raw(index).map_err(broken)?).map_err(broken)?;
             output.check()?;
         }

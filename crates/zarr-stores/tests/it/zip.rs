@@ -310,7 +310,8 @@ fn damage_is_told() {
         &[("../out", b"x"), ("/etc/passwd", b"x"), ("a//b", b"x"), ("ok", b"y")],
     );
     fs::write(&path, hostile).unwrap();
-    assert_eq!(names(&ZipStore::open(&path).unwrap()), ["ok"]);
+    // Inside the archive `/etc/passwd` is a name like any other.
+    assert_eq!(names(&ZipStore::open(&path).unwrap()), ["etc/passwd", "ok"]);
     // A folder of that name is no archive.
     let folder = path.with_file_name("folder.zip");
     fs::create_dir(&folder).unwrap();
@@ -606,4 +607,157 @@ fn a_name_that_is_no_key_is_told() {
     let top = store.dir(&StorePrefix::root()).unwrap();
     assert_eq!(top.prefixes, ["a/", "c/"].map(|prefix| StorePrefix::new(prefix).unwrap()));
     assert_eq!(store.dir(&top.prefixes[1]).unwrap().left_out, ["c//d"]);
+}
+
+/// What is in an archive, in the order of its directory, which must be that of the file; and its comment.
+fn stored(path: &Path) -> (Vec<String>, String) {
+    let archive = ZipArchive::new(fs::File::open(path).unwrap()).unwrap();
+    let entries = archive.metadata();
+    let entries: Vec<_> = (0..entries.len()).map(|n| entries.entry(n).unwrap()).collect();
+    assert!(entries.is_sorted_by_key(|entry| entry.header_start()));
+    assert!(entries.iter().all(|entry| entry.compression() == CompressionMethod::Stored));
+    let names = entries.iter().map(|entry| entry.name().unwrap().into_owned()).collect();
+    (names, String::from_utf8(archive.comment().to_vec()).unwrap())
+}
+
+const JSON_FIRST: &str = r#""zipFile":{"centralDirectory":{"jsonFirst":true}}"#;
+
+/// OME's RFC-9.
+#[test]
+fn a_single_file_ome_zarr_has_its_documents_first_and_says_so() {
+    let within = tempdir().unwrap();
+    let path = within.path().join("x.OZX");
+    let store = ZipStore::open(&path).unwrap();
+    for name in
+        ["b/s/zarr.json", "c/0", "b/c/0/0", "b/zarr.json", "README", "a/zarr.json", "a/s/zarr.json"]
+    {
+        set(&store, name, name.as_bytes());
+    }
+    store.flush().unwrap();
+    // Of a copy that is under way the root's document comes last.
+    let (names, comment) = stored(&path);
+    assert_eq!((names[0].as_str(), comment.as_str()), ("b/s/zarr.json", ""));
+    set(&store, "zarr.json", br#"{"attributes": {"ome": {"version": "0.6"}}}"#);
+    store.flush().unwrap();
+    let documents = ["zarr.json", "a/zarr.json", "b/zarr.json", "a/s/zarr.json", "b/s/zarr.json"];
+    let (names, comment) = stored(&path);
+    assert_eq!(names, [&documents[..], &["c/0", "b/c/0/0", "README"]].concat());
+    assert_eq!(comment, format!(r#"{{"ome":{{"version":"0.6",{JSON_FIRST}}}}}"#));
+    assert_eq!(get(&store, "b/c/0/0").unwrap(), b"b/c/0/0");
+
+    // It stays one, whatever is written later and however it is called.
+    drop(store);
+    let path = within.path().join("other.zip");
+    fs::rename(within.path().join("x.OZX"), &path).unwrap();
+    let store = ZipStore::open(&path).unwrap();
+    set(&store, "d/zarr.json", b"{}");
+    set(&store, "zarr.json", b"{}");
+    store.flush().unwrap();
+    let (names, comment) = stored(&path);
+    assert_eq!(
+        names[..5],
+        ["zarr.json", "a/zarr.json", "b/zarr.json", "d/zarr.json", "a/s/zarr.json"]
+    );
+    assert_eq!(comment, format!(r#"{{"ome":{{"version":"0.5",{JSON_FIRST}}}}}"#));
+    // A chunk needs no new order.
+    set(&store, "c/1", b"1");
+    store.flush().unwrap();
+    assert_eq!(stored(&path).0.last().unwrap(), "c/1");
+    assert_eq!(stored(&path).1, comment);
+    // Without the root's document it is none any more.
+    store.erase(&key("zarr.json")).unwrap();
+    store.flush().unwrap();
+    assert!(stored(&path).1.contains(r#""jsonFirst":false"#), "{}", stored(&path).1);
+}
+
+#[test]
+fn the_comment_of_an_archive_stays() {
+    let within = tempdir().unwrap();
+    for (name, before, after) in [
+        ("x.zip", "by hand", "by hand".to_owned()),
+        ("free.ozx", "by hand", "by hand".to_owned()),
+        (
+            "json.ozx",
+            r#"{"n":1,"ome":{"zipFile":{"k":2}}}"#,
+            format!(
+                r#"{{"n":1,"ome":{{"zipFile":{{"k":2,{},"version":"0.5"}}}}"#,
+                r#""centralDirectory":{"jsonFirst":true}}"#
+            ),
+        ),
+        (
+            "long.ozx",
+            &format!("{{\"n\":\"{}\"}}", "x".repeat(65_500)),
+            format!("{{\"n\":\"{}\"}}", "x".repeat(65_500)),
+        ),
+    ] {
+        let path = within.path().join(name);
+        let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+        zip.set_raw_comment(before.as_bytes().into()).unwrap();
+        zip.start_file(
+            "zarr.json",
+            SimpleFileOptions::default().compression_method(CompressionMethod::Stored),
+        )
+        .unwrap();
+        zip.write_all(b"{}").unwrap();
+        fs::write(&path, zip.finish().unwrap().into_inner()).unwrap();
+        let store = ZipStore::open(&path).unwrap();
+        // With a gap that goes, and without one.
+        set(&store, "zarr.json", b"{ }");
+        store.flush().unwrap();
+        assert_eq!(stored(&path).1, after, "{name}");
+        set(&store, "c", b"1");
+        store.flush().unwrap();
+        assert_eq!(stored(&path).1, after, "{name}");
+    }
+}
+
+/// Some programs begin names with `./` or `/`.
+#[test]
+fn names_with_a_prefix_are_read_and_a_name_without_one_counts() {
+    let (_within, path) = fresh();
+    let entries: [(&str, &[u8]); 8] = [
+        ("./zarr.json", b"root"),
+        ("a/c", b"exact"),
+        ("./a/c", b"prefixed"),
+        ("/b", b"first"),
+        (".//./b", b"second"),
+        ("/", b""),
+        ("./../up", b"out"),
+        ("/a/../up", b"out"),
+    ];
+    fs::write(&path, archive(CompressionMethod::Stored, &entries)).unwrap();
+    let store = ZipStore::open(&path).unwrap();
+    assert_eq!(names(&store), ["a/c", "b", "zarr.json"]);
+    let values = ["zarr.json", "a/c", "b"].map(|name| get(&store, name).unwrap());
+    assert_eq!(values, [&b"root"[..], b"exact", b"second"]);
+    let warnings = SyncStore::warnings(&store);
+    assert_eq!(warnings.len(), 4, "{warnings:?}");
+    assert!(warnings[0].contains("`./zarr.json` is read as `zarr.json`"), "{warnings:?}");
+    assert!(warnings[1].contains("`./a/c` is passed over, since `a/c` is there"), "{warnings:?}");
+    assert!(warnings[3].contains("in place of one before it"), "{warnings:?}");
+    // Parts of paths are none.
+    let left_out = store.list_prefix(&StorePrefix::root()).unwrap().left_out;
+    assert_eq!(left_out, ["./../up", "/a/../up"]);
+
+    // What is replaced or erased does not come back under another name.
+    set(&store, "b", b"new");
+    store.erase(&key("a/c")).unwrap();
+    store.flush().unwrap();
+    let reopened = ZipStore::open(&path).unwrap();
+    assert_eq!(names(&reopened), ["b", "zarr.json"]);
+    assert_eq!(get(&reopened, "b").unwrap(), b"new");
+    assert_eq!(SyncStore::warnings(&reopened).len(), 1);
+}
+
+#[test]
+fn warnings_of_names_are_few() {
+    let (_within, path) = fresh();
+    let names: Vec<String> = (0..1000).map(|n| format!("./{n}")).collect();
+    let entries: Vec<(&str, &[u8])> = names.iter().map(|name| (name.as_str(), &b"1"[..])).collect();
+    fs::write(&path, archive(CompressionMethod::Stored, &entries)).unwrap();
+    let store = ZipStore::open(&path).unwrap();
+    assert_eq!(store.list().unwrap().len(), 1000);
+    let warnings = SyncStore::warnings(&store);
+    assert_eq!(warnings.len(), 21);
+    assert!(warnings[20].starts_with("980 more"), "{}", warnings[20]);
 }

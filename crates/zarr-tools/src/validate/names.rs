@@ -20,6 +20,9 @@ pub(super) fn check(
         let what = "no key can have this name, so that no reader reaches it";
         sink.add(Problem::new(&context.path, ProblemKind::InvalidName, what).at(name));
     }
+    for what in context.store.warnings() {
+        sink.add(Problem::new(&context.path, ProblemKind::InvalidName, what));
+    }
     let clause = match context.format.dialect() {
         Dialect::V3 => "F-020",
         Dialect::V2 => "Z2-002",

@@ -225,6 +225,10 @@ impl Store for CacheStore {
         self.store.name()
     }
 
+    fn warnings(&self) -> Vec<String> {
+        self.store.warnings()
+    }
+
     fn public_options(&self) -> Vec<(String, String)> {
         self.store.public_options()
     }
