@@ -1,7 +1,7 @@
 """ome-zarr-models 1.8.1 accepts what `zarr` makes of OME-Zarr images for the other version of Zarr, 0.4 in v2 and 0.5 in v3.
 
 ome-zarr 0.21 and ngff-zarr 0.50 write images, labels, a plate and a collection of both versions. Each is copied, migrated and
-served; each group with OME-Zarr metadata opens in ome-zarr-models as the same model as before; and a conversion there and back leaves equal
+served, and packed into a single file (RFC-9); each group with OME-Zarr metadata opens in ome-zarr-models as the same model as before; and a conversion there and back leaves equal
 metadata. `--examples FOLDER` takes the examples of ome-zarr-models, too: `tests/data/examples` of its repository.
 """
 
@@ -13,6 +13,7 @@ import tempfile
 import time
 import urllib.request
 import warnings
+import zipfile
 from pathlib import Path
 
 import ngff_zarr
@@ -120,10 +121,11 @@ def example(source):
     return write
 
 
-def run(program, *arguments):
-    done = subprocess.run([program, *map(str, arguments)], capture_output=True, text=True)
-    assert not done.returncode, f"zarr {' '.join(map(str, arguments))}: {done.stderr}"
-    return done.stdout + done.stderr
+def run(program, *arguments, binary=False):
+    done = subprocess.run([program, *map(str, arguments)], capture_output=True)
+    error = done.stderr.decode()
+    assert not done.returncode, f"zarr {' '.join(map(str, arguments))}: {error}"
+    return done.stdout if binary else done.stdout.decode() + error
 
 
 def attributes_of(path, dialect):
@@ -198,6 +200,27 @@ def check_served(program, path, documents):
             server.terminate()
 
 
+def check_archive(program, source, models, folder):
+    """A single-file OME-Zarr has its documents first, as Python's zipfile sees them and as ngff-zarr is told."""
+    archive = folder / "archive.ozx"
+    run(program, "copy", source, archive)
+    version, is_first = ngff_zarr.read_ozx_version(archive), ngff_zarr.read_ozx_json_first(archive)
+    assert (version, is_first) == ("0.5", True), f"comment: {version}, {is_first}"
+    with zipfile.ZipFile(archive) as opened:
+        assert opened.testzip() is None
+        entries = opened.infolist()
+        assert all(entry.compress_type == zipfile.ZIP_STORED for entry in entries)
+        assert sorted(entries, key=lambda entry: entry.header_offset) == entries
+        names = [entry.filename for entry in entries]
+        is_document = [name.endswith("zarr.json") for name in names]
+        assert names[0] == "zarr.json" and is_document == sorted(is_document, reverse=True), f"order: {names}"
+        depths = [name.count("/") for name in names if name.endswith("zarr.json")]
+        assert depths == sorted(depths), f"order: {names}"
+        opened.extractall(folder / "unpacked")
+    assert models_of(folder / "unpacked", 3) == models
+    run(program, "diff", source, archive)
+
+
 def check(program, name, write, dialect, folder):
     """What is wrong with the conversions of a hierarchy, if anything."""
     other = 5 - dialect
@@ -220,6 +243,8 @@ def check(program, name, write, dialect, folder):
         check_served(program, source, attributes_of(there, 3))
     run(program, "diff", source, there)
     run(program, "diff", there, source)
+    if name not in MENDED:
+        check_archive(program, source, models, folder)
     run(program, "copy", there, back, "--to", f"v{dialect}")
     assert models_of(back, dialect) == models, f"back: {models_of(back, dialect)}"
     if name not in MENDED:
@@ -248,6 +273,16 @@ def check(program, name, write, dialect, folder):
     return models
 
 
+def read_archive(program, folder):
+    """The elements of a single-file OME-Zarr that ngff-zarr wrote, and of ours that it reads."""
+    ngff(str(folder / "theirs.ozx"), 3)
+    theirs = run(program, "get", folder / "theirs.ozx", "--path", "scale0/image", "--format", "raw", binary=True)
+    assert np.array_equal(np.frombuffer(theirs, "<u2").reshape(IMAGE[0].shape), IMAGE[0]), "their archive"
+    run(program, "copy", folder / "theirs.ozx", folder / "ours.ozx")
+    ours = ngff_zarr.from_ngff_zarr(str(folder / "ours.ozx")).images[0].data
+    assert np.array_equal(np.asarray(ours), IMAGE[0]), "our archive"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("program")
@@ -259,6 +294,8 @@ def main():
             sources = sorted((options.examples / version).iterdir())
             cases += [(f"{version}/{source.name}", example(source), dialect) for source in sources]
     began, groups, failed = time.monotonic(), 0, 0
+    with tempfile.TemporaryDirectory() as folder:
+        read_archive(options.program, Path(folder))
     for name, write, dialect in cases:
         with tempfile.TemporaryDirectory() as folder:
             try:

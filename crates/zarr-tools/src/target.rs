@@ -216,8 +216,9 @@ fn find_plainly(target: &str, path: &str, options: &OpenOptions) -> Result<Node>
 /// `dialect` or else of `default`.
 ///
 /// # Errors
-/// [`AccessError::Argument`] if the hierarchy that is there has another dialect than `dialect`, or if a file of another
-/// format is there; as [`Hierarchy::open_or_create`].
+/// [`AccessError::Argument`] if the hierarchy that is there has another dialect than `dialect`, if a file of another
+/// format is there, for a new hierarchy whose name ends as those of another format, and for one in an archive `.ozx` in another
+/// dialect than final v3; as [`Hierarchy::open_or_create`].
 pub fn new_place(
     (target, path): (&str, &str),
     dialect: Option<Dialect>,
@@ -232,6 +233,7 @@ pub fn new_place(
     };
     let Some((hierarchy, at)) = found else {
         refuse_other_format(&url, options)?;
+        let (dialect, default) = dialect_of_new(&url, dialect, default)?;
         let path = path_below(&NodePath::root(), path)?;
         let hierarchy = Hierarchy::open_or_create(&url, dialect.unwrap_or(default), options)?;
         return Ok(NewPlace { hierarchy, path, begun: true });
@@ -273,6 +275,7 @@ pub fn copy_place(
         _ => (url, NodePath::root()),
     };
     refuse_other_format(&url, options)?;
+    let (dialect, default) = dialect_of_new(&url, dialect, default)?;
     let path = path_below(&at, path)?;
     let store = options.store(&url).map_err(|e| Error::from(e).at_store(&url))?;
     let hierarchy = |dialect| Hierarchy::of_format(store.clone(), options.format(dialect), options);
@@ -287,13 +290,72 @@ pub fn copy_place(
     Ok(NewPlace { hierarchy: hierarchy(of), path, begun: true })
 }
 
+/// How names of files in other formats end, and what these are.
+const OTHER_NAMES: [(&[&str], &str); 4] = [
+    (&["nc", "nc4"], "netCDF"),
+    (&["h5", "hdf5", "he5"], "HDF5"),
+    (&["tif", "tiff"], "TIFF"),
+    (&["grib", "grib2", "grb", "grb2"], "GRIB"),
+];
+
+/// Refuses a new hierarchy whose name says that it is something else: no program would open it under that name.
+///
+/// # Errors
+/// [`AccessError::Argument`].
+pub fn refuse_other_name(url: &str) -> Result<()> {
+    let name = url.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+    let Some((stem, end)) = name.rsplit_once('.') else { return Ok(()) };
+    let is_end = |ends: &&(&[&str], &str)| ends.0.iter().any(|it| it.eq_ignore_ascii_case(end));
+    let Some((_, format)) = OTHER_NAMES.iter().find(is_end) else { return Ok(()) };
+    let why = format!("a name that ends in `.{end}` is for {format}, and what is written is Zarr");
+    let mut hint = format!("call it `{stem}.zarr`, or `{stem}.zip` for a single file");
+    if *format == "netCDF" {
+        hint.push_str(&format!("; a netCDF dataset in Zarr may be `{name}#mode=nczarr,file`"));
+    }
+    Err(Error::from(AccessError::Argument(why)).at_store(url).with_hint(hint))
+}
+
+/// The dialect of a new hierarchy that was asked for, and the one by default. A single-file OME-Zarr has final v3.
+fn dialect_of_new(
+    url: &str,
+    dialect: Option<Dialect>,
+    default: Dialect,
+) -> Result<(Option<Dialect>, Dialect)> {
+    let (scheme, way) = url.split_once("://").unwrap_or(("", url));
+    let mut names = way.trim_end_matches('/').split('/');
+    let Some(archive) = names.find(|name| name.to_ascii_lowercase().ends_with(".ozx")) else {
+        return Ok((dialect, default));
+    };
+    if !scheme.is_empty() && !matches!(scheme, "file" | "zip") {
+        // In other stores it is a prefix like any other.
+        return Ok((dialect, default));
+    }
+    let inside: Vec<&str> = names.collect();
+    if !inside.is_empty() {
+        let why = format!(
+            "an archive `.ozx` holds one hierarchy, at its top, not in `{}`",
+            inside.join("/")
+        );
+        let hint = format!("make it in `{archive}`, where `--at` or `--path` names the node");
+        return Err(Error::from(AccessError::Argument(why)).at_store(url).with_hint(hint));
+    }
+    match dialect {
+        None | Some(Dialect::V3) => Ok((dialect, Dialect::V3)),
+        Some(other) => {
+            let why = format!("an archive `.ozx` holds OME-Zarr in v3, not {}", other.name());
+            let hint = "leave the format out, or call the archive `.zip`";
+            Err(Error::from(AccessError::Argument(why)).at_store(url).with_hint(hint))
+        }
+    }
+}
+
 fn refuse_other_format(url: &str, options: &OpenOptions) -> Result<()> {
     match format_of_file(url, options).or_else(|| other_archive(url, options)) {
         Some(format) => {
             let why = format!("this is {format}; choose another place");
             Err(Error::from(AccessError::Argument(why)).at_store(url))
         }
-        None => Ok(()),
+        None => refuse_other_name(url),
     }
 }
 
@@ -354,6 +416,32 @@ impl NewPlace {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_of_other_formats_and_of_single_file_ome_zarr() {
+        for good in ["/data/x.zarr", "/data/x.nc/inner.zarr", "s3://b/nc", "x", "/data/.nc.zarr"] {
+            assert!(refuse_other_name(good).is_ok(), "{good}");
+        }
+        for (bad, hint) in [
+            ("/data/x.nc", "`x.nc#mode=nczarr,file`"),
+            ("/data/x.NC4/", "`x.zarr`"),
+            ("s3://b/x.h5", "`x.zip`"),
+            ("x.hdf5", "`x.zarr`"),
+            ("x.y.tif", "`x.y.zarr`"),
+            ("x.tiff", "`x.zarr`"),
+            ("x.grib", "`x.zarr`"),
+        ] {
+            let error = refuse_other_name(bad).expect_err(bad);
+            assert!(error.hint().is_some_and(|it| it.contains(hint)), "{error}");
+        }
+        let of = |url: &str, dialect| dialect_of_new(url, dialect, Dialect::V2).ok();
+        assert_eq!(of("/data/x.zarr", None), Some((None, Dialect::V2)));
+        for archive in ["/data/x.ozx", "file:///data/x.OZX/", "zip:///data/x.ozx"] {
+            assert_eq!(of(archive, None), Some((None, Dialect::V3)), "{archive}");
+            assert_eq!(of(archive, Some(Dialect::V2)), None, "{archive}");
+        }
+        assert_eq!(of("/data/x.ozx/g", None), None);
+    }
 
     #[test]
     fn paths_are_from_the_node_that_target_means() {

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use zarr::nczarr::schema::Variable;
 use zarr::nczarr::{CopyTarget, Dataset, DatasetOptions, NcUrl, NewDataset};
-use zarr::{Hierarchy, Json, Node, Object, Plan};
+use zarr::{ErrorKind, Hierarchy, Json, Node, Object, OpenOptions, Plan};
 
 use crate::failure::Failure;
 use crate::session::{Care, Session, Target};
@@ -38,6 +38,19 @@ fn url_of_new(target: &str, asked: Option<&NewDataset>) -> Result<NcUrl, Failure
     Ok(zarr::dataset_url(target)?.for_new(&new_dataset(target, asked)?))
 }
 
+/// Refuses a new dataset whose name says that it is a file of another format, unless the mode in its URL says what it is.
+fn check_name(target: &str, options: &OpenOptions) -> Result<(), Failure> {
+    let url = zarr::absolute_url(target);
+    let is_there = || match Hierarchy::locate(&url, options) {
+        Err(e) => e.kind() != ErrorKind::NotFound,
+        Ok(_) => true,
+    };
+    if target.contains("#mode=") || is_there() {
+        return Ok(());
+    }
+    Ok(zarr::refuse_other_name(&url)?)
+}
+
 /// The dataset that TARGET means, for reading.
 pub(super) fn open(session: &Session, target: &Target) -> Result<Dataset, Failure> {
     let mut url = zarr::dataset_url(&target.target)?;
@@ -55,8 +68,10 @@ pub(super) fn create(
     asked: Option<&NewDataset>,
     care: &Care,
 ) -> Result<Dataset, Failure> {
+    let options = session.writing(care)?;
+    check_name(target, &options)?;
     let url = url_of_new(target, asked)?;
-    let dataset = url.create(&DatasetOptions::of(session.writing(care)?))?;
+    let dataset = url.create(&DatasetOptions::of(options))?;
     session.written(&dataset.hierarchy());
     Ok(dataset)
 }
@@ -84,8 +99,10 @@ pub(super) fn copy_target(
     new: &NewDataset,
     care: &Care,
 ) -> Result<CopyTarget, Failure> {
+    let options = session.writing(care)?;
+    check_name(target, &options)?;
     let url = url_of_new(target, Some(new))?;
-    let target = url.copy_target(&DatasetOptions::of(session.writing(care)?))?;
+    let target = url.copy_target(&DatasetOptions::of(options))?;
     session.written(target.hierarchy());
     Ok(target)
 }

@@ -65,3 +65,81 @@ fn nothing_is_created_in_an_archive_that_is_not_named_so() {
     assert_ne!(run.code, 0);
     assert_eq!(fs::read(folder.path("text.docx")).unwrap(), before);
 }
+
+/// A single-file OME-Zarr holds v3, whatever it is made of.
+#[test]
+fn an_ozx_holds_v3_with_the_documents_first() {
+    let folder = Folder::new();
+    folder.table("t.zarr", "v2");
+    folder.good("copy t.zarr new.ozx");
+    let archive = fs::read(folder.path("new.ozx")).unwrap();
+    let find = |text: &str| archive.windows(text.len()).position(|it| it == text.as_bytes());
+    // Behind the header of the first entry.
+    assert_eq!(find("zarr.json"), Some(30));
+    assert!(
+        find(r#"{"ome":{"version":"0.5","zipFile":{"centralDirectory":{"jsonFirst":true}}}}"#)
+            .is_some()
+    );
+    folder.good("diff t.zarr new.ozx");
+    for line in [
+        "copy t.zarr old.ozx --to v2",
+        "create old.ozx --path a --shape 2 --dtype int8 --format v2",
+        "copy t.zarr old.ozx/inside",
+    ] {
+        let why = folder.bad(line, 2);
+        assert!(why.contains(".ozx"), "{why}");
+    }
+    assert!(!folder.path("old.ozx").exists());
+}
+
+#[test]
+fn nothing_is_created_under_the_name_of_another_format() {
+    let folder = Folder::new();
+    folder.table("t.zarr", "v3");
+    for end in ["nc", "h5", "hdf5", "tif", "tiff", "grib", "NC"] {
+        for line in [
+            format!("copy t.zarr x.{end}"),
+            format!("copy t.zarr x.{end} --dry-run"),
+            format!("copy t.zarr x.{end} --to nczarr-v2"),
+            format!("create x.{end} --path a --shape 2 --dtype int8"),
+        ] {
+            let why = folder.bad(&line, 2);
+            assert!(why.contains("call it `x.zarr`"), "{line}: {why}");
+            assert!(!folder.path(&format!("x.{end}")).exists(), "{line}");
+        }
+    }
+    // What the hint names works; and what is there can be written to.
+    folder.good("copy t.zarr x.nc#mode=nczarr,file --to nczarr-v2");
+    fs::rename(folder.path("t.zarr"), folder.path("t.nc")).unwrap();
+    folder.good("create t.nc --path b --shape 2 --dtype int8");
+}
+
+/// Some programs begin the names of entries with `./`.
+#[test]
+fn names_with_a_prefix_open_with_a_warning_and_validate_names_them() {
+    let folder = Folder::new();
+    folder.good("create x.zip --path x/a --shape 2 --dtype int8 --fill 7");
+    let mut archive = fs::read(folder.path("x.zip")).unwrap();
+    // As long as the names that they take the place of.
+    for at in 0..archive.len() - 2 {
+        if &archive[at..at + 2] == b"x/" {
+            archive[at] = b'.';
+        }
+    }
+    folder.write("x.zip", archive);
+    let run = folder.run("get x.zip --path a");
+    assert_eq!((run.code, run.text()), (0, "[7,7]\n"), "{}", run.err);
+    assert!(run.err.contains("`./a/zarr.json` is read as `a/zarr.json`"), "{}", run.err);
+    assert!(
+        run.err.contains("`./zarr.json` is passed over, since `zarr.json` is there"),
+        "{}",
+        run.err
+    );
+    let run = folder.run("validate x.zip");
+    assert_eq!(run.code, 1, "{}", run.text());
+    assert!(
+        run.text().contains("invalid_name: the archive's entry `./a/zarr.json`"),
+        "{}",
+        run.text()
+    );
+}
