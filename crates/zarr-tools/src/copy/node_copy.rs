@@ -3,7 +3,8 @@
 use zarr_core::format::Documents;
 use zarr_core::metadata::ArrayMetadata;
 use zarr_core::{
-    Dialect, Error, Group, GroupMetadata, Hierarchy, Node, NodeMetadata, NodePath, Object, Result,
+    Array, Dialect, Error, Group, GroupMetadata, Hierarchy, Node, NodeMetadata, NodePath, Object,
+    Result,
 };
 
 use super::check::{Neighbours, groups_above, planned};
@@ -39,10 +40,12 @@ pub fn node_copy(
     target: &Hierarchy,
     options: &CopyOptions<'_>,
 ) -> Result<NodeCopy> {
-    let above = match node {
-        Node::Group(_) => Vec::new(),
-        Node::Array(_) => groups_above(node),
-    };
+    // Opening them takes requests: only where they may name the axes.
+    let dialects = (node.hierarchy().dialect(), target.dialect());
+    let is_unnamed = |array: &Array| array.metadata().dimension_names.is_none();
+    let may_be_level =
+        dialects == (Dialect::V2, Dialect::V3) && node.as_array().is_some_and(is_unnamed);
+    let above = if may_be_level { groups_above(node) } else { Vec::new() };
     let neighbours = Neighbours::of(others, &above, node.hierarchy().dialect(), options);
     let mut described = planned(node, target, node.path(), &neighbours, options)?;
     let mut attributes = group_attributes(node, target, options.keep_attributes);
