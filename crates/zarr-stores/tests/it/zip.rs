@@ -761,3 +761,22 @@ fn warnings_of_names_are_few() {
     assert_eq!(warnings.len(), 21);
     assert!(warnings[20].starts_with("980 more"), "{}", warnings[20]);
 }
+
+#[cfg(feature = "wrappers")]
+#[test]
+fn wrappers_pass_on_what_a_store_warns_of() {
+    use zarr_stores::{ObservedStore, PrefixStore, ReadOnlyStore};
+    let (_within, path) = fresh();
+    fs::write(&path, archive(CompressionMethod::Stored, &[("./a", b"1")])).unwrap();
+    let store: Arc<dyn Store> = from_sync(ZipStore::open(&path).unwrap());
+    assert_eq!(store.warnings().len(), 1);
+    let wrapped: [Arc<dyn Store>; 3] = [
+        Arc::new(ReadOnlyStore::new(store.clone())),
+        Arc::new(PrefixStore::new(store.clone(), StorePrefix::root())),
+        Arc::new(ObservedStore::new(store.clone(), |_: &zarr_stores::Call<'_>| {})),
+    ];
+    for wrapper in wrapped {
+        assert_eq!(wrapper.warnings(), store.warnings());
+        assert_eq!(wrapper.to_sync().warnings(), store.warnings());
+    }
+}
