@@ -89,6 +89,7 @@ pub(super) enum Wrong {
         "the listing has more than {most} bytes of keys; list a part of it, or raise the store's option `max_listed`"
     )]
     TooManyKeys { most: u64 },
+    #[cfg(feature = "http")]
     #[error(
         "the server's folders do not end: there are too many, or one is too deep, as where a link leads back; list a part of it"
     )]

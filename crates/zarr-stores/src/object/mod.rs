@@ -238,18 +238,18 @@ impl ObjectStore {
         }
     }
 
-    /// Lists by the indices that a web server gives. Each request takes a place of its own.
+    /// Lists everything below a prefix by the indices that a web server gives. Each request takes a place of its own.
     #[cfg(feature = "http")]
-    async fn spawn_by_index<F>(&self, list: impl FnOnce(Session) -> F) -> Result<Listing>
-    where
-        F: Future<Output = Result<Listing>> + Send + 'static,
-    {
-        Task::start(list(self.session()?))?.done().await?
+    async fn list_below_by_index(&self, prefix: StorePrefix) -> Result<Listing> {
+        let session = self.session()?;
+        Task::start(async move { session.list_below_by_index(&prefix).await })?.done().await?
     }
 
-    #[cfg(not(feature = "http"))]
-    async fn spawn_by_index<F>(&self, _: impl FnOnce(Session) -> F) -> Result<Listing> {
-        Err(StoreError::not_capable("list", "listable"))
+    /// Lists one folder by the index that a web server gives.
+    #[cfg(feature = "http")]
+    async fn list_dir_by_index(&self, prefix: StorePrefix) -> Result<Listing> {
+        let session = self.session()?;
+        Task::start(async move { session.list_dir_by_index(&prefix).await })?.done().await?
     }
 }
 
@@ -408,20 +408,20 @@ impl Store for ObjectStore {
 
     async fn list_prefix(&self, prefix: &StorePrefix) -> Result<Listing> {
         let prefix = prefix.clone();
+        // The only service that is not written to is HTTP, whose servers list by pages.
+        #[cfg(feature = "http")]
         if !self.0.location.service.writes {
-            return self
-                .spawn_by_index(|session| async move { session.list_below_by_index(&prefix).await })
-                .await;
+            return self.list_below_by_index(prefix).await;
         }
         self.spawn_request(|session| async move { session.list_below(&prefix).await }).await
     }
 
     async fn list_dir(&self, prefix: &StorePrefix, how: ListOptions) -> Result<Listing> {
         let prefix = prefix.clone();
+        // The only service that is not written to is HTTP, whose servers list by pages.
+        #[cfg(feature = "http")]
         if !self.0.location.service.writes {
-            return self
-                .spawn_by_index(|session| async move { session.list_dir_by_index(&prefix).await })
-                .await;
+            return self.list_dir_by_index(prefix).await;
         }
         self.spawn_request(move |session| async move { session.list_dir(&prefix, how).await }).await
     }
