@@ -62,6 +62,7 @@ mod system {
     pub(crate) use std::fs;
 
     /// Has a file of our own opened, and not what a link in its place leads to.
+    #[cfg(any(feature = "filesystem", feature = "zip"))]
     #[cfg_attr(not(unix), expect(unused_variables, reason = "the flag is Unix's"))]
     pub(crate) fn no_follow(options: &mut fs::OpenOptions) {
         #[cfg(unix)]
