@@ -304,7 +304,6 @@ PEER = Peer(
         (r"we copy from (v2|v3)", "draft-2020", r"filter-(delta.*|shuffle|two|fixedscaleoffset)", "the draft has no name for the codec"),
         (r"we copy from .*", "v3", r'.*"<i4",\[2\].*|structured-nested', "final v3 cannot represent fields with a shape"),
         (r"we copy from v2", "draft-2020", rf"filter-({CODECS}).*", "the draft has no name for the codec"),
-        (r"we copy from .*", "v3", r"object-categorize", "final v3 cannot represent it"),
         (r"we write", r".*", r"variable_length_bytes-(fill|nothing-stored)", "takes the base64 of a fill value for text"),
         (r"they write|we copy from .*", r".*", r"variable_length_bytes-nothing-stored", "cannot write bytes as a fill value"),
         (r"we copy from .*", "v3", r"object-json2", "v3 has no codec for objects in JSON"),

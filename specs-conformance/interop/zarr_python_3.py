@@ -240,7 +240,6 @@ PEER = Peer(
     + (OLD if zarr.__version__.startswith("3.1.") else NEW)
     + [
         (r"we copy from (v2|v3)", "draft-2020", r"filter-.*", "the draft has no name for the codec"),
-        (r"they read our copy from v2", "v3", r"filter-(base64|categorize)", "has no such codec in v3"),
         (r"we copy from v2", "v3", r"dtype\|V6.*", "does not know raw bytes"),
         (r".*", r".*", r"shards-transpose-(before|around)[|<].*", "compares the shape of inner chunks with the axes as they were (T-08)"),
         (r"they write", "v3", r"codec-delta>u2", "reads its own differences of swapped elements wrongly"),

@@ -131,7 +131,7 @@ impl ArrayCore {
         let (mut stored, mut keys, mut encoded) = (Vec::new(), Vec::new(), Vec::new());
         for tile in tiles {
             self.options.check_cancelled()?;
-            let key = self.write_key(layout, tile).await?;
+            let key = self.write_key(layout, &tile.key_index, &tile.chunk_shape).await?;
             let part = elements.select(&tile.output, copy);
             match encode_whole(&self.options, layout, tile, &part) {
                 Ok(Some(chunk)) => {
@@ -227,7 +227,7 @@ impl ArrayCore {
         elements: &Elements<'_>,
         attempts: u32,
     ) -> Result<bool> {
-        let key = self.write_key(layout, tile).await?;
+        let key = self.write_key(layout, &tile.key_index, &tile.chunk_shape).await?;
         let result = match (self.replaces(tile, span), elements) {
             (true, Elements::Lent(part)) => {
                 self.write_whole(layout, tile, &key, part).await.map(|()| true)
@@ -343,12 +343,13 @@ impl ArrayCore {
     pub async fn write_key(
         &self,
         layout: &ChunkLayout,
-        tile: &ChunkProjection,
+        indices: &[i64],
+        chunk_shape: &[u64],
     ) -> Result<StoreKey> {
-        let key = layout.key(&tile.key_index);
+        let key = layout.key(indices);
         layout.index_cache.forget(&key);
-        let Some(other) = layout.other_key(&tile.key_index) else { return Ok(key) };
-        let most = self.most_stored(layout, Some(&tile.chunk_shape));
+        let Some(other) = layout.other_key(indices) else { return Ok(key) };
+        let most = self.most_stored(layout, Some(chunk_shape));
         let is_there = async |key: &StoreKey| {
             self.context.get_at_most(key, most).await.map(|value| value.is_some())
         };

@@ -70,6 +70,11 @@ impl<A> ChunkOf<A> {
         self.owner.core.erase_chunk(&self.owner.layout, &self.indices).await
     }
 
+    pub(super) async fn find_key_to_write(&self) -> Result<StoreKey> {
+        let shape = self.region.shape();
+        self.owner.core.write_key(&self.owner.layout, &self.indices, &shape).await
+    }
+
     /// Its indices, as its key names them.
     pub fn indices(&self) -> &[i64] {
         &self.indices

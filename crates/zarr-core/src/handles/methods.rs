@@ -559,6 +559,16 @@ macro_rules! methods {
                 wait_for!(self.get_encoded())
             }
 
+            /// The key at which it is written, which is not its usual one for scalars of the draft of 2020 that
+            /// zarr-python 2.18 shall read (draft-v3.md 5, row 9). Of two objects that are stored for it, the one that
+            /// readers pass over is erased.
+            ///
+            /// # Errors
+            /// [`AccessError::ReadOnly`]; what the store reports.
+            pub $($async)? fn key_to_write(&self) -> Result<StoreKey> {
+                wait_for!(self.find_key_to_write())
+            }
+
             /// Erases it: its elements are fill from then on.
             ///
             /// # Errors

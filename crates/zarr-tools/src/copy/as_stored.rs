@@ -138,6 +138,8 @@ pub(super) struct StoredCopy<'a> {
     counts: &'a [u64],
     /// The ordinals, in the source, of the copy's first chunk.
     first: Vec<u64>,
+    /// Where the only chunk of an array without axes goes: in a draft other readers look for it at `c0` alone.
+    key_of_scalar: Option<StoreKey>,
     transfer: Transfer,
 }
 
@@ -152,9 +154,8 @@ pub(super) struct CopiedChunk {
 impl<'a> StoredCopy<'a> {
     pub fn new(
         from: &Array,
-        (to, path): (&Hierarchy, &NodePath),
+        to: &Array,
         (grid, counts): (&Arc<dyn ChunkGrid>, &'a [u64]),
-        copy: Arc<ArrayMetadata>,
         (region, options): (Option<&[Steps]>, &CopyOptions<'_>),
     ) -> Result<StoredCopy<'a>> {
         let source = from.metadata();
@@ -169,7 +170,7 @@ impl<'a> StoredCopy<'a> {
         let cancel = options.cancel.clone().or(from.hierarchy().options().cancel.clone());
         let transfer = Transfer {
             from: from.hierarchy().store().to_sync(),
-            to: to.store().to_sync(),
+            to: to.hierarchy().store().to_sync(),
             cancel,
             verify: options.verify,
             // The place was cleared before, and the copy is its only writer.
@@ -177,9 +178,12 @@ impl<'a> StoredCopy<'a> {
             again: AGAIN,
             room: Room::new(options.memory.unwrap_or_else(default_memory) / 2),
         };
+        let is_scalar = counts.is_empty();
+        let key_of_scalar = is_scalar.then(|| to.chunk(&[])?.key_to_write()).transpose()?;
         Ok(StoredCopy {
+            key_of_scalar,
             from: Chunks::new(from.hierarchy(), from.path(), source, grid)?,
-            to: Chunks::new(to, path, copy, grid)?,
+            to: Chunks::new(to.hierarchy(), to.path(), to.metadata(), grid)?,
             counts,
             first,
             transfer,
@@ -239,7 +243,10 @@ impl<'a> StoredCopy<'a> {
             *ordinal = rest % count;
             rest /= count;
         }
-        let to = self.to.keys(&ordinals)?.swap_remove(0);
+        let to = match &self.key_of_scalar {
+            Some(key) => key.clone(),
+            None => self.to.keys(&ordinals)?.swap_remove(0),
+        };
         ordinals.iter_mut().zip(&self.first).for_each(|(ordinal, first)| *ordinal += first);
         Ok(Place { from: self.from.keys(&ordinals)?, to })
     }

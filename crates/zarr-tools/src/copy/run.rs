@@ -459,9 +459,8 @@ impl Run<'_> {
         let place = &pair.place;
         let copy = StoredCopy::new(
             &pair.from,
-            (self.target, &place.path),
+            &pair.to,
             (&place.grid, &place.counts),
-            pair.to.metadata(),
             (pair.region.as_deref(), self.options),
         )?;
         let of_source = copy.stored()?;

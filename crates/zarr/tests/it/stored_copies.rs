@@ -129,6 +129,38 @@ fn the_documented_chains_are_copied_as_stored() {
     assert!(page.contains(&table), "docs/copying.md should have this table:\n{table}");
 }
 
+/// zarr-python 2.18 and GDAL look for the chunk of a draft's scalar at `c0` alone, and the text of 2020 says `c`
+/// (draft-v3.md D-046, row 9, V07b).
+#[test]
+fn a_scalar_copied_as_stored_is_where_readers_of_the_draft_look() {
+    for from in DIALECTS {
+        let source = begun(from);
+        let builder = source.create_array("/s").shape(&[]).data_type_named("int32");
+        let scalar = builder.create().unwrap();
+        scalar.write(.., &[7i32]).unwrap();
+        for plain_draft in [false, true] {
+            let store: Arc<dyn Store> = from_sync(MemoryStore::new());
+            let mut options = OpenOptions::new(zarr::standard()).read_write();
+            if plain_draft {
+                options = options.plain_draft();
+            }
+            let target = Hierarchy::create(store, of_dialect(Dialect::Draft), &options).unwrap();
+            let (node, settings) = (Node::Array(scalar.clone()), CopyOptions::default());
+            let plan = zarr::plan_copy(&node, &target, "/s", &settings).unwrap();
+            assert_eq!(plan.recoded().count(), 0, "{from:?}");
+            zarr::copy(&node, &target, "/s", &settings).unwrap();
+            assert_eq!(target.array("/s").unwrap().read::<i32>(..).unwrap(), [7]);
+            let store = target.store().to_sync();
+            let is_there = |name: &str| {
+                let key = StoreKey::new(format!("data/root/s/{name}")).unwrap();
+                store.value(&key).unwrap().is_some()
+            };
+            let found = (is_there("c0"), is_there("c"));
+            assert_eq!(found, (!plain_draft, plain_draft), "{from:?}");
+        }
+    }
+}
+
 #[test]
 fn shards_and_regions_at_chunk_borders_are_copied_as_stored() {
     let source = begun(Dialect::V3);
