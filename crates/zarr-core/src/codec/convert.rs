@@ -177,8 +177,10 @@ fn to_v3(
     let mut arrays: Vec<CodecSpec> = Vec::new();
     let mut rest: Vec<CodecSpec> = Vec::new();
     let mut here = context.clone();
+    let mut endian = None;
     for spec in specs.iter().filter(|spec| !is_dropped_in_v3(spec)) {
         let flat = registry.build_codec(spec, &here)?;
+        let written = written_endian(spec);
         let spec = reword(spec, &flat, Dialect::V3)?;
         let codec = registry.build_codec(&spec, &here)?;
         let is_first = rest.iter().all(|before| before.name == BYTES);
@@ -191,6 +193,7 @@ fn to_v3(
                     return Err(behind());
                 }
                 here = codec.encoded(&here)?;
+                endian = written.or(endian);
                 arrays.push(spec);
             }
             // One on the bytes of numbers, which makes bytes itself in final v3.
@@ -213,12 +216,34 @@ fn to_v3(
     if is_dropped && context.data_type.is_variable() && here.data_type.is_variable() {
         rest.insert(0, bytes_codec(&context.data_type, Endian::Little));
     }
+    // Such a codec may write another byte order than the array has. With any other in `bytes`, the stored chunks would not be
+    // those of the new chain.
+    if let Some(endian) = endian
+        && let Some(bytes) = rest.iter_mut().find(|spec| spec.name == BYTES)
+        && bytes.configuration.contains("endian")
+    {
+        bytes.configuration.insert("endian", endian);
+    }
     arrays.extend(rest);
     // `bytes` needs a byte order for what the lifted codecs make of the elements.
     if here.data_type.has_byte_order() {
         arrays.iter_mut().for_each(add_byte_order);
     }
     Ok(arrays)
+}
+
+/// The byte order in which a codec of v2 or of a draft writes elements, if its own types say one. In final v3 `bytes` does.
+fn written_endian(spec: &CodecSpec) -> Option<&'static str> {
+    if spec.dialect == Dialect::V3 {
+        return None;
+    }
+    let members = ["astype", "encode_dtype", "dtype"];
+    let name = members.iter().find_map(|&member| spec.configuration.get(member)?.as_str())?;
+    match name.as_bytes().first()? {
+        b'<' => Some("little"),
+        b'>' => Some("big"),
+        _ => None,
+    }
 }
 
 /// A codec on elements becomes one on their bytes; its own types must say the order of those.

@@ -14,7 +14,7 @@
 
 use std::sync::Arc;
 
-use zarr::format::of_dialect;
+use zarr::format::{Draft, Format, of_dialect};
 use zarr::store::{Precondition, Store, StoreKey, from_sync};
 use zarr::stores::{FilesystemStore, MemoryStore};
 use zarr::{
@@ -140,11 +140,12 @@ fn a_scalar_copied_as_stored_is_where_readers_of_the_draft_look() {
         scalar.write(.., &[7i32]).unwrap();
         for plain_draft in [false, true] {
             let store: Arc<dyn Store> = from_sync(MemoryStore::new());
-            let mut options = OpenOptions::new(zarr::standard()).read_write();
-            if plain_draft {
-                options = options.plain_draft();
-            }
-            let target = Hierarchy::create(store, of_dialect(Dialect::Draft), &options).unwrap();
+            let options = OpenOptions::new(zarr::standard()).read_write();
+            let format: Arc<dyn Format> = match plain_draft {
+                true => Arc::new(Draft::new().plain_text()),
+                false => of_dialect(Dialect::Draft),
+            };
+            let target = Hierarchy::create(store, format, &options).unwrap();
             let (node, settings) = (Node::Array(scalar.clone()), CopyOptions::default());
             let plan = zarr::plan_copy(&node, &target, "/s", &settings).unwrap();
             assert_eq!(plan.recoded().count(), 0, "{from:?}");
@@ -159,6 +160,52 @@ fn a_scalar_copied_as_stored_is_where_readers_of_the_draft_look() {
             assert_eq!(found, (!plain_draft, plain_draft), "{from:?}");
         }
     }
+}
+
+/// A filter of v2 may write another byte order than its array has. In final v3 the order is that of `bytes`, which must be
+/// the filter's: else a chunk that is copied as stored would be read with its bytes turned.
+#[test]
+fn filters_of_v2_keep_the_byte_order_in_which_they_write() {
+    let orders = ["<", ">"];
+    let mut stored = 0;
+    for (of_array, of_filter) in orders.iter().flat_map(|a| orders.map(|b| (*a, b))) {
+        let filters = [
+            format!(
+                r#"{{"id": "quantize", "digits": 2, "dtype": "{of_array}f8", "astype": "{of_filter}f4"}}"#
+            ),
+            format!(
+                r#"{{"id": "astype", "encode_dtype": "{of_filter}f4", "decode_dtype": "{of_array}f8"}}"#
+            ),
+            format!(r#"{{"id": "delta", "dtype": "{of_array}f8", "astype": "{of_filter}f4"}}"#),
+            format!(
+                r#"{{"id": "fixedscaleoffset", "offset": 1, "scale": 10, "dtype": "{of_array}f8", "astype": "{of_filter}i2"}}"#
+            ),
+        ];
+        for filter in filters {
+            let source = begun(Dialect::V2);
+            let document = format!(
+                r#"{{"zarr_format": 2, "shape": [7], "chunks": [2], "dtype": "{of_array}f8", "fill_value": 0.0,
+                "order": "C", "compressor": null, "filters": [{filter}]}}"#
+            );
+            let key = StoreKey::new("a/.zarray").unwrap();
+            let store = source.store().to_sync();
+            store.put(&key, Some(document.as_bytes().into()), Precondition::Always).unwrap();
+            let array = source.array("/a").unwrap();
+            array.write(.., &[0.5f64, -1.25, 3.0, 1000.0, 0.0, 7.5, 2.0]).unwrap();
+            let elements = array.read::<f64>(..).unwrap();
+            for recode in [false, true] {
+                let options = CopyOptions { recode, ..CopyOptions::default() };
+                let target = begun(Dialect::V3);
+                let node = Node::Array(array.clone());
+                let plan = zarr::plan_copy(&node, &target, "/a", &options).unwrap();
+                stored += usize::from(plan.recoded().next().is_none());
+                zarr::copy(&node, &target, "/a", &options).unwrap();
+                let copy = target.array("/a").unwrap();
+                assert_eq!(copy.read::<f64>(..).unwrap(), elements, "{document}, recode: {recode}");
+            }
+        }
+    }
+    assert_eq!(stored, 16, "every chain has words in final v3 for the bytes that are stored");
 }
 
 #[test]
