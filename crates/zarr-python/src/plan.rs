@@ -6,7 +6,9 @@ use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use zarr::nczarr::{CopyTarget, Dataset, DatasetOptions, NewDataset};
-use zarr::{Consolidated, CopyOptions, Dialect, Hierarchy, Json, NewPlace, Node, NodePath, Object};
+use zarr::{
+    Consolidated, CopyOptions, Dialect, Hierarchy, Json, NewPlace, Node, NodePath, Object, Verify,
+};
 
 use crate::errors::OrRaise;
 use crate::json;
@@ -21,7 +23,11 @@ pub struct How {
     shards: Option<Vec<u64>>,
     codecs: Option<Vec<String>>,
     resume: bool,
-    verify: bool,
+    verify: Option<String>,
+    recode: bool,
+    keep_keys: bool,
+    keep_attributes: bool,
+    no_extra_files: bool,
     overwrite: bool,
     memory: Option<u64>,
     include: Vec<String>,
@@ -40,7 +46,15 @@ impl How {
             shards: how.shards,
             codecs: how.codecs,
             resume: how.resume,
-            verify: how.verify,
+            verify: match how.verify.as_deref() {
+                None => Verify::No,
+                Some("data") => Verify::Elements,
+                Some(_) => Verify::Stored,
+            },
+            recode: how.recode,
+            keep_keys: how.keep_keys,
+            keep_attributes: how.keep_attributes,
+            no_extra_files: how.no_extra_files,
             overwrite: how.overwrite,
             memory: how.memory,
             include: how.include,
@@ -497,7 +511,7 @@ impl Plan {
                 .with("limits", vec![Json::from(document), Json::from(decoded)])
         };
         let how = Object::new()
-            .with("verify", self.0.how.verify)
+            .with("verify", self.0.how.verify.as_deref().map_or(Json::Null, Json::from))
             .with("strict", self.0.how.strict)
             .with("memory", self.0.how.memory.map_or(Json::Null, Json::from));
         let plan = Json::parse(plan.to_json().as_bytes()).map_err(PyValueError::new_err)?;
@@ -563,7 +577,7 @@ impl Plan {
         let plan = zarr::Plan::from_json(&plan).or_raise(py)?;
         let is_begun = object.get("begun").and_then(Json::as_bool).unwrap_or(false);
         let how = How {
-            verify: flag("verify"),
+            verify: how.get("verify").and_then(Json::as_str).map(str::to_owned),
             strict: flag("strict"),
             memory: how.get("memory").and_then(Json::as_u64),
             resume: true,

@@ -365,3 +365,24 @@ def test_out_of_date_consolidated_metadata_hide_nothing(version, tmp_path):
     plan.run(range(plan.parts))
     plan.finish()
     assert zarrkit.diff(place, tmp_path / "d.zarr").is_equal
+
+
+def test_copy_takes_the_options_of_the_program(tmp_path):
+    source = tmp_path / "a.zarr"
+    array = zarr.create_array(source, name="a", shape=(4,), chunks=(2,), dtype="i4", zarr_format=2, compressors=None)
+    array[:] = [1, 2, 3, 4]
+    (source / "notes.txt").write_text("of the data")
+    report = zarrkit.copy(source, tmp_path / "b.zarr", to="v3", keep_keys=True, no_extra_files=True, verify="data")
+    assert report.notes == ["left out: `notes.txt`, which is not Zarr's"]
+    assert not (tmp_path / "b.zarr/notes.txt").exists()
+    assert (tmp_path / "b.zarr/a/1").read_bytes() == (source / "a/1").read_bytes()
+    plan = zarrkit.plan_copy(source, tmp_path / "c.zarr", to="v3", recode=True, verify=True)
+    plan.begin()
+    again = pickle.loads(pickle.dumps(plan))
+    for number in range(len(again)):
+        again.run(number)
+    again.finish()
+    assert (tmp_path / "c.zarr/notes.txt").read_text() == "of the data"
+    assert list(zarrkit.open(tmp_path / "c.zarr")["a"][:]) == [1, 2, 3, 4]
+    with pytest.raises(ValueError, match='"stored" or "data"'):
+        zarrkit.copy(source, tmp_path / "d.zarr", verify="both")

@@ -7,7 +7,7 @@ use clap::Args;
 use zarr::nczarr::{CopyTarget, Dataset, Profile};
 use zarr::{
     AccessError, Array, CancelToken, CopyOptions, ErrorKind, Hierarchy, Json, NewPlace, Node,
-    NodePath, Object, Plan,
+    NodePath, Object, Plan, Verify,
 };
 
 use super::netcdf;
@@ -80,6 +80,9 @@ pub(crate) struct Copy {
     /// Leave the metadata of OME-Zarr images as they are; else those of 0.4 (v2) become 0.5 (v3), and back
     #[arg(long)]
     keep_attributes: bool,
+    /// Leave out the files that are not Zarr's, and name them
+    #[arg(long)]
+    no_extra_files: bool,
     /// Leave out what the copy's format cannot represent, and what has a broken document, and name each such node
     #[arg(long)]
     skip_unsupported: bool,
@@ -90,9 +93,10 @@ pub(crate) struct Copy {
     /// Go on with the copy to DST that is under way, if one is; options that are not given again are those of its beginning
     #[arg(long)]
     resume: bool,
-    /// Read every chunk back, and compare it with SRC
-    #[arg(long)]
-    verify: bool,
+    /// Read every chunk back, and compare it with SRC: by stored bytes where those are copied as they are, else by elements;
+    /// with `--verify=data` always by elements, which also finds chunks that cannot be decoded in SRC
+    #[arg(long, value_name = "WHAT", num_args = 0..=1, require_equals = true, default_missing_value = "stored", value_parser = verify)]
+    verify: Option<Verify>,
     /// Erase what is at DST, once nothing of the copy was refused
     #[arg(long, conflicts_with_all = ["resume", "part", "finish"])]
     overwrite: bool,
@@ -266,12 +270,13 @@ impl Copy {
             recode: self.recode,
             keep_keys: self.keep_keys,
             keep_attributes: self.keep_attributes,
+            no_extra_files: self.no_extra_files,
             include: self.include.clone(),
             exclude: self.exclude.clone(),
             select: self.select.clone(),
             overwrite: self.overwrite,
             resume: self.resume,
-            verify: self.verify,
+            verify: self.verify.unwrap_or_default(),
             memory: self.memory,
             parts: self.part.map(|(_, parts)| parts),
             cancel: Some(cancel),
@@ -488,6 +493,15 @@ fn part(text: &str) -> Result<(u64, u64), String> {
         _ => {
             Err(format!("a part is I/N, as in 3/8, with I from 1 to N, and N at most {MOST_PARTS}"))
         }
+    }
+}
+
+/// What `--verify` compares.
+fn verify(text: &str) -> Result<Verify, String> {
+    match text {
+        "stored" => Ok(Verify::Stored),
+        "data" => Ok(Verify::Elements),
+        _ => Err("expected `stored` or `data`".into()),
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use clap::Args;
 use zarr::stores::FilesystemStore;
 use zarr::{
-    AccessError, CopyOptions, Dialect, Error, ErrorKind, Hierarchy, Node, NodePath, Object,
+    AccessError, CopyOptions, Dialect, Error, ErrorKind, Hierarchy, Node, NodePath, Object, Verify,
 };
 
 use crate::failure::Failure;
@@ -356,7 +356,7 @@ fn copy_and_erase(
     let options = CopyOptions {
         strict: true,
         resume: true,
-        verify: true,
+        verify: Verify::Stored,
         progress: Some(&told),
         ..CopyOptions::default()
     };

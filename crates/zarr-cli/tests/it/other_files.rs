@@ -111,6 +111,26 @@ fn a_part_of_a_hierarchy_is_copied_with_its_own_files() {
 }
 
 #[test]
+fn copies_without_extra_files_name_each() {
+    let folder = Folder::new();
+    source(&folder, "a.zarr", "v3");
+    let copied = folder.run("copy a.zarr b.zarr --to v2 --no-extra-files");
+    assert_eq!(copied.code, 0, "{}", copied.err);
+    assert_eq!(others(&folder, "b.zarr"), BTreeMap::new());
+    for (name, _) in FILES {
+        let line = format!("left out: `{name}`, which is not Zarr's");
+        assert!(copied.err.contains(&line), "{}", copied.err);
+    }
+    folder.good("diff a.zarr b.zarr --ignore files");
+    // A copy that is gone on with leaves them out, too.
+    for next in ["--no-extra-files --part 1/2", "--resume"] {
+        let copied = folder.run(&format!("copy a.zarr c.zarr {next}"));
+        assert_eq!(copied.code, 0, "{}", copied.err);
+    }
+    assert_eq!(others(&folder, "c.zarr"), BTreeMap::new());
+}
+
+#[test]
 fn patterns_choose_among_files_too() {
     let folder = Folder::new();
     source(&folder, "s", "v3");

@@ -107,7 +107,11 @@ def copy(
     shards: int | Sequence[int] | None = None,
     codecs: str | Mapping[str, Any] | Iterable[str | Mapping[str, Any]] | None = None,
     resume: bool = False,
-    verify: bool = False,
+    verify: bool | str = False,
+    recode: bool = False,
+    keep_keys: bool = False,
+    keep_attributes: bool = False,
+    no_extra_files: bool = False,
     overwrite: bool = False,
     memory: int | str | None = None,
     include: str | Iterable[str] | None = None,
@@ -130,7 +134,10 @@ def copy(
     given. As a netCDF dataset: "nczarr-v2", "nczarr-v3", or plain Zarr, "zarr-v2", "zarr-v3"; such a copy is of a whole dataset, with its
     chunks and codecs. `chunks`, `shards` and `codecs` are those of arrays of that rank in the copy.
     All chunks are written before the first document: a copy that was killed is not taken for a complete one, and `resume=True` goes on with it.
-    `verify` reads every chunk back. `overwrite` erases what is at `dst` once nothing of the copy was refused. `memory` is about how much memory
+    `verify` reads every chunk back, and compares it by stored bytes where those are copied as they are, else by elements; with "data" always by
+    elements. `recode` decodes and encodes every chunk again, also where its bytes could be copied as they are. `keep_keys` keeps the chunk keys of
+    v2 in a copy to v3, `keep_attributes` the metadata of OME-Zarr images as they are. `no_extra_files` leaves out the files that are not Zarr's,
+    and names them in the report. `overwrite` erases what is at `dst` once nothing of the copy was refused. `memory` is about how much memory
     the process may take ("2GiB"), a quarter of the machine's if not given.
 
     `include` and `exclude` are patterns of paths below `src`: `*` in a name, `**` in a path, `?`. `select` names the arrays to be copied.
@@ -146,7 +153,8 @@ def copy(
     number = None
     if part is not None:
         number, parts = _part(part)
-    how = _how(chunks, shards, codecs, resume, verify, overwrite, memory, include, exclude, select, strict, skip_unsupported)
+    keeps = dict(recode=recode, keep_keys=keep_keys, keep_attributes=keep_attributes, no_extra_files=no_extra_files)
+    how = _how(chunks, shards, codecs, keeps, resume, verify, overwrite, memory, include, exclude, select, strict, skip_unsupported)
     options = _dict(source_options), _dict(storage_options)
     if number is None and not dry_run:
         return _report(_zarrkit._copy(src, dst, _format(to), how, callback(progress, "copy"), *options, threads))
@@ -167,7 +175,11 @@ def plan_copy(
     shards: int | Sequence[int] | None = None,
     codecs: str | Mapping[str, Any] | Iterable[str | Mapping[str, Any]] | None = None,
     resume: bool = False,
-    verify: bool = False,
+    verify: bool | str = False,
+    recode: bool = False,
+    keep_keys: bool = False,
+    keep_attributes: bool = False,
+    no_extra_files: bool = False,
     overwrite: bool = False,
     memory: int | str | None = None,
     include: str | Iterable[str] | None = None,
@@ -183,7 +195,8 @@ def plan_copy(
     """Plans a copy, with the keywords of `copy`; nothing is written. `plan.begin()` puts it in the target; then `plan.run(n)` copies part `n` in
     this process or another one, that the plan was pickled to; `plan.finish()` writes the documents. `parts` is how many there are to be.
     """
-    how = _how(chunks, shards, codecs, resume, verify, overwrite, memory, include, exclude, select, strict, skip_unsupported)
+    keeps = dict(recode=recode, keep_keys=keep_keys, keep_attributes=keep_attributes, no_extra_files=no_extra_files)
+    how = _how(chunks, shards, codecs, keeps, resume, verify, overwrite, memory, include, exclude, select, strict, skip_unsupported)
     how["parts"] = parts
     return _zarrkit._plan_copy(src, dst, _format(to), how, _dict(source_options), _dict(storage_options), threads)
 
@@ -192,8 +205,9 @@ def _how(
     chunks: Any,
     shards: Any,
     codecs: Any,
+    keeps: dict[str, bool],
     resume: bool,
-    verify: bool,
+    verify: bool | str,
     overwrite: bool,
     memory: int | str | None,
     include: Any,
@@ -207,7 +221,7 @@ def _how(
         "shards": _lens(shards),
         "codecs": _codecs(codecs),
         "resume": _flag("resume", resume),
-        "verify": _flag("verify", verify),
+        "verify": _verify(verify),
         "overwrite": _flag("overwrite", overwrite),
         "memory": bytes_of(memory),
         "include": _texts("include", include),
@@ -216,7 +230,16 @@ def _how(
         "parts": None,
         "strict": _flag("strict", strict),
         "skip_unsupported": _flag("skip_unsupported", skip_unsupported),
+        **{name: _flag(name, value) for name, value in keeps.items()},
     }
+
+
+def _verify(verify: bool | str) -> str | None:
+    if isinstance(verify, str):
+        if verify not in ("stored", "data"):
+            raise ValueError(f'verify is True, False, "stored" or "data", not {verify!r}')
+        return verify
+    return "stored" if _flag("verify", verify) else None
 
 
 def _part(part: str | tuple[int, int]) -> tuple[int, int]:

@@ -16,7 +16,7 @@ use zarr_core::store::{StoreKey, StorePrefix, SyncStore};
 use zarr_core::{Array, Dialect, Error, Hierarchy, NodePath, Result};
 
 use super::memory::default_memory;
-use super::{CopyOptions, Steps};
+use super::{CopyOptions, Steps, Verify};
 use crate::other_files::is_refusal;
 use crate::transfer::{Place, Room, Transfer};
 
@@ -172,7 +172,7 @@ impl<'a> StoredCopy<'a> {
             from: from.hierarchy().store().to_sync(),
             to: to.hierarchy().store().to_sync(),
             cancel,
-            verify: options.verify,
+            verify: options.verify == Verify::Stored,
             // The place was cleared before, and the copy is its only writer.
             guarded: false,
             again: AGAIN,

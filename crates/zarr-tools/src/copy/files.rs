@@ -8,11 +8,11 @@ use std::ops::Range;
 use zarr_core::store::{StoreKey, SyncStore};
 use zarr_core::{AccessError, Array, Cause, Error, Hierarchy, Node, NodePath, Result, StoreError};
 
-use super::CopyOptions;
 use super::as_stored::AGAIN;
 use super::choose::{check_excluded, is_file_chosen};
 use super::memory::default_memory;
 use super::plan::{Plan, Told};
+use super::{CopyOptions, Verify};
 use crate::other_files::{self, OtherFiles, Wanted, key_in};
 use crate::transfer::{Place, Room, Transfer, are_equal, is_stored};
 
@@ -70,6 +70,12 @@ pub(super) fn planned_files(
     check_excluded(base.path(), &paths, &names, options)
         .map_err(|e| e.at_store(base.hierarchy().store().name()).at_path(base.path()))?;
     files.retain(|file| is_file_chosen(base.path(), &file.owner, &file.name, options));
+    if options.no_extra_files {
+        told.notes.extend(
+            files.iter().map(|file| format!("left out: `{}`, which is not Zarr's", file.key)),
+        );
+        files.clear();
+    }
     let mut planned = Vec::new();
     for file in files {
         match key_in(&**target.format(), at, &file.name) {
@@ -161,7 +167,7 @@ impl Plan {
             from: source.store().to_sync(),
             to: target.store().to_sync(),
             cancel,
-            verify: options.verify,
+            verify: options.verify != Verify::No,
             guarded: true,
             again: AGAIN,
             room: Room::new(options.memory.unwrap_or_else(default_memory) / 2),

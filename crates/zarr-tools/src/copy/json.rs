@@ -263,6 +263,9 @@ impl CopyOptions<'_> {
         if self.keep_attributes {
             asked.insert(KEEP_ATTRIBUTES, true);
         }
+        if self.no_extra_files {
+            asked.insert("no_extra_files", true);
+        }
         asked
     }
 
@@ -299,6 +302,7 @@ impl CopyOptions<'_> {
         options.recode |= asked.contains(RECODE);
         options.keep_keys |= asked.contains("keep_keys");
         options.keep_attributes |= asked.contains(KEEP_ATTRIBUTES);
+        options.no_extra_files |= asked.contains("no_extra_files");
         options
     }
 }

@@ -97,8 +97,8 @@ pub struct CopyOptions<'a> {
     /// Goes on with the copy that is under way, if one is: options that have their default here are those with which it was
     /// begun, others must be equal. Without it, and without `parts`, a copy under way is an error.
     pub resume: bool,
-    /// Reads each chunk back, and compares it with the source, before its part counts as done.
-    pub verify: bool,
+    /// Whether each chunk is read back, and compared with the source, before its part counts as done.
+    pub verify: Verify,
     /// Encodes all chunks again. Without it, those of arrays whose copy has the same element type, chunks and codecs are copied
     /// as they are stored.
     pub recode: bool,
@@ -108,12 +108,26 @@ pub struct CopyOptions<'a> {
     /// Leaves the metadata of OME-Zarr images as they are. Without it those of 0.4 in v2 become those of 0.5 in v3, and back,
     /// since readers look for each version in its own place.
     pub keep_attributes: bool,
+    /// Leaves out the files among the nodes that are not Zarr's, and names them in [`Progress::notes`].
+    pub no_extra_files: bool,
     /// Cuts the copy into this number of parts; about one for 64 chunks if `None`. See [`Plan::run`].
     pub parts: Option<u64>,
     /// Cancels the copy, from another thread: it stops between two chunks.
     pub cancel: Option<CancelToken>,
     /// Called after each block of elements.
     pub progress: Option<&'a (dyn Fn(&Progress) + Sync)>,
+}
+
+/// How a copy is compared with its source.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Verify {
+    /// Not at all.
+    #[default]
+    No,
+    /// Chunks that are copied as they are stored by their bytes, others by their elements.
+    Stored,
+    /// All chunks by their elements: this finds chunks that were damaged in the source already, and decodes each chunk of both.
+    Elements,
 }
 
 /// The selected coordinates along one axis: `len` of them from `start` on, each `step` further than the one before.

@@ -20,7 +20,7 @@ use super::netcdf::Conversion;
 use super::plan::{Plan, PlannedArray};
 use super::rechunk::skips_fill;
 use super::split::{boxes, region};
-use super::{CopyOptions, Progress, Steps, report};
+use super::{CopyOptions, Progress, Steps, Verify, report};
 
 /// After this number of bytes the target is flushed for the first time, and after as many again as were flushed before.
 const FIRST_FLUSH: u64 = 256 << 20;
@@ -380,7 +380,7 @@ impl Run<'_> {
             let there = stored.iter().filter(|chunk| chunks.contains(chunk)).count() as u64;
             self.left[*part] -= there;
             progress.bytes_done += there * of_chunk;
-            if self.options.verify && there > 0 && !pair.as_stored {
+            if self.options.verify != Verify::No && there > 0 && !pair.as_stored {
                 for region in place.regions(chunks) {
                     let is_there = |region: &Region| stored.contains(&place.number_of(region));
                     verify(pair, &region, &is_there)?;
@@ -426,7 +426,7 @@ impl Run<'_> {
                 progress.bytes_done = progress.bytes_done.saturating_add(bytes);
                 self.written = self.written.saturating_add(bytes);
                 report(self.options, progress);
-                if self.options.verify {
+                if self.options.verify != Verify::No {
                     verify(pair, region, &|_| true)?;
                 }
                 for (part, count) in parts_of(&*place.grid, &place.counts, region, chunks) {
@@ -480,7 +480,7 @@ impl Run<'_> {
                 }
                 let (there, missing): (Vec<u64>, Vec<u64>) =
                     block.iter().partition(|number| stored.contains(number));
-                if self.options.verify {
+                if self.options.verify == Verify::Stored {
                     copy.verify(&there)?;
                 }
                 copied.extend(there);
@@ -496,6 +496,15 @@ impl Run<'_> {
                 if self.written - self.flushed >= FIRST_FLUSH.max(self.flushed) {
                     self.target.flush()?;
                     self.flushed = self.written;
+                }
+            }
+        }
+        if self.options.verify == Verify::Elements {
+            for (_, range) in chunks {
+                for run in runs(&copied, range.clone()) {
+                    for region in place.regions(&run) {
+                        verify(pair, &region, &|_| true)?;
+                    }
                 }
             }
         }

@@ -13,7 +13,7 @@ use zarr::store::{
 use zarr::stores::MemoryStore;
 use zarr::{
     CopyOptions, Dialect, ErrorKind, Hierarchy, Node, NodePath, Object, OpenOptions, Plan,
-    StoreError,
+    StoreError, Verify,
 };
 use zarr_testkit::{Counters, sample};
 
@@ -268,7 +268,7 @@ fn a_copy_that_verifies_notices_what_the_store_spoils() {
     let from = source(Dialect::V3);
     let root = from.node("/").unwrap();
     let key = StoreKey::new("g/b/c/2").unwrap();
-    for verify in [true, false] {
+    for verify in [Verify::Stored, Verify::No] {
         let spoils = Mutex::new(Some(key.clone()));
         let spoiling = Arc::new(Spoiling { inner: MemoryStore::new(), spoils });
         let to = || target(from_sync_arc(spoiling.clone()), Dialect::V3, true);
@@ -276,7 +276,7 @@ fn a_copy_that_verifies_notices_what_the_store_spoils() {
             CopyOptions { codecs: Some(Vec::new()), verify, resume: true, ..options(true) };
         let copied = zarr::copy(&root, &to(), "/", &options);
         assert!(spoiling.spoils.lock().unwrap().is_none());
-        if verify {
+        if verify == Verify::Stored {
             let error = copied.unwrap_err();
             assert_eq!(error.kind(), ErrorKind::CorruptData, "{error}");
             assert!(error.to_string().contains("read back otherwise"), "{error}");
@@ -318,7 +318,7 @@ fn a_resumed_copy_that_verifies_looks_at_what_is_there() {
     let from = source(Dialect::V3);
     let root = from.node("/").unwrap();
     let key = StoreKey::new("a/c/1/2").unwrap();
-    for verify in [true, false] {
+    for verify in [Verify::Stored, Verify::No] {
         let (store, _) = copied_in_parts(&from);
         // It was killed before it had noted that the parts are done.
         erase(&store, "/done/");
@@ -328,7 +328,7 @@ fn a_resumed_copy_that_verifies_looks_at_what_is_there() {
         let to = || target(store.clone(), Dialect::V3, true);
         let options = CopyOptions { codecs: Some(Vec::new()), verify, ..options(true) };
         let copied = zarr::copy(&root, &to(), "/", &options);
-        if verify {
+        if verify == Verify::Stored {
             let error = copied.unwrap_err();
             assert_eq!(error.kind(), ErrorKind::CorruptData, "{error}");
             assert_eq!(store.to_sync().value(&key).unwrap(), None);

@@ -19,7 +19,7 @@ use zarr::store::{Precondition, Store, StoreKey, from_sync};
 use zarr::stores::{FilesystemStore, MemoryStore};
 use zarr::{
     Array, CodecError, CopyOptions, Dialect, ErrorKind, Hierarchy, Node, NodePath, OpenOptions,
-    Steps,
+    Steps, Verify,
 };
 
 const DIALECTS: [Dialect; 3] = [Dialect::V2, Dialect::V3, Dialect::Draft];
@@ -316,7 +316,7 @@ fn unknown_codecs_and_types_are_copied_into_the_same_dialect() {
         let copy: Arc<dyn Store> = from_sync(FilesystemStore::new(place.join("copy")));
         let target = Hierarchy::of_format(copy.clone(), of_dialect(dialect), &open);
         let root = Node::Group(source.root().unwrap());
-        let options = CopyOptions { verify: true, ..CopyOptions::default() };
+        let options = CopyOptions { verify: Verify::Stored, ..CopyOptions::default() };
         let copied = zarr::copy(&root, &target, "/", &options).unwrap();
         assert!(copied.notes.iter().any(|note| note.contains("org.example")), "{copied:?}");
         let keys = documents.iter().map(|(key, _)| *key).chain(chunks);
@@ -377,9 +377,28 @@ fn verify_compares_stored_objects() {
     let store: Arc<dyn Store> = from_sync(Forgetful(MemoryStore::new()));
     let open = OpenOptions::new(zarr::standard()).read_write();
     let target = Hierarchy::of_format(store.clone(), of_dialect(Dialect::V3), &open);
-    let options = CopyOptions { verify: true, ..CopyOptions::default() };
+    let options = CopyOptions { verify: Verify::Stored, ..CopyOptions::default() };
     let error = zarr::copy(&array, &target, "/a", &options).unwrap_err();
     assert!(matches!(error.cause(), zarr::Cause::Codec(CodecError::Corrupt { .. })), "{error}");
     let key = StoreKey::new("a/c/1/1").unwrap();
     assert!(store.to_sync().value(&key).unwrap().is_none(), "it is erased");
+}
+
+/// What was damaged in the source already is equal by its bytes, and an error where elements are compared.
+#[test]
+fn comparing_elements_finds_chunks_that_cannot_be_decoded() {
+    let source = begun(Dialect::V3);
+    let array = array(&source, "<i4", &["gzip:1"]).unwrap();
+    let node = Node::Array(array.clone());
+    let copy = |verify: Verify| {
+        let target = begun(Dialect::V3);
+        let options = CopyOptions { verify, ..CopyOptions::default() };
+        zarr::copy(&node, &target, "/a", &options)
+    };
+    copy(Verify::Elements).unwrap();
+    put(&array, &[1, 1], b"no such chunk");
+    copy(Verify::Stored).unwrap();
+    let error = copy(Verify::Elements).unwrap_err();
+    assert!(matches!(error.cause(), zarr::Cause::Codec(_)), "{error}");
+    assert!(error.to_string().contains("chunk (1, 1)"), "{error}");
 }

@@ -11,7 +11,7 @@ use zarr_nczarr::{
     Attribute, CopyTarget, Dataset, DatasetOptions, Dimension, NewDataset, Slab, Type, Values,
 };
 use zarr_stores::MemoryStore;
-use zarr_tools::CopyOptions;
+use zarr_tools::{CopyOptions, Verify};
 
 /// What all tests know.
 pub fn registry() -> Registry {
@@ -30,7 +30,8 @@ pub fn memory() -> Arc<dyn Store> {
 pub fn copy_of(from: &Dataset, new: &NewDataset) -> (Arc<dyn Store>, Vec<String>) {
     let store = memory();
     let target = CopyTarget::new(store.clone(), new, &options()).unwrap();
-    let options = CopyOptions { skip_unsupported: true, verify: true, ..CopyOptions::default() };
+    let options =
+        CopyOptions { skip_unsupported: true, verify: Verify::Stored, ..CopyOptions::default() };
     let copied = zarr_tools::copy_dataset(from, &target, &options).unwrap();
     (store, copied.not_kept)
 }
