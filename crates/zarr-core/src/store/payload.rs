@@ -107,6 +107,14 @@ impl<'a> Payload<'a> {
         self.0.iter().flat_map(Piece::parts)
     }
 
+    /// The pinned value and the range of it that is all there is of this one, if it is kept from one and nothing else.
+    pub fn kept_whole(&self) -> Option<(&dyn SyncSnapshot, Range<u64>)> {
+        match &self.0[..] {
+            [Piece::Kept { value, range }] => Some((&**value, range.clone())),
+            _ => None,
+        }
+    }
+
     /// The value's size in bytes; `None` if some of it is not made yet.
     pub fn size(&self) -> Option<u64> {
         self.0.iter().map(Piece::size).sum()

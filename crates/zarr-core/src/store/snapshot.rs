@@ -1,5 +1,6 @@
 //! Reads one version of a value in several calls, while others may set its key.
 
+use std::fs::File;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -57,6 +58,11 @@ pub trait SyncSnapshot: Send + Sync {
 
     /// As [`Snapshot::version`].
     fn version(&self) -> Option<Version> {
+        None
+    }
+
+    /// The open file that holds the value and nothing else, for a store that lets the system copy it into another file.
+    fn file(&self) -> Option<&File> {
         None
     }
 }

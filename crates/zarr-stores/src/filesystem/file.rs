@@ -92,6 +92,10 @@ impl SyncSnapshot for OpenFile {
         self.size
     }
 
+    fn file(&self) -> Option<&File> {
+        Some(&self.file)
+    }
+
     fn version(&self) -> Option<Version> {
         self.has_version.then(|| Version::of_mark(self.mark))
     }
