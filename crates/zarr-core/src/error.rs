@@ -130,7 +130,8 @@ impl Error {
 
     /// Which of the library's hints [`Error::hint`] is, for programs in other languages that have their own words for it:
     /// `read_write` (open for writing), `overwrite` (erase, or create anew), `decoded_limit` (raise the limit of decoded
-    /// bytes), `locking` (open the store without locks), `resume_copy` (finish the copy that is under way). `None` for a hint that only this error has.
+    /// bytes), `locking` (open the store without locks), `resume_copy` (finish the copy that is under way), `missing_chunk` (copy the
+    /// array again, or take the fill value). `None` for a hint that only this error has.
     ///
     /// ```
     /// let error = zarr_core::Error::from(zarr_core::StoreError::ReadOnly);
@@ -211,6 +212,19 @@ impl Error {
         self
     }
 
+    /// The same error, met inside the inner chunk of these indices.
+    pub(crate) fn in_inner_chunk(mut self, indices: &[i64]) -> Self {
+        if let Cause::Codec(error) = self.0.cause {
+            self.0.cause = Cause::Codec(error.in_inner_chunk(indices));
+        }
+        self
+    }
+
+    /// Whether a chunk is not stored, for a reader that asked for an error in that case.
+    pub(crate) fn is_missing_chunk(&self) -> bool {
+        matches!(self.0.cause, Cause::Codec(CodecError::MissingChunk { .. }))
+    }
+
     /// The same error with a hint what to do.
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         (self.0.hint, self.0.hint_id) = (Some(hint.into()), None);
@@ -236,6 +250,11 @@ impl<C: Into<Cause>> From<C> for Error {
             Cause::Codec(CodecError::Limit { codec: "codecs", .. }) => {
                 Some(("decoded_limit", "raise `Limits::decoded` if you trust this data"))
             }
+            Cause::Codec(CodecError::MissingChunk { .. }) => Some((
+                "missing_chunk",
+                "copy the array again from its source, or read with `MissingChunks::Fill` to take the fill value for chunks \
+                 that are not stored",
+            )),
             Cause::Store(StoreError::LockRefused { .. }) => Some((
                 "locking",
                 "this file system does not lock; if no other process writes here, open the store with \

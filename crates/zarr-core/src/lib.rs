@@ -79,7 +79,7 @@ pub use hierarchy::{Consolidated, OpenOptions};
 pub use json::{Json, Number, Object, Oddities};
 pub use limits::Limits;
 pub use metadata::{ArrayMetadata, GroupMetadata, NodeKind, NodeMetadata};
-pub use options::{Guard, Options};
+pub use options::{Guard, MissingChunks, Options};
 pub use path::NodePath;
 pub use printable::{is_printable, printable};
 pub use record_element::{FieldElement, RecordElement, StructField};

@@ -31,6 +31,18 @@ pub enum Guard {
     Off,
 }
 
+/// What a read does where it touches a chunk, or an inner chunk of a shard, that is not stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum MissingChunks {
+    /// Its elements are the fill value, as the specifications say.
+    #[default]
+    Fill,
+    /// The read fails with [`CodecError::MissingChunk`](crate::CodecError::MissingChunk): for arrays of which every chunk was stored,
+    /// so that a chunk that is not there was lost. Writers leave out chunks of nothing but the fill value unless
+    /// [`Options::keep_fill_chunks`] is set, and those are errors, too.
+    Error,
+}
+
 /// How arrays are read and written.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
@@ -40,6 +52,8 @@ pub struct Options {
     pub guard: Guard,
     /// Whether chunks that hold nothing but the fill value are stored; else their keys are erased.
     pub keep_fill_chunks: bool,
+    /// What a read does where a chunk is not stored. A write of a part of a chunk takes the fill value in any case.
+    pub missing: MissingChunks,
     /// Whether shrinking an array keeps the elements that are outside then, in edge chunks and outside the grid (D-180);
     /// else they are erased.
     pub keep_cut_off: bool,

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use zarr_core::codec::{
     ArrayToBytes, ChunkContext, Codec, CodecChain, CodecResult, CodecSpec, EncodedParts,
-    Parameters, PartialDecoder, PartialEncoder, Threads, most_encoded,
+    Parameters, PartialDecoder, PartialEncoder, Threads, check_missing_inner_chunk, most_encoded,
 };
 use zarr_core::data_type::{CoreType, FillValue};
 use zarr_core::grid::chunk_projections;
@@ -210,6 +210,7 @@ impl ArrayToBytes for Sharding {
         for tile in chunk_projections(&shard.grid, shape, within) {
             out.reborrow().fill_with(&tile.output, |mut piece| {
                 let Some(range) = index.get(entry_of(&tile, &shard.counts))? else {
+                    check_missing_inner_chunk(&tile.key_index)?;
                     piece.fill(&fill);
                     return Ok(());
                 };
@@ -221,7 +222,8 @@ impl ArrayToBytes for Sharding {
                         format!("inner chunk {indices:?} at {range:?} leaves the {size} bytes");
                     CodecError::corrupt(CODEC, why)
                 })?;
-                shard.decode(bytes, &tile, piece)
+                let decoded = shard.decode(bytes, &tile, piece);
+                decoded.map_err(|e| e.in_inner_chunk(&tile.key_index))
             })?;
         }
         Ok(())

@@ -18,6 +18,7 @@ use crate::codec::PartialRead;
 use crate::error::{Result, StoreError};
 use crate::grid::ChunkProjection;
 use crate::metadata::ArrayMetadata;
+use crate::options::MissingChunks;
 use crate::store::{
     ByteRange, SnapshotOptions, StoreKey, SyncSnapshot, SyncStore, Version, abandoned, check_size,
 };
@@ -59,7 +60,7 @@ impl ArrayCore {
         version: Option<Version>,
     ) -> Option<CachedObject> {
         let cache = self.context.chunk_cache.clone()?;
-        let (array, key, version) = (layout.cache_id(), key.clone(), version?);
+        let (array, key, version) = (self.cache_id(layout), key.clone(), version?);
         Some(CachedObject {
             cache,
             array,
@@ -68,6 +69,12 @@ impl ArrayCore {
             pinned: Mutex::default(),
             _queue_place: None,
         })
+    }
+
+    /// Tells apart how the chunks of arrays are decoded.
+    fn cache_id(&self, layout: &ChunkLayout) -> u64 {
+        // A shard that was compressed as a whole is kept with fill in place of inner chunks that are not stored.
+        layout.cache_id() ^ u64::from(self.options.missing == MissingChunks::Error)
     }
 
     /// Whether a chunk is cached as a whole: it has one key and no inner chunks, it takes time to decode or to fetch, and the
@@ -95,7 +102,7 @@ impl ArrayCore {
         if let Some(cached) = self.unchanged(layout, key).await? {
             return hit(cached);
         }
-        let queue = format!("{} {:x} decoded", self.context.store.name(), layout.cache_id());
+        let queue = format!("{} {:x} decoded", self.context.store.name(), self.cache_id(layout));
         let queue_place = QueuePlace::acquire(&queue, key, PATIENCE).await;
         if let Some(cached) = self.unchanged(layout, key).await? {
             return hit(cached);
@@ -135,7 +142,7 @@ impl ArrayCore {
         let Some(size) = cache.size(shape, span.element).filter(|_| !has_other) else {
             return Ok(false);
         };
-        let place = (layout.cache_id(), layout.key(&tile.key_index), WHOLE);
+        let place = (self.cache_id(layout), layout.key(&tile.key_index), WHOLE);
         let found = cache.get(&place).filter(|(_, elements)| elements.len() == size);
         let Some((version, elements)) = found else { return Ok(false) };
         if !store.is_unchanged(&place.1, &version).map_err(|e| self.at_chunk(tile, &place.1, e))? {
@@ -226,7 +233,7 @@ impl ArrayCore {
         key: &StoreKey,
     ) -> Result<Option<CachedObject>> {
         let Some(cache) = &self.context.chunk_cache else { return Ok(None) };
-        let place = (layout.cache_id(), key.clone(), WHOLE);
+        let place = (self.cache_id(layout), key.clone(), WHOLE);
         let Some((version, elements)) = cache.get(&place) else { return Ok(None) };
         let store = self.context.store.readable()?;
         let look = match store.open(key, SnapshotOptions::expect(&version)).await {

@@ -96,7 +96,7 @@ impl CachedObject {
         start: u64,
         at: &ChunkProjection,
         mut out: ViewMut<'_>,
-        decode: impl FnOnce(&ChunkProjection, ViewMut<'_>) -> Result<()>,
+        mut decode: impl FnMut(&ChunkProjection, ViewMut<'_>) -> Result<()>,
     ) -> Result<()> {
         let (shape, element) = (&at.chunk_shape, out.element_size());
         let Some(size) = self.cache.size(shape, element) else { return decode(at, out) };
@@ -108,7 +108,11 @@ impl CachedObject {
             Err(Some(mut elements)) => {
                 let all = ResolvedSelection::all(shape);
                 let all = ChunkProjection { within: all.clone(), output: all, ..at.clone() };
-                decode(&all, ViewMut::new(&mut elements, shape, element))?;
+                match decode(&all, ViewMut::new(&mut elements, shape, element)) {
+                    // The inner chunk that is missing may be outside the part that the caller reads.
+                    Err(e) if e.is_missing_chunk() => return decode(at, out),
+                    decoded => decoded?,
+                }
                 let elements = Bytes::from(elements);
                 let place = (self.array, self.key.clone(), start);
                 self.cache.put(&place, self.version.clone(), elements.clone());

@@ -58,9 +58,9 @@ impl ArrayCore {
         let out = &|copy: &mut dyn FnMut(ViewMut<'_>)| copy(lock(&memory).reborrow());
         let large = LargePart { core: self, span, in_flight, out };
         let fetched = self.fetch(layout, &tile, Some(&large)).await?;
-        let mut out = into_inner(memory);
+        let out = into_inner(memory);
         let Some(fetched) = fetched else {
-            out.fill(layout.fill_of(span));
+            self.fill_missing(layout, &tile, span, out)?;
             return Ok((tile, false));
         };
         let decode = move || self.decode(layout, &tile, span, &fetched, out).map(|()| (tile, true));

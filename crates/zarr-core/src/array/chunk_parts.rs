@@ -74,7 +74,10 @@ impl ArrayCore {
             }
             None => Err(Box::new((tiles.iter().cloned(), out))),
         };
-        self.read_split(&layout, span, kind, split, None, done).await?;
+        let read = self.read_split(&layout, span, kind, split, None, done).await;
+        if let Err(e) = read {
+            return Err(self.missing_or_gone(e).await);
+        }
         let missing = into_inner(missing);
         if !parts.is_empty() && parts.iter().all(|part| missing.contains(&part.chunk)) {
             self.check_not_gone().await?;

@@ -74,7 +74,9 @@ impl ArrayCore {
                 };
                 Box::pin(self.read_split(layout, span, kind, split, var_buffer, &done)).await
             };
-            read?;
+            if let Err(e) = read {
+                return Err(Box::pin(self.missing_or_gone(e)).await);
+            }
             if any_missing.into_inner() && !any_found.into_inner() {
                 Box::pin(self.check_not_gone()).await?;
             }
@@ -152,9 +154,8 @@ impl ArrayCore {
                             lock(&out).scatter(&tile.output, &elements);
                             Ok(())
                         }
-                        None => lock(&out).reborrow().fill_with(&tile.output, |mut piece| {
-                            piece.fill(layout.fill_of(span));
-                            Ok(())
+                        None => lock(&out).reborrow().fill_with(&tile.output, |piece| {
+                            self.fill_missing(layout, &tile, span, piece)
                         }),
                     };
                     done(&tile, found);
@@ -217,7 +218,7 @@ impl ArrayCore {
             },
         };
         if found.is_none() {
-            out.fill(layout.fill_of(span));
+            self.fill_missing(layout, tile, span, out.reborrow())?;
         }
         Ok(found.is_some())
     }
@@ -358,10 +359,7 @@ impl ArrayCore {
         };
         let got = store.get(&key, how).map_err(|e| at(e.into()))?;
         match (got.map(|got| got.size), expected) {
-            (None, _) => {
-                out.fill(layout.fill_of(span));
-                Ok(false)
-            }
+            (None, _) => self.fill_missing(layout, tile, span, out.reborrow()).map(|()| false),
             (Some(found), Some(expected)) if found != expected => {
                 Err(at(chain.wrong_plain_size(expected, found).into()))
             }
@@ -387,7 +385,7 @@ impl ArrayCore {
         let (encoded, shape) = (Cow::Borrowed(encoded), &tile.chunk_shape);
         let decode = |out: ViewMut<'_>| {
             let decode = || layout.chunks().chain.decode_into(encoded, shape, &tile.within, out);
-            Ok(self.decoding(decode)?)
+            Ok(self.decoding_to_read(decode)?)
         };
         self.with_records(span, out, decode).map_err(|e| self.at_chunk(tile, key, e))
     }

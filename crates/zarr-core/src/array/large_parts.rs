@@ -100,6 +100,9 @@ impl LargePart<'_> {
         let mut segments = Vec::new();
         for at in partial.chunk_projections() {
             let range = self.core.decoding(|| partial.decoder().segment(index.as_ref(), &at))?;
+            if range.is_none() {
+                self.core.check_missing_inner(&at)?;
+            }
             segments.push((range.map(|range| inside(&ALL, range, &at)).transpose()?, at));
         }
         segments.sort_by_key(|(range, _)| range.as_ref().map_or(0, |range| range.start));
@@ -177,7 +180,9 @@ impl LargePart<'_> {
                 if range.is_some() {
                     let bytes = fetched.next().ok_or_else(not_fetched)?;
                     core.with_records(span, out, |out| {
-                        Ok(core.decoding(|| partial.decoder().decode(bytes, &at, out))?)
+                        let decode = || partial.decoder().decode(bytes, &at, out);
+                        let decoded = core.decoding_to_read(decode);
+                        Ok(decoded.map_err(|e| e.in_inner_chunk(&at.key_index))?)
                     })?;
                 } else {
                     out.fill(layout.fill_of(span));

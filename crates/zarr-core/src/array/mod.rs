@@ -14,7 +14,8 @@
 //!    A large part of a shard is fetched and decoded some MiB at a time ([`large_parts`]).
 //! 5. A hierarchy may keep decoded chunks ([`chunk_cache`]). Then [`cached_read`] asks the store whether an object is unchanged
 //!    before its elements are copied from there. When asked to, it reads ahead into that cache ([`read_ahead`]).
-//! 6. Before each chunk, each segment and each request the call looks whether its caller cancelled it.
+//! 6. Where a chunk, or an inner chunk, is not stored, its elements are the fill value, or the read fails ([`missing_chunk`]).
+//! 7. Before each chunk, each segment and each request the call looks whether its caller cancelled it.
 //!
 //! # A write
 //! 1. The array's document is compared with the one that the handle knows ([`stale_handle`]).
@@ -44,6 +45,7 @@ mod key_queue;
 mod large_parts;
 mod latest_state;
 mod lru;
+mod missing_chunk;
 mod read_ahead;
 mod reading_order;
 mod segments;

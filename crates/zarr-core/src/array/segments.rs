@@ -102,6 +102,7 @@ impl SegmentReader<'_> {
         let read_one =
             |buffer: &mut Vec<u8>, at: &ChunkProjection, mut out: ViewMut<'_>| -> Result<()> {
                 let Some(range) = decoder.segment(index, at)? else {
+                    self.core.check_missing_inner(at)?;
                     out.fill(&self.layout.fill);
                     return Ok(());
                 };
@@ -109,12 +110,16 @@ impl SegmentReader<'_> {
                 if let Some(inner) = decoder.inner(at) {
                     let found = self.inner_index(&inner, &range, index, buffer)?;
                     let index = found.map_err(|_| not_fetched())?;
-                    return self.read_segments(&inner, range, index.as_ref(), out);
+                    let read = self.read_segments(&inner, range, index.as_ref(), out);
+                    return read.map_err(|e| e.in_inner_chunk(&at.key_index));
                 }
                 let start = range.start;
-                let decode = |at: &ChunkProjection, out: ViewMut<'_>| -> Result<()> {
-                    let bytes = self.bytes.get(range.into(), buffer)?.ok_or_else(not_fetched)?;
-                    Ok(decoder.decode(bytes, at, out)?)
+                let mut decode = |part: &ChunkProjection, out: ViewMut<'_>| -> Result<()> {
+                    let range = range.clone().into();
+                    let bytes = self.bytes.get(range, buffer)?.ok_or_else(not_fetched)?;
+                    let decode = || decoder.decode(bytes, part, out);
+                    let decoded = self.core.decoding_to_read(decode);
+                    Ok(decoded.map_err(|e| e.in_inner_chunk(&at.key_index))?)
                 };
                 match self.cached {
                     Some(cached) => cached.read(start, at, out, decode),
@@ -167,12 +172,18 @@ impl SegmentReader<'_> {
         missing: &mut Vec<Range<u64>>,
     ) -> Result<()> {
         for at in partial.chunk_projections() {
-            let Some(range) = partial.decoder().segment(index, &at)? else { continue };
+            let Some(range) = partial.decoder().segment(index, &at)? else {
+                self.core.check_missing_inner(&at)?;
+                continue;
+            };
             let range = inside(&place, range, &at)?;
             let mut buffer = Vec::new();
             match partial.decoder().inner(&at).filter(|inner| !inner.is_all()) {
                 Some(inner) => match self.inner_index(&inner, &range, index, &mut buffer)? {
-                    Ok(index) => self.find_missing(&inner, range, index.as_ref(), missing)?,
+                    Ok(index) => {
+                        let found = self.find_missing(&inner, range, index.as_ref(), missing);
+                        found.map_err(|e| e.in_inner_chunk(&at.key_index))?;
+                    }
                     Err(range) => missing.push(range),
                 },
                 None => {

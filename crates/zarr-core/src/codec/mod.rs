@@ -9,6 +9,7 @@ pub(crate) mod budget;
 pub mod buffer_pool;
 mod chain;
 mod convert;
+pub(crate) mod missing;
 mod partial;
 mod shards;
 mod spec;
@@ -25,6 +26,7 @@ pub use self::budget::most_encoded;
 pub use self::chain::CodecChain;
 pub use self::convert::{bytes_codec, convert_codecs, dropped_in_v3};
 pub(crate) use self::convert::{order_codecs, reversing_codec, stored_endian};
+pub use self::missing::check_missing_inner_chunk;
 pub use self::partial::{
     ChunkIndex, EncodedParts, PartialDecoder, PartialEncoder, PartialRead, PartialWrite, Splice,
     SplicePart,

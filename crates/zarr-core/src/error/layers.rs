@@ -218,6 +218,16 @@ pub enum CodecError {
         /// The limit, in bytes.
         limit: u64,
     },
+    /// A chunk is not stored, and the reader asked for an error in that case
+    /// ([`MissingChunks::Error`](crate::MissingChunks::Error)).
+    #[error("{}", missing_chunk(.inner_chunks, .other_key.as_deref()))]
+    MissingChunk {
+        /// The indices of the inner chunk in its shard, if that is what is not stored. Where shards are nested, the
+        /// outermost come first.
+        inner_chunks: Vec<Vec<i64>>,
+        /// Another key at which the chunk is not stored either.
+        other_key: Option<String>,
+    },
     /// A value cannot be encoded without loss that was not asked for.
     #[error("{codec}: {why}")]
     Value {
@@ -240,6 +250,35 @@ impl CodecError {
     /// Damaged bytes.
     pub fn corrupt(codec: &'static str, why: impl fmt::Display) -> Self {
         CodecError::Corrupt { codec, why: why.to_string() }
+    }
+
+    /// An inner chunk of a shard that is not stored.
+    pub(crate) fn missing_inner_chunk(indices: &[i64]) -> Self {
+        CodecError::MissingChunk { inner_chunks: vec![indices.to_vec()], other_key: None }
+    }
+
+    /// The same error, met inside the inner chunk of these indices, which is a shard itself.
+    #[must_use]
+    pub fn in_inner_chunk(mut self, indices: &[i64]) -> Self {
+        if let CodecError::MissingChunk { inner_chunks, .. } = &mut self {
+            inner_chunks.insert(0, indices.to_vec());
+        }
+        self
+    }
+}
+
+/// The message of [`CodecError::MissingChunk`].
+fn missing_chunk(inner_chunks: &[Vec<i64>], other_key: Option<&str>) -> String {
+    let named = |indices: &Vec<i64>| {
+        let indices: Vec<String> = indices.iter().map(i64::to_string).collect();
+        format!("inner chunk ({})", indices.join(", "))
+    };
+    // The innermost is the one that is not stored.
+    let inner: Vec<String> = inner_chunks.iter().rev().map(named).collect();
+    match (inner.is_empty(), other_key) {
+        (false, _) => format!("{} is not stored", inner.join(" of ")),
+        (true, Some(other)) => format!("the chunk is not stored, neither there nor at `{other}`"),
+        (true, None) => "the chunk is not stored".into(),
     }
 }
 

@@ -7,7 +7,7 @@ use crate::dialect::{Dialect, Era, Strictness};
 use crate::error::StoreError;
 use crate::format::{Draft, Format, of_dialect};
 use crate::limits::Limits;
-use crate::options::{Guard, Options, setters};
+use crate::options::{Guard, MissingChunks, Options, setters};
 use crate::registry::{Access, Registry};
 use crate::store::{Store, StoreKey};
 
@@ -116,6 +116,16 @@ impl OpenOptions {
 
         /// Reads this number of rows of chunks ahead, into the cache of decoded chunks: see [`Options::read_ahead`].
         read_ahead(self, rows: usize) { self.options.read_ahead = rows; }
+
+        /// Sets what a read does where a chunk is not stored: see [`MissingChunks`].
+        ///
+        /// ```
+        /// use zarr_core::{MissingChunks, OpenOptions};
+        ///
+        /// let options = OpenOptions::default().missing(MissingChunks::Error);
+        /// assert_eq!(options.options.missing, MissingChunks::Error);
+        /// ```
+        missing(self, missing: MissingChunks) { self.options.missing = missing; }
 
         /// Turns the guard on or off.
         guard(self, guard: Guard) { self.options.guard = guard; }

@@ -60,6 +60,7 @@ mod links;
 mod meaning;
 mod memory_order;
 mod migrations;
+mod missing_chunks;
 mod n5;
 mod narrow;
 mod near_and_far;
