@@ -108,7 +108,9 @@ impl Transfer {
         place: impl Fn(&T) -> Result<Place> + Sync,
         done: &mut dyn FnMut(usize, Option<u64>) -> Result<()>,
     ) -> Result<()> {
-        let together = if self.to.capabilities().set_all { SET_TOGETHER } else { 1 };
+        // Few items are shared out among all threads: they may be large.
+        let share = items.len().div_ceil(self.threads()).max(1);
+        let together = if self.to.capabilities().set_all { SET_TOGETHER.min(share) } else { 1 };
         self.for_each(
             items.len().div_ceil(together),
             |batch, tell| {

@@ -88,7 +88,8 @@ fn an_erase_that_is_killed_leaves_no_copy_of_an_array_without_chunks() {
                 assert!(!is_copied(&folder, format) || is_whole, "{what}");
                 let again = folder.run(line.trim_end_matches(" --trace"));
                 assert!(again.code == 0 || again.code == 3, "{what}: {again:?}");
-                folder.good("validate x.zarr -q");
+                let found = folder.run("validate x.zarr");
+                assert_eq!(found.code, 0, "{what}: {}{}", found.out, found.err);
                 folder.good("get x.zarr --path b");
             }
         }

@@ -110,6 +110,68 @@ fn a_part_of_a_hierarchy_is_copied_with_its_own_files() {
     assert_eq!(others(&folder, "four"), below);
 }
 
+/// An array of which this build cannot tell which keys its chunks have: everything below it is copied into the same format.
+#[test]
+fn arrays_with_unknown_keys_are_copied_whole() {
+    let folder = Folder::new();
+    let document = |what: &str| {
+        let mut members = BTreeMap::from([
+            ("chunk_grid", r#"{"name": "regular", "configuration": {"chunk_shape": [2]}}"#),
+            ("chunk_key_encoding", r#"{"name": "default"}"#),
+            ("storage_transformers", "[]"),
+        ]);
+        match what {
+            "chunk_grid" => members.insert("chunk_grid", r#"{"name": "example.hexagons"}"#),
+            "chunk_key_encoding" => {
+                members.insert("chunk_key_encoding", r#"{"name": "example.hilbert"}"#)
+            }
+            _ => members.insert("storage_transformers", r#"[{"name": "example.packs"}]"#),
+        };
+        let members: Vec<String> =
+            members.iter().map(|(name, value)| format!("\"{name}\": {value}")).collect();
+        format!(
+            r#"{{"zarr_format": 3, "node_type": "array", "shape": [4], "data_type": "int8", "fill_value": 0,
+            "codecs": [{{"name": "bytes"}}], {}}}"#,
+            members.join(", ")
+        )
+    };
+    let group = r#"{"zarr_format": 3, "node_type": "group", "attributes": {}}"#;
+    for what in ["chunk_grid", "chunk_key_encoding", "storage_transformers"] {
+        let (from, to) = (format!("{what}.zarr"), format!("{what}-copy.zarr"));
+        folder.write(&format!("{from}/zarr.json"), group);
+        folder.write(&format!("{from}/a/zarr.json"), &document(what));
+        let chunks = [("c/0", "ab"), ("h/17", "cd"), ("pack-3.bin", "efgh")];
+        for (key, chunk) in chunks {
+            folder.write(&format!("{from}/a/{key}"), chunk);
+        }
+        folder.write(&format!("{from}/notes.txt"), "of the data");
+        let copied = folder.run(&format!("copy {from} {to} --verify"));
+        assert_eq!(copied.code, 0, "{}", copied.err);
+        assert!(copied.err.contains("copied as it is stored"), "{}", copied.err);
+        assert!(!copied.err.contains("not kept"), "{}", copied.err);
+        for (key, chunk) in chunks.into_iter().chain([("zarr.json", &*document(what))]) {
+            let read = fs::read_to_string(folder.path(&format!("{to}/a/{key}"))).unwrap();
+            assert_eq!(read, chunk, "{what} {key}");
+        }
+        // A copy in parts, the second by `--resume`.
+        let parts = format!("{what}-parts.zarr");
+        assert_eq!(folder.run(&format!("copy {from} {parts} --part 1/3")).code, 0);
+        assert_eq!(folder.run(&format!("copy {from} {parts} --resume")).code, 0);
+        for (key, chunk) in chunks {
+            assert_eq!(
+                fs::read_to_string(folder.path(&format!("{parts}/a/{key}"))).unwrap(),
+                chunk
+            );
+        }
+        // Nothing that is there already is taken for a chunk.
+        folder.write(&format!("{what}-old.zarr/a/h/99"), "of another array");
+        let why = folder.bad(&format!("copy {from} {what}-old.zarr"), 2);
+        assert!(why.contains("h/99"), "{why}");
+        folder.bad(&format!("copy {from} {what}-v2.zarr --to v2"), 4);
+        folder.bad(&format!("copy {from} {what}-part.zarr --path a --region 0:2"), 4);
+    }
+}
+
 #[test]
 fn copies_without_extra_files_name_each() {
     let folder = Folder::new();

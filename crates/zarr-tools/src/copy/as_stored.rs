@@ -82,7 +82,7 @@ fn canonical_codecs(metadata: &ArrayMetadata, registry: &Registry) -> Option<Vec
 }
 
 /// Whether this build cannot tell which keys an array has: those of an unknown grid, key encoding or storage transformer.
-pub(super) fn has_unknown_keys(metadata: &ArrayMetadata) -> bool {
+pub(crate) fn has_unknown_keys(metadata: &ArrayMetadata) -> bool {
     let is_known = |what| matches!(what, "codec" | "data type");
     metadata.grid.is_none() || !metadata.unsupported.iter().all(|lack| is_known(lack.what))
 }

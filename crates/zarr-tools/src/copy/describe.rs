@@ -9,7 +9,7 @@ use zarr_core::metadata::ArrayMetadata;
 use zarr_core::store::GetOptions;
 use zarr_core::{
     AccessError, Array, Dialect, Error, Hierarchy, Json, MetadataError, NodePath, Object, Result,
-    missing_value,
+    Unsupported, missing_value,
 };
 
 use super::check::{WAYS_OUT, with_way_out};
@@ -159,10 +159,14 @@ pub(super) fn describe_verbatim(
         || has_rank(&options.shards)
         || options.regions.contains_key(array.path());
     let is_same_format = from.format_name() == target.format_name() && from.era() == target.era();
-    if unknown.is_empty() || differs || !is_same_format || as_stored::has_unknown_keys(&metadata) {
+    if unknown.is_empty() || differs || !is_same_format {
         return Ok(None);
     }
     let store = from.store().to_sync();
+    // Then all keys below the array are copied.
+    if as_stored::has_unknown_keys(&metadata) && !store.capabilities().list {
+        return Ok(None);
+    }
     let keys = from.format().document_keys(array.path())?;
     let new_keys = target.format().document_keys(to)?;
     let mut documents = Documents::new();
@@ -304,6 +308,10 @@ fn cut(metadata: &mut ArrayMetadata, region: &[Steps], options: &CopyOptions<'_>
     }
     if region.iter().zip(&metadata.shape).any(|(steps, len)| !steps.is_within(*len)) {
         return Err(argument("the region leaves the array"));
+    }
+    let lacks_keys = |lack: &&Unsupported| !matches!(lack.what, "codec" | "data type");
+    if let Some(lack) = metadata.unsupported.iter().find(lacks_keys) {
+        return Err(MetadataError::Unsupported(lack.clone()).into());
     }
     let chunks = metadata.grid.as_ref().and_then(|grid| grid.chunk_shape());
     let chunks = chunks.or_else(|| options.chunks.clone());

@@ -5,7 +5,8 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use zarr_core::store::{StoreKey, SyncStore};
+use zarr_core::format::{is_document_name, system_part};
+use zarr_core::store::{StoreKey, StorePrefix, SyncStore};
 use zarr_core::{AccessError, Array, Cause, Error, Hierarchy, Node, NodePath, Result, StoreError};
 
 use super::as_stored::AGAIN;
@@ -26,6 +27,8 @@ const MAX_ASKED: usize = 64;
 pub(super) struct PlannedFile {
     pub from: StoreKey,
     pub to: StoreKey,
+    /// Whether it belongs to an array of which this build cannot tell which keys its chunks have.
+    pub is_of_array: bool,
 }
 
 /// The nodes of a source.
@@ -79,7 +82,7 @@ pub(super) fn planned_files(
     let mut planned = Vec::new();
     for file in files {
         match key_in(&**target.format(), at, &file.name) {
-            Ok(to) => planned.push(PlannedFile { from: file.key, to }),
+            Ok(to) => planned.push(PlannedFile { from: file.key, to, is_of_array: false }),
             Err(e) => told.not_kept.push(format!("`{}`: {}", file.key, e.cause())),
         }
     }
@@ -110,6 +113,47 @@ pub(super) fn planned_files(
         kept.push(file);
     }
     Ok(kept)
+}
+
+/// All that is stored of an array of which this build cannot tell which keys its chunks have, but for its documents.
+///
+/// # Errors
+/// [`AccessError::Exists`] if the target has something there that its reader would take for chunks, unless a copy is gone on
+/// with or overwrites; what listing meets.
+pub(super) fn files_of_array(
+    array: &Array,
+    (target, to): (&Hierarchy, &NodePath),
+    options: &CopyOptions<'_>,
+    stored: Option<&Plan>,
+) -> Result<Vec<PlannedFile>> {
+    let source = array.hierarchy();
+    let (old, new) =
+        (source.format().chunk_prefix(array.path())?, target.format().chunk_prefix(to)?);
+    if stored.is_none() && !options.overwrite {
+        let there = listed(&*target.store().to_sync(), &new)?;
+        if let Some(key) = there.first() {
+            let error = Error::from(AccessError::Exists("another object"));
+            let hint = "copy to another place, or give `--overwrite`";
+            return Err(error.at_store(target.store().name()).at_key(key).with_hint(hint));
+        }
+    }
+    let keys = listed(&*source.store().to_sync(), &old)?;
+    let file = |key: StoreKey| {
+        let name = old.strip(&key).unwrap_or_default();
+        Ok(PlannedFile { to: new.key(name)?, from: key, is_of_array: true })
+    };
+    keys.into_iter().map(file).collect()
+}
+
+/// The keys below a prefix that are no documents, and belong to no tool.
+fn listed(store: &dyn SyncStore, prefix: &StorePrefix) -> Result<Vec<StoreKey>> {
+    let listing = store.list_prefix(prefix);
+    let mut keys = listing.map_err(|e| Error::from(e).at_store(store.name()))?.keys;
+    keys.retain(|key| {
+        let name = key.as_str().rsplit('/').next().unwrap_or_default();
+        !is_document_name(name) && system_part(key.as_str()).is_none()
+    });
+    Ok(keys)
 }
 
 /// Which files the target has.

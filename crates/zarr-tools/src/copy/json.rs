@@ -120,7 +120,11 @@ fn of_array(array: &PlannedArray) -> Json {
 }
 
 fn of_file(file: &PlannedFile) -> Json {
-    Json::from(vec![file.from.as_str().into(), file.to.as_str().into()])
+    let mut keys = vec![file.from.as_str().into(), file.to.as_str().into()];
+    if file.is_of_array {
+        keys.push("array".into());
+    }
+    Json::from(keys)
 }
 
 fn of_document(document: &PlannedDocument) -> Json {
@@ -188,9 +192,10 @@ fn read(plan: &Object) -> Option<Plan> {
         Some(PlannedDocument { path: path(of, "path")?, key, value, role })
     };
     let file = |json: &Json| {
-        let [from, to] = json.as_array()? else { return None };
+        let [from, to, rest @ ..] = json.as_array()? else { return None };
         let key = |json: &Json| StoreKey::new(json.as_str()?).ok();
-        Some(PlannedFile { from: key(from)?, to: key(to)? })
+        let is_of_array = !rest.is_empty();
+        Some(PlannedFile { from: key(from)?, to: key(to)?, is_of_array })
     };
     // Older plans have none.
     let files = match plan.get("files") {

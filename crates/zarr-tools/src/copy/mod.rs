@@ -42,6 +42,7 @@ use zarr_core::{
     AxisSelection, CancelToken, Dialect, Error, Hierarchy, Json, Node, NodePath, Object, Result,
 };
 
+pub(crate) use self::as_stored::has_unknown_keys;
 pub use self::as_stored::stored_difference;
 pub(crate) use self::check::Neighbours;
 pub use self::describe::metadata_like;

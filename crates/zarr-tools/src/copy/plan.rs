@@ -12,11 +12,12 @@ use zarr_core::{
     NodeMetadata, NodePath, Object, Reading, Result,
 };
 
+use super::as_stored::has_unknown_keys;
 use super::check::{Neighbours, check_ranks, groups_above, may_skip, place, planned};
 use super::choose::{below, chosen};
 use super::content::content;
 use super::describe::{Described, size};
-use super::files::{Nodes, PlannedFile, planned_files};
+use super::files::{Nodes, PlannedFile, files_of_array, planned_files};
 use super::journal::Journal;
 use super::json::{KEEP_ATTRIBUTES, RECODE};
 use super::node_copy;
@@ -315,7 +316,7 @@ pub(super) fn planned_anew(
     let neighbours = Neighbours::of(of_all, &above, from.dialect(), options);
     let mut plan = Plan::new((source, &nodes), target, at, (options, options.to_json()));
     plan.told = told;
-    let mut documents = Vec::new();
+    let (mut documents, mut of_arrays) = (Vec::new(), Vec::new());
     for node in &nodes {
         let path = node.path().clone();
         let below = below(base, &path);
@@ -342,6 +343,13 @@ pub(super) fn planned_anew(
             described => described?,
         };
         plan.told.add(node, target, described.as_ref(), options.keep_attributes);
+        if let (Node::Array(array), true) = (node, with_files)
+            && described.as_ref().is_some_and(|it| it.verbatim.is_some())
+            && has_unknown_keys(&array.metadata())
+        {
+            let files = files_of_array(array, (target, &to), options, stored);
+            of_arrays.extend(files.map_err(|e| e.at_path(array.path()))?);
+        }
         let has_copies = match node {
             Node::Group(group) => group.is_consolidated()?,
             Node::Array(array) => array.path().is_root() && from.is_consolidated()?,
@@ -356,6 +364,7 @@ pub(super) fn planned_anew(
         let copied = copied.filter(|path| !left_out.contains(path)).collect();
         let nodes = Nodes { base: source, all: &all, broken: &broken, copied };
         plan.files = planned_files(nodes, (target, at), options, stored, &mut plan.told)?;
+        plan.files.extend(of_arrays);
     }
     plan.complete(documents, target, options, stored)
 }
@@ -469,7 +478,7 @@ impl Plan {
 
     /// How many files that are not Zarr's are copied as they are.
     pub fn files(&self) -> u64 {
-        self.files.len() as u64
+        self.files.iter().filter(|file| !file.is_of_array).count() as u64
     }
 
     /// How many chunks, or shards, are written at most: those of nothing but the fill value are not.
@@ -539,12 +548,17 @@ impl Plan {
         role: Role,
     ) -> Result<Vec<PlannedDocument>> {
         let of_array = described.as_ref().map(|it| (it.leaves_holes, it.region.clone()));
+        let is_verbatim = described.as_ref().is_some_and(|it| it.verbatim.is_some());
         let keep = self.asked.contains(KEEP_ATTRIBUTES);
         let documents = node_copy::documents(node, target, &to, described, keep)?;
         let documents = in_order(&to, documents, role);
         let (Node::Array(array), Some((leaves_holes, region))) = (node, of_array) else {
             return Ok(documents);
         };
+        if is_verbatim && has_unknown_keys(&array.metadata()) {
+            // All that is stored of it is copied as files are.
+            return Ok(documents);
+        }
         // As a reader finds it: the format may have another grid.
         let metadata = parsed(target, &to, documents.iter())?;
         let from = array.path().clone();

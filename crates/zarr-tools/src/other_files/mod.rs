@@ -16,6 +16,7 @@ use zarr_core::store::{ListOptions, Listing, StoreKey, StorePrefix, SyncStore};
 use zarr_core::{Dialect, Error, Node, NodePath, Result, StoreError, Warning};
 
 pub(crate) use self::links::Links;
+use crate::copy::has_unknown_keys;
 use crate::tree_progress::nodes_and_broken;
 
 /// A file that is not Zarr's.
@@ -238,6 +239,12 @@ impl Walk<'_> {
             array.grid.as_deref().and_then(|grid| zarr_core::grid::chunk_count(grid, &array.shape));
         let is_deep = count.is_some_and(|count| count <= self.wanted.max_chunks);
         let mut listing = self.list(prefix, is_deep)?;
+        if has_unknown_keys(array) {
+            // All that is there may be chunks.
+            self.unnamed(&listing);
+            self.dangling(prefix, owner, false);
+            return Ok(());
+        }
         for below in &listing.prefixes {
             let name = below.as_str().trim_end_matches('/');
             // Folders of chunks are called as chunks may be.
