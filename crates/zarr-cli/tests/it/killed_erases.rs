@@ -89,7 +89,13 @@ fn an_erase_that_is_killed_leaves_no_copy_of_an_array_without_chunks() {
                 let again = folder.run(line.trim_end_matches(" --trace"));
                 assert!(again.code == 0 || again.code == 3, "{what}: {again:?}");
                 let found = folder.run("validate x.zarr");
-                assert_eq!(found.code, 0, "{what}: {}{}", found.out, found.err);
+                assert_eq!(
+                    found.code,
+                    0,
+                    "{what}: {}{}",
+                    String::from_utf8_lossy(&found.out),
+                    found.err
+                );
                 folder.good("get x.zarr --path b");
             }
         }
