@@ -92,6 +92,18 @@ Examples:
 
 `zarr COMMAND --help` has examples for each command.";
 
+/// `zarr TARGET` is a command of its own: puts its name before a first argument that is no command and looks like a path.
+fn with_command(mut args: Vec<OsString>) -> Vec<OsString> {
+    let Some(first) = args.get(1).and_then(|first| first.to_str()) else { return args };
+    let command = Cli::command();
+    let is_command = command.find_subcommand(first).is_some() || first == "help";
+    let looks_like_path = first.contains(['/', '.']) || std::path::Path::new(first).exists();
+    if !first.starts_with('-') && !is_command && looks_like_path {
+        args.insert(1, "__show".into());
+    }
+    args
+}
+
 /// Which arguments are no texts.
 fn not_utf8(args: &[OsString]) -> String {
     let wrong: Vec<String> = args
@@ -114,7 +126,7 @@ pub fn run(registry: Registry, args: impl Iterator<Item = OsString>) -> ExitCode
 
 /// As [`run`], for callers that end the process themselves.
 pub fn exit_code(registry: Registry, args: impl Iterator<Item = OsString>) -> u8 {
-    let args: Vec<OsString> = args.collect();
+    let args: Vec<OsString> = with_command(args.collect());
     let program = args.first().map_or("zarr".into(), |name| name.to_string_lossy().into_owned());
     let wants_json = args.iter().take_while(|arg| *arg != "--").any(|arg| arg == "--json");
     let color = Color::of_args(&args);

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 
-use clap::{Args, ValueEnum};
+use clap::{ArgMatches, Args, FromArgMatches, ValueEnum};
 use zarr::store::StoreKey;
 use zarr::{
     Consolidated, CopyUnderWay, Dialect, Error, ErrorKind, Hierarchy, Json, MetadataError,
@@ -69,14 +69,55 @@ pub(crate) struct Global {
 }
 
 /// What a command works on.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug)]
 pub(crate) struct Target {
+    /// Path or URL of a hierarchy, or of a node inside.
+    pub target: String,
+    /// The node, from the one that `target` means.
+    pub path: String,
+}
+
+/// How a [`Target`] is given.
+#[derive(Debug, Args)]
+struct TargetArgs {
     /// Path or URL of a hierarchy, or of a node inside
     #[arg(value_name = "TARGET")]
-    pub target: String,
+    target: String,
     /// The node, from the one that TARGET means
-    #[arg(long, value_name = "PATH", default_value = "/", hide_default_value = true)]
-    pub path: String,
+    #[arg(value_name = "PATH", conflicts_with = "path")]
+    node: Option<String>,
+    /// The same as PATH
+    #[arg(long, value_name = "PATH")]
+    path: Option<String>,
+}
+
+impl Target {
+    pub fn new(target: impl Into<String>, path: impl Into<String>) -> Target {
+        Target { target: target.into(), path: path.into() }
+    }
+}
+
+impl Args for Target {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        TargetArgs::augment_args(command)
+    }
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        TargetArgs::augment_args_for_update(command)
+    }
+}
+
+impl FromArgMatches for Target {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Target, clap::Error> {
+        let TargetArgs { target, node, path } = TargetArgs::from_arg_matches(matches)?;
+        let path = node.or(path).unwrap_or_else(|| "/".into());
+        Ok(Target { target, path })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Target::from_arg_matches(matches)?;
+        Ok(())
+    }
 }
 
 /// How writers look out for each other.

@@ -467,7 +467,7 @@ fn created<T: Send + 'static>(
     let (options, path, is_near) =
         (origin.creating_options(), path.to_owned(), open::is_near(&url));
     let work = move || -> zarr::Result<(T, NewPlace)> {
-        let place = place(&url, &path, dialect, &options)?;
+        let place = zarr::new_place((&url, &path), dialect, Dialect::V3, &options)?;
         match create(&place) {
             Ok(node) => Ok((node, place)),
             Err(e) => {
@@ -480,39 +480,4 @@ fn created<T: Send + 'static>(
     origin.url = Some(place.hierarchy.store().name());
     origin.warn(py, &place.hierarchy)?;
     Ok((node, Arc::new(origin)))
-}
-
-/// The place of a new node: in the hierarchy at the URL or above it, or in a new one that begins where the name of a store ends.
-fn place(
-    url: &str,
-    path: &str,
-    dialect: Option<Dialect>,
-    options: &zarr::OpenOptions,
-) -> zarr::Result<NewPlace> {
-    let absolute = zarr::absolute_url(url);
-    let (root, inside) = split_at_store(&absolute);
-    let is_there = inside.is_empty()
-        || zarr::locate(&absolute, options).is_ok()
-        || zarr::hierarchy_above(&absolute, options).is_some();
-    if is_there {
-        return zarr::new_place((url, path), dialect, Dialect::V3, options);
-    }
-    let inside = zarr::path_below(&NodePath::root(), inside)?;
-    let path = zarr::path_below(&inside, path)?;
-    zarr::new_place((root, path.as_str()), dialect, Dialect::V3, options)
-}
-
-/// A URL as that of a store and a path in it: the store ends with the first component whose name looks like that of one.
-fn split_at_store(url: &str) -> (&str, &str) {
-    let begin = url.find("://").map_or(0, |at| at + 3);
-    let mut at = begin;
-    for component in url[begin..].split_inclusive('/') {
-        at += component.len();
-        let name = component.trim_end_matches('/').to_ascii_lowercase();
-        let ends = [".zarr", ".zarr3", ".zip", ".ozx", ".lmdb", ".ome.zarr", ".mdb"];
-        if ends.iter().any(|end| name.ends_with(end) && name.len() > end.len()) {
-            return (url[..at].trim_end_matches('/'), url[at..].trim_matches('/'));
-        }
-    }
-    (url, "")
 }

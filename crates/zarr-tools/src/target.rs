@@ -213,7 +213,8 @@ fn find_plainly(target: &str, path: &str, options: &OpenOptions) -> Result<Node>
 }
 
 /// The place of a node to be created at `path` from `target`: in the hierarchy at `target` or above it; else in a new one, of
-/// `dialect` or else of `default`.
+/// `dialect` or else of `default`, which begins at the first name in `target` that ends as those of stores do, `.zarr` or `.zip`, or
+/// else at its end.
 ///
 /// # Errors
 /// [`AccessError::Argument`] if the hierarchy that is there has another dialect than `dialect`, if a file of another
@@ -232,10 +233,11 @@ pub fn new_place(
         Err(e) => return Err(e),
     };
     let Some((hierarchy, at)) = found else {
-        refuse_other_format(&url, options)?;
-        let (dialect, default) = dialect_of_new(&url, dialect, default)?;
-        let path = path_below(&NodePath::root(), path)?;
-        let hierarchy = Hierarchy::open_or_create(&url, dialect.unwrap_or(default), options)?;
+        let (url, inside) = split_at_store(&url);
+        refuse_other_format(url, options)?;
+        let (dialect, default) = dialect_of_new(url, dialect, default)?;
+        let path = path_below(&path_below(&NodePath::root(), inside)?, path)?;
+        let hierarchy = Hierarchy::open_or_create(url, dialect.unwrap_or(default), options)?;
         return Ok(NewPlace { hierarchy, path, begun: true });
     };
     if let Some(dialect) = dialect.filter(|&dialect| dialect != hierarchy.dialect()) {
@@ -272,7 +274,10 @@ pub fn copy_place(
         (Some(store), Some(at)) if absent.hint_id() == Some("resume_copy") => {
             (store.to_owned(), at.clone())
         }
-        _ => (url, NodePath::root()),
+        _ => {
+            let (store, inside) = split_at_store(&url);
+            (store.to_owned(), path_below(&NodePath::root(), inside)?)
+        }
     };
     refuse_other_format(&url, options)?;
     let (dialect, default) = dialect_of_new(&url, dialect, default)?;
@@ -288,6 +293,24 @@ pub fn copy_place(
         of = dialects.into_iter().find(named).unwrap_or(of);
     }
     Ok(NewPlace { hierarchy: hierarchy(of), path, begun: true })
+}
+
+/// A URL as that of a store and a path in it: the store ends with the first component whose name looks like that of one.
+fn split_at_store(url: &str) -> (&str, &str) {
+    if url.contains("::") {
+        return (url, "");
+    }
+    let begin = url.find("://").map_or(0, |at| at + 3);
+    let mut at = begin;
+    for component in url[begin..].split_inclusive('/') {
+        at += component.len();
+        let name = component.trim_end_matches('/').to_ascii_lowercase();
+        let ends = [".zarr", ".zarr3", ".zip", ".ozx", ".lmdb", ".mdb", ".n5"];
+        if ends.iter().any(|end| name.ends_with(end) && name.len() > end.len()) {
+            return (url[..at].trim_end_matches('/'), url[at..].trim_matches('/'));
+        }
+    }
+    (url, "")
 }
 
 /// How names of files in other formats end, and what these are.
@@ -323,21 +346,12 @@ fn dialect_of_new(
 ) -> Result<(Option<Dialect>, Dialect)> {
     let (scheme, way) = url.split_once("://").unwrap_or(("", url));
     let mut names = way.trim_end_matches('/').split('/');
-    let Some(archive) = names.find(|name| name.to_ascii_lowercase().ends_with(".ozx")) else {
+    if !names.any(|name| name.to_ascii_lowercase().ends_with(".ozx")) {
         return Ok((dialect, default));
-    };
+    }
     if !scheme.is_empty() && !matches!(scheme, "file" | "zip") {
         // In other stores it is a prefix like any other.
         return Ok((dialect, default));
-    }
-    let inside: Vec<&str> = names.collect();
-    if !inside.is_empty() {
-        let why = format!(
-            "an archive `.ozx` holds one hierarchy, at its top, not in `{}`",
-            inside.join("/")
-        );
-        let hint = format!("make it in `{archive}`, where `--at` or `--path` names the node");
-        return Err(Error::from(AccessError::Argument(why)).at_store(url).with_hint(hint));
     }
     match dialect {
         None | Some(Dialect::V3) => Ok((dialect, Dialect::V3)),

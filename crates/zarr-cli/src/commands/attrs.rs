@@ -1,7 +1,7 @@
 //! Shows and changes a node's attributes.
 
 use clap::Args;
-use zarr::{Json, Object};
+use zarr::{Json, Node, Object};
 
 use super::Out;
 use crate::failure::Failure;
@@ -15,7 +15,7 @@ use crate::session::{Care, Session, Target};
 #[command(after_help = "\
 Examples:
   zarr attrs data.zarr/temperature
-  zarr attrs data.zarr/temperature units
+  zarr attrs data.zarr temperature units
   zarr attrs data.zarr --path temperature --set units=kelvin --set 'valid_range=[0,400]'
   zarr attrs data.zarr --path temperature --delete units --json
 
@@ -23,16 +23,23 @@ A value is JSON; what is no JSON is text. Asked for one KEY, the exit code is 1 
 Changes are laid over what the attributes are by then, so that nobody's are lost. After a change only
 --json prints the attributes.")]
 pub(crate) struct Attrs {
-    #[command(flatten)]
-    target: Target,
+    /// Path or URL of a hierarchy, or of a node inside
+    #[arg(value_name = "TARGET")]
+    target: String,
+    /// The node, from the one that TARGET means; without a KEY behind it, it may be the KEY
+    #[arg(value_name = "PATH")]
+    first: Option<String>,
     /// Show only this attribute
-    #[arg(value_name = "KEY", conflicts_with_all = ["set", "delete"])]
-    key: Option<String>,
+    #[arg(value_name = "KEY", conflicts_with_all = ["path", "set", "delete"])]
+    second: Option<String>,
+    /// The same as PATH; then what follows TARGET is the KEY
+    #[arg(long, value_name = "PATH")]
+    path: Option<String>,
     /// Set an attribute; may be given again
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse::member)]
     set: Vec<(String, Json)>,
     /// Delete an attribute; may be given again
-    #[arg(long, value_name = "KEY")]
+    #[arg(long, value_name = "KEY", alias = "unset", alias = "remove")]
     delete: Vec<String>,
     #[command(flatten)]
     care: Care,
@@ -44,10 +51,10 @@ impl Attrs {
         if changes {
             return self.change(session, out);
         }
-        let node = session.open(&self.target)?;
+        let (node, key) = self.node_and_key(session)?;
         let attributes = node.attributes();
         session.warn(node.hierarchy());
-        match &self.key {
+        match key {
             None => show(&attributes, session.is_json(), out),
             Some(key) => {
                 let why = || {
@@ -61,12 +68,41 @@ impl Attrs {
         }
     }
 
+    /// The node whose attributes are shown, and which of them. A single word behind TARGET is a key if the node there has it, or
+    /// if there is no such node below.
+    fn node_and_key(&self, session: &Session) -> Result<(Node, Option<&str>), Failure> {
+        let words = [self.first.as_deref(), self.second.as_deref()];
+        if let Some(text) = words.into_iter().flatten().find(|word| word.contains('=')) {
+            return Err(Failure::Usage(format!("to set an attribute, give `--set {text}`")));
+        }
+        let open = |path: &str| session.open(&Target::new(&self.target, path));
+        match (&self.path, words) {
+            (Some(path), [key, _]) => Ok((open(path)?, key)),
+            (None, [Some(path), Some(key)]) => Ok((open(path)?, Some(key))),
+            (None, [Some(word), None]) => {
+                let node = open("/")?;
+                if !node.attributes().contains(word)
+                    && let Ok(below) = open(word)
+                {
+                    return Ok((below, None));
+                }
+                Ok((node, Some(word)))
+            }
+            (None, _) => Ok((open("/")?, None)),
+        }
+    }
+
     fn change(&self, session: &Session, out: Out<'_>) -> Result<(), Failure> {
         interrupt::leaves(
             session,
             "the attributes have all of the change or nothing of it, as `zarr attrs` says",
         );
-        let node = session.open_rw(&self.target, &self.care)?;
+        if let (Some(_), Some(key)) = (&self.path, &self.first) {
+            let why = format!("`{key}` is not expected where attributes are changed");
+            return Err(Failure::Usage(why));
+        }
+        let path = self.path.as_ref().or(self.first.as_ref()).map_or("/", String::as_str);
+        let node = session.open_rw(&Target::new(&self.target, path), &self.care)?;
         let there = node.attributes();
         if let Some(key) = self.delete.iter().find(|key| !there.contains(key)) {
             return Err(Failure::No(format!(

@@ -133,7 +133,7 @@ impl Nodes {
         let (above, begin) = self.begin.rsplit_once('/').map_or(("", &*self.begin), |parts| parts);
         let path = format!("/{}", above.trim_start_matches('/'));
         let Ok(path) = NodePath::new(&path) else { return Ok(()) };
-        let target = Target { target, path: path.as_str().to_owned() };
+        let target = Target::new(target, path.as_str());
         let Ok(group) = session.open(&target).and_then(|node| Ok(node.into_group()?)) else {
             return Ok(());
         };

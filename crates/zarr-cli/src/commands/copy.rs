@@ -226,9 +226,9 @@ impl Copy {
             Some(CopyTo::Zarr(written)) => Some(*written),
             _ => None,
         };
-        let source = Target { target: self.source.clone(), path: self.path.clone() };
+        let source = Target::new(&self.source, &self.path);
         let source = session.open_to_copy(&source)?;
-        let target = Target { target: self.target.clone(), path: self.at.clone() };
+        let target = Target::new(&self.target, &self.at);
         let place = session.copy_place(&target, to, source.hierarchy().dialect(), &self.care)?;
         Ok((Source::Node(source), place))
     }

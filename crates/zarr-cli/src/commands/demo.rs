@@ -52,7 +52,7 @@ impl Demo {
 
         writeln!(out, "1. An image that zarr-python wrote, in v2\n")?;
         writeln!(out, "$ zarr tree {v2}")?;
-        tree::Tree::of(&v2).run(session, out)?;
+        tree::Tree::new(&Target::new(&v2, "/")).run(session, out)?;
         writeln!(out, "\n$ zarr info {v2}/astronaut")?;
         let array = open(session, &v2, "astronaut")?.into_array()?;
         info::describe_array(&array, out)?;
@@ -63,7 +63,7 @@ impl Demo {
             writeln!(out, "$ zarr copy {from} {to} --to {dialect}")?;
             let source = open(session, from, "/")?;
             let care = Care { guard: Guard::On, no_lock: false, sync: false };
-            let target = Target { target: to.clone(), path: "/".into() };
+            let target = Target::new(to, "/");
             let place = session.place(&target, Some(dialect.into()), dialect, &care)?;
             zarr::copy(&source, &place.hierarchy, &place.path, &CopyOptions::default())?;
         }
@@ -143,7 +143,7 @@ fn shard(session: &Session, v3: &str, shards: &str, out: Out<'_>) -> Result<(), 
     writeln!(out, "$ zarr copy {v3} {shards} --chunks 50,50,3 --shards 300,300,3 --codec zstd:5")?;
     let source = open(session, v3, "/")?;
     let care = Care { guard: Guard::On, no_lock: false, sync: false };
-    let target = Target { target: shards.to_owned(), path: "/".into() };
+    let target = Target::new(shards, "/");
     let place = session.place(&target, Some(Dialect::V3.into()), Dialect::V3, &care)?;
     let options = CopyOptions {
         chunks: Some(vec![50, 50, 3]),
@@ -233,7 +233,7 @@ fn unpack(folder: &Path) -> Result<(), Failure> {
 }
 
 fn open(session: &Session, url: &str, path: &str) -> Result<Node, Failure> {
-    session.open(&Target { target: url.to_owned(), path: path.to_owned() })
+    session.open(&Target::new(url, path))
 }
 
 fn hex(bytes: &[u8]) -> String {

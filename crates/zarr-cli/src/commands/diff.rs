@@ -33,6 +33,9 @@ pub(crate) struct Diff {
     #[arg(value_name = "B")]
     second: String,
     /// The node to compare, from those that A and B mean
+    #[arg(value_name = "PATH", conflicts_with = "path")]
+    node: Option<String>,
+    /// The same as PATH
     #[arg(long, value_name = "PATH", default_value = "/", hide_default_value = true)]
     path: String,
     /// By how much numbers may differ
@@ -87,7 +90,7 @@ fn tolerance(text: &str) -> Result<f64, String> {
 impl Diff {
     pub fn run(&self, session: &Session, out: Out<'_>) -> Result<(), Failure> {
         let open = |target: &String| {
-            session.open_whole(&Target { target: target.clone(), path: self.path.clone() })
+            session.open_whole(&Target::new(target, self.node.as_ref().unwrap_or(&self.path)))
         };
         let (first, second) = (open(&self.first)?, open(&self.second)?);
         let bar = Progress::of_bytes(0, session.is_json());

@@ -242,9 +242,7 @@ mod tests {
 
     #[test]
     fn names_have_no_extension() {
-        let name = |target: &str, path: &str| {
-            name_of(&Target { target: target.into(), path: path.into() })
-        };
+        let name = |target: &str, path: &str| name_of(&Target::new(target, path));
         assert_eq!(name("a/b.zarr", "/"), "b");
         assert_eq!(name("file:///a/b.v1.zarr.zip#mode=zarr,zip", "/"), "b.v1");
         assert_eq!(name("b#c.zarr", "/"), "b#c");

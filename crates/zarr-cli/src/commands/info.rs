@@ -42,6 +42,11 @@ pub(crate) struct Info {
 }
 
 impl Info {
+    /// What there is to say of a node without counting what is stored of it.
+    pub fn new(target: &Target) -> Info {
+        Info { target: target.clone(), stored: false }
+    }
+
     pub fn run(&self, session: &Session, out: Out<'_>) -> Result<(), Failure> {
         let node = session.open(&self.target)?;
         let stored = match &node {

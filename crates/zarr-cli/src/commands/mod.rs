@@ -30,10 +30,12 @@ mod resize;
 mod rm;
 #[cfg(feature = "serve")]
 mod serve;
+mod show;
 #[cfg(feature = "plot")]
 mod stats;
 #[cfg(feature = "plot")]
 mod stats_along;
+
 mod sync;
 mod tree;
 mod validate;
@@ -51,8 +53,10 @@ pub(crate) type Out<'a> = &'a mut dyn Write;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Info(info::Info),
+    #[command(visible_alias = "list")]
     Ls(ls::Ls),
     Tree(tree::Tree),
+    #[command(visible_alias = "cat")]
     Get(get::Get),
     #[cfg(feature = "plot")]
     #[command(visible_alias = "preview")]
@@ -62,7 +66,9 @@ pub(crate) enum Command {
     Attrs(attrs::Attrs),
     Resize(resize::Resize),
     Append(append::Append),
+    #[command(visible_alias = "mv")]
     Rename(rename::Rename),
+    #[command(visible_aliases = ["cp", "convert"])]
     Copy(copy::Copy),
     Sync(sync::Sync),
     Migrate(migrate::Migrate),
@@ -81,6 +87,9 @@ pub(crate) enum Command {
     Demo(demo::Demo),
     Doctor(doctor::Doctor),
     Completions(completions::Completions),
+    /// What `zarr TARGET` does.
+    #[command(name = "__show", hide = true)]
+    Show(show::Show),
     #[command(name = "__nodes", hide = true)]
     Nodes(completions::Nodes),
     #[command(hide = true)]
@@ -119,6 +128,7 @@ pub(crate) fn run(command: &Command, session: &Session, out: Out<'_>) -> Result<
         Command::Demo(demo) => demo.run(session, out),
         Command::Doctor(doctor) => doctor.run(session, out),
         Command::Completions(completions) => completions.run(out),
+        Command::Show(show) => show.run(session, out),
         Command::Nodes(nodes) => nodes.run(session, out),
         Command::Man(manual) => manual.run(session),
     }

@@ -13,17 +13,19 @@ use crate::human;
 use crate::interrupt;
 use crate::nested;
 use crate::npy::{self, Header, Trouble};
+use crate::parse;
 use crate::progress::Progress;
 use crate::region::{Elements, PIECE, Which};
 use crate::session::{Care, Session, Target};
 
-/// Write elements from standard input into an array
+/// Write elements from standard input, or one value, into an array
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   zarr put data.zarr --path temperature --format npy < temperature.npy
   echo '[[1,2],[3,4]]' | zarr put data.zarr/table --region 0:2,0:2
   zarr put data.zarr/table --format csv < table.csv
+  zarr put data.zarr/table --region 0:2,: --value NaN
   zarr get a.zarr/x --format raw | zarr put b.zarr/x --format raw
 
 Formats are raw, npy, json and csv of `zarr get`; json may also be one flat list in C order. Lines of csv are
@@ -46,6 +48,9 @@ pub(crate) struct Put {
     /// What standard input holds
     #[arg(long, value_name = "FORMAT", default_value = "json")]
     format: Format,
+    /// Give all elements this value, in place of reading standard input: JSON, or text
+    #[arg(long, value_name = "VALUE", conflicts_with = "format", allow_hyphen_values = true)]
+    value: Option<String>,
     #[command(flatten)]
     care: Care,
 }
@@ -70,13 +75,66 @@ struct Input<'a> {
     read: u64,
 }
 
+/// A list in JSON that has one element many times.
+struct Repeated {
+    element: Vec<u8>,
+    /// How many elements are not begun.
+    left: u64,
+    /// What is read next.
+    next: Vec<u8>,
+    at: usize,
+    is_closed: bool,
+}
+
+impl Repeated {
+    fn new(element: &Json, count: u64) -> Repeated {
+        let element = element.to_string().into_bytes();
+        Repeated { element, left: count, next: b"[".to_vec(), at: 0, is_closed: false }
+    }
+}
+
+impl Read for Repeated {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        /// About how many bytes are made at a time.
+        const BLOCK: usize = 1 << 14;
+        if self.at == self.next.len() {
+            (self.at, self.next) = (0, Vec::new());
+            while self.left > 0 && self.next.len() < BLOCK {
+                self.left -= 1;
+                self.next.extend_from_slice(&self.element);
+                if self.left > 0 {
+                    self.next.push(b',');
+                }
+            }
+            if self.left == 0 && !self.is_closed {
+                self.is_closed = true;
+                self.next.push(b']');
+            }
+        }
+        let count = out.len().min(self.next.len() - self.at);
+        out[..count].copy_from_slice(&self.next[self.at..self.at + count]);
+        self.at += count;
+        Ok(count)
+    }
+}
+
 impl Put {
     pub fn run(&self, session: &Session) -> Result<(), Failure> {
         let array = session.open_rw(&self.target, &self.care)?.into_array()?;
         let elements = self.which.of_target(session, &self.target, &array)?;
         let left = "what was written until now stays, of an archive nothing; the same command writes all of it again";
         interrupt::leaves(session, left);
-        let result = write(&array, &elements, self.format, &mut io::stdin().lock());
+        let result = match &self.value {
+            None => write(&array, &elements, self.format, &mut io::stdin().lock()),
+            Some(value) => {
+                let value = parse::json_or_text(value);
+                let value = value.map_err(|why| Failure::usage(format!("--value: {why}")))?;
+                let count = elements.count();
+                let count = count.ok_or_else(|| Failure::usage("the region is too large"))?;
+                let mut list = Repeated::new(&value, count);
+                write(&array, &elements, Format::Json, &mut list)
+            }
+        };
         session.warn(array.hierarchy());
         result
     }

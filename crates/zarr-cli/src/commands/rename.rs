@@ -14,13 +14,13 @@ use crate::foreign;
 use crate::human;
 use crate::interrupt;
 use crate::progress::Progress;
-use crate::session::{Care, Session};
+use crate::session::{Care, Session, Target};
 
 /// Give a node another path in its hierarchy, with everything below it
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  zarr rename data.zarr --path temperature temperature_2m
+  zarr rename data.zarr/temperature temperature_2m
   zarr rename data.zarr --path time coordinates/time
 
 In a folder, a node of v2 or v3 is one folder, which gets its new name in one step. Else, in archives, LMDB files, buckets and
@@ -28,13 +28,13 @@ drafts, the node is copied, each chunk is read back and compared, and then the o
 refused. Files that are not Zarr's move along. The old node is whole until the new one is. After a kill the same command goes on. Groups on the way to NEW are made;
 consolidated metadata are made again. No other program may write to the node at the same time.")]
 pub(crate) struct Rename {
-    /// Path or URL of a hierarchy, or of a group inside
+    /// Path or URL of a hierarchy, or of a node inside
     #[arg(value_name = "TARGET")]
     target: String,
-    /// The node, from the one that TARGET means
+    /// The node, from the one that TARGET means; TARGET itself, if not given
     #[arg(long, value_name = "PATH")]
-    path: String,
-    /// The node's new path, from the one that TARGET means
+    path: Option<String>,
+    /// The node's new path, from the one that TARGET means; of TARGET itself, from the group that it is in
     #[arg(value_name = "NEW")]
     new: String,
     #[command(flatten)]
@@ -42,12 +42,25 @@ pub(crate) struct Rename {
 }
 
 impl Rename {
-    pub fn run(&self, session: &Session) -> Result<(), Failure> {
+    /// The hierarchy, and the node's old and new path in it.
+    fn paths(&self, session: &Session) -> Result<(Hierarchy, NodePath, NodePath), Failure> {
+        let Some(path) = &self.path else {
+            let target = Target::new(&self.target, "/");
+            let (hierarchy, old) = session.find_in_parent(&target, &self.care)?;
+            let above = old.parent().unwrap_or_else(NodePath::root);
+            let new = zarr::path_below(&above, &self.new)?;
+            return Ok((hierarchy, old, new));
+        };
         let options = session.writing(&self.care)?;
         let (hierarchy, base) = zarr::locate(&zarr::absolute_url(&self.target), &options)?;
         session.written(&hierarchy);
-        let old = zarr::path_below(&base, &self.path)?;
+        let old = zarr::path_below(&base, path)?;
         let new = zarr::path_below(&base, &self.new)?;
+        Ok((hierarchy, old, new))
+    }
+
+    pub fn run(&self, session: &Session) -> Result<(), Failure> {
+        let (hierarchy, old, new) = self.paths(session)?;
         if old.is_root() || new.is_root() || new.is_within(&old) {
             let why = if old.is_root() {
                 "the root has no name; rename the folder or the file that it is in".to_owned()

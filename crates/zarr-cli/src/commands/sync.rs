@@ -70,7 +70,7 @@ pub(crate) struct Sync {
 impl Sync {
     pub fn run(&self, session: &Session, out: Out<'_>) -> Result<(), Failure> {
         session.show_calls();
-        let whole = |target: &str| Target { target: target.to_owned(), path: "/".into() };
+        let whole = |target: &str| Target::new(target, "/");
         let source = session.open(&whole(&self.source))?;
         let dialect = source.hierarchy().dialect();
         let place = session.copy_place(&whole(&self.target), None, dialect, &self.care)?;

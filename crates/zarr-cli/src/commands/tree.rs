@@ -41,10 +41,9 @@ struct Shown {
 }
 
 impl Tree {
-    /// The tree of all that is at `url`, drawn.
-    pub fn of(url: &str) -> Tree {
-        let target = Target { target: url.to_owned(), path: "/".into() };
-        Tree { target }
+    /// The tree of a node and all below it, drawn.
+    pub fn new(target: &Target) -> Tree {
+        Tree { target: target.clone() }
     }
 
     pub fn run(&self, session: &Session, out: Out<'_>) -> Result<(), Failure> {

@@ -84,12 +84,15 @@ fn an_ozx_holds_v3_with_the_documents_first() {
     for line in [
         "copy t.zarr old.ozx --to v2",
         "create old.ozx --path a --shape 2 --dtype int8 --format v2",
-        "copy t.zarr old.ozx/inside",
     ] {
         let why = folder.bad(line, 2);
         assert!(why.contains(".ozx"), "{why}");
     }
     assert!(!folder.path("old.ozx").exists());
+    // An archive holds one hierarchy, at its top.
+    folder.good("copy t.zarr inside.ozx/inside");
+    folder.good("diff t.zarr inside.ozx/inside");
+    assert!(folder.good("ls inside.ozx").text().contains("inside"));
 }
 
 #[test]

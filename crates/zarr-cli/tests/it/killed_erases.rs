@@ -88,14 +88,15 @@ fn an_erase_that_is_killed_leaves_no_copy_of_an_array_without_chunks() {
                 assert!(!is_copied(&folder, format) || is_whole, "{what}");
                 let again = folder.run(line.trim_end_matches(" --trace"));
                 assert!(again.code == 0 || again.code == 3, "{what}: {again:?}");
+                // An unfinished file of the killed writer may stay for an hour.
                 let found = folder.run("validate x.zarr");
-                assert_eq!(
-                    found.code,
-                    0,
-                    "{what}: {}{}",
-                    String::from_utf8_lossy(&found.out),
-                    found.err
-                );
+                let is_leftover = |line: &str| {
+                    line.starts_with("note:")
+                        || line.starts_with("nothing is wrong")
+                        || line.contains(": leftover: ")
+                };
+                let is_sound = found.code <= 1 && found.text().lines().all(is_leftover);
+                assert!(is_sound, "{what}: {}{}", found.text(), found.err);
                 folder.good("get x.zarr --path b");
             }
         }

@@ -46,6 +46,7 @@ mod unreadable;
 mod validate;
 mod validate_stores;
 mod verbs;
+mod words;
 
 // Shared with the tests of the library.
 #[path = "../../../zarr/tests/it/server/mod.rs"]

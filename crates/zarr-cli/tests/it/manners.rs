@@ -37,7 +37,7 @@ fn exit_codes_tell_the_kind() {
         "create n.zarr --shape 2 --dtype int8 --codec gzip:x",
         "create n.zarr --shape 2 --dtype int8 --attr x",
         "attrs t.zarr --set x",
-        "attrs t.zarr x --set x=1",
+        "attrs t.zarr x y --set x=1",
         "copy t.zarr",
         "rm t.zarr",
     ] {

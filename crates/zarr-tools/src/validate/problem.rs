@@ -148,7 +148,7 @@ kinds! {
         "restore the shape, or move it to the quarantine with `zarr repair --apply`";
     /// An unfinished file or a lock that a writer left.
     Leftover, "leftover", Keys, problem,
-        "if no writer is at work, erase it with `zarr repair --apply`";
+        "`zarr repair --apply` erases a lock now, and an unfinished file once it is an hour old; if no writer is at work, you can erase it yourself";
     /// A chunk whose key is written in a form that no reader looks for.
     MisspelledKey, "misspelled_key", Keys, problem,
         "rename it to the key that is named";
