@@ -134,6 +134,10 @@ impl From<Error> for Failure {
             Cause::Codec(CodecError::Limit { codec: "codecs", .. }) => {
                 "give a larger --max-decoded if you trust this data"
             }
+            Cause::Codec(CodecError::MissingChunk { .. }) => {
+                "copy the array again from its source, or leave out --no-missing to take the fill value for chunks that are \
+                 not stored"
+            }
             _ => return Failure::Zarr(error),
         };
         Failure::Zarr(error.with_hint(hint))

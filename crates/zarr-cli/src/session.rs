@@ -1,6 +1,6 @@
 //! Shares the global options, and how TARGET becomes a node, among all commands.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use clap::{ArgMatches, Args, FromArgMatches, ValueEnum};
 use zarr::store::StoreKey;
 use zarr::{
     Consolidated, CopyUnderWay, Dialect, Error, ErrorKind, Hierarchy, Json, MetadataError,
-    NewPlace, Node, NodePath, Object, OpenOptions, Registry, Warning,
+    MissingChunks, NewPlace, Node, NodePath, Object, OpenOptions, Registry, Warning,
 };
 
 use crate::calls::Calls;
@@ -120,6 +120,15 @@ impl FromArgMatches for Target {
     }
 }
 
+/// What is done about chunks that are not stored.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct NoMissing {
+    /// Fail where a chunk, or an inner chunk of a shard, is not stored, in place of taking the fill value for it: for arrays of
+    /// which every chunk was stored. Most writers leave out chunks of nothing but the fill value
+    #[arg(long)]
+    pub no_missing: bool,
+}
+
 /// How writers look out for each other.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Care {
@@ -150,6 +159,8 @@ pub(crate) struct Session {
     written: RefCell<Vec<Hierarchy>>,
     /// What stores were asked, for `--verbose`.
     calls: Arc<Calls>,
+    /// What reads do about chunks that are not stored.
+    missing: Cell<MissingChunks>,
     /// What a person types to run the program.
     pub program: String,
 }
@@ -157,8 +168,15 @@ pub(crate) struct Session {
 impl Session {
     pub fn new(registry: Registry, global: Global, program: String) -> Session {
         progress::set_quiet(global.quiet);
-        let (written, calls) = Default::default();
-        Session { registry: Arc::new(registry), global, written, calls, program }
+        let (written, calls, missing) = Default::default();
+        Session { registry: Arc::new(registry), global, written, calls, missing, program }
+    }
+
+    /// Has reads of what is opened from now on fail where a chunk is not stored, if the command was asked for that.
+    pub fn refuse_missing(&self, asked: NoMissing) {
+        if asked.no_missing {
+            self.missing.set(MissingChunks::Error);
+        }
     }
 
     /// Puts what was written where others find it, for stores that gather it until then.
@@ -185,6 +203,7 @@ impl Session {
             options.plain_draft = read_as.plain_draft;
         }
         options.options.ignore_hidden_filters = self.global.ignore_hidden_filters;
+        options.options.missing = self.missing.get();
         let limits = &mut options.options.limits;
         limits.document = self.global.max_document.unwrap_or(limits.document);
         limits.decoded = self.global.max_decoded.unwrap_or(limits.decoded);

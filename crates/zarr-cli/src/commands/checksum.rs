@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::human;
 use crate::parse;
 use crate::progress::Progress;
-use crate::session::{Session, Target};
+use crate::session::{NoMissing, Session, Target};
 
 /// Print a checksum of a node with all below it, whatever its format, chunks, codecs and store
 #[derive(Debug, Args)]
@@ -46,11 +46,14 @@ pub(crate) struct Checksum {
     /// The most bytes of elements to read, stored or not, as in 50TiB; 16 TiB if not given
     #[arg(long, value_name = "SIZE", default_value = "0", hide_default_value = true, value_parser = parse::size)]
     max_size: u64,
+    #[command(flatten)]
+    missing_chunks: NoMissing,
 }
 
 impl Checksum {
     pub fn run(&self, session: &Session, out: Out<'_>) -> Result<(), Failure> {
         let manifest = self.check.as_deref().map(read_manifest).transpose()?;
+        session.refuse_missing(self.missing_chunks);
         let node = session.open_whole(&self.target)?;
         let bar = Progress::of_bytes(0, session.is_json());
         let shown = |progress: &TreeProgress| {

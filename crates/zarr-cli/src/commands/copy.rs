@@ -6,8 +6,8 @@ use std::io::{self, Write};
 use clap::Args;
 use zarr::nczarr::{CopyTarget, Dataset, Profile};
 use zarr::{
-    AccessError, Array, CancelToken, CopyOptions, ErrorKind, Hierarchy, Json, NewPlace, Node,
-    NodePath, Object, Plan, Verify,
+    AccessError, Array, CancelToken, CopyOptions, ErrorKind, Hierarchy, Json, MissingChunks,
+    NewPlace, Node, NodePath, Object, Plan, Verify,
 };
 
 use super::netcdf;
@@ -18,7 +18,7 @@ use crate::interrupt::STOPPED;
 use crate::parse::{self, CopyTo, Shape};
 use crate::progress::Progress;
 use crate::region::Elements;
-use crate::session::{self, Care, Session, Target};
+use crate::session::{self, Care, NoMissing, Session, Target};
 
 /// Copy an array, or a group with everything below it, into a new place, in any format
 #[derive(Debug, Args)]
@@ -123,6 +123,8 @@ pub(crate) struct Copy {
     /// Only say what would be copied
     #[arg(long)]
     dry_run: bool,
+    #[command(flatten)]
+    missing_chunks: NoMissing,
     #[command(flatten)]
     care: Care,
 }
@@ -270,6 +272,11 @@ impl Copy {
             recode: self.recode,
             keep_keys: self.keep_keys,
             keep_attributes: self.keep_attributes,
+            missing: if self.missing_chunks.no_missing {
+                MissingChunks::Error
+            } else {
+                MissingChunks::Fill
+            },
             no_extra_files: self.no_extra_files,
             include: self.include.clone(),
             exclude: self.exclude.clone(),

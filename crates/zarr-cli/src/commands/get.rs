@@ -15,7 +15,7 @@ use crate::nested::{Lines, Lists};
 use crate::npy::{self, Header};
 use crate::progress::Progress;
 use crate::region::{Elements, PIECE, Which};
-use crate::session::{Session, Target};
+use crate::session::{NoMissing, Session, Target};
 use crate::summary::Summary;
 
 /// Write elements of an array to standard output
@@ -73,6 +73,8 @@ pub(crate) struct Get {
     /// How to write them; json, if not given, and on a terminal a summary of more than 1,000 elements
     #[arg(long, value_name = "FORMAT")]
     format: Option<Format>,
+    #[command(flatten)]
+    missing_chunks: NoMissing,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -113,6 +115,7 @@ impl Get {
     }
 
     pub fn run(&self, session: &Session, out: Out<'_>) -> Result<(), Failure> {
+        session.refuse_missing(self.missing_chunks);
         let is_terminal = io::stdout().is_terminal();
         let format = self.format.unwrap_or(if is_terminal && !session.is_json() {
             Format::Summary

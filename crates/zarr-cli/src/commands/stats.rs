@@ -15,7 +15,7 @@ use crate::human;
 use crate::parse;
 use crate::progress::Progress;
 use crate::region::Which;
-use crate::session::{self, Session, Target};
+use crate::session::{self, NoMissing, Session, Target};
 
 /// Count, least, greatest, mean and standard deviation of an array's elements; percentiles, a histogram
 #[derive(Debug, Args)]
@@ -90,8 +90,10 @@ pub(crate) struct Stats {
     #[arg(long, value_name = "N", default_value = "0")]
     ddof: u64,
     /// Leave out elements of chunks that were never written
-    #[arg(long)]
+    #[arg(long, conflicts_with = "no_missing")]
     written: bool,
+    #[command(flatten)]
+    missing_chunks: NoMissing,
     /// Bytes of decoded chunks to hold at once, as in 512MiB; 1 GiB, if not given. One chunk may have more
     #[arg(long, value_name = "SIZE", value_parser = parse::size)]
     memory: Option<u64>,
@@ -126,6 +128,7 @@ fn percent(text: &str) -> Result<f64, String> {
 
 impl Stats {
     pub fn run(&self, session: &Session, out: Out<'_>) -> Result<(), Failure> {
+        session.refuse_missing(self.missing_chunks);
         let node = session.open(&self.target)?;
         match &node {
             Node::Array(array) if !self.axis.is_empty() => self.along(session, array, out)?,

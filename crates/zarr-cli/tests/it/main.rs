@@ -27,6 +27,7 @@ mod lock_files;
 mod losses;
 mod ls;
 mod manners;
+mod missing_chunks;
 mod netcdf;
 mod other_files;
 mod pages;

@@ -341,6 +341,11 @@ macro_rules! handles {
                 self.hierarchy.array_of(self.core.with_options(change))
             }
 
+            /// How its chunks are read and written.
+            pub fn options(&self) -> &Options {
+                &self.core.options
+            }
+
             /// Its path in the hierarchy.
             pub fn path(&self) -> &NodePath {
                 &self.core.path

@@ -8,7 +8,8 @@ use zarr_core::data_type::DataType;
 use zarr_core::grid::{ChunkGrid, Piece, Pieces};
 use zarr_core::region::element_count;
 use zarr_core::{
-    AccessError, Array, AxisSelection, CancelToken, ChunkPart, Region, Result, Selection, ViewMut,
+    AccessError, Array, AxisSelection, CancelToken, ChunkPart, MissingChunks, Region, Result,
+    Selection, ViewMut,
 };
 
 use super::sample::Sample;
@@ -157,10 +158,12 @@ impl Plan {
         let chunks = plan.chunk_count();
         let is_plain = |along: &Along| matches!(along, Along::Steps { step: 1, .. });
         let lists = plan.array.hierarchy().store().capabilities().list;
-        if chunks > FEW && lists && plan.axes.iter().all(is_plain) {
+        // Where chunks that are not stored are errors, the first one ends the work.
+        let refuses = array.options().missing == MissingChunks::Error;
+        if chunks > FEW && lists && !refuses && plan.axes.iter().all(is_plain) {
             plan.stored = plan.list()?;
         }
-        if plan.stored.is_none() {
+        if plan.stored.is_none() && !refuses {
             plan.check_chunks()?;
         }
         Ok(plan)

@@ -1,24 +1,26 @@
 //! Copies the stored objects of an array as they are, where those of the copy are the same byte for byte.
 //!
-//! Nothing is decoded: an object, be it a chunk or a shard, goes from store to store in pieces. So a codec that this build
+//! Nothing is decoded, but where shards must have all of their inner chunks: an object, be it a chunk or a shard, goes from store to store in pieces. So a codec that this build
 //! lacks is no obstacle, and the copy costs what reading and writing its bytes costs.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::sync::Arc;
 
-#[cfg(doc)]
-use zarr_core::CodecError;
 use zarr_core::codec::{ChunkContext, CodecSpec, convert_codecs, dropped_in_v3};
 use zarr_core::grid::ChunkGrid;
 use zarr_core::metadata::ArrayMetadata;
 use zarr_core::registry::Registry;
 use zarr_core::store::{StoreKey, StorePrefix, SyncStore};
-use zarr_core::{Array, Dialect, Error, Hierarchy, NodePath, Result};
+use zarr_core::{Array, CodecError, Dialect, Error, Hierarchy, MissingChunks, NodePath, Result};
 
 use super::memory::default_memory;
 use super::{CopyOptions, Steps, Verify};
 use crate::other_files::is_refusal;
 use crate::transfer::{Place, Room, Transfer};
+
+/// About how many bytes of a shard are decoded together to find inner chunks that are not stored.
+const PIECE: u64 = 64 << 20;
 
 /// How a copy goes on after a value was read back otherwise than it was written.
 pub(super) const AGAIN: &str = "copy it again with `--resume`";
@@ -237,18 +239,77 @@ impl<'a> StoredCopy<'a> {
         Ok(())
     }
 
-    fn place(&self, number: u64) -> Result<Place> {
+    /// Refuses chunks of these numbers that the source does not store, if its reader asked for that; and shards that lack
+    /// an inner chunk, which only reading them tells. `listed` are those that a listing found.
+    ///
+    /// # Errors
+    /// [`CodecError::MissingChunk`]; what a read meets.
+    pub fn refuse_missing(
+        &self,
+        array: &Array,
+        numbers: Range<u64>,
+        listed: Option<&BTreeSet<u64>>,
+    ) -> Result<()> {
+        if array.options().missing == MissingChunks::Fill {
+            return Ok(());
+        }
+        // Chunks that share an object by the draft's storage transformer have no key of their own.
+        if let (Some(listed), None) = (listed, &self.from.metadata.shards) {
+            let mut found = listed.range(numbers.clone());
+            if let Some(number) = numbers.clone().find(|number| found.next() != Some(number)) {
+                return Err(self.missing_chunk(array, number)?);
+            }
+        }
+        if !self.from.metadata.has_shards() {
+            return Ok(());
+        }
+        for number in numbers {
+            let shard = array.chunk(&self.source_ordinals(number))?;
+            for piece in array.pieces(shard.region(), PIECE)? {
+                array.read_bytes(&piece.selection)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a chunk that was not found is an error.
+    pub fn is_refused(&self, array: &Array, chunk: &CopiedChunk) -> bool {
+        let has_own_key = self.from.metadata.shards.is_none();
+        array.options().missing == MissingChunks::Error && has_own_key && !chunk.is_stored
+    }
+
+    /// The error of a chunk that the source does not store.
+    pub fn missing_chunk(&self, array: &Array, number: u64) -> Result<Error> {
+        let ordinals = self.source_ordinals(number);
+        let keys = self.from.keys(&ordinals)?;
+        let other_key = keys.get(1).map(ToString::to_string);
+        let error = Error::from(CodecError::MissingChunk { inner_chunks: Vec::new(), other_key });
+        let error = error.at_store(self.from.store.name()).at_path(array.path());
+        Ok(error.at_chunk(array.chunk(&ordinals)?.indices()).at_key(&keys[0]))
+    }
+
+    /// The place of a chunk in the grid of the copy.
+    fn ordinals(&self, number: u64) -> Vec<u64> {
         let (mut rest, mut ordinals) = (number, vec![0; self.counts.len()]);
         for (ordinal, count) in ordinals.iter_mut().zip(self.counts).rev() {
             *ordinal = rest % count;
             rest /= count;
         }
+        ordinals
+    }
+
+    /// The place of a chunk in the grid of the source.
+    fn source_ordinals(&self, number: u64) -> Vec<u64> {
+        let ordinals = self.ordinals(number).into_iter().zip(&self.first);
+        ordinals.map(|(ordinal, first)| ordinal + first).collect()
+    }
+
+    fn place(&self, number: u64) -> Result<Place> {
         let to = match &self.key_of_scalar {
             Some(key) => key.clone(),
-            None => self.to.keys(&ordinals)?.swap_remove(0),
+            None => self.to.keys(&self.ordinals(number))?.swap_remove(0),
         };
-        ordinals.iter_mut().zip(&self.first).for_each(|(ordinal, first)| *ordinal += first);
-        Ok(Place { from: self.from.keys(&ordinals)?, to })
+        Ok(Place { from: self.from.keys(&self.source_ordinals(number))?, to })
     }
 }
 

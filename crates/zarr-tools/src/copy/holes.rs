@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use zarr_core::grid::{ChunkGrid, RegularGrid};
 use zarr_core::store::{ListOptions, StorePrefix};
-use zarr_core::{Array, Result};
+use zarr_core::{Array, MissingChunks, Result};
 
 use super::memory::default_memory;
 
@@ -49,8 +49,8 @@ pub(crate) fn touched_blocks(
 }
 
 /// The numbers, in C order, of the copy's chunks to which a stored chunk of the source belongs. The copy is a box of the source that begins at
-/// `start`. `None` if the copy has fewer chunks than `many`, if the source's are not listed, or if their
-/// keys would take an eighth of the memory.
+/// `start`. `None` if the copy has fewer chunks than `many`, if the source's are not listed, if their
+/// keys would take an eighth of the memory, or if chunks that are not stored are errors.
 pub(super) fn touched(
     from: &Array,
     start: &[u64],
@@ -58,6 +58,10 @@ pub(super) fn touched(
     many: u64,
     memory: Option<u64>,
 ) -> Result<Option<BTreeSet<u64>>> {
+    // Then a chunk that is not listed must be asked for.
+    if from.options().missing == MissingChunks::Error {
+        return Ok(None);
+    }
     let all = copy.counts.iter().try_fold(1u64, |all, &count| all.checked_mul(count));
     let metadata = from.metadata();
     let (Some(grid), None) = (&metadata.grid, &metadata.shards) else { return Ok(None) };

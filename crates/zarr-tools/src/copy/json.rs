@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use zarr_core::store::StoreKey;
-use zarr_core::{Json, NodePath, Object};
+use zarr_core::{Json, MissingChunks, NodePath, Object};
 
 use super::files::PlannedFile;
 use super::plan::{Plan, PlannedArray, PlannedDocument, Role, Told};
@@ -20,6 +20,8 @@ pub(super) const DATASET: &str = "netcdf";
 pub(super) const RECODE: &str = "recode";
 /// That OME-Zarr metadata stay as they are.
 pub(super) const KEEP_ATTRIBUTES: &str = "keep_attributes";
+/// That chunks which the source does not store are errors.
+pub(super) const NO_MISSING: &str = "no_missing";
 
 impl Plan {
     /// The plan as JSON, to be read by [`Plan::from_json`].
@@ -268,6 +270,9 @@ impl CopyOptions<'_> {
         if self.keep_attributes {
             asked.insert(KEEP_ATTRIBUTES, true);
         }
+        if self.missing == MissingChunks::Error {
+            asked.insert(NO_MISSING, true);
+        }
         if self.no_extra_files {
             asked.insert("no_extra_files", true);
         }
@@ -307,6 +312,9 @@ impl CopyOptions<'_> {
         options.recode |= asked.contains(RECODE);
         options.keep_keys |= asked.contains("keep_keys");
         options.keep_attributes |= asked.contains(KEEP_ATTRIBUTES);
+        if asked.contains(NO_MISSING) {
+            options.missing = MissingChunks::Error;
+        }
         options.no_extra_files |= asked.contains("no_extra_files");
         options
     }

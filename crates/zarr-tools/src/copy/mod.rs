@@ -39,7 +39,8 @@ use std::ops::Range;
 #[cfg(doc)]
 use zarr_core::{AccessError, MetadataError, missing_value};
 use zarr_core::{
-    AxisSelection, CancelToken, Dialect, Error, Hierarchy, Json, Node, NodePath, Object, Result,
+    AxisSelection, CancelToken, Dialect, Error, Hierarchy, Json, MissingChunks, Node, NodePath,
+    Object, Result,
 };
 
 pub(crate) use self::as_stored::has_unknown_keys;
@@ -109,6 +110,10 @@ pub struct CopyOptions<'a> {
     /// Leaves the metadata of OME-Zarr images as they are. Without it those of 0.4 in v2 become those of 0.5 in v3, and back,
     /// since readers look for each version in its own place.
     pub keep_attributes: bool,
+    /// What is done about chunks, and inner chunks of shards, that the source does not store. With [`MissingChunks::Error`] the copy fails
+    /// before its documents are written; shards that are copied as they are stored are decoded for that. The default follows the options
+    /// with which the source was opened.
+    pub missing: MissingChunks,
     /// Leaves out the files among the nodes that are not Zarr's, and names them in [`Progress::notes`].
     pub no_extra_files: bool,
     /// Cuts the copy into this number of parts; about one for 64 chunks if `None`. See [`Plan::run`].

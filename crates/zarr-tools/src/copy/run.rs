@@ -7,15 +7,15 @@ use std::sync::Arc;
 use zarr_core::grid::ChunkGrid;
 use zarr_core::metadata::ArrayMetadata;
 use zarr_core::{
-    AccessError, Array, CodecError, Error, Guard, Hierarchy, MetadataError, NodePath, Region,
-    Result, Selection,
+    AccessError, Array, CodecError, Error, Guard, Hierarchy, MetadataError, MissingChunks,
+    NodePath, Region, Result, Selection,
 };
 
 use super::as_stored::{StoredCopy, chunk_number};
 use super::elements::{Which, box_start, copy_elements};
 use super::holes::{Chunks, MANY, runs, touched};
 use super::journal::Journal;
-use super::json::DATASET;
+use super::json::{DATASET, NO_MISSING};
 use super::netcdf::Conversion;
 use super::plan::{Plan, PlannedArray};
 use super::rechunk::skips_fill;
@@ -328,6 +328,11 @@ impl Run<'_> {
             })
         };
         let from = with(source.array(&planned.from)?);
+        let from = if self.plan.asked.contains(NO_MISSING) {
+            from.with_options(|options| options.missing = MissingChunks::Error)
+        } else {
+            from
+        };
         let is_dataset = self.plan.asked.contains(DATASET);
         let converted = is_dataset.then(|| Conversion::between(&from.metadata(), &metadata));
         Ok(Pair {
@@ -468,6 +473,7 @@ impl Run<'_> {
         let before = progress.bytes_done;
         let mut copied = BTreeSet::new();
         for (_, range) in chunks {
+            copy.refuse_missing(&pair.from, range.clone(), of_source.as_ref())?;
             // In blocks, since a store that does not list is asked for each chunk of what may be a great many.
             let mut numbers: Box<dyn Iterator<Item = u64>> = match &of_source {
                 Some(numbers) => Box::new(numbers.range(range.clone()).copied()),
@@ -485,6 +491,9 @@ impl Run<'_> {
                 }
                 copied.extend(there);
                 copy.copy(&missing, &mut |chunk| {
+                    if copy.is_refused(&pair.from, chunk) {
+                        return Err(copy.missing_chunk(&pair.from, chunk.number)?);
+                    }
                     if chunk.is_stored {
                         copied.insert(chunk.number);
                         self.written = self.written.saturating_add(of_chunk);

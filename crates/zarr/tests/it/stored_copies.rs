@@ -141,9 +141,10 @@ fn a_scalar_copied_as_stored_is_where_readers_of_the_draft_look() {
         for plain_draft in [false, true] {
             let store: Arc<dyn Store> = from_sync(MemoryStore::new());
             let options = OpenOptions::new(zarr::standard()).read_write();
-            let format: Arc<dyn Format> = match plain_draft {
-                true => Arc::new(Draft::new().plain_text()),
-                false => of_dialect(Dialect::Draft),
+            let format: Arc<dyn Format> = if plain_draft {
+                Arc::new(Draft::new().plain_text())
+            } else {
+                of_dialect(Dialect::Draft)
             };
             let target = Hierarchy::create(store, format, &options).unwrap();
             let (node, settings) = (Node::Array(scalar.clone()), CopyOptions::default());

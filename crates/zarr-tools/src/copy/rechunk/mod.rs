@@ -19,7 +19,9 @@ use std::path::PathBuf;
 
 use zarr_core::metadata::ArrayMetadata;
 use zarr_core::store::SnapshotOptions;
-use zarr_core::{Array, CancelToken, Guard, Hierarchy, Region, Result, Selection, View, ViewMut};
+use zarr_core::{
+    Array, CancelToken, Guard, Hierarchy, MissingChunks, Region, Result, Selection, View, ViewMut,
+};
 
 pub(super) use self::axis::gcd;
 use self::axis::{Axis, Boxes, inside, ordinals_of, region_of};
@@ -100,9 +102,11 @@ impl<'a> Rechunk<'a> {
             None => Some(vec![0; shape.len()]),
         };
         let memory = options.memory.unwrap_or_else(default_memory);
+        // Where chunks that are not stored are errors, none is passed over.
+        let passes_over = from.options().missing == MissingChunks::Fill;
         let stored = match &start {
-            Some(start) => Stored::of(from, start, &shape, memory / 8)?,
-            None => None,
+            Some(start) if passes_over => Stored::of(from, start, &shape, memory / 8)?,
+            _ => None,
         };
         let numbers = numbers(
             (from, longest(from, options.memory)),
