@@ -11,8 +11,8 @@ use zarr::nczarr::{Dataset, DatasetOptions};
 use zarr::store::{Store, StoreKey, StorePrefix};
 use zarr::stores::{ByteCache, CacheStore};
 use zarr::{
-    Consolidated, Dialect, ErrorKind, Hierarchy, Limits, Node, NodePath, Object, OpenOptions,
-    Registry,
+    Consolidated, Dialect, ErrorKind, Hierarchy, Limits, MissingChunks, Node, NodePath, Object,
+    OpenOptions, Registry,
 };
 
 use crate::array::Array;
@@ -26,7 +26,7 @@ pub static REGISTRY: LazyLock<Arc<Registry>> = LazyLock::new(|| Arc::new(zarr::s
 
 /// How a hierarchy is read: the dialect, the consolidated copies, whether strictly, the limits of documents and decoded chunks, and the
 /// bytes of the chunk cache, the rows that are read ahead, and for how many seconds a far store is not asked again.
-pub type Reading = (Option<String>, Option<String>, bool, (u64, u64), (u64, usize, f64));
+pub type Reading = (Option<String>, Option<String>, bool, (u64, u64), (u64, usize, f64), bool);
 
 /// Memory for what is known of the objects of one far store: their versions, and small values.
 const KNOWN: u64 = 64 << 20;
@@ -55,6 +55,8 @@ pub struct Origin {
     pub strict: bool,
     /// The most memory that documents and chunks may need.
     pub limits: Limits,
+    /// What reads do about chunks that are not stored.
+    pub missing: MissingChunks,
     /// The most bytes of decoded chunks that the handles of the hierarchy keep; 0 for none.
     pub chunk_cache: u64,
     /// How many rows of chunks are read ahead into it.
@@ -74,6 +76,7 @@ impl Origin {
     pub fn options(&self) -> OpenOptions {
         let mut options = OpenOptions::new(REGISTRY.clone()).threads(self.threads);
         options = options.chunk_cache(self.chunk_cache).read_ahead(self.read_ahead);
+        options = options.missing(self.missing);
         if self.max_age > 0.0 {
             let origin = self.clone();
             options = options.wrap(move |store| origin.aged(store));
@@ -121,7 +124,8 @@ impl Origin {
         let Limits { document, decoded, .. } = self.limits;
         let dialect = self.dialect.map(|dialect| dialect_name(dialect).to_owned());
         let cache = (self.chunk_cache, self.read_ahead, self.max_age);
-        (dialect, consolidated, self.strict, (document, decoded), cache)
+        let refuses_missing = self.missing == MissingChunks::Error;
+        (dialect, consolidated, self.strict, (document, decoded), cache, refuses_missing)
     }
 
     /// Reads as another process did.
@@ -129,7 +133,8 @@ impl Origin {
     /// # Errors
     /// For values that [`Origin::reading`] does not make.
     pub fn set_reading(&mut self, py: Python<'_>, reading: Reading) -> PyResult<()> {
-        let (dialect, consolidated, strict, (document, decoded), cache) = reading;
+        let (dialect, consolidated, strict, (document, decoded), cache, refuses_missing) = reading;
+        self.missing = if refuses_missing { MissingChunks::Error } else { MissingChunks::Fill };
         self.dialect = dialect.as_deref().map(self::dialect).transpose()?;
         self.consolidated = match consolidated.as_deref() {
             None => Consolidated::IfFound,
@@ -317,6 +322,17 @@ fn rows_ahead(rows: i64) -> PyResult<usize> {
     })
 }
 
+/// What reads do about chunks that are not stored.
+pub fn missing(text: &str) -> PyResult<MissingChunks> {
+    match text {
+        "fill" => Ok(MissingChunks::Fill),
+        "error" => Ok(MissingChunks::Error),
+        other => Err(PyValueError::new_err(format!(
+            "missing={other:?} is not known: \"fill\" to read the fill value where a chunk is not stored, \"error\" to raise"
+        ))),
+    }
+}
+
 /// The group or array that a path or URL names: a hierarchy's root, or a node inside.
 ///
 /// In place of a URL, a store: one of zarr-python's or obstore's, or a mapping of keys to bytes, such as a `dict`.
@@ -332,11 +348,13 @@ fn rows_ahead(rows: i64) -> PyResult<usize> {
 /// ended; none if not given. For `max_age` seconds after a far store was asked for an object, its version, and all of it up to 64 KiB,
 /// are taken as they were then: documents, chunks of `chunk_cache`, and that there is no such object. So what other
 /// writers store is seen up to that many seconds late, or after `refresh()`; 0 asks each time. Folders, zip archives and LMDB
-/// are always asked.
+/// are always asked. `missing="error"` raises `CorruptDataError` where a read touches a chunk, or an inner chunk of a shard, that is not
+/// stored: for arrays of which every chunk was stored. With "fill" its elements are the fill value, and most writers leave out
+/// chunks of nothing else.
 ///
 /// Raises `NotFoundError` (a `FileNotFoundError`) if nothing is there.
 #[pyfunction]
-#[pyo3(signature = (url, mode = "r", *, storage_options = None, dialect = None, consolidated = None, strict = false, threads = None, limits = None, chunk_cache = None, read_ahead = 0, max_age = 0.0))]
+#[pyo3(signature = (url, mode = "r", *, storage_options = None, dialect = None, consolidated = None, strict = false, threads = None, limits = None, chunk_cache = None, read_ahead = 0, max_age = 0.0, missing = "fill"))]
 #[expect(clippy::too_many_arguments, reason = "keywords of a Python function")]
 pub fn open(
     py: Python<'_>,
@@ -351,6 +369,7 @@ pub fn open(
     chunk_cache: Option<&Bound<'_, PyAny>>,
     read_ahead: i64,
     max_age: f64,
+    missing: &str,
 ) -> PyResult<Py<PyAny>> {
     let (writeable, creates) = match mode {
         "r" => (false, false),
@@ -373,6 +392,7 @@ pub fn open(
         chunk_cache: bytes_of(chunk_cache)?,
         read_ahead: rows_ahead(read_ahead)?,
         max_age: seconds(max_age)?,
+        missing: self::missing(missing)?,
         ..Origin::default()
     };
     if origin.read_ahead > 0 && origin.chunk_cache == 0 {

@@ -7,7 +7,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use zarr::nczarr::{CopyTarget, Dataset, DatasetOptions, NewDataset};
 use zarr::{
-    Consolidated, CopyOptions, Dialect, Hierarchy, Json, NewPlace, Node, NodePath, Object, Verify,
+    Consolidated, CopyOptions, Dialect, Hierarchy, Json, MissingChunks, NewPlace, Node, NodePath,
+    Object, Verify,
 };
 
 use crate::errors::OrRaise;
@@ -28,6 +29,7 @@ pub struct How {
     keep_keys: bool,
     keep_attributes: bool,
     no_extra_files: bool,
+    no_missing: bool,
     overwrite: bool,
     memory: Option<u64>,
     include: Vec<String>,
@@ -39,6 +41,12 @@ pub struct How {
 }
 
 impl How {
+    /// What is asked for of this source. A node that was opened so has no missing chunks in other processes either.
+    fn of(mut self, source: &Target) -> How {
+        self.no_missing |= source.origin.missing == MissingChunks::Error;
+        self
+    }
+
     fn options(&self) -> CopyOptions<'static> {
         let how = self.clone();
         CopyOptions {
@@ -55,6 +63,7 @@ impl How {
             keep_keys: how.keep_keys,
             keep_attributes: how.keep_attributes,
             no_extra_files: how.no_extra_files,
+            missing: if how.no_missing { MissingChunks::Error } else { MissingChunks::Fill },
             overwrite: how.overwrite,
             memory: how.memory,
             include: how.include,
@@ -221,6 +230,7 @@ pub fn copy<'py>(
     threads: Option<i64>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let source = Target::of(source, "", source_options, false, threads)?;
+    let how = how.of(&source);
     let to = To::of(target, to, storage_options, threads)?;
     let reporter = Reporter::new(progress);
     let origin = source.origin.clone();
@@ -294,6 +304,7 @@ pub fn plan_copy(
     threads: Option<i64>,
 ) -> PyResult<Plan> {
     let source = Target::of(source, "", source_options, false, threads)?;
+    let how = how.of(&source);
     let to = To::of(target, to, storage_options, threads)?;
     let reporter = Reporter::new(None);
     let (mut origin, mut target) = ((*source.origin).clone(), to.origin.clone());
@@ -499,7 +510,7 @@ impl Plan {
                 .map(|(name, value)| (name, Json::from(value.as_str())))
                 .collect();
             let url = zarr::without_secrets(origin.url.as_deref().unwrap_or_default());
-            let (dialect, consolidated, strict, (document, decoded), _) = origin.reading();
+            let (dialect, consolidated, strict, (document, decoded), ..) = origin.reading();
             let text = |text: Option<String>| text.map_or(Json::Null, |text| text.as_str().into());
             Object::new()
                 .with("url", url.as_str())
@@ -566,7 +577,7 @@ impl Plan {
             let strict = end.get("strict").and_then(Json::as_bool).unwrap_or(false);
             origin.set_reading(
                 py,
-                (text("dialect"), text("consolidated"), strict, limits, (0, 0, 0.0)),
+                (text("dialect"), text("consolidated"), strict, limits, (0, 0, 0.0), false),
             )?;
             Ok(origin)
         };

@@ -12,8 +12,8 @@ use zarr::repair::RepairOptions;
 use zarr::store::Store;
 use zarr::validate::{Level, Problem, ProblemKind, ValidateOptions, ValidateProgress};
 use zarr::{
-    CancelToken, Change, ChecksumOptions, DiffOptions, Hierarchy, Json, Node, NodePath, Object,
-    OpenOptions, TreeProgress,
+    CancelToken, Change, ChecksumOptions, DiffOptions, Hierarchy, Json, MissingChunks, Node,
+    NodePath, Object, OpenOptions, TreeProgress,
 };
 
 use crate::array::Array;
@@ -157,6 +157,16 @@ impl Target {
         };
         let path = path.trim_matches('/').to_owned();
         Ok(Target { node: None, store, origin: Arc::new(origin), url, path })
+    }
+
+    /// Has reads fail where a chunk is not stored.
+    fn refuse_missing(&mut self) -> PyResult<()> {
+        if self.origin.missing == MissingChunks::Fill && self.node.is_some() {
+            let why = "`missing` is for a URL: a node that is open has its own; open it with missing=\"error\"";
+            return Err(PyValueError::new_err(why));
+        }
+        Arc::make_mut(&mut self.origin).missing = MissingChunks::Error;
+        Ok(())
     }
 
     /// The node.
@@ -368,11 +378,15 @@ fn checksum<'py>(
     path: &str,
     regions: bool,
     sizes: (u64, u64),
+    missing: &str,
     progress: Option<Py<PyAny>>,
     storage_options: Option<&Bound<'py, PyDict>>,
     threads: Option<i64>,
 ) -> PyResult<Bound<'py, PyList>> {
-    let target = Target::of(target, path, storage_options, false, threads)?;
+    let mut target = Target::of(target, path, storage_options, false, threads)?;
+    if open::missing(missing)? == MissingChunks::Error {
+        target.refuse_missing()?;
+    }
     let (memory, max_size) = sizes;
     let threads = crate::threads::checked(threads.unwrap_or(0))?;
     let reporter = Reporter::new(progress);

@@ -287,4 +287,5 @@ REPLACED = (
     "open it with `zarr::open_rw` or `OpenOptions::read_write`",
     "erase it first, or create with `overwrite(true)`",
     "`locking(false)`",
+    "read with `MissingChunks::Fill`",
 )

@@ -139,7 +139,7 @@ fn arrays_with_unknown_keys_are_copied_whole() {
     for what in ["chunk_grid", "chunk_key_encoding", "storage_transformers"] {
         let (from, to) = (format!("{what}.zarr"), format!("{what}-copy.zarr"));
         folder.write(&format!("{from}/zarr.json"), group);
-        folder.write(&format!("{from}/a/zarr.json"), &document(what));
+        folder.write(&format!("{from}/a/zarr.json"), document(what));
         let chunks = [("c/0", "ab"), ("h/17", "cd"), ("pack-3.bin", "efgh")];
         for (key, chunk) in chunks {
             folder.write(&format!("{from}/a/{key}"), chunk);

@@ -112,6 +112,7 @@ def copy(
     keep_keys: bool = False,
     keep_attributes: bool = False,
     no_extra_files: bool = False,
+    missing: str = "fill",
     overwrite: bool = False,
     memory: int | str | None = None,
     include: str | Iterable[str] | None = None,
@@ -137,7 +138,8 @@ def copy(
     `verify` reads every chunk back, and compares it by stored bytes where those are copied as they are, else by elements; with "data" always by
     elements. `recode` decodes and encodes every chunk again, also where its bytes could be copied as they are. `keep_keys` keeps the chunk keys of
     v2 in a copy to v3, `keep_attributes` the metadata of OME-Zarr images as they are. `no_extra_files` leaves out the files that are not Zarr's,
-    and names them in the report. `overwrite` erases what is at `dst` once nothing of the copy was refused. `memory` is about how much memory
+    and names them in the report. `missing="error"` raises `CorruptDataError` where `src` does not store a chunk, or an inner chunk of a shard, and
+    the copy is not finished. `overwrite` erases what is at `dst` once nothing of the copy was refused. `memory` is about how much memory
     the process may take ("2GiB"), a quarter of the machine's if not given.
 
     `include` and `exclude` are patterns of paths below `src`: `*` in a name, `**` in a path, `?`. `select` names the arrays to be copied.
@@ -153,7 +155,7 @@ def copy(
     number = None
     if part is not None:
         number, parts = _part(part)
-    keeps = dict(recode=recode, keep_keys=keep_keys, keep_attributes=keep_attributes, no_extra_files=no_extra_files)
+    keeps = dict(recode=recode, keep_keys=keep_keys, keep_attributes=keep_attributes, no_extra_files=no_extra_files, no_missing=_refuses(missing))
     how = _how(chunks, shards, codecs, keeps, resume, verify, overwrite, memory, include, exclude, select, strict, skip_unsupported)
     options = _dict(source_options), _dict(storage_options)
     if number is None and not dry_run:
@@ -180,6 +182,7 @@ def plan_copy(
     keep_keys: bool = False,
     keep_attributes: bool = False,
     no_extra_files: bool = False,
+    missing: str = "fill",
     overwrite: bool = False,
     memory: int | str | None = None,
     include: str | Iterable[str] | None = None,
@@ -195,7 +198,7 @@ def plan_copy(
     """Plans a copy, with the keywords of `copy`; nothing is written. `plan.begin()` puts it in the target; then `plan.run(n)` copies part `n` in
     this process or another one, that the plan was pickled to; `plan.finish()` writes the documents. `parts` is how many there are to be.
     """
-    keeps = dict(recode=recode, keep_keys=keep_keys, keep_attributes=keep_attributes, no_extra_files=no_extra_files)
+    keeps = dict(recode=recode, keep_keys=keep_keys, keep_attributes=keep_attributes, no_extra_files=no_extra_files, no_missing=_refuses(missing))
     how = _how(chunks, shards, codecs, keeps, resume, verify, overwrite, memory, include, exclude, select, strict, skip_unsupported)
     how["parts"] = parts
     return _zarrkit._plan_copy(src, dst, _format(to), how, _dict(source_options), _dict(storage_options), threads)
@@ -232,6 +235,12 @@ def _how(
         "skip_unsupported": _flag("skip_unsupported", skip_unsupported),
         **{name: _flag(name, value) for name, value in keeps.items()},
     }
+
+
+def _refuses(missing: str) -> bool:
+    if missing not in ("fill", "error"):
+        raise ValueError(f'missing is "fill" or "error", not {missing!r}')
+    return missing == "error"
 
 
 def _verify(verify: bool | str) -> str | None:
@@ -459,6 +468,7 @@ def checksum(
     regions: bool = False,
     memory: int | str | None = None,
     max_size: int | str | None = None,
+    missing: str = "fill",
     progress: Report = None,
     storage_options: Options = None,
     threads: int | None = None,
@@ -466,10 +476,10 @@ def checksum(
     """Computes the checksum of a node with all below it: of what it is, not of how it is stored. Copies in any dialect, with any chunks and codecs,
     in any store, have the same. `manifest` keeps that of each node; `regions` also the hashes of the blocks of arrays, to find where far copies
     differ. `memory` is about how many bytes of elements are held at once, 256 MiB if not given; `max_size` is the most that all arrays may have,
-    16 TiB if not given.
+    16 TiB if not given. `missing="error"` raises `CorruptDataError` where a chunk is not stored; a node that is open has its own `missing`.
     """
     bar = callback(progress, "checksum")
-    nodes = _zarrkit._checksum(target, path, regions, (bytes_of(memory) or 0, bytes_of(max_size) or 0), bar, _dict(storage_options), threads)
+    nodes = _zarrkit._checksum(target, path, regions, (bytes_of(memory) or 0, bytes_of(max_size) or 0), missing, bar, _dict(storage_options), threads)
     for node in nodes:
         if "block_shape" in node:
             node["block_shape"] = tuple(node["block_shape"])
@@ -554,6 +564,7 @@ def diff(
     common: bool = False,
     places: int = 10,
     max_size: int | str | None = None,
+    missing: str = "fill",
     progress: Report = None,
     first_options: Options = None,
     second_options: Options = None,

@@ -221,7 +221,7 @@ class XarrayEngine(BackendEntrypoint):
     """Opens Zarr data of every dialect, and NCZarr, in every store of zarrkit's, for reading.
 
     It takes a path, a URL, a `zarrkit.Group`, a store of Python's or a mapping. `group` is the path of a group inside;
-    `storage_options` are the store's, `consolidated`, `threads`, `chunk_cache`, `read_ahead` and `max_age` are those of `zarrkit.open`. `use_zarr_fill_value_as_mask`
+    `storage_options` are the store's, `consolidated`, `threads`, `chunk_cache`, `read_ahead`, `max_age` and `missing` are those of `zarrkit.open`. `use_zarr_fill_value_as_mask`
     says whether Zarr's fill value is a missing value in v3, as it is in v2 and the drafts.
     """
 
@@ -244,6 +244,7 @@ class XarrayEngine(BackendEntrypoint):
         "chunk_cache",
         "read_ahead",
         "max_age",
+        "missing",
         "use_zarr_fill_value_as_mask",
     )
 
@@ -268,10 +269,11 @@ class XarrayEngine(BackendEntrypoint):
         chunk_cache: int | str | None = None,
         read_ahead: int = 0,
         max_age: float = 0,
+        missing: str = "fill",
         use_zarr_fill_value_as_mask: bool | None = None,
     ) -> Dataset:
         options = {"storage_options": storage_options, "consolidated": consolidated, "threads": threads}
-        options |= {"chunk_cache": chunk_cache, "read_ahead": read_ahead, "max_age": max_age}
+        options |= {"chunk_cache": chunk_cache, "read_ahead": read_ahead, "max_age": max_age, "missing": missing}
         found = _group(filename_or_obj, group, **options)
         store = GroupStore(found, drop_variables, use_zarr_fill_value_as_mask)
         return StoreBackendEntrypoint().open_dataset(
@@ -303,10 +305,11 @@ class XarrayEngine(BackendEntrypoint):
         chunk_cache: int | str | None = None,
         read_ahead: int = 0,
         max_age: float = 0,
+        missing: str = "fill",
         use_zarr_fill_value_as_mask: bool | None = None,
     ) -> dict[str, Dataset]:
         options = {"storage_options": storage_options, "consolidated": consolidated, "threads": threads}
-        options |= {"chunk_cache": chunk_cache, "read_ahead": read_ahead, "max_age": max_age}
+        options |= {"chunk_cache": chunk_cache, "read_ahead": read_ahead, "max_age": max_age, "missing": missing}
         found = _group(filename_or_obj, group, **options)
         return {
             path: self.open_dataset(

@@ -274,6 +274,7 @@ def open(
     chunk_cache: int | str | None = None,
     read_ahead: int = 0,
     max_age: float = 0.0,
+    missing: Literal["fill", "error"] = "fill",
 ) -> Any: ...
 def create_group(
     url: str | os.PathLike[str],
@@ -340,6 +341,7 @@ def _checksum(
     path: str,
     regions: bool,
     sizes: tuple[int, int],
+    missing: str,
     progress: Callable[[TreeProgress], Any] | None,
     storage_options: dict[str, Any] | None,
     threads: int | None,
