@@ -58,6 +58,8 @@ class Program:
             arguments += ["--order", "F"]
         for codec in case.chain or case.codecs:
             arguments += ["--codec", codec]
+        if "--codec" not in arguments:
+            arguments += ["--codec", "none"]
         return arguments
 
     def write(self, store, case, dialect):

@@ -87,7 +87,7 @@ def make(program, folder):
     """A hierarchy with a chunk of 1,000 bytes, one whose codec the v3 view has to replace, and what a link leads out to."""
     run = lambda *args, **more: subprocess.run([program, *map(str, args)], check=True, capture_output=True, **more)
     store = folder / "x.zarr"
-    for path, codec in (("plain", []), ("delta", ["--codec", DELTA % "|u1", "--codec", "zlib:1"])):
+    for path, codec in (("plain", ["--codec", "none"]), ("delta", ["--codec", DELTA % "|u1", "--codec", "zlib:1"])):
         array = ["--shape", "4000", "--chunks", "1000", "--dtype", "uint8", *codec]
         run("create", store, "--path", path, "--format", "v2", *array)
         data = bytes((i * 7) % 251 for i in range(3000)) + bytes(1000)

@@ -93,7 +93,7 @@ def make(program, folder):
     """A folder of values that do not compress, the same in an archive that deflates them and one in LMDB; an array; many names."""
     run = lambda *args, **more: subprocess.run([program, *map(str, args)], check=True, capture_output=True, **more)
     store = folder / "x.zarr"
-    shape = ["--shape", f"{16 * VALUE}", "--chunks", f"{VALUE}", "--dtype", "uint8"]
+    shape = ["--shape", f"{16 * VALUE}", "--chunks", f"{VALUE}", "--dtype", "uint8", "--codec", "none"]
     run("create", store, "--path", "v", "--format", "v2", *shape)
     value = os.urandom(VALUE)
     for number in range(16):

@@ -266,7 +266,9 @@ impl NewArray {
     fn build(self, hierarchy: &Hierarchy, path: &NodePath) -> zarr::Result<zarr::Array> {
         let like = self.like.as_ref();
         let mut builder = hierarchy.create_array(path).overwrite(self.overwrite);
-        if let Some(shape) = self.shape.or_else(|| like.map(zarr::Array::shape)) {
+        let shape = self.shape.or_else(|| like.map(zarr::Array::shape));
+        let rank = shape.as_ref().map_or(0, Vec::len);
+        if let Some(shape) = shape {
             builder = builder.shape(&shape);
         }
         builder = match (&self.dtype, like) {
@@ -297,7 +299,7 @@ impl NewArray {
                 .map(|text| zarr::codec(text))
                 .collect::<zarr::Result<_>>()?,
             (None, Some(like)) => codecs_of(like),
-            (None, None) => Vec::new(),
+            (None, None) => zarr::default_codecs(hierarchy, rank),
         };
         for spec in specs {
             builder = builder.codec(spec);

@@ -77,7 +77,7 @@ def test_what_is_created_here_is_zarr_pythons(tmp_path, dtype, zarr_format):
 def test_records_with_shapes_and_nested_ones_are_those_of_v2(tmp_path):
     # zarr-python 3 has no fields with shapes; the bytes of NumPy are the witness.
     expected = elements((4,), RECORD)
-    ours = zarrkit.create_array(tmp_path, "/a", shape=(4,), chunks=(4,), dtype=RECORD, dialect="v2")
+    ours = zarrkit.create_array(tmp_path, "/a", shape=(4,), chunks=(4,), dtype=RECORD, codec=[], dialect="v2")
     ours[...] = expected
     assert ours.dtype == RECORD
     assert (tmp_path / "a" / "0").read_bytes() == expected.tobytes()
@@ -115,7 +115,7 @@ def test_small_numbers_are_those_of_ml_dtypes(tmp_path, name):
     ml_dtypes = pytest.importorskip("ml_dtypes")
     dtype = np.dtype(getattr(ml_dtypes, name))
     expected = small_numbers(dtype)
-    ours = zarrkit.create_array(tmp_path, "/a", shape=expected.shape, chunks=(100,), dtype=dtype, dialect="v3")
+    ours = zarrkit.create_array(tmp_path, "/a", shape=expected.shape, chunks=(100,), dtype=dtype, codec=[], dialect="v3")
     ours[...] = expected
     found = ours[...]
     assert found.dtype == ours.dtype == dtype

@@ -45,7 +45,7 @@ pub use other_files::hidden_nodes;
 pub use repair::{
     RepairAction, RepairOptions, RepairReport, RepairStep, Restored, StepState, repair, restore,
 };
-pub use shorthand::codec;
+pub use shorthand::{codec, default_codecs};
 pub use sync::{SyncCompare, SyncOptions, SyncPlan, SyncProgress, Synced, plan_sync};
 pub use target::{
     NewPlace, WithoutCopies, absolute_url, copy_place, find_node, hierarchy_above, new_place,

@@ -38,7 +38,8 @@ pub(crate) struct Create {
     /// Length of each axis, as in 100,200
     #[arg(long, value_name = "N,N,…", required_unless_present = "group", value_parser = parse::shape)]
     shape: Option<Shape>,
-    /// Length of a chunk along each axis; if not given, chunks have about 1 MiB of elements, and are near-cubic
+    /// Length of a chunk along each axis; if not given, chunks have about 1 MiB of elements, are near-cubic, and have one
+    /// position along axes named t, c, z, time or channel, unless planes are small
     #[arg(long, value_name = "N,N,…", value_parser = parse::shape)]
     chunks: Option<Shape>,
     /// Length of a shard along each axis; the chunks of a shard share one stored object (v3)
@@ -53,7 +54,8 @@ pub(crate) struct Create {
     /// Leave the value of elements that were never written undefined (not in v3)
     #[arg(long, conflicts_with = "fill")]
     no_fill: bool,
-    /// A codec; may be given again
+    /// A codec, `none` for none; may be given again. If not given, elements are compressed: by zstd:3 in v3,
+    /// blosc-zstd-shuffle:3 in v2, gzip:5 in drafts
     #[arg(long, value_name = "NAME[:LEVEL]")]
     codec: Vec<String>,
     /// Names of the axes, as in time,lat,lon
@@ -155,6 +157,12 @@ impl Create {
         }
         if let Some(Shape(shards)) = &self.shards {
             array = array.shards(shards);
+        }
+        if self.codec.is_empty() {
+            let rank = self.shape.as_ref().map_or(0, |Shape(shape)| shape.len());
+            for codec in zarr::default_codecs(hierarchy, rank) {
+                array = array.codec(codec);
+            }
         }
         for codec in self.codec.iter().filter(|codec| *codec != "none") {
             array = array.codec(zarr::codec(codec)?);

@@ -329,7 +329,7 @@ fn leftover_chunks_are_purged_unless_asked_not_to() {
     for (format, chunk) in [("v3", "a/c/0"), ("v2", "a/0"), ("draft-2020", "data/root/a/c0")] {
         folder.good(&format!("create {format} --format {format} --group"));
         folder.write(&format!("{format}/{chunk}"), [9, 9]);
-        let create = format!("create {format}/a --shape 2 --dtype uint8");
+        let create = format!("create {format}/a --shape 2 --dtype uint8 --codec none");
         folder.good(&format!("{create} --no-purge"));
         assert_eq!(folder.good(&format!("get {format}/a")).text(), "[9,9]\n");
         // What is there is none that was left.

@@ -5,6 +5,9 @@ const SIZE: u64 = 1 << 20;
 /// No chunk of more than one element is larger.
 const LARGEST: u64 = 4 << 20;
 
+/// The names of axes that count planes: those of images, and of fields over time.
+const PLANES: [&str; 5] = ["t", "c", "z", "time", "channel"];
+
 /// A chunk shape for an array of `shape` with elements of `item` bytes: about 1 MiB, between 128 KiB and 4 MiB,
 /// as near to a cube as the axes let it be, in powers of two.
 ///
@@ -22,6 +25,40 @@ pub fn default_chunk_shape(shape: &[u64], item: u64) -> Vec<u64> {
         let larger = resized(size, *chunk, len);
         if len - *chunk <= *chunk / 4 && larger <= LARGEST {
             (*chunk, size) = (len, larger);
+        }
+    }
+    chunks
+}
+
+/// As [`default_chunk_shape`], of an array whose axes have names. Images and fields are mostly read plane by plane: a chunk has one
+/// position along an axis that counts planes, unless its planes are so small that several make one chunk.
+pub fn default_chunk_shape_named(shape: &[u64], item: u64, names: &[Option<String>]) -> Vec<u64> {
+    let counts_planes = |axis: usize| {
+        let name = names.get(axis).and_then(Option::as_deref);
+        name.is_some_and(|name| PLANES.iter().any(|plane| plane.eq_ignore_ascii_case(name)))
+    };
+    let (planes, others): (Vec<usize>, Vec<usize>) =
+        (0..shape.len()).partition(|&axis| counts_planes(axis));
+    if others.is_empty() {
+        return default_chunk_shape(shape, item);
+    }
+    let of_others: Vec<u64> = others.iter().map(|&axis| shape[axis]).collect();
+    let mut chunks = vec![1u64; shape.len()];
+    let mut size = item.max(1);
+    for (&axis, chunk) in others.iter().zip(default_chunk_shape(&of_others, item)) {
+        chunks[axis] = chunk;
+        size = size.saturating_mul(chunk);
+    }
+    // The planes that lie next to each other in C order first.
+    for &axis in planes.iter().rev() {
+        let len = if shape[axis] == 0 { u64::MAX } else { shape[axis] };
+        while chunks[axis] < len {
+            let longer = chunks[axis].saturating_mul(2).min(len);
+            let larger = resized(size, chunks[axis], longer);
+            if larger > SIZE {
+                return chunks;
+            }
+            (chunks[axis], size) = (longer, larger);
         }
     }
     chunks
@@ -97,6 +134,27 @@ mod tests {
         }
         assert_eq!(default_chunk_shape(&[2; 1000], 1)[..979], [1; 979]);
         assert_eq!(default_chunk_shape(&[2; 1000], 1)[980..], [2; 20]);
+    }
+
+    #[test]
+    fn axes_that_count_planes_have_one_position_in_a_chunk() {
+        let cases: [(&[u64], u64, &str, &[u64]); 8] = [
+            (&[10, 3, 50, 1024, 1024], 2, "t,c,z,y,x", &[1, 1, 1, 512, 1024]),
+            (&[3, 2000, 2000], 1, "C,y,x", &[1, 1024, 1024]),
+            // Small planes: several make a chunk, along the last of their axes first.
+            (&[365, 180, 360], 4, "time,lat,lon", &[4, 180, 360]),
+            (&[7, 3, 5, 64, 64], 1, "t,c,z,y,x", &[7, 3, 5, 64, 64]),
+            (&[700, 3, 5, 64, 64], 1, "t,c,z,y,x", &[16, 3, 5, 64, 64]),
+            (&[0, 180, 360], 4, "time,lat,lon", &[4, 180, 360]),
+            // An axis that is alone is no plane's.
+            (&[1_000_000_000], 8, "time", &[131_072]),
+            (&[100_000, 100_000], 8, "y,x", &[256, 512]),
+        ];
+        for (shape, item, names, chunks) in cases {
+            let given: Vec<_> = names.split(',').map(|name| Some(name.to_owned())).collect();
+            assert_eq!(default_chunk_shape_named(shape, item, &given), chunks, "{shape:?} {names}");
+        }
+        assert_eq!(default_chunk_shape_named(&[64, 64], 1, &[None]), [64, 64]);
     }
 
     #[test]

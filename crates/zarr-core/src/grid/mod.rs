@@ -18,8 +18,8 @@ pub(crate) use self::chunk_projection::{
     ChunkPlace, ChunkProjections, Walk, chunk_place, extents, only_projection,
 };
 pub use self::chunk_projection::{ChunkProjection, chunk_count, chunk_projections};
-pub use self::default_shape::default_chunk_shape;
 pub(crate) use self::default_shape::default_inner_shape;
+pub use self::default_shape::{default_chunk_shape, default_chunk_shape_named};
 pub use self::key::{ChunkKeyEncoding, ChunkKeys, RegisteredKeys};
 pub(crate) use self::pieces::cut_along_borders;
 pub use self::pieces::{Piece, Pieces};

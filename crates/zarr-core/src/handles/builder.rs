@@ -7,7 +7,7 @@ use crate::data_type::{CoreType, DataType, Endian, NumpyTime, Optional, ParsedTy
 use crate::dialect::{Dialect, Strictness};
 use crate::error::{AccessError, Cause, Error, MetadataError, Result};
 use crate::format::VARIABLE_TYPES;
-use crate::grid::{ChunkGrid, default_chunk_shape, default_inner_shape};
+use crate::grid::{ChunkGrid, default_chunk_shape_named, default_inner_shape};
 use crate::hierarchy::{ArrayNode, CreateMode, HierarchyContext};
 use crate::json::{Json, Object};
 use crate::metadata::ArrayMetadata;
@@ -96,7 +96,7 @@ impl<H> ArrayBuilderOf<H> {
         shape(self, shape: &[u64]) { self.shape = Some(shape.to_vec()); }
 
         /// How many elements a chunk has along each axis; without it, chunks have the shape of
-        /// [`default_chunk_shape`](crate::grid::default_chunk_shape), or of whole parts of a shard near to that.
+        /// [`default_chunk_shape_named`](crate::grid::default_chunk_shape_named), or of whole parts of a shard near to that.
         chunks(self, chunks: &[u64]) { self.chunks = Some(chunks.to_vec()); }
 
         /// How the array is cut into chunks, where it is not into equal ones from its first element on: a grid
@@ -191,7 +191,10 @@ impl<H> ArrayBuilderOf<H> {
             let item = parsed.data_type.repr().map_or(1, |repr| repr.size() as u64);
             match &self.shards {
                 Some(shards) => default_inner_shape(shards, item),
-                None => default_chunk_shape(&shape, item),
+                None => {
+                    let names = self.dimension_names.as_deref().unwrap_or_default();
+                    default_chunk_shape_named(&shape, item, names)
+                }
             }
         });
         if chunks.contains(&0) {
