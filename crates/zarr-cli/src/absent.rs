@@ -3,7 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use zarr::store::{GetOptions, ListOptions, Listing, StoreKey, StorePrefix, SyncStore};
-use zarr::{Consolidated, Error, ErrorKind, Hierarchy, Node, NodePath, OpenOptions, did_you_mean};
+use zarr::{
+    Consolidated, Error, ErrorKind, Hierarchy, Node, NodePath, OpenOptions, did_you_mean,
+    split_query,
+};
 
 use crate::failure::Failure;
 use crate::human;
@@ -27,7 +30,9 @@ pub(crate) fn explain(error: Error, session: &Session) -> Failure {
     let Some(options) = options.ok().filter(|options| !asked(options)) else {
         return Failure::Zarr(error);
     };
-    let found = error.store().and_then(|url| match error.path() {
+    // The query of a web address may be secret, and is not in the error.
+    let url = error.store().filter(|url| split_query(url).1.is_empty());
+    let found = url.and_then(|url| match error.path() {
         Some(path) => in_hierarchy(url, path, &options)
             .map(|why| (why, ErrorKind::NotFound))
             .or_else(|| other(url, &options)),
@@ -120,13 +125,13 @@ fn at_url(url: &str, options: &OpenOptions) -> Option<(String, ErrorKind)> {
 
 /// What is wrong with a URL inside a hierarchy: the topmost one above it.
 fn above(url: &str, options: &OpenOptions) -> Option<String> {
-    let (mut base, mut names) = (url, Vec::new());
+    let (mut base, mut names) = (url.to_owned(), Vec::new());
     let mut found = None;
     for _ in 0..ABOVE {
-        let Some((above, name)) = parent(base) else { break };
-        names.insert(0, name);
+        let Some((above, name)) = parent(&base) else { break };
+        names.insert(0, name.to_owned());
         base = above;
-        match zarr::locate(above, options) {
+        match zarr::locate(&base, options) {
             Ok((hierarchy, path)) => {
                 let path = path.join(&names.join("/")).ok()?;
                 found = Some((hierarchy, path));

@@ -33,6 +33,7 @@ mod failure;
 mod foreign;
 #[doc(hidden)]
 pub mod fuzzing;
+mod headers;
 mod human;
 mod image;
 mod interrupt;
@@ -116,6 +117,23 @@ fn not_utf8(args: &[OsString]) -> String {
     format!("{} {is} not UTF-8; a symbolic link gives such a file another name", wrong.join(", "))
 }
 
+/// What arguments are called that are paths or URLs of data.
+const PLACES: [&str; 6] = ["TARGET", "SRC", "DST", "SOURCE", "A", "B"];
+
+/// The paths and URLs of data that a command names.
+fn places(matches: &clap::ArgMatches) -> Vec<String> {
+    let Some((name, matches)) = matches.subcommand() else { return Vec::new() };
+    let command = Cli::command();
+    let Some(command) = command.find_subcommand(name) else { return Vec::new() };
+    let is_place = |arg: &&clap::Arg| {
+        let names = arg.get_value_names().unwrap_or_default();
+        names.iter().any(|name| PLACES.contains(&name.as_str()))
+    };
+    let values = |arg: &clap::Arg| matches.try_get_raw(arg.get_id().as_str()).ok().flatten();
+    let places = command.get_arguments().filter(is_place).filter_map(values).flatten();
+    places.filter_map(|place| place.to_str().map(str::to_owned)).collect()
+}
+
 /// Runs the program with `args`, the first of which is its own name, knowing what `registry` knows.
 ///
 /// Says what went wrong on standard error; the exit code tells the kind. It never panics on what it
@@ -137,6 +155,7 @@ pub fn exit_code(registry: Registry, args: impl Iterator<Item = OsString>) -> u8
         }
         _ => error,
     });
+    let places = parsed.as_ref().map_or_else(|_| Vec::new(), places);
     let cli = match parsed.and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches)) {
         Ok(cli) => cli,
         Err(error) if wants_json && error.use_stderr() => {
@@ -159,7 +178,8 @@ pub fn exit_code(registry: Registry, args: impl Iterator<Item = OsString>) -> u8
             return u8::try_from(error.exit_code()).unwrap_or(2);
         }
     };
-    let session = Session::new(registry, cli.global, program);
+    let mut session = Session::new(registry, cli.global, program);
+    let bound = session.bind_headers(&places);
     let is_terminal = io::stdout().is_terminal();
     let first = || {
         if is_terminal {
@@ -173,7 +193,7 @@ pub fn exit_code(registry: Registry, args: impl Iterator<Item = OsString>) -> u8
         (true, true) => Escaping::Json,
     };
     let mut out = Plain { escaping, out };
-    let result = commands::run(&cli.command, &session, &mut out);
+    let result = bound.and_then(|()| commands::run(&cli.command, &session, &mut out));
     let result = result.and_then(|()| session.flush()).and_then(|()| Ok(out.flush()?));
     session.tell_calls();
     match result {

@@ -13,6 +13,7 @@ use zarr::{
 
 use crate::calls::Calls;
 use crate::failure::Failure;
+use crate::headers::{Headers, Secret};
 use crate::human::printable;
 use crate::parse::{self, ReadAs, Written};
 use crate::progress;
@@ -66,6 +67,12 @@ pub(crate) struct Global {
     /// Bytes of decoded chunks to hold at once, as in 512MiB; 2 GiB, if not given
     #[arg(long, global = true, help_heading = COMMON, value_name = "SIZE", value_parser = parse::size)]
     pub max_decoded: Option<u64>,
+    /// Send this header to the web server of TARGET, as in 'Name: value'; to one of two servers, as in 'https://host=Name: value'
+    ///
+    /// It is sent to the scheme, host and port of TARGET and nowhere else, and never printed. Other users of a machine may see the
+    /// arguments of a command: ZARR_HTTP_HEADERS has headers, too, one on each line, and ZARR_HTTP_BEARER_TOKEN a token.
+    #[arg(long, global = true, help_heading = COMMON, value_name = "HEADER")]
+    pub http_header: Vec<Secret>,
 }
 
 /// What a command works on.
@@ -155,6 +162,8 @@ pub(crate) enum Guard {
 pub(crate) struct Session {
     registry: Arc<Registry>,
     global: Global,
+    /// For the web servers that the command names.
+    headers: Headers,
     /// What was opened for writing, to be flushed at the end.
     written: RefCell<Vec<Hierarchy>>,
     /// What stores were asked, for `--verbose`.
@@ -168,8 +177,9 @@ pub(crate) struct Session {
 impl Session {
     pub fn new(registry: Registry, global: Global, program: String) -> Session {
         progress::set_quiet(global.quiet);
-        let (written, calls, missing) = Default::default();
-        Session { registry: Arc::new(registry), global, written, calls, missing, program }
+        let (written, calls, missing, headers) = Default::default();
+        let registry = Arc::new(registry);
+        Session { registry, global, headers, written, calls, missing, program }
     }
 
     /// Has reads of what is opened from now on fail where a chunk is not stored, if the command was asked for that.
@@ -177,6 +187,12 @@ impl Session {
         if asked.no_missing {
             self.missing.set(MissingChunks::Error);
         }
+    }
+
+    /// Binds the headers that were given to the servers of these paths and URLs.
+    pub fn bind_headers(&mut self, places: &[String]) -> Result<(), Failure> {
+        self.headers = Headers::bind(&self.global.http_header, places)?;
+        Ok(())
     }
 
     /// Puts what was written where others find it, for stores that gather it until then.
@@ -198,6 +214,7 @@ impl Session {
 
     pub fn options(&self) -> Result<OpenOptions, Failure> {
         let mut options = OpenOptions::new(self.registry.clone()).threads(self.global.threads);
+        options = self.headers.set(options);
         if let Some(read_as) = self.global.read_as {
             (options.dialect, options.era) = (Some(read_as.dialect), read_as.era);
             options.plain_draft = read_as.plain_draft;

@@ -61,6 +61,7 @@ mod suggestion;
 pub mod sync;
 pub mod var_buffer;
 pub mod view;
+mod web_address;
 
 pub use array::{ChunkPart, StoredSize};
 pub use control::{CancelToken, ChunkProgress, ProgressCallback};
@@ -89,6 +90,7 @@ pub use selection::{AxisSelection, Selection, steps};
 pub use suggestion::did_you_mean;
 pub use view::strided::StridedBuffer;
 pub use view::{View, ViewMut};
+pub use web_address::{split_query, split_server, url_below, web_server};
 
 #[cfg(feature = "half")]
 pub use half;

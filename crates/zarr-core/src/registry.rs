@@ -17,6 +17,7 @@ use crate::grid::{ChunkGrid, ChunkKeyEncoding};
 use crate::json::{Json, Object};
 use crate::metadata::ArrayMetadata;
 use crate::store::Store;
+use crate::web_address::web_server;
 
 /// Makes a codec from its words, for chunks as the context says.
 ///
@@ -84,6 +85,17 @@ pub struct Registry {
     pub(crate) extensions: HashMap<String, Understand>,
     /// For the stores that it opens; their values may be secret.
     store_options: Arc<[(String, String)]>,
+    server_options: Arc<[ServerOption]>,
+}
+
+/// An option for the stores of one web server, and for no other.
+#[derive(Clone)]
+pub(crate) struct ServerOption {
+    /// As [`web_server`] gives it.
+    pub server: String,
+    pub name: String,
+    /// It may be secret.
+    pub value: String,
 }
 
 #[derive(Clone, Copy)]
@@ -181,8 +193,27 @@ impl Registry {
     }
 
     /// The same registry, which opens stores with these options.
-    pub(crate) fn with_store_options(&self, options: &[(String, String)]) -> Registry {
-        Registry { store_options: options.into(), ..self.clone() }
+    pub(crate) fn with_store_options(
+        &self,
+        options: &[(String, String)],
+        of_servers: &[ServerOption],
+    ) -> Registry {
+        Registry {
+            store_options: options.into(),
+            server_options: of_servers.into(),
+            ..self.clone()
+        }
+    }
+
+    /// The options for the store at a URL.
+    fn options_for(&self, url: &str) -> Vec<(String, String)> {
+        let mut options = self.store_options.to_vec();
+        let Some(server) = web_server(url) else { return options };
+        for option in self.server_options.iter().filter(|option| option.server == server) {
+            options.retain(|(name, _)| *name != option.name);
+            options.push((option.name.clone(), option.value.clone()));
+        }
+        options
     }
 
     /// Adds a store that is stored in another, under the name that its URLs begin with: `zip` for
@@ -346,7 +377,7 @@ impl Registry {
         }
         let scheme = url.split_once("://").map_or("file", |(scheme, _)| scheme);
         let why = match self.schemes.get(scheme) {
-            Some(Scheme::WithOptions(open)) => return open(url, access, &self.store_options),
+            Some(Scheme::WithOptions(open)) => return open(url, access, &self.options_for(url)),
             Some(Scheme::Known(open)) => match self.store_options.first() {
                 None => return open(url, access),
                 Some((name, _)) => {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 use std::time::Duration;
 
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyString};
 use zarr::nczarr::{Dataset, DatasetOptions};
@@ -234,7 +234,7 @@ pub fn is_near(url: &str) -> bool {
     ["file", "memory", "zip", "lmdb"].contains(&scheme) && !url.contains("::")
 }
 
-/// The store's options as text; `True` is `true`.
+/// The store's options as text; `True` is `true`. `headers` is a dict, and each of them becomes an option.
 pub fn storage_options(options: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<(String, String)>> {
     let Some(options) = options else { return Ok(Vec::new()) };
     let text = |value: &Bound<'_, PyAny>| -> PyResult<String> {
@@ -243,7 +243,21 @@ pub fn storage_options(options: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<(Str
             Err(_) => Ok(value.str()?.to_str()?.to_owned()),
         }
     };
-    options.iter().map(|(name, value)| Ok((name.extract()?, text(&value)?))).collect()
+    let mut given = Vec::new();
+    for (name, value) in options {
+        let name: String = name.extract()?;
+        if name != "headers" {
+            given.push((name, text(&value)?));
+            continue;
+        }
+        let headers = value.cast::<PyDict>().map_err(|_| {
+            PyTypeError::new_err("the storage option `headers` is a dict of names and values")
+        })?;
+        for (name, value) in headers {
+            given.push((format!("header.{}", name.extract::<String>()?), value.extract()?));
+        }
+    }
+    Ok(given)
 }
 
 /// The dialect that a name refers to.

@@ -61,6 +61,11 @@ fn version(metadata: &impl std::fmt::Debug) -> u128 {
     half(0) << 64 | half(1)
 }
 
+/// Whether the name of a store leaves out the query of its URL, so that it does not open the store again.
+pub fn hides_query(name: &str) -> bool {
+    name.ends_with("?…")
+}
+
 impl Handle<'_> {
     fn store(&self) -> &Arc<dyn Store> {
         self.hierarchy.store()
@@ -69,7 +74,8 @@ impl Handle<'_> {
     /// The store's URL, without secrets, if the store can be opened again by it.
     fn url(&self) -> Option<String> {
         let name = self.store().name();
-        let lasts = self.origin.url.is_some() && !name.starts_with("memory:");
+        let lasts =
+            self.origin.url.is_some() && !name.starts_with("memory:") && !hides_query(&name);
         lasts.then_some(name)
     }
 
@@ -83,7 +89,7 @@ impl Handle<'_> {
         }
         // In no other process is there the same store.
         let process = std::process::id();
-        if self.origin.url.is_some() && name != "memory://" {
+        if self.origin.url.is_some() && name != "memory://" && !hides_query(&name) {
             return (format!("{url}#{process}"), Vec::new());
         }
         let address = Arc::as_ptr(self.store()).cast::<()>().addr();
@@ -100,6 +106,14 @@ impl Handle<'_> {
             (None, Some(source)) => {
                 let source = module.call_method1("checked", (source.bind(py),))?;
                 (source, PyTuple::empty(py))
+            }
+            (None, None) if hides_query(&self.store().name()) => {
+                return Err(PyTypeError::new_err(format!(
+                    "{} {} cannot be pickled: its URL {} has a query, which may be a secret; open it in each process",
+                    self.class,
+                    self.path,
+                    self.store().name(),
+                )));
             }
             (None, None) => {
                 return Err(PyTypeError::new_err(format!(

@@ -16,6 +16,7 @@ use zarr::{OpenOptions, StoreError};
 
 use crate::errors::OrRaise;
 use crate::open;
+use crate::pickle::hides_query;
 use crate::py_store::{self, Source};
 
 /// How often a value is read anew that another writer replaced in the meantime.
@@ -174,7 +175,8 @@ impl RawStore {
         };
         let calls = store.to_sync();
         // Each `memory://` is another.
-        let reopens = is_place && calls.name() != "memory://";
+        let name = calls.name();
+        let reopens = is_place && name != "memory://" && !hides_query(&name);
         Ok(RawStore { store, calls, reopens, is_place })
     }
 

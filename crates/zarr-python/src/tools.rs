@@ -218,7 +218,7 @@ impl Target {
         if let Some(url) = &self.url {
             let mut url = zarr::dataset_url(url)?;
             if !self.path.is_empty() {
-                url.store = format!("{}/{}", url.store.trim_end_matches('/'), self.path);
+                url.store = zarr::url_below(&url.store, &self.path);
             }
             return url.open(&options);
         }

@@ -92,7 +92,7 @@ pub use lmdb::LmdbStore;
 #[cfg(feature = "memory")]
 pub use memory::MemoryStore;
 #[cfg(any(feature = "s3", feature = "gcs", feature = "azure", feature = "http"))]
-pub use object::{ObjectStore, Traffic};
+pub use object::{ObjectStore, Traffic, web_server};
 #[cfg(feature = "cache")]
 pub use wrap::{ByteCache, CacheFolder, CacheStore};
 pub use wrap::{Call, ObservedStore, Observer, Outcome, Request, log};

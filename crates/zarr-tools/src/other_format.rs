@@ -3,7 +3,7 @@
 use zarr_core::store::{
     ByteRange, GetOptions, ListOptions, SnapshotOptions, StoreKey, StorePrefix, SyncStore,
 };
-use zarr_core::{OpenOptions, StoreError};
+use zarr_core::{OpenOptions, StoreError, split_query};
 
 /// The bytes of a file that are looked at: HDF5 may begin behind 2,048 bytes of the user's own.
 const HEAD: u64 = 4096;
@@ -26,15 +26,16 @@ pub fn format_of_file(url: &str, options: &OpenOptions) -> Option<&'static str> 
 /// The first bytes of the value at a URL, if there is one.
 pub fn head(url: &str, options: &OpenOptions) -> Option<Vec<u8>> {
     let (above, name) = parent(url)?;
-    let store = options.store(above).ok()?.to_sync();
+    let store = options.store(&above).ok()?.to_sync();
     get(&*store, name, HEAD)
 }
 
 /// The URL above, and the name in it.
-pub fn parent(url: &str) -> Option<(&str, &str)> {
-    let (above, name) = url.trim_end_matches('/').rsplit_once('/')?;
-    let is_place = !above.is_empty() && !above.ends_with(['/', ':']) && !url.contains("::");
-    is_place.then_some((above, name))
+pub fn parent(url: &str) -> Option<(String, &str)> {
+    let (place, query) = split_query(url);
+    let (above, name) = place.trim_end_matches('/').rsplit_once('/')?;
+    let is_place = !above.is_empty() && !above.ends_with(['/', ':']) && !place.contains("::");
+    is_place.then(|| (format!("{above}{query}"), name))
 }
 
 /// The first `most` bytes of a value, if it is there and can be read.
@@ -108,16 +109,16 @@ fn of_folder(url: &str, options: &OpenOptions) -> Option<&'static str> {
 
 /// Whether a folder, or one above it, says in its `attributes.json` that it is N5's.
 fn is_n5(url: &str, options: &OpenOptions) -> bool {
-    let mut at = url;
+    let mut at = url.to_owned();
     for _ in 0..ABOVE {
-        let store = options.store(at).ok().map(|store| store.to_sync());
+        let store = options.store(&at).ok().map(|store| store.to_sync());
         let attributes = store.and_then(|store| get(&*store, "attributes.json", HEAD));
         let text = attributes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         let has = |name: &str| text.as_ref().is_some_and(|text| text.contains(name));
         if has("\"n5\"") || (has("\"blockSize\"") && has("\"dimensions\"")) {
             return true;
         }
-        match parent(at) {
+        match parent(&at) {
             Some((above, _)) => at = above,
             None => break,
         }

@@ -5,7 +5,7 @@ use std::path::{Component, PathBuf};
 
 use zarr_core::{
     AccessError, Consolidated, Dialect, Error, ErrorKind, Hierarchy, Node, NodePath, OpenOptions,
-    Result,
+    Result, split_query, url_below,
 };
 
 use crate::Plan;
@@ -200,8 +200,7 @@ fn find_plainly(target: &str, path: &str, options: &OpenOptions) -> Result<Node>
     let (hierarchy, at) = match Hierarchy::locate(&url, options) {
         // A folder without documents that holds a node with one: v2 and v3 nodes need no parents.
         Err(e) if e.kind() == ErrorKind::NotFound => {
-            let inner =
-                format!("{}{}", url.trim_end_matches('/'), path_below(&NodePath::root(), path)?);
+            let inner = url_below(&url, path_below(&NodePath::root(), path)?.as_str());
             return match Hierarchy::locate(&inner, options) {
                 Ok((hierarchy, path)) => hierarchy.node(&path),
                 Err(_) => Err(e),
@@ -384,14 +383,15 @@ fn other_archive(url: &str, options: &OpenOptions) -> Option<&'static str> {
 /// The hierarchy above a URL without a node, and the path of the URL in it.
 pub fn hierarchy_above(url: &str, options: &OpenOptions) -> Option<(Hierarchy, NodePath)> {
     let mut names: Vec<&str> = Vec::new();
-    let mut base = url.trim_end_matches('/');
+    let (place, query) = split_query(url);
+    let mut base = place.trim_end_matches('/');
     while names.len() < MOST_ABOVE {
         let (above, name) = base.rsplit_once('/')?;
         if above.is_empty() || above.ends_with(['/', ':']) {
             return None;
         }
         names.insert(0, name);
-        match Hierarchy::locate(above, options) {
+        match Hierarchy::locate(&format!("{above}{query}"), options) {
             Ok((hierarchy, path)) => {
                 let path = path_below(&path, &names.join("/")).ok()?;
                 return Some((hierarchy, path));

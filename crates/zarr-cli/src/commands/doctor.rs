@@ -28,11 +28,22 @@ pub(crate) const VARIABLES: &[(&str, &str)] = &[
 ];
 
 /// Beginnings of variables that stores take settings and credentials from.
-const BEGINNINGS: &[(&str, &str)] = &[("AWS_", "s3"), ("GOOGLE_", "gcs"), ("AZURE_", "azure")];
+const BEGINNINGS: &[(&str, &str)] =
+    &[("AWS_", "s3"), ("GOOGLE_", "gcs"), ("AZURE_", "azure"), ("ZARR_HTTP_", "http")];
 
 /// What names of variables have that hold or find credentials; others of a store are settings.
-const SECRETS: &[&str] =
-    &["KEY", "TOKEN", "SECRET", "CREDENTIAL", "PASSWORD", "PROFILE", "ROLE", "ACCOUNT", "SAS"];
+const SECRETS: &[&str] = &[
+    "KEY",
+    "TOKEN",
+    "SECRET",
+    "CREDENTIAL",
+    "PASSWORD",
+    "PROFILE",
+    "ROLE",
+    "ACCOUNT",
+    "SAS",
+    "HEADERS",
+];
 
 /// Single variables of that kind.
 const SINGLE: &[(&str, &str)] = &[("SERVICE_ACCOUNT", "gcs"), ("IDENTITY_ENDPOINT", "azure")];

@@ -56,7 +56,7 @@ pub(super) fn open(session: &Session, target: &Target) -> Result<Dataset, Failur
     let mut url = zarr::dataset_url(&target.target)?;
     let inside = target.path.trim_matches('/');
     if !inside.is_empty() {
-        url.store = format!("{}/{inside}", url.store.trim_end_matches('/'));
+        url.store = zarr::url_below(&url.store, inside);
     }
     Ok(url.open(&DatasetOptions::of(session.options()?))?)
 }

@@ -194,8 +194,9 @@ impl Plot {
         match group.map(|group| group.path()).filter(|path| !path.is_root()) {
             Some(path) => path.to_string(),
             None => {
-                let target = self.target.target.trim_end_matches('/');
-                target.rsplit('/').next().unwrap_or_default().to_owned()
+                // A query may be secret.
+                let (target, _) = zarr::split_query(&self.target.target);
+                target.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned()
             }
         }
     }

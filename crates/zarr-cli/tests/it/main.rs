@@ -48,6 +48,7 @@ mod validate;
 mod validate_stores;
 mod verbs;
 mod words;
+mod web_servers;
 
 // Shared with the tests of the library.
 #[path = "../../../zarr/tests/it/server/mod.rs"]

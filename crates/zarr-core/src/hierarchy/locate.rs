@@ -15,6 +15,7 @@ use crate::metadata::{GroupMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
 use crate::registry::Access;
 use crate::store::{Store, guarded};
+use crate::web_address::split_query;
 
 /// The most path segments between a URL and the hierarchy that it is in.
 const MOST_SEGMENTS: usize = 64;
@@ -144,21 +145,15 @@ impl HierarchyContext {
 
     /// The hierarchy that a URL names, and the node in it: a store's root, or a node inside (decision 0121).
     pub async fn locate(url: &str, options: &OpenOptions) -> Result<Located> {
-        // The slashes of `memory://` and of `/` stay.
-        let base = match url.trim_end_matches('/') {
-            "" => url,
-            trimmed if trimmed.ends_with(':') && url.contains("://") => url,
-            trimmed => trimmed,
-        };
-        for (base, below) in with_parents(base) {
-            match Self::begins_at(base, url, &below, options).await {
+        for (base, below) in with_parents(url) {
+            match Self::begins_at(&base, url, &below, options).await {
                 Ok(Some((context, probed))) if context.is_document(&below) => {
                     return Ok((context, NodePath::root(), probed));
                 }
                 Ok(Some((context, probed))) => {
                     let draft = context.format.dialect() == Dialect::Draft;
                     if below.is_empty() && !draft && options.access == Access::ReadWrite {
-                        let (holding, beyond) = Self::holding_copies(base, options).await;
+                        let (holding, beyond) = Self::holding_copies(&base, options).await;
                         let holder = holding.as_ref().map_or(&context, |(holder, _)| holder);
                         beyond.into_iter().for_each(|it| holder.warn(&it.place, vec![it.what]));
                         if let Some((context, path)) = holding {
@@ -181,8 +176,8 @@ impl HierarchyContext {
                 },
             }
         }
-        for (base, below) in with_parents(base).into_iter().take(MOST_JOURNALS) {
-            let Ok(store) = open_store(base, options).await else { break };
+        for (base, below) in with_parents(url).into_iter().take(MOST_JOURNALS) {
+            let Ok(store) = open_store(&base, options).await else { break };
             let Ok(path) = node_below(&below) else { break };
             if let Some(e) = copy_under_way(&*store, &path, &options.options.limits).await {
                 return Err(e);
@@ -224,7 +219,7 @@ impl HierarchyContext {
             Warning { place: at.to_owned(), what }
         };
         for (base, below) in with_parents(url).into_iter().skip(1) {
-            let Ok(store) = open_store(base, options).await else { break };
+            let Ok(store) = open_store(&base, options).await else { break };
             match Self::probe(guarded(store.clone()), options).await {
                 Ok(Some((context, _))) if context.has_copies() => {
                     let Ok(path) = node_below(&below) else { return (None, beyond) };
@@ -232,10 +227,10 @@ impl HierarchyContext {
                 }
                 Ok(Some((context, _))) => {
                     let passed_over = context.warnings_of_copies().into_iter();
-                    beyond.extend(passed_over.map(|what| untrue(base, &what)));
+                    beyond.extend(passed_over.map(|what| untrue(&base, &what)));
                 }
                 Err(e) if is_too_large(&e) => {
-                    beyond.push(untrue(base, &e.cause().to_string()));
+                    beyond.push(untrue(&base, &e.cause().to_string()));
                     break;
                 }
                 Ok(None) | Err(_) => break,
@@ -263,10 +258,17 @@ fn not_found() -> Error {
     AccessError::NotFound { looked_for }.into()
 }
 
-/// A URL and those above it, each with the path segments from there to the URL.
-fn with_parents(url: &str) -> Vec<(&str, Vec<&str>)> {
-    let (mut base, mut below) = (url, Vec::new());
-    let mut urls = vec![(base, below.clone())];
+/// A URL and those above it, each with the path segments from there to the URL. All have the query of a web address.
+fn with_parents(url: &str) -> Vec<(String, Vec<&str>)> {
+    let (place, query) = split_query(url);
+    // The slashes of `memory://` and of `/` stay.
+    let mut base = match place.trim_end_matches('/') {
+        "" => place,
+        trimmed if trimmed.ends_with(':') && place.contains("://") => place,
+        trimmed => trimmed,
+    };
+    let mut below = Vec::new();
+    let mut urls = vec![(format!("{base}{query}"), below.clone())];
     while below.len() < MOST_SEGMENTS
         && let Some((above, name)) = base.rsplit_once('/')
         && !above.is_empty()
@@ -274,7 +276,7 @@ fn with_parents(url: &str) -> Vec<(&str, Vec<&str>)> {
     {
         base = above;
         below.insert(0, name);
-        urls.push((base, below.clone()));
+        urls.push((format!("{base}{query}"), below.clone()));
     }
     urls
 }

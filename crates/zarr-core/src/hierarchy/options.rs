@@ -8,8 +8,9 @@ use crate::error::StoreError;
 use crate::format::{Draft, Format, of_dialect};
 use crate::limits::Limits;
 use crate::options::{Guard, MissingChunks, Options, setters};
-use crate::registry::{Access, Registry};
+use crate::registry::{Access, Registry, ServerOption};
 use crate::store::{Store, StoreKey};
+use crate::web_address::web_server;
 
 /// Whether readers read documents from their consolidated copies (draft-v3.md 3.4, Z2-070, F-014).
 ///
@@ -53,6 +54,7 @@ pub struct OpenOptions {
     pub registry: Arc<Registry>,
     /// For the store: names and values, which may be secret.
     store_options: Vec<(String, String)>,
+    server_options: Vec<ServerOption>,
     wrap: Option<Wrap>,
     wrap_format: Option<WrapFormat>,
 }
@@ -144,6 +146,24 @@ impl OpenOptions {
             self.store_options.push((name, value.into()));
         }
 
+        /// As [`OpenOptions::store_option`], for the stores of one web server: those whose URLs have the scheme, the host and the
+        /// port of `server`, such as `https://data.example`. It replaces what all stores are given by that name.
+        ///
+        /// ```
+        /// # use zarr_core::OpenOptions;
+        /// let token = "the secret";
+        /// let options =
+        ///     OpenOptions::default().server_option("https://data.example", "bearer_token", token);
+        /// assert!(!format!("{options:?}").contains(token));
+        /// ```
+        server_option(self, server: &str, name: impl Into<String>, value: impl Into<String>) {
+            // What is no address is that of no store.
+            let server = web_server(server).unwrap_or_default();
+            let (name, value) = (name.into(), value.into());
+            self.server_options.retain(|known| known.server != server || known.name != name);
+            self.server_options.push(ServerOption { server, name, value });
+        }
+
         /// Wraps each store that is opened: to log, to count, to delay.
         wrap(self, wrap: impl Fn(Arc<dyn Store>) -> Arc<dyn Store> + Send + Sync + 'static) {
             self.wrap = Some(Arc::new(wrap));
@@ -168,10 +188,11 @@ impl OpenOptions {
     /// # Errors
     /// As [`Registry::open_store`].
     pub fn store(&self, url: &str) -> Result<Arc<dyn Store>, StoreError> {
-        let store = if self.store_options.is_empty() {
+        let store = if self.store_options.is_empty() && self.server_options.is_empty() {
             self.registry.open_store(url, self.access)?
         } else {
-            let registry = self.registry.with_store_options(&self.store_options);
+            let registry =
+                self.registry.with_store_options(&self.store_options, &self.server_options);
             registry.open_store(url, self.access)?
         };
         Ok(match &self.wrap {

@@ -163,7 +163,8 @@ impl<'a> Loader<'a> {
     fn root_array(&mut self) -> Result<Option<Group>> {
         let Ok(Node::Array(array)) = self.hierarchy.node(self.base) else { return Ok(None) };
         let store = self.hierarchy.store().name();
-        let name = self.base.name().or(store.trim_end_matches('/').rsplit('/').next());
+        let (place, _) = zarr_core::split_query(&store);
+        let name = self.base.name().or(place.trim_end_matches('/').rsplit('/').next());
         let name = name.and_then(|name| name.split('.').next()).unwrap_or_default();
         let name = if check_name(name).is_ok() { name } else { "data" }.to_owned();
         let node = Ok(FoundArray { array, document: None, notes: Vec::new() });

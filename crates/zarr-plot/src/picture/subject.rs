@@ -96,7 +96,8 @@ impl Subject {
             Some(name) => name.to_owned(),
             None => {
                 let store = self.array.hierarchy().store().name();
-                store.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned()
+                let (place, _) = zarr_core::split_query(&store);
+                place.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned()
             }
         }
     }

@@ -24,7 +24,8 @@ class Store(ZarrStore):
     mode : str
         `"r+"` to read and write, `"r"` to read.
     storage_options : dict, optional
-        The store's options, such as `{"region": "eu-central-1"}`.
+        The store's options, such as `{"region": "eu-central-1"}`; for a web server `{"headers": {"X-Api-Key": key}}` or
+        `{"bearer_token": token}`.
     read_only : bool, optional
         As zarr-python's stores take it; in place of `mode`.
 
@@ -70,6 +71,8 @@ class Store(ZarrStore):
 
     def __reduce__(self):
         if not self._raw.reopens:
+            if self._raw.name.endswith("?…"):
+                raise TypeError(f"{self!r} cannot be pickled: its URL has a query, which may be a secret; open it in each process")
             raise TypeError(f"{self!r} cannot be pickled, as it has no URL; memory has one if it has a name: memory://name")
         return _rebuild, (type(self), self._raw.name, self._raw.public_options, self.read_only, self._is_open)
 

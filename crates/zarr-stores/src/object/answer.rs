@@ -12,6 +12,8 @@ use percent_encoding::percent_decode_str;
 use reqwest::header::HeaderValue;
 use zarr_core::sync;
 
+use super::attached::WithoutHeaders;
+
 /// The bytes of a failed answer that are read.
 pub(super) const MOST_OF_AN_ERROR: usize = 64 << 10;
 
@@ -62,6 +64,8 @@ pub(super) struct Answer {
     pub region: Option<String>,
     /// Where a redirect points to.
     pub location: Option<String>,
+    /// The server that was asked after a redirect, without the headers that are for another one.
+    pub without_headers: Option<String>,
 }
 
 /// Why an answer is refused.
@@ -187,12 +191,15 @@ impl Answer {
             message: xml("Message"),
             region: xml("Region").or_else(|| header("x-amz-bucket-region")),
             location: header("location"),
+            without_headers: response.extensions().get().map(|WithoutHeaders(it)| it.clone()),
         }
     }
 
     /// The same, its texts without what was sent: some servers repeat it, and messages end up in logs.
     pub fn without(mut self, secrets: &[String]) -> Answer {
-        for text in [&mut self.code, &mut self.message, &mut self.region].into_iter().flatten() {
+        let texts =
+            [&mut self.code, &mut self.message, &mut self.region, &mut self.without_headers];
+        for text in texts.into_iter().flatten() {
             for secret in secrets {
                 if text.contains(secret.as_str()) {
                     *text = text.replace(secret.as_str(), "…");
@@ -220,15 +227,21 @@ impl Answer {
 /// The fewest characters of a text that is taken for a secret.
 const LEAST_SECRET: usize = 4;
 
-/// What of a request may be a secret, longer ones first: the user in its URL, signatures and tokens in its query, and the values of these
-/// headers.
-pub(super) fn secrets(uri: &str, headers: &[HeaderValue]) -> Vec<String> {
+/// What of a request may be a secret, longer ones first: the user in its URL, signatures and tokens in its query, or all values there if
+/// `has_secret_query`, and the values of these headers.
+pub(super) fn secrets(uri: &str, headers: &[HeaderValue], has_secret_query: bool) -> Vec<String> {
     let mut found = Vec::new();
     let mut add = |text: &str| {
         let decoded = percent_decode_str(text).decode_utf8_lossy().into_owned();
         found.extend([text.to_owned(), decoded]);
     };
     let (before, query) = uri.split_once('?').unwrap_or((uri, ""));
+    if has_secret_query {
+        add(query);
+        for pair in query.split('&') {
+            add(pair.split_once('=').map_or(pair, |(_, value)| value));
+        }
+    }
     for (name, value) in query.split('&').filter_map(|pair| pair.split_once('=')) {
         let name = name.to_ascii_lowercase();
         let is_secret = ["sig", "token", "credential", "key", "password", "secret"];
@@ -312,6 +325,7 @@ mod tests {
                     "AWS4-HMAC-SHA256 Credential=AKIAEXAMPLE/20261128/eu/s3/aws4_request, SignedHeaders=host;range, Signature=0123abcd",
                 ),
             ],
+            false,
         );
         for (said, shown) in [
             ("token ey.secret.token expired", "token … expired"),

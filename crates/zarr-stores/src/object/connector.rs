@@ -17,6 +17,7 @@ use reqwest::header::{CONTENT_LENGTH, HeaderName, HeaderValue, RANGE};
 use reqwest::{Method, StatusCode};
 
 use super::answer::{self, Answer, Failed, MOST_OF_AN_ERROR, Wrong};
+use super::attached::Attached;
 use super::limiter::Limiter;
 use super::{pages, redirect, transport};
 
@@ -52,6 +53,8 @@ pub(super) struct Connector {
     pub limiter: Arc<Limiter>,
     /// Whether redirects are followed (decision 0143).
     pub redirects: bool,
+    /// What goes with each request to a web server.
+    pub attached: Attached,
     /// Bytes of keys that a listing may have.
     pub max_listed: u64,
 }
@@ -79,6 +82,8 @@ struct Asked {
     uri: String,
     /// The values of headers that may be secrets.
     secrets: Vec<HeaderValue>,
+    /// Whether each value of the query may be one.
+    has_secret_query: bool,
     /// How many bytes of a value it requests; `None` for all of them.
     range: Option<u64>,
     reads: bool,
@@ -88,10 +93,12 @@ struct Asked {
 
 #[async_trait]
 impl HttpService for Client {
-    async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+    async fn call(&self, mut request: HttpRequest) -> Result<HttpResponse, HttpError> {
         self.connector.counts.requests.fetch_add(1, Ordering::Relaxed);
         let unsure = request.extensions().get::<Unsure>().cloned();
-        let (asked, limiter) = (Asked::of(&request), &self.connector.limiter);
+        self.connector.attached.attach(&mut request);
+        let asked = Asked::of(&request, self.connector.attached.has_query());
+        let limiter = &self.connector.limiter;
         // The connection broke, or the server has too much to do: the same request may succeed later.
         let is_passing = |answer: answer::Answer| matches!(answer.status, 408 | 429 | 500..);
         if answer::last_failed().is_some_and(|failed| failed.answer.is_none_or(is_passing)) {
@@ -138,14 +145,14 @@ impl Client {
             return answer.unwrap_or_else(|late| Err(HttpError::new(HttpErrorKind::Timeout, late)));
         }
         if self.connector.redirects {
-            return redirect::follow(&self.small, request).await;
+            return redirect::follow(&self.small, request, &self.connector.attached).await;
         }
         self.small.execute(request).await
     }
 }
 
 impl Asked {
-    fn of(request: &HttpRequest) -> Asked {
+    fn of(request: &HttpRequest, has_secret_query: bool) -> Asked {
         let range = request.headers().get(RANGE).map(|range| {
             let range = range.to_str().unwrap_or_default().trim_start_matches("bytes=");
             let (first, last) = range.split_once('-').unwrap_or_default();
@@ -159,10 +166,14 @@ impl Asked {
             let parts = ["authorization", "token", "cookie", "key", "signature", "secret"];
             parts.iter().any(|part| name.as_str().contains(part))
         };
-        let headers = request.headers().iter().filter(|(name, _)| is_secret(name));
+        let headers = request
+            .headers()
+            .iter()
+            .filter(|(name, value)| value.is_sensitive() || is_secret(name));
         Asked {
             uri: request.uri().to_string(),
             secrets: headers.map(|(_, value)| value.clone()).collect(),
+            has_secret_query,
             range,
             reads: request.method() == Method::GET,
             for_value: request.extensions().get::<ForValue>().is_some(),
@@ -184,7 +195,7 @@ impl Asked {
                 _ => beginning(body).await,
             };
             let response = HttpResponse::from_parts(parts, body.clone().into());
-            let sent = answer::secrets(&self.uri, &self.secrets);
+            let sent = answer::secrets(&self.uri, &self.secrets, self.has_secret_query);
             let answer = Some(Answer::of(&response, &body).without(&sent));
             answer::remember(Some(Failed { answer, for_credentials: self.for_credentials }));
             return Ok(response);

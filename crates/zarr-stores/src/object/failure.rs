@@ -134,6 +134,13 @@ fn refused(service: &ServiceInfo, answer: &Answer) -> (ErrorKind, String) {
             );
             (ErrorKind::Other, why)
         }
+        400 | 401 | 403 if let Some(server) = &answer.without_headers => {
+            let why = format!(
+                "{reason}; the request was redirected to {server}, which got none of the headers that are for the first server; if \
+                 they are for it, open the address there"
+            );
+            (ErrorKind::PermissionDenied, why)
+        }
         400 | 401 | 403 => {
             (ErrorKind::PermissionDenied, format!("{reason}; {}", service.credentials))
         }

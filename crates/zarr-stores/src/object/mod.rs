@@ -4,6 +4,7 @@
 //! are sent when, how many at a time, and what an answer means. `docs/stores/` has a page for each.
 
 mod answer;
+mod attached;
 #[cfg(feature = "azure")]
 pub(crate) mod azure;
 mod connector;
@@ -45,11 +46,13 @@ use zarr_core::store::{
 };
 use zarr_core::{Access, StoreError, sync};
 
+use self::attached::Attached;
 use self::connector::{Connector, Counts};
 use self::limiter::Limiter;
 use self::runtime::Task;
 use self::service::{Backend, Location, ServiceInfo};
 pub(crate) use self::settings::Settings;
+pub use self::settings::web_server;
 use self::snapshot::ObjectSnapshot;
 
 /// A bucket of S3, Google Cloud Storage or Azure, below a prefix; or a folder of a web server.
@@ -73,6 +76,8 @@ struct Shared {
     location: Location,
     access: Access,
     settings: Settings,
+    /// What goes with each request to a web server.
+    attached: Attached,
     counts: Arc<Counts>,
     /// Whether the server sent a whole value where a part was requested.
     without_ranges: AtomicBool,
@@ -133,6 +138,10 @@ impl ObjectStore {
     /// `retry_timeout` (seconds, 180), `max_listed` (bytes of keys in one listing, 4 GiB) and `forbidden_is_absent` (`true` for a bucket that lists nothing to its readers
     /// and therefore answers 403 for absent keys).
     ///
+    /// Those of web servers are `header.NAME`, one for each header that goes with every request, such as `header.x-api-key`, and
+    /// `bearer_token`. Headers, and the query of the URL, are sent to the scheme, host and port of the URL and nowhere else, and
+    /// are never printed. [`zarr_core::OpenOptions::server_option`] gives options to the stores of one server only.
+    ///
     /// # Errors
     /// [`StoreError::InvalidUrl`] for another URL, an option that is not known, credentials that cannot be used,
     /// and a store that this build left out.
@@ -141,12 +150,14 @@ impl ObjectStore {
         access: Access,
         options: impl IntoIterator<Item = (K, V)>,
     ) -> Result<ObjectStore> {
-        let settings = Settings::from_options(url, options)?;
+        let mut settings = Settings::from_options(url, options)?;
         let location = settings::location(url)?;
+        let attached = location.attached(url, &mut settings)?;
         let shared = Shared {
             location,
             access,
             settings,
+            attached,
             counts: Arc::default(),
             without_ranges: AtomicBool::new(false),
             connected: Mutex::default(),
@@ -269,6 +280,7 @@ impl Shared {
             stall: self.settings.read_timeout,
             counts: self.counts.clone(),
             redirects: self.location.service.redirects,
+            attached: self.attached.clone(),
         };
         #[cfg(feature = "http")]
         let index_client = index::IndexClient::new(connector.clone());
@@ -472,6 +484,7 @@ mod tests {
             location: Location::new("test://bucket", prefix.into(), service, connect),
             access: Access::ReadWrite,
             settings: Settings::default(),
+            attached: Attached::default(),
             counts: Arc::default(),
             without_ranges: AtomicBool::new(false),
             connected: Mutex::default(),

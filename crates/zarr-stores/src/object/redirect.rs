@@ -1,4 +1,4 @@
-//! Follows redirects of web servers, without credentials (decision 0143).
+//! Follows redirects of web servers. Another server gets no credentials (decision 0143).
 
 use object_store::client::{HttpClient, HttpError, HttpErrorKind, HttpRequest, HttpResponse};
 use reqwest::header::{
@@ -8,6 +8,7 @@ use reqwest::header::{
 use reqwest::{Method, Url};
 
 use super::answer::Wrong;
+use super::attached::{Attached, WithoutHeaders};
 
 /// How many redirects one request may meet.
 const MOST: usize = 10;
@@ -15,16 +16,22 @@ const MOST: usize = 10;
 const KEPT: [HeaderName; 6] =
     [RANGE, IF_MATCH, IF_NONE_MATCH, IF_MODIFIED_SINCE, IF_UNMODIFIED_SINCE, ACCEPT];
 
-/// Sends a request, and again to where the server points, if that is another address of a web server.
+/// Sends a request, and again to where the server points, if that is another address of a web server. The headers of the user go
+/// along until another server is asked, and not again if that one points back, since then it chooses the address.
 pub(super) async fn follow(
     client: &HttpClient,
     mut request: HttpRequest,
+    attached: &Attached,
 ) -> Result<HttpResponse, HttpError> {
+    let mut elsewhere = None;
     for _ in 0..=MOST {
-        let response = client.execute(request.clone()).await?;
+        let mut response = client.execute(request.clone()).await?;
         let reads = matches!(*request.method(), Method::GET | Method::HEAD);
         let points = matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308);
         let Some(location) = response.headers().get(LOCATION).filter(|_| reads && points) else {
+            if let Some(server) = elsewhere {
+                response.extensions_mut().insert(WithoutHeaders(server));
+            }
             return Ok(response);
         };
         let here = Url::parse(&request.uri().to_string()).ok();
@@ -36,6 +43,13 @@ pub(super) async fn follow(
             KEPT.iter().filter_map(|name| Some((name, headers.remove(name)?))).collect();
         headers.clear();
         headers.extend(kept.into_iter().map(|(name, value)| (name.clone(), value)));
+        if attached.has_headers() && elsewhere.is_none() {
+            if attached.is_for(&next) {
+                attached.attach_headers(&mut request);
+            } else {
+                elsewhere = Some(next.origin().ascii_serialization());
+            }
+        }
     }
     Err(refused(Wrong::EndlessRedirects))
 }
@@ -96,8 +110,8 @@ mod tests {
         {
             request.headers_mut().insert(name, HeaderValue::from_static("value"));
         }
-        let answered =
-            futures::executor::block_on(follow(&client, request)).expect("it is followed");
+        let answered = futures::executor::block_on(follow(&client, request, &Attached::default()))
+            .expect("it is followed");
         assert_eq!(answered.status(), StatusCode::OK);
         let told = told.lock().expect("no panic");
         assert_eq!(told[1].uri(), "http://other/x");

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use zarr_core::store::Result;
 use zarr_core::without_secrets;
 
+use super::attached::Attached;
 use super::connector::Connector;
 use super::settings::Settings;
 
@@ -41,6 +43,8 @@ pub(crate) struct Location {
     /// What is known of a web server, which may list by its indices.
     #[cfg(feature = "http")]
     pub(super) indices: Option<super::index::Indices>,
+    #[cfg(feature = "http")]
+    pub(super) web: Option<super::http::WebAddress>,
 }
 
 type Connect = dyn Fn(&Settings, Connector) -> object_store::Result<Backend> + Send + Sync;
@@ -60,6 +64,21 @@ impl Location {
             connect: Box::new(connect),
             #[cfg(feature = "http")]
             indices: None,
+            #[cfg(feature = "http")]
+            web: None,
         }
+    }
+
+    /// What is attached to each request, of a web server; it is taken out of the settings.
+    #[cfg_attr(
+        not(feature = "http"),
+        expect(unused_variables, reason = "only web servers have some")
+    )]
+    pub(super) fn attached(&self, url: &str, settings: &mut Settings) -> Result<Attached> {
+        #[cfg(feature = "http")]
+        if let Some(address) = &self.web {
+            return super::http::attached(url, address, settings);
+        }
+        Ok(Attached::default())
     }
 }

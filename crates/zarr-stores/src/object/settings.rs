@@ -4,8 +4,8 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use object_store::{BackoffConfig, ClientOptions, RetryConfig};
-use zarr_core::StoreError;
 use zarr_core::store::Result;
+use zarr_core::{StoreError, split_query};
 
 use super::Location;
 #[cfg(any(feature = "s3", feature = "azure", feature = "http"))]
@@ -211,42 +211,64 @@ pub(super) fn decoded_prefix(url: &str, path: &str) -> Result<String> {
     }
 }
 
+/// The web server that the store of a URL is on, as [`zarr_core::web_server`] gives it, which may be sent headers of one's own; `None` for
+/// buckets, which have web addresses, too, and for all other stores.
+pub fn web_server(url: &str) -> Option<String> {
+    let server = zarr_core::web_server(url)?;
+    let (place, query) = split_query(url);
+    let (_, authority, _) = parts(place.rsplit_once("::").map_or(place, |(_, place)| place))?;
+    let is_bucket = server.starts_with("https:")
+        && (is_azure(authority) || is_s3(authority, query.trim_start_matches('?')));
+    (!is_bucket).then_some(server)
+}
+
+/// Whether a web address is one of Azure's buckets.
+fn is_azure(authority: &str) -> bool {
+    let host = authority.rsplit('@').next().unwrap_or_default().to_ascii_lowercase();
+    [".core.windows.net", ".fabric.microsoft.com"].iter().any(|end| host.ends_with(end))
+}
+
+/// Whether a web address is one of a bucket of S3. A signed URL is for one kind of request, so that a web server's ways are right.
+fn is_s3(authority: &str, query: &str) -> bool {
+    let host = authority.rsplit('@').next().unwrap_or_default().to_ascii_lowercase();
+    let ends = [".amazonaws.com", ".r2.cloudflarestorage.com"];
+    query.is_empty() && ends.iter().any(|end| host.ends_with(end))
+}
+
 /// The location that a URL names.
 pub(super) fn location(url: &str) -> Result<Location> {
-    let Some((scheme, authority, path)) = parts(url) else {
+    let (place, query) = split_query(url);
+    let query = query.trim_start_matches('?');
+    let Some((scheme, authority, path)) = parts(place) else {
         return Err(invalid(url, "it has no scheme"));
     };
-    if scheme.starts_with("http") && url.contains(['?', '#']) {
+    if scheme.starts_with("http") && url.contains('#') {
         return Err(invalid(
             url,
-            "a key is put at its end, so nothing can follow a `?`; a `?` in a path is written `%3F`, a `#` `%23`",
+            "nothing is found by what follows a `#`; in a path it is written `%23`",
         ));
     }
     if authority.is_empty() {
         return Err(invalid(url, "it names no bucket or host"));
     }
-    let host = authority.rsplit('@').next().unwrap_or_default().to_ascii_lowercase();
-    let is_azure =
-        [".core.windows.net", ".fabric.microsoft.com"].iter().any(|end| host.ends_with(end));
-    let is_s3 = host.ends_with(".amazonaws.com") || host.ends_with(".r2.cloudflarestorage.com");
     match scheme.as_str() {
         "s3" | "s3a" => s3(url, authority, path),
-        "https" if is_s3 => s3(url, authority, path),
         "gs" | "gcs" => gcs(url, authority, path),
         "az" | "azure" | "adl" | "abfs" | "abfss" => azure(url, authority, path),
-        "https" if is_azure => azure(url, authority, path),
-        "http" | "https" => http(url, authority, path),
+        "https" if is_azure(authority) => azure(url, authority, path),
+        "https" if is_s3(authority, query) => s3(url, authority, path),
+        "http" | "https" => http(url, authority, path, query),
         _ => Err(invalid(url, "no object store has this scheme")),
     }
 }
 
 macro_rules! backends {
-    ($($feature:literal $name:ident;)*) => {
+    ($($feature:literal $name:ident($($part:ty),*);)*) => {
         $(
             #[cfg(feature = $feature)]
             use super::$name::location as $name;
             #[cfg(not(feature = $feature))]
-            fn $name(url: &str, _: &str, _: &str) -> Result<Location> {
+            fn $name(url: &str, $(_: $part),*) -> Result<Location> {
                 Err(invalid(
                     url,
                     concat!("that kind of store was left out of this build; enable the feature `", $feature, "` of `zarr`"),
@@ -257,10 +279,10 @@ macro_rules! backends {
 }
 
 backends! {
-    "s3" s3;
-    "gcs" gcs;
-    "azure" azure;
-    "http" http;
+    "s3" s3(&str, &str);
+    "gcs" gcs(&str, &str);
+    "azure" azure(&str, &str);
+    "http" http(&str, &str, &str);
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use zarr_core::store::{
     Snapshot, SnapshotOptions, Store, StoreKey, StorePrefix, SyncSnapshot, Version, block_on,
     check_size,
 };
-use zarr_core::{Access, Registry, StoreError, sync};
+use zarr_core::{Access, Registry, StoreError, split_query, sync};
 
 use super::archive::{Directory, Value, damaged};
 use super::positioned::Source;
@@ -353,14 +353,15 @@ pub(crate) fn open_chain(
     if is_local {
         return super::open_folder(url, &folder, access);
     }
+    let (place, query) = split_query(url);
     let (above, name, inside) =
-        archive_in(url).ok_or_else(|| invalid("it names no archive in a store"))?;
+        archive_in(place).ok_or_else(|| invalid("it names no archive in a store"))?;
     if access == Access::ReadWrite {
         return Err(invalid(
             "an archive in another store can only be read; copy it to a disk, write there, and put it back",
         ));
     }
-    let store = registry.open_store(above, Access::ReadOnly)?;
+    let store = registry.open_store(&format!("{above}{query}"), Access::ReadOnly)?;
     // Web addresses write keys with `%20` and the like; buckets' do not.
     let decoded = if url.starts_with("http") {
         crate::percent::decoded_text(name)

@@ -105,7 +105,12 @@ fn what_cannot_be_read_says_why() {
     let error = nobody.into_store().to_sync().value(&key("k")).unwrap_err();
     assert!(error.to_string().contains("cannot connect"), "{error}");
     for (url, options, why) in [
-        ("http://host/x?token=secret", vec![], "nothing can follow"),
+        ("http://host/x#y", vec![], "what follows a `#`"),
+        (
+            "http://host/x?token=secret",
+            vec![("no_such_option", "1")],
+            "`no_such_option` is not known",
+        ),
         ("http://", vec![], "names no bucket or host"),
         ("http://host/a//b", vec![("no_such_option", "1")], "`no_such_option` is not known"),
         ("http://host/%zz", vec![], "two hex digits"),

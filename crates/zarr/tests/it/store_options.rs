@@ -8,8 +8,12 @@
     feature = "memory"
 ))]
 
+use std::sync::{Arc, Mutex};
+
 use zarr::stores::PrefixStore;
 use zarr::{Hierarchy, OpenOptions, standard};
+
+use crate::server::Server;
 
 const MARK: &str = "ZARR_TEST_STORE_OPTIONS";
 /// Part of every secret here.
@@ -78,6 +82,15 @@ fn with_secrets_everywhere() {
     assert_eq!((&url[..], options), ("https://host/data", pairs(&[("timeout", "3s")])));
     let endpoint = [("endpoint", "https://me:hush@host"), ("region", "x")];
     assert_eq!(described("s3://me:hush@bucket", &endpoint).1, pairs(&[("region", "x")]));
+    // Headers and a token of a web server, and the query of its URL.
+    let headers = [
+        ("header.x-api-key", "hush"),
+        ("Header.Accept-Language", "hush"),
+        ("bearer_token", "hush"),
+        ("in_flight", "7"),
+    ];
+    let (url, options) = described("https://host/data/?sig=hush", &headers);
+    assert_eq!((&url[..], options), ("https://host/data?…", pairs(&[("in_flight", "7")])));
     // A later value replaces an earlier one.
     let (_, options) = described("s3://bucket", &[("region", "a"), ("region", "b")]);
     assert_eq!(options, pairs(&[("region", "b")]));
@@ -150,5 +163,67 @@ fn options_that_a_store_does_not_know_are_errors_without_their_values() {
     assert!(number.contains("option `in_flight` is a number, and the value is none"), "{number}");
     refused("s3://bucket", "allow_http", "hush");
     refused("s3://me:hush@bucket/?token=hush", "in_flight", "x");
-    refused("https://me:hush@host/?token=hush", "in_flight", "1");
+    for (url, name, value, why) in [
+        (
+            "https://me:hush@host/?token=hush",
+            "in_flight",
+            "x",
+            "is a number, and the value is none",
+        ),
+        ("https://host", "header.x", "hush\r\ny: hush", "option `header.x` has a line end"),
+        (
+            "https://host",
+            "header.x",
+            "hush\u{e9}",
+            "option `header.x` has a character in its value",
+        ),
+        ("https://host", "header.x hush", "a", "is no name of a header"),
+        ("https://host", "header.", "hush", "is no name of a header"),
+        ("https://host", "header.Range", "hush", "the header `range` is set by the store itself"),
+        ("https://host", "bearer_token", "hush\nx: y", "option `bearer_token` has a line end"),
+        ("https://host", "bearer_token", " ", "option `bearer_token` is empty"),
+        ("https://me:hush@host", "bearer_token", "hush", "the URL has a user and password"),
+        ("s3://bucket", "header.x", "hush", "option `header.x` is not known here"),
+    ] {
+        let error = refused(url, name, value);
+        assert!(error.contains(why), "{error}");
+    }
+}
+
+/// An option of one server is given to the stores there, whatever else the options open.
+#[test]
+fn options_of_one_server_are_for_its_stores_alone() {
+    let (asked, other) = (Server::start(), Server::start());
+    let options = OpenOptions::new(standard())
+        .store_option("header.x", "all")
+        .server_option("memory://", "header.x", "hush-nowhere")
+        .server_option(&asked.url("any/path"), "header.x", "hush-old")
+        .server_option(&asked.url(""), "header.x", "hush-new")
+        .server_option("https://127.0.0.1", "bearer_token", "hush");
+    check(&format!("{options:?}"));
+    let came = |server: &Server, url: &str| {
+        let values = Arc::<Mutex<Vec<String>>>::default();
+        let noted = values.clone();
+        server.manners(|manners| {
+            manners.instead = Some(Arc::new(move |request, _| {
+                let header = |name| request.header(name).unwrap_or("none").to_owned();
+                let both = format!("{} {}", header("x"), header("authorization"));
+                noted.lock().unwrap().push(both);
+                None
+            }));
+        });
+        let error = zarr::open_with(url, &options).unwrap_err();
+        check(&format!("{error} {error:?}"));
+        let mut values = values.lock().unwrap().clone();
+        values.dedup();
+        values
+    };
+    let zipped = |server: &Server| format!("zip::{}", server.url("x.zip"));
+    assert_eq!(came(&asked, &asked.url("x")), ["hush-new none"]);
+    assert_eq!(came(&asked, &zipped(&asked)), ["hush-new none"]);
+    assert_eq!(came(&other, &other.url("x")), ["all none"]);
+    assert_eq!(came(&other, &zipped(&other)), ["all none"]);
+    // Other stores are not given what is for a server.
+    let options = OpenOptions::new(standard()).server_option("http://h", "header.x", "hush");
+    assert!(options.store("memory://").is_ok());
 }
