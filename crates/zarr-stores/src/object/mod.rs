@@ -22,6 +22,8 @@ mod pages;
 mod profile;
 mod read;
 mod redirect;
+#[cfg(feature = "s3")]
+mod region;
 mod runtime;
 #[cfg(feature = "s3")]
 pub(crate) mod s3;

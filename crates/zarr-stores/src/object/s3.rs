@@ -6,6 +6,7 @@ use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use zarr_core::store::Result;
 
 use super::profile::Profile;
+use super::region::BucketInRegion;
 use super::settings::{Settings, decoded_prefix, prefix};
 use super::{Backend, Connector, Location, ServiceInfo};
 
@@ -20,6 +21,9 @@ static SERVICE: ServiceInfo = ServiceInfo {
     credentials: "check the credentials (`AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`, or `AWS_PROFILE`) and what \
                   they permit; public data is read with `AWS_SKIP_SIGNATURE=true`",
 };
+
+/// Where requests go if no region is set.
+const DEFAULT_REGION: &str = "us-east-1";
 
 pub(super) fn location(url: &str, authority: &str, path: &str) -> Result<Location> {
     let is_web = url.to_ascii_lowercase().starts_with("https:");
@@ -36,17 +40,34 @@ pub(super) fn location(url: &str, authority: &str, path: &str) -> Result<Locatio
         (format!("https://{authority}"), bucket, decoded_prefix(url, path)?)
     };
     let bucket = bucket.to_owned();
+    // Those of Cloudflare have none, and an endpoint that is known by the web address alone.
+    let has_regions = !is_web || authority.to_ascii_lowercase().ends_with(".amazonaws.com");
     Ok(Location::new(url, prefix, &SERVICE, move |settings, connector| {
-        connect(&base, &bucket, settings, connector)
+        let builder = builder(&base, &bucket, settings, connector.clone())?;
+        // A region in a web address is not known before it is built.
+        let region = builder.get_config_value(&AmazonS3ConfigKey::Region);
+        let region = (!is_web).then(|| region.unwrap_or_else(|| DEFAULT_REGION.to_owned()));
+        let first: Backend = Arc::new(builder.build()?);
+        if !has_regions {
+            return Ok(first);
+        }
+        let (bucket, settings) = (bucket.clone(), settings.clone());
+        let connect = move |region: &str| -> object_store::Result<Backend> {
+            // Not by the web address, which has a region.
+            let url = format!("s3://{bucket}");
+            let builder = self::builder(&url, &bucket, &settings, connector.clone())?;
+            Ok(Arc::new(builder.with_region(region).build()?))
+        };
+        Ok(Arc::new(BucketInRegion::new(first, region, connect)))
     }))
 }
 
-fn connect(
+fn builder(
     base: &str,
     bucket: &str,
     settings: &Settings,
     connector: Connector,
-) -> object_store::Result<Backend> {
+) -> object_store::Result<AmazonS3Builder> {
     use AmazonS3ConfigKey as Key;
     let mut builder = AmazonS3Builder::new()
         .with_retry(settings.retry())
@@ -91,7 +112,7 @@ fn connect(
             builder = builder.with_config(Key::S3Endpoint, format!("{scheme}://{bucket}.{host}"));
         }
     }
-    Ok(Arc::new(builder.build()?))
+    Ok(builder)
 }
 
 /// Whether this machine is one of Amazon's, as its firmware says.

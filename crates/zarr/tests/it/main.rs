@@ -83,6 +83,7 @@ mod read_ahead;
 mod records;
 mod rectilinear;
 mod refused_nodes;
+mod regions;
 mod repair;
 mod repair_faults;
 mod repair_shards;
