@@ -47,8 +47,8 @@ mod unreadable;
 mod validate;
 mod validate_stores;
 mod verbs;
-mod words;
 mod web_servers;
+mod words;
 
 // Shared with the tests of the library.
 #[path = "../../../zarr/tests/it/server/mod.rs"]
