@@ -47,7 +47,21 @@ pub(crate) fn explain(error: Error, session: &Session) -> Failure {
 /// That there is data of another format.
 fn other(url: &str, options: &OpenOptions) -> Option<(String, ErrorKind)> {
     let format = other_format(url, options)?;
-    Some((format!("this is no Zarr data, but {format}"), ErrorKind::Unsupported))
+    let advice = if format.contains("netCDF") { conversion(url) } else { String::new() };
+    Some((format!("this is no Zarr data, but {format}{advice}"), ErrorKind::Unsupported))
+}
+
+/// What makes Zarr of a netCDF file on this machine.
+fn conversion(url: &str) -> String {
+    let path = url.strip_prefix("file://").unwrap_or(url);
+    if path.contains(['\'', '"', '\\', '`', '$']) || path.contains("://") {
+        return "; convert it with xarray: `open_dataset` reads it, `to_zarr` writes it".into();
+    }
+    let zarr = Path::new(path).with_extension("zarr");
+    format!(
+        "; convert it with xarray: `python -c \"import xarray; xarray.open_dataset('{path}').to_zarr('{}')\"`",
+        zarr.display()
+    )
 }
 
 /// What there is instead of the node at `path`, if it is indeed not there.

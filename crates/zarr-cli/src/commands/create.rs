@@ -13,12 +13,13 @@ use crate::session::{Care, Session, Target};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  zarr create data.zarr --path ocean/temperature --shape 365,180,360 --chunks 1,90,90 \\
+  zarr create data.zarr/ocean/temperature --shape 365,180,360 --chunks 1,90,90 \\
       --dtype float32 --fill NaN --codec zstd:3 --dims time,lat,lon
   zarr create old.zarr --path x --format v2 --shape 100 --chunks 10 --dtype '<i4' --codec blosc
-  zarr create data.zarr --path ocean --group --attr title='The ocean'
+  zarr create data.zarr/ocean --group --attr title='The ocean'
 
-Types are those of any format: int32, float64, complex128, bool, <i4, >f8, r24, |S7, <U5,
+A new hierarchy begins at the first name in TARGET that ends in .zarr, .zip, .ozx or .lmdb, or else at TARGET; groups above the
+node are made. Types are those of any format: int32, float64, complex128, bool, <i4, >f8, r24, |S7, <U5,
 <M8[ns], timedelta64[10s], and for records '[[\"a\",\"<i4\"],[\"b\",\"<f8\"]]'; a > asks for big-endian
 storage. Fill values are JSON or text: 0, NaN, true,
 '[0,1]', '\"text\"', NaT. Codecs are added in their order: gzip, zlib, bz2, lzma, zstd, lz4, crc32c,
