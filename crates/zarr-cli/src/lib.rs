@@ -23,6 +23,7 @@
 #![forbid(unsafe_code)]
 
 mod absent;
+mod by_name;
 mod calls;
 mod commands;
 mod csv;

@@ -6,16 +6,17 @@ use std::io::{self, Write};
 use clap::Args;
 use zarr::nczarr::{CopyTarget, Dataset, Profile};
 use zarr::{
-    AccessError, Array, CancelToken, CopyOptions, ErrorKind, Hierarchy, Json, MissingChunks,
-    NewPlace, Node, NodePath, Object, Plan, Verify,
+    AccessError, Array, CancelToken, CodecRule, CopyOptions, ErrorKind, Hierarchy, Json,
+    MissingChunks, NewPlace, Node, NodeKind, NodePath, Object, Plan, Verify,
 };
 
 use super::netcdf;
+use crate::by_name::{self, ShapeRules};
 use crate::failure::Failure;
 use crate::foreign;
 use crate::human;
 use crate::interrupt::STOPPED;
-use crate::parse::{self, CopyTo, Shape};
+use crate::parse::{self, CopyTo};
 use crate::progress::Progress;
 use crate::region::Elements;
 use crate::session::{self, Care, NoMissing, Session, Target};
@@ -28,6 +29,7 @@ Examples:
   zarr copy new.zarr for-2020.zarr --to draft-2020 --codec gzip:5
   zarr copy data.zarr small.zarr --path ocean/temperature --chunks 1,180,360 --codec blosc-zstd:7
   zarr copy slabs.zarr cubes.zarr --chunks 64,64,64 --memory 512MiB
+  zarr copy model.zarr series.zarr --chunks time=720,lat=30,lon=30 --chunks t2m=16MiB --codec pr:zstd:9
   zarr copy extra.zarr data.zarr/extra
   zarr copy model.zarr 'model.zip#mode=nczarr,zip' --to nczarr-v2
   zarr copy big.zarr s3://bucket/big.zarr --verify          after a kill: the same with --resume
@@ -62,14 +64,17 @@ pub(crate) struct Copy {
     /// zarr-v2, zarr-v3
     #[arg(long, value_name = "FORMAT", value_parser = parse::copy_to)]
     to: Option<CopyTo>,
-    /// Another chunk shape
-    #[arg(long, value_name = "N,N,…", value_parser = parse::shape)]
-    chunks: Option<Shape>,
-    /// Shape of a shard, whose chunks share one stored object (v3)
-    #[arg(long, value_name = "N,N,…", value_parser = parse::shape)]
-    shards: Option<Shape>,
-    /// Other codecs, in order; `none` for none; may be given again
-    #[arg(long, value_name = "NAME[:LEVEL]")]
+    /// Other chunks: lengths for all arrays with as many axes (100,10,10), or by name: along a dimension (time=100,lat=50), of an
+    /// array (t2m=100,10,10), along one dimension of an array (t2m:time=100); or a size (16MiB, t2m=16MiB), in the aspect of
+    /// the present chunks. May be given again; the most specific counts
+    #[arg(long, value_name = "SHAPE", value_parser = by_name::shape_rules)]
+    chunks: Vec<ShapeRules>,
+    /// Shards, whose chunks share one stored object (v3); as --chunks
+    #[arg(long, value_name = "SHAPE", value_parser = by_name::shape_rules)]
+    shards: Vec<ShapeRules>,
+    /// Other codecs, in order, of all arrays or of one (t2m:zstd:3); `none` for none; may be given again. What is before a
+    /// colon is an array only if one has that name or path, and a codec follows
+    #[arg(long, value_name = "[ARRAY:]NAME[:LEVEL]")]
     codec: Vec<String>,
     /// Decode and encode every chunk again, also where the stored bytes could be copied as they are
     #[arg(long)]
@@ -135,8 +140,8 @@ impl Copy {
         let said = [
             ("--path", self.path != "/"),
             ("--at", self.at != "/"),
-            ("--chunks", self.chunks.is_some()),
-            ("--shards", self.shards.is_some()),
+            ("--chunks", !self.chunks.is_empty()),
+            ("--shards", !self.shards.is_empty()),
             ("--codec", !self.codec.is_empty()),
             ("--include", !self.include.is_empty()),
             ("--exclude", !self.exclude.is_empty()),
@@ -261,12 +266,16 @@ impl Copy {
         cancel: CancelToken,
         told: &'a (dyn Fn(&zarr::Progress) + Sync),
     ) -> Result<CopyOptions<'a>, Failure> {
-        let codecs = (!self.codec.is_empty())
-            .then(|| self.codec.iter().filter(|name| *name != "none").cloned().collect());
+        let (chunks, chunk_rules) = by_name::split(&self.chunks);
+        let (shards, shard_rules) = by_name::split(&self.shards);
+        let (codecs, codec_rules) = self.codecs(source)?;
         let mut options = CopyOptions {
-            chunks: self.chunks.as_ref().map(|Shape(chunks)| chunks.clone()),
-            shards: self.shards.as_ref().map(|Shape(shards)| shards.clone()),
+            chunks,
+            shards,
             codecs,
+            chunk_rules,
+            shard_rules,
+            codec_rules,
             strict: session.is_strict(),
             skip_unsupported: self.skip_unsupported,
             recode: self.recode,
@@ -315,11 +324,29 @@ impl Copy {
         Ok(options)
     }
 
+    /// The codecs for all arrays, and those of single ones.
+    fn codecs(&self, source: &Source) -> Result<(Option<Vec<String>>, Vec<CodecRule>), Failure> {
+        let base = match source {
+            Source::Node(node) => node.clone(),
+            Source::Dataset(dataset, _) => dataset.hierarchy().node(dataset.root_path())?,
+        };
+        // Listing takes time, and most codecs cannot be taken for those of one array.
+        let mut nodes = Vec::new();
+        if self.codec.iter().any(|text| by_name::may_name_array(text)) {
+            nodes = zarr::tree_and_broken(&base)?.nodes;
+        }
+        nodes.retain(|child| child.kind == Some(NodeKind::Array));
+        let is_array = |name: &str| nodes.iter().any(|child| is_called(&base, &child.path, name));
+        by_name::codecs(&self.codec, &is_array).map_err(Failure::Usage)
+    }
+
     /// The array of which a region is copied.
     fn only_array(&self, source: &Node) -> Result<Array, Failure> {
         let mut arrays = arrays(source)?;
         if !self.select.is_empty() {
-            arrays.retain(|array| self.select.iter().any(|name| is_called(source, array, name)));
+            arrays.retain(|array| {
+                self.select.iter().any(|name| is_called(source, array.path(), name))
+            });
         }
         match (arrays.pop(), arrays.is_empty()) {
             (Some(array), true) => Ok(array),
@@ -415,16 +442,16 @@ fn arrays(source: &Node) -> Result<Vec<Array>, Failure> {
 }
 
 /// Whether an array has this name, or this path from `source` on; with a slash it is a path.
-fn is_called(source: &Node, array: &Array, name: &str) -> bool {
-    let below = session::from(source.path(), array.path());
+fn is_called(source: &Node, array: &NodePath, name: &str) -> bool {
+    let below = session::from(source.path(), array);
     let (below, path) = (below.trim_matches('/'), name.trim_matches('/'));
-    below == path || !name.contains('/') && array.path().name() == Some(path)
+    below == path || !name.contains('/') && array.name() == Some(path)
 }
 
 /// The arrays of this name or path.
 fn arrays_called(source: &Node, name: &str) -> Result<Vec<Array>, Failure> {
     let mut arrays = arrays(source)?;
-    arrays.retain(|array| is_called(source, array, name));
+    arrays.retain(|array| is_called(source, array.path(), name));
     if arrays.is_empty() {
         let place = human::place(source.hierarchy(), source.path());
         return Err(Failure::Usage(format!("{place}: --region: `{name}` names no array")));

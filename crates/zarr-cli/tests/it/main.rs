@@ -2,6 +2,7 @@
 
 mod absent;
 mod archives;
+mod by_name;
 mod cdl;
 mod cf;
 mod checksum;

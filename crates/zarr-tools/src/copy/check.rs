@@ -7,6 +7,7 @@ use zarr_core::{
     Object, Result, missing_value,
 };
 
+use super::by_name::Layouts;
 use super::describe::{Described, describe, describe_verbatim};
 use super::elements::box_start;
 use super::plan::Role;
@@ -85,6 +86,7 @@ pub(super) fn may_skip(error: &Error) -> bool {
 pub(super) fn check_ranks(
     nodes: &[Node],
     options: &CopyOptions<'_>,
+    layouts: &Layouts,
     notes: &mut Vec<String>,
 ) -> Result<()> {
     for (what, shape) in [("chunks", &options.chunks), ("shards", &options.shards)] {
@@ -104,7 +106,13 @@ pub(super) fn check_ranks(
             let error = Error::from(AccessError::Argument(why));
             return Err(error.at_store(store).at_path(first.path()));
         }
-        let kept = others.iter().map(|array| {
+        let has_others = |array: &&&Array| {
+            layouts.get(array.path()).is_some_and(|layout| match what {
+                "chunks" => layout.chunks.is_some(),
+                _ => layout.shards.is_some(),
+            })
+        };
+        let kept = others.iter().filter(|array| !has_others(array)).map(|array| {
             let rank = array.shape().len();
             format!("{}: has {rank} axes, not {}, and keeps its {what}", array.path(), shape.len())
         });

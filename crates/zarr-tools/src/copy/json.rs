@@ -9,7 +9,7 @@ use super::files::PlannedFile;
 use super::plan::{Plan, PlannedArray, PlannedDocument, Role, Told};
 use super::same_place::SourceStore;
 use super::split::Part;
-use super::{CopyOptions, Steps};
+use super::{CodecRule, CopyOptions, ShapeRule, Steps};
 
 /// The version of the form.
 const VERSION: u64 = 2;
@@ -242,6 +242,17 @@ impl CopyOptions<'_> {
         if let Some(codecs) = &self.codecs {
             asked.insert("codecs", texts(codecs));
         }
+        for (name, rules) in
+            [("chunk_rules", &self.chunk_rules), ("shard_rules", &self.shard_rules)]
+        {
+            if !rules.is_empty() {
+                asked.insert(name, rules.iter().map(ShapeRule::to_json).collect::<Json>());
+            }
+        }
+        if !self.codec_rules.is_empty() {
+            let rules = self.codec_rules.iter().map(CodecRule::to_json);
+            asked.insert("codec_rules", rules.collect::<Json>());
+        }
         let lists =
             [("include", &self.include), ("exclude", &self.exclude), ("select", &self.select)];
         for (name, list) in lists.into_iter().filter(|(_, list)| !list.is_empty()) {
@@ -292,6 +303,18 @@ impl CopyOptions<'_> {
         options.chunks = options.chunks.or_else(|| shape("chunks"));
         options.shards = options.shards.or_else(|| shape("shards"));
         options.codecs = options.codecs.or_else(|| texts("codecs"));
+        let list = |name| asked.get(name).and_then(Json::as_array).unwrap_or_default();
+        for (name, rules) in
+            [("chunk_rules", &mut options.chunk_rules), ("shard_rules", &mut options.shard_rules)]
+        {
+            if rules.is_empty() {
+                *rules = list(name).iter().filter_map(ShapeRule::from_json).collect();
+            }
+        }
+        if options.codec_rules.is_empty() {
+            let rules = list("codec_rules").iter();
+            options.codec_rules = rules.filter_map(CodecRule::from_json).collect();
+        }
         for (name, list) in [
             ("include", &mut options.include),
             ("exclude", &mut options.exclude),

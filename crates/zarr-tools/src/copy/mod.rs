@@ -7,6 +7,7 @@
 //! their documents are made by other rules.
 
 mod as_stored;
+mod by_name;
 mod check;
 mod choose;
 mod content;
@@ -45,6 +46,7 @@ use zarr_core::{
 
 pub(crate) use self::as_stored::has_unknown_keys;
 pub use self::as_stored::stored_difference;
+pub use self::by_name::{CodecRule, ShapeRule};
 pub(crate) use self::check::Neighbours;
 pub use self::describe::metadata_like;
 pub(crate) use self::in_place::{InPlace, in_place};
@@ -72,6 +74,14 @@ pub struct CopyOptions<'a> {
     pub shards: Option<Vec<u64>>,
     /// Other codecs, as [`crate::codec()`] reads them; an empty list for none.
     pub codecs: Option<Vec<String>>,
+    /// Other chunks, by the names of arrays and dimensions or as sizes. They count more than `chunks`, which is one of them
+    /// for all arrays of a rank. An error if an array or dimension is unknown.
+    pub chunk_rules: Vec<ShapeRule>,
+    /// Other shards, as `chunk_rules`. An array without shards has those of one chunk before lengths of single dimensions
+    /// are given. Shards that no rule is about stay, if they are made of whole chunks of the copy; `chunks` leaves them out.
+    pub shard_rules: Vec<ShapeRule>,
+    /// Other codecs of single arrays.
+    pub codec_rules: Vec<CodecRule>,
     /// Refuses to copy what cannot be kept, in place of naming it in [`Progress::not_kept`].
     pub strict: bool,
     /// Leaves out the nodes that cannot be represented in the target or whose documents are broken, with all below them,

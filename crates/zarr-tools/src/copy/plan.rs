@@ -13,6 +13,7 @@ use zarr_core::{
 };
 
 use super::as_stored::has_unknown_keys;
+use super::by_name::Layouts;
 use super::check::{Neighbours, check_ranks, groups_above, may_skip, place, planned};
 use super::choose::{below, chosen};
 use super::content::content;
@@ -309,7 +310,10 @@ pub(super) fn planned_anew(
             node => nodes.push(node?),
         }
     }
-    check_ranks(&nodes, options, &mut told.notes)?;
+    let layouts = Layouts::of_nodes(base, &nodes, target.dialect(), options);
+    let layouts = layouts.map_err(|e| e.at_store(from.store().name()).at_path(base))?;
+    check_ranks(&nodes, options, &layouts, &mut told.notes)?;
+    told.notes.extend_from_slice(&layouts.notes);
     let is_part = options.only.is_some() || options.filters();
     let of_all = if is_part { &all } else { &nodes };
     let above = groups_above(source);
@@ -325,7 +329,8 @@ pub(super) fn planned_anew(
             left_out.insert(path);
             continue;
         }
-        let described = planned(node, target, &to, &neighbours, options).and_then(|described| {
+        let of_node = layouts.options_of(&path, options);
+        let described = planned(node, target, &to, &neighbours, &of_node).and_then(|described| {
             let role = match stored {
                 Some(stored) => stored.role(&to),
                 None if options.overwrite && to.is_within(at) => Role::Node,

@@ -6,6 +6,7 @@
 mod aio;
 mod bare_floats;
 mod busy_server;
+mod by_name;
 mod cancel;
 mod changes;
 mod checksum;

@@ -1,0 +1,90 @@
+//! `zarr copy` with chunks, shards and codecs by the names of arrays and dimensions.
+
+use crate::common::Folder;
+
+/// Makes `a.zarr`: variables of time, lat and lon, a coordinate, and a group with one more.
+fn climate(folder: &Folder) {
+    let list = |count: u64| {
+        let list: Vec<String> = (1..=count).map(|n| n.to_string()).collect();
+        format!("[{}]", list.join(","))
+    };
+    let arrays = [
+        ("t2m", "40,20,30", "10,10,10", "time,lat,lon", 24_000),
+        ("pr", "40,20,30", "10,10,10", "time,lat,lon", 24_000),
+        ("time", "40", "8", "time", 40),
+        ("deep/t2m", "40,6", "10,3", "time,depth", 240),
+    ];
+    for (path, shape, chunks, dimensions, count) in arrays {
+        folder.good(&format!(
+            "create a.zarr --path {path} --shape {shape} --chunks {chunks} --dims {dimensions} --dtype int32 --codec gzip:1"
+        ));
+        let put = folder.feed(&format!("put a.zarr --path {path}"), list(count).as_bytes());
+        assert_eq!(put.code, 0, "{}", put.err);
+    }
+}
+
+fn has_same_elements(folder: &Folder) {
+    for path in ["t2m", "pr", "time", "deep/t2m"] {
+        let elements =
+            |url: &str| folder.good(&format!("get {url} --path {path} --format raw")).out;
+        assert_eq!(elements("a.zarr"), elements("b.zarr"), "{path}");
+    }
+}
+
+fn chunks(folder: &Folder, path: &str) -> String {
+    let json = folder.good(&format!("info b.zarr --path {path} --json")).json();
+    json.as_object().unwrap().get("chunk_shape").unwrap().to_string()
+}
+
+#[test]
+fn dimensions_arrays_and_sizes_may_be_given_together() {
+    let folder = Folder::new();
+    climate(&folder);
+    let options =
+        "--chunks time=20,lat=5 --chunks pr=40,4,4 --chunks /t2m:lon=30 --chunks deep/t2m=1kB";
+    let dry = folder.run(&format!("copy a.zarr b.zarr {options} --dry-run"));
+    assert_eq!(dry.code, 0, "{}", dry.err);
+    assert!(dry.text().contains("1 array copied as stored, 3 encoded again"), "{}", dry.text());
+    let copied = folder.run(&format!("copy a.zarr b.zarr {options}"));
+    assert_eq!(copied.code, 0, "{}", copied.err);
+    let said = "/time: the coordinate keeps its chunks; `--chunks time:time=20` gives it others";
+    assert!(copied.err.contains(said), "{}", copied.err);
+    assert_eq!(chunks(&folder, "t2m"), "[20,5,30]");
+    assert_eq!(chunks(&folder, "pr"), "[40,4,4]");
+    assert_eq!(chunks(&folder, "time"), "[8]");
+    assert_eq!(chunks(&folder, "deep/t2m"), "[40,6]");
+    has_same_elements(&folder);
+}
+
+#[test]
+fn shards_and_codecs_may_be_given_for_one_array() {
+    let folder = Folder::new();
+    climate(&folder);
+    folder.good(
+        "copy a.zarr b.zarr --shards pr=20,20,30 --codec pr:zstd:3 --codec deep/t2m:none --quiet",
+    );
+    let info = |path: &str| folder.good(&format!("info b.zarr --path {path}")).text().to_owned();
+    assert!(info("pr").contains("zstd") && info("pr").contains("20 × 20 × 30"), "{}", info("pr"));
+    assert!(!info("deep/t2m").contains("gzip"), "{}", info("deep/t2m"));
+    assert!(info("t2m").contains("gzip") && !info("t2m").contains("zstd"), "{}", info("t2m"));
+    has_same_elements(&folder);
+}
+
+#[test]
+fn unknown_names_are_usage_errors_that_say_what_there_is() {
+    let folder = Folder::new();
+    climate(&folder);
+    let said = |options: &str| folder.bad(&format!("copy a.zarr b.zarr {options}"), 2);
+    let err = said("--chunks tme=3");
+    assert!(
+        err.contains("chunks: no array or dimension below / is named `tme`; did you mean `time`?"),
+        "{err}"
+    );
+    let err = said("--shards t2n:time=3");
+    assert!(err.contains("shards: no array below / is named `t2n`; did you mean `t2m`?"), "{err}");
+    let err = said("--codec t2n:zstd:3");
+    assert!(err.contains("`t2n` names no array"), "{err}");
+    let err = said("--chunks a=b");
+    assert!(err.contains("time=100,lat=50"), "{err}");
+    assert!(!folder.path("b.zarr").exists());
+}
