@@ -7,8 +7,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use zarr::nczarr::{CopyTarget, Dataset, DatasetOptions, NewDataset};
 use zarr::{
-    Consolidated, CopyOptions, Dialect, Hierarchy, Json, MissingChunks, NewPlace, Node, NodePath,
-    Object, Verify,
+    CodecRule, Consolidated, CopyOptions, Dialect, Hierarchy, Json, MissingChunks, NewPlace, Node,
+    NodePath, Object, ShapeRule, Verify,
 };
 
 use crate::errors::OrRaise;
@@ -23,6 +23,9 @@ pub struct How {
     chunks: Option<Vec<u64>>,
     shards: Option<Vec<u64>>,
     codecs: Option<Vec<String>>,
+    chunk_rules: Vec<NamedShape>,
+    shard_rules: Vec<NamedShape>,
+    codec_rules: Vec<NamedCodecs>,
     resume: bool,
     verify: Option<String>,
     recode: bool,
@@ -40,6 +43,56 @@ pub struct How {
     skip_unsupported: bool,
 }
 
+/// Chunks or shards by name, from a `dict` with some of `array`, `dimension`, `shape`, `size` and `len`.
+#[derive(Clone, Debug)]
+struct NamedShape(ShapeRule);
+
+impl<'py> FromPyObject<'_, 'py> for NamedShape {
+    type Error = PyErr;
+
+    fn extract(rule: pyo3::Borrowed<'_, 'py, PyAny>) -> PyResult<NamedShape> {
+        let rule = rule.cast::<PyDict>()?;
+        let text = |name: &str| -> PyResult<Option<String>> {
+            rule.get_item(name)?.map(|value| value.extract()).transpose()
+        };
+        let number = |name: &str| -> PyResult<Option<u64>> {
+            rule.get_item(name)?.map(|value| value.extract()).transpose()
+        };
+        let shape: Option<Vec<u64>> =
+            rule.get_item("shape")?.map(|value| value.extract()).transpose()?;
+        let rule = match (text("array")?, text("dimension")?, shape) {
+            (None, None, Some(shape)) => Some(ShapeRule::Shape(shape)),
+            (None, None, None) => number("size")?.map(ShapeRule::Size),
+            (None, Some(name), None) => {
+                number("len")?.map(|len| ShapeRule::Dimension { name, len })
+            }
+            (Some(array), None, Some(shape)) => Some(ShapeRule::Array { array, shape }),
+            (Some(array), None, None) => {
+                number("size")?.map(|bytes| ShapeRule::ArraySize { array, bytes })
+            }
+            (Some(array), Some(dimension), None) => {
+                number("len")?.map(|len| ShapeRule::ArrayDimension { array, dimension, len })
+            }
+            _ => None,
+        };
+        rule.map(NamedShape).ok_or_else(|| PyValueError::new_err("a rule of chunks has no value"))
+    }
+}
+
+/// Codecs by name, from a `dict` with `array` and `codecs`.
+#[derive(Clone, Debug)]
+struct NamedCodecs(CodecRule);
+
+impl<'py> FromPyObject<'_, 'py> for NamedCodecs {
+    type Error = PyErr;
+
+    fn extract(rule: pyo3::Borrowed<'_, 'py, PyAny>) -> PyResult<NamedCodecs> {
+        let (array, codecs) =
+            (rule.get_item("array")?.extract()?, rule.get_item("codecs")?.extract()?);
+        Ok(NamedCodecs(CodecRule { array, codecs }))
+    }
+}
+
 impl How {
     /// What is asked for of this source. A node that was opened so has no missing chunks in other processes either.
     fn of(mut self, source: &Target) -> How {
@@ -53,6 +106,9 @@ impl How {
             chunks: how.chunks,
             shards: how.shards,
             codecs: how.codecs,
+            chunk_rules: how.chunk_rules.into_iter().map(|NamedShape(rule)| rule).collect(),
+            shard_rules: how.shard_rules.into_iter().map(|NamedShape(rule)| rule).collect(),
+            codec_rules: how.codec_rules.into_iter().map(|NamedCodecs(rule)| rule).collect(),
             resume: how.resume,
             verify: match how.verify.as_deref() {
                 None => Verify::No,

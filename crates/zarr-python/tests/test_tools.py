@@ -386,3 +386,51 @@ def test_copy_takes_the_options_of_the_program(tmp_path):
     assert list(zarrkit.open(tmp_path / "c.zarr")["a"][:]) == [1, 2, 3, 4]
     with pytest.raises(ValueError, match='"stored" or "data"'):
         zarrkit.copy(source, tmp_path / "d.zarr", verify="both")
+
+
+def climate(tmp_path):
+    """Variables of time, lat and lon, a coordinate, and a group with one more."""
+    root = zarr.create_group(tmp_path / "climate.zarr")
+    for path, shape, chunks, names in (
+        ("t2m", (40, 20, 30), (10, 10, 10), ("time", "lat", "lon")),
+        ("pr", (40, 20, 30), (10, 10, 10), ("time", "lat", "lon")),
+        ("time", (40,), (8,), ("time",)),
+        ("deep/t2m", (40, 6), (10, 3), ("time", "depth")),
+    ):
+        array = root.create_array(path, shape=shape, chunks=chunks, dtype="i4", dimension_names=names)
+        array[...] = np.arange(np.prod(shape)).reshape(shape)
+    return tmp_path / "climate.zarr"
+
+
+def test_copy_takes_chunks_shards_and_codecs_by_name(tmp_path):
+    source, place = climate(tmp_path), tmp_path / "b.zarr"
+    chunks = {...: "8kB", "time": 20, "t2m": {"lat": 5}, "/t2m": {"lat": 4}, "deep/t2m": (40, 6)}
+    report = zarrkit.copy(source, place, chunks=chunks, shards={"pr": {"time": 40}}, codecs={"pr": ["gzip:1"], "deep/t2m": "none"})
+    assert report.notes == ["/time: the coordinate keeps its chunks; `--chunks time:time=20` gives it others"]
+    before, after = zarr.open_group(source, mode="r"), zarr.open_group(place, mode="r")
+    for path in ("t2m", "pr", "time", "deep/t2m"):
+        assert (after[path][...] == before[path][...]).all()
+    assert after["time"].chunks == (8,)
+    assert after["t2m"].chunks == (20, 4, 25)
+    assert after["pr"].chunks == (20, 10, 10) and after["pr"].shards == (40, 10, 10)
+    assert after["deep/t2m"].chunks == (40, 6)
+    assert [type(codec).__name__ for codec in after["pr"].compressors] == ["GzipCodec"]
+    assert after["deep/t2m"].compressors == ()
+    assert [type(codec).__name__ for codec in after["t2m"].compressors] == ["ZstdCodec"]
+
+
+def test_names_that_a_copy_has_not_are_refused(tmp_path):
+    source = climate(tmp_path)
+    with pytest.raises(zarrkit.ArgumentError, match="did you mean `time`"):
+        zarrkit.copy(source, tmp_path / "b.zarr", chunks={"tme": 3})
+    with pytest.raises(zarrkit.ArgumentError, match="codecs: no array below / is named `lat`"):
+        zarrkit.copy(source, tmp_path / "b.zarr", codecs={"lat": "zstd"})
+    for given in ({3: 4}, {None: 4}):
+        with pytest.raises(TypeError, match="names of arrays"):
+            zarrkit.copy(source, tmp_path / "b.zarr", chunks=given)
+        with pytest.raises(TypeError, match="names of arrays"):
+            zarrkit.copy(source, tmp_path / "b.zarr", codecs=given)
+    # A codec as a document has it is for all arrays.
+    codec = {"name": "gzip", "configuration": {"level": 1}}
+    zarrkit.copy(source, tmp_path / "c.zarr", codecs=codec)
+    assert [type(codec).__name__ for codec in zarr.open_array(tmp_path / "c.zarr/pr").compressors] == ["GzipCodec"]

@@ -36,6 +36,7 @@ Url = str | os.PathLike[str]
 Source = Url | Array | Group
 Report = bool | Callable[[TreeProgress], Any] | None
 Options = Mapping[str, Any] | None
+Shapes = int | Sequence[int] | str | Mapping[Any, Any] | None
 
 
 def _dict(options: Options) -> dict[str, Any] | None:
@@ -71,6 +72,44 @@ def _lens(value: int | Sequence[int] | None) -> list[int] | None:
     return [int(value)] if hasattr(value, "__index__") else [int(length) for length in value]  # type: ignore[union-attr, call-overload]
 
 
+def _shapes(option: str, given: Shapes) -> tuple[list[int] | None, list[dict[str, Any]]]:
+    """The shape for all arrays of one rank, and the rules for others: `{"array": …, "dimension": …, "shape": …, "size": …, "len": …}`."""
+    if isinstance(given, str):
+        return None, [{"size": bytes_of(given)}]
+    if not isinstance(given, Mapping):
+        return _lens(given), []
+    every: list[int] | None = None
+    rules: list[dict[str, Any]] = []
+    for name, value in given.items():
+        if name is ...:
+            every, of_size = _shapes(option, value)
+            rules += of_size
+        elif not isinstance(name, str):
+            raise TypeError(f"`{option}` has names of arrays and dimensions, or `...` for all, not {name!r}")
+        elif isinstance(value, Mapping):
+            rules += [{"array": name, "dimension": dimension, "len": int(length)} for dimension, length in value.items()]
+        elif isinstance(value, str):
+            rules.append({"array": name, "size": bytes_of(value)})
+        elif hasattr(value, "__index__") and "/" not in name:
+            # With a slash it is the path of an array.
+            rules.append({"dimension": name, "len": int(value)})
+        else:
+            rules.append({"array": name, "shape": _lens(value)})
+    return every, rules
+
+
+def _named_codecs(codecs: Any) -> tuple[list[str] | None, list[dict[str, Any]]]:
+    """The codecs for all arrays, and those of single ones."""
+    # `{"name": …, "configuration": …}` is a codec.
+    if not isinstance(codecs, Mapping) or set(codecs) <= {"name", "configuration"} and "name" in codecs:
+        return _codecs(codecs), []
+    for name in codecs:
+        if name is not ... and not isinstance(name, str):
+            raise TypeError(f"`codecs` has names of arrays, or `...` for all, not {name!r}")
+    rules = [{"array": name, "codecs": _codecs(value) or []} for name, value in codecs.items() if name is not ...]
+    return _codecs(codecs.get(...)), rules
+
+
 def _codecs(codecs: Any) -> list[str] | None:
     if codecs is None:
         return None
@@ -103,9 +142,9 @@ def copy(
     dst: Url,
     *,
     to: str | int | None = None,
-    chunks: int | Sequence[int] | None = None,
-    shards: int | Sequence[int] | None = None,
-    codecs: str | Mapping[str, Any] | Iterable[str | Mapping[str, Any]] | None = None,
+    chunks: Shapes = None,
+    shards: Shapes = None,
+    codecs: str | Mapping[Any, Any] | Iterable[str | Mapping[str, Any]] | None = None,
     resume: bool = False,
     verify: bool | str = False,
     recode: bool = False,
@@ -133,7 +172,10 @@ def copy(
     `src` is a path, a URL, a store or a node that is open; `dst` a new hierarchy, or a new node in one that is there. `to` is the format of a new
     hierarchy: "v3", "v2", "draft-2020" (as zarr-python 2.18 opens it) or "draft-2020-text" (without regard for that); that of `src` if not
     given. As a netCDF dataset: "nczarr-v2", "nczarr-v3", or plain Zarr, "zarr-v2", "zarr-v3"; such a copy is of a whole dataset, with its
-    chunks and codecs. `chunks`, `shards` and `codecs` are those of arrays of that rank in the copy.
+    chunks and codecs. `chunks` and `shards` are those of arrays of that rank in the copy, a size ("16MiB"), or by name:
+    `{"time": 100}` is a length along a dimension of all arrays but its coordinate, `{"t2m": (100, 10, 10)}` or `{"t2m": "16MiB"}` of an array,
+    `{"t2m": {"time": 100}}` along one dimension of an array; `...` is a name for all others. The most specific counts. `codecs` are those of all
+    arrays, or by name, `{"t2m": "zstd:3"}`.
     All chunks are written before the first document: a copy that was killed is not taken for a complete one, and `resume=True` goes on with it.
     `verify` reads every chunk back, and compares it by stored bytes where those are copied as they are, else by elements; with "data" always by
     elements. `recode` decodes and encodes every chunk again, also where its bytes could be copied as they are. `keep_keys` keeps the chunk keys of
@@ -173,9 +215,9 @@ def plan_copy(
     dst: Url,
     *,
     to: str | int | None = None,
-    chunks: int | Sequence[int] | None = None,
-    shards: int | Sequence[int] | None = None,
-    codecs: str | Mapping[str, Any] | Iterable[str | Mapping[str, Any]] | None = None,
+    chunks: Shapes = None,
+    shards: Shapes = None,
+    codecs: str | Mapping[Any, Any] | Iterable[str | Mapping[str, Any]] | None = None,
     resume: bool = False,
     verify: bool | str = False,
     recode: bool = False,
@@ -219,10 +261,15 @@ def _how(
     strict: bool,
     skip_unsupported: bool,
 ) -> dict[str, Any]:
+    (chunks, chunk_rules), (shards, shard_rules) = _shapes("chunks", chunks), _shapes("shards", shards)
+    codecs, codec_rules = _named_codecs(codecs)
     return {
-        "chunks": _lens(chunks),
-        "shards": _lens(shards),
-        "codecs": _codecs(codecs),
+        "chunks": chunks,
+        "shards": shards,
+        "codecs": codecs,
+        "chunk_rules": chunk_rules,
+        "shard_rules": shard_rules,
+        "codec_rules": codec_rules,
         "resume": _flag("resume", resume),
         "verify": _verify(verify),
         "overwrite": _flag("overwrite", overwrite),
