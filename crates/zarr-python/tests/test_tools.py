@@ -72,7 +72,9 @@ def test_a_format_that_is_not_known_is_refused(url, tmp_path):
     with pytest.raises(TypeError, match="`resume` is True or False"):
         zarrkit.copy(url, tmp_path / "c.zarr", resume=1)
     with pytest.raises(ValueError, match="as a whole"):
-        zarrkit.copy(url, tmp_path / "c.zarr", to="nczarr-v3", chunks=5)
+        zarrkit.copy(url, tmp_path / "c.zarr", to="nczarr-v3", select="t")
+    with pytest.raises(ValueError, match="has no shards"):
+        zarrkit.copy(url, tmp_path / "c.zarr", to="nczarr-v3", shards={"t": (30, 50)})
     assert not (tmp_path / "c.zarr").exists()
 
 

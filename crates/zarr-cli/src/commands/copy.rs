@@ -140,9 +140,7 @@ impl Copy {
         let said = [
             ("--path", self.path != "/"),
             ("--at", self.at != "/"),
-            ("--chunks", !self.chunks.is_empty()),
             ("--shards", !self.shards.is_empty()),
-            ("--codec", !self.codec.is_empty()),
             ("--include", !self.include.is_empty()),
             ("--exclude", !self.exclude.is_empty()),
             ("--select", !self.select.is_empty()),

@@ -88,3 +88,49 @@ fn unknown_names_are_usage_errors_that_say_what_there_is() {
     assert!(err.contains("time=100,lat=50"), "{err}");
     assert!(!folder.path("b.zarr").exists());
 }
+
+/// netCDF datasets take chunks and codecs, too; their chunks end with dimensions that are not unlimited.
+#[test]
+fn netcdf_datasets_take_chunks_and_codecs_by_name() {
+    let folder = Folder::new();
+    climate(&folder);
+    for (to, deep) in [("nczarr-v2", "[40,3]"), ("nczarr-v3", "[40,3]"), ("zarr-v3", "[64,3]")] {
+        let options = "--chunks time=64 --chunks pr=40,4,4 --chunks /t2m:time=20 --codec pr:gzip:1 --codec deep/t2m:none";
+        let copied = folder.run(&format!("copy a.zarr b.zarr --to {to} {options} --overwrite"));
+        assert_eq!(copied.code, 0, "{to}: {}", copied.err);
+        let is_cut = copied.err.contains("/deep/t2m: chunks become [40, 3], not [64, 3]");
+        assert_eq!(is_cut, to != "zarr-v3", "{}", copied.err);
+        assert_eq!(chunks(&folder, "t2m"), "[20,10,10]", "{to}");
+        assert_eq!(chunks(&folder, "pr"), "[40,4,4]", "{to}");
+        assert_eq!(chunks(&folder, "time"), "[8]", "{to}");
+        assert_eq!(chunks(&folder, "deep/t2m"), deep, "{to}");
+        let codecs =
+            |path: &str| folder.good(&format!("info b.zarr --path {path}")).text().to_owned();
+        assert_eq!(codecs("pr").contains("zlib"), to == "nczarr-v2", "{}", codecs("pr"));
+        assert!(!codecs("deep/t2m").contains("gzip") && !codecs("deep/t2m").contains("zlib"));
+        has_same_elements(&folder);
+        folder.good("rm b.zarr --all");
+    }
+    let err = folder.bad("copy a.zarr b.zarr --to nczarr-v2 --codec pr:lz4", 4);
+    assert!(err.contains("codec `numcodecs.lz4` of /pr"), "{err}");
+    let err = folder.bad("copy a.zarr b.zarr --to nczarr-v3 --chunks tme=4", 2);
+    assert!(err.contains("did you mean `time`"), "{err}");
+    let err = folder.bad("copy a.zarr b.zarr --to nczarr-v3 --chunks 1,1,1,1,1", 2);
+    assert!(err.contains("no array has 5 axes"), "{err}");
+}
+
+/// netCDF has no such floats; plain Zarr has them all the same, with what is given for them.
+#[test]
+fn arrays_that_netcdf_has_not_take_chunks_and_codecs_too() {
+    let folder = Folder::new();
+    for (path, ty) in [("half", "float16"), ("whole", "float32")] {
+        folder.good(&format!(
+            "create a.zarr --path {path} --shape 6 --chunks 2 --dims x --dtype {ty} --codec zstd:1"
+        ));
+    }
+    let options = "--chunks x=3 --chunks whole:x=6 --codec half:gzip:1";
+    folder.good(&format!("copy a.zarr b.zarr --to zarr-v3 {options} --quiet"));
+    assert_eq!((chunks(&folder, "half"), chunks(&folder, "whole")), ("[3]".into(), "[6]".into()));
+    let codecs = |path: &str| folder.good(&format!("info b.zarr --path {path}")).text().to_owned();
+    assert!(codecs("half").contains("gzip") && codecs("whole").contains("zstd"));
+}

@@ -49,7 +49,7 @@ fn copy_refuses_before_it_writes() {
     assert_eq!(run.code, 4, "{}", run.err);
     assert!(run.err.contains("/half"), "{}", run.err);
     assert!(!folder.path("nc.zarr").exists());
-    let run = folder.run("copy m.zarr nc.zarr --to nczarr-v2 --chunks 1,1");
+    let run = folder.run("copy m.zarr nc.zarr --to nczarr-v2 --shards 2,3");
     assert_eq!(run.code, 2);
     let run = folder.run("copy m.zarr m.zarr --to nczarr-v2 --skip-unsupported");
     assert_eq!(run.code, 2, "{}", run.err);

@@ -171,8 +171,8 @@ def copy(
 
     `src` is a path, a URL, a store or a node that is open; `dst` a new hierarchy, or a new node in one that is there. `to` is the format of a new
     hierarchy: "v3", "v2", "draft-2020" (as zarr-python 2.18 opens it) or "draft-2020-text" (without regard for that); that of `src` if not
-    given. As a netCDF dataset: "nczarr-v2", "nczarr-v3", or plain Zarr, "zarr-v2", "zarr-v3"; such a copy is of a whole dataset, with its
-    chunks and codecs. `chunks` and `shards` are those of arrays of that rank in the copy, a size ("16MiB"), or by name:
+    given. As a netCDF dataset: "nczarr-v2", "nczarr-v3", or plain Zarr, "zarr-v2", "zarr-v3"; such a copy is of a whole dataset, without
+    shards. `chunks` and `shards` are those of arrays of that rank in the copy, a size ("16MiB"), or by name:
     `{"time": 100}` is a length along a dimension of all arrays but its coordinate, `{"t2m": (100, 10, 10)}` or `{"t2m": "16MiB"}` of an array,
     `{"t2m": {"time": 100}}` along one dimension of an array; `...` is a name for all others. The most specific counts. `codecs` are those of all
     arrays, or by name, `{"t2m": "zstd:3"}`.

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use zarr_core::codec::CodecSpec;
 use zarr_core::metadata::ArrayMetadata;
 use zarr_core::missing_value::{self, FILL_VALUE};
 use zarr_core::store::Store;
@@ -13,13 +14,15 @@ use zarr_core::{
 pub(super) use zarr_nczarr::Conversion;
 use zarr_nczarr::{CopyTarget, Dataset, DatasetOptions, Draft, NewDataset, Other, Profile};
 
+use super::by_name::{Layouts, Subject};
+use super::choose::below;
 use super::files::{Nodes, planned_files};
 use super::json::DATASET;
 use super::plan::{
     Plan, PlannedArray, PlannedDocument, Role, parsed, planned_anew, planned_or_resumed,
 };
 use super::rechunk::check_memory;
-use super::{CopyOptions, Progress, as_stored};
+use super::{CodecRule, CopyOptions, Progress, ShapeRule, as_stored};
 use crate::tree_progress::{nodes_and_broken, tree_and_broken};
 
 /// Copies a netCDF dataset, or plain Zarr as one, to the place and in the form of `target`, as [`copy`](super::copy()) does.
@@ -28,7 +31,7 @@ use crate::tree_progress::{nodes_and_broken, tree_and_broken};
 /// [`CopyOptions::skip_unsupported`].
 ///
 /// # Errors
-/// As [`copy`](super::copy()); [`AccessError::Argument`] for options that change chunks or codecs, or that choose nodes.
+/// As [`copy`](super::copy()); [`AccessError::Argument`] for shards, and for options that choose nodes.
 pub fn copy_dataset(
     source: &Dataset,
     target: &CopyTarget,
@@ -47,19 +50,14 @@ pub fn plan_dataset(
     target: &CopyTarget,
     options: &CopyOptions<'_>,
 ) -> Result<Plan> {
-    let set = [
-        options.chunks.is_some(),
-        options.shards.is_some(),
-        options.codecs.is_some(),
-        !options.chunk_rules.is_empty(),
-        !options.shard_rules.is_empty(),
-        !options.codec_rules.is_empty(),
-        options.only.is_some(),
-        options.filters(),
-        !options.regions.is_empty(),
-    ];
+    let set = [options.only.is_some(), options.filters(), !options.regions.is_empty()];
     if set.contains(&true) {
-        let why = "a netCDF dataset is copied as a whole, with its chunks and codecs";
+        let why =
+            "a netCDF dataset is copied as a whole; copy to v2 or v3 to choose among its nodes";
+        return Err(AccessError::Argument(why.into()).into());
+    }
+    if options.shards.is_some() || !options.shard_rules.is_empty() {
+        let why = "a netCDF dataset has no shards; copy to v3";
         return Err(AccessError::Argument(why.into()).into());
     }
     planned_or_resumed(target.hierarchy(), &NodePath::root(), options, &|options, stored| {
@@ -114,6 +112,7 @@ fn planned_dataset(
     if let (false, Some((path, why))) = (options.skip_unsupported, skipped.first()) {
         return Err(left_behind(source, path, why, skipped.len() - 1, new));
     }
+    let layouts = give_layouts(source, (&base, &arrays), &mut planned, new, options)?;
     let draft = source.draft_copy(&planned, target)?;
     let nodes = nodes(source, &base, &draft, &arrays)?;
     let asked = target.to_json().as_object().cloned().unwrap_or_default();
@@ -121,6 +120,7 @@ fn planned_dataset(
     let asked = options.to_json().with(DATASET, asked);
     let mut plan = Plan::new((&base, &nodes), hierarchy, &NodePath::root(), (options, asked));
     plan.told.not_kept = planned.lost;
+    plan.told.notes.extend_from_slice(&layouts.notes);
     plan.told.skipped = skipped.iter().map(|(path, why)| format!("{path}: {why}")).collect();
     if source.hierarchy().is_consolidated()? || target.is_consolidated {
         plan.consolidated.push(NodePath::root());
@@ -179,7 +179,8 @@ fn planned_dataset(
         plan.arrays.push(planned);
     }
     if !arrays.is_empty() {
-        add_others(&mut plan, &mut documents, (&base, hierarchy), arrays, options)?;
+        let options = exact(&layouts, &base, &arrays, options);
+        add_others(&mut plan, &mut documents, (&base, hierarchy), arrays, &options)?;
     }
     let (all, broken) = nodes_and_broken(&base)?;
     let broken: Vec<NodePath> = broken.into_iter().map(|(path, _)| path).collect();
@@ -188,6 +189,113 @@ fn planned_dataset(
     let at = (hierarchy, &NodePath::root());
     plan.files = planned_files(nodes, at, options, stored, &mut plan.told)?;
     plan.complete(documents, hierarchy, options, stored)
+}
+
+/// Gives the variables of the copy the chunks and codecs that the options say. What all arrays get is told: those that netCDF
+/// cannot represent, too.
+fn give_layouts(
+    source: &Dataset,
+    (base, others): (&Node, &[NodePath]),
+    planned: &mut zarr_nczarr::Plan,
+    new: &NewDataset,
+    options: &CopyOptions<'_>,
+) -> Result<Layouts> {
+    let is_asked = options.chunks.is_some()
+        || options.codecs.is_some()
+        || !options.chunk_rules.is_empty()
+        || !options.codec_rules.is_empty();
+    if !is_asked {
+        return Ok(Layouts::default());
+    }
+    let mut names = Vec::new();
+    variables_of(&planned.schema, "/", &mut names);
+    let (mut subjects, mut variables) = (Vec::new(), Vec::new());
+    for name in names {
+        let variable = source.variable(&name)?;
+        let array = variable.array()?;
+        let dimensions = variable.dimensions()?;
+        let most: Vec<u64> = dimensions
+            .iter()
+            .map(|it| {
+                if it.unlimited || new.profile == Profile::Pure { u64::MAX } else { it.len.max(1) }
+            })
+            .collect();
+        let dimensions = dimensions.into_iter().map(|dimension| Some(dimension.name)).collect();
+        // The copy has no shards.
+        let metadata = (*array.metadata()).clone().unsharded();
+        subjects.push(Subject::new(base.path(), array.path(), &metadata, dimensions));
+        variables.push((name, array.path().clone(), most));
+    }
+    for path in others {
+        let metadata = source.hierarchy().array(path)?.metadata();
+        let dimensions = metadata.dimension_names.clone().unwrap_or_default();
+        subjects.push(Subject::new(base.path(), path, &metadata, dimensions));
+    }
+    let mut asked = options.clone();
+    // As a rule it is refused if no array has the rank.
+    asked.chunk_rules.extend(asked.chunks.take().map(ShapeRule::Shape));
+    let store = source.hierarchy().store().name();
+    let mut layouts = Layouts::new(base.path(), &subjects, new.dialect, &asked)
+        .map_err(|e| e.at_store(&store).at_path(base.path()))?;
+    for (name, path, most) in variables {
+        let Some(layout) = layouts.get(&path).cloned() else { continue };
+        if let Some(chunks) = layout.chunks {
+            let ends = chunks.iter().zip(&most).map(|(len, most)| *len.min(most));
+            let ends: Vec<u64> = ends.collect();
+            if ends != chunks {
+                let why =
+                    "netCDF has no chunks beyond the end of a dimension that is not unlimited";
+                layouts
+                    .notes
+                    .push(format!("{name}: chunks become {ends:?}, not {chunks:?}; {why}"));
+            }
+            planned.set_chunks(&name, ends);
+        }
+        if let Some(codecs) = layout.codecs {
+            let specs: Vec<CodecSpec> =
+                codecs.iter().map(|text| crate::codec(text)).collect::<Result<_>>()?;
+            planned
+                .set_codecs(&name, &specs, new)
+                .map_err(|e| e.at_store(&store).at_path(&path))?;
+        }
+    }
+    Ok(layouts)
+}
+
+/// The full names of the variables in a group and below.
+fn variables_of(group: &zarr_nczarr::schema::Group, path: &str, names: &mut Vec<String>) {
+    let path = path.trim_end_matches('/');
+    names.extend(group.variables.iter().map(|variable| format!("{path}/{}", variable.name)));
+    for below in &group.groups {
+        variables_of(below, &format!("{path}/{}", below.name), names);
+    }
+}
+
+/// The options in which what these arrays get is given for each of them.
+fn exact<'a>(
+    layouts: &Layouts,
+    base: &Node,
+    arrays: &[NodePath],
+    options: &CopyOptions<'a>,
+) -> CopyOptions<'a> {
+    let mut exact = CopyOptions {
+        chunks: None,
+        codecs: None,
+        chunk_rules: Vec::new(),
+        codec_rules: Vec::new(),
+        ..options.clone()
+    };
+    for path in arrays {
+        let array = format!("/{}", below(base.path(), path));
+        let Some(layout) = layouts.get(path).cloned() else { continue };
+        if let Some(shape) = layout.chunks {
+            exact.chunk_rules.push(ShapeRule::Array { array: array.clone(), shape });
+        }
+        if let Some(codecs) = layout.codecs {
+            exact.codec_rules.push(CodecRule { array, codecs });
+        }
+    }
+    exact
 }
 
 /// What of a document's attributes for netCDF and xarray the copy has not, since they do not mean there what they should: they

@@ -6,7 +6,7 @@ use zarr_core::codec::{ChunkContext, Codec, CodecSpec};
 use zarr_core::data_type::DataType;
 use zarr_core::metadata::ArrayMetadata;
 use zarr_core::region::element_count;
-use zarr_core::{Dialect, Json, Node, NodeKind, NodePath, Object, Result};
+use zarr_core::{Dialect, Json, MetadataError, Node, NodeKind, NodePath, Object, Result};
 
 use crate::documents::filter;
 use crate::edit::create::NewDataset;
@@ -85,6 +85,67 @@ impl Dataset {
         let others = planning.others(&schema)?;
         let Planning { lost, bytes, sparse, verbatim, .. } = planning;
         Ok(Plan { schema, lost, others, bytes, sparse, verbatim })
+    }
+}
+
+impl Plan {
+    /// Gives a variable of the copy other chunks, one length for each of its dimensions. In NCZarr none reaches beyond the
+    /// end of a dimension that is not unlimited.
+    pub fn set_chunks(&mut self, path: &str, chunks: Vec<u64>) {
+        if let Some(variable) = variable_mut(&mut self.schema, path) {
+            variable.storage.chunks = chunks;
+            variable.storage.contiguous = false;
+        }
+    }
+
+    /// Gives a variable of the copy other codecs, in place of all that its source has. In NCZarr of v2 they are those that
+    /// netcdf-c has as filters, where zlib is in place of gzip.
+    ///
+    /// # Errors
+    /// [`MetadataError::CannotRepresent`] for a codec that is none of these filters.
+    pub fn set_codecs(&mut self, path: &str, codecs: &[CodecSpec], new: &NewDataset) -> Result<()> {
+        let mut filters = Vec::new();
+        for spec in codecs {
+            let filter = filter::of_codec(spec);
+            if !is_netcdf_c(new) || !matches!(filter, Filter::Other(_)) {
+                filters.push(filter);
+                continue;
+            }
+            let level = spec.configuration.get("level").and_then(Json::as_u64);
+            match (spec.name.as_str(), level.and_then(|level| u8::try_from(level).ok())) {
+                ("gzip", Some(level @ 0..=9)) => filters.push(Filter::Deflate { level }),
+                _ => {
+                    return Err(MetadataError::CannotRepresent {
+                        format: "NCZarr in v2",
+                        what: format!("codec `{}` of {path}", spec.name),
+                        hint: "netCDF's filters are `shuffle`, `zlib`, `bz2`, `zstd`, `blosc`"
+                            .into(),
+                    }
+                    .into());
+                }
+            }
+        }
+        // What was said of the source's codecs is true no more.
+        let of_codecs = [format!("{path}: codec "), format!("{path}: the checksums of zstd")];
+        self.lost.retain(|what| !of_codecs.iter().any(|start| what.starts_with(start)));
+        if let Some(variable) = variable_mut(&mut self.schema, path) {
+            variable.storage.filters = filters;
+        }
+        Ok(())
+    }
+}
+
+/// The variable of a full name, in `group` or below.
+fn variable_mut<'a>(group: &'a mut Group, path: &str) -> Option<&'a mut Variable> {
+    match path.trim_start_matches('/').split_once('/') {
+        Some((name, rest)) => {
+            let below = group.groups.iter_mut().find(|below| below.name == name)?;
+            variable_mut(below, rest)
+        }
+        None => {
+            let name = path.trim_start_matches('/');
+            group.variables.iter_mut().find(|variable| variable.name == name)
+        }
     }
 }
 
