@@ -378,3 +378,36 @@ fn what_is_kept_is_what_was_written_last() {
         }
     }
 }
+
+/// Names leave out the query, which may say which data it is.
+#[cfg(feature = "http")]
+#[test]
+fn stores_that_differ_by_their_query_share_no_entry() {
+    use std::io::{BufRead, BufReader, Write};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    // Answers with the first line of the request.
+    thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            let mut lines = BufReader::new(&stream).lines().map_while(Result::ok);
+            let first = lines.next().unwrap_or_default();
+            let _ = lines.find(String::is_empty);
+            let length = first.len();
+            let head =
+                format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n");
+            let _ = (&stream).write_all(format!("{head}{first}").as_bytes());
+        }
+    });
+    let (_within, cache) = folder(1 << 20);
+    let value = |query: &str| {
+        let url = format!("http://127.0.0.1:{port}/x{query}");
+        let options = [("max_retries", "0")];
+        let store = zarr_stores::ObjectStore::open(&url, zarr_core::Access::ReadOnly, options);
+        let store = sync(cache.store(store.unwrap().into_store()));
+        assert_eq!(get(&*store, "k"), get(&*store, "k"));
+        String::from_utf8(get(&*store, "k").unwrap()).unwrap()
+    };
+    assert_eq!(value("?id=1"), "GET /x/k?id=1 HTTP/1.1");
+    assert_eq!(value("?id=2"), "GET /x/k?id=2 HTTP/1.1");
+    assert_eq!(value(""), "GET /x/k HTTP/1.1");
+}

@@ -12,8 +12,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::{Buf, BufMut, Bytes};
 use crc_fast::{CrcAlgorithm, Digest, checksum};
-use zarr_core::StoreError;
 use zarr_core::store::{Payload, Result, Store, StoreKey, StorePrefix, Version};
+use zarr_core::{StoreError, split_query};
 
 use super::{CacheBackend, CacheEntry, CacheStore, EntryState};
 use crate::filesystem::Staged;
@@ -26,6 +26,8 @@ const HEAD: usize = 32;
 const LOCKS: u64 = 64;
 /// When the folder is full, it is emptied to this number of eighths.
 const LEFT: u64 = 7;
+/// How many stores with a query this process has put into such folders.
+static WITH_QUERY: AtomicU64 = AtomicU64::new(0);
 
 /// A folder for values of remote stores, up to a number of bytes in all, which outlast the process.
 ///
@@ -34,7 +36,8 @@ const LEFT: u64 = 7;
 /// by at most an eighth for every further one. A value of more than an eighth of the limit is not kept. A damaged
 /// file is noticed, removed, and its value fetched anew.
 ///
-/// Entries belong to a store's name, usually its URL: a name must mean the same store to all who share a folder. Parts of
+/// Entries belong to a store's name, usually its URL: a name must mean the same store to all who share a folder. A web address with a query has
+/// entries of its own each time that it is opened, since its name leaves out the query. Parts of
 /// values are kept where the store tells versions that hold beyond the process, such as ETags; of others, only whole
 /// values.
 ///
@@ -82,7 +85,13 @@ impl CacheFolder {
 
     /// `store`, of whose values some are kept here.
     pub fn store(&self, store: Arc<dyn Store>) -> CacheStore {
-        let name = store.name();
+        let mut name = store.name();
+        if !split_query(&name).1.is_empty() {
+            // It leaves out the query of a web address, which may say which data it is: such a store shares with no other.
+            let number = WITH_QUERY.fetch_add(1, Ordering::Relaxed);
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            name.push_str(&format!(" {} {} {number}", now.as_nanos(), std::process::id()));
+        }
         let home = self.0.root.join(hashed(name.as_bytes()));
         CacheStore::new(store, Arc::new(FolderBackend { folder: self.0.clone(), name, home }))
     }
