@@ -7,7 +7,7 @@ use clap::Args;
 use zarr::nczarr::{CopyTarget, Dataset, Profile};
 use zarr::{
     AccessError, Array, CancelToken, CodecRule, CopyOptions, ErrorKind, Hierarchy, Json,
-    MissingChunks, NewPlace, Node, NodeKind, NodePath, Object, Plan, Verify,
+    LayoutChange, MissingChunks, NewPlace, Node, NodeKind, NodePath, Object, Plan, Verify,
 };
 
 use super::netcdf;
@@ -390,6 +390,7 @@ impl Copy {
                 .with("temporary_file", plan.spool())
                 .with("arrays", plan.array_count() as u64)
                 .with("recoded", recoded.collect::<Object>())
+                .with("layouts", plan.layout_changes().iter().map(layout_json).collect::<Object>())
                 .with("paths", paths.iter().map(|path| path.as_str().into()).collect::<Json>());
             writeln!(out, "{}", Json::from(object))?;
             return Ok(());
@@ -399,6 +400,9 @@ impl Copy {
             match recoded.get(&path) {
                 Some(why) => writeln!(out, "{path}  (encoded again: {why})")?,
                 None => writeln!(out, "{path}")?,
+            }
+            for change in plan.layout_changes().iter().filter(|change| change.path == path) {
+                write_layout(change, out)?;
             }
         }
         let as_stored = plan.array_count() - recoded.len();
@@ -466,6 +470,64 @@ fn steps(array: &Array, text: &str) -> Result<Vec<zarr::Steps>, Failure> {
         let why = "a list of coordinates cannot be copied; use start:stop:step";
         Failure::Usage(format!("{}: region `{text}`: {why}", place()))
     })
+}
+
+/// Says how the chunks of an array change, and how many of them readers need before and after.
+fn write_layout(change: &LayoutChange, out: &mut dyn Write) -> io::Result<()> {
+    let shape = |shape: &Option<Vec<u64>>, none: &str| match shape {
+        Some(shape) => human::shape(shape),
+        None => none.to_owned(),
+    };
+    let (before, after) = (&change.before, &change.after);
+    let several = "of several lengths";
+    let chunks = [shape(&before.chunks, several), shape(&after.chunks, several)];
+    writeln!(out, "    chunks {} → {}", chunks[0], chunks[1])?;
+    if before.shards.is_some() || after.shards.is_some() {
+        let shards = [shape(&before.shards, "none"), shape(&after.shards, "none")];
+        writeln!(out, "    shards {} → {}", shards[0], shards[1])?;
+    }
+    let reads = change.patterns().into_iter().filter_map(|axes| {
+        let old = before.chunks_along(&change.shape, &axes)?;
+        let new = after.chunks_along(&change.shape, &axes)?;
+        Some(format!("{} {old} → {new}", pattern(change, &axes)))
+    });
+    let reads: Vec<String> = reads.collect();
+    if !reads.is_empty() {
+        writeln!(out, "    chunks to read: {}", reads.join(", "))?;
+    }
+    Ok(())
+}
+
+/// What is read along these axes: `element`, `time`, `lat × lon`.
+fn pattern(change: &LayoutChange, axes: &[usize]) -> String {
+    let name = |axis: &usize| match change.dimensions.get(*axis) {
+        Some(Some(name)) => name.clone(),
+        _ => format!("axis {axis}"),
+    };
+    match axes {
+        [] => "element".to_owned(),
+        axes => axes.iter().map(name).collect::<Vec<String>>().join(" × "),
+    }
+}
+
+/// As [`write_layout`]: the path, and `chunks`, `shards` and `reads`, each with the old and the new value.
+fn layout_json(change: &LayoutChange) -> (String, Json) {
+    let shape = |shape: &Option<Vec<u64>>| match shape {
+        Some(shape) => Json::from(&shape[..]),
+        None => Json::Null,
+    };
+    let pair = |old: Json, new: Json| Json::from(vec![old, new]);
+    let (before, after) = (&change.before, &change.after);
+    let reads = change.patterns().into_iter().filter_map(|axes| {
+        let old = before.chunks_along(&change.shape, &axes)?;
+        let new = after.chunks_along(&change.shape, &axes)?;
+        Some((pattern(change, &axes), pair(old.into(), new.into())))
+    });
+    let object = Object::new()
+        .with("chunks", pair(shape(&before.chunks), shape(&after.chunks)))
+        .with("shards", pair(shape(&before.shards), shape(&after.shards)))
+        .with("reads", reads.collect::<Object>());
+    (change.path.to_string(), object.into())
 }
 
 /// What is copied.

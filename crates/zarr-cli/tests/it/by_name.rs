@@ -45,6 +45,14 @@ fn dimensions_arrays_and_sizes_may_be_given_together() {
     let dry = folder.run(&format!("copy a.zarr b.zarr {options} --dry-run"));
     assert_eq!(dry.code, 0, "{}", dry.err);
     assert!(dry.text().contains("1 array copied as stored, 3 encoded again"), "{}", dry.text());
+    let reads = "element 1 → 1, time 4 → 2, lat 2 → 4, lon 3 → 1, time × lat 8 → 8, time × lon 12 → 2, lat × lon 6 → 4";
+    let lines = format!("    chunks (10, 10, 10) → (20, 5, 30)\n    chunks to read: {reads}\n");
+    assert!(dry.text().contains(&lines), "{}", dry.text());
+    assert_eq!(dry.text().matches("chunks to read").count(), 3, "{}", dry.text());
+    let json =
+        folder.run(&format!("copy a.zarr b.zarr {options} --shards pr=40,20,32 --dry-run --json"));
+    let said = r#""chunks":[[10,10,10],[40,4,4]],"shards":[null,[40,20,32]],"reads":{"element":[1,1],"time":[4,1],"lat":[2,5],"#;
+    assert!(json.text().contains(said), "{}", json.text());
     let copied = folder.run(&format!("copy a.zarr b.zarr {options}"));
     assert_eq!(copied.code, 0, "{}", copied.err);
     let said = "/time: the coordinate keeps its chunks; `--chunks time:time=20` gives it others";

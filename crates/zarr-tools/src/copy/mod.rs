@@ -19,6 +19,7 @@ pub(crate) mod holes;
 mod in_place;
 mod journal;
 mod json;
+mod layout_change;
 mod memory;
 #[cfg(feature = "nczarr")]
 mod netcdf;
@@ -51,6 +52,7 @@ pub(crate) use self::check::Neighbours;
 pub use self::describe::metadata_like;
 pub(crate) use self::in_place::{InPlace, in_place};
 pub(crate) use self::journal::put_new;
+pub use self::layout_change::{ChunkLayout, LayoutChange};
 pub(crate) use self::memory::default_memory;
 #[cfg(feature = "nczarr")]
 pub use self::netcdf::{copy_dataset, plan_dataset};

@@ -22,7 +22,7 @@ use super::plan::{
     Plan, PlannedArray, PlannedDocument, Role, parsed, planned_anew, planned_or_resumed,
 };
 use super::rechunk::check_memory;
-use super::{CodecRule, CopyOptions, Progress, ShapeRule, as_stored};
+use super::{CodecRule, CopyOptions, LayoutChange, Progress, ShapeRule, as_stored};
 use crate::tree_progress::{nodes_and_broken, tree_and_broken};
 
 /// Copies a netCDF dataset, or plain Zarr as one, to the place and in the form of `target`, as [`copy`](super::copy()) does.
@@ -146,6 +146,8 @@ fn planned_dataset(
         let of_node = of_nodes.get(&to).into_iter().flatten();
         let metadata = parsed(hierarchy, &to, of_node)?;
         let array = source.hierarchy().array(&from)?;
+        let change = LayoutChange::between(&to, &array.metadata(), &metadata);
+        plan.told.layout_changes.extend(change);
         if source.profile() == Profile::Pure {
             let lost = lost_of_document(&array.metadata(), &metadata);
             let is_told = told.contains(to.as_str());
@@ -385,6 +387,7 @@ fn add_others(
     plan.told.not_kept.extend(others.told.not_kept);
     plan.told.skipped.extend(others.told.skipped);
     plan.told.notes.extend(others.told.notes);
+    plan.told.layout_changes.extend(others.told.layout_changes);
     plan.told.spool = plan.told.spool.max(others.told.spool);
     for document in others.documents.into_iter().filter(|document| document.role == Role::Node) {
         match documents.last_mut().filter(|last| last[0].path == document.path) {

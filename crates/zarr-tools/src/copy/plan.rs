@@ -24,7 +24,7 @@ use super::json::{KEEP_ATTRIBUTES, RECODE};
 use super::node_copy;
 use super::same_place::SourceStore;
 use super::split::{Part, countable_chunks, parts, unit};
-use super::{CopyOptions, Steps, as_stored, attributes_for};
+use super::{CopyOptions, LayoutChange, Steps, as_stored, attributes_for};
 use crate::ome::{self, OmeReport};
 use crate::tree_progress::nodes_and_broken;
 
@@ -69,6 +69,8 @@ pub(crate) struct Told {
     pub ome: OmeReport,
     /// Bytes of the largest temporary file.
     pub spool: u64,
+    /// The arrays whose chunks or shards become others.
+    pub layout_changes: Vec<LayoutChange>,
 }
 
 impl Told {
@@ -522,6 +524,11 @@ impl Plan {
         &self.told.notes
     }
 
+    /// The arrays whose chunks or shards have other shapes in the copy. A plan that was read from JSON does not tell.
+    pub fn layout_changes(&self) -> &[LayoutChange] {
+        &self.told.layout_changes
+    }
+
     /// Bytes that the largest temporary file of the copy has at most; 0 if it needs none. A plan that was read from JSON does
     /// not tell. See [`CopyOptions::memory`].
     pub fn spool(&self) -> u64 {
@@ -566,6 +573,8 @@ impl Plan {
         }
         // As a reader finds it: the format may have another grid.
         let metadata = parsed(target, &to, documents.iter())?;
+        let change = LayoutChange::between(&to, &array.metadata(), &metadata);
+        self.told.layout_changes.extend(change);
         let from = array.path().clone();
         let chunk = array.chunk_shape();
         let recoded = if self.asked.contains(RECODE) {

@@ -1,0 +1,89 @@
+//! What a copy changes in the chunks of an array, and how many chunks readers need before and after.
+
+use zarr_core::NodePath;
+use zarr_core::metadata::ArrayMetadata;
+
+/// How the chunks or shards of an array change in a copy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LayoutChange {
+    /// The array in the copy.
+    pub path: NodePath,
+    /// The shape of the array in the copy.
+    pub shape: Vec<u64>,
+    /// The names of its axes; an axis may have none.
+    pub dimensions: Vec<Option<String>>,
+    /// The array as it is in the source.
+    pub before: ChunkLayout,
+    /// The array as it is in the copy.
+    pub after: ChunkLayout,
+}
+
+/// The shapes of the chunks and shards of an array.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChunkLayout {
+    /// Of the chunks that are decoded, in shards the inner ones; `None` if they have several lengths.
+    pub chunks: Option<Vec<u64>>,
+    /// Of the shards; `None` if there are none.
+    pub shards: Option<Vec<u64>>,
+}
+
+impl ChunkLayout {
+    fn of(metadata: &ArrayMetadata) -> ChunkLayout {
+        ChunkLayout { chunks: metadata.inner_chunk_shape(), shards: metadata.shard_shape() }
+    }
+
+    /// How many chunks of an array of this shape are decoded to read all elements along some axes, at the first coordinate
+    /// of the others: none of the axes for one element, one for a line, two for a plane. `None` if chunks have several
+    /// lengths.
+    pub fn chunks_along(&self, shape: &[u64], axes: &[usize]) -> Option<u64> {
+        let chunks = self.chunks.as_ref()?;
+        let along = |&axis: &usize| Some(shape.get(axis)?.div_ceil((*chunks.get(axis)?).max(1)));
+        axes.iter().try_fold(1u64, |all, axis| Some(all.saturating_mul(along(axis)?)))
+    }
+}
+
+impl LayoutChange {
+    /// The change from an array to its copy; `None` if chunks and shards stay as they are.
+    pub(super) fn between(
+        path: &NodePath,
+        source: &ArrayMetadata,
+        copy: &ArrayMetadata,
+    ) -> Option<LayoutChange> {
+        let (before, after) = (ChunkLayout::of(source), ChunkLayout::of(copy));
+        let names = copy.dimension_names.clone().or_else(|| source.dimension_names.clone());
+        (before != after).then(|| LayoutChange {
+            path: path.clone(),
+            shape: copy.shape.clone(),
+            dimensions: names.unwrap_or_else(|| vec![None; copy.rank()]),
+            before,
+            after,
+        })
+    }
+
+    /// The axes of what people read: of one element none, of a line along each axis one, of a plane two.
+    pub fn patterns(&self) -> Vec<Vec<usize>> {
+        let rank = self.shape.len();
+        let lines = (0..rank).map(|axis| vec![axis]);
+        let planes = (0..rank).flat_map(|one| (one + 1..rank).map(move |other| vec![one, other]));
+        std::iter::once(Vec::new()).chain(lines).chain(planes).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_are_counted_along_lines_and_planes() {
+        let layout = ChunkLayout { chunks: Some(vec![10, 7, 30]), shards: None };
+        let shape = [40, 20, 30];
+        assert_eq!(layout.chunks_along(&shape, &[]), Some(1));
+        assert_eq!(layout.chunks_along(&shape, &[0]), Some(4));
+        assert_eq!(layout.chunks_along(&shape, &[1]), Some(3));
+        assert_eq!(layout.chunks_along(&shape, &[0, 1]), Some(12));
+        assert_eq!(layout.chunks_along(&shape, &[1, 2]), Some(3));
+        assert_eq!(layout.chunks_along(&shape, &[3]), None);
+        let several = ChunkLayout { chunks: None, shards: None };
+        assert_eq!(several.chunks_along(&shape, &[0]), None);
+    }
+}
