@@ -169,7 +169,7 @@ mod tests {
         assert_eq!(rules("time=100"), [dimension("time", 100)]);
         assert_eq!(rules("time=100, lat=50"), [dimension("time", 100), dimension("lat", 50)]);
         let t2m = ShapeRule::Array { array: "t2m".into(), shape: vec![100, 10, 10] };
-        assert_eq!(rules("t2m=100,10,10"), [t2m.clone()]);
+        assert_eq!(rules("t2m=100,10,10"), std::slice::from_ref(&t2m));
         assert_eq!(rules("t2m=100,10,10,lat=5"), [t2m, dimension("lat", 5)]);
         let size = ShapeRule::ArraySize { array: "g/t2m".into(), bytes: 1000 };
         assert_eq!(rules("g/t2m=1kB"), [size]);

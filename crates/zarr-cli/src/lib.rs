@@ -94,10 +94,45 @@ Examples:
 
 `zarr COMMAND --help` has examples for each command.";
 
+/// The program with all its commands. Their short help leaves out the options of every command.
+fn command() -> clap::Command {
+    let mut program = Cli::command().max_term_width(MAX_WIDTH);
+    if !io::stdout().is_terminal() {
+        program = program.term_width(MAX_WIDTH);
+    }
+    program.mut_subcommands(|command| {
+        let own = command.get_after_help().map(|help| unfolded(&help.to_string()));
+        let own = own.map(|help| format!("{help}\n\n")).unwrap_or_default();
+        command.after_help(format!("{own}{COMMON_OPTIONS}"))
+    })
+}
+
+/// Longer lines of help are hard to read, however wide the terminal is.
+const MAX_WIDTH: usize = 120;
+
+/// A text whose paragraphs are one line each, which the terminal's width folds. Indented lines stay as they are.
+fn unfolded(text: &str) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for line in text.lines() {
+        let is_prose = |line: &str| !line.is_empty() && !line.starts_with(' ');
+        match lines.last_mut() {
+            Some(last) if is_prose(last) && is_prose(line) && !last.ends_with(':') => {
+                last.push(' ');
+                last.push_str(line);
+            }
+            _ => lines.push(line.to_owned()),
+        }
+    }
+    lines.join("\n")
+}
+
+const COMMON_OPTIONS: &str =
+    "Options of every command, such as --json, --as, --threads and --quiet: `zarr --help`";
+
 /// `zarr TARGET` is a command of its own: puts its name before a first argument that is no command and looks like a path.
 fn with_command(mut args: Vec<OsString>) -> Vec<OsString> {
     let Some(first) = args.get(1).and_then(|first| first.to_str()) else { return args };
-    let command = Cli::command();
+    let command = command();
     let is_command = command.find_subcommand(first).is_some() || first == "help";
     let looks_like_path = first.contains(['/', '.']) || std::path::Path::new(first).exists();
     if !first.starts_with('-') && !is_command && looks_like_path {
@@ -149,10 +184,10 @@ pub fn exit_code(registry: Registry, args: impl Iterator<Item = OsString>) -> u8
     let program = args.first().map_or("zarr".into(), |name| name.to_string_lossy().into_owned());
     let wants_json = args.iter().take_while(|arg| *arg != "--").any(|arg| arg == "--json");
     let color = Color::of_args(&args);
-    let parsed = Cli::command().color(color.of_clap()).try_get_matches_from(&args);
+    let parsed = command().color(color.of_clap()).try_get_matches_from(&args);
     let parsed = parsed.map_err(|error| match error.kind() {
         clap::error::ErrorKind::InvalidUtf8 => {
-            Cli::command().color(color.of_clap()).error(error.kind(), not_utf8(&args))
+            command().color(color.of_clap()).error(error.kind(), not_utf8(&args))
         }
         _ => error,
     });

@@ -29,49 +29,49 @@ const ONLY_COPIED: &str =
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Global {
     /// Print JSON, where there is something to print; errors and warnings as JSON on standard error
-    #[arg(long, global = true, help_heading = COMMON)]
+    #[arg(long, global = true, hide_short_help = true, help_heading = COMMON)]
     pub json: bool,
     /// Print each call to the store on standard error
-    #[arg(long, global = true, help_heading = COMMON)]
+    #[arg(long, global = true, hide_short_help = true, help_heading = COMMON)]
     pub trace: bool,
     /// Refuse what only a tolerant reader takes
-    #[arg(long, global = true, help_heading = COMMON)]
+    #[arg(long, global = true, hide_short_help = true, help_heading = COMMON)]
     pub strict: bool,
     /// Take TARGET for this format, whatever it looks like: v2, v3, draft-2020, draft-2020-text, draft-2019, or E0 … E4
-    #[arg(long = "as", global = true, help_heading = COMMON, value_name = "FORMAT", value_parser = parse::read_as)]
+    #[arg(long = "as", global = true, hide_short_help = true, help_heading = COMMON, value_name = "FORMAT", value_parser = parse::read_as)]
     pub read_as: Option<ReadAs>,
     /// Read documents from their consolidated copies, at KEY or where their writers put them, which must be there
-    #[arg(long, global = true, help_heading = COMMON, value_name = "KEY", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    #[arg(long, global = true, hide_short_help = true, help_heading = COMMON, value_name = "KEY", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub consolidated: Option<String>,
     /// Read each document where it lies, and say where consolidated copies differ
-    #[arg(long, global = true, help_heading = COMMON, conflicts_with = "consolidated")]
+    #[arg(long, global = true, hide_short_help = true, help_heading = COMMON, conflicts_with = "consolidated")]
     pub no_consolidated: bool,
     /// Take filters that zarr-python hid in a draft's attributes for attributes
-    #[arg(long, global = true, help_heading = COMMON)]
+    #[arg(long, global = true, hide_short_help = true, help_heading = COMMON)]
     pub ignore_hidden_filters: bool,
     /// Threads that read, write and compress; as many as the machine has, if not given
-    #[arg(long, global = true, help_heading = COMMON, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    #[arg(long, global = true, hide_short_help = true, help_heading = COMMON, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub threads: usize,
     /// Say only errors, and what a copy does not keep: no progress, no talk, no warnings
-    #[arg(long, global = true, help_heading = COMMON, conflicts_with = "verbose")]
+    #[arg(long, global = true, hide_short_help = true, help_heading = COMMON, conflicts_with = "verbose")]
     pub quiet: bool,
     /// Say what is done where no terminal reads it, too, and at the end how many calls to stores, how many bytes and how much time it took
-    #[arg(long, global = true, help_heading = COMMON)]
+    #[arg(long, global = true, hide_short_help = true, help_heading = COMMON)]
     pub verbose: bool,
     /// Whether standard error and pictures have colours: on terminals, unless NO_COLOR is set, if not given
-    #[arg(long, global = true, help_heading = COMMON, value_name = "WHEN", default_value = "auto", hide_default_value = true)]
+    #[arg(long, global = true, hide_short_help = true, help_heading = COMMON, value_name = "WHEN", default_value = "auto", hide_default_value = true)]
     pub color: Color,
     /// Bytes that one document may have, as in 256MiB; 64 MiB, if not given
-    #[arg(long, global = true, help_heading = COMMON, value_name = "SIZE", value_parser = parse::size)]
+    #[arg(long, global = true, hide_short_help = true, help_heading = COMMON, value_name = "SIZE", value_parser = parse::size)]
     pub max_document: Option<u64>,
     /// Bytes of decoded chunks to hold at once, as in 512MiB; 2 GiB, if not given
-    #[arg(long, global = true, help_heading = COMMON, value_name = "SIZE", value_parser = parse::size)]
+    #[arg(long, global = true, hide_short_help = true, help_heading = COMMON, value_name = "SIZE", value_parser = parse::size)]
     pub max_decoded: Option<u64>,
     /// Send this header to the web server of TARGET, as in 'Name: value'; to one of two servers, as in 'https://host=Name: value'
     ///
     /// It is sent to the scheme, host and port of TARGET and nowhere else, and never printed. Other users of a machine may see the
     /// arguments of a command: ZARR_HTTP_HEADERS has headers, too, one on each line, and ZARR_HTTP_BEARER_TOKEN a token.
-    #[arg(long, global = true, help_heading = COMMON, value_name = "HEADER")]
+    #[arg(long, global = true, hide_short_help = true, help_heading = COMMON, value_name = "HEADER")]
     pub http_header: Vec<Secret>,
 }
 

@@ -1,6 +1,6 @@
 //! Prints what shells need to complete command lines, and the nodes that they complete.
 
-use clap::{Args, Command, CommandFactory, ValueEnum};
+use clap::{Args, Command, ValueEnum};
 use clap_complete::{Shell, generate};
 use zarr::{NodeKind, NodePath};
 
@@ -155,14 +155,14 @@ impl Nodes {
 
 /// The command line of the program without what people do not type.
 fn visible() -> Command {
-    let program = crate::Cli::command();
+    let program = crate::command();
     let verbs = program.get_subcommands().filter(|verb| !verb.is_hide_set());
     Command::new("zarr").args(program.get_arguments()).subcommands(verbs)
 }
 
 /// The target among the words of a command line, which need not be complete.
 fn target(words: &[String]) -> Option<String> {
-    let command = crate::Cli::command();
+    let command = crate::command();
     let mut words = words.iter();
     let verb = words.find_map(|word| command.find_subcommand(word))?;
     let takes_value = |word: &str| {

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use clap::{Args, Command, CommandFactory};
+use clap::{Args, Command};
 use clap_mangen::Man;
 
 use crate::failure::Failure;
@@ -25,7 +25,7 @@ impl Manual {
     pub fn run(&self, session: &Session) -> Result<(), Failure> {
         let failed = |e| Failure::Stream("cannot write the manual pages", e);
         std::fs::create_dir_all(&self.folder).map_err(failed)?;
-        let mut program = crate::Cli::command();
+        let mut program = crate::command();
         program.build();
         let verbs: Vec<Command> = program
             .get_subcommands()

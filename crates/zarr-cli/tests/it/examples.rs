@@ -60,6 +60,9 @@ fn prepare(folder: &Folder) {
         array(target, "ocean/temperature", "--shape 8,180,360 --chunks 1,90,90 --dims t,y,x");
         folder.good(&format!("attrs {target} --path temperature --set units=K"));
     }
+    for name in ["t2m", "pr"] {
+        array("model.zarr", name, "--shape 20,20,30 --chunks 5,10,10 --dims time,lat,lon");
+    }
     array("data.zarr", "table", "--shape 4,5");
     array("data.zarr", "old/x", "--shape 4");
     for target in ["b.zarr", "new.zarr", "slabs.zarr", "extra.zarr", "big.zarr"] {
