@@ -7,8 +7,8 @@ use std::sync::Arc;
 use clap::{ArgMatches, Args, FromArgMatches, ValueEnum};
 use zarr::store::StoreKey;
 use zarr::{
-    Consolidated, CopyUnderWay, Dialect, Error, ErrorKind, Hierarchy, Json, MetadataError,
-    MissingChunks, NewPlace, Node, NodePath, Object, OpenOptions, Registry, Warning,
+    ChunkManifest, Consolidated, CopyUnderWay, Dialect, Error, ErrorKind, Hierarchy, Json,
+    MetadataError, MissingChunks, NewPlace, Node, NodePath, Object, OpenOptions, Registry, Warning,
 };
 
 use crate::calls::Calls;
@@ -170,6 +170,8 @@ pub(crate) struct Session {
     calls: Arc<Calls>,
     /// What reads do about chunks that are not stored.
     missing: Cell<MissingChunks>,
+    /// What the chunks that are read are checked against.
+    manifest: RefCell<Option<Arc<ChunkManifest>>>,
     /// What a person types to run the program.
     pub program: String,
 }
@@ -177,9 +179,14 @@ pub(crate) struct Session {
 impl Session {
     pub fn new(registry: Registry, global: Global, program: String) -> Session {
         progress::set_quiet(global.quiet);
-        let (written, calls, missing, headers) = Default::default();
+        let (written, calls, missing, manifest, headers) = Default::default();
         let registry = Arc::new(registry);
-        Session { registry, global, headers, written, calls, missing, program }
+        Session { registry, global, headers, written, calls, missing, manifest, program }
+    }
+
+    /// Has chunks of what is opened from now on checked against a manifest when they are read; with `None` not any more.
+    pub fn check_against(&self, manifest: Option<Arc<ChunkManifest>>) {
+        self.manifest.replace(manifest);
     }
 
     /// Has reads of what is opened from now on fail where a chunk is not stored, if the command was asked for that.
@@ -234,9 +241,17 @@ impl Session {
             options = options.strict();
         }
         let (traces, counts) = (self.global.trace, self.global.verbose || self.calls.is_shown());
-        if traces || counts {
+        let manifest = self.manifest.borrow().clone();
+        if traces || counts || manifest.is_some() {
             let calls = self.calls.clone();
             options = options.wrap(move |store| {
+                let store = match &manifest {
+                    Some(manifest) => manifest.checked(&store),
+                    None => store,
+                };
+                if !traces && !counts {
+                    return store;
+                }
                 let calls = calls.clone();
                 zarr::stores::log(store, move |call| {
                     if traces {

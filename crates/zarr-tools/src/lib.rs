@@ -6,6 +6,7 @@
 //! - [`validate()`](validate()) finds what is wrong with a hierarchy.
 //! - [`repair()`] repairs what that finds, and never destroys the only copy of a byte.
 //! - [`checksum()`] computes a checksum of what a node is, however it is stored.
+//! - [`ChunkManifest`] has the digests of stored chunks, against which they are checked when they are read.
 //! - [`diff()`] compares two nodes with all below them: metadata and elements.
 //! - [`find_node`] and [`new_place`] find what a path or URL that a person wrote refers to.
 //! - [`codec()`] parses the short text by which people name a codec.
@@ -19,6 +20,7 @@ mod copy;
 mod diff;
 mod links;
 mod local_path;
+mod manifest;
 mod migrate;
 mod ome;
 mod other_files;
@@ -41,6 +43,7 @@ pub use copy::{
 #[cfg(feature = "nczarr")]
 pub use copy::{copy_dataset, plan_dataset};
 pub use diff::{Change, Diff, DiffOptions, ElementsDiff, NodeDiff, Place, diff};
+pub use manifest::ChunkManifest;
 pub use migrate::{MigrateOptions, Migration, open_for_migration, plan_migration};
 pub use other_files::hidden_nodes;
 pub use repair::{

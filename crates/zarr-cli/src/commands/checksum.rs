@@ -4,7 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::{fs, io};
 
 use clap::Args;
-use zarr::{Blocks, ChecksumOptions, Digest, Json, NodeChecksum, Object, TreeProgress};
+use zarr::store::StoreKey;
+use zarr::{
+    Blocks, ChecksumOptions, ChunkManifest, Digest, Json, NodeChecksum, Object, TreeProgress,
+};
 
 use super::Out;
 use crate::failure::Failure;
@@ -20,6 +23,7 @@ Examples:
   zarr checksum data.zarr
   zarr checksum data.zarr --manifest > data.sha256
   zarr checksum s3://bucket/copy.zarr --check data.sha256
+  zarr checksum data.zarr --manifest --chunks > chunks.sha256
   zarr checksum data.zarr --path ocean/temperature --regions=1
 
 Prints `HEX  PATH`, a SHA-256 of attributes, types, shapes, names of dimensions and elements; a group's is that of its whole tree.
@@ -34,6 +38,10 @@ pub(crate) struct Checksum {
     /// Print a line for each node, sorted by path
     #[arg(long, conflicts_with_all = ["check", "regions"])]
     manifest: bool,
+    /// Print a line for each stored chunk, or shard, too: the SHA-256 of its bytes, and its key. `zarr validate` and `zarr copy` check
+    /// against these with --manifest
+    #[arg(long, requires = "manifest")]
+    chunks: bool,
     /// Compare with the lines of FILE, - for standard input
     #[arg(long, value_name = "FILE", conflicts_with = "regions")]
     check: Option<String>,
@@ -85,13 +93,21 @@ impl Checksum {
                 let list: Json = list.collect();
                 Ok(writeln!(out, "{:#}", Json::from(Object::new().with("arrays", list)))?)
             }
-            (None, json) => self.print(&nodes, json, out),
+            (None, json) => {
+                let chunks = if self.chunks {
+                    ChunkManifest::of_node(&node)?
+                } else {
+                    ChunkManifest::default()
+                };
+                self.print(&nodes, &chunks, json, out)
+            }
         }
     }
 
     fn print(
         &self,
         nodes: &[(String, NodeChecksum)],
+        chunks: &ChunkManifest,
         json: bool,
         out: Out<'_>,
     ) -> Result<(), Failure> {
@@ -99,6 +115,9 @@ impl Checksum {
         if !json {
             for (path, node) in shown {
                 writeln!(out, "{}  {}", node.digest, escaped(path))?;
+            }
+            for (key, digest) in chunks.iter() {
+                writeln!(out, "{digest}  {}", escaped(key.as_str()))?;
             }
             return Ok(());
         }
@@ -112,6 +131,14 @@ impl Checksum {
         let mut object = member(first);
         if self.manifest {
             object.insert("nodes", nodes.iter().map(|node| member(node).into()).collect::<Json>());
+        }
+        if self.chunks {
+            let chunk = |(key, digest): (&StoreKey, &Digest)| {
+                Json::from(
+                    Object::new().with("key", key.as_str()).with("sha256", digest.to_string()),
+                )
+            };
+            object.insert("chunks", chunks.iter().map(chunk).collect::<Json>());
         }
         Ok(writeln!(out, "{:#}", Json::from(object))?)
     }
@@ -138,11 +165,37 @@ fn unescaped(line: &str) -> Option<String> {
 /// The lines of a manifest: checksums by path.
 type Manifest = BTreeMap<String, Digest>;
 
+/// The stored chunks of a manifest.
+pub(super) fn read_chunks(file: &str) -> Result<ChunkManifest, Failure> {
+    let lines = read_lines("--manifest", file)?.into_iter();
+    let chunks: ChunkManifest = lines
+        .filter(|(key, _)| !key.starts_with('/'))
+        .map(|(key, digest)| Ok((StoreKey::new(key).map_err(zarr::Error::from)?, digest)))
+        .collect::<Result<_, Failure>>()?;
+    if chunks.is_empty() {
+        let why = "has no line of a chunk; make it with `zarr checksum TARGET --manifest --chunks`";
+        return Err(Failure::Usage(format!("--manifest {file}: {why}")));
+    }
+    Ok(chunks)
+}
+
+/// The nodes of a manifest.
 fn read_manifest(file: &str) -> Result<Manifest, Failure> {
+    let mut manifest = read_lines("--check", file)?;
+    // Keys of chunks have no slash before them.
+    manifest.retain(|path, _| path.starts_with('/'));
+    if manifest.is_empty() {
+        return Err(Failure::Usage(format!("--check {file}: there is no line in it")));
+    }
+    Ok(manifest)
+}
+
+/// All lines of a manifest.
+fn read_lines(option: &str, file: &str) -> Result<Manifest, Failure> {
     let text = match file {
         "-" => io::read_to_string(io::stdin()).map_err(Failure::input)?,
         file => fs::read_to_string(file)
-            .map_err(|e| Failure::Usage(format!("--check {file}: cannot be read: {e}")))?,
+            .map_err(|e| Failure::Usage(format!("{option} {file}: cannot be read: {e}")))?,
     };
     let mut manifest = Manifest::new();
     for (n, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
@@ -150,12 +203,9 @@ fn read_manifest(file: &str) -> Result<Manifest, Failure> {
         let parsed = parts.and_then(|(hex, path)| Some((hex.parse().ok()?, unescaped(path)?)));
         let Some((digest, path)) = parsed else {
             let why = "is not `HEX  PATH`, as `zarr checksum --manifest` prints";
-            return Err(Failure::Usage(format!("--check {file}: line {} {why}", n + 1)));
+            return Err(Failure::Usage(format!("{option} {file}: line {} {why}", n + 1)));
         };
         manifest.insert(path, digest);
-    }
-    if manifest.is_empty() {
-        return Err(Failure::Usage(format!("--check {file}: there is no line in it")));
     }
     Ok(manifest)
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use clap::Args;
 use zarr::nczarr::{CopyTarget, Dataset, Profile};
@@ -10,7 +11,7 @@ use zarr::{
     LayoutChange, MissingChunks, NewPlace, Node, NodeKind, NodePath, Object, Plan, Verify,
 };
 
-use super::netcdf;
+use super::{checksum, netcdf};
 use crate::by_name::{self, ShapeRules};
 use crate::failure::Failure;
 use crate::foreign;
@@ -125,6 +126,9 @@ pub(crate) struct Copy {
     /// whole
     #[arg(long, value_name = "[NAME=]REGION", allow_hyphen_values = true)]
     region: Vec<String>,
+    /// Check each chunk that is read of SRC against the lines of FILE, as `zarr checksum --manifest --chunks` prints for SRC
+    #[arg(long, value_name = "FILE")]
+    manifest: Option<String>,
     /// Only say what would be copied
     #[arg(long)]
     dry_run: bool,
@@ -224,7 +228,13 @@ impl Copy {
             let target = netcdf::copy_target(session, &self.target, &new, &self.care)?;
             let hierarchy = target.hierarchy().clone();
             let place = NewPlace { hierarchy, path: NodePath::root(), begun: true };
+            let manifest = self.manifest.as_deref().map(checksum::read_chunks).transpose()?;
+            let manifest = manifest.map(Arc::new);
+            session.check_against(manifest.clone());
             let source = netcdf::source(session, &self.source)?;
+            if let Some(manifest) = manifest {
+                manifest.check_keys(&source.hierarchy().node(source.root_path())?)?;
+            }
             return Ok((Source::Dataset(source, Box::new(target)), place));
         }
         let to = match &self.to {
@@ -232,7 +242,15 @@ impl Copy {
             _ => None,
         };
         let source = Target::new(&self.source, &self.path);
+        let manifest = self.manifest.as_deref().map(checksum::read_chunks).transpose()?;
+        let manifest = manifest.map(Arc::new);
+        session.check_against(manifest.clone());
         let source = session.open_to_copy(&source)?;
+        if let Some(manifest) = manifest {
+            manifest.check_keys(&source)?;
+        }
+        // The copy may have other bytes at the same keys.
+        session.check_against(None);
         let target = Target::new(&self.target, &self.at);
         let place = session.copy_place(&target, to, source.hierarchy().dialect(), &self.care)?;
         Ok((Source::Node(source), place))

@@ -1,10 +1,12 @@
 //! Finds what is wrong with a hierarchy.
 
+use std::sync::Arc;
+
 use clap::Args;
 use zarr::validate::{Level, Problem, ProblemKind, Report, ValidateOptions, ValidateProgress};
 use zarr::{Json, Object, OpenOptions};
 
-use super::Out;
+use super::{Out, checksum};
 use crate::failure::Failure;
 use crate::human;
 use crate::progress::Progress;
@@ -35,6 +37,9 @@ pub(crate) struct Validate {
     /// Take a chunk that is not stored for a problem
     #[arg(long)]
     expect_complete: bool,
+    /// Check each chunk that is read against the lines of FILE, as `zarr checksum --manifest --chunks` prints for the same TARGET
+    #[arg(long, value_name = "FILE")]
+    manifest: Option<String>,
     /// Leave out notes
     #[arg(long, short)]
     quiet: bool,
@@ -42,6 +47,11 @@ pub(crate) struct Validate {
 
 impl Validate {
     pub fn run(&self, session: &Session, out: Out<'_>) -> Result<(), Failure> {
+        if let Some(file) = &self.manifest {
+            let manifest = checksum::read_chunks(file)?;
+            manifest.check_keys(&session.open_whole(&self.target)?)?;
+            session.check_against(Some(Arc::new(manifest)));
+        }
         let (url, options) = self.place(session)?;
         let bar = Progress::of_values(session.is_json());
         let show = |progress: &ValidateProgress| {

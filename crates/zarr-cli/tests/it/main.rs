@@ -27,6 +27,7 @@ mod links;
 mod lock_files;
 mod losses;
 mod ls;
+mod manifests;
 mod manners;
 mod missing_chunks;
 mod netcdf;

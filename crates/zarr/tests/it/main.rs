@@ -11,6 +11,7 @@ mod cancel;
 mod changes;
 mod checksum;
 mod chunk_cache;
+mod chunk_manifest;
 mod chunk_parts;
 mod codecs;
 mod common;
