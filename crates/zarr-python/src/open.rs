@@ -1,18 +1,19 @@
 //! Opens what URLs name.
 
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 use std::time::Duration;
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyString};
 use zarr::nczarr::{Dataset, DatasetOptions};
 use zarr::store::{Store, StoreKey, StorePrefix};
 use zarr::stores::{ByteCache, CacheStore};
 use zarr::{
-    Consolidated, Dialect, ErrorKind, Hierarchy, Limits, MissingChunks, Node, NodePath, Object,
-    OpenOptions, Registry,
+    ChunkManifest, Consolidated, Dialect, ErrorKind, Hierarchy, Limits, MissingChunks, Node,
+    NodePath, Object, OpenOptions, Registry,
 };
 
 use crate::array::Array;
@@ -57,6 +58,8 @@ pub struct Origin {
     pub limits: Limits,
     /// What reads do about chunks that are not stored.
     pub missing: MissingChunks,
+    /// What each stored chunk is checked against when it is read.
+    pub manifest: Option<Arc<ChunkManifest>>,
     /// The most bytes of decoded chunks that the handles of the hierarchy keep; 0 for none.
     pub chunk_cache: u64,
     /// How many rows of chunks are read ahead into it.
@@ -77,9 +80,9 @@ impl Origin {
         let mut options = OpenOptions::new(REGISTRY.clone()).threads(self.threads);
         options = options.chunk_cache(self.chunk_cache).read_ahead(self.read_ahead);
         options = options.missing(self.missing);
-        if self.max_age > 0.0 {
+        if self.max_age > 0.0 || self.manifest.is_some() {
             let origin = self.clone();
-            options = options.wrap(move |store| origin.aged(store));
+            options = options.wrap(move |store| origin.wrapped(store));
         }
         options.dialect = self.dialect;
         options.consolidated = self.consolidated.clone();
@@ -105,6 +108,15 @@ impl Origin {
         let aged = ByteCache::new(KNOWN).store(store).max_age(age).largest(SMALL);
         *zarr::sync::lock(&self.known) = Some(aged.clone());
         Arc::new(aged)
+    }
+
+    /// A store as it is read: as [`Origin::aged`], and checked against the manifest, if there is one.
+    fn wrapped(&self, store: Arc<dyn Store>) -> Arc<dyn Store> {
+        let store = self.aged(store);
+        match &self.manifest {
+            Some(manifest) => manifest.checked(&store),
+            None => store,
+        }
     }
 
     /// Forgets what is known of a far store, so that it is asked again.
@@ -169,7 +181,7 @@ impl Origin {
 
     /// The node at the root of a store, as [`Origin::find`].
     fn find_in(&self, store: Arc<dyn Store>, creates: bool) -> zarr::Result<Node> {
-        let (store, options) = (self.aged(store), self.options());
+        let (store, options) = (self.wrapped(store), self.options());
         let hierarchy = match Hierarchy::open(store.clone(), &options) {
             Err(e) if creates && e.kind() == ErrorKind::NotFound => {
                 let creating = self.creating_options();
@@ -347,6 +359,22 @@ pub fn missing(text: &str) -> PyResult<MissingChunks> {
     }
 }
 
+/// The manifest of chunks in a file.
+///
+/// # Errors
+/// `OSError` if it cannot be read, `ValueError` if it holds something else.
+fn read_manifest(file: &Path) -> PyResult<Arc<ChunkManifest>> {
+    let text = std::fs::read_to_string(file).map_err(|e| {
+        let (number, why) = (e.raw_os_error(), e.to_string());
+        PyOSError::new_err((number, why, file.display().to_string()))
+    })?;
+    let manifest = ChunkManifest::parse(&text);
+    let wrong = |e: zarr::Error| {
+        PyValueError::new_err(format!("manifest {}: {}", file.display(), e.cause()))
+    };
+    Ok(Arc::new(manifest.map_err(wrong)?))
+}
+
 /// The group or array that a path or URL names: a hierarchy's root, or a node inside.
 ///
 /// In place of a URL, a store: one of zarr-python's or obstore's, or a mapping of keys to bytes, such as a `dict`.
@@ -364,11 +392,13 @@ pub fn missing(text: &str) -> PyResult<MissingChunks> {
 /// writers store is seen up to that many seconds late, or after `refresh()`; 0 asks each time. Folders, zip archives and LMDB
 /// are always asked. `missing="error"` raises `CorruptDataError` where a read touches a chunk, or an inner chunk of a shard, that is not
 /// stored: for arrays of which every chunk was stored. With "fill" its elements are the fill value, and most writers leave out
-/// chunks of nothing else.
+/// chunks of nothing else. `manifest` is the path of a file that `zarr checksum URL --manifest --chunks` printed: which chunks
+/// are stored is compared with it at once, and each chunk when it is read; `CorruptDataError` names one that was lost, cut short or
+/// replaced. It is for reading, of the same `url`, and what is opened so cannot be pickled.
 ///
 /// Raises `NotFoundError` (a `FileNotFoundError`) if nothing is there.
 #[pyfunction]
-#[pyo3(signature = (url, mode = "r", *, storage_options = None, dialect = None, consolidated = None, strict = false, threads = None, limits = None, chunk_cache = None, read_ahead = 0, max_age = 0.0, missing = "fill"))]
+#[pyo3(signature = (url, mode = "r", *, storage_options = None, dialect = None, consolidated = None, strict = false, threads = None, limits = None, chunk_cache = None, read_ahead = 0, max_age = 0.0, missing = "fill", manifest = None))]
 #[expect(clippy::too_many_arguments, reason = "keywords of a Python function")]
 pub fn open(
     py: Python<'_>,
@@ -384,6 +414,7 @@ pub fn open(
     read_ahead: i64,
     max_age: f64,
     missing: &str,
+    manifest: Option<PathBuf>,
 ) -> PyResult<Py<PyAny>> {
     let (writeable, creates) = match mode {
         "r" => (false, false),
@@ -407,10 +438,16 @@ pub fn open(
         read_ahead: rows_ahead(read_ahead)?,
         max_age: seconds(max_age)?,
         missing: self::missing(missing)?,
+        manifest: manifest.as_deref().map(read_manifest).transpose()?,
         ..Origin::default()
     };
     if origin.read_ahead > 0 && origin.chunk_cache == 0 {
         let why = "read_ahead needs chunk_cache: the memory for the chunks that are read ahead, such as \"256MiB\"";
+        return Err(PyValueError::new_err(why));
+    }
+    if writeable && origin.manifest.is_some() {
+        let why =
+            "manifest is for mode \"r\": what is written would no longer be what the manifest says";
         return Err(PyValueError::new_err(why));
     }
     let found = origin.clone();
@@ -427,6 +464,10 @@ pub fn open(
             call::on_store(py, false, move || found.find_in(store, creates))?
         }
     };
+    if let Some(manifest) = origin.manifest.clone() {
+        let node = node.clone();
+        call::on_store(py, false, move || manifest.check_keys(&node))?;
+    }
     origin.warn(py, node.hierarchy())?;
     node_to_python(py, node, &Arc::new(origin))
 }

@@ -98,6 +98,12 @@ impl Handle<'_> {
 
     fn reduce<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let module = py.import("zarrkit._pickle")?;
+        if self.origin.manifest.is_some() {
+            return Err(PyTypeError::new_err(format!(
+                "{} {} cannot be pickled: it is checked against a manifest; open it in each process",
+                self.class, self.path,
+            )));
+        }
         let (place, options) = match (self.url(), &self.origin.source) {
             (Some(url), _) => {
                 let options = PyTuple::new(py, self.store().public_options())?;

@@ -43,7 +43,7 @@ pub use copy::{
 #[cfg(feature = "nczarr")]
 pub use copy::{copy_dataset, plan_dataset};
 pub use diff::{Change, Diff, DiffOptions, ElementsDiff, NodeDiff, Place, diff};
-pub use manifest::ChunkManifest;
+pub use manifest::{ChunkManifest, manifest_lines};
 pub use migrate::{MigrateOptions, Migration, open_for_migration, plan_migration};
 pub use other_files::hidden_nodes;
 pub use repair::{

@@ -12,7 +12,7 @@ use zarr_core::store::{
     ByteRange, Bytes, Capabilities, GetOptions, Got, ListOptions, Listing, Payload, Precondition,
     SnapshotOptions, Store, StoreKey, StorePrefix, SyncSnapshot, SyncStore, from_sync,
 };
-use zarr_core::{Array, CodecError, Error, Node, Result, StoreError};
+use zarr_core::{AccessError, Array, CodecError, Error, Json, Node, Result, StoreError};
 
 use crate::checksum::Digest;
 use crate::tree_progress::nodes_and_broken;
@@ -61,6 +61,23 @@ impl ChunkManifest {
             }
         }
         Ok(ChunkManifest(digests))
+    }
+
+    /// The chunks of a manifest that `zarr checksum --manifest --chunks` printed. Lines of nodes, whose paths begin with a slash, are
+    /// left out.
+    ///
+    /// # Errors
+    /// [`AccessError::Argument`] for another text, and for one without a line of a chunk.
+    pub fn parse(text: &str) -> Result<ChunkManifest> {
+        let lines = manifest_lines(text)?.into_iter();
+        let chunks = lines.filter(|(name, _)| !name.starts_with('/'));
+        let manifest: ChunkManifest =
+            chunks.map(|(key, digest)| Ok((StoreKey::new(key)?, digest))).collect::<Result<_>>()?;
+        if manifest.is_empty() {
+            let why = "it has no line of a chunk; make it with `zarr checksum TARGET --manifest --chunks`";
+            return Err(AccessError::Argument(why.into()).into());
+        }
+        Ok(manifest)
     }
 
     /// The digest of the object at this key.
@@ -120,6 +137,30 @@ impl ChunkManifest {
     pub fn checked(self: &Arc<Self>, store: &Arc<dyn Store>) -> Arc<dyn Store> {
         from_sync(CheckedStore { store: store.to_sync(), manifest: self.clone() })
     }
+}
+
+/// The lines of a manifest that `zarr checksum --manifest` printed: digests by the path of a node or the key of a chunk.
+///
+/// # Errors
+/// [`AccessError::Argument`] with the number of the first line that is none.
+pub fn manifest_lines(text: &str) -> Result<BTreeMap<String, Digest>> {
+    let mut lines = BTreeMap::new();
+    for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        let parts = line.split_once("  ");
+        let parsed = parts.and_then(|(hex, name)| Some((hex.parse().ok()?, unescaped(name)?)));
+        let Some((digest, name)) = parsed else {
+            let why = "is not `HEX  PATH`, as `zarr checksum --manifest` prints";
+            return Err(AccessError::Argument(format!("line {} {why}", number + 1)).into());
+        };
+        lines.insert(name, digest);
+    }
+    Ok(lines)
+}
+
+/// A path as it is, of one in which a backslash and control characters are escaped as in JSON.
+fn unescaped(text: &str) -> Option<String> {
+    let text = format!("\"{}\"", text.replace('"', "\\\""));
+    Json::parse(text.as_bytes()).ok()?.as_str().map(str::to_owned)
 }
 
 const LOST: &str = "the chunk is in the manifest and not stored";

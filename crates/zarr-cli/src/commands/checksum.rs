@@ -157,31 +157,20 @@ fn escaped(path: &str) -> String {
     text[1..text.len() - 1].replace("\\\"", "\"")
 }
 
-fn unescaped(line: &str) -> Option<String> {
-    let text = format!("\"{}\"", line.replace('"', "\\\""));
-    Json::parse(text.as_bytes()).ok()?.as_str().map(str::to_owned)
-}
-
 /// The lines of a manifest: checksums by path.
 type Manifest = BTreeMap<String, Digest>;
 
 /// The stored chunks of a manifest.
 pub(super) fn read_chunks(file: &str) -> Result<ChunkManifest, Failure> {
-    let lines = read_lines("--manifest", file)?.into_iter();
-    let chunks: ChunkManifest = lines
-        .filter(|(key, _)| !key.starts_with('/'))
-        .map(|(key, digest)| Ok((StoreKey::new(key).map_err(zarr::Error::from)?, digest)))
-        .collect::<Result<_, Failure>>()?;
-    if chunks.is_empty() {
-        let why = "has no line of a chunk; make it with `zarr checksum TARGET --manifest --chunks`";
-        return Err(Failure::Usage(format!("--manifest {file}: {why}")));
-    }
-    Ok(chunks)
+    let option = "--manifest";
+    ChunkManifest::parse(&read_text(option, file)?).map_err(|e| wrong(option, file, &e))
 }
 
 /// The nodes of a manifest.
 fn read_manifest(file: &str) -> Result<Manifest, Failure> {
-    let mut manifest = read_lines("--check", file)?;
+    let option = "--check";
+    let lines = zarr::manifest_lines(&read_text(option, file)?);
+    let mut manifest = lines.map_err(|e| wrong(option, file, &e))?;
     // Keys of chunks have no slash before them.
     manifest.retain(|path, _| path.starts_with('/'));
     if manifest.is_empty() {
@@ -190,24 +179,16 @@ fn read_manifest(file: &str) -> Result<Manifest, Failure> {
     Ok(manifest)
 }
 
-/// All lines of a manifest.
-fn read_lines(option: &str, file: &str) -> Result<Manifest, Failure> {
-    let text = match file {
-        "-" => io::read_to_string(io::stdin()).map_err(Failure::input)?,
+fn read_text(option: &str, file: &str) -> Result<String, Failure> {
+    match file {
+        "-" => io::read_to_string(io::stdin()).map_err(Failure::input),
         file => fs::read_to_string(file)
-            .map_err(|e| Failure::Usage(format!("{option} {file}: cannot be read: {e}")))?,
-    };
-    let mut manifest = Manifest::new();
-    for (n, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        let parts = line.split_once("  ");
-        let parsed = parts.and_then(|(hex, path)| Some((hex.parse().ok()?, unescaped(path)?)));
-        let Some((digest, path)) = parsed else {
-            let why = "is not `HEX  PATH`, as `zarr checksum --manifest` prints";
-            return Err(Failure::Usage(format!("{option} {file}: line {} {why}", n + 1)));
-        };
-        manifest.insert(path, digest);
+            .map_err(|e| Failure::Usage(format!("{option} {file}: cannot be read: {e}"))),
     }
-    Ok(manifest)
+}
+
+fn wrong(option: &str, file: &str, error: &zarr::Error) -> Failure {
+    Failure::Usage(format!("{option} {file}: {}", error.cause()))
 }
 
 /// Compares what is there with a manifest.

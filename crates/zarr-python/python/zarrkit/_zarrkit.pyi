@@ -275,6 +275,7 @@ def open(
     read_ahead: int = 0,
     max_age: float = 0.0,
     missing: Literal["fill", "error"] = "fill",
+    manifest: str | os.PathLike[str] | None = None,
 ) -> Any: ...
 def create_group(
     url: str | os.PathLike[str],
