@@ -454,7 +454,24 @@ mod tests {
             assert_eq!(of(archive, None), Some((None, Dialect::V3)), "{archive}");
             assert_eq!(of(archive, Some(Dialect::V2)), None, "{archive}");
         }
-        assert_eq!(of("/data/x.ozx/g", None), None);
+    }
+
+    #[test]
+    fn a_new_hierarchy_begins_at_the_first_name_of_a_store() {
+        for (url, store, inside) in [
+            ("/data/new.zarr/ocean/t", "/data/new.zarr", "ocean/t"),
+            ("/data/new.zarr", "/data/new.zarr", ""),
+            ("/data/New.ZIP/t/", "/data/New.ZIP", "t"),
+            ("/data/image.ome.zarr/0", "/data/image.ome.zarr", "0"),
+            ("/data/a.ozx/b.zarr", "/data/a.ozx", "b.zarr"),
+            ("s3://bucket/x.zarr/g", "s3://bucket/x.zarr", "g"),
+            ("s3://bucket.zarr/g", "s3://bucket.zarr", "g"),
+            ("/data/plain/t", "/data/plain/t", ""),
+            ("/data/.zarr/t", "/data/.zarr/t", ""),
+            ("zip::s3://bucket/x.zip/t", "zip::s3://bucket/x.zip/t", ""),
+        ] {
+            assert_eq!(split_at_store(url), (store, inside), "{url}");
+        }
     }
 
     #[test]
