@@ -112,8 +112,13 @@ fn a_cancelled_read_asks_a_slow_server_for_nothing_more() -> Result<()> {
         reading.join().expect("it does not panic").expect_err("it was cancelled")
     });
     assert_eq!(error.kind(), ErrorKind::Cancelled);
+    // Those that were on their way arrive before any is answered. A busy machine may have let a few more begin than the 64 of
+    // the start.
+    thread::sleep(DELAY / 2);
+    let sent = arrived.load(SeqCst);
+    assert!((64..128).contains(&sent), "{sent}");
     thread::sleep(3 * DELAY);
-    assert_eq!((arrived.load(SeqCst), server.asked().1), (64, 64));
+    assert_eq!((arrived.load(SeqCst), server.asked().1), (sent, sent));
     // The places of the requests that ended are free.
     server.manners(|manners| manners.fault = Arc::new(|_| Fault::None));
     assert!(array.read::<u16>(..)? == elements());
