@@ -46,8 +46,22 @@ impl Rename {
     fn paths(&self, session: &Session) -> Result<(Hierarchy, NodePath, NodePath), Failure> {
         let Some(path) = &self.path else {
             let target = Target::new(&self.target, "/");
-            let (hierarchy, old) = session.find_in_parent(&target, &self.care)?;
-            let above = old.parent().unwrap_or_else(NodePath::root);
+            let (mut hierarchy, mut old) = session.find_in_parent(&target, &self.care)?;
+            // Each group of v2 and v3 can be opened as a hierarchy. The outermost may have consolidated metadata that name the node.
+            let options = session.writing(&self.care)?;
+            while let Some((above, path)) =
+                zarr::hierarchy_above(&hierarchy.store().name(), &options)
+            {
+                let path = zarr::path_below(&path, old.as_str())?;
+                if above.dialect() != hierarchy.dialect() || above.node(&path).is_err() {
+                    break;
+                }
+                (hierarchy, old) = (above, path);
+            }
+            session.written(&hierarchy);
+            // As in a shell, a path that begins with a slash begins at the root.
+            let above = if self.new.starts_with('/') { None } else { old.parent() };
+            let above = above.unwrap_or_else(NodePath::root);
             let new = zarr::path_below(&above, &self.new)?;
             return Ok((hierarchy, old, new));
         };

@@ -69,7 +69,12 @@ fn verbs_have_the_names_of_other_programs() {
     folder.good("convert a.zarr c.zarr --to v2");
     folder.good("mv b.zarr/g/t u");
     folder.good("diff a.zarr/g/t b.zarr/g/u");
-    folder.good("rename b.zarr --path g/u top");
+    // The consolidated metadata of the root name the node by its new path.
+    folder.good("consolidate b.zarr");
+    folder.good("mv b.zarr/g/u v");
+    folder.good("validate b.zarr");
+    assert!(printed(&folder, "tree b.zarr").contains("v  int32"));
+    folder.good("mv b.zarr/g/v /top");
     folder.good("diff a.zarr/g/t b.zarr/top");
 }
 
