@@ -15,7 +15,7 @@ use crate::elements::{Form, Layout};
 use crate::errors::OrRaise;
 use crate::keys::{self, Key};
 use crate::open::Origin;
-use crate::{call, np};
+use crate::{call, fork, np};
 
 /// An array in a store. It is indexed as NumPy's; what is selected is read when it is asked for.
 #[pyclass(frozen, module = "zarrkit", weakref)]
@@ -62,7 +62,7 @@ impl Array {
 
     /// How the elements are in NumPy's arrays.
     pub fn layout(&self, py: Python<'_>) -> PyResult<&Layout> {
-        self.layout.get_or_try_init(py, || self.layout_now(py))
+        fork::kept(py, &self.layout, || self.layout_now(py))
     }
 
     fn layout_now(&self, py: Python<'_>) -> PyResult<Layout> {

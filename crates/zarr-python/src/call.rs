@@ -302,7 +302,7 @@ pub fn touched(array: &Array, call: &Call<'_>) -> u64 {
 /// Whether this is the thread on which Python runs the handlers of signals.
 fn is_main_thread(py: Python<'_>) -> PyResult<bool> {
     static THREADS: PyOnceLock<(Py<PyAny>, Py<PyAny>)> = PyOnceLock::new();
-    let (current, main) = THREADS.get_or_try_init(py, || {
+    let (current, main) = crate::fork::kept(py, &THREADS, || {
         let threading = py.import("threading")?;
         let get = |name| threading.getattr(name).map(Bound::unbind);
         PyResult::Ok((get("current_thread")?, get("main_thread")?))

@@ -5,7 +5,6 @@ use numpy::{
     PyUntypedArrayMethods,
 };
 use pyo3::exceptions::{PyNotImplementedError, PyTypeError, PyValueError};
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 use zarr::Json;
@@ -110,9 +109,7 @@ impl Layout {
                 let value = elements.get_item("value")?.call_method0("copy")?;
                 np::ma(py)?.call_method1("MaskedArray", (value, mask))
             }
-            _ if self.is_swapped => {
-                elements.call_method1(intern!(py, "astype"), (self.dtype.bind(py),))
-            }
+            _ if self.is_swapped => elements.call_method1("astype", (self.dtype.bind(py),)),
             _ => Ok(elements),
         }
     }
@@ -329,7 +326,7 @@ fn strict_strings(py: Python<'_>) -> PyResult<&Bound<'_, PyArrayDescr>> {
         let class = py.import("numpy")?.getattr("dtypes")?.getattr("StringDType")?;
         Ok(class.call((), Some(&options))?.cast_into()?.unbind())
     };
-    Ok(STRICT.get_or_try_init(py, make)?.bind(py))
+    Ok(crate::fork::kept(py, &STRICT, make)?.bind(py))
 }
 
 fn each_object(

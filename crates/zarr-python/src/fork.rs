@@ -5,6 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::PyDict;
 use pyo3::wrap_pyfunction;
 use zarr::fork;
@@ -37,6 +38,22 @@ fn sleep(time: Duration) {
     }
 }
 
+/// What `lock` keeps, made by `make` at the first use.
+///
+/// `get_or_try_init` gives up Python's lock, so another thread could fork while the value is half made. The forked process
+/// would wait for it for ever: the thread that makes it is not there. So the fork waits until it is made.
+pub fn kept<'a, T>(
+    py: Python<'_>,
+    lock: &'a PyOnceLock<T>,
+    make: impl FnOnce() -> PyResult<T>,
+) -> PyResult<&'a T> {
+    if let Some(kept) = lock.get(py) {
+        return Ok(kept);
+    }
+    let _hold = fork::hold();
+    lock.get_or_try_init(py, make)
+}
+
 #[pyfunction]
 fn after_fork_in_parent() {
     fork::parent();
@@ -52,6 +69,8 @@ pub fn register(py: Python<'_>) -> PyResult<()> {
     let os = py.import("os")?;
     // Windows cannot fork.
     let Ok(register_at_fork) = os.getattr("register_at_fork") else { return Ok(()) };
+    // The `numpy` crate looks its functions up at the first use: here, while no other thread can fork.
+    numpy::dtype::<u8>(py);
     // The functions that other packages registered run between ours and the fork, and may give up Python's lock.
     fork::sleep_by(sleep);
     let calls = PyDict::new(py);

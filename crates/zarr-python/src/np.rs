@@ -4,13 +4,18 @@ use numpy::{PyArrayDescr, PyUntypedArray};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 
+use crate::fork;
+
 /// A function of the module `numpy`, which is kept.
 macro_rules! kept {
     ($($(#[$doc:meta])* $name:ident = $numpy:literal;)*) => {$(
         $(#[$doc])*
         pub fn $name(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
             static KEPT: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-            KEPT.import(py, "numpy", $numpy)
+            let found = fork::kept(py, &KEPT, || {
+                Ok(py.import("numpy")?.getattr($numpy)?.unbind())
+            })?;
+            Ok(found.bind(py))
         }
     )*};
 }

@@ -42,7 +42,7 @@ const RELEASE: usize = 318;
 
 fn functions(py: Python<'_>) -> PyResult<&Functions> {
     static FUNCTIONS: PyOnceLock<Functions> = PyOnceLock::new();
-    FUNCTIONS.get_or_try_init(py, || {
+    crate::fork::kept(py, &FUNCTIONS, || {
         let module = py.import("numpy._core._multiarray_umath")?;
         let capsule = module.getattr("_ARRAY_API")?.cast_into::<PyCapsule>()?;
         let table = capsule.pointer_checked(None)?.as_ptr() as *const *const c_void;

@@ -206,6 +206,27 @@ def test_no_child_hangs_when_busy_threads_fork(tmp_path, web, names, forks):
     print(f"{forks} forks, none hung")
 
 
+@pytest.mark.timeout(120)
+def test_a_child_uses_what_another_thread_was_using_for_the_first_time(tmp_path):
+    """What a handle keeps from its first use may be half made, and without Python's lock, at the fork."""
+    path = tmp_path / "a.zarr"
+    zarrkit.create_array(path, "/a", shape=(4,), dtype="i4")
+    for _ in range(20):
+        handles = [zarrkit.open(path)["a"] for _ in range(200)]
+
+        def use():
+            for handle in handles:
+                assert handle.dtype == "i4"
+
+        threads = [threading.Thread(target=use) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        ends = [forked(use, seconds=20) for _ in range(3)]
+        for thread in threads:
+            thread.join()
+        assert ends == ["done"] * 3
+
+
 def part_of(given):
     """What a worker does: reads a part, writes it into another array."""
     source, target, start = given
