@@ -311,6 +311,45 @@ fn links_that_lead_out_are_named_and_not_followed() {
     assert!(folder.run("diff s d").text().contains("`g/file.txt`"));
 }
 
+/// A pipe in the place of a chunk is an error of every verb that needs the chunk; copies name and leave out one that lies among
+/// other files.
+#[test]
+#[cfg(unix)]
+fn pipes_are_no_values() {
+    let make_pipe = |path: std::path::PathBuf| {
+        let _ = fs::remove_file(&path);
+        assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
+    };
+    let folder = Folder::new();
+    source(&folder, "s", "v3");
+    make_pipe(folder.path("s/g/pipe"));
+    for line in ["copy s d", "copy s e --to v2", "sync s f"] {
+        let run = folder.run(line);
+        assert_eq!(run.code, 0, "{line}: {}", run.err);
+        assert!(
+            run.err.contains("not kept: `g/pipe` is neither a file nor a folder"),
+            "{line}: {}",
+            run.err
+        );
+    }
+    make_pipe(folder.path("s/g/a/c/1/1"));
+    for line in [
+        "get s --path g/a",
+        "copy s x",
+        "copy s y --to v2",
+        "sync s z",
+        "checksum s",
+        "stats s",
+        "validate s",
+        "diff s d",
+    ] {
+        let run = folder.run(line);
+        let text = run.text().to_owned() + &run.err;
+        assert_eq!(run.code, 5, "{line}: {text}");
+        assert!(text.contains("c/1/1`: it is neither a file nor a folder"), "{line}: {text}");
+    }
+}
+
 #[test]
 fn validate_notes_files_and_repair_leaves_them() {
     for format in ["v3", "v2"] {

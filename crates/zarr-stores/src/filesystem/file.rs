@@ -154,7 +154,9 @@ impl KeyPath<'_> {
     /// What the system reports of the file; `None` if there is none.
     fn look(&self) -> Result<Option<fs::Metadata>> {
         match fs::metadata(&self.path) {
-            Ok(found) => Ok(Some(found).filter(fs::Metadata::is_file)),
+            Ok(found) if found.is_dir() => Ok(None),
+            Ok(found) if found.is_file() => Ok(Some(found)),
+            Ok(_) => Err(self.failed(no_file())),
             Err(e) if is_absence(&e) => self.check_links().map(|()| None),
             Err(e) => Err(self.failed(e)),
         }
@@ -461,9 +463,13 @@ fn open(path: &Path) -> io::Result<Option<(File, fs::Metadata)>> {
     match (metadata.is_file(), metadata.is_dir()) {
         (true, _) => Ok(Some((file, metadata))),
         (_, true) => Ok(None),
-        // A device can be without an end.
-        _ => Err(io::Error::new(ErrorKind::InvalidInput, "it is neither a file nor a folder")),
+        _ => Err(no_file()),
     }
+}
+
+/// A pipe, a socket or a device, which can be without an end.
+fn no_file() -> io::Error {
+    io::Error::new(ErrorKind::InvalidInput, "it is neither a file nor a folder")
 }
 
 /// Which file it is, and when it was last changed.

@@ -137,17 +137,12 @@ impl FilesystemStore {
     }
 
     fn kind(&self, folder: &Path, entry: &DirEntry) -> io::Result<Kind> {
-        let of = |kind: fs::FileType| match (kind.is_file(), kind.is_dir()) {
-            (true, _) => Kind::File,
-            (_, true) => Kind::Folder,
-            _ => Kind::Neither,
-        };
         let own = match entry.file_type() {
             Err(e) if is_absence(&e) => return Ok(Kind::Neither),
             own => own?,
         };
         if !own.is_symlink() {
-            return Ok(of(own));
+            return Ok(kind_of(own));
         }
         // Tools' folders are ours from their own names on, and nothing in them is reached through a link.
         let link = entry.path();
@@ -159,7 +154,7 @@ impl FilesystemStore {
         let Ok(target) = fs::metadata(entry.path()) else {
             return Ok(Kind::File);
         };
-        match of(target.file_type()) {
+        match kind_of(target.file_type()) {
             Kind::Folder if self.leads_back(folder, &entry.path())? => Ok(Kind::Neither),
             kind => Ok(kind),
         }
@@ -175,6 +170,12 @@ impl FilesystemStore {
         }
         Ok(false)
     }
+}
+
+/// A pipe, a socket or a device is listed as a value, so that whoever reads it learns that it is none: if it were passed over,
+/// a chunk in whose place it lies would count as never written.
+fn kind_of(file_type: fs::FileType) -> Kind {
+    if file_type.is_dir() { Kind::Folder } else { Kind::File }
 }
 
 /// What a folder holds; nothing, if it does not exist.

@@ -1,4 +1,4 @@
-//! Tells which links of a folder lead out of it, or nowhere.
+//! Tells which links of a folder lead out of it, or nowhere, and what lies in it that is no file.
 
 use std::collections::HashMap;
 use std::fs;
@@ -12,11 +12,17 @@ pub(crate) struct Links {
     /// The folder itself, whatever links lead there.
     real: PathBuf,
     /// Folders that were looked at, without `/` at the end, and the link on the way to each that leads out.
-    known: HashMap<String, Option<Outward>>,
+    known: HashMap<String, Option<Unkept>>,
 }
 
-/// The key of a link, and where it leads, if anywhere.
-pub(crate) type Outward = (String, Option<PathBuf>);
+/// What copies do not take along.
+#[derive(Clone)]
+pub(crate) struct Unkept {
+    /// The key of a link, or of what is no file.
+    pub key: String,
+    /// The sentence for the user, which names the key.
+    pub message: String,
+}
 
 impl Links {
     /// Those of the store of this name; `None` if it is no folder.
@@ -26,8 +32,9 @@ impl Links {
         Some(Links { root, real, known: HashMap::new() })
     }
 
-    /// The link on the way to a key, the key itself among it, that leads out of the folder or nowhere.
-    pub fn outward(&mut self, key: &str) -> Option<Outward> {
+    /// The link on the way to a key, the key itself included, that leads out of the folder or nowhere; or the key itself if it is a
+    /// pipe, a socket or a device.
+    pub fn unkept(&mut self, key: &str) -> Option<Unkept> {
         let mut ends: Vec<usize> = key.match_indices('/').map(|(at, _)| at).collect();
         while let Some(end) = ends.pop() {
             let Some(known) = self.known.get(&key[..end]) else { continue };
@@ -35,33 +42,46 @@ impl Links {
                 return known.clone();
             }
             // The folders above this one are known, too.
-            return self.outward_from(key, end + 1);
+            return self.unkept_from(key, end + 1);
         }
-        self.outward_from(key, 0)
+        self.unkept_from(key, 0)
     }
 
-    /// As [`Links::outward`], where the folders up to this place lead nowhere else.
-    fn outward_from(&mut self, key: &str, start: usize) -> Option<Outward> {
+    /// As [`Links::unkept`], where the folders up to this place lead nowhere else.
+    fn unkept_from(&mut self, key: &str, start: usize) -> Option<Unkept> {
         let ends = key[start..].match_indices('/').map(|(at, _)| start + at);
         for end in ends {
-            let found = self.leads_out(&key[..end]);
+            let found = self.check(&key[..end]);
             self.known.insert(key[..end].to_owned(), found.clone());
             if found.is_some() {
                 return found;
             }
         }
-        self.leads_out(key)
+        self.check(key)
     }
 
-    fn leads_out(&self, key: &str) -> Option<Outward> {
+    fn check(&self, key: &str) -> Option<Unkept> {
         let path = self.root.join(key);
-        if !path.is_symlink() {
-            return None;
+        let unkept = |message| Some(Unkept { key: key.to_owned(), message });
+        if path.is_symlink() {
+            match fs::canonicalize(&path) {
+                Ok(target) if target.starts_with(&self.real) => {}
+                Ok(target) => {
+                    return unkept(format!(
+                        "`{key}` is a link to {}, and is not followed",
+                        target.display()
+                    ));
+                }
+                Err(_) => {
+                    return unkept(format!("`{key}` is a link to nothing, and is not followed"));
+                }
+            }
         }
-        match fs::canonicalize(&path) {
-            Ok(target) if target.starts_with(&self.real) => None,
-            Ok(target) => Some((key.to_owned(), Some(target))),
-            Err(_) => Some((key.to_owned(), None)),
+        match fs::metadata(&path) {
+            Ok(found) if !found.is_file() && !found.is_dir() => {
+                unkept(format!("`{key}` is neither a file nor a folder"))
+            }
+            _ => None,
         }
     }
 

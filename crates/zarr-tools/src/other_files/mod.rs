@@ -269,7 +269,7 @@ impl Walk<'_> {
             self.leave_out(part);
             return Ok(());
         }
-        if self.is_outward(text) {
+        if self.is_unkept(text) {
             return Ok(());
         }
         let listing = self.list(prefix, true)?;
@@ -310,7 +310,7 @@ impl Walk<'_> {
                 }
                 continue;
             }
-            if !self.is_outward(text) {
+            if !self.is_unkept(text) {
                 self.add(key, owner);
             }
         }
@@ -394,13 +394,12 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether a link on the way to a key leads out of the hierarchy, which is told once.
-    fn is_outward(&mut self, key: &str) -> bool {
+    /// Whether copies do not take a key along, since a link on the way leads out of the hierarchy or it is no file; told once.
+    fn is_unkept(&mut self, key: &str) -> bool {
         let Some(links) = &mut self.links else { return false };
-        let Some((link, target)) = links.outward(key) else { return false };
-        if self.seen.insert(link.clone()) {
-            let target = target.map_or("nothing".into(), |target| target.display().to_string());
-            self.found.lost.push(format!("`{link}` is a link to {target}, and is not followed"));
+        let Some(unkept) = links.unkept(key) else { return false };
+        if self.seen.insert(unkept.key) {
+            self.found.lost.push(unkept.message);
         }
         true
     }

@@ -101,13 +101,10 @@ impl Inventory {
             }
             if let Some(links) = &mut links
                 && !is_zarr_key(key)
-                && let Some((link, target)) = links.outward(key.as_str())
+                && let Some(unkept) = links.unkept(key.as_str())
             {
-                if told.insert(link.clone()) {
-                    let target =
-                        target.map_or("nothing".into(), |target| target.display().to_string());
-                    self.not_kept
-                        .push(format!("`{link}` is a link to {target}, and is not followed"));
+                if told.insert(unkept.key) {
+                    self.not_kept.push(unkept.message);
                 }
                 continue;
             }
