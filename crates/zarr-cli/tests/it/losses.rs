@@ -225,4 +225,21 @@ fn members_that_no_specification_has_are_kept_or_told() {
         assert!(run.err.contains(&told), "{}", run.err);
     }
     folder.bad("copy s f --to v2 --strict", 4);
+    // Readers of v2 pass over them, so a copy into v2 keeps them; what netCDF's library wrote for itself has no use there.
+    folder.good("create t --path a --shape 2 --dtype int8 --format v2");
+    for name in ["t/.zgroup", "t/a/.zarray"] {
+        let text = std::fs::read_to_string(folder.path(name)).unwrap();
+        let members = r#"{"mine": {"x": 1}, "_NCZARR_ARRAY": {"dimrefs": []},"#;
+        folder.write(name, text.replacen('{', members, 1));
+    }
+    for (line, copy) in [("copy t u --strict", "u"), ("copy t v --strict --chunks 1", "v")] {
+        folder.good(line);
+        for name in [".zgroup", "a/.zarray"] {
+            let text = std::fs::read_to_string(folder.path(&format!("{copy}/{name}"))).unwrap();
+            assert!(
+                text.contains("\"mine\"") && !text.contains("_NCZARR"),
+                "{line}: {name}: {text}"
+            );
+        }
+    }
 }

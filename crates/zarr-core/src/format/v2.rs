@@ -101,7 +101,10 @@ impl Format for V2 {
                 (ARRAY, array_document(array)?, attributes_with_dimensions(array, "v2")?)
             }
             NodeMetadata::Group(group) => {
-                (GROUP, Object::new().with("zarr_format", 2u64), group.attributes.clone())
+                let head = Object::new().with("zarr_format", 2u64);
+                let members =
+                    group.unknown.iter().map(|(name, value)| (name.to_owned(), value.clone()));
+                (GROUP, head.into_iter().chain(members).collect(), group.attributes.clone())
             }
         };
         let mut documents = vec![(key(name)?, document(object, &JsonEncoding)?)];

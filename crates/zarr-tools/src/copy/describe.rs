@@ -14,6 +14,7 @@ use zarr_core::{
 
 use super::check::{WAYS_OUT, with_way_out};
 use super::elements::{Holes, holes};
+use super::node_copy::without_netcdf;
 use super::{CopyOptions, Steps, as_stored, attributes_for};
 use crate::ome::{Levels, Naming};
 
@@ -129,6 +130,9 @@ pub(super) fn describe(
     }
     described.metadata.attributes = attributes_for(described.metadata.attributes, from, target);
     described.metadata = in_words_of(target, array, described.metadata, options)?;
+    if from == Dialect::V2 && to == Dialect::V2 {
+        described.metadata.unknown = without_netcdf(&array.metadata().unknown);
+    }
     if from == Dialect::V2 && to == Dialect::V3 && !options.keep_keys {
         described.metadata.use_default_keys();
     }

@@ -94,12 +94,25 @@ fn group_attributes(node: &Node, target: &Hierarchy, keep_attributes: bool) -> O
 }
 
 /// The members of a group's document that no specification has and that the copy has, too: those of final v3, which say that
-/// they may be ignored.
+/// they may be ignored, and those of v2, whose readers pass over them.
 pub(super) fn kept_unknown(group: &Group, target: &Hierarchy) -> Object {
     match (group.hierarchy().dialect(), target.dialect()) {
         (Dialect::V3, Dialect::V3) => group.metadata().unknown.clone(),
+        (Dialect::V2, Dialect::V2) => without_netcdf(&group.metadata().unknown),
         _ => Object::new(),
     }
+}
+
+/// The members of a document of v2 that netCDF's library did not write for itself: a copy that is no NCZarr dataset has no use
+/// for those, and one that is gets its own.
+pub(super) fn without_netcdf(members: &Object) -> Object {
+    let kept = members.iter().filter(|(name, _)| !is_netcdf_member(name));
+    kept.map(|(name, value)| (name.to_owned(), value.clone())).collect()
+}
+
+/// Whether netCDF's library writes a member of this name.
+pub(super) fn is_netcdf_member(name: &str) -> bool {
+    name.to_ascii_lowercase().starts_with("_nczarr")
 }
 
 /// As [`documents`], of a group with these attributes.

@@ -117,9 +117,10 @@ impl Told {
             }
             (Node::Array(_), None) => (Object::new(), Object::new()),
         };
-        // What is unknown to a draft was ignored there already, with a warning. netCDF's library writes some for itself.
-        let is_netcdf = |name: &str| name.to_ascii_lowercase().starts_with("_nczarr");
-        let lost = unknown.iter().filter(|(name, _)| !kept.contains(name) && !is_netcdf(name));
+        // What is unknown to a draft was ignored there already, with a warning.
+        let lost = unknown
+            .iter()
+            .filter(|(name, _)| !kept.contains(name) && !node_copy::is_netcdf_member(name));
         let lost: Vec<String> = lost.map(|(name, _)| format!("`{name}`")).collect();
         if !lost.is_empty() && dialect != zarr_core::Dialect::Draft {
             let lost = lost.join(", ");
