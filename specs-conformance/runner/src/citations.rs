@@ -7,14 +7,14 @@ use crate::requirements::anchors;
 /// What can be cited.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
-    /// The name of a page of `docs/spec`, and its anchors.
+    /// The name of a page of `docs/internals/spec`, and its anchors.
     pages: Vec<(String, BTreeSet<String>)>,
     /// The first four digits of the pages of `docs/decisions`.
     decisions: BTreeSet<String>,
 }
 
 impl Known {
-    /// Adds a page of `docs/spec`.
+    /// Adds a page of `docs/internals/spec`.
     pub fn add_page(&mut self, name: &str, text: &str) {
         self.pages.push((name.into(), anchors(text).into_iter().map(str::to_owned).collect()));
     }
@@ -93,7 +93,7 @@ fn codes(word: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The page and the anchor of a link into `docs/spec`: `[D-040](spec/draft-v3.md#D-040)`.
+/// The page and the anchor of a link into `docs/internals/spec`: `[D-040](spec/draft-v3.md#D-040)`.
 fn linked(word: &str) -> Option<(&str, &str)> {
     let (_, link) = word.split_once("spec/")?;
     let (page, anchor) = link.split_once(".md#")?;
@@ -150,7 +150,7 @@ mod tests {
             "decision 0108, 0109 and 0002; 17 bytes",
             "decisions 0108 to 0109. 3 more",
             "see [decision 0108](../decisions/0108-a-read.md)",
-            "[D-040](spec/draft-v3.md#D-040) and docs/spec/v2.md#7",
+            "[D-040](spec/draft-v3.md#D-040) and docs/internals/spec/v2.md#7",
             "V3, F-order, a decision of ours, T-shirt, Q, V, D-, 2-D, `V8`, V100",
             "RFC 8949, section 3.3",
             "nothing.md 8",

@@ -2,7 +2,7 @@
 //!
 //! `cargo test -p conformance` runs the cases, each as a test of its own name.
 //! `cargo test -p conformance -- NAME` runs those whose names hold `NAME`. What can be called here reads
-//! the requirements of `docs/spec`, and finds which test names which: `docs/conformance.md` is made of it.
+//! the requirements of `docs/internals/spec`, and finds which test names which: `docs/conformance.md` is made of it.
 //! The test `citations` fails where a comment, a page or a case cites what does not exist.
 
 #![forbid(unsafe_code)]
@@ -38,7 +38,7 @@ struct Readme;
 
 /// So does that of the tour.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/tour.md")]
+#[doc = include_str!("../../../docs/internals/tour.md")]
 struct Tour;
 
 /// So does that of the page on CDL.

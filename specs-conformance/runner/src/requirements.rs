@@ -1,4 +1,4 @@
-//! Reads the requirements of a page of `docs/spec`, and finds which of them a text names.
+//! Reads the requirements of a page of `docs/internals/spec`, and finds which of them a text names.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Names the clause of `docs/spec` that a document breaks.
+//! Names the clause of `docs/internals/spec` that a document breaks.
 
 use zarr_core::{Cause, Dialect, MetadataError};
 

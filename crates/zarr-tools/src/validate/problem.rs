@@ -224,7 +224,7 @@ pub struct Problem {
     pub kind: ProblemKind,
     /// What is wrong with it, in a sentence.
     pub message: String,
-    /// The clause of the specification, as in `docs/spec`: `F-063`.
+    /// The clause of the specification, as in `docs/internals/spec`: `F-063`.
     pub clause: Option<&'static str>,
     /// What to do about this one, if not what its kind says.
     advice: Option<Box<str>>,

@@ -1,4 +1,4 @@
-//! Checks that everything that comments, pages and cases cite exists in `docs/spec` or `docs/decisions`.
+//! Checks that everything that comments, pages and cases cite exists in `docs/internals/spec` or `docs/decisions`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ pub fn trials(home: &Path) -> Result<Vec<Trial>, String> {
         if missing.is_empty() {
             Ok(())
         } else {
-            let head = "what is cited here is neither an anchor of docs/spec nor a page of docs/decisions:";
+            let head = "what is cited here is neither an anchor of docs/internals/spec nor a page of docs/decisions:";
             Err(format!("{head}\n{}", missing.join("\n")).into())
         }
     })])
@@ -45,7 +45,7 @@ fn citing<'l>(extension: &str, line: &'l str) -> &'l str {
 
 fn known(top: &Path) -> Result<Known, String> {
     let mut known = Known::default();
-    for page in files(&top.join("docs/spec"), "md")? {
+    for page in files(&top.join("docs/internals/spec"), "md")? {
         known.add_page(&page.file_stem().unwrap_or_default().to_string_lossy(), &read(&page)?);
     }
     for page in files(&top.join("docs/decisions"), "md")? {

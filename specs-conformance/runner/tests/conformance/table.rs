@@ -1,6 +1,6 @@
 //! Makes the table that says which tests stand for which requirement, and where they run.
 //!
-//! The requirements are those of the pages in `docs/spec`. A test stands for those that its case's `clause`, its
+//! The requirements are those of the pages in `docs/internals/spec`. A test stands for those that its case's `clause`, its
 //! doc comment or its script names.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -106,7 +106,7 @@ fn short(file: &str) -> &str {
 /// Two tests: that the page is what it would be if it were written now, and that no requirement that
 /// needs a test is without one, nor waits although it has one.
 pub fn trials(home: &Path, waiting: &[Waiting]) -> Result<Vec<Trial>, String> {
-    let lists = lists(&home.join("../docs/spec"))?;
+    let lists = lists(&home.join("../docs/internals/spec"))?;
     let tests = tests(home)?;
     let rows = rows(&lists, &tests, waiting)?;
     let page = page(&lists, &rows);
@@ -189,7 +189,7 @@ fn rows<'a>(
 
 const HEAD: &str = "# Conformance
 
-Which requirement of a specification do which tests stand for? Made from the pages of `docs/spec`, the
+Which requirement of a specification do which tests stand for? Made from the pages of `docs/internals/spec`, the
 clauses of the cases, the doc comments of tests and the interop scripts. Written by
 `UPDATE=1 cargo test -p conformance -- conformance.md`; the same test without `UPDATE` fails while this page is
 behind.
@@ -206,7 +206,7 @@ fn page(lists: &[List], rows: &[Vec<Vec<Row<'_>>>]) -> String {
         let needed = || rows.iter().flatten().filter(|row| row.requirement.needs_a_test());
         let tested = needed().filter(|row| !row.tests.is_empty()).count();
         let waiting = rows.iter().flatten().filter(|row| row.requirement.waits_for.is_some());
-        let _ = writeln!(page, "\n## [{name}](spec/{name}.md)\n");
+        let _ = writeln!(page, "\n## [{name}](internals/spec/{name}.md)\n");
         let of = |state| needed().filter(|row| row.requirement.fulfilment == state).count();
         let whole = needed().filter(|row| row.state().starts_with("passes")).count();
         let _ = write!(
@@ -233,7 +233,7 @@ fn page(lists: &[List], rows: &[Vec<Vec<Row<'_>>>]) -> String {
                 let level = level.trim_matches('-');
                 let (anchor, demand) = (row.requirement.anchor(), cell(demand));
                 let (state, links) = (row.state(), row.links());
-                let number = format!("[{number}](spec/{name}.md#{anchor})");
+                let number = format!("[{number}](internals/spec/{name}.md#{anchor})");
                 let _ = writeln!(page, "| {number} | {level} | {demand} | {state} | {links} |");
             }
         }
