@@ -1,15 +1,22 @@
-"""Results as tables: summaries of runs, the tables of docs/performance.md, and which of two builds is slower.
+"""Results as tables: summaries of runs, the tables made of them, and which of two builds is slower.
 
 A summary is small enough to be committed (`results/*.json`): the machine, and for each row our times and the other drivers' as multiples of
-them. The page's tables come only from such files, so `page_test.py` can tell whether the page is what was measured.
+them. All rows go to `target/performance.md`; a few, and a line for each set, to docs/performance.md. Both come only from such files, so that
+`page_test.py` can tell whether the page is what was measured.
 """
 import json, os, statistics
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PAGE = os.path.join(HERE, "..", "..", "docs", "performance.md")
 RESULTS = os.path.join(HERE, "results")
-# What is made of the results, each part between its two marks.
-PARTS = ("tables", "statements", "far")
+TARGET = os.environ.get("CARGO_TARGET_DIR") or os.path.join(HERE, "..", "..", "target")
+# What of the page is made of the results, each part between its two marks.
+PARTS = ("machines", "summary", "rows", "remote")
+# The rows that the page shows, by set and name.
+SHOWN = [("read", name) for name in ("raw", "blosc_lz4", "blosc_zstd", "zstd", "gzip", "shard_zstd", "small_lz4", "clim_zstd")]
+SHOWN += [("subset", name) for name in ("zstd box48", "blosc_lz4 box48", "shard_zstd box48", "shard_zstd zplane", "shard_zstd point")]
+SHOWN += [("write", name) for name in ("raw, write_all", "blosc_lz4, write_all", "zstd, write_all", "shard_zstd, write_all")]
+SHOWN += [("open", "many_arrays"), ("open", "many_arrays_cons")]
 TITLES = dict(read="Read all, 2 threads", read1="Read all, 1 thread", chunks="Chunk by chunk, 2 threads", subset="Regions, one call each, one after the other", write="Write all, 2 threads", round="Round trip (read + re-encode + write)", small="4,096 chunks of 4 KiB from a folder, 2 threads", memory="From and into memory, 2 threads", planes="Planes through the same chunks, one after the other, 2 threads", threads="1, 2 and 4 threads", open="Open and list 2,000 arrays", scale="Growth 1x / 4x / 16x", variety="Other shapes, orders, types and codecs, 2 threads")
 # Ours under other conditions, and what is no library: not among the peers.
 NO_PEERS = {"ours", "limit", "limit-vec", "before", "old", "new"}
@@ -81,48 +88,73 @@ def merged(summaries):
             yield st, name, dict(slowest=slowest, limit=limit("limit"), vec=limit("limit-vec"), peer=min(peers, default=None), python=min(pythons, default=None), peak=max(r["peak"] for r in runs))
 
 
-def tables(summaries):
-    """The tables of the page."""
-    rows = list(merged(summaries))
-    ratio = lambda x: "-" if x is None else f"{x:.2f}"
+def ratio(x):
+    return "-" if x is None else f"{x:.2f}"
+
+
+def machines(summaries):
+    """The machines that the runs were made on."""
     out = ["| machine | copy bandwidth, GB/s: 1 thread, all | large pages | other work, most |", "| --- | --- | --- | --- |"]
     for m in (s["machine"] for s in summaries):
         copy = ", ".join(f"{x:.1f}" for x in m["copy"]) if m.get("copy") else "not kept"
         out.append(f"| {m.get('what', 'not kept')} | {copy} | {m.get('pages', 'not kept')} | {m.get('foreign', 'not kept')} |")
-    all_rows = [r for s in summaries for r in s["rows"]]
-    absent = [name for name, kept in (("spreads", all(r.get("least") is not None for r in all_rows)), ("the machine's bandwidth", all(s["machine"].get("copy") for s in summaries)), ("rows of zarr-python", any("zarr-python-fused" in r["others"] for r in all_rows))) if not kept]
-    if absent:
-        out += ["", f"Not kept in {'all of ' if len(summaries) > 1 else ''}these runs: {', '.join(absent)}."]
-    for st, title in TITLES.items():
-        mine = [(name, r) for s, name, r in rows if s == st]
-        if not mine:
-            continue
-        out += ["", f"## {title}", "", "| data | ours, s | least to most | ours / limit | ours / limit in a `Vec` | best peer / ours | best peer | zarr-python, fused / ours | peak MiB |", "|" + " --- |" * 9]
-        for name, r in mine:
-            s = r["slowest"]
-            spread = f"{s['least']:.4f} to {s['most']:.4f}" if s.get("least") is not None else "not kept"
-            out.append(f"| {name} | {s['seconds']:.4f} | {spread} | {ratio(r['limit'])} | {ratio(r['vec'])} | {ratio(r['peer'] and r['peer'][0])} | {r['peer'][1] if r['peer'] else '-'} | {ratio(r['python'])} | {r['peak']} |")
     return "\n".join(out) + "\n"
 
 
-def statements(summaries):
-    """What the tables say, in sentences: their figures are those of the tables."""
+def summary(summaries):
+    """A line for each set: the least and the most of its rows."""
     rows = list(merged(summaries))
     compared = [r for _, _, r in rows if r["peer"]]
     behind = sum(r["peer"][0] < 1 for r in compared)
     close = sum(1 <= r["peer"][0] < 1.1 for r in compared)
-    out = [f"Of {len(compared)} rows with a peer, the best peer is faster than ours in {behind}, and within a tenth in {close} more.", ""]
-    between = lambda found: f"{min(found):.2f}" if f"{min(found):.2f}" == f"{max(found):.2f}" else f"{min(found):.2f} to {max(found):.2f}"
+    out = [f"Of {len(compared)} rows with a peer, the best peer is faster in {behind}, and within a tenth in {close} more.", "", "| set | rows | ours / limit | best peer / ours | a peer is faster in |", "|" + " --- |" * 5]
+    between = lambda found: "-" if not found else f"{min(found):.2f}" if f"{min(found):.2f}" == f"{max(found):.2f}" else f"{min(found):.2f} to {max(found):.2f}"
     for st, title in TITLES.items():
         mine = [(name, r) for s, name, r in rows if s == st]
-        limits, peers = [r["limit"] for _, r in mine if r["limit"]], [r["peer"][0] for _, r in mine if r["peer"]]
-        vecs = [r["vec"] for _, r in mine if r["vec"]]
-        said = [f"ours took {between(limits)} of the limit's time" + (f", {between(vecs)} where its memory begins as a `Vec` does" if vecs else "")] if limits else []
-        said += [f"the best peer took {between(peers)} of ours"] if peers else []
-        if said:
+        if mine:
             slower = [f"{name} ({r['peer'][1]}, {r['peer'][0]:.2f})" for name, r in mine if r["peer"] and r["peer"][0] < 1]
-            out.append(f"- {title}: {'; '.join(said)}." + (f" A peer is faster in {', '.join(slower)}." if slower else ""))
+            limits, peers = [r["limit"] for _, r in mine if r["limit"]], [r["peer"][0] for _, r in mine if r["peer"]]
+            out.append(f"| {title} | {len(mine)} | {between(limits)} | {between(peers)} | {', '.join(slower) or '-'} |")
     return "\n".join(out) + "\n"
+
+
+def rows(summaries):
+    """The rows of the page: a selection."""
+    found = {(st, name): r for st, name, r in merged(summaries)}
+    out = ["| row | ours, s | ours / limit | best peer / ours | best peer | peak MiB |", "|" + " --- |" * 6]
+    verbs = dict(read="read ", subset="regions of ", write="write ", open="open ")
+    for st, name in SHOWN:
+        if r := found.get((st, name)):
+            out.append(f"| {verbs[st]}{name.removesuffix(', write_all')} | {r['slowest']['seconds']:.3f} | {ratio(r['limit'])} | {ratio(r['peer'] and r['peer'][0])} | {r['peer'][1] if r['peer'] else '-'} | {r['peak']} |")
+    return "\n".join(out) + "\n"
+
+
+def remote(summaries):
+    """The rows of remote stores, of the first line of each run."""
+    out = ["| what | ours, s | requests | peak MiB | best peer / ours | best peer |", "|" + " --- |" * 6]
+    for s in summaries:
+        found = s.get("far") or []
+        for r in (r for r in found if r["line"] == found[0]["line"]):
+            peer = min(((x, n) for n, x in r["others"].items()), default=(None, "-"))
+            out.append(f"| {r['what']} | {r['seconds']:.2f} | {r['requests']:,} | {r['peak']} | {ratio(peer[0])} | {peer[1]} |")
+    return "\n".join(out) + "\n"
+
+
+def tables(summaries):
+    """All rows, a table for each set."""
+    rows = list(merged(summaries))
+    out = []
+    for st, title in TITLES.items():
+        mine = [(name, r) for s, name, r in rows if s == st]
+        if not mine:
+            continue
+        out += [f"## {title}", "", "| data | ours, s | least to most | ours / limit | ours / limit in a `Vec` | best peer / ours | best peer | zarr-python, fused / ours | peak MiB |", "|" + " --- |" * 9]
+        for name, r in mine:
+            s = r["slowest"]
+            spread = f"{s['least']:.4f} to {s['most']:.4f}" if s.get("least") is not None else "not kept"
+            out.append(f"| {name} | {s['seconds']:.4f} | {spread} | {ratio(r['limit'])} | {ratio(r['vec'])} | {ratio(r['peer'] and r['peer'][0])} | {r['peer'][1] if r['peer'] else '-'} | {ratio(r['python'])} | {r['peak']} |")
+        out.append("")
+    return "\n".join(out)
 
 
 def far_rows(file):
@@ -175,22 +207,23 @@ def committed(folder=RESULTS):
     return out
 
 
-def with_part(text, part, made, maker="run.py"):
-    """A page with `made` between the two marks of a part."""
-    begin, end = f"<!-- {part}: benches/peers/{maker} --page -->", f"<!-- end of the {part} -->"
-    head, rest = text.split(begin)
-    return head + begin + "\n\n" + made + "\n" + end + rest.split(end)[1]
-
-
 def with_parts(text, summaries):
-    """A page whose generated parts are made anew."""
+    """The page whose generated parts, each between its two marks, are made anew."""
     for part in PARTS:
-        text = with_part(text, part, globals()[part](summaries))
+        begin, end = f"<!-- {part}: benches/peers/run.py --page -->", f"<!-- end of the {part} -->"
+        head, rest = text.split(begin)
+        text = head + begin + "\n\n" + globals()[part](summaries) + "\n" + end + rest.split(end)[1]
     return text
 
 
+def details(summaries):
+    """All rows of all runs, as a page."""
+    return "\n".join(["# All rows", "", machines(summaries), summary(summaries), tables(summaries), "## Far stores", "", far(summaries)])
+
+
 def page(files):
-    """Keeps summaries of results files, instead of the committed ones if there are any, and writes the generated parts of the page."""
+    """Keeps summaries of results files, instead of the committed ones if there are any, and writes all rows into `target/performance.md` and the
+    generated parts of the page."""
     if files:
         for name in os.listdir(RESULTS):
             if name.endswith(".json"):
@@ -203,6 +236,9 @@ def page(files):
         text = file.read()
     with open(PAGE, "w") as file:
         file.write(with_parts(text, committed()))
+    os.makedirs(TARGET, exist_ok=True)
+    with open(os.path.join(TARGET, "performance.md"), "w") as file:
+        file.write(details(committed()))
 
 
 def dumped(summary):

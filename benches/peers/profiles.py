@@ -3,8 +3,8 @@
 take more of the limit's time than is aimed at.
 
 A repetition's processor time, page faults and switches of threads, of ours and of the other driver, are those of a process by `perf stat`, start and all, through its
-repetitions; the shares of ours are of samples by the processor's clock (`perf record -e cpu-clock`, which needs no counters of the hardware). `--page` puts the
-table into docs/performance.md. Rows and peers are those of the committed results, but for those that differ in the number of threads only.
+repetitions; the shares of ours are of samples by the processor's clock (`perf record -e cpu-clock`, which needs no counters of the hardware). `--page` writes the
+table into target/profiles.md, too. Rows and peers are those of the committed results, but for those that differ in the number of threads only.
 """
 import argparse, collections, os, re, shutil, subprocess, sys, tempfile
 import machine, page, run
@@ -83,10 +83,9 @@ def main():
         print(line, flush=True)
         lines.append(line)
     if options.page:
-        with open(page.PAGE) as file:
-            text = file.read()
-        with open(page.PAGE, "w") as file:
-            file.write(page.with_part(text, "profiles", "\n".join(lines) + "\n", "profiles.py"))
+        os.makedirs(page.TARGET, exist_ok=True)
+        with open(os.path.join(page.TARGET, "profiles.md"), "w") as file:
+            file.write("\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

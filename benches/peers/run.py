@@ -3,8 +3,8 @@
 
   run.py [--set key|full|NAME,NAME..] [--rounds 3] [--results FILE] [--drivers a,b] [--datasets re] [--report FILE.md]
   run.py --set far [--lines 20:10000,100:200]    from far servers: latency in ms, Mbit/s; --far RUN.jsonl prints the table
-  run.py --everything RUN.jsonl [--rounds 5]     all that docs/performance.md needs, in a new file; then writes the page
-  run.py --page [RUN.jsonl ...]                  writes the generated parts of docs/performance.md, of these runs, or of the committed summaries (results/)
+  run.py --everything RUN.jsonl [--rounds 5]     all rows, in a new file; then what --page writes
+  run.py --page [RUN.jsonl ...]                  writes target/performance.md and the tables of docs/performance.md, of these runs, or of the committed summaries (results/)
   run.py --gate OLD NEW [--bound 1.05]           two commits or built drivers by turns; fails if NEW is slower or larger beyond the bound
   run.py --efficiency RUN.jsonl [...]            of `--set threads`: time of 1 thread / (n x time of n), beside what copying memory allows
 
