@@ -7,6 +7,7 @@ use zarr::nczarr::cdl::{Show, Shown};
 use zarr_plot::meaning::{Calendar, Date, Meaning, MissingRule, TimeUnits};
 
 use crate::commands::get::Format;
+use crate::digits::Digits;
 
 /// How the elements of an array become others.
 pub(crate) struct Decoded {
@@ -78,6 +79,12 @@ impl Decoded {
             Form::Dates => DataType::String,
             Form::Moments(time) => time.into(),
         }
+    }
+
+    /// How many digits of unpacked numbers are shown.
+    pub fn digits(&self, digits: Digits) -> Digits {
+        let affine = self.meaning.affine;
+        digits.unpacked((!affine.is_identity()).then_some((affine.scale, affine.offset)))
     }
 
     /// The elements that little-endian ones become, little-endian, too.

@@ -15,6 +15,8 @@ use zarr::data_type::{DataType, Repr, Scalar, ScalarValue, TimeKind};
 use zarr::data_type::{base64_decode, base64_encode};
 use zarr::{Json, Object};
 
+use crate::digits::Digits;
+
 /// Bytes before a variable-length element, which hold its length.
 pub(crate) const LENGTH: usize = 4;
 
@@ -23,6 +25,15 @@ pub(crate) const LENGTH: usize = 4;
 pub(crate) enum Style {
     Json,
     Csv,
+    /// As JSON, for people: floats with no more digits than these.
+    Shown(Digits),
+}
+
+impl Style {
+    /// Whether it is one line of values, and not JSON.
+    pub fn is_csv(self) -> bool {
+        self == Style::Csv
+    }
 }
 
 /// Bytes in an element of a type of the library; about as many, if it has any length. All elements are little-endian
@@ -65,7 +76,7 @@ pub(crate) fn write(data_type: &DataType, element: &[u8], style: Style, out: &mu
         DataType::String | DataType::Bytes | DataType::Json => {
             match (data_type, std::str::from_utf8(after_length()), style) {
                 (DataType::Json, Ok(""), _) => out.push_str("null"),
-                (DataType::Json, Ok(text), Style::Json) => {
+                (DataType::Json, Ok(text), Style::Json | Style::Shown(_)) => {
                     match Json::parse_element(text.as_bytes()) {
                         Ok(value) if value.has_bare_floats() => {
                             let _ = write!(out, "{}", value.into_standard());
@@ -82,13 +93,14 @@ pub(crate) fn write(data_type: &DataType, element: &[u8], style: Style, out: &mu
         }
         DataType::List(items) if items.scalar().is_some() => {
             let mut list = String::from("[");
+            let inner = if style.is_csv() { Style::Json } else { style };
             for (n, one) in after_length().chunks_exact(size(items)).enumerate() {
                 list.push_str(if n == 0 { "" } else { "," });
-                write(items, one, Style::Json, &mut list);
+                write(items, one, inner, &mut list);
             }
             list.push(']');
             match style {
-                Style::Json => out.push_str(&list),
+                Style::Json | Style::Shown(_) => out.push_str(&list),
                 Style::Csv => say_text(&list, style, out),
             }
         }
@@ -106,7 +118,7 @@ pub(crate) fn write(data_type: &DataType, element: &[u8], style: Style, out: &mu
 
 fn write_number(scalar: Scalar, element: &[u8], style: Style, out: &mut String) {
     match (scalar, style) {
-        (Scalar::Complex(format), Style::Json) => {
+        (Scalar::Complex(format), Style::Json | Style::Shown(_)) => {
             let (real, imaginary) = element.split_at(format.size());
             out.push('[');
             write_number(Scalar::Float(format), real, style, out);
@@ -114,9 +126,13 @@ fn write_number(scalar: Scalar, element: &[u8], style: Style, out: &mut String) 
             write_number(Scalar::Float(format), imaginary, style, out);
             out.push(']');
         }
-        (Scalar::Float(_), Style::Json) => {
+        (Scalar::Float(_), Style::Json | Style::Shown(_)) => {
             let start = out.len();
             scalar.write_text(element, out);
+            if let Style::Shown(digits) = style {
+                let all = out.split_off(start);
+                out.push_str(&digits.of_text(&all));
+            }
             // NaN and Infinity.
             if out.ends_with(['N', 'y']) {
                 out.insert(start, '"');
@@ -289,7 +305,7 @@ fn say_base64(bytes: &[u8], style: Style, out: &mut String) {
     let object = base64_object(base64_encode(bytes)).to_string();
     match style {
         Style::Csv => say_text(&object, style, out),
-        Style::Json => out.push_str(&object),
+        Style::Json | Style::Shown(_) => out.push_str(&object),
     }
 }
 
@@ -323,7 +339,7 @@ fn pad(bytes: &[u8], size: usize, json: &Json, out: &mut Vec<u8>) -> Result<(), 
 
 pub(crate) fn say_text(text: &str, style: Style, out: &mut String) {
     match style {
-        Style::Json => out.push_str(&Json::from(text).to_string()),
+        Style::Json | Style::Shown(_) => out.push_str(&Json::from(text).to_string()),
         // A byte order mark at the beginning of a file is none of its text.
         Style::Csv if text.contains([',', '"', '\n', '\r', '\u{feff}']) => {
             let _ = write!(out, "\"{}\"", text.replace('"', "\"\""));

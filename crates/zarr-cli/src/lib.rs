@@ -29,6 +29,8 @@ mod commands;
 mod csv;
 #[cfg_attr(not(feature = "plot"), path = "undecoded.rs")]
 mod decoded;
+#[cfg_attr(not(feature = "plot"), allow(dead_code, reason = "numbers are unpacked by the feature"))]
+mod digits;
 mod element;
 mod failure;
 mod foreign;

@@ -14,6 +14,7 @@ const PIECE: usize = 1 << 16;
 /// Nested lists of JSON, written as elements come in.
 pub(crate) struct Lists {
     kind: DataType,
+    style: Style,
     /// Elements of one list at each depth.
     sizes: Vec<u64>,
     done: u64,
@@ -31,7 +32,12 @@ impl Lists {
             })
             .collect();
         sizes.reverse();
-        Lists { kind: kind.into(), sizes, done: 0 }
+        Lists { kind: kind.into(), style: Style::Json, sizes, done: 0 }
+    }
+
+    /// The same lists, with their elements in this style.
+    pub fn in_style(self, style: Style) -> Lists {
+        Lists { style, ..self }
     }
 
     /// Writes the elements that come next.
@@ -43,7 +49,7 @@ impl Lists {
             }
             let ends = |at: u64| self.sizes.iter().filter(move |&&size| at.is_multiple_of(size));
             text.extend(ends(self.done).map(|_| '['));
-            self.kind.write_text(element, Style::Json, &mut text);
+            self.kind.write_text(element, self.style, &mut text);
             self.done += 1;
             text.extend(ends(self.done).map(|_| ']'));
             if text.len() >= PIECE {

@@ -92,7 +92,7 @@ impl Shown for DataType {
         };
         for (n, field) in record.fields().iter().enumerate() {
             match style {
-                Style::Json => {
+                Style::Json | Style::Shown(_) => {
                     out.push(if n == 0 { '{' } else { ',' });
                     out.push_str(&Json::from(field.name()).to_string());
                     out.push(':');
@@ -103,7 +103,7 @@ impl Shown for DataType {
             let own = &element[field.offset()..field.offset() + field.size()];
             say_field(field, field.shape(), own, style, out);
         }
-        if style == Style::Json {
+        if !style.is_csv() {
             out.push('}');
         }
     }
@@ -175,13 +175,13 @@ fn say_field(field: &Field, shape: &[u64], bytes: &[u8], style: Style, out: &mut
     };
     for (n, bytes) in bytes.chunks_exact(bytes.len() / len.max(1) as usize).enumerate() {
         match (n, style) {
-            (0, Style::Json) => out.push('['),
+            (0, Style::Json | Style::Shown(_)) => out.push('['),
             (0, Style::Csv) => {}
             _ => out.push(','),
         }
         say_field(field, inner, bytes, style, out);
     }
-    if style == Style::Json {
+    if !style.is_csv() {
         out.push(']');
     }
 }
@@ -207,7 +207,7 @@ fn say_optional(inner_type: &DataType, element: &[u8], style: Style, out: &mut S
                 out.push_str("\"\"");
             }
         }
-        (Some((1.., inner)), Style::Json) => {
+        (Some((1.., inner)), Style::Json | Style::Shown(_)) => {
             out.push('[');
             inner_type.write_text(inner, style, out);
             out.push(']');
@@ -217,7 +217,7 @@ fn say_optional(inner_type: &DataType, element: &[u8], style: Style, out: &mut S
             inner_type.write_text(inner, Style::Json, &mut text);
             say_text(&(text + "]"), style, out);
         }
-        (_, Style::Json) => out.push_str("null"),
+        (_, Style::Json | Style::Shown(_)) => out.push_str("null"),
         // Each column is empty.
         (_, Style::Csv) => {
             out.extend((1..inner_type.column_count()).map(|_| ','));

@@ -2,9 +2,10 @@
 
 use std::io::{self, Write};
 
-use crate::element::Style;
 use zarr::data_type::DataType;
 
+use crate::digits::Digits;
+use crate::element::Style;
 use crate::record::Shown;
 use crate::region::Elements;
 
@@ -51,10 +52,16 @@ impl Summary {
     }
 
     /// Writes the elements that are shown, as `bytes` have them in C order: nested lists, a row on each line.
-    pub fn write(&self, kind: &DataType, bytes: &[u8], out: &mut dyn Write) -> io::Result<()> {
+    pub fn write(
+        &self,
+        kind: &DataType,
+        bytes: &[u8],
+        digits: Digits,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
         let texts = kind.split(bytes).map(|element| {
             let mut text = String::new();
-            kind.write_text(element, Style::Json, &mut text);
+            kind.write_text(element, Style::Shown(digits), &mut text);
             text
         });
         let texts: Vec<String> = texts.collect();
@@ -118,7 +125,8 @@ mod tests {
         let count = summary.shown.count().unwrap();
         let bytes: Vec<u8> = (0..count).map(|n| (n % 100) as u8).collect();
         let mut out = Vec::new();
-        summary.write(&DataType::from(CoreType::Uint8), &bytes, &mut out).unwrap();
+        let kind = DataType::from(CoreType::Uint8);
+        summary.write(&kind, &bytes, Digits::Short, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 

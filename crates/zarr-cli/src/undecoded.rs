@@ -5,6 +5,7 @@ use zarr::data_type::DataType;
 use zarr::nczarr::cdl::Show;
 
 use crate::commands::get::Format;
+use crate::digits::Digits;
 
 /// No decoding is known.
 pub(crate) enum Decoded {}
@@ -16,6 +17,10 @@ impl Decoded {
 
     pub fn data_type(&self, stored: &DataType) -> DataType {
         stored.clone()
+    }
+
+    pub fn digits(&self, digits: Digits) -> Digits {
+        digits
     }
 
     pub fn apply(&self, stored: &[u8]) -> Vec<u8> {

@@ -4,6 +4,7 @@ use clap::Args;
 use zarr::{Json, Node, Object};
 
 use super::Out;
+use crate::digits::Digits;
 use crate::failure::Failure;
 use crate::human;
 use crate::interrupt;
@@ -20,6 +21,7 @@ Examples:
   zarr attrs data.zarr --path temperature --delete units --json
 
 A value is JSON; what is no JSON is text. Asked for one KEY, the exit code is 1 if there is none.
+Numbers on a terminal have at most 8 significant digits; in a pipe and with --json they are as stored.
 Changes are laid over what the attributes are by then, so that nobody's are lost. After a change only
 --json prints the attributes.")]
 pub(crate) struct Attrs {
@@ -139,7 +141,7 @@ fn show_value(value: &Json, json: bool, out: Out<'_>) -> Result<(), Failure> {
     match value {
         Json::String(text) if !json => writeln!(out, "{text}")?,
         value if json => writeln!(out, "{}", value.clone().into_standard())?,
-        value => writeln!(out, "{value}")?,
+        value => writeln!(out, "{}", Digits::of_output().of_json(value))?,
     }
     Ok(())
 }

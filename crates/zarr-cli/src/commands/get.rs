@@ -8,7 +8,8 @@ use zarr::{Array, Selection};
 
 use super::Out;
 use crate::decoded::Decoded;
-use crate::element;
+use crate::digits::Digits;
+use crate::element::{self, Style};
 use crate::failure::Failure;
 use crate::image::Image;
 use crate::nested::{Lines, Lists};
@@ -56,8 +57,8 @@ Formats, all in C order:
   tiff  an image of any numbers as they are, not compressed; of more than two axes one page a plane. Colours as in png;
         beyond 4 GiB a BigTIFF. Axes of length 1 do not count, in png neither.
   summary  as json, but of more than 1,000 elements only the first and the last three along each axis, with
-        ... between, as NumPy prints them: the format on a terminal, where none is given. In a pipe or a file
-        it is json, and whole.
+        ... between, as NumPy prints them, and of floats at most 8 significant digits, or those of scale_factor
+        with --cf: the format on a terminal, where none is given. In a pipe or a file it is json, whole and with all digits.
 
 Missing elements of csv are empty, empty texts \"\" where elements may be missing.")]
 pub(crate) struct Get {
@@ -229,8 +230,14 @@ fn summarise(
     out: Out<'_>,
 ) -> Result<(), Failure> {
     let bytes = array.read_le_bytes(&summary.shown)?;
-    let Some(decoded) = decoded else { return Ok(summary.write(kind, &bytes, out)?) };
-    Ok(summary.write(&decoded.data_type(kind), &decoded.apply(&bytes), out)?)
+    let digits = shown_digits(decoded);
+    let Some(decoded) = decoded else { return Ok(summary.write(kind, &bytes, digits, out)?) };
+    Ok(summary.write(&decoded.data_type(kind), &decoded.apply(&bytes), digits, out)?)
+}
+
+/// How many digits of the elements a person is shown.
+fn shown_digits(decoded: Option<&Decoded>) -> Digits {
+    decoded.map_or(Digits::Short, |decoded| decoded.digits(Digits::Short))
 }
 
 /// Writes elements, all of them.
@@ -243,12 +250,12 @@ pub(crate) fn write(
     write_decoded(array, elements, format, None, out)
 }
 
-/// Writes elements, all of them, as others if they are decoded.
 /// Writes all elements of an array as JSON, in a line.
 pub(super) fn write_all(array: &Array, out: Out<'_>) -> Result<(), Failure> {
     write_decoded(array, &Elements::all(&array.shape()), Format::Json, None, out)
 }
 
+/// Writes elements, all of them, as others if they are decoded.
 fn write_decoded(
     array: &Array,
     elements: &Elements,
@@ -266,10 +273,16 @@ fn write_decoded(
             None => stored,
         })
     };
-    let Some(mut writer) = Writer::new(shown, &shape, format)? else {
+    let Some(writer) = Writer::new(shown, &shape, format)? else {
         let probe = array.read_le_bytes(&Elements::none(shape.len()));
         let why = "elements of a type that is not known were read";
         return Err(probe.err().map_or_else(|| Failure::usage(why), Failure::from));
+    };
+    let mut writer = match writer {
+        Writer::Lists(lists) if format == Format::Summary => {
+            Writer::Lists(lists.in_style(Style::Shown(shown_digits(decoded))))
+        }
+        writer => writer,
     };
     let metadata = array.metadata();
     let item = metadata.data_type.resolved().map_or(1, |kind| element::size(&kind) as u64);

@@ -11,6 +11,7 @@ use zarr::{
 };
 
 use super::{Out, ls, netcdf};
+use crate::digits::Digits;
 use crate::failure::Failure;
 use crate::human;
 use crate::session::{self, Session, Target};
@@ -245,11 +246,11 @@ fn times(lengths: &[u64]) -> String {
     }
 }
 
-/// A string without its quotes if it is one, else JSON.
+/// A string without its quotes if it is one, else JSON, in which numbers have the digits of the output.
 fn plain(json: &Json) -> String {
     match json {
         Json::String(text) => text.clone(),
-        other => other.to_string(),
+        other => Digits::of_output().of_json(other).to_string(),
     }
 }
 

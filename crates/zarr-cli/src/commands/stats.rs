@@ -10,6 +10,7 @@ use zarr_plot::stats::{
 };
 
 use super::{Out, stats_along};
+use crate::digits::Digits;
 use crate::failure::Failure;
 use crate::human;
 use crate::parse;
@@ -35,6 +36,7 @@ All elements are read, chunk by chunk, and the results are exact; they are the s
 Values are those that CF says elements stand for: unpacked by scale_factor and add_offset, times as dates, missing
 ones left out (_FillValue, missing_value, valid_min, valid_max, valid_range; the fill value of a netCDF variable in
 v2 and the drafts). --raw takes elements as they are stored.
+On a terminal, numbers have at most 8 significant digits; in a pipe, a file and --json they have all.
 
 `count` is the number of valid elements: neither missing nor NaN. Both are in none of the other numbers, as in
 NumPy's functions for NaN and in xarray; infinite elements are. A NaN that is declared to be missing counts as
@@ -308,12 +310,16 @@ impl Stats {
         if let Some(sampled) = found.sampled {
             writeln!(out, "{}", estimated(sampled, found.elements))?;
         }
+        let digits = Digits::of_output();
+        let affine = meaning.affine;
+        let ends =
+            digits.unpacked((!affine.is_identity()).then_some((affine.scale, affine.offset)));
         for column in &found.columns {
             if !column.name.is_empty() {
                 writeln!(out, "\n{}", column.name)?;
             }
             match &column.found {
-                Found::Numbers(numbers) => describe_numbers(numbers, out)?,
+                Found::Numbers(numbers) => describe_numbers(numbers, digits, ends, out)?,
                 Found::Texts(texts) => describe_texts(texts, out)?,
             }
         }
@@ -337,7 +343,13 @@ fn line(out: Out<'_>, label: &str, text: impl std::fmt::Display) -> Result<(), F
     Ok(writeln!(out, "{label:<14} {text}")?)
 }
 
-fn describe_numbers(numbers: &Numbers, out: Out<'_>) -> Result<(), Failure> {
+/// `digits` are those of all numbers, and `ends` those of elements: a mean has others.
+fn describe_numbers(
+    numbers: &Numbers,
+    digits: Digits,
+    ends: Digits,
+    out: Out<'_>,
+) -> Result<(), Failure> {
     line(out, "count", human::count(numbers.count))?;
     line(out, "missing", human::count(numbers.missing))?;
     line(out, "NaN", human::count(numbers.nan))?;
@@ -353,7 +365,7 @@ fn describe_numbers(numbers: &Numbers, out: Out<'_>) -> Result<(), Failure> {
     let end = |end: &Option<(ScalarValue, Vec<u64>)>| match end {
         None => "no values".to_owned(),
         Some((value, at)) => {
-            let value = exact(*value, numbers.time);
+            let value = shown(*value, numbers.time, ends);
             let at: Vec<String> = at.iter().map(u64::to_string).collect();
             if at.is_empty() { value } else { format!("{value}  at {}", at.join(",")) }
         }
@@ -363,17 +375,18 @@ fn describe_numbers(numbers: &Numbers, out: Out<'_>) -> Result<(), Failure> {
     if numbers.count == 0 {
         return Ok(());
     }
-    line(out, "mean", exact(ScalarValue::Float(numbers.mean), numbers.time))?;
+    line(out, "mean", shown(ScalarValue::Float(numbers.mean), numbers.time, digits))?;
     let std = numbers.std;
     match numbers.time {
         Some(time) => line(out, "std", format!("{} days", short(std * time.seconds() / 86_400.0)))?,
         None => line(out, "std", short(std))?,
     }
     if numbers.time.is_none() {
-        line(out, "sum", exact(numbers.sum, None))?;
+        line(out, "sum", shown(numbers.sum, None, digits))?;
     }
     for &(percent, number) in &numbers.percentiles {
-        line(out, &format!("{percent} %"), exact(ScalarValue::Float(number), numbers.time))?;
+        let number = shown(ScalarValue::Float(number), numbers.time, digits);
+        line(out, &format!("{percent} %"), number)?;
     }
     if let Some(histogram) = &numbers.histogram {
         draw(histogram, numbers.time, out)?;
@@ -480,6 +493,11 @@ pub(super) fn table(rows: &[[String; 9]], out: Out<'_>) -> Result<(), Failure> {
 
 /// A number in full, or the moment that it is.
 pub(super) fn exact(value: ScalarValue, time: Option<TimeUnits>) -> String {
+    shown(value, time, Digits::All)
+}
+
+/// A number with these digits, or the moment that it is.
+fn shown(value: ScalarValue, time: Option<TimeUnits>, digits: Digits) -> String {
     match (value, time) {
         (ScalarValue::Integer(count), Some(time)) => i64::try_from(count)
             .ok()
@@ -489,13 +507,7 @@ pub(super) fn exact(value: ScalarValue, time: Option<TimeUnits>) -> String {
             time.date(number).map_or_else(|| short(number), |date| date.to_string())
         }
         (ScalarValue::Integer(value), None) => value.to_string(),
-        // Above 10¹⁶ zeros would stand for digits that a double does not have; of very small numbers they hide the others.
-        (ScalarValue::Float(value), None)
-            if value != 0.0 && !(1e-5..1e16).contains(&value.abs()) && value.is_finite() =>
-        {
-            format!("{value:e}")
-        }
-        (ScalarValue::Float(value), None) => format!("{value}"),
+        (ScalarValue::Float(value), None) => digits.of_float(value),
     }
 }
 
@@ -540,24 +552,6 @@ mod tests {
             (1e12, "1.00000e12"),
         ] {
             assert_eq!(short(value), text);
-        }
-    }
-
-    #[test]
-    fn exact_numbers_have_an_exponent_where_zeros_would_be_many() {
-        for (value, text) in [
-            (0.0, "0"),
-            (-0.0, "-0"),
-            (1e-300, "1e-300"),
-            (-2.5e-6, "-2.5e-6"),
-            (0.00025, "0.00025"),
-            (0.1, "0.1"),
-            (1e15, "1000000000000000"),
-            (1.5e300, "1.5e300"),
-            (f64::INFINITY, "inf"),
-            (f64::NAN, "NaN"),
-        ] {
-            assert_eq!(exact(ScalarValue::Float(value), None), text);
         }
     }
 

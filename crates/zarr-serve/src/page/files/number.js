@@ -14,11 +14,13 @@ export function short(value, span) {
   return minus(trim(value.toPrecision(6)));
 }
 
-// A number's text without the digits that only rounding made.
+// A number's text with at most 8 significant digits, as NumPy and `zarr get` show it; digits before the point stay.
 export function plain(text) {
   const number = Number(text);
   if (text.trim() === "" || !Number.isFinite(number)) return text;
-  return minus(text.length > 13 && !Number.isInteger(number) ? String(Number(number.toPrecision(10))) : text);
+  if (Number.isInteger(number)) return minus(text);
+  const short = Math.abs(number) < 1e8 ? String(Number(number.toPrecision(8))) : number.toFixed(0);
+  return minus(short.length < text.length ? short : text);
 }
 
 const trim = (text) => (text.includes(".") && !text.includes("e") ? text.replace(/\.?0+$/, "") : text);
