@@ -1,4 +1,4 @@
-//! Answers questions below `/-/`: for the page, and for programs. docs/page.md lists them.
+//! Answers questions below `/-/`: for the page, and for programs. docs/serving.md lists them.
 //!
 //! Each is a function from a [`Question`] to an answer. A node's `path` is the name of its hierarchy and its path in it:
 //! `x.zarr/ocean/temp`.

@@ -1,5 +1,5 @@
 // The state of the page, all of it in the URL's fragment: `#/NAME/PATH?tab=data&x=2&y=1&at=5,0,0&map=viridis…`.
-// docs/page.md describes it.
+// docs/serving.md describes it.
 
 const NUMBERS = ["x", "y", "line"];
 const LISTS = ["at", "range", "view", "point"];
