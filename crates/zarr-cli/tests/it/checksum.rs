@@ -241,7 +241,7 @@ fn a_shape_without_end_is_refused_at_once() {
     folder.good("diff a.zarr b.zarr --path small --max-size 2400");
 }
 
-/// Two far copies of 1 GiB of elements that differ in one are compared as docs/checksum.md says: what one side sends is counted.
+/// Two far copies of 1 GiB of elements that differ in one are compared as docs/comparing.md says: what one side sends is counted.
 #[test]
 fn far_copies_are_compared_by_kilobytes() {
     let folder = Folder::new();
