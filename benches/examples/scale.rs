@@ -1,4 +1,4 @@
-//! Prints the tables of docs/scale.md.
+//! Prints the tables of which docs/scale.md has a selection.
 //!
 //! `cargo run --release -p zarr-benches --example scale [NAME]` runs all cases, or those whose name contains NAME, each in a
 //! separate process, whose peak of memory (Linux only) is in the last column.

@@ -1,4 +1,4 @@
-//! Runs the simulator of docs/scale.md for some seconds, and checks what was mended where it found something.
+//! Runs the simulator of docs/scale.md for some seconds, and checks what it found.
 
 use std::collections::HashMap;
 use std::time::Duration;
