@@ -1,4 +1,4 @@
-"""Prints `docs/interop.md`, the tables of what the reports of all peers say: `matrix.py REPORT...`."""
+"""Prints the tables of what the reports of all peers say: `matrix.py REPORT...`."""
 
 import collections
 import json
@@ -8,12 +8,9 @@ from pathlib import Path
 from cases import KINDS, NUMBERS, SUBJECTS, numpy_type
 
 HEAD = """\
-# Interop
+# Exchanges with other implementations
 
-Who reads what we write, and what do we read? Each number below counts exchanges with another implementation, run live,
-whose elements came out equal to the bit, and attributes equal as JSON. `.ci/full matrix` runs them all and fails if one
-differs without a known reason, if a known reason is met no more, or if this page is out of date; `UPDATE=1 .ci/full matrix` writes
-it. `.ci/run` runs a sample for every change, and fails if one of those differs. [How it works](../specs-conformance/README.md#interop), with the scripts beside.
+Each number counts exchanges, run live, whose elements came out equal to the bit, and attributes equal as JSON.
 """
 
 TOTALS = """\
