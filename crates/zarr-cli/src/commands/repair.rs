@@ -29,7 +29,7 @@ have are written from them, and those of which it is certain what they should sa
 made anew, and what dead writers left is removed. Each value is looked at again before it is changed, and stays if another
 program has changed it. A bucket cannot erase on that condition: there strays, chunks outside the grid and broken
 documents without a copy move only with --guard off, when no other program writes. The repository's
-docs/repairing.md says more.
+docs/validating.md says more.
 
 Exit codes: 0 nothing is, or is left, to do; 1 something is; 3 no Zarr data are there; 5 the store failed.")]
 pub(crate) struct Repair {
