@@ -541,9 +541,9 @@ def shells():
 
 @step("full", "mdbook")
 def site():
-    """The pages as a site, in target/site, where all links lead somewhere."""
+    """The pages as a site, in target/site, with a page for each verb, where all links lead somewhere."""
     path = f"{environments.mdbook().parent}:{os.environ['PATH']}"
-    run(PYTHON, TOP / ".ci/site", env={"PATH": path})
+    run(PYTHON, TOP / ".ci/site", env={"PATH": path, "ZARR": programs()})
 
 
 @step("full", "cyclonedx")

@@ -2,7 +2,7 @@
 //!
 //! `cargo test -p conformance` runs the cases, each as a test of its own name.
 //! `cargo test -p conformance -- NAME` runs those whose names hold `NAME`. What can be called here reads
-//! the requirements of `docs/internals/spec`, and finds which test names which: `docs/conformance.md` is made of it.
+//! the requirements of `docs/internals/spec`, and finds which test names which: `target/conformance.md` is made of it.
 //! The test `citations` fails where a comment, a page or a case cites what does not exist.
 
 #![forbid(unsafe_code)]

@@ -1,4 +1,4 @@
-//! The pages say what the program does: console blocks run, and the pages of verbs are their help.
+//! The pages say what the program does: console blocks run, and each verb is on its page.
 //!
 //! `UPDATE=1 cargo test -p zarr-cli --test it pages::` writes what they say into the pages. In what is expected, `…` at the end of
 //! a line is any rest of it, and a line that is only `…` any lines. A command that ends with another exit code than the page says is
@@ -160,61 +160,28 @@ fn console_blocks_print_what_they_say() {
     assert!(ran > 40, "{ran} commands ran");
 }
 
+/// The site has a page for each verb that `zarr --help` lists, made from its help (`.ci/site`).
 #[test]
-fn the_pages_of_verbs_are_their_help() {
+fn every_verb_has_help_and_a_line_on_its_page() {
     let folder = Folder::new();
-    let help = |words: &str| {
-        let text = folder.good(words).text().trim_end().to_owned();
-        // What a build was made with is not part of the reference.
-        text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
-    };
-    let whole = help("--help");
+    let whole = folder.good("--help").text();
     let (_, list) = whole.split_once("Commands:\n").unwrap();
     let (list, _) = list.split_once("\n\n").unwrap();
-    let mut index =
-        "# Verbs\n\nMade from the program's own help, which CI compares.\n\n".to_owned();
-    let mut due = Vec::new();
-    let mut verbs: Vec<(String, String)> = Vec::new();
-    for line in list.lines() {
-        match line.strip_prefix("  ").filter(|line| !line.starts_with(' ')) {
-            Some(line) => {
-                let (verb, what) = line.split_once(' ').unwrap();
-                verbs.push((verb.to_owned(), what.trim().to_owned()));
-            }
-            // The rest of a long line.
-            None => verbs.last_mut().unwrap().1 += &format!(" {}", line.trim()),
-        }
+    // A line that begins further to the right is the rest of a long one.
+    let names = list.lines().filter_map(|line| line.strip_prefix("  "));
+    let verbs = names.filter(|line| !line.starts_with(' '));
+    let mut verbs: Vec<&str> = verbs.filter_map(|line| line.split(' ').next()).collect();
+    verbs.retain(|verb| *verb != "help");
+    for verb in &verbs {
+        let help = folder.good(&format!("{verb} --help")).text();
+        assert!(help.contains(&format!("\nUsage: zarr {verb}")), "{verb}: {help}");
     }
-    verbs.retain(|(verb, _)| verb != "help");
-    for (verb, what) in &verbs {
-        index += &format!("- [zarr {verb}]({verb}.md): {what}\n");
-        let page = format!("# zarr {verb}\n\n```text\n{}\n```\n", help(&format!("{verb} --help")));
-        due.push((format!("{verb}.md"), page));
-    }
-    due.push(("README.md".into(), format!("{index}\n```text\n{whole}\n```\n")));
-    let home = Path::new(TOP).join("docs/verbs");
-    if updates() {
-        for (name, page) in &due {
-            write(&home.join(name), page);
-        }
-        for entry in fs::read_dir(&home).unwrap().map(Result::unwrap) {
-            if !due.iter().any(|(name, _)| entry.file_name() == **name) {
-                fs::remove_file(entry.path()).unwrap();
-            }
-        }
-    }
-    let mut there: Vec<String> = fs::read_dir(&home)
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
-    let mut names: Vec<&str> = due.iter().map(|(name, _)| &**name).collect();
-    there.sort();
-    names.sort_unstable();
-    assert_eq!(there, names, "UPDATE=1 writes the pages");
-    for (name, page) in &due {
-        let found = fs::read_to_string(home.join(name)).unwrap();
-        assert_eq!(found, *page, "docs/verbs/{name} is behind; UPDATE=1 writes it");
-    }
+    let page = fs::read_to_string(Path::new(TOP).join("docs/verbs.md")).unwrap();
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next());
+    let mut listed: Vec<&str> = rows.collect();
+    verbs.sort_unstable();
+    listed.sort_unstable();
+    assert_eq!(listed, verbs, "the verbs of docs/verbs.md are not those of the help");
 }
 
 #[test]
