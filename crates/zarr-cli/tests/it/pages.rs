@@ -164,7 +164,7 @@ fn console_blocks_print_what_they_say() {
 #[test]
 fn every_verb_has_help_and_a_line_on_its_page() {
     let folder = Folder::new();
-    let whole = folder.good("--help").text();
+    let whole = folder.good("--help").text().to_owned();
     let (_, list) = whole.split_once("Commands:\n").unwrap();
     let (list, _) = list.split_once("\n\n").unwrap();
     // A line that begins further to the right is the rest of a long one.
@@ -173,7 +173,7 @@ fn every_verb_has_help_and_a_line_on_its_page() {
     let mut verbs: Vec<&str> = verbs.filter_map(|line| line.split(' ').next()).collect();
     verbs.retain(|verb| *verb != "help");
     for verb in &verbs {
-        let help = folder.good(&format!("{verb} --help")).text();
+        let help = folder.good(&format!("{verb} --help")).text().to_owned();
         assert!(help.contains(&format!("\nUsage: zarr {verb}")), "{verb}: {help}");
     }
     let page = fs::read_to_string(Path::new(TOP).join("docs/verbs.md")).unwrap();
