@@ -87,7 +87,7 @@
 //! - [`copy()`] copies and converts hierarchies; [`codec`](codec()) takes codecs as the program does.
 //! - Everything of `zarr-core` is in this crate, too: [`data_type`], [`grid`], [`selection`], [`metadata`]. [`codecs`] and [`stores`] are the crates of these names.
 //! - [`standard`] is the [`Registry`] of this build; give [`OpenOptions::new`] one with your own codecs, data types, grids or stores.
-//! - The repository has more pages: `docs/indexing.md`, `docs/formats.md`, `docs/stores`, `docs/codecs`, `docs/errors.md`, `docs/reliability.md` and, for
+//! - The repository has more pages: `docs/indexing.md`, `docs/formats.md`, `docs/stores`, `docs/codecs.md`, `docs/errors.md`, `docs/reliability.md` and, for
 //!   your own codec, data type, grid or store, `docs/extending.md`.
 
 #![forbid(unsafe_code)]

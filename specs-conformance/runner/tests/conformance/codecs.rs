@@ -1,4 +1,4 @@
-//! Checks that `docs/codecs/README.md` names every codec, and says why others are not here.
+//! Checks that `docs/codecs.md` names every codec, has a section for each, and says why others are not here.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -57,14 +57,14 @@ const IN_THE_WILD: &[&str] = &[
 
 /// The test that the page is true.
 pub fn trial(home: &Path) -> Trial {
-    let folder = home.join("../docs/codecs");
-    Trial::test("docs/codecs", move || check(&folder).map_err(Into::into))
+    let page = home.join("../docs/codecs.md");
+    Trial::test("docs/codecs", move || check(&page).map_err(Into::into))
 }
 
-fn check(folder: &Path) -> Check {
-    let page = folder.join("README.md");
-    let text = fs::read_to_string(&page).map_err(|e| format!("{}: {e}", page.display()))?;
-    let (here, others) = text.split_once("## Not here").ok_or("the page has no `Not here`")?;
+fn check(page: &Path) -> Check {
+    let text = fs::read_to_string(page).map_err(|e| format!("{}: {e}", page.display()))?;
+    let (here, rest) = text.split_once("\n## Not here\n").ok_or("the page has no `Not here`")?;
+    let (others, sections) = rest.split_once("\n## ").ok_or("the page has no sections")?;
     let registry = zarr::standard();
     let mut named = BTreeSet::new();
     for (column, dialect) in [(1, Dialect::V3), (2, Dialect::V2), (3, Dialect::Draft)] {
@@ -76,7 +76,7 @@ fn check(folder: &Path) -> Check {
         }
         named.extend(said);
     }
-    linked(folder, here)?;
+    linked(here, sections)?;
     let others: BTreeSet<&str> = rows(others).flat_map(|cells| names(cells[0])).collect();
     let both: Vec<_> = named.intersection(&others).collect();
     let neither = |name: &&&str| !named.contains(**name) && !others.contains(**name);
@@ -99,20 +99,16 @@ fn names(cell: &str) -> impl Iterator<Item = &str> {
     cell.split('`').skip(1).step_by(2)
 }
 
-/// Each page has a row, and each row a page.
-fn linked(folder: &Path, table: &str) -> Check {
-    let files = fs::read_dir(folder).map_err(|e| e.to_string())?;
-    let files = files.filter_map(|file| file.ok()?.file_name().into_string().ok());
-    let pages: BTreeSet<String> = files.filter(|file| file != "README.md").collect();
-    let link = |cells: Vec<&str>| {
-        let (_, rest) = cells[0].split_once("](")?;
-        Some(rest.trim_end_matches(')').to_owned())
-    };
-    let links: BTreeSet<String> = rows(table).filter_map(link).collect();
-    if links == pages {
+/// Each section has a row, and each row a section.
+fn linked(table: &str, sections: &str) -> Check {
+    let headings = sections.lines().filter_map(|line| line.strip_prefix("### "));
+    let headings: BTreeSet<&str> = headings.collect();
+    let links = rows(table).filter_map(|cells| cells[0].split_once("](#")?.1.strip_suffix(')'));
+    let links: BTreeSet<&str> = links.collect();
+    if links == headings {
         Ok(())
     } else {
-        Err(format!("links and pages: {:?}", links.symmetric_difference(&pages)))
+        Err(format!("links and sections: {:?}", links.symmetric_difference(&headings)))
     }
 }
 
