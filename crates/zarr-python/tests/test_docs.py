@@ -12,7 +12,6 @@ BLOCK = re.compile(r"^```python\n(.*?)^```$", re.M | re.S)
 NEEDS = {
     "dask": "distributed",
     "drafts-and-nczarr": "xarray",
-    "many-machines": "distributed",
     "stores": "zarr",
     "xarray": "xarray",
     "zarr-python": "zarr",
