@@ -2,7 +2,7 @@
 
 xarray writes datasets in v2 and in v3; the program copies each into every format that xarray opens. xarray then reads source and copy:
 they are identical once decoded, where missing values are NaN and times are times, and raw, where attributes and stored numbers are
-seen (decision 0136). Of the copy in `nczarr-v2` netcdf-c reads the values that xarray reads, masked where those are missing.
+seen (docs/internals/design/missing-data.md). Of the copy in `nczarr-v2` netcdf-c reads the values that xarray reads, masked where those are missing.
 
 What a format cannot keep, the program names as `not kept` or `skipped`; each such line is expected here by dataset and target, none
 is let pass.

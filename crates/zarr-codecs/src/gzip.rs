@@ -1,7 +1,8 @@
 //! Compresses bytes as a gzip file (RFC 1952).
 //!
 //! Decoding takes any number of members one after another, as RFC 1952 allows, and zeros after them, as gzip itself does
-//! (decision 0174); nothing else. Encoding writes one member without a time, so that equal bytes give equal files.
+//! (docs/internals/design/strictness.md); nothing else. Encoding writes one member without a time, so that equal bytes
+//! give equal files.
 
 use std::borrow::Cow;
 use std::io::{self, Read, Write};

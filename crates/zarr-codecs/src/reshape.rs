@@ -55,7 +55,7 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
     Ok(reshape(codec))
 }
 
-/// A chunk gets no more axes than an array may have (decision 0142).
+/// A chunk gets no more axes than an array may have (docs/internals/design/limits.md).
 const MOST_AXES: usize = 1024;
 
 fn axes_of(length: &Length) -> &[usize] {

@@ -144,7 +144,7 @@ impl StoreContext {
         Ok(listing)
     }
 
-    /// Warns of the names that a listing left out (decision 0137), one by one up to [`MOST_LEFT_OUT`].
+    /// Warns of the names that a listing left out (docs/internals/design/strictness.md), one by one up to [`MOST_LEFT_OUT`].
     pub fn warn_of_left_out(&self, place: &str, listing: &Listing) {
         let named = listing.left_out.iter().take(MOST_LEFT_OUT);
         let warning = |name| format!("the store's `{name}` is left out: no key can say it");
@@ -186,7 +186,7 @@ impl StoreContext {
     }
 }
 
-/// A document of at most [`Limits::document`] bytes (decision 0142).
+/// A document of at most [`Limits::document`] bytes (docs/internals/design/limits.md).
 pub(crate) async fn document(
     store: &dyn Store,
     key: &StoreKey,
@@ -203,8 +203,8 @@ pub(crate) async fn document(
     })
 }
 
-/// The values of `keys` that exist, requested concurrently (decision 0131). If a `zarr.json` was found, a key that may
-/// not be read counts as absent: buckets that do not list answer so.
+/// The values of `keys` that exist, requested concurrently (docs/internals/design/remote-stores.md). If a `zarr.json` was
+/// found, a key that may not be read counts as absent: buckets that do not list answer so.
 pub(crate) async fn documents(
     store: &dyn Store,
     keys: Vec<StoreKey>,

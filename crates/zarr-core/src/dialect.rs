@@ -89,7 +89,7 @@ impl FromStr for Era {
     }
 }
 
-/// How closely a reader holds to the specification (decision 0123). Writers are always strict.
+/// How closely a reader holds to the specification. Writers are always strict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Strictness {
     /// What the specification forbids is an error.

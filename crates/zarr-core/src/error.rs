@@ -21,7 +21,7 @@ use crate::store::StoreKey;
 /// A result with this crate's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What kind of thing went wrong; one table maps kinds to the program's exit codes (decision 0125).
+/// What kind of thing went wrong; one table maps kinds to the program's exit codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {

@@ -1,7 +1,7 @@
 //! Holds JSON without losing any of it.
 //!
 //! Attributes and fill values must survive a rewrite to the letter: integers beyond 2^53, the text of
-//! a number, the order of members (decision 0118; D-107, F-009, Z2-006). [`Json`] therefore keeps the
+//! a number, the order of members (D-107, F-009, Z2-006). [`Json`] therefore keeps the
 //! text of numbers and the order of members, and reports what a tolerant reader had to overlook.
 
 mod number;
@@ -270,7 +270,7 @@ mod tests {
         }
     }
 
-    /// Decision 0123: what is left out may not stand there twice, either.
+    /// What is left out may not stand there twice, either.
     #[test]
     fn what_is_left_out_is_missed_if_it_stands_twice() {
         let parse = |text: &str| Json::parse_but(text.as_bytes(), "c").unwrap();

@@ -2,7 +2,7 @@
 
 use crate::error::MetadataError;
 
-/// The most that documents and chunks may demand (decision 0142).
+/// The most that documents and chunks may demand.
 ///
 /// What a store announces is never trusted: these bounds hold whatever a document, a header or a server says.
 /// What a server may send beyond what was asked for, 64 KiB, is no member: it is thrown away, so that no data need more.

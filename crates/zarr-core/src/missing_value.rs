@@ -1,4 +1,5 @@
-//! Tells which value of an array stands for a missing one, and keeps it in conversions (decision 0136).
+//! Tells which value of an array stands for a missing one, and keeps it in conversions
+//! (docs/internals/design/missing-data.md).
 //!
 //! netCDF and xarray mask a missing value. In v2 and in the drafts they take `fill_value` for it, and the attribute
 //! `_FillValue` only where `fill_value` is null. In final v3 they take only the attribute `_FillValue`, in the form of
@@ -197,7 +198,7 @@ mod tests {
         DataType::from(core).element_from_json(&json, Dialect::V3).unwrap()
     }
 
-    /// Decision 0136. The texts are those that xarray 2026.9 wrote; the last ones it reads.
+    /// The texts are those that xarray 2026.9 wrote; the last ones it reads.
     #[test]
     fn missing_values_are_spelled_as_xarray_spells_them() {
         use CoreType::*;
@@ -247,7 +248,7 @@ mod tests {
         array
     }
 
-    /// Decision 0136: the attribute has one NaN, `fill_value` any.
+    /// The attribute has one NaN, `fill_value` any.
     #[test]
     fn a_nan_keeps_its_bits_from_v2_to_v3_and_back() {
         let mut array = array(CoreType::Float16, None, None);
@@ -281,7 +282,7 @@ mod tests {
         }
     }
 
-    /// Decision 0136: from v2 the fill value becomes the attribute; from v3 the attribute becomes the fill value, or null.
+    /// From v2 the fill value becomes the attribute; from v3 the attribute becomes the fill value, or null.
     #[test]
     fn a_conversion_keeps_what_readers_mask() {
         use CoreType::*;

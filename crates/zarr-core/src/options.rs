@@ -69,8 +69,8 @@ pub struct Options {
     /// Whether a change of documents removes the consolidated copies of all documents, whose cost does not grow with their
     /// number; else the copies of the changed documents are refreshed (Z2-072).
     pub drop_consolidated: bool,
-    /// The most bytes of memory for the shard indices that an open array keeps, so that they are not fetched for each part
-    /// (decision 0108); `None` for 64 MiB.
+    /// The most bytes of memory for the shard indices that an open array keeps, so that they are not fetched for each part;
+    /// `None` for 64 MiB.
     pub index_memory: Option<u64>,
     /// The most bytes of memory for decoded chunks, and inner chunks of shards, that the handles of a hierarchy keep together;
     /// 0, the default, for none. Before it uses one, a read asks the store whether its object is unchanged. Chunks of more than

@@ -24,7 +24,7 @@ impl NodePath {
     ///
     /// # Errors
     /// [`AccessError::Argument`] for an empty, `.` or `..` segment and for a NUL (D-006, Z2-002). Other control characters
-    /// are those of ordinary names, which others write (decision 0137).
+    /// are those of ordinary names, which others write.
     pub fn new(text: &str) -> Result<Self, AccessError> {
         let inner = text.strip_prefix('/').unwrap_or(text);
         let inner = inner.strip_suffix('/').unwrap_or(inner);

@@ -315,7 +315,7 @@ impl Registry {
 
     /// The data type in a document's metadata, and the byte order if they have it.
     ///
-    /// Unknown metadata give [`DataType::Unknown`](crate::DataType::Unknown): unsupported is not invalid (decision 0122).
+    /// Unknown metadata give [`DataType::Unknown`](crate::DataType::Unknown): unsupported is not invalid.
     ///
     /// # Errors
     /// [`MetadataError::Invalid`] for words that no reader could know.

@@ -105,7 +105,8 @@ impl PipelineArray {
     }
 }
 
-/// Removes the lock files of a folder after a write: what zarr-python and its users list is their data (decision 0146).
+/// Removes the lock files of a folder after a write: what zarr-python and its users list is their data
+/// (docs/internals/design/concurrency.md).
 fn without_locks(array: &Array) -> zarr::Result<()> {
     settle(array.hierarchy())
 }

@@ -23,8 +23,8 @@ HERE = pathlib.Path(__file__).parent
 
 #: By test, without its parameters: why it may fail with zarrkit.Pipeline, and passes with the default pipeline.
 EXPECTED: dict[str, str] = {
-    "TestInstrumentedZarrStore::test_append": "counts requests: before it writes, the guard gets the document of the array (decision 0011)",
-    "TestInstrumentedZarrStore::test_region_write": "counts requests: before it writes, the guard gets the document of the array (decision 0011)",
+    "TestInstrumentedZarrStore::test_append": "counts requests: before it writes, the guard gets the document of the array",
+    "TestInstrumentedZarrStore::test_region_write": "counts requests: before it writes, the guard gets the document of the array",
 }
 
 

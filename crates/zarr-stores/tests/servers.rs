@@ -145,7 +145,7 @@ const ROUNDS: usize = 200;
 /// The variable with a child's arguments: the server's variable and name, the process and the run.
 const CHILD: &str = "ZARR_TEST_CHILD";
 
-/// Decision 0104: processes that change parts of one value, each its own, lose nothing. s3s-fs 0.14 and moto 5 compare an
+/// Processes that change parts of one value, each its own, lose nothing. s3s-fs 0.14 and moto 5 compare an
 /// ETag, and only then begin to write; the wire before each lets one request through at a time.
 fn loses_no_part(variable: &str, server: &Server) {
     let run = format!("run-{}", std::process::id());

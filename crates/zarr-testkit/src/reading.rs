@@ -1,4 +1,4 @@
-//! Checks that parts of values are right, and that a snapshot does not change (F-111, decision 0108).
+//! Checks that parts of values are right, and that a snapshot does not change (F-111).
 
 use std::sync::Arc;
 

@@ -288,7 +288,7 @@ fn sound_stores_pass() {
     assert_eq!(verdict(|| check_contents(&store, &contents())), None);
 }
 
-/// F-111, decision 0108.
+/// F-111.
 #[test]
 fn each_wrong_part_and_each_wrong_snapshot_is_found_and_named() {
     let cases = [

@@ -1,5 +1,5 @@
 //! Finds symbolic links on the way to a value of a folder. What is reached through one is read, and never moved, mended or erased by a
-//! tool: whoever placed the link would decide which files of its user that are (decision 0144).
+//! tool: whoever placed the link would decide which files of its user that are (docs/internals/design/stores.md).
 
 use crate::local_path::local_path;
 

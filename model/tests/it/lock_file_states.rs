@@ -1,4 +1,4 @@
-//! Every state that two or three processes can reach with the lock files of a folder (decisions 0002 and 0146), one system call a step.
+//! Every state that two or three processes can reach with the lock files of a folder, one system call a step.
 //!
 //! Writers make the folder, open `.zarr-lock`, lock it, look whether it is still there, change keys, unlock, and tidy: open, try the lock,
 //! look again, unlink. An eraser unlinks the file under its lock and removes the folder. Any one of them may be killed at any step. In no

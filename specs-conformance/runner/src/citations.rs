@@ -1,16 +1,19 @@
-//! Finds what a text cites, and whether it exists: numbers of requirements, sections of specification pages, decisions.
+//! Finds what a text cites, and whether it exists: numbers of requirements, sections of specification pages, design notes.
 
 use std::collections::BTreeSet;
 
 use crate::requirements::anchors;
+
+/// The folder of the design notes.
+const NOTES: &str = "docs/internals/design/";
 
 /// What can be cited.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
     /// The name of a page of `docs/internals/spec`, and its anchors.
     pages: Vec<(String, BTreeSet<String>)>,
-    /// The first four digits of the pages of `docs/decisions`.
-    decisions: BTreeSet<String>,
+    /// The names of the pages of `docs/internals/design`.
+    notes: BTreeSet<String>,
 }
 
 impl Known {
@@ -19,9 +22,9 @@ impl Known {
         self.pages.push((name.into(), anchors(text).into_iter().map(str::to_owned).collect()));
     }
 
-    /// Adds a page of `docs/decisions`, by the name of its file.
-    pub fn add_decision(&mut self, file: &str) {
-        self.decisions.extend(file.get(..4).filter(|number| all_digits(number)).map(str::to_owned));
+    /// Adds a page of `docs/internals/design`, by the name of its file without `.md`.
+    pub fn add_note(&mut self, name: &str) {
+        self.notes.insert(name.into());
     }
 
     /// What a line cites and does not exist, in the words of the line.
@@ -29,6 +32,9 @@ impl Known {
         let mut missing = Vec::new();
         let words: Vec<&str> = line.split_whitespace().collect();
         for (at, word) in words.iter().enumerate() {
+            if let Some(name) = noted(word).filter(|name| !self.notes.contains(*name)) {
+                missing.push(format!("{NOTES}{name}.md"));
+            }
             let next = |n: usize| words.get(at + n).map(|word| trimmed(word)).unwrap_or_default();
             let word = trimmed(word);
             for code in codes(word).filter(|code| !self.has_anchor(code)) {
@@ -46,11 +52,6 @@ impl Known {
                 missing.push(format!("{word} {}", next(1)));
             }
             let lower = word.trim_end_matches(".md").to_lowercase();
-            if ["decision", "decisions"].contains(&lower.as_str()) {
-                let numbers = numbers(&words[at + 1..]);
-                let unknown = numbers.into_iter().filter(|&n| !self.decisions.contains(n));
-                missing.extend(unknown.map(|number| format!("{word} {number}")));
-            }
             let of_another = words[..at].iter().any(|word| trimmed(word) == "RFC");
             if ["section", "sections"].contains(&lower.as_str())
                 && is_section(next(1))
@@ -100,28 +101,16 @@ fn linked(word: &str) -> Option<(&str, &str)> {
     Some((page, anchor.split(|c: char| [')', '`', '"', '>'].contains(&c)).next()?))
 }
 
+/// The name of the note in a path to one: `docs/internals/design/limits.md`.
+fn noted(word: &str) -> Option<&str> {
+    let (_, path) = word.split_once(NOTES)?;
+    path.split_once(".md").map(|(name, _)| name)
+}
+
 /// `7`, `2.2`.
 fn is_section(word: &str) -> bool {
     let mut parts = word.split('.');
     parts.clone().count() <= 2 && parts.all(all_digits)
-}
-
-/// The numbers that follow the word `decision`: `0101 to 0106`, `0108, 0131`.
-fn numbers<'a>(words: &[&'a str]) -> Vec<&'a str> {
-    let mut numbers = Vec::new();
-    for word in words {
-        // `0108](../decisions/0108-a-read.md)` is a link's text and its address.
-        let number = word.split(']').next().map(trimmed).unwrap_or_default();
-        match number {
-            "and" | "to" if !numbers.is_empty() => {}
-            _ if all_digits(number) => numbers.push(number),
-            _ => break,
-        }
-        if !word.ends_with(',') && number != *word {
-            break;
-        }
-    }
-    numbers
 }
 
 fn all_digits(text: &str) -> bool {
@@ -136,9 +125,7 @@ mod tests {
         let mut known = Known::default();
         known.add_page("draft-v3", "<a id=\"D-040\"></a> <a id=\"2.2\"></a> <a id=\"V07\"></a>");
         known.add_page("v2", "<a id=\"7\"></a> <a id=\"Z2-001\"></a> <a id=\"Q2\"></a>");
-        for page in ["0002-locks.md", "0108-a-read.md", "0109-suffix.md", "README.md"] {
-            known.add_decision(page);
-        }
+        known.add_note("limits");
         known
     }
 
@@ -147,9 +134,8 @@ mod tests {
         let lines = [
             "D-040, (Z2-001) V07c; `Q2`: a rule",
             "draft-v3.md 2.2, step 4; v2.md 7",
-            "decision 0108, 0109 and 0002; 17 bytes",
-            "decisions 0108 to 0109. 3 more",
-            "see [decision 0108](../decisions/0108-a-read.md)",
+            "bounded (docs/internals/design/limits.md)",
+            "[limits](../docs/internals/design/limits.md#sizes)",
             "[D-040](spec/draft-v3.md#D-040) and docs/internals/spec/v2.md#7",
             "V3, F-order, a decision of ours, T-shirt, Q, V, D-, 2-D, `V8`, V100",
             "RFC 8949, section 3.3",
@@ -162,19 +148,16 @@ mod tests {
 
     #[test]
     fn what_does_not_exist_is_named() {
-        let cases: [(&str, &[&str]); 12] = [
+        let cases: [(&str, &[&str]); 9] = [
             ("as D-041 has it", &["D-041"]),
             ("(D-40, F-001)", &["D-40", "F-001"]),
             ("V08b Q3 Z2-002.", &["V08", "Q3", "Z2-002"]),
             ("D-040…D-043", &["D-043"]),
             ("draft-v3.md 2.9", &["draft-v3.md 2.9"]),
             ("(v2.md 8)", &["v2.md 8"]),
-            ("decision 8", &["decision 8"]),
-            ("decisions 0108, 0110", &["decisions 0110"]),
-            ("DECISIONS.md 8: why", &["DECISIONS.md 8"]),
             ("the pages say so (section 2.2)", &["section 2.2 (of which page?)"]),
             ("[x](spec/draft-v3.md#D-099)", &["D-099", "draft-v3.md#D-099"]),
-            ("Decision 0110: why", &["Decision 0110"]),
+            ("(docs/internals/design/stores.md)", &["docs/internals/design/stores.md"]),
         ];
         for (line, expected) in cases {
             assert_eq!(known().missing(line), expected, "{line}");

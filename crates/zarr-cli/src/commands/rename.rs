@@ -109,8 +109,8 @@ impl Rename {
     }
 }
 
-/// No folder above the node, where it is and where it is to be, may be a link: a renaming moves or erases nothing behind one (decision
-/// 0144).
+/// No folder above the node, where it is and where it is to be, may be a link: a renaming moves or erases nothing behind one
+/// (docs/internals/design/stores.md).
 fn refuse_links_above(hierarchy: &Hierarchy, paths: &[&NodePath]) -> Result<(), Failure> {
     let name = hierarchy.store().name();
     if !name.starts_with("file://") {

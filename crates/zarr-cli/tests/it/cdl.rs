@@ -75,7 +75,7 @@ fn plain_zarr_is_a_dataset_too() {
     folder
         .good("create z.zarr --path a --shape 2,3 --chunks 1,3 --dtype int16 --fill 5 --dims y,x");
     let text = folder.good("dump z.zarr").text().to_owned();
-    // Decision 0136: v3 knows a missing value by the attribute alone.
+    // v3 knows a missing value by the attribute alone.
     let due = "netcdf z {\ndimensions:\n\ty = 2 ;\n\tx = 3 ;\nvariables:\n\tshort a(y, x) ;\n\
                data:\n\n a =\n  5, 5, 5,\n  5, 5, 5 ;\n}\n";
     assert_eq!(text, due);
@@ -206,7 +206,7 @@ fn other_arrays_are_left_out() {
     assert!(run.err.starts_with("warning: /m: is no variable: "), "{}", run.err);
 }
 
-/// N-055, decision 0137: what no netCDF program shows is named.
+/// N-055: what no netCDF program shows is named.
 #[test]
 fn attributes_and_arrays_that_are_not_printed_are_named() {
     let folder = Folder::new();
@@ -233,7 +233,7 @@ fn attributes_and_arrays_that_are_not_printed_are_named() {
     }
 }
 
-/// Decision 0137: names with a colon are ordinary, for variables, groups and dimensions, in folders and archives.
+/// Names with a colon are ordinary, for variables, groups and dimensions, in folders and archives.
 #[test]
 #[cfg(not(windows))]
 fn names_with_colons_are_made_copied_and_dumped() {

@@ -7,7 +7,7 @@ use zarr::Json;
 use zarr::store::{StoreKey, SyncStore};
 use zarr::stores::ZipStore;
 
-/// Decision 0136: beyond a quarter of the chunks the fill value stays, and the program says so.
+/// Beyond a quarter of the chunks the fill value stays, and the program says so.
 #[test]
 fn a_missing_value_that_is_not_kept_is_told_and_refused_with_strict() {
     let folder = Folder::new();
@@ -56,7 +56,7 @@ fn what_is_skipped_is_named() {
     assert_eq!(folder.run("tree b.zarr").text(), "/\n└── good  int8 (2,)\n");
 }
 
-/// Decision 0119: folders have no names with a backslash, which zarr-python takes for a slash; other stores may.
+/// Folders have no names with a backslash, which zarr-python takes for a slash; other stores may.
 #[cfg(not(windows))]
 #[test]
 fn a_name_with_a_backslash_is_skipped_by_name_on_the_way_into_a_folder() {
@@ -74,7 +74,7 @@ fn a_name_with_a_backslash_is_skipped_by_name_on_the_way_into_a_folder() {
     folder.good("get d.zip --path /a\\b");
 }
 
-/// Decision 0137: a name is one line of the tree, whatever characters it has.
+/// A name is one line of the tree, whatever characters it has.
 #[cfg(not(windows))]
 #[test]
 fn control_characters_of_names_are_escaped() {
@@ -84,7 +84,7 @@ fn control_characters_of_names_are_escaped() {
     assert_eq!(folder.run("tree a.zarr").text(), "/\n└── a\\nb\\u{1b}\n");
 }
 
-/// Decision 0137.
+/// `tree` names the group that the folder is for other readers, and says that its document is missing.
 #[test]
 fn a_folder_without_a_document_is_shown_with_a_warning() {
     let folder = Folder::new();

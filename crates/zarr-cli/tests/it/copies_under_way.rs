@@ -1,4 +1,4 @@
-//! Copies under way: what they are asked for and say, and how they are gone on with or undone (decision 0017).
+//! Copies under way: what they are asked for and say, and how they are gone on with or undone.
 #![cfg(unix)]
 
 use std::collections::BTreeMap;
@@ -222,7 +222,7 @@ fn netcdf_datasets_are_copied_in_parts_and_anew() {
     assert!(folder.good("get d.zip --path big").text() == all);
 }
 
-/// Decision 0017: SIGINT stops between two chunks, and the program says how to go on.
+/// SIGINT stops between two chunks, and the program says how to go on.
 #[test]
 fn a_copy_that_is_interrupted_says_how_it_is_resumed() {
     let folder = Folder::new();
@@ -259,7 +259,7 @@ fn interrupt(folder: &Folder, all: &str, options: &str, chunks: &str) {
     panic!("each copy was done before the signal came");
 }
 
-/// Decision 0017: who looks at the hierarchy that a copy is made in is told of it.
+/// Who looks at the hierarchy that a copy is made in is told of it.
 #[test]
 fn a_copy_under_way_below_a_root_is_told() {
     let folder = Folder::new();

@@ -322,7 +322,7 @@ fn the_plain_text_is_written_if_asked() {
     assert_eq!(folder.good("get text2/a").out, folder.good("get v3/a").out);
 }
 
-/// V27, row 27, decision 0139.
+/// V27, row 27.
 #[test]
 fn leftover_chunks_are_purged_unless_asked_not_to() {
     let folder = Folder::new();

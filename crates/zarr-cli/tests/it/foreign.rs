@@ -178,7 +178,7 @@ fn creating_in_a_folder_of_another_format_names_the_format() {
     assert!(copied.code == 0 && copied.err.contains("this is an Icechunk"), "{}", copied.err);
 }
 
-/// Decision 0144: of a link only the link goes, so that files behind it are none of this question.
+/// Of a link only the link goes, so that files behind it are none of this question.
 #[test]
 #[cfg(unix)]
 fn rm_of_a_link_asks_nothing_of_the_files_behind_it() {

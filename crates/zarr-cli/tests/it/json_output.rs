@@ -1,4 +1,4 @@
-//! Standard output of every verb is JSON with `--json`, whatever the documents and elements are (decision 0138).
+//! Standard output of every verb is JSON with `--json`, whatever the documents and elements are.
 
 use zarr::Json;
 

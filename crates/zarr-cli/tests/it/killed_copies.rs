@@ -1,4 +1,4 @@
-//! Copies of the program that are killed: none is taken for complete, and all are gone on with (decision 0017).
+//! Copies of the program that are killed: none is taken for complete, and all are gone on with.
 #![cfg(unix)]
 
 use std::io::{BufRead, BufReader};

@@ -1,4 +1,4 @@
-//! The program bounds what a store may make it hold, and says how to raise a bound (decision 0142).
+//! The program bounds what a store may make it hold, and says how to raise a bound.
 
 use crate::common::Folder;
 
@@ -24,7 +24,7 @@ fn a_chunk_beyond_the_limit_names_the_option_that_raises_it() {
     assert_eq!(said.text().trim(), "[0,5,0]");
 }
 
-/// Decision 0142: what a document says is held once, at a small multiple of its size: neither a second time, nor as text.
+/// What a document says is held once, at a small multiple of its size: neither a second time, nor as text.
 #[test]
 #[cfg(target_os = "linux")]
 fn info_holds_a_hostile_document_once() {

@@ -1,4 +1,4 @@
-//! No command leaves a lock file in a folder that it wrote to (decision 0146): other libraries list these folders.
+//! No command leaves a lock file in a folder that it wrote to: other libraries list these folders.
 
 use std::fs;
 use std::path::Path;

@@ -47,8 +47,8 @@ fn served(format: &str, consolidated: bool) -> Server {
     server
 }
 
-/// Decision 0131: all documents are asked for at once, and nothing after them, but for an index of a group's folder, which tells
-/// copies that are under way (decision 0181).
+/// All documents are asked for at once, and nothing after them, but for an index of a group's folder, which tells
+/// copies that are under way.
 #[test]
 fn info_of_a_url_takes_one_round_trip() {
     for (format, consolidated, below, requests) in

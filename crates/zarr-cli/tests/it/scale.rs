@@ -1,4 +1,4 @@
-//! The work of the program grows with what it is given, and not with the square of it (decision 0157): what a document
+//! The work of the program grows with what it is given, and not with the square of it: what a document
 //! lists four times as much of takes about four times as long.
 //!
 //! Processor time is compared, not the time that passes, and the ratio of two runs, not a limit of one.

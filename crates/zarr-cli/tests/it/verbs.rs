@@ -162,7 +162,7 @@ fn create_minds_what_is_there() {
     }
 }
 
-/// Decision 0145: no array is one chunk of 74.5 GiB because nobody said how to cut it.
+/// No array is one chunk of 74.5 GiB because nobody said how to cut it.
 #[test]
 fn chunks_that_are_not_given_have_about_a_mebibyte() {
     let folder = Folder::new();
@@ -383,7 +383,7 @@ fn consolidate_makes_copies_and_checks_them() {
     folder.bad("consolidate nowhere.zarr", 3);
 }
 
-/// Decision 0139: what an interrupted erase left goes by the same command, which says what it erased.
+/// What an interrupted erase left goes by the same command, which says what it erased.
 #[test]
 fn an_interrupted_rm_can_be_repeated() {
     let folder = Folder::new();

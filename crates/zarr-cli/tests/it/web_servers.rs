@@ -160,7 +160,7 @@ fn headers_and_tokens_go_with_every_request() {
     assert!(printed.contains("`--http-header`"), "{printed}");
 }
 
-/// Decision 0143: another port, another host and plain `http` are other servers.
+/// Another port, another host and plain `http` are other servers.
 #[test]
 fn a_redirect_to_another_server_takes_no_secret_along() {
     let other = Watched::with_data(|_| None);

@@ -1,7 +1,7 @@
 //! Calls C-Blosc.
 //!
 //! Only the calls that keep no state are used, with one thread. This is the one file to
-//! change for another binding; see `docs/decisions/0001-blosc-src-instead-of-blosc.md`.
+//! change for another binding; see `docs/internals/design/dependencies.md`.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, c_char, c_int, c_void};

@@ -1,7 +1,7 @@
 //! Makes a codec in a chain of a computation with numbers.
 //!
 //! In v2 it is a filter on flat bytes, with its own type and byte order. In final v3 it works on
-//! arrays: the codec after it sees another data type (decision 0114). One [`Kernel`] serves both.
+//! arrays: the codec after it sees another data type (docs/internals/design/codecs.md). One [`Kernel`] serves both.
 
 use std::borrow::Cow;
 use std::fmt::Debug;

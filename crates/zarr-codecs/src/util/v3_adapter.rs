@@ -1,7 +1,7 @@
 //! Applies a codec on flat bytes to arrays.
 //!
 //! Final v3 has some of v2's filters as codecs on arrays. They do to the native elements of a chunk, in C
-//! order, what they do in v2 to its bytes (decision 0114); the codec after them sees what
+//! order, what they do in v2 to its bytes (docs/internals/design/codecs.md); the codec after them sees what
 //! [`BytesToBytes::encoded`] says.
 
 use std::borrow::Cow;

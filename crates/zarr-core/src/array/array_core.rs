@@ -112,7 +112,7 @@ impl ArrayCore {
     }
 
     /// Bytes that a stored chunk of `shape` may have; see [`most_encoded`]. Where the elements, or the shape, do not
-    /// tell, [`crate::Limits::decoded`] (decision 0142).
+    /// tell, [`crate::Limits::decoded`] (docs/internals/design/limits.md).
     pub fn most_stored(&self, layout: &ChunkLayout, shape: Option<&[u64]>) -> u64 {
         let shape = shape.filter(|_| !layout.metadata.data_type.is_variable());
         let size = shape.map(|shape| {
@@ -141,7 +141,7 @@ impl ArrayCore {
         Ok(())
     }
 
-    /// Decodes within the limit that the caller gave (decision 0142).
+    /// Decodes within the limit that the caller gave (docs/internals/design/limits.md).
     pub fn decoding<T>(&self, decode: impl FnOnce() -> T) -> T {
         budget::limited(self.options.limits.decoded, decode)
     }

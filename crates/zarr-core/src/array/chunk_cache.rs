@@ -1,7 +1,7 @@
 //! Keeps decoded chunks, and decoded inner chunks of shards, for all handles of a hierarchy.
 //!
-//! An entry is kept with the version of its object, and used for that version only (decision 0108). `cached_read` asks the
-//! store which version an object has.
+//! An entry is kept with the version of its object, and used for that version only (docs/internals/design/reading.md).
+//! `cached_read` asks the store which version an object has.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};

@@ -1,6 +1,6 @@
 //! Erases what a chunk stores outside a region, while the array's document has a given layout.
 //!
-//! Resizing uses it: elements outside the array must not appear again when it grows (decision 0106).
+//! Resizing uses it: elements outside the array must not appear again when it grows (docs/internals/design/crash-safety.md).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

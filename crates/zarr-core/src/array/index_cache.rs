@@ -1,7 +1,7 @@
 //! Caches the indices of shards.
 //!
-//! An index is kept with the version of its chunk, so that it is never used with the bytes of another version (decision
-//! 0108).
+//! An index is kept with the version of its chunk, so that it is never used with the bytes of another version
+//! (docs/internals/design/reading.md).
 
 use std::sync::Mutex;
 

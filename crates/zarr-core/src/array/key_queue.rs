@@ -1,4 +1,4 @@
-//! Queues the writers of this process that lost several attempts at a key (decision 0104).
+//! Queues the writers of this process that lost several attempts at a key (docs/internals/design/concurrency.md).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
@@ -75,7 +75,7 @@ mod tests {
 
     const LONG: Duration = Duration::from_secs(3600);
 
-    /// Decision 0104.
+    /// A writer that stopped waiting does not hold up those behind it.
     #[test]
     fn a_place_goes_to_the_first_writer_that_still_waits() {
         let key = StoreKey::new("place").unwrap();

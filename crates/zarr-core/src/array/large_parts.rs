@@ -1,4 +1,4 @@
-//! Bounds the memory for what is under way from a remote store (decision 0148).
+//! Bounds the memory for what is under way from a remote store (docs/internals/design/reading.md).
 //!
 //! A large part of a shard is read some MiB of neighbouring inner chunks at a time, each decoded and copied to its place before
 //! more are fetched, so that memory does not grow with the shard.

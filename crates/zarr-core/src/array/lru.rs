@@ -69,7 +69,7 @@ impl<K: Clone + Eq + Hash, V> Lru<K, V> {
 mod tests {
     use super::*;
 
-    /// Decision 0108: bounded in bytes, oldest use first.
+    /// Bounded in bytes, oldest use first.
     #[test]
     fn what_was_not_used_for_longest_is_forgotten() {
         let mut lru = Lru::new(10_000);

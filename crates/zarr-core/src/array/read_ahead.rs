@@ -1,5 +1,5 @@
 //! Reads the next rows of chunks along the first axis into the cache of decoded chunks, while the caller works
-//! ([`Options::read_ahead`](crate::Options::read_ahead), decision 0149).
+//! ([`Options::read_ahead`](crate::Options::read_ahead); docs/internals/design/reading.md).
 
 use std::iter::successors;
 use std::ops::Range;

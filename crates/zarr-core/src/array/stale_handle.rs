@@ -2,7 +2,8 @@
 //! gone.
 //!
 //! What is written then would be lost, or damage another array. So each write first gets the array's document, once for
-//! all its chunks, and compares it with the one it saw last (decision 0011). With the guard off nothing is compared.
+//! all its chunks, and compares it with the one it saw last (docs/internals/design/concurrency.md). With the guard off
+//! nothing is compared.
 
 use std::sync::atomic::Ordering;
 

@@ -19,7 +19,7 @@ use crate::store::{StoreKey, StorePrefix};
 use crate::var_buffer::{VAR_REF_SIZE, VarBuffer};
 use crate::view::View;
 
-/// Memory for cached shard indices of one array, in bytes, unless the options specify it (decision 0108).
+/// Memory for cached shard indices of one array, in bytes, unless the options specify it.
 const INDEX_MEMORY: u64 = 64 << 20;
 
 /// How chunks are stored.

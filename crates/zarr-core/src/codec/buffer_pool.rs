@@ -13,7 +13,7 @@ use crate::error::CodecError;
 const MOST_BYTES: usize = 64 << 20;
 const MOST_PIECES: usize = 4;
 
-/// The most bytes that all threads together keep (decision 0142).
+/// The most bytes that all threads together keep (docs/internals/design/limits.md).
 const MOST_OF_ALL: usize = 256 << 20;
 
 thread_local! {
@@ -136,7 +136,7 @@ mod tests {
         assert_eq!(held(), MOST_BYTES);
     }
 
-    /// Decision 0142: what is kept does not grow with the number of threads.
+    /// What is kept does not grow with the number of threads.
     #[test]
     fn threads_together_keep_no_more_than_their_share() {
         let _alone = ALONE.lock();

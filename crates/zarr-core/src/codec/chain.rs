@@ -31,7 +31,7 @@ pub struct CodecChain {
     from: Origin,
 }
 
-/// The most codecs of a chain, each of which holds a shape (decision 0142).
+/// The most codecs of a chain, each of which holds a shape (docs/internals/design/limits.md).
 const MOST_CODECS: usize = 256;
 
 /// The most axes that codecs make, where the array has fewer.

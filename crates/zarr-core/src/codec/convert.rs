@@ -2,7 +2,7 @@
 //!
 //! v2 and the drafts: an optional reversal of axes, `bytes`, then codecs on bytes. Final v3: any
 //! chain. Filters that final v3 knows as array codecs are moved before `bytes` where only such filters are between them
-//! (decision 0114, Z2-090, draft-v3.md Q25).
+//! (Z2-090, draft-v3.md Q25; docs/internals/design/codecs.md).
 
 use std::sync::Arc;
 

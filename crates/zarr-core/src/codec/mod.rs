@@ -2,7 +2,7 @@
 //!
 //! A codec is a pure function on bytes: it never sees a store. Three kinds follow each other in a
 //! [`CodecChain`]: array to array, array to bytes, bytes to bytes (F-070). v2 and the drafts know only the
-//! last kind; their filters and compressor come after an implied `bytes` (decision 0114).
+//! last kind; their filters and compressor come after an implied `bytes` (docs/internals/design/codecs.md).
 
 mod blocks;
 pub(crate) mod budget;
@@ -92,7 +92,7 @@ impl ChunkContext {
     }
 }
 
-/// How many bytes decoding may give. The caller always knows at least a limit (decision 0113).
+/// How many bytes decoding may give. The caller always knows at least a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DecodedSize {
     /// Exactly `n` bytes; any other size means damage.

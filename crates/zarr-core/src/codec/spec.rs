@@ -203,7 +203,7 @@ impl<'a> Parameters<'a> {
     ///
     /// # Errors
     /// [`MetadataError::Unsupported`] in final v3, naming a parameter that the codec did not read: what it means is not
-    /// known here (decision 0175).
+    /// known here (docs/internals/design/strictness.md).
     pub fn finish(self) -> Result<(), MetadataError> {
         let unknown = self.spec.configuration.iter().find(|(name, _)| !self.read.contains(name));
         match unknown {

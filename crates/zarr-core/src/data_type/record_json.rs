@@ -69,7 +69,7 @@ impl Parser<'_> {
     /// (F-050, F-051).
     fn v3(&mut self, name: &str, configuration: &Object, depth: usize) -> Result<Record, String> {
         check_depth(depth)?;
-        // A member that is not understood may change what the others mean (decision 0175).
+        // A member that is not understood may change what the others mean (docs/internals/design/strictness.md).
         self.all_known &= configuration.len() == 1;
         let fields = configuration.get("fields").and_then(Json::as_array);
         let fields = fields.ok_or_else(|| format!("`{name}` has `fields`, a list"))?;

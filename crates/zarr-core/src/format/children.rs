@@ -19,7 +19,7 @@ pub(super) fn kind_by_key<const N: usize>(
 }
 
 /// The possible children that the prefixes show; their documents decide (F-113, Z2-005). Reserved names are noted and
-/// left out (F-020, decision 0137); the folders of tools are left out.
+/// left out (F-020); the folders of tools are left out.
 pub(super) fn supposed_children(
     path: &NodePath,
     listing: &Listing,

@@ -1,4 +1,5 @@
-//! Reads of a copy's plan what every reader of its target must know: where it writes, and how it goes on (decision 0017).
+//! Reads of a copy's plan what every reader of its target must know: where it writes, and how it goes on
+//! (docs/internals/design/copies.md).
 
 use super::names::copy_journal;
 use crate::json::Json;

@@ -1,4 +1,5 @@
-//! Corrects what other writers are known to have written wrong, where it can mean one thing only (decision 0174).
+//! Corrects what other writers are known to have written wrong, where it can mean one thing only
+//! (docs/internals/design/strictness.md).
 //!
 //! A document is corrected before it is parsed, each time with a warning; `zarr repair` stores it as it is corrected here.
 //! So it means the same before and after the repair.

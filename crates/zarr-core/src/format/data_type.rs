@@ -64,7 +64,7 @@ fn parse_v3(json: &Json, parse: ParseType<'_>) -> Parsed {
     let has_only = |known: &[&str]| {
         configuration.is_none_or(|members| members.iter().all(|(name, _)| known.contains(&name)))
     };
-    // A configuration that is not understood makes another type of it (decision 0175).
+    // A configuration that is not understood makes another type of it (docs/internals/design/strictness.md).
     let known: Option<&[&str]> = match name {
         "fixed_length_utf32" | "null_terminated_bytes" | "raw_bytes" => Some(&["length_bytes"]),
         "numpy.datetime64" | "numpy.timedelta64" => Some(&["unit", "scale_factor"]),

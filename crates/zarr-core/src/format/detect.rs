@@ -1,4 +1,4 @@
-//! Detects the dialect of a store (decision 0121).
+//! Detects the dialect of a store (docs/internals/design/documents.md).
 
 use std::sync::Arc;
 
@@ -61,7 +61,7 @@ pub(crate) fn detect(
             Found::Nothing
         });
     };
-    // Duplicates are an error in both kinds of `zarr.json` (decision 0123).
+    // Duplicates are an error in both kinds of `zarr.json` (docs/internals/design/strictness.md).
     let object = parse_node_object(entry, reading)?;
     if v2 {
         reading.warnings.push("`zarr.json` and v2 documents are here; `zarr.json` is taken".into());

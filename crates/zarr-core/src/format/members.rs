@@ -22,7 +22,7 @@ pub(crate) const DIMENSION_NAMES: &str = "dimension_names";
 pub(crate) const XARRAY_DIMENSIONS: &str = "_ARRAY_DIMENSIONS";
 
 /// The document's object. Final v3 refuses duplicate members, and bare `NaN` beside attributes; other dialects note them
-/// (decisions 0123, 0138).
+/// (docs/internals/design/strictness.md, docs/internals/design/documents.md).
 pub(super) fn parse_object(
     bytes: &[u8],
     encoding: &dyn MetadataEncoding,
@@ -134,7 +134,8 @@ pub(super) fn attributes(json: Option<&Json>, member: &str) -> Result<Object, Me
     }
 }
 
-/// The axes' names as xarray writes them into v2 and the drafts (decision 0120); ignored if they do not fit.
+/// The axes' names as xarray writes them into v2 and the drafts (docs/internals/design/documents.md); ignored if they do
+/// not fit.
 pub(super) fn xarray_dimensions(attributes: &Object, rank: usize) -> Option<Vec<Option<String>>> {
     let names = attributes.get(XARRAY_DIMENSIONS)?.as_array()?;
     let names: Option<Vec<_>> =

@@ -10,7 +10,7 @@ const DOCUMENTS: [&str; 5] = ["zarr.json", ".zarray", ".zgroup", ".zattrs", ".zm
 pub const TOOL_FOLDERS: [&str; 3] = [".zarr-copy", ".zarr-quarantine", ".zarrkit-run"];
 
 /// Where the journal of a copy to `path` is, at the root of the target: below `.zarr-copy/`, in the folder that the 64-bit
-/// FNV-1a hash of the path names in 16 hexadecimal digits (decision 0017).
+/// FNV-1a hash of the path names in 16 hexadecimal digits (docs/internals/design/copies.md).
 pub fn copy_journal(path: &NodePath) -> StorePrefix {
     let hash = |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     let hash = path.as_str().bytes().fold(0xcbf2_9ce4_8422_2325, hash);

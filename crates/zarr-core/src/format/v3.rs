@@ -335,7 +335,7 @@ fn parse_array(
 }
 
 /// Whether each member of an extension's configuration is one of these; others are noted. `None` for extensions that
-/// look at their members themselves (decision 0175).
+/// look at their members themselves (docs/internals/design/strictness.md).
 fn understands(
     member: &str,
     known: Option<&[&str]>,

@@ -1,4 +1,4 @@
-//! Chooses a chunk shape for callers who gave none (decision 0145).
+//! Chooses a chunk shape for callers who gave none (docs/internals/design/chunks.md).
 
 /// The size that is aimed at, in bytes of elements.
 const SIZE: u64 = 1 << 20;
@@ -167,7 +167,7 @@ mod tests {
     }
 
     proptest! {
-        /// Decision 0145.
+        /// Whatever the shape and the size of an element.
         #[test]
         fn sizes_stay_between_128_kib_and_4_mib(
             shape in prop::collection::vec(prop_oneof![0..5u64, 0..200u64, any::<u64>()], 0..12),

@@ -1,7 +1,8 @@
 //! Defines chunk grids: how an array is divided into chunks.
 //!
 //! A grid answers one axis at a time, by ordinal: the first chunk of an axis has ordinal 0, whatever
-//! its index is called (decision 0117). Shapes, walks and overlaps are computed from that in [`chunk_projections`].
+//! its index is called (docs/internals/design/chunks.md). Shapes, walks and overlaps are computed from that in
+//! [`chunk_projections`].
 
 mod chunk_projection;
 mod default_shape;

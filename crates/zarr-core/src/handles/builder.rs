@@ -147,7 +147,7 @@ impl<H> ArrayBuilderOf<H> {
         overwrite(self, overwrite: bool) { self.mode.overwrite = overwrite; }
 
         /// Whether chunks under the keys of the new array's chunks are erased first: those that an interrupted erase, or a
-        /// writer that raced one, left without a document (decision 0139).
+        /// writer that raced one, left without a document.
         ///
         /// By default they are, if the store can list; one listing looks for them. With `true` it is an error
         /// if the store cannot. With `false` nothing is looked for, which saves the listing: what was left shows up as

@@ -57,8 +57,7 @@ macro_rules! methods {
                     .map(|context| Hierarchy { context })
             }
 
-            /// The hierarchy that a URL or a path names, and the node in it: a store's root, or a node inside (decision
-            /// 0121).
+            /// The hierarchy that a URL or a path names, and the node in it: a store's root, or a node inside.
             ///
             /// # Errors
             /// [`AccessError::NotFound`] listing what was looked for; otherwise as [`Hierarchy::open`].

@@ -173,7 +173,7 @@ impl Array {
     }
 
     /// Writes one field of the records that are selected. The other fields stay as they are, even if others write them
-    /// concurrently (decision 0116).
+    /// concurrently.
     ///
     /// # Errors
     /// As [`Array::write`]; [`AccessError::Argument`] if there is no such field.
@@ -203,7 +203,7 @@ impl Array {
     /// coordinate at which they begin. Concurrent appends all arrive, each in a separate place.
     ///
     /// The place is taken before the elements are stored. If they cannot be stored, the array gets the shape back
-    /// that it had, unless others have appended concurrently (decision 0140). An append that is killed, or whose future
+    /// that it had, unless others have appended concurrently. An append that is killed, or whose future
     /// is dropped, leaves the place: what was not stored reads as the fill value.
     ///
     /// # Errors

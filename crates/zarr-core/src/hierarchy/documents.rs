@@ -278,8 +278,8 @@ impl HierarchyContext {
         })
     }
 
-    /// Changes one value in the newest version of a document, and again if another writer was faster (decision 0105).
-    /// Returns the value afterwards.
+    /// Changes one value in the newest version of a document, and again if another writer was faster
+    /// (docs/internals/design/concurrency.md). Returns the value afterwards.
     pub async fn edit(
         &self,
         path: &NodePath,

@@ -13,7 +13,8 @@ use crate::store::{StoreKey, StorePrefix};
 
 impl HierarchyContext {
     /// Erases a node with everything below it, its documents first (D-174), and their consolidated copies before them. Without a
-    /// document, erases what an interrupted erase left (decision 0139), and copies without a document.
+    /// document, erases what an interrupted erase left (docs/internals/design/crash-safety.md), and copies without a
+    /// document.
     pub async fn erase(&self, path: &NodePath) -> Result<()> {
         self.writeable().map_err(|e| self.at(path, e))?;
         self.refuse_behind_link(path).await.map_err(|e| self.at(path, e))?;
@@ -37,8 +38,8 @@ impl HierarchyContext {
     pub(super) async fn erase_all(&self, path: &NodePath) -> Result<bool> {
         let writeable = self.writeable()?;
         self.refuse_behind_link(path).await?;
-        // Links are erased first, or the documents behind them would be erased (decision 0144). The whole hierarchy may be
-        // one.
+        // Links are erased first, or the documents behind them would be erased (docs/internals/design/stores.md). The
+        // whole hierarchy may be one.
         if path.is_root() && writeable.link(&StorePrefix::root(), true).await? {
             return Ok(true);
         }
@@ -98,7 +99,7 @@ impl HierarchyContext {
     }
 
     /// Erases the documents of the nodes below `path`, so that an interrupted erase leaves no array that has lost chunks
-    /// (D-174). A link is erased, and nothing behind it (decision 0144).
+    /// (D-174). A link is erased, and nothing behind it (docs/internals/design/stores.md).
     async fn erase_documents(&self, path: &NodePath, below: &[Child]) -> Result<()> {
         let writeable = self.writeable()?;
         let mut links: Vec<&NodePath> = Vec::new();
@@ -160,8 +161,8 @@ impl HierarchyContext {
     /// Erases keys that a listing of these prefixes found.
     async fn erase_keys(&self, mut left: Vec<StoreKey>, prefixes: &[StorePrefix]) -> Result<()> {
         let writeable = self.writeable()?;
-        // A link is erased, and none of the keys that the listing found behind it (decision 0144). Outer folders sort before
-        // inner ones.
+        // A link is erased, and none of the keys that the listing found behind it (docs/internals/design/stores.md). Outer
+        // folders sort before inner ones.
         let mut folders = BTreeSet::new();
         for key in &left {
             let begins = prefixes.iter().find_map(|p| p.strip(key).map(|_| p.as_str().len()));
@@ -193,7 +194,7 @@ impl HierarchyContext {
             return Ok(Vec::new());
         }
         for prefix in &prefixes {
-            // Only the link is erased (decision 0144).
+            // Only the link is erased (docs/internals/design/stores.md).
             if self.is_link(prefix).await? {
                 continue;
             }
@@ -224,7 +225,7 @@ impl HierarchyContext {
         Ok(foreign.into_iter().filter(|key| !is_chunk(key)).collect())
     }
 
-    /// An error for a node that is reached through a link: erasing follows none (decision 0144).
+    /// An error for a node that is reached through a link: erasing follows none (docs/internals/design/stores.md).
     async fn refuse_behind_link(&self, path: &NodePath) -> Result<()> {
         for prefix in self.format.erasure(path)?.1 {
             let below = prefix.as_str().trim_end_matches('/');

@@ -1,4 +1,4 @@
-//! Finds chunks without an array at the place of a new array (decision 0139).
+//! Finds chunks without an array at the place of a new array (docs/internals/design/crash-safety.md).
 //!
 //! An interrupted erase, a writer that raced it, or the directory store of zarr-python 2.18 (draft-v3.md 2.1, row 27)
 //! leave chunks without a document. An array that is created there later must not show them.

@@ -24,7 +24,7 @@ impl HierarchyContext {
     }
 
     /// The node at `path`, where probing has found these documents. If they are those of the node, no other request is
-    /// needed (decision 0131).
+    /// needed (docs/internals/design/remote-stores.md).
     pub async fn probed_node(&self, path: &NodePath, probed: Documents) -> Result<NodeMetadata> {
         let keys = self.format.document_keys(path).map_err(|e| self.at(path, e))?;
         let is_probed = keys.iter().all(|key| PROBES.contains(&key.as_str()));
@@ -180,8 +180,8 @@ impl HierarchyContext {
         Ok(nodes)
     }
 
-    /// The group that a folder without a document is, if there are nodes below it (decision 0137). Only where groups are
-    /// explicit; `found` may be the attributes of v2, which make no node.
+    /// The group that a folder without a document is, if there are nodes below it (docs/internals/design/strictness.md).
+    /// Only where groups are explicit; `found` may be the attributes of v2, which make no node.
     pub(super) async fn folder(
         &self,
         path: &NodePath,
@@ -218,7 +218,8 @@ impl HierarchyContext {
                 let group = GroupMetadata { attributes, implicit: true, ..Default::default() };
                 return Ok(Some(group));
             }
-            // In v2 and v3, a document of the other makes a node of the folder for other readers (decision 0137).
+            // In v2 and v3, a document of the other makes a node of the folder for other readers
+            // (docs/internals/design/strictness.md).
             let of_other: &[&str] =
                 if dialect == Dialect::V3 { &[".zarray", ".zgroup"] } else { &["zarr.json"] };
             let is_other = |key: &&StoreKey| {

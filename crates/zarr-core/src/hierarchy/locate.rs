@@ -143,7 +143,8 @@ impl HierarchyContext {
         Ok((context, node))
     }
 
-    /// The hierarchy that a URL names, and the node in it: a store's root, or a node inside (decision 0121).
+    /// The hierarchy that a URL names, and the node in it: a store's root, or a node inside
+    /// (docs/internals/design/documents.md).
     pub async fn locate(url: &str, options: &OpenOptions) -> Result<Located> {
         for (base, below) in with_parents(url) {
             match Self::begins_at(&base, url, &below, options).await {
@@ -205,7 +206,8 @@ impl HierarchyContext {
     }
 
     /// The topmost hierarchy above the one at a URL that has copies of documents, and the URL's node in it: a writer has to
-    /// change the copies, too. And warnings of copies that are too large to be read and changed (decision 0142).
+    /// change the copies, too. And warnings of copies that are too large to be read and changed
+    /// (docs/internals/design/limits.md).
     async fn holding_copies(
         url: &str,
         options: &OpenOptions,

@@ -40,7 +40,7 @@ impl HierarchyContext {
     }
 
     /// The documents other than `key` that would make another node of the one at `path`: one of another kind, or in another
-    /// dialect (decision 0139).
+    /// dialect (docs/internals/design/crash-safety.md).
     pub(super) fn other_documents(&self, path: &NodePath, key: &StoreKey) -> Result<Vec<StoreKey>> {
         let mut others = self.format.document_keys(path)?;
         others.retain(|other| other != key && !other.as_str().ends_with(".zattrs"));
@@ -59,8 +59,9 @@ impl HierarchyContext {
         Ok(others)
     }
 
-    /// Creates a document if it is absent (decision 0105), and no other is there that would make another node of it; erases
-    /// leftovers of an earlier node (decision 0139). If it exists, that is an error that calls it `what`.
+    /// Creates a document if it is absent (docs/internals/design/concurrency.md), and no other is there that would make
+    /// another node of it; erases leftovers of an earlier node (docs/internals/design/crash-safety.md). If it exists, that
+    /// is an error that calls it `what`.
     pub(super) async fn create_document(
         &self,
         new: NewDocument<'_>,

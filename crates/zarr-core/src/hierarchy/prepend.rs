@@ -71,7 +71,8 @@ impl ArrayNode {
     }
 
     /// Takes back the place that a prepend added, since its elements could not be written because of `error`; unless
-    /// the array was changed again, or not all of the place can be cleared (decision 0140). Returns the error.
+    /// the array was changed again, or not all of the place can be cleared (docs/internals/design/crash-safety.md).
+    /// Returns the error.
     async fn give_back_before(&self, grown: &Prepended, error: Error) -> Error {
         match self.shrink_before(grown).await {
             Ok(true) => error,

@@ -1,9 +1,9 @@
 //! Grows and shrinks an array without losing or reviving elements.
 //!
 //! A shrink changes the document first, then clears what is outside the array. A growth first clears what is stored in its
-//! new part, since another library or an interrupted shrink may have left elements there (decision 0106). A chunk is
-//! changed only while the document still has the shape and the grid from which the change was worked out, so that the
-//! change cannot erase what another writer has appended concurrently.
+//! new part, since another library or an interrupted shrink may have left elements there
+//! (docs/internals/design/crash-safety.md). A chunk is changed only while the document still has the shape and the grid
+//! from which the change was worked out, so that the change cannot erase what another writer has appended concurrently.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -88,7 +88,7 @@ impl ArrayNode {
     }
 
     /// Takes back the place that an append added along `axis`, since its elements could not be written because of `error`;
-    /// unless the shape was changed again (decision 0140). Returns the error.
+    /// unless the shape was changed again (docs/internals/design/crash-safety.md). Returns the error.
     async fn give_back(&self, axis: usize, place: &Region, error: Error) -> Error {
         let added = &place.intervals()[axis];
         let grown: Vec<u64> = place.intervals().iter().map(|range| range.end).collect();

@@ -1,4 +1,4 @@
-//! Finds the copy that is under way where a document is absent (decision 0017).
+//! Finds the copy that is under way where a document is absent (docs/internals/design/copies.md).
 //!
 //! A copy writes chunks first and documents last, and keeps a journal in the target below `.zarr-copy/`. Nothing is
 //! requested here as long as documents are found.

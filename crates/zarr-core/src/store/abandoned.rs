@@ -1,4 +1,4 @@
-//! Ends what a dropped call has begun before a later call on the same keys (decision 0141).
+//! Ends what a dropped call has begun before a later call on the same keys (docs/internals/design/crash-safety.md).
 //!
 //! A change that another thread makes has two halves: the caller's future holds a [`Caller`], the thread that does
 //! the work a [`Worker`]. A future that is dropped before the work begins cancels it. Dropped later, it notes the

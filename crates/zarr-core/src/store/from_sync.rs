@@ -18,7 +18,7 @@ use crate::error::StoreError;
 /// A call runs in place on a thread that may block: a thread in [`block_on`](super::block_on), and the threads of the
 /// library that make blocking calls. For other callers it runs on one of those threads, so that no async runtime is
 /// stopped. A change whose future is dropped before it has begun is not made; one that has begun ends before later calls
-/// on these keys (decision 0141).
+/// on these keys (docs/internals/design/crash-safety.md).
 pub fn from_sync(store: impl SyncStore) -> Arc<dyn Store> {
     from_sync_arc(Arc::new(store))
 }

@@ -1,6 +1,6 @@
 //! Checks keys and prefixes.
 //!
-//! Keys are UTF-8 and cannot lead out of a store (decision 0119, D-130, D-132, F-110).
+//! Keys are UTF-8 and cannot lead out of a store (D-130, D-132, F-110; docs/internals/design/stores.md).
 
 use std::fmt;
 
@@ -125,7 +125,7 @@ fn flaw(key: &str) -> Option<&'static str> {
 mod tests {
     use super::*;
 
-    /// D-130, D-132, decision 0119.
+    /// D-130, D-132.
     #[test]
     fn keys_cannot_leave_the_store() {
         for bad in ["", "/a", "a/", "a//b", "../x", "a/../../x", "a/./b", ".", "..", "\0", "a\0b"] {

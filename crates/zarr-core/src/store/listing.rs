@@ -12,7 +12,7 @@ pub struct Listing {
     /// Prefixes one level down, with their `/`.
     pub prefixes: Vec<StorePrefix>,
     /// Names as the store has them, of which no key can be made: they have a segment `..`, for example. The caller gets
-    /// them for messages, and cannot reach them (decision 0137).
+    /// them for messages, and cannot reach them.
     pub left_out: Vec<String>,
     /// The sizes of the keys' values in bytes, one for each key, where the store's listing has them; else nothing.
     pub sizes: Vec<u64>,

@@ -139,7 +139,7 @@ pub trait Store: Debug + Send + Sync + 'static {
     }
 
     /// Sets the value of `key` if it and every key of `absent` are absent, and erases `leftovers` in the same step, so
-    /// that of several writers who create a node in different dialects one succeeds (decision 0139). Those other documents
+    /// that of several writers who create a node in different dialects one succeeds. Those other documents
     /// are in the same folder as `key`.
     ///
     /// Returns one of them that exists, having changed nothing; `None` if `key` was set.
@@ -189,7 +189,7 @@ pub trait Store: Debug + Send + Sync + 'static {
     }
 
     /// Whether `prefix` is a link, in a store that has links. With `erase` the link is removed, and nothing of what is
-    /// behind it (decision 0144). Stores without links, most of them, have nothing to do.
+    /// behind it. Stores without links, most of them, have nothing to do.
     ///
     /// # Errors
     /// When the store failed.

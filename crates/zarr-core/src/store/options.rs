@@ -18,14 +18,14 @@ pub struct Capabilities {
     /// [`Precondition::Absent`] and [`Precondition::Version`] are checked in the same step as the value is set.
     pub swap: bool,
     /// They are checked for erasing, too. A store without is never asked to: a chunk that became all fill is then
-    /// stored as such (decision 0103).
+    /// stored as such.
     pub swap_erase: bool,
     /// [`Store::create`](super::Store::create) is one step.
     pub create: bool,
     /// No call waits for a network. Calls on other stores are better made many at a time.
     pub local: bool,
     /// Parts of a value cost no more than their bytes, as those of a file do. Then inner chunks of a shard are read one
-    /// by one, by several threads; of other stores neighbours are read together (decision 0131).
+    /// by one, by several threads; of other stores neighbours are read together.
     pub cheap_ranges: bool,
     /// A [`Payload`](super::Payload) of several parts is written while they are made; other stores hold the whole value.
     pub streams: bool,

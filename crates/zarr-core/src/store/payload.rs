@@ -14,7 +14,7 @@ use crate::error::StoreError;
 ///
 /// Pieces may be borrowed, so that a chunk need not be copied before it is written; or they may be kept from
 /// a pinned value, and are then read a little at a time while the new value is written, so that a large
-/// value is changed in part without being held; or they are made while they are written (decision 0112).
+/// value is changed in part without being held; or they are made while they are written.
 #[derive(Clone, Default)]
 pub struct Payload<'a>(Vec<Piece<'a>>);
 

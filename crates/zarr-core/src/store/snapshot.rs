@@ -23,7 +23,7 @@ pub trait Snapshot: Send + Sync {
     fn size(&self) -> u64;
 
     /// What tells this value from every other that its key had or will have, even after the snapshot ended; `None` if the
-    /// store cannot tell. What is learnt of a value is cached under its version (decision 0108).
+    /// store cannot tell. What is learnt of a value is cached under its version.
     fn version(&self) -> Option<Version> {
         None
     }

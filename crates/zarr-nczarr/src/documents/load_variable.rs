@@ -64,7 +64,7 @@ impl Loader<'_> {
                 Err(why) => return Err(at(MetadataError::invalid("_FillValue", why))),
             }
         }
-        // N-054, decision 0136: the fill value is the missing value, but for final v3, which knows it from the attribute.
+        // N-054: the fill value is the missing value, but for final v3, which knows it from the attribute.
         let dialect = self.hierarchy.dialect();
         let masks_fill =
             dialect != Dialect::V3 && metadata.fill_value.is_some() && ty != Type::Bool;

@@ -78,7 +78,7 @@ impl VariableContext<'_> {
         let (shape, stored) = if axis { (vec![1], vec![1]) } else { (shape, chunks.clone()) };
         let big = variable.storage.endian == Some(Endian::Big);
         // Readers of v2 mask the fill value; no bool is missing, and no complex number unless an attribute says one
-        // (decision 0136).
+        // (docs/internals/design/missing-data.md).
         let is_missing =
             ty.is_atomic() || ty != Type::Bool && variable.attribute("_FillValue").is_some();
         if !is_missing && self.dialect() == Dialect::V2 {

@@ -169,8 +169,8 @@ pub struct Storage {
     /// Elements that were never written are not filled: they read as zero (N-054).
     pub no_fill: bool,
     /// One value: what elements hold that were never written, where it is another than [`Variable::fill`]. Only final v3
-    /// tells the fill value from the missing value (decision 0136). In NCZarr of v3 the type's own fill value stands here where
-    /// an attribute tells it to xarray, as netCDF masks it without one.
+    /// tells the fill value from the missing value (docs/internals/design/missing-data.md). In NCZarr of v3 the type's own
+    /// fill value stands here where an attribute tells it to xarray, as netCDF masks it without one.
     pub unwritten: Option<Values>,
     /// Strings have one width, as plain Zarr has them. NCZarr of v2 has another type in place of theirs.
     pub text: Option<FixedText>,

@@ -217,7 +217,7 @@ fn elements_are_shaped_until_there_are_some() {
         };
         let c = reopened().variable("c").unwrap();
         let schema = c.schema().unwrap();
-        // Plain v3 has no words for a missing value of bytes (decision 0136).
+        // Plain v3 has no words for a missing value of bytes.
         let held = schema.storage.unwritten.clone().unwrap_or_else(|| schema.fill());
         assert_eq!([c.read().unwrap(), held], due);
         let is_plain_v3 = new == NewDataset::pure(Dialect::V3);

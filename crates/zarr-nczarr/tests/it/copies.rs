@@ -37,7 +37,7 @@ fn masked(mut group: Group) -> Group {
     group
 }
 
-/// Dimensions, types, attributes and values survive the way through every dialect; decision 0136.
+/// Dimensions, types, attributes and values survive copies through every dialect.
 #[test]
 fn a_copy_is_the_same_dataset() {
     let kinds = [NewDataset::nczarr_v2(), NewDataset::nczarr_v3()];
@@ -271,7 +271,7 @@ fn texts_that_a_nul_would_end_are_named() {
     }
 }
 
-/// Decision 0138: netcdf-c 4.9 and 4.10 read bare floats in v2, with and without a note of their type. From plain Zarr to
+/// netcdf-c 4.9 and 4.10 read bare floats in v2, with and without a note of their type. From plain Zarr to
 /// plain Zarr, attributes stay as they are.
 #[test]
 fn attributes_stay_as_their_document_has_them() {

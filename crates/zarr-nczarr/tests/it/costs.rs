@@ -52,7 +52,7 @@ fn a_text_is_made_in_time_proportional_to_its_variables() {
     }
 }
 
-/// Decision 0142: the attributes of a root group may be large, and are read and held once.
+/// The attributes of a root group may be large, and are read and held once.
 #[test]
 fn a_root_group_is_not_read_again_to_see_who_wrote_it() {
     let attributes = r#"{"_NCProperties":"version=2,netcdf=4.8.1,hdf5=1.12.2"}"#;

@@ -336,7 +336,7 @@ fn old_forms_are_read() {
     }
 }
 
-/// Decision 0142: documents of 2021 have the limit of all documents.
+/// Documents of 2021 have the limit of all documents.
 #[test]
 fn old_documents_beyond_the_limit_are_refused() {
     let declared = r#"{"dims":{"x":2},"vars":["v"],"groups":[]}"#;

@@ -1,4 +1,4 @@
-//! Compares which values are missing before and after a copy (decision 0136).
+//! Compares which values are missing before and after a copy.
 
 use std::sync::Arc;
 
@@ -83,7 +83,7 @@ fn attribute(store: &Arc<dyn Store>, dialect: Dialect) -> Option<String> {
 
 const X: &str = r#"{"_ARRAY_DIMENSIONS":["x"]}"#;
 
-/// Decision 0136: the fill value of v2 masks in v3 as the attribute, as xarray writes it; null masks nothing there.
+/// The fill value of v2 masks in v3 as the attribute, as xarray writes it; null masks nothing there.
 #[test]
 fn a_copy_of_v2_in_v3_masks_what_v2_masks() {
     for (dtype, fill, spelled, held) in [
@@ -112,7 +112,7 @@ fn a_copy_of_v2_in_v3_masks_what_v2_masks() {
     }
 }
 
-/// Decision 0136: zeros, written or not, are zeros in v3, and stay zeros.
+/// Zeros, written or not, are zeros in v3, and stay zeros.
 #[test]
 fn a_copy_of_v3_masks_nothing_that_v3_does_not() {
     let from = of_v3(&v3("int16", "0", "{}", 4, 2), &[0, 0, 5, 0]);
@@ -132,7 +132,7 @@ fn a_copy_of_v3_masks_nothing_that_v3_does_not() {
     }
 }
 
-/// Decision 0136: chunks that were not stored are written where their elements would change: up to a quarter.
+/// Chunks that were not stored are written where their elements would change: up to a quarter.
 #[test]
 fn chunks_that_were_not_stored_keep_their_elements() {
     for (attributes, fill, masked) in [
@@ -177,7 +177,7 @@ fn chunks_that_were_not_stored_keep_their_elements() {
     }
 }
 
-/// Decision 0136: bools never get a missing value; for netcdf-c they become what xarray reads as bools.
+/// Bools never get a missing value; for netcdf-c they become what xarray reads as bools.
 #[test]
 fn no_bool_goes_missing() {
     let of = |fill: &str| {
@@ -209,7 +209,7 @@ fn no_bool_goes_missing() {
     }
 }
 
-/// Decision 0136: arrays without the names of dimensions keep their fill value, and say no more.
+/// Arrays without the names of dimensions keep their fill value, and say no more.
 #[test]
 fn an_array_without_names_keeps_its_fill_value_alone() {
     let from = of_v2(&v2("<i2", "5", 2, 2), "{}", &[5, 0, 1, 0]);
@@ -220,7 +220,7 @@ fn an_array_without_names_keeps_its_fill_value_alone() {
     }
 }
 
-/// Decision 0136, N-054: CDL of v3 takes the missing value only from the attribute; of v2 from the fill value.
+/// N-054: CDL of v3 takes the missing value only from the attribute; of v2 from the fill value.
 #[cfg(feature = "cdl")]
 #[test]
 fn a_dump_of_v3_prints_zeros_as_zeros() {
@@ -286,7 +286,7 @@ fn a_scalar_for_netcdf_c_has_no_filter() {
     assert!(document(&store, "a/zarr.json").to_string().contains("zlib"));
 }
 
-/// Decision 0136: the default fill value, which netCDF masks without an attribute, gets an attribute for xarray in v3, and none for netCDF.
+/// The default fill value, which netCDF masks without an attribute, gets an attribute for xarray in v3, and none for netCDF.
 #[test]
 fn a_default_fill_value_is_told_to_xarray_alone() {
     let store = memory();
@@ -313,7 +313,7 @@ fn a_default_fill_value_is_told_to_xarray_alone() {
     assert_eq!(attribute(&store, Dialect::V2), None);
 }
 
-/// Decision 0136: complex numbers, in the words that xarray 2026.9 writes and reads in v3. In v2 it masks the fill value.
+/// Complex numbers, in the words that xarray 2026.9 writes and reads in v3. In v2 it masks the fill value.
 #[test]
 fn complex_numbers_keep_their_missing_value() {
     let array = |fill: &str| {

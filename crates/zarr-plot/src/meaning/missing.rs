@@ -1,7 +1,8 @@
 //! Tells which elements of an array are missing.
 //!
 //! CF 2.5.1 and netCDF's conventions have `_FillValue`, `missing_value`, `valid_min`, `valid_max` and `valid_range`, all in the
-//! packed type: that of the stored elements. Which fill values count is in `zarr_core::missing_value` (decision 0136).
+//! packed type: that of the stored elements. Which fill values count is in `zarr_core::missing_value`
+//! (docs/internals/design/missing-data.md).
 
 use std::collections::HashSet;
 

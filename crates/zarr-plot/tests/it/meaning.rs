@@ -78,7 +78,7 @@ fn unsigned_bytes_need_the_word_true() {
     }
 }
 
-/// Decision 0136: in v2 the fill value of a variable is missing, in final v3 only the attribute says so.
+/// In v2 the fill value of a variable is missing, in final v3 only the attribute says so.
 #[test]
 fn a_fill_value_is_missing_where_netcdf_takes_it_for_that() {
     for (dialect, names, missing) in [

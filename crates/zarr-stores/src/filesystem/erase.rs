@@ -2,7 +2,7 @@
 //!
 //! Folder by folder, from the innermost out; each holds its lock exclusively while its keys are erased, so that no
 //! compare-and-swap falls between. The folder's lock file goes last, and then the folder (why that is
-//! safe: docs/decisions/0002).
+//! safe: docs/internals/design/concurrency.md).
 
 use std::fs;
 use std::io;

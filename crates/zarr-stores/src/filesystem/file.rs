@@ -341,7 +341,8 @@ impl KeyPath<'_> {
         })
     }
 
-    /// The first link on the way to the value, but for those that lead to `folder`, which the caller named (decision 0144).
+    /// The first link on the way to the value, but for those that lead to `folder`, which the caller named
+    /// (docs/internals/design/stores.md).
     fn link_below(&self, folder: &Path) -> Option<&Path> {
         let above = self.path.ancestors().skip(1).take_while(|above| *above != self.store.root);
         let is_below =

@@ -1,7 +1,7 @@
 //! Locks the keys of a folder.
 //!
 //! A lock is the kernel's, taken on the file `.zarr-lock` in the folder that holds the key, and gone
-//! with the process that held it (decisions 0101 and 0102). It belongs to the opened file, and every lock
+//! with the process that held it (docs/internals/design/concurrency.md). It belongs to the opened file, and every lock
 //! opens its own, so threads of one process keep each other out just as processes do.
 
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};

@@ -1,7 +1,7 @@
 //! Finds the file that holds the value of a key.
 //!
 //! The rules of [`StoreKey`](zarr_core::store::StoreKey) already keep `..`, empty segments and NUL out
-//! (decision 0119). What a disk adds to them is checked here, before the disk is touched, and the same
+//! (docs/internals/design/stores.md). What a disk adds to them is checked here, before the disk is touched, and the same
 //! way on every platform wherever that refuses no plain name.
 
 use std::io;
@@ -11,7 +11,7 @@ use zarr_core::StoreError;
 use zarr_core::format::TOOL_FOLDERS;
 use zarr_core::store::Result;
 
-/// The file that is locked, one in each folder (decision 0102).
+/// The file that is locked, one in each folder.
 pub(super) const LOCK: &str = ".zarr-lock";
 
 /// How the names of unfinished files begin.
@@ -136,7 +136,7 @@ pub(super) fn check_tools(root: &Path, key: &str) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    /// Decision 0119, T-60.
+    /// T-60.
     #[test]
     fn what_is_no_file_name_is_refused() {
         let root = Path::new("/data");
@@ -147,7 +147,7 @@ mod tests {
             let refused = below(root, bad);
             assert!(matches!(refused, Err(StoreError::InvalidKey { .. })), "{bad}");
         }
-        // Decision 0137: ordinary names, but on Windows.
+        // Ordinary names, but on Windows.
         for good in [
             "zarr.json",
             "a b/é",

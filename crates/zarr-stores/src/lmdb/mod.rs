@@ -390,7 +390,7 @@ impl SyncSnapshot for LmdbSnapshot {
 mod tests {
     use super::*;
 
-    /// Decision 0137: a name that others keep there and no key can say is told, and hides no other.
+    /// A name that others keep there and no key can say is told, and hides no other.
     #[test]
     fn a_name_that_is_no_key_is_told() {
         let within = tempfile::tempdir().unwrap();

@@ -142,8 +142,7 @@ pub(super) fn last_answer() -> Option<Answer> {
 }
 
 /// Returns why a page of this task's listing is refused: the page or all of its entries are repeated, too many pages in a
-/// row have no entry, or the keys of all pages have more than `most` bytes. A listing of such pages may never end
-/// (decision 0142).
+/// row have no entry, or the keys of all pages have more than `most` bytes. A listing of such pages may never end.
 pub(super) fn wrong_page(uri: &str, entries: Vec<&str>, most: u64) -> Option<Wrong> {
     with(|state| {
         if !state.pages.insert(uri.to_owned()) {

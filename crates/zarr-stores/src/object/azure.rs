@@ -10,7 +10,7 @@ use super::{Backend, Connector, Location, ServiceInfo};
 
 static SERVICE: ServiceInfo = ServiceInfo {
     bucket: "container",
-    // Nothing but ranges from the beginning (decision 0109).
+    // Nothing but ranges from the beginning (docs/internals/design/remote-stores.md).
     suffixes: false,
     writes: true,
     redirects: false,

@@ -206,7 +206,7 @@ impl ObjectStore {
 
     /// As [`ObjectStore::spawn_request`], for a request that changes keys. If the caller drops the future, a change that has
     /// not begun is not made. One that has begun may have reached the server already: it is finished, and later calls on
-    /// these keys wait for it (decision 0141).
+    /// these keys wait for it (docs/internals/design/crash-safety.md).
     async fn spawn_change<T, F>(
         &self,
         touched: impl Into<AffectedKeys>,
@@ -595,7 +595,7 @@ mod tests {
         }
     }
 
-    /// Decision 0163: a server that refuses two requests because they arrived together kept neither, so that an equal value
+    /// A server that refuses two requests because they arrived together kept neither, so that an equal value
     /// is another writer's. Only after a request without an answer may it be the writer's own, and then its metadata tell.
     #[test]
     fn an_equal_value_is_ones_own_only_if_the_own_request_set_it() {

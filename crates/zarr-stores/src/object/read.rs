@@ -52,7 +52,8 @@ impl ObjectMeta {
         }
     }
 
-    /// What distinguishes the value from others of its key; `None` if the server reports nothing of the kind (decision 0108).
+    /// What distinguishes the value from others of its key; `None` if the server reports nothing of the kind
+    /// (docs/internals/design/reading.md).
     pub fn version(&self) -> Option<Version> {
         let ObjectMeta { size, etag, generation, modified } = self;
         let text = match (etag, generation) {
@@ -146,7 +147,7 @@ impl Session {
 }
 
 /// The bytes of an answer, as many as it announced. Memory grows as they arrive, and no further than [`SURPLUS`]
-/// beyond them (decision 0142).
+/// beyond them (docs/internals/design/limits.md).
 async fn collect(got: GetResult) -> object_store::Result<Bytes> {
     let expected = got.range.end - got.range.start;
     let generic = |source| object_store::Error::Generic { store: "HTTP", source };

@@ -1,7 +1,8 @@
 //! Runs requests while their callers wait.
 //!
 //! They run on a few threads of this library's own, made when they are first needed and anew in a forked process, so
-//! that callers need no runtime, and may be inside any (decisions 0110, 0130). A thread that cannot be had is an error.
+//! that callers need no runtime, and may be inside any (docs/internals/design/stores.md,
+//! docs/internals/design/threads-and-memory.md). A thread that cannot be had is an error.
 
 use std::future::pending;
 use std::io;

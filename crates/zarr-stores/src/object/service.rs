@@ -20,7 +20,7 @@ pub(crate) struct ServiceInfo {
     pub(super) suffixes: bool,
     /// Whether keys can be set, erased and listed.
     pub(super) writes: bool,
-    /// Whether its redirects are followed (decision 0143).
+    /// Whether its redirects are followed (docs/internals/design/remote-stores.md).
     pub(super) redirects: bool,
     /// Whether one request erases many keys, without an error for those that are absent.
     pub(super) erases_many: bool,

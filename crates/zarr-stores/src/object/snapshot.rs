@@ -1,7 +1,8 @@
 //! Reads parts of one version of a value.
 //!
 //! The first request brings bytes along with the size and the version; later ones demand that version
-//! (decision 0108). Ranges that lie close together are fetched with one request (decision 0131).
+//! (docs/internals/design/reading.md). Ranges that lie close together are fetched with one request
+//! (docs/internals/design/remote-stores.md).
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -284,7 +285,7 @@ mod tests {
 
     const GAP: u64 = 100;
 
-    /// Decision 0131: adjacent ranges always, gaps of up to a number of bytes, and what is fetched for nothing is told.
+    /// Adjacent ranges always, gaps of up to a number of bytes, and what is fetched for nothing is told.
     #[test]
     fn ranges_that_lie_close_are_fetched_with_one_request() {
         let coalesced = |ranges: &[Range<u64>]| merged(ranges.iter().cloned(), GAP);

@@ -1,7 +1,7 @@
 //! Builds the HTTP clients that requests are sent with.
 //!
 //! `object_store` can build them, too, but then they follow every redirect, and with the headers of the first request
-//! (decision 0143). These follow none; `redirect.rs` does it where it is safe.
+//! (docs/internals/design/remote-stores.md). These follow none; `redirect.rs` does it where it is safe.
 
 use std::hash::{BuildHasher, RandomState};
 use std::net::{SocketAddr, ToSocketAddrs};

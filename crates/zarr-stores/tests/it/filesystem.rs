@@ -103,7 +103,7 @@ fn synchronised_writes_are_as_good_as_others() {
     assert!(entries(store.root()).is_empty());
 }
 
-/// D-130, D-132, decision 0119: refused by the key's own rules or by the store, nothing touched.
+/// D-130, D-132: refused by the key's own rules or by the store, nothing touched.
 #[test]
 fn keys_that_could_lead_elsewhere_are_refused_and_nothing_is_written() {
     let (within, store) = fresh();
@@ -387,7 +387,7 @@ fn listings_show_keys_and_nothing_else() {
         fs::write(root.join(std::ffi::OsStr::from_bytes(b"not \xff UTF-8")), "x").unwrap();
         std::os::unix::fs::symlink("nowhere", root.join("dangling")).unwrap();
     }
-    // Off Windows a colon and a line break are ordinary (decision 0137).
+    // Off Windows a colon and a line break are ordinary.
     let odd: &[&str] = if cfg!(unix) { &["C:x", "line\nbreak"] } else { &[] };
     let mut all = [&[".DS_Store", "a/k"], odd].concat();
     // What is behind it is not known to be absent.
@@ -507,7 +507,7 @@ fn of_several_values_the_one_that_cannot_be_set_is_told() {
     assert!(matches!(refused.unwrap_err().error, StoreError::ReadOnly));
 }
 
-/// Decision 0101: values that are set in one call wait for a writer that compares and swaps.
+/// Values that are set in one call wait for a writer that compares and swaps.
 #[test]
 fn several_values_wait_for_the_lock_of_their_folder() {
     let (_within, store) = fresh();
@@ -567,7 +567,7 @@ fn writers_whose_folder_is_erased_under_them_begin_anew() {
     assert!(entries(store.root()).is_empty());
 }
 
-/// Decision 0102: never silently unguarded.
+/// A store that cannot lock refuses guarded writes; it never writes unguarded.
 #[test]
 fn a_lock_that_cannot_be_had_is_an_error_unless_it_is_not_wanted() {
     let (_within, store) = fresh();
@@ -620,7 +620,7 @@ fn ranges_are_read_alone_from_files_larger_than_memory() {
     assert_eq!(parts, [&b"beginning"[..], &[0; 4], &[0; 2]]);
 }
 
-/// Decision 0146: the handle that wrote removes the lock files, at the flush and at its end; also one that a killed writer
+/// The handle that wrote removes the lock files, at the flush and at its end; also one that a killed writer
 /// left there.
 #[cfg(unix)]
 #[test]

@@ -137,7 +137,7 @@ fn the_map_grows_by_itself() {
     }
 }
 
-/// Decision 0108: a value that is being read in parts stays what it was; a version tells when it is another.
+/// A value that is being read in parts stays what it was; a version tells when it is another.
 #[test]
 fn a_pinned_value_stays() {
     let within = tempdir().unwrap();

@@ -19,7 +19,7 @@ fn key(key: &str) -> StoreKey {
     StoreKey::new(key).unwrap()
 }
 
-/// F-111, decision 0108.
+/// F-111.
 #[test]
 fn sync_stores_keep_the_promises_of_stores() {
     check_store(|| from_sync(MemoryStore::new()));
@@ -77,7 +77,7 @@ fn a_wrapper_is_capable_of_what_the_store_behind_it_is() {
     }
 }
 
-/// Decision 0110: of a remote store many calls are made at the same time, wrapped or not; and a slow one is remote.
+/// Of a remote store many calls are made at the same time, wrapped or not; and a slow one is remote.
 #[test]
 fn a_remote_store_stays_one() {
     let latency = Latency { request: Duration::from_micros(10), ..Latency::default() };

@@ -418,7 +418,7 @@ fn failing_value() -> Payload<'static> {
     Payload::default().and_kept(&value, 0..1 << 20)
 }
 
-/// Decision 0140: after a write that failed half-way the old archive stays, and every further call says why.
+/// After a write that failed half-way the old archive stays, and every further call says why.
 #[test]
 fn a_failed_write_ends_the_handle_and_keeps_the_archive() {
     for replaces in [true, false] {
@@ -589,7 +589,7 @@ fn an_archive_with_entries_behind_its_directory_is_not_written_to() {
     assert_eq!(beside(&path), ["a b.zip"]);
 }
 
-/// Decision 0137: the name of an entry that is no key is reported, and hides no other.
+/// The name of an entry that is no key is reported, and hides no other.
 #[test]
 fn a_name_that_is_no_key_is_told() {
     let (_within, path) = fresh();

@@ -103,7 +103,7 @@ fn no_more_is_fetched_than_is_needed() {
     }
 }
 
-/// Decision 0142: what is fetched of a value is bounded by its size, which a reader's limit bounds, not by the size that the
+/// What is fetched of a value is bounded by its size, which a reader's limit bounds, not by the size that the
 /// directory says it is stored in.
 #[test]
 fn a_stored_size_that_no_compression_makes_is_not_fetched() {
@@ -185,7 +185,7 @@ impl Observer for Replaced {
     }
 }
 
-/// Decision 0108: the archive that was opened is gone, and nothing of the new one is taken for a part of it.
+/// The archive that was opened is gone, and nothing of the new one is taken for a part of it.
 #[test]
 fn an_archive_that_is_replaced_is_an_error() {
     let bytes = archive(&chunks(3, 50), CompressionMethod::Stored, false);

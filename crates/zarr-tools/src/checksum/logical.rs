@@ -234,7 +234,7 @@ fn without_anonymous(names: Vec<Option<String>>, shape: &[u64]) -> Vec<Option<St
     names.into_iter().zip(shape).map(named).collect()
 }
 
-/// The missing value (decision 0136), if the type can have one in every dialect.
+/// The missing value (docs/internals/design/missing-data.md), if the type can have one in every dialect.
 fn missing(
     metadata: &ArrayMetadata,
     data_type: &DataType,

@@ -199,9 +199,9 @@ pub(super) fn describe_verbatim(
     }))
 }
 
-/// Gives the copy the fill value and the attribute that keep the missing value (decision 0136). Chunks that were never
-/// stored and would change their value are written, up to a quarter of all; where there are more of them, the fill value
-/// stays.
+/// Gives the copy the fill value and the attribute that keep the missing value (docs/internals/design/missing-data.md).
+/// Chunks that were never stored and would change their value are written, up to a quarter of all; where there are more of
+/// them, the fill value stays.
 fn keep_missing_value(array: &Array, to: Dialect, described: &mut Described) -> Result<()> {
     let from = array.hierarchy().dialect();
     let source = array.metadata();

@@ -74,7 +74,7 @@ pub(super) struct Holes {
     pub count: u64,
     /// How many chunks it has.
     pub total: u64,
-    /// Whether a copy may write them: at most a quarter of all, or a single one (decision 0136).
+    /// Whether a copy may write them: at most a quarter of all, or a single one (docs/internals/design/missing-data.md).
     pub few: bool,
 }
 

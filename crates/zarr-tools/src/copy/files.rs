@@ -1,4 +1,4 @@
-//! Copies the files among the nodes that are not Zarr's (decision 0176).
+//! Copies the files among the nodes that are not Zarr's (docs/internals/design/copies.md).
 //!
 //! The plan names each with its place in the copy. Each belongs to a part, and is copied before the part counts as done.
 

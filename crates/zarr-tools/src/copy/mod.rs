@@ -278,7 +278,7 @@ fn report(options: &CopyOptions<'_>, progress: &Progress) {
 
 /// A node's attributes in the words of the target: bare `NaN` and `Infinity` stay numbers in v2 and v3, as zarr-python and
 /// xarray write them and read them again. In another dialect's draft they are strings, since its readers may take nothing
-/// but JSON (decision 0138).
+/// but JSON (docs/internals/design/documents.md).
 fn attributes_for(attributes: Object, from: Dialect, target: &Hierarchy) -> Object {
     if from == target.dialect() || target.dialect() != Dialect::Draft {
         return attributes;

@@ -1,5 +1,5 @@
 //! Finds the files among the nodes of a hierarchy that are not Zarr's. They belong to the data, as a table in Parquet or the
-//! metadata of a microscope do: they are copied and compared with the nodes (decision 0176).
+//! metadata of a microscope do: they are copied and compared with the nodes (docs/internals/design/copies.md).
 //!
 //! Each node is listed by itself, so that a file has the node in whose folder it is, and that nothing is listed of nodes that
 //! nobody asks for. What is no file of that kind is named: what no key can say, nodes that readers of the dialect pass over, links

@@ -2,8 +2,8 @@
 //!
 //! Both places are listed (`inventory`), and what the source has is compared by size and time, or by content (`compare`). A
 //! target that is no copy of the source is refused (`is_copy`). Then chunks and other files are copied, then the documents,
-//! those of deeper nodes first, and at last what the source lacks is deleted (`run`, decision 0184): whenever a sync ends, each document that
-//! is there is a whole one, and the chunks that it describes are those of before or those of now.
+//! those of deeper nodes first, and at last what the source lacks is deleted (`run`; docs/internals/design/copies.md): whenever a sync ends,
+//! each document that is there is a whole one, and the chunks that it describes are those of before or those of now.
 
 mod compare;
 mod inventory;

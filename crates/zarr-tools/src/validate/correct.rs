@@ -1,4 +1,4 @@
-//! Writes documents right that break their specification and can be read all the same (decision 0174).
+//! Writes documents right that break their specification and can be read all the same (docs/internals/design/strictness.md).
 //!
 //! A correction describes the same node. It is what the format writes of the node that a tolerant reader sees, with the members of the
 //! document that the format does not know.

@@ -140,7 +140,7 @@ fn read_whole(store: &Far, len: usize) -> Result<(Array, Vec<String>)> {
     Ok((array, asked))
 }
 
-/// Decision 0148: one request for the index, then one for each 4 MiB; 64 MiB beside the result, for both kinds of callers.
+/// One request for the index, then one for each 4 MiB; 64 MiB beside the result, for both kinds of callers.
 #[test]
 fn a_shard_of_256_mib_takes_64_mib() -> Result<()> {
     let _turn = turn();
@@ -179,7 +179,7 @@ fn several_shards_are_under_way_together() -> Result<()> {
     Ok(())
 }
 
-/// Decision 0108: a shard that is replaced while it is read is read again, so that all elements are of one version.
+/// A shard that is replaced while it is read is read again, so that all elements are of one version.
 #[test]
 fn a_large_shard_that_is_replaced_is_read_again() -> Result<()> {
     let _turn = turn();

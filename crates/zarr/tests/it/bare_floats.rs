@@ -1,4 +1,4 @@
-//! Bare `NaN` and `Infinity` among attributes, as Python's writers have them (decision 0138).
+//! Bare `NaN` and `Infinity` among attributes, as Python's writers have them.
 //!
 //! `bare_floats/v3` was written by zarr-python 3.1.6, `v2` and `draft` by 2.18.7; the first two with consolidated
 //! metadata.
@@ -62,7 +62,7 @@ fn documents(folder: &Path) -> Vec<String> {
     found
 }
 
-/// Decision 0138: in every dialect, with a warning, whether or not documents come out of consolidated copies.
+/// They are read in every dialect, with a warning, whether or not documents come out of consolidated copies.
 #[test]
 fn bare_floats_among_attributes_are_read_in_every_dialect() {
     for (name, _) in DIALECTS {
@@ -90,7 +90,6 @@ fn bare_floats_among_attributes_are_read_in_every_dialect() {
     }
 }
 
-/// Decision 0138.
 #[test]
 fn a_strict_reader_refuses_bare_floats() {
     for (name, _) in DIALECTS {
@@ -101,7 +100,7 @@ fn a_strict_reader_refuses_bare_floats() {
     }
 }
 
-/// Decision 0138: a change of another attribute, or of the shape, keeps the tokens, in the copies of documents, too.
+/// A change of another attribute, or of the shape, keeps the tokens, in the copies of documents, too.
 #[test]
 fn documents_that_are_rewritten_keep_bare_floats() {
     for (name, _) in DIALECTS {
@@ -125,7 +124,7 @@ fn documents_that_are_rewritten_keep_bare_floats() {
     }
 }
 
-/// Decision 0138: zarr-python writes the tokens in v2 and v3, and reads no string as a number; readers of a draft may take
+/// zarr-python writes the tokens in v2 and v3, and reads no string as a number; readers of a draft may take
 /// nothing but JSON.
 #[test]
 fn copies_keep_bare_floats_but_in_a_draft() {
@@ -150,7 +149,7 @@ fn copies_keep_bare_floats_but_in_a_draft() {
     }
 }
 
-/// Decision 0138 speaks of attributes: elsewhere in a v3 document bare floats are an error.
+/// They are tolerated among attributes only: elsewhere in a v3 document bare floats are an error.
 #[test]
 fn a_bare_float_beside_the_attributes_of_v3_is_refused() {
     let (folder, url) = written("v3");

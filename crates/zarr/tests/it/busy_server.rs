@@ -34,7 +34,7 @@ fn served() -> Result<(Server, Array)> {
     Ok((server, array))
 }
 
-/// Decision 0147: 64 at first, more while that brings more.
+/// 64 requests are under way at first, more while more of them bring more bytes.
 #[test]
 fn a_fast_server_gets_more_requests() -> Result<()> {
     let (server, array) = served()?;
@@ -46,7 +46,7 @@ fn a_fast_server_gets_more_requests() -> Result<()> {
     Ok(())
 }
 
-/// Decision 0147: while a server refuses everything, all handles together send a few requests again each second, and one for
+/// While a server refuses everything, all handles together send a few requests again each second, and one for
 /// each that succeeds after that.
 #[test]
 fn a_server_that_refuses_is_not_asked_more() -> Result<()> {

@@ -53,7 +53,7 @@ fn dataset(dialect: Dialect) -> Result<Hierarchy> {
     let temp = temp.data_type_named(if dialect == Dialect::V2 { ">f4" } else { "float32" });
     let temp = temp.fill_value(json("-9.0")).dimension_names(names(&["y", "x"]));
     let temp = temp.attributes(match dialect {
-        // What the fill value is in v2, this attribute is in final v3 (decision 0136).
+        // What the fill value is in v2, this attribute is in final v3.
         Dialect::V3 => object(r#"{"units": "K", "scale": 0.5, "_FillValue": "AAAAAAAAIsA="}"#),
         _ => object(r#"{"units": "K", "scale": 5e-1}"#),
     });

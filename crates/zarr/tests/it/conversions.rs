@@ -265,7 +265,7 @@ fn without_names(attributes: &Object) -> Vec<(String, String)> {
     words(attributes).into_iter().filter(|(name, _)| !apart.contains(&&**name)).collect()
 }
 
-/// The missing value that readers see in an array, if they take it for a variable (decision 0136).
+/// The missing value that readers see in an array, if they take it for a variable.
 fn missing(metadata: &ArrayMetadata, dialect: Dialect) -> Option<Option<FillValue>> {
     let scalar = dialect == Dialect::V3 && metadata.rank() == 0;
     let is_variable = missing_value::has_names(metadata) || scalar;

@@ -1,4 +1,4 @@
-//! A copy under way is found by no reader as a complete one, and is gone on with (decision 0017).
+//! A copy under way is found by no reader as a complete one, and is gone on with.
 #![cfg(all(feature = "memory", feature = "gzip"))]
 
 use std::collections::BTreeSet;

@@ -176,7 +176,7 @@ fn an_unknown_codec_hides_nothing() -> Result<()> {
     Ok(())
 }
 
-/// Decisions 0121 and 0123; Z2-091.
+/// Z2-091; `zarr.json` wins over documents of v2.
 #[test]
 fn detection_is_by_the_documents_and_can_be_overridden() -> Result<()> {
     let v2 = r#"{"zarr_format":2,"shape":[4],"chunks":[2],"dtype":"|u1","compressor":null,"fill_value":0,"order":"C","filters":null}"#;

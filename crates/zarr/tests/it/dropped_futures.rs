@@ -1,4 +1,4 @@
-//! A dropped call changes nothing after a later call on the same keys (decision 0141).
+//! A dropped call changes nothing after a later call on the same keys.
 #![cfg(all(
     feature = "filesystem",
     feature = "memory",

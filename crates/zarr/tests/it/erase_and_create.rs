@@ -1,5 +1,4 @@
-//! What an interrupted erase left, or a writer that raced it, does not come back; and one node is created once
-//! (decision 0139).
+//! What an interrupted erase left, or a writer that raced it, does not come back; and one node is created once.
 #![cfg(all(feature = "filesystem", feature = "memory", feature = "zip", feature = "lmdb"))]
 
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};

@@ -473,7 +473,7 @@ fn storage_transformers_are_a_third_partys() -> Result<()> {
     Ok(())
 }
 
-/// Decision 0175: a member that is not understood may change what the others mean.
+/// A member that is not understood may change what the others mean.
 #[test]
 fn an_unknown_member_of_a_configuration_leaves_the_metadata_alone_readable() -> Result<()> {
     let changes = [

@@ -1,4 +1,4 @@
-//! An append that fails gives its place back (decision 0140), and so does a prepend.
+//! An append that fails gives its place back, and so does a prepend.
 #![cfg(feature = "memory")]
 
 use crate::common;

@@ -1,4 +1,4 @@
-//! How much memory hostile documents and chunks take (decision 0142).
+//! How much memory hostile documents and chunks take.
 //!
 //! The peak of a process never falls, so each case opens its store in a child process: this test program again.
 #![cfg(all(target_os = "linux", feature = "filesystem"))]
@@ -91,7 +91,7 @@ fn list(value: &str) -> String {
 /// Whatever its shape, JSON takes at most so many times its size, and that once.
 const TIMES: usize = 28;
 
-/// Decision 0142: a document of 40 MB took 4 GB.
+/// A document of 40 MB took 4 GB.
 #[test]
 fn documents_take_a_small_multiple_of_their_size() {
     let members: Vec<String> = (0..400_000).map(|n| format!("\"{n}\":0")).collect();
@@ -130,7 +130,7 @@ fn documents_take_a_small_multiple_of_their_size() {
     }
 }
 
-/// Decision 0142: rank times codecs, rank times rank, and lists that are no attributes. Each is refused, or opens, at a small
+/// Rank times codecs, rank times rank, and lists that are no attributes. Each is refused, or opens, at a small
 /// multiple of its size, and is told in few words.
 #[test]
 fn hostile_members_take_a_small_multiple_of_their_size() {
@@ -201,7 +201,7 @@ fn hostile_members_take_a_small_multiple_of_their_size() {
     }
 }
 
-/// Decision 0142: what once held for each thread holds for the process. One element of each of eight chunks is read, which
+/// The bound holds for the process, not for each thread. One element of each of eight chunks is read, which
 /// takes whole chunks, by eight threads.
 #[test]
 #[cfg(all(feature = "gzip", feature = "rayon"))]
@@ -230,7 +230,7 @@ fn decoded_chunks_share_one_limit() {
     );
 }
 
-/// Decision 0142: an inner chunk takes no more memory than its elements justify, and neither does an index, whatever the
+/// An inner chunk takes no more memory than its elements justify, and neither does an index, whatever the
 /// index or the document says and however large the file is. The files have holes and take no room.
 #[test]
 fn hostile_shards_take_no_more_than_their_elements_justify() {

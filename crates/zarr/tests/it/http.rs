@@ -121,7 +121,7 @@ fn what_cannot_be_read_says_why() {
     }
 }
 
-/// Decision 0108: all bytes are of one version, by its tag or, where there is none, by its date and size.
+/// All bytes are of one version, by its tag or, where there is none, by its date and size.
 #[test]
 fn a_value_that_is_replaced_while_it_is_read_is_noticed() {
     for (etag, conditions) in
@@ -152,7 +152,7 @@ fn a_value_that_is_replaced_while_it_is_read_is_noticed() {
     }
 }
 
-/// Decision 0131: near ranges with one request; the surplus bytes are counted.
+/// Near ranges are fetched with one request; the surplus bytes are counted.
 #[test]
 fn near_ranges_are_fetched_together() {
     let server = serving();

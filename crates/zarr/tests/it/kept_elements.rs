@@ -134,8 +134,8 @@ impl SyncStore for ErasesUnguarded {
     }
 }
 
-/// A part that makes a chunk all fill: the chunk is erased, but not where another writer's elements could go with it (decision 0103), and not
-/// where the caller keeps such chunks.
+/// A part that makes a chunk all fill: the chunk is erased, but not where another writer's elements could go with it, and
+/// not where the caller keeps such chunks.
 #[test]
 fn a_chunk_that_became_fill_is_erased_where_nothing_is_lost_by_it() -> Result<()> {
     for (guarded, keeps, expected) in [(true, false, 2), (true, true, 3), (false, false, 3)] {

@@ -28,7 +28,7 @@ fn is_there(store: &Arc<dyn Store>, at: &str) -> bool {
     store.to_sync().value(&key(at)).expect("read").is_some()
 }
 
-/// V27, row 27, decision 0139.
+/// V27, row 27.
 #[test]
 fn leftover_chunks_are_purged_in_every_dialect_unless_asked_not_to() -> Result<()> {
     // Chunks of rank 2, then what is none: another rank, another separator, no chunk at all.

@@ -1,4 +1,4 @@
-//! What a store may demand is bounded (decision 0142).
+//! What a store may demand is bounded.
 #![cfg(all(feature = "filesystem", feature = "gzip"))]
 
 use std::fs;
@@ -23,7 +23,7 @@ fn limited(change: impl FnOnce(&mut Limits)) -> zarr::OpenOptions {
     zarr::OpenOptions::new(zarr::standard()).limits(limits)
 }
 
-/// Decision 0142: 1,024 axes are read, and no more unless the caller says so.
+/// Arrays of 1,024 axes are read, and no more unless the caller says so.
 #[test]
 fn an_array_of_more_axes_than_the_limit_is_refused_in_few_words() {
     let folder = tempdir().unwrap();
@@ -40,7 +40,7 @@ fn an_array_of_more_axes_than_the_limit_is_refused_in_few_words() {
     assert_eq!(array.into_array().unwrap().shape().len(), 1025);
 }
 
-/// Decision 0142: 64 axes are created, and no more unless the caller says so.
+/// Arrays of 64 axes are created, and no more unless the caller says so.
 #[test]
 fn an_array_of_more_axes_than_others_read_is_not_created() {
     for dialect in [Dialect::V3, Dialect::V2, Dialect::Draft] {
@@ -57,7 +57,7 @@ fn an_array_of_more_axes_than_others_read_is_not_created() {
     }
 }
 
-/// Decision 0142: a document has at most 64 MiB. A larger file is refused by its size, before it is held.
+/// A document has at most 64 MiB. A larger file is refused by its size, before it is held.
 #[test]
 fn a_document_beyond_the_limit_is_refused() {
     let folder = tempdir().unwrap();
@@ -74,7 +74,7 @@ fn a_document_beyond_the_limit_is_refused() {
     assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
 }
 
-/// Decision 0142; Z2-070: nobody needs the copies of v2 documents, so that copies beyond the limit cost a warning.
+/// Z2-070: nobody needs the copies of v2 documents, so that copies beyond the limit cost a warning.
 #[test]
 fn copies_beyond_the_limit_are_passed_over_where_the_documents_are_there() {
     let folder = tempdir().unwrap();
@@ -115,7 +115,7 @@ fn copies_beyond_the_limit_are_passed_over_where_the_documents_are_there() {
     assert_eq!(zarr::open(url).unwrap_err().kind(), ErrorKind::Limit);
 }
 
-/// Decision 0142: who changes documents below a root whose copies of them are too large to be read is told that the copies
+/// Who changes documents below a root whose copies of them are too large to be read is told that the copies
 /// are untrue from then on. The file has holes and takes no room.
 #[test]
 fn a_change_below_copies_beyond_the_limit_warns() {
@@ -148,7 +148,7 @@ fn a_change_below_copies_beyond_the_limit_warns() {
     beyond(Dialect::V3, "zarr.json");
 }
 
-/// Decision 0142: a stored chunk has no more bytes than its elements justify, whether it is read, changed in part, or cut
+/// A stored chunk has no more bytes than its elements justify, whether it is read, changed in part, or cut
 /// when its array shrinks, guarded or not. The file has holes and takes no room.
 #[test]
 fn a_chunk_beyond_the_limit_is_not_held() {

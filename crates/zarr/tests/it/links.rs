@@ -1,4 +1,4 @@
-//! Erasing a node that is a symbolic link removes the link; what is behind it stays (decision 0144).
+//! Erasing a node that is a symbolic link removes the link; what is behind it stays.
 #![cfg(all(unix, feature = "filesystem"))]
 
 use std::collections::BTreeMap;

@@ -70,7 +70,7 @@ fn said(store: &Arc<dyn Store>, dialect: Dialect) -> (String, Option<String>) {
     (fill.expect("a fill value").to_string(), missing.map(Json::to_string))
 }
 
-/// Decision 0136. The documents are those that xarray writes for the same dataset in the other dialect.
+/// The documents are those that xarray writes for the same dataset in the other dialect.
 #[test]
 fn a_missing_value_is_the_same_in_the_copy() -> Result<()> {
     use Dialect::{V2, V3};
@@ -96,7 +96,7 @@ fn a_missing_value_is_the_same_in_the_copy() -> Result<()> {
     Ok(())
 }
 
-/// Decision 0136: arrays whose axes have no names are nobody's variables.
+/// Arrays whose axes have no names are nobody's variables.
 #[test]
 fn an_array_without_names_keeps_its_fill_value() -> Result<()> {
     for (from, to) in [(Dialect::V2, Dialect::V3), (Dialect::V3, Dialect::V2)] {
@@ -123,7 +123,7 @@ fn stored(array: &Array) -> u64 {
     array.stored_chunks().expect("memory lists")
 }
 
-/// Decision 0136: an array of which nothing was ever stored has values, too.
+/// An array of which nothing was ever stored has values, too.
 #[test]
 fn an_array_that_was_never_written_keeps_its_values() -> Result<()> {
     let (_, from) = begun(Dialect::V3);
@@ -136,7 +136,7 @@ fn an_array_that_was_never_written_keeps_its_values() -> Result<()> {
     Ok(())
 }
 
-/// Decision 0136: chunks that were never stored and would change their value are written, up to a quarter of all.
+/// Chunks that were never stored and would change their value are written, up to a quarter of all.
 #[test]
 fn chunks_never_stored_are_written_where_their_value_would_change() -> Result<()> {
     for (holes, missing, fill_value, chunks, is_kept) in [
@@ -266,7 +266,7 @@ fn stores() -> (tempfile::TempDir, Vec<Arc<dyn Store>>) {
     (folder, list)
 }
 
-/// Decision 0137: off Windows these are ordinary names.
+/// Off Windows these are ordinary names.
 #[cfg(not(windows))]
 #[test]
 fn a_node_of_any_name_is_listed_and_copied() -> Result<()> {
@@ -307,7 +307,7 @@ fn a_node_of_any_name_is_listed_and_copied() -> Result<()> {
     Ok(())
 }
 
-/// Decision 0137, as in the plates of OME's writers: `A/1/a`, and no document for `A` and `A/1`.
+/// As in the plates of OME's writers: `A/1/a`, and no document for `A` and `A/1`.
 #[test]
 fn nodes_below_a_folder_without_a_document_are_listed_and_copied() -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
@@ -366,7 +366,7 @@ fn nodes_below_a_folder_without_a_document_are_listed_and_copied() -> Result<()>
     Ok(())
 }
 
-/// Decision 0137: what no key can say, and what no node may be called, is named.
+/// What no key can say, and what no node may be called, is named.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_name_that_cannot_be_is_named() -> Result<()> {

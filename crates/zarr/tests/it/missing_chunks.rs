@@ -398,7 +398,7 @@ fn chunks_that_share_an_object_are_named() -> Result<()> {
     Ok(())
 }
 
-/// Decision 0170: an array that is gone is no array of missing chunks.
+/// An array that is gone is no array of missing chunks.
 #[test]
 fn an_array_that_is_gone_is_gone() -> Result<()> {
     for dialect in DIALECTS {

@@ -286,10 +286,10 @@ fn attributes_of_conventions_stay() -> Result<()> {
         assert_eq!(copy.metadata().dimension_names, Some(names.clone()), "{dialect}");
         let mut found = copy.attributes();
         assert_eq!(found.remove("added"), Some(Json::from(true)), "{dialect}");
-        // Final v3 has a member of its own for the names (decision 0136).
+        // Final v3 has a member of its own for the names.
         let due = (dialect != Dialect::V3).then(|| dimensions.clone());
         assert_eq!(found.remove("_ARRAY_DIMENSIONS"), due, "{dialect}");
-        // What v2 says by its fill value, v3 says by an attribute, as xarray spells it (decision 0136).
+        // What v2 says by its fill value, v3 says by an attribute, as xarray spells it.
         let missing = found.remove("_FillValue");
         assert!(
             dialect != Dialect::V3 || missing == Some(Json::from("AAAAAAAA+D8=")),

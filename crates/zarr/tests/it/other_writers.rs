@@ -1,5 +1,5 @@
 //! What other writers wrote wrong and somebody's data have is read with a warning, named by `validate`, and written right by
-//! `repair` (decision 0174). The documents and chunks are those of the writers that are named, where one is.
+//! `repair`. The documents and chunks are those of the writers that are named, where one is.
 
 #![cfg(all(
     feature = "memory",

@@ -23,7 +23,7 @@ fn path(text: &str) -> NodePath {
 
 fn create(hierarchy: &Hierarchy, at: &str) -> zarr::Array {
     let builder = hierarchy.create_array(path(at)).shape(&[4]).chunks(&[2]);
-    // The look for leftovers is tested separately (decision 0139).
+    // The look for leftovers is tested separately.
     builder.data_type_named("int16").purge(false).create().unwrap()
 }
 
@@ -41,7 +41,7 @@ fn a_new_node_is_one_set() {
     assert_eq!(calls.take(), ["create meta/root/x/y/z.group.json"]);
 }
 
-/// Decision 0139: the look for leftovers is one listing, and erases in the same step as it creates.
+/// The look for leftovers is one listing, and erases in the same step as it creates.
 #[test]
 fn looking_for_leftovers_is_one_listing() {
     let (hierarchy, calls) = watched();
@@ -120,7 +120,7 @@ fn a_node_is_looked_for_in_the_stated_order() {
     assert_eq!(calls.take(), gets("/foo/baz/qux"));
     assert!(hierarchy.group(path("/foo/baz")).unwrap().metadata().implicit);
     let mut expected = gets("/foo/baz").to_vec();
-    // A copy to the place may be under way (decision 0017).
+    // A copy to the place may be under way.
     expected.extend(["list_dir meta/root/foo/baz/".into(), "list_prefix .zarr-copy/".into()]);
     assert_eq!(calls.take(), expected);
     assert_eq!(hierarchy.node(path("/foo/zap")).unwrap_err().kind(), ErrorKind::NotFound);
@@ -209,7 +209,7 @@ fn no_other_keys_are_touched() {
     hierarchy.erase(path("/g")).unwrap();
     let ours = |call: &&String| {
         let (_, key) = call.split_once(' ').unwrap();
-        // A group without a document may be what a copy has made so far (decision 0017).
+        // A group without a document may be what a copy has made so far.
         let is_journal = *call == "list_prefix .zarr-copy/";
         key == "zarr.json"
             || key.starts_with("meta/")

@@ -1,5 +1,4 @@
-//! Rows of chunks that are read ahead are in the cache when they are needed, and change nothing that a read gives
-//! (decision 0149).
+//! Rows of chunks that are read ahead are in the cache when they are needed, and change nothing that a read gives.
 #![cfg(all(
     feature = "memory",
     feature = "gzip",

@@ -176,7 +176,7 @@ fn a_field_lies_over_the_fill_value() -> Result<()> {
     Ok(())
 }
 
-/// Decision 0116: threads that each write a field of the same records, one of them a whole record.
+/// Threads that each write a field of the same records, one of them a whole record.
 #[test]
 fn writers_of_different_fields_lose_nothing() -> Result<()> {
     const ROUNDS: i32 = 60;

@@ -46,7 +46,7 @@ fn chunks_that_cannot_be() -> Result<()> {
             assert_eq!(error.kind(), ErrorKind::Argument, "{dialect}: {shape:?}: {error}");
         }
         assert_eq!(keys(&hierarchy), before, "{dialect}");
-        // No length at all is one; an axis that is there to grow has long chunks (decision 0145).
+        // No length at all is one; an axis that is there to grow has long chunks.
         let builder = hierarchy.create_array(path("/a")).shape(&[0, 4]).data_type_named("int16");
         assert_eq!(builder.create()?.chunk_shape(), Some(vec![1 << 17, 4]), "{dialect}");
     }

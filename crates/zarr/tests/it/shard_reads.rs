@@ -61,7 +61,6 @@ fn element(row: u64, column: u64) -> u8 {
 const INDEX: u64 = 260;
 const CHUNK: u64 = 25;
 
-/// Decision 0108.
 #[test]
 fn an_index_is_fetched_once_for_a_handle() -> Result<()> {
     let (store, calls) = logged(from_sync(MemoryStore::new()));
@@ -91,7 +90,7 @@ fn an_index_is_fetched_once_for_a_handle() -> Result<()> {
     Ok(())
 }
 
-/// Decision 0108: bounded in bytes.
+/// The memory for indices is bounded in bytes.
 #[test]
 fn indices_take_no_more_memory_than_they_may() -> Result<()> {
     for (limit, expected) in [(0, vec![INDEX, CHUNK, INDEX, CHUNK]), (1 << 10, vec![CHUNK; 2])] {
@@ -557,7 +556,7 @@ impl SyncSnapshot for RemoteValue {
     }
 }
 
-/// Decision 0108: the version is checked by the request for the inner chunk itself; one that has changed makes
+/// The version is checked by the request for the inner chunk itself; one that has changed makes
 /// the reader begin again, with the index.
 #[test]
 fn a_version_is_checked_without_a_request_of_its_own() -> Result<()> {

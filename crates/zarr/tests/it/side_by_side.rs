@@ -1,4 +1,4 @@
-//! Two writers never lose data: threads, handles of their own, and processes (decisions 0101 to 0106).
+//! Two writers never lose data: threads, handles of their own, and processes.
 #![cfg(feature = "filesystem")]
 
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -314,7 +314,7 @@ impl Store for SlowStore {
     }
 }
 
-/// Decision 0104: writers that lose several attempts queue. Without the queue the last of 64 would try 64 times.
+/// Writers that lose several attempts queue. Without the queue the last of 64 would try 64 times.
 #[cfg(feature = "memory")]
 #[test]
 fn async_writers_of_one_chunk_queue() -> Result<()> {

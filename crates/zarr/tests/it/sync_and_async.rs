@@ -55,7 +55,7 @@ fn a_scalar_that_is_stored_under_both_keys_is_warned_of_by_either_face() -> Resu
     Ok(())
 }
 
-/// Decision 0108: what the copies say is compared with the documents, however the hierarchy was opened.
+/// What the copies say is compared with the documents, however the hierarchy was opened.
 #[test]
 fn an_async_open_checks_consolidated_copies() -> Result<()> {
     let folder = tempfile::tempdir().expect("a temporary folder");

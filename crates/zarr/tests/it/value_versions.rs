@@ -46,7 +46,7 @@ fn bounded(start: usize, len: usize) -> ByteRange {
 const MANNERS: [(Option<&str>, bool); 4] =
     [(Some(""), true), (Some(""), false), (Some("W/"), true), (None, true)];
 
-/// Decision 0108: whenever the value is replaced, no answer has bytes of both.
+/// Whenever the value is replaced, no answer has bytes of both.
 #[test]
 fn answers_of_two_versions_are_never_mixed() {
     let apart = [bounded(0, 10), bounded(100_000, 10), bounded(200_000, 10), ByteRange::Suffix(10)];

@@ -1,4 +1,4 @@
-//! Checks that everything that comments, pages and cases cite exists in `docs/internals/spec` or `docs/decisions`.
+//! Checks that everything that comments, pages and cases cite exists in `docs/internals/spec` or `docs/internals/design`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ pub fn trials(home: &Path) -> Result<Vec<Trial>, String> {
         if missing.is_empty() {
             Ok(())
         } else {
-            let head = "what is cited here is neither an anchor of docs/internals/spec nor a page of docs/decisions:";
+            let head = "what is cited here is neither an anchor of docs/internals/spec nor a page of docs/internals/design:";
             Err(format!("{head}\n{}", missing.join("\n")).into())
         }
     })])
@@ -45,8 +45,8 @@ fn known(top: &Path) -> Result<Known, String> {
     for page in files(&top.join("docs/internals/spec"), "md")? {
         known.add_page(&page.file_stem().unwrap_or_default().to_string_lossy(), &read(&page)?);
     }
-    for page in files(&top.join("docs/decisions"), "md")? {
-        known.add_decision(&page.file_name().unwrap_or_default().to_string_lossy());
+    for page in files(&top.join("docs/internals/design"), "md")? {
+        known.add_note(&page.file_stem().unwrap_or_default().to_string_lossy());
     }
     Ok(known)
 }

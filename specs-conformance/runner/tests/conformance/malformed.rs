@@ -7,7 +7,7 @@ use zarr::{Array, Dialect, Hierarchy, Node, NodeKind, NodePath, Object, OpenOpti
 use crate::Check;
 use crate::compare::{same, text};
 
-/// A case must be refused, at the latest when its elements are read (decision 0122), unless its `must`
+/// A case must be refused, at the latest when its elements are read, unless its `must`
 /// says something else.
 pub fn check(store: &Path, case: &Object) -> Check {
     let url = store.display().to_string();

@@ -219,7 +219,7 @@ fn a_copy_over_a_wire_that_fails_is_whole(server: &Server) {
 }
 
 /// Two writers that append as much make equal documents. If the request of one is refused after one without an answer, only
-/// the object's metadata tell whose the document is (decision 0163).
+/// the object's metadata tell whose the document is.
 fn appends_over_a_wire_that_fails_lose_nothing(server: &Server) {
     let place = format!("{}://appends-{}", server.name, std::process::id());
     let faulty = format!("faulty-{place}");

@@ -147,7 +147,7 @@ mod tests {
             lenient(Uint64, "\"18446744073709551615\"").as_deref(),
             Some("ffffffffffffffff")
         );
-        // Decision 0138: decimal text for any type of numbers.
+        // Decimal text for any type of numbers.
         assert_eq!(lenient(Uint64, "\"7\"").as_deref(), Some("0000000000000007"));
         assert_eq!(lenient(Int16, "\"-1\"").as_deref(), Some("ffff"));
         assert_eq!(lenient(Int16, "\"7.0\"").as_deref(), Some("0007"));

@@ -59,7 +59,7 @@ impl FillParser<'_> {
         match scalar {
             Scalar::Bool => match (json.as_bool(), json.as_u64()) {
                 (Some(value), _) => Ok(vec![value as u8]),
-                // Others write numbers (decision 0138).
+                // Others write numbers (docs/internals/design/documents.md).
                 (None, Some(value @ 0..=1)) => {
                     self.tolerate("a bool is `true` or `false`, not a number")?;
                     Ok(vec![value as u8])
@@ -106,7 +106,8 @@ impl FillParser<'_> {
 
     /// Exact, however large; integral floats such as `7.0` and `1e3` are tolerated (F-033, D-112).
     fn integer(&mut self, json: &Json) -> Result<i128> {
-        // In v2 any number may be decimal text (decision 0138); in drafts GDAL 3.6 writes so those that no double holds.
+        // In v2 any number may be decimal text (docs/internals/design/documents.md); in drafts GDAL 3.6 writes so those
+        // that no double holds.
         let is_wide = |text: &str| text.parse().is_ok_and(|n: u64| n > 1 << 53);
         let quoted =
             json.as_str().filter(|text| is_decimal(text)).filter(|text| match self.dialect {

@@ -57,7 +57,7 @@ pub(crate) fn parse(
     if *json == Json::Null && dialect != Dialect::V3 {
         return Ok(None);
     }
-    // Their reader has been warned of bare ones (decision 0138).
+    // Their reader has been warned of bare ones (docs/internals/design/documents.md).
     let standard;
     let json = if json.has_bare_floats() {
         standard = json.clone().into_standard();

@@ -1,7 +1,7 @@
 //! The v3 drafts as a format (D-070 … D-174).
 //!
 //! Read is what the texts of 2019 and 2020 say, and what zarr-python 2.12 to 2.18, GDAL and zarrita
-//! wrote; written is the text of 2020 in the form that zarr-python 2.18 opens (decision 0124).
+//! wrote; written is the text of 2020 in the form that zarr-python 2.18 opens (docs/internals/design/documents.md).
 
 mod array;
 mod entry;
@@ -50,7 +50,7 @@ impl Default for Draft {
 }
 
 impl Draft {
-    /// The text of 2020 in the form that zarr-python 2.18 opens, where it knows one (decision 0124).
+    /// The text of 2020 in the form that zarr-python 2.18 opens, where it knows one (docs/internals/design/documents.md).
     pub fn new() -> Self {
         Draft {
             era: Era::E4,

@@ -1,4 +1,5 @@
-//! Finds the documents that exist as consolidated copies only, so that no change loses them (decision 0172).
+//! Finds the documents that exist as consolidated copies only, so that no change loses them
+//! (docs/internals/design/crash-safety.md).
 //!
 //! Some writers put all documents into the consolidated metadata and none at their nodes; a document may also be lost while its copy is left.
 

@@ -1,4 +1,4 @@
-//! Keeps what readers take for missing when a dataset is copied (decision 0136).
+//! Keeps what readers take for missing when a dataset is copied (docs/internals/design/missing-data.md).
 //!
 //! In v2 the fill value is the missing value, in final v3 only the attribute `_FillValue` is: see
 //! [`zarr_core::missing_value`].

@@ -320,7 +320,7 @@ impl Planning<'_> {
 
     /// Whether the copy has an attribute in the words of the source's document, which netCDF's would change. From plain
     /// Zarr to plain Zarr all stay, bare `NaN` and `Infinity` among them, which zarr-python and xarray read as numbers. In NCZarr
-    /// those stay in the same dialect, as netcdf-c reads them (decision 0138).
+    /// those stay in the same dialect, as netcdf-c reads them (docs/internals/design/documents.md).
     fn is_verbatim(&self, old: &Json, json: &Json) -> bool {
         let is_plain = [self.from.profile(), self.new.profile] == [Profile::Pure; 2];
         let is_same_dialect = self.from.dialect() == self.new.dialect;

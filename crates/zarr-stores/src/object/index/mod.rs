@@ -1,4 +1,4 @@
-//! Lists the keys of a web server by the indices that it gives for its folders (decision 0181).
+//! Lists the keys of a web server by the indices that it gives for its folders (docs/internals/design/remote-stores.md).
 //!
 //! The server of a store is asked for the first index when somebody lists, never before. One that gives none for the root of the store is
 //! not asked again.
