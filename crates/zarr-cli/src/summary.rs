@@ -12,7 +12,7 @@ use crate::region::Elements;
 /// The most elements that are printed whole, as by NumPy.
 const THRESHOLD: u64 = 1000;
 /// The most elements that are shown, at any rank.
-const MOST: u64 = 10_000;
+const MAX_SHOWN_ELEMENTS: u64 = 10_000;
 /// As many elements as these are kept at the beginning and at the end of an axis; fewer, where there would be too many.
 const EDGES: [(u64, u64); 5] = [(3, 3), (2, 2), (1, 1), (1, 0), (0, 0)];
 /// Wider elements are not padded to one width.
@@ -43,7 +43,7 @@ impl Summary {
         };
         let edges = EDGES.iter().find(|edges| {
             let count = elements.at_positions(&kept(edges)).count();
-            count.is_some_and(|count| count <= MOST)
+            count.is_some_and(|count| count <= MAX_SHOWN_ELEMENTS)
         });
         let edges = edges.unwrap_or(&EDGES[EDGES.len() - 1]);
         let kept = kept(edges);
@@ -150,7 +150,7 @@ mod tests {
         for rank in 1..64 {
             for len in [2, 3, 7, u64::MAX] {
                 if let Some(summary) = summary(&vec![len; rank]) {
-                    assert!(summary.shown.count().unwrap() <= MOST, "{rank} {len}");
+                    assert!(summary.shown.count().unwrap() <= MAX_SHOWN_ELEMENTS, "{rank} {len}");
                 }
             }
         }

@@ -14,9 +14,9 @@ use rustix::termios::{
 use crate::interrupt::STOPPED;
 
 /// How long an answer may take, from a terminal that may be far away.
-const PATIENCE: Duration = Duration::from_secs(1);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 /// An answer has no more bytes.
-const MOST: usize = 256;
+const MAX_ANSWER_BYTES: usize = 256;
 
 /// The terminal's answer to "primary device attributes"; nothing, where there is no terminal, another program has it, or it is silent.
 /// It is asked once.
@@ -69,8 +69,9 @@ fn ask(mut tty: &File) -> Vec<u8> {
     if tty.write_all(b"\x1b[c").is_err() {
         return answer;
     }
-    let end = Instant::now() + PATIENCE;
-    let is_done = |answer: &[u8]| answer.contains(&3) || answer.len() > MOST || is_whole(answer);
+    let end = Instant::now() + ANSWER_TIMEOUT;
+    let is_done =
+        |answer: &[u8]| answer.contains(&3) || answer.len() > MAX_ANSWER_BYTES || is_whole(answer);
     while !is_done(&answer) && Instant::now() < end {
         let mut bytes = [0; 64];
         match tty.read(&mut bytes) {

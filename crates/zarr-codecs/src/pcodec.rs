@@ -23,7 +23,7 @@ use crate::util::number::{Native, NumberType, with_scalar};
 const CODEC: &str = "pcodec";
 
 /// The most numbers that one of its pages holds.
-const MOST: i64 = 1 << 24;
+const MAX_NUMBERS_PER_PAGE: i64 = 1 << 24;
 
 /// The most numbers in the window of a page that has fewer; no encoder takes more.
 const WINDOW: usize = 1 << 15;
@@ -59,7 +59,7 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
         return Err(parameters.wrong("data type", why));
     };
     let level = parameters.integer("level", 0..=12, Some(8))?;
-    let pages = parameters.integer("equal_pages_up_to", 1..=MOST, Some(1 << 18))?;
+    let pages = parameters.integer("equal_pages_up_to", 1..=MAX_NUMBERS_PER_PAGE, Some(1 << 18))?;
     let order = match parameters.get("delta_encoding_order") {
         None => None,
         Some(_) => Some(parameters.integer("delta_encoding_order", 0..=7, None)? as usize),

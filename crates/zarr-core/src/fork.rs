@@ -28,7 +28,7 @@ use crate::primitives::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::primitives::thread;
 
 /// How long [`prepare`] waits for locks of other threads. A store's call may take long while it holds one.
-const PATIENCE: Duration = Duration::from_secs(10);
+const LOCKS_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long a thread sleeps before it looks again.
 const PAUSE: Duration = Duration::from_micros(50);
@@ -144,7 +144,7 @@ pub fn sleep_by(sleep: fn(Duration)) {
 /// Returns whether that is so. A thread that holds a lock for more than 10 seconds is not waited for, because it may
 /// need something that the caller holds; then the forked process may hang where it needs the same lock.
 pub fn prepare() -> bool {
-    prepare_within(PATIENCE)
+    prepare_within(LOCKS_TIMEOUT)
 }
 
 /// As [`prepare`], with another time after which it gives up.

@@ -49,12 +49,12 @@ pub(crate) fn resize<T: bytemuck::Pod>(memory: &mut Vec<T>, count: usize) -> Opt
 fn advise<T>(memory: &mut [T]) {
     const PAGE: usize = 2 << 20;
     // From this size on, memory comes fresh from the system, and large pages are worth their while.
-    const LARGE: usize = 4 << 20;
+    const MIN_LARGE_PAGE_BYTES: usize = 4 << 20;
     // A large page at hand is cleared in 0.2 ms; one that the machine must first get from its host, or put together from
     // small ones, takes 4.
     const DEAR: std::time::Duration = std::time::Duration::from_millis(1);
     let size = size_of_val(memory);
-    if size < LARGE {
+    if size < MIN_LARGE_PAGE_BYTES {
         return;
     }
     let begin = memory.as_mut_ptr().cast::<u8>();

@@ -154,7 +154,7 @@ pub fn zeros<'py>(
         return Ok(crate::np::zeros(py)?.call1((shape, dtype))?.cast_into()?);
     }
     let is_plain = !shape.contains(&0) && !dtype.has_object() && !dtype.has_subarray();
-    if let Some(size) = size.filter(|&size| is_plain && size >= LARGE)
+    if let Some(size) = size.filter(|&size| is_plain && size >= MIN_ALIGNED_BYTES)
         // Where there is too little memory, NumPy's error below names the array that was asked for.
         && let Ok(elements) = cache_aligned_zeros(py, shape, dtype, size as usize)
     {
@@ -175,7 +175,7 @@ pub fn zeros<'py>(
 }
 
 /// Arrays of at least this number of bytes begin at a line of the processor's cache.
-const LARGE: u64 = 1 << 20;
+const MIN_ALIGNED_BYTES: u64 = 1 << 20;
 const LINE: usize = 64;
 
 /// As [`zeros`], of `size` bytes that begin at a line of the cache. NumPy's begin 16 bytes past one, so that most rows of a chunk share their first and last line

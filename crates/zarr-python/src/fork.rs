@@ -13,7 +13,7 @@ use zarr::fork;
 use crate::open::REGISTRY;
 
 /// How long locks of other threads are waited for.
-const PATIENCE: Duration = Duration::from_secs(10);
+const LOCKS_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long they are waited for with Python's lock: most are held for less.
 const SHORT: Duration = Duration::from_millis(1);
@@ -22,7 +22,7 @@ const SHORT: Duration = Duration::from_millis(1);
 fn before_fork(py: Python<'_>) {
     // No thread is in the middle of making it.
     LazyLock::force(&REGISTRY);
-    let give_up = Instant::now() + PATIENCE;
+    let give_up = Instant::now() + LOCKS_TIMEOUT;
     // Afterwards no thread takes one of the library's locks, also none that has Python's: it is not given up between here and
     // the fork. Threads that hold one may need Python's, to read a store of Python's.
     while !fork::prepare_within(SHORT) && Instant::now() < give_up {

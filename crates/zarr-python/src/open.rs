@@ -33,7 +33,7 @@ pub type Reading = (Option<String>, Option<String>, bool, (u64, u64), (u64, usiz
 const KNOWN: u64 = 64 << 20;
 
 /// Values of more bytes are not among it: the chunk cache has their elements.
-const SMALL: u64 = 64 << 10;
+const MAX_CACHED_VALUE_BYTES: u64 = 64 << 10;
 
 /// How a node was opened, so that another process can open it again.
 #[derive(Clone, Debug, Default)]
@@ -105,7 +105,7 @@ impl Origin {
             return store;
         }
         let age = Duration::try_from_secs_f64(self.max_age).unwrap_or(Duration::MAX);
-        let aged = ByteCache::new(KNOWN).store(store).max_age(age).largest(SMALL);
+        let aged = ByteCache::new(KNOWN).store(store).max_age(age).largest(MAX_CACHED_VALUE_BYTES);
         *zarr::sync::lock(&self.known) = Some(aged.clone());
         Arc::new(aged)
     }

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 const VARIABLE: &str = "ZARRKIT_THREADS";
 
 /// More threads are of no use, and a process may not get them.
-const MOST: usize = 1024;
+const MAX_THREADS: usize = 1024;
 
 /// How many threads: those that the environment chooses; else 1 in a worker of Dask or of a `DataLoader` of PyTorch, which has
 /// as many workers as are good for the machine; else 0, as many as the machine has. Neither package is imported here.
@@ -32,9 +32,9 @@ pub fn default(py: Python<'_>) -> PyResult<usize> {
 /// `ValueError` if there are too many, or fewer than none.
 pub fn checked(threads: i64) -> PyResult<usize> {
     match usize::try_from(threads) {
-        Ok(threads) if threads <= MOST => Ok(threads),
+        Ok(threads) if threads <= MAX_THREADS => Ok(threads),
         Ok(_) => Err(PyValueError::new_err(format!(
-            "{threads} threads are too many; at most {MOST} can be"
+            "{threads} threads are too many; at most {MAX_THREADS} can be"
         ))),
         Err(_) => Err(PyValueError::new_err(format!(
             "{threads} is no number of threads; 0 is as many as the machine has"

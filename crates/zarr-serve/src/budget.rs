@@ -11,7 +11,7 @@ const UNIT: u64 = 1 << 10;
 /// How often what waits for memory looks whether there is enough, and whether its client is still there.
 const LOOK: Duration = Duration::from_millis(20);
 /// How long an answer waits for the memory of others.
-const PATIENCE: Duration = Duration::from_secs(5);
+const MEMORY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A number of bytes, for all answers that are made or sent at a time. Who finds enough goes first, so that a large answer that
 /// waits keeps no small one waiting.
@@ -82,7 +82,7 @@ impl Budget {
     pub fn new(bytes: u64) -> Budget {
         let most = (Semaphore::MAX_PERMITS as u64).min(u64::from(u32::MAX));
         let units = (bytes / UNIT).clamp(1, most);
-        Budget { free: Arc::new(Semaphore::new(units as usize)), units, patience: PATIENCE }
+        Budget { free: Arc::new(Semaphore::new(units as usize)), units, patience: MEMORY_TIMEOUT }
     }
 
     /// All bytes there are.

@@ -23,7 +23,7 @@ const DEEPEST: usize = 8;
 /// How deep below a folder hierarchies are listed.
 const DEEPEST_LISTED: usize = 3;
 /// How many hierarchies of a folder are listed, and how many names are remembered.
-const MOST: usize = 1_000;
+const MAX_HIERARCHIES: usize = 1_000;
 /// Names that paths of the server begin with, and therefore no target has.
 const RESERVED: [&str; 5] = ["v3", "-", "metrics", "favicon.ico", "robots.txt"];
 
@@ -331,7 +331,7 @@ impl Folder {
             Err(e) => return Err(e),
         };
         let mut known = lock(&self.known);
-        if known.len() >= MOST {
+        if known.len() >= MAX_HIERARCHIES {
             known.clear();
         }
         known.insert(below.to_owned(), (Instant::now(), found.clone()));
@@ -375,7 +375,7 @@ impl Folder {
         let mut entries: Vec<_> = files.map(|key| (key, false)).chain(folders).collect();
         entries.sort_unstable();
         for (entry, is_folder) in entries {
-            if all.len() >= MOST {
+            if all.len() >= MAX_HIERARCHIES {
                 return Ok(());
             }
             match self.served(entry) {

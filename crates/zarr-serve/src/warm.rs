@@ -8,7 +8,7 @@ use zarr::{Array, ArrayMetadata, Hierarchy};
 use crate::Served;
 
 /// Of how many hierarchies decoded chunks are kept.
-const MOST: usize = 2;
+const MAX_HIERARCHIES: usize = 2;
 
 /// The hierarchies whose decoded chunks are kept, the last used one last.
 #[derive(Debug, Default)]
@@ -26,7 +26,7 @@ impl Warm {
 
     /// Bytes of decoded chunks that are kept of one hierarchy.
     pub fn each(&self) -> u64 {
-        self.bytes / MOST as u64
+        self.bytes / MAX_HIERARCHIES as u64
     }
 
     /// The same array, whose decoded chunks are kept. An entry belongs to one version of its object and to the way in which the
@@ -49,7 +49,7 @@ impl Warm {
                     Hierarchy::of_format(served.store(), own.format().clone(), &options)
                 }
             };
-            if all.len() >= MOST {
+            if all.len() >= MAX_HIERARCHIES {
                 all.remove(0);
             }
             all.push(hierarchy.clone());

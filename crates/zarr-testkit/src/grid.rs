@@ -10,7 +10,7 @@ use zarr_core::grid::{ChunkExtent, ChunkGrid};
 use zarr_core::region::element_count;
 
 /// The most elements that the array of a check may have.
-const MOST: u64 = 1 << 20;
+const MAX_ELEMENTS: u64 = 1 << 20;
 
 /// Checks every promise of a grid for arrays of this shape, which `registry` can build: chunks follow each other without gap or
 /// overlap; counts, extents and coordinates agree for every length up to the shape's; absurd lengths neither panic nor take long;
@@ -20,9 +20,12 @@ const MOST: u64 = 1 << 20;
 /// # Panics
 /// At the first broken promise, naming it; if the array would have more than a million elements.
 pub fn check_grid(registry: &Registry, grid: &Arc<dyn ChunkGrid>, shape: &[u64]) {
-    let small = element_count(shape).is_some_and(|count| count <= MOST);
-    let short = shape.iter().all(|&len| len <= MOST);
-    assert!(small && short, "{grid:?}: the check needs an array of at most {MOST} elements");
+    let small = element_count(shape).is_some_and(|count| count <= MAX_ELEMENTS);
+    let short = shape.iter().all(|&len| len <= MAX_ELEMENTS);
+    assert!(
+        small && short,
+        "{grid:?}: the check needs an array of at most {MAX_ELEMENTS} elements"
+    );
     let rank = calm(format_args!("{grid:?}: rank"), || grid.rank());
     assert!(rank == shape.len(), "{grid:?}: rank is {rank} for an array of {} axes", shape.len());
     for (axis, &len) in shape.iter().enumerate() {
@@ -124,7 +127,8 @@ fn check_absurd_lengths(grid: &Arc<dyn ChunkGrid>, axis: usize, len: u64) {
 /// Checks that every element is stored in the same place as before.
 fn check_growing_before(grid: &Arc<dyn ChunkGrid>, axis: usize, shape: &[u64]) {
     let len = shape[axis];
-    let chunk = calm(format_args!("{grid:?}: span"), || grid.span(axis, 0)).stored.min(MOST);
+    let chunk =
+        calm(format_args!("{grid:?}: span"), || grid.span(axis, 0)).stored.min(MAX_ELEMENTS);
     for count in [1, 2, chunk, chunk * 3 + 1] {
         let what = format!("{grid:?}: grown_before(axis {axis}, {count})");
         let grown = calm(format_args!("{what}"), || grid.grown_before(axis, count));

@@ -13,7 +13,7 @@ use zarr_core::{Dialect, Json};
 pub(super) const DIALECTS: [Dialect; 3] = [Dialect::V3, Dialect::V2, Dialect::Draft];
 
 /// The longest that a call may take whose time must not depend on the length of an axis.
-const PATIENCE: Duration = Duration::from_secs(if cfg!(test) { 2 } else { 30 });
+const CALL_TIMEOUT: Duration = Duration::from_secs(if cfg!(test) { 2 } else { 30 });
 
 /// The result of `call`. A panic in it is a broken promise, reported with `what`.
 #[track_caller]
@@ -22,7 +22,7 @@ pub(super) fn calm<T>(what: Arguments<'_>, call: impl FnOnce() -> T) -> T {
         .unwrap_or_else(|panic| panic!("{what} must not panic, but: {}", said(&*panic)))
 }
 
-/// As [`calm`], for a call that must also end within [`PATIENCE`].
+/// As [`calm`], for a call that must also end within [`CALL_TIMEOUT`].
 #[track_caller]
 pub(super) fn in_time<T: Send + 'static>(
     what: Arguments<'_>,
@@ -30,10 +30,10 @@ pub(super) fn in_time<T: Send + 'static>(
 ) -> T {
     let (send, receive) = mpsc::channel();
     thread::spawn(move || send.send(catch_unwind(AssertUnwindSafe(call))));
-    match receive.recv_timeout(PATIENCE) {
+    match receive.recv_timeout(CALL_TIMEOUT) {
         Ok(Ok(value)) => value,
         Ok(Err(panic)) => panic!("{what} must not panic, but: {}", said(&*panic)),
-        Err(_) => panic!("{what} must not go on for {} s", PATIENCE.as_secs()),
+        Err(_) => panic!("{what} must not go on for {} s", CALL_TIMEOUT.as_secs()),
     }
 }
 

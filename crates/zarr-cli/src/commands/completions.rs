@@ -121,7 +121,7 @@ pub(crate) struct Nodes {
 }
 
 /// The most nodes that a shell is given.
-const MOST: usize = 1000;
+const MAX_COMPLETIONS: usize = 1000;
 
 impl Nodes {
     /// Prints one node a line; groups end with a slash. A command line without a target has none, and a wrong one is no
@@ -141,7 +141,10 @@ impl Nodes {
         let mut printed = 0;
         for child in group.children()? {
             let name = child.path.name().unwrap_or_default();
-            if name.starts_with(begin) && name.chars().all(zarr::is_printable) && printed < MOST {
+            if name.starts_with(begin)
+                && name.chars().all(zarr::is_printable)
+                && printed < MAX_COMPLETIONS
+            {
                 let kind = || group.hierarchy().node(&child.path).ok().map(|node| node.kind());
                 let is_group = child.kind.or_else(kind) == Some(NodeKind::Group);
                 let end = if is_group { "/" } else { "" };

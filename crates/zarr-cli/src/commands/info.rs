@@ -17,7 +17,7 @@ use crate::human;
 use crate::session::{self, Session, Target};
 
 /// Up to this number of chunks, those that are stored are counted without a word.
-const FEW: u64 = 100_000;
+const MAX_CHUNKS_COUNTED_UNASKED: u64 = 100_000;
 
 /// Say what a group or an array is: shape, chunks, type, codecs, attributes
 #[derive(Debug, Args)]
@@ -105,7 +105,7 @@ impl Info {
 /// Whether an array's chunks are few, in a store that is near.
 fn is_small(array: &Array) -> bool {
     let capabilities = array.hierarchy().store().capabilities();
-    let few = |all: u64| all <= FEW;
+    let few = |all: u64| all <= MAX_CHUNKS_COUNTED_UNASKED;
     capabilities.local && capabilities.list && ls::objects(&array.metadata()).is_some_and(few)
 }
 

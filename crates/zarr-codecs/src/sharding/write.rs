@@ -37,7 +37,7 @@ const LONG_STEP: usize = 1 << 22;
 
 /// Bytes of elements that several threads encode together, if that are enough inner chunks for all of them.
 const TOGETHER: u64 = 1 << 23;
-const MOST: u64 = 4096;
+const MAX_INNER_CHUNKS_TOGETHER: u64 = 4096;
 
 impl<'a> ShardWrite<'a> {
     pub fn new(
@@ -106,10 +106,13 @@ impl<'a> ShardWrite<'a> {
     /// The next inner chunks, encoded on all threads.
     fn encode_some(&self) -> Vec<Encoded<'a>> {
         let (shape, left) = (&self.sharding.inner_shape, self.index.len() - self.entry);
-        let some = match self.threads.count {
-            1 => 1,
-            count => count.max((TOGETHER / self.sharding.inner_size()).min(MOST) as usize),
-        };
+        let some =
+            match self.threads.count {
+                1 => 1,
+                count => count
+                    .max((TOGETHER / self.sharding.inner_size()).min(MAX_INNER_CHUNKS_TOGETHER)
+                        as usize),
+            };
         self.threads.map(some.min(left), |n| {
             let inner = self.chunk.part(&self.index.place(self.entry + n, shape));
             let is_stored = !self.sharding.is_fill(&inner);

@@ -26,7 +26,7 @@ use crate::sync::{into_inner, lock};
 use crate::view::{View, ViewMut};
 
 /// How long a reader waits for another one that decodes the same chunk. Then it decodes the chunk itself.
-const PATIENCE: Duration = Duration::from_secs(1);
+const DECODE_WAIT: Duration = Duration::from_secs(1);
 
 /// After this time, the calling thread knows how long it takes to copy what is in the cache.
 const SOON: Duration = Duration::from_micros(5);
@@ -103,7 +103,7 @@ impl ArrayCore {
             return hit(cached);
         }
         let queue = format!("{} {:x} decoded", self.context.store.name(), self.cache_id(layout));
-        let queue_place = QueuePlace::acquire(&queue, key, PATIENCE).await;
+        let queue_place = QueuePlace::acquire(&queue, key, DECODE_WAIT).await;
         if let Some(cached) = self.unchanged(layout, key).await? {
             return hit(cached);
         }

@@ -31,7 +31,7 @@ use crate::view::{View, ViewMut};
 const MOST_VERSIONS: u32 = 100;
 
 /// A chunk of a known size of at most this many bytes is read without a request for its size.
-const SMALL: u64 = 1 << 20;
+const MAX_BYTES_READ_UNSEEN: u64 = 1 << 20;
 
 impl ArrayCore {
     /// Reads `part` into native elements, in memory with any strides that has the shape of `part`. Where the store is local, the calling thread must be one that may block.
@@ -344,7 +344,8 @@ impl ArrayCore {
         let whole = span.is_whole() && chain.is_memory() && tile.within.is_all(shape);
         let mut memory = out.as_bytes_mut().filter(|_| whole);
         let direct = memory.is_some();
-        let expected = chain.plain_size(shape).filter(|&size| direct || size <= SMALL);
+        let expected =
+            chain.plain_size(shape).filter(|&size| direct || size <= MAX_BYTES_READ_UNSEEN);
         let how = match (&mut memory, expected) {
             // The store reads into the caller's memory.
             (Some(memory), Some(_)) => GetOptions::into(Target::Exact(memory)),

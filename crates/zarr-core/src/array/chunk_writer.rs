@@ -34,7 +34,7 @@ use crate::var_buffer::VarBuffer;
 use crate::view::{View, ViewMut};
 
 /// Shards of fewer bytes are written by a thread each.
-const LARGE: u64 = 1 << 23;
+const MIN_LARGE_SHARD_BYTES: u64 = 1 << 23;
 
 /// The bytes of a stored chunk that a change needs.
 enum ExistingChunk {
@@ -70,7 +70,7 @@ impl ArrayCore {
             let mut kind = transfer.work();
             let count = executor::threads(&self.options, kind.size).count;
             // Of few large shards each is encoded by all threads.
-            kind.many &= kind.size < LARGE
+            kind.many &= kind.size < MIN_LARGE_SHARD_BYTES
                 || chunks().take(count).count() == count
                 || !chunks().all(|tile| self.replaces(&tile, span) && is_shard(layout, &tile));
             let counter = Counter::new(&self.options.progress, || chunks().count());

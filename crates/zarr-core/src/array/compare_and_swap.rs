@@ -80,7 +80,7 @@ pub(crate) const MAX_ATTEMPTS: u32 = 100_000;
 /// loss, and up to this number of attempts.
 const MOST_PAUSES: u32 = 32;
 /// A queueing writer waits as long as its slowest attempt took, and this much longer, for each writer before it.
-const PATIENCE: Duration = Duration::from_millis(50);
+const EXTRA_WAIT_PER_WRITER: Duration = Duration::from_millis(50);
 
 /// Changes a document, the value of `key`. With the guard on, `edit` may be called several times, each time with
 /// the current value.
@@ -143,7 +143,9 @@ pub(crate) async fn compare_and_swap<F: Future<Output = Result<Edited>>>(
     let mut place = None;
     for attempt in 0..attempts {
         if attempt >= ATTEMPTS_WITHOUT_QUEUE && place.is_none() {
-            place = QueuePlace::acquire(&context.store.name(), key, slowest + PATIENCE).await;
+            place =
+                QueuePlace::acquire(&context.store.name(), key, slowest + EXTRA_WAIT_PER_WRITER)
+                    .await;
         }
         let begin = instant();
         // The store keeps the version for as long as the snapshot exists.

@@ -165,13 +165,13 @@ pub(crate) fn together(options: &Options, others: usize, work: impl Fn() + Sync)
 
 /// Elements of fewer bytes are encoded by one thread.
 #[cfg(feature = "rayon")]
-const FEW: u64 = 1 << 20;
+const MIN_BYTES_FOR_THREADS: u64 = 1 << 20;
 
 /// The threads that may encode parts of a chunk of `size` bytes. For a thread of the pool only itself: the others have
 /// their own chunks.
 pub(crate) fn threads(options: &Options, size: u64) -> Threads<'_> {
     #[cfg(feature = "rayon")]
-    if let Some(pool) = (size >= FEW).then(|| pool(options)).flatten()
+    if let Some(pool) = (size >= MIN_BYTES_FOR_THREADS).then(|| pool(options)).flatten()
         && pool.current_thread_index().is_none()
     {
         let each = |options: Option<&Options>, count: usize, work: &(dyn Fn(usize) + Sync)| {

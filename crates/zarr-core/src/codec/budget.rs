@@ -12,7 +12,7 @@ use crate::primitives::sync::Mutex;
 use crate::sync::{self, Condition, MutexGuard};
 
 /// Fewer bytes are not counted: each thread holds them once.
-const SMALL: u64 = 1 << 20;
+const MIN_COUNTED_BYTES: u64 = 1 << 20;
 
 /// Bytes that any encoded chunk may have.
 const LEAST_ENCODED: u64 = 64 << 20;
@@ -82,7 +82,7 @@ pub(super) fn take(size: u64) -> Result<Taken, CodecError> {
     if size > limit {
         return Err(CodecError::Limit { codec: "codecs", limit });
     }
-    if size <= SMALL {
+    if size <= MIN_COUNTED_BYTES {
         return Ok(Taken(0));
     }
     let mut budget = lock();

@@ -7,7 +7,7 @@ use crate::metadata::ArrayMetadata;
 use crate::sync::lock;
 
 /// How many documents are kept.
-const MOST: usize = 8;
+const MAX_TEMPLATES: usize = 8;
 
 /// The documents of some arrays that were read lately, the newest first; and how many since were like none of them.
 #[derive(Debug, Default)]
@@ -46,7 +46,7 @@ impl Templates {
         if missed.is_power_of_two()
             && let Some((before, after)) = Json::around(document, "attributes")
         {
-            kept.truncate(MOST - 1);
+            kept.truncate(MAX_TEMPLATES - 1);
             let (before, after) = (before.to_vec(), after.to_vec());
             kept.insert(0, Template { before, after, metadata: metadata.clone() });
         }
@@ -138,7 +138,7 @@ mod tests {
             lock(&templates.0).1 = n;
         }
         assert_eq!(kept, [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]);
-        assert_eq!(lock(&templates.0).0.len(), MOST);
+        assert_eq!(lock(&templates.0).0.len(), MAX_TEMPLATES);
         let known = templates.metadata(numbered(512).as_bytes()).map(|array| array.shape);
         assert_eq!(known, Some(vec![512]));
     }

@@ -14,10 +14,10 @@ impl Json {
     /// The text, cut to at most 80 characters, for messages.
     pub fn brief(&self) -> String {
         // With the three dots of a text that was cut.
-        const MOST: usize = 80;
-        let mut brief = Brief { text: String::new(), left: MOST };
+        const MAX_BRIEF_LENGTH: usize = 80;
+        let mut brief = Brief { text: String::new(), left: MAX_BRIEF_LENGTH };
         if write_json(self, None, &mut brief).is_err() {
-            let end = brief.text.char_indices().nth(MOST - 3).map_or(0, |(at, _)| at);
+            let end = brief.text.char_indices().nth(MAX_BRIEF_LENGTH - 3).map_or(0, |(at, _)| at);
             brief.text.truncate(end);
             brief.text.push_str("...");
         }

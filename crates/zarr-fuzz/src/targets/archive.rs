@@ -13,7 +13,7 @@ use crate::driver::note;
 use crate::input;
 
 /// Bytes of a value that are read.
-const MOST: u64 = 1 << 20;
+const MAX_READ_BYTES: u64 = 1 << 20;
 
 thread_local! {
     static FILE: RefCell<Option<tempfile::NamedTempFile>> = const { RefCell::new(None) };
@@ -46,8 +46,8 @@ pub fn zip(data: &[u8]) {
     let others = remote.to_sync();
     assert_eq!(&others.list().expect("a list"), keys);
     for key in keys.iter().take(16) {
-        let near = local.get(key, GetOptions::at_most(MOST));
-        let far = others.get(key, GetOptions::at_most(MOST));
+        let near = local.get(key, GetOptions::at_most(MAX_READ_BYTES));
+        let far = others.get(key, GetOptions::at_most(MAX_READ_BYTES));
         let value = match (near, far) {
             (Ok(Some(near)), Ok(Some(far))) => {
                 assert_eq!(near.bytes, far.bytes, "{key}");
@@ -56,7 +56,7 @@ pub fn zip(data: &[u8]) {
             (Err(_), Err(_)) => continue,
             (near, far) => panic!("{key}: {near:?} in a folder, {far:?} in a store"),
         };
-        assert!(value.len() as u64 <= MOST);
+        assert!(value.len() as u64 <= MAX_READ_BYTES);
         let len = value.len().saturating_sub(1) / 2;
         let range = [ByteRange::Bounded { start: 1, len: len as u64 }];
         for store in [local as &dyn SyncStore, &*others] {

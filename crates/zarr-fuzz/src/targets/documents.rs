@@ -16,7 +16,7 @@ const MOST_NODES: usize = 24;
 /// Elements that are read at once.
 const MOST_ELEMENTS: u64 = 4096;
 /// Bytes of them, unless it is one element: each may have 16 MiB.
-const LARGE: u64 = 1 << 20;
+const MAX_READ_BYTES: u64 = 1 << 20;
 
 /// Documents of final v3; an input of one file is `zarr.json` of the root.
 pub fn v3(data: &[u8]) {
@@ -94,7 +94,7 @@ fn element_size(array: &Array) -> u64 {
 pub fn read(array: &Array) {
     let shape = array.shape();
     let _ = (array.len(), array.chunk_shape(), array.shard_shape(), array.fill_value());
-    let mut room = MOST_ELEMENTS.min(LARGE / element_size(array).max(1)).max(1);
+    let mut room = MOST_ELEMENTS.min(MAX_READ_BYTES / element_size(array).max(1)).max(1);
     let mut corner = |from_end: bool| {
         let axis = |&len: &u64| {
             let most = len.min(3).min(room.max(1));
@@ -118,7 +118,7 @@ fn written_again(hierarchy: &Hierarchy, node: &Node, options: &OpenOptions) {
     }
     let metadata = match node {
         // Its fill value is larger than a document may be.
-        Node::Array(array) if element_size(array) > LARGE => return,
+        Node::Array(array) if element_size(array) > MAX_READ_BYTES => return,
         Node::Array(array) => NodeMetadata::Array(Box::new((*array.metadata()).clone())),
         Node::Group(group) => NodeMetadata::Group(group.metadata().clone()),
     };

@@ -19,7 +19,7 @@ use crate::driver::noted;
 use crate::input;
 
 /// Bytes of a value that are read.
-const MOST: u64 = 1 << 20;
+const MAX_READ_BYTES: u64 = 1 << 20;
 
 /// A server that gives the same bytes to every request, and then ends the connection.
 struct Server {
@@ -127,8 +127,9 @@ fn call(store: &Arc<dyn Store>, which: u8) {
     let key = StoreKey::new("k").expect("a good key");
     match which % 5 {
         0 => {
-            if let Some(Some(got)) = noted(blocking.get(&key, GetOptions::at_most(MOST))) {
-                assert!(got.bytes.unwrap_or_default().len() as u64 <= MOST);
+            if let Some(Some(got)) = noted(blocking.get(&key, GetOptions::at_most(MAX_READ_BYTES)))
+            {
+                assert!(got.bytes.unwrap_or_default().len() as u64 <= MAX_READ_BYTES);
             }
         }
         1 => {

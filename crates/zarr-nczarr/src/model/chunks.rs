@@ -3,9 +3,9 @@
 use crate::model::schema::Dimension;
 
 /// About how large a chunk may become, in bytes.
-const LARGE: u64 = 16 << 20;
+const MAX_CHUNK_BYTES: u64 = 16 << 20;
 /// The size of a chunk of a variable with one dimension that grows, in bytes.
-const SMALL: u64 = 4096;
+const RECORD_CHUNK_BYTES: u64 = 4096;
 
 /// The chunk lengths that netCDF's library chooses for elements of this size.
 pub(crate) fn default(dimensions: &[Dimension], element: u64) -> Vec<u64> {
@@ -13,16 +13,16 @@ pub(crate) fn default(dimensions: &[Dimension], element: u64) -> Vec<u64> {
     let growing = dimensions.iter().filter(|dimension| dimension.unlimited).count();
     let fixed = |dimension: &Dimension| dimension.len.max(1);
     match (dimensions, growing) {
-        ([_], 1) => vec![(SMALL / element).max(1)],
+        ([_], 1) => vec![(RECORD_CHUNK_BYTES / element).max(1)],
         (all, growing) if growing == all.len() && growing > 0 => {
-            let elements = (LARGE / element).max(1) as f64;
+            let elements = (MAX_CHUNK_BYTES / element).max(1) as f64;
             let length = elements.powf(1.0 / growing as f64).floor().max(1.0) as u64;
             vec![length; growing]
         }
         (all, _) => {
             let shape: Vec<u64> =
                 all.iter().map(|d| if d.unlimited { 1 } else { fixed(d) }).collect();
-            scaled(&shape, (LARGE / element).max(1))
+            scaled(&shape, (MAX_CHUNK_BYTES / element).max(1))
         }
     }
 }

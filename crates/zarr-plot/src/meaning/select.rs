@@ -7,7 +7,7 @@ use super::{Calendar, Date, TimeUnits};
 use crate::stats::Along;
 
 /// The most coordinates that are looked through.
-const MOST: u64 = 1 << 27;
+const MAX_COORDINATES: u64 = 1 << 27;
 
 impl Axis {
     /// The positions that a text selects: those of all coordinates from one to another, both among them, as in `40:60` or
@@ -23,7 +23,7 @@ impl Axis {
     pub fn select(&self, text: &str) -> Result<(Along, Option<String>)> {
         let name = self.name.as_deref().unwrap_or("without a name");
         let refuse = |why: String| AccessError::Argument(format!("axis `{name}`: {why}"));
-        if self.len > MOST {
+        if self.len > MAX_COORDINATES {
             return Err(
                 refuse(format!("{} coordinates are too many to look through", self.len)).into()
             );

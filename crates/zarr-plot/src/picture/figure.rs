@@ -16,7 +16,7 @@ pub const MOST_SIDE: u32 = 8192;
 
 pub(crate) const TITLE: f64 = 18.0;
 pub(crate) const LABEL: f64 = 14.0;
-pub(crate) const SMALL: f64 = 12.5;
+pub(crate) const SMALL_TEXT: f64 = 12.5;
 const MARGIN: f64 = 18.0;
 /// The most coordinates that are read for ticks.
 const MOST_COORDINATES: u64 = 1 << 20;
@@ -84,11 +84,12 @@ impl Scale {
         for count in (1..=(width / 60.0).clamp(1.0, 12.0) as usize).rev() {
             let mut found = self.ticks(count);
             for tick in &mut found {
-                tick.text = text::cut(&tick.text, SMALL, 160.0);
+                tick.text = text::cut(&tick.text, SMALL_TEXT, 160.0);
             }
             let room = |pair: &[Tick]| {
-                let half =
-                    (text::width(&pair[0].text, SMALL) + text::width(&pair[1].text, SMALL)) / 2.0;
+                let half = (text::width(&pair[0].text, SMALL_TEXT)
+                    + text::width(&pair[1].text, SMALL_TEXT))
+                    / 2.0;
                 (place(pair[1].at) - place(pair[0].at)).abs() >= half + 10.0
             };
             if found.windows(2).all(room) {
@@ -106,7 +107,7 @@ impl Scale {
             let mut found = self.ticks(count);
             if found.windows(2).all(|pair| (place(pair[1].at) - place(pair[0].at)).abs() >= 15.0) {
                 for tick in &mut found {
-                    tick.text = text::cut(&tick.text, SMALL, 130.0);
+                    tick.text = text::cut(&tick.text, SMALL_TEXT, 130.0);
                 }
                 return found;
             }
@@ -186,8 +187,8 @@ pub(crate) fn heading(scene: &mut Scene, title: &str, below: &str) -> f64 {
     }
     scene.text(
         (MARGIN, MARGIN + 34.0),
-        &text::cut(below, SMALL, room),
-        SMALL,
+        &text::cut(below, SMALL_TEXT, room),
+        SMALL_TEXT,
         Anchor::Start,
         FAINT,
     );
@@ -206,7 +207,7 @@ pub(crate) fn draw_axes(
     for tick in across.0 {
         let x = (across.1)(tick.at);
         scene.rectangle((x.floor(), bottom), (1.0, 5.0), FAINT);
-        scene.text((x, bottom + 19.0), &tick.text, SMALL, Anchor::Middle, INK);
+        scene.text((x, bottom + 19.0), &tick.text, SMALL_TEXT, Anchor::Middle, INK);
     }
     let label = text::cut(across.2, LABEL, area.width.max(120.0));
     scene.text((area.x + area.width / 2.0, bottom + 41.0), &label, LABEL, Anchor::Middle, INK);
@@ -214,8 +215,8 @@ pub(crate) fn draw_axes(
     for tick in down.0 {
         let y = (down.1)(tick.at);
         scene.rectangle((area.x - 6.0, y.floor()), (5.0, 1.0), FAINT);
-        scene.text((area.x - 10.0, y + 4.5), &tick.text, SMALL, Anchor::End, INK);
-        widest = widest.max(text::width(&tick.text, SMALL));
+        scene.text((area.x - 10.0, y + 4.5), &tick.text, SMALL_TEXT, Anchor::End, INK);
+        widest = widest.max(text::width(&tick.text, SMALL_TEXT));
     }
     let text = text::cut(down.2, LABEL, area.height.max(120.0));
     scene.add(Item::Text(Text {
@@ -231,7 +232,7 @@ pub(crate) fn draw_axes(
 
 /// How wide the space left of an area is, for the ticks and the label there.
 fn left_of(ticks: &[Tick], label: &str) -> f64 {
-    let widest = ticks.iter().map(|tick| text::width(&tick.text, SMALL)).fold(0.0, f64::max);
+    let widest = ticks.iter().map(|tick| text::width(&tick.text, SMALL_TEXT)).fold(0.0, f64::max);
     MARGIN + if label.is_empty() { 0.0 } else { LABEL + 12.0 } + widest + 12.0
 }
 
@@ -260,7 +261,7 @@ pub(crate) fn chart(scene: &mut Scene, top: f64, up: &[Tick], label: &str) -> Ar
 /// Says in the middle of a chart that it shows nothing.
 pub(crate) fn no_values(scene: &mut Scene, area: Area) {
     let middle = (area.x + area.width / 2.0, area.y + area.height / 2.0);
-    scene.text(middle, "no values", SMALL, Anchor::Middle, INK);
+    scene.text(middle, "no values", SMALL_TEXT, Anchor::Middle, INK);
 }
 
 impl Subject {
@@ -345,7 +346,7 @@ impl Subject {
         match &shown.legend {
             Legend::None => {}
             Legend::NoValues => {
-                scene.text((x, y + 10.5), "no values", SMALL, Anchor::Start, INK);
+                scene.text((x, y + 10.5), "no values", SMALL_TEXT, Anchor::Start, INK);
                 y += 20.0;
             }
             Legend::Values(stretch, map) => {
@@ -375,8 +376,8 @@ impl Subject {
                     scene.frame((x, y), (12.0, 12.0), FAINT);
                     scene.text(
                         (x + 20.0, y + 10.5),
-                        &text::cut(name, SMALL, room - 20.0),
-                        SMALL,
+                        &text::cut(name, SMALL_TEXT, room - 20.0),
+                        SMALL_TEXT,
                         Anchor::Start,
                         INK,
                     );
@@ -387,7 +388,7 @@ impl Subject {
         if shown.has_missing {
             scene.rectangle((x, y), (12.0, 12.0), MISSING);
             scene.frame((x, y), (12.0, 12.0), FAINT);
-            scene.text((x + 20.0, y + 10.5), "missing", SMALL, Anchor::Start, INK);
+            scene.text((x + 20.0, y + 10.5), "missing", SMALL_TEXT, Anchor::Start, INK);
         }
     }
 }
@@ -426,8 +427,8 @@ fn color_bar(
         scene.rectangle((x + 19.0, y.min(y.floor())), (4.0, 1.0), FAINT);
         scene.text(
             (x + 27.0, y + 4.5),
-            &text::cut(text, SMALL, room - 27.0),
-            SMALL,
+            &text::cut(text, SMALL_TEXT, room - 27.0),
+            SMALL_TEXT,
             Anchor::Start,
             INK,
         );

@@ -9,7 +9,7 @@ use super::ticks::{self, Tick};
 use super::{Ends, PictureError, Stretch, Subject, View};
 
 /// The most elements that are all counted.
-const MOST: u64 = 1 << 24;
+const MAX_COUNTED_ELEMENTS: u64 = 1 << 24;
 /// Of more, this many across and down.
 const SOME: u64 = 1024;
 const BARS: usize = 64;
@@ -43,7 +43,7 @@ impl Subject {
     /// As [`slice()`], and limits that have no logarithm.
     pub fn histogram(&self, view: &View, style: &Style) -> Result<Option<Histogram>, PictureError> {
         let (across, down) = view.size();
-        let is_some = across.saturating_mul(down) > MOST;
+        let is_some = across.saturating_mul(down) > MAX_COUNTED_ELEMENTS;
         let at_most =
             is_some.then_some(if view.is_line() { (SOME * SOME, 1) } else { (SOME, SOME) });
         let plane = slice(&self.array, &self.meaning, view, at_most, Some(Reduce::Nearest))?;

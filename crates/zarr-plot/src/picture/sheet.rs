@@ -1,6 +1,6 @@
 //! Puts the arrays of a group side by side on one sheet.
 
-use super::figure::{LABEL, SMALL, heading};
+use super::figure::{LABEL, SMALL_TEXT, heading};
 use super::scene::{Anchor, FAINT, INK, Item, MISSING, PAPER, Scene};
 use super::show::Style;
 use super::{PictureError, Subject, View, text};
@@ -57,8 +57,8 @@ pub fn sheet(
         let drawn = thumbnail(&mut scene, subject, style, place, inner);
         let drawn = drawn.unwrap_or_else(|why| {
             scene.frame(place, inner, FAINT);
-            let text = text::cut(&why.to_string(), SMALL, inner.0 - 16.0);
-            scene.text((place.0 + 8.0, place.1 + 20.0), &text, SMALL, Anchor::Start, FAINT);
+            let text = text::cut(&why.to_string(), SMALL_TEXT, inner.0 - 16.0);
+            scene.text((place.0 + 8.0, place.1 + 20.0), &text, SMALL_TEXT, Anchor::Start, FAINT);
             if let PictureError::Read(error) = why {
                 failed.push(error);
             }
@@ -84,8 +84,8 @@ pub fn sheet(
             format!("{} · {} · {}", subject.name(), subject.array.data_type(), shape.join(" × "));
         scene.text(
             (place.0, below + 17.0),
-            &text::cut(&about, SMALL, inner.0),
-            SMALL,
+            &text::cut(&about, SMALL_TEXT, inner.0),
+            SMALL_TEXT,
             Anchor::Start,
             FAINT,
         );

@@ -19,9 +19,9 @@ const PART: u64 = 8 << 20;
 /// Bytes of variable-length elements that are taken together.
 const VARIABLE_PART: u64 = 4 << 20;
 /// Of more chunks, those that are stored are listed.
-const FEW: u64 = 1 << 16;
+const MAX_CHUNKS_UNLISTED: u64 = 1 << 16;
 /// More chunks are not tried one by one.
-const MOST: u64 = 1 << 30;
+const MAX_CHUNKS_TRIED: u64 = 1 << 30;
 
 /// Coordinates along an axis.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -160,7 +160,7 @@ impl Plan {
         let lists = plan.array.hierarchy().store().capabilities().list;
         // Where chunks that are not stored are errors, the first one ends the work.
         let refuses = array.options().missing == MissingChunks::Error;
-        if chunks > FEW && lists && !refuses && plan.axes.iter().all(is_plain) {
+        if chunks > MAX_CHUNKS_UNLISTED && lists && !refuses && plan.axes.iter().all(is_plain) {
             plan.stored = plan.list()?;
         }
         if plan.stored.is_none() && !refuses {
@@ -184,7 +184,7 @@ impl Plan {
     /// Refuses more chunks than can be tried in any useful time.
     pub fn check_chunks(&self) -> Result<()> {
         let chunks = self.chunk_count();
-        if chunks <= MOST {
+        if chunks <= MAX_CHUNKS_TRIED {
             return Ok(());
         }
         let why = format!("{chunks} chunks are too many to try each; select fewer");

@@ -8,7 +8,7 @@ use zarr_core::{AccessError, Region, Result};
 use super::plan::Along;
 
 /// More chunks are not read.
-const MOST: u64 = 1 << 30;
+const MAX_SAMPLED_CHUNKS: u64 = 1 << 30;
 
 /// A part of the chunks that a selection touches: one out of each row of as many, always the same ones.
 pub(super) struct Sample<'a> {
@@ -38,7 +38,7 @@ impl<'a> Sample<'a> {
         let touched = touched?;
         let all = touched.iter().map(Touched::count).fold(1, u64::saturating_mul);
         let sample = Sample { axes, grid, touched, one_of: one_of.max(1), all };
-        if sample.rows() > MOST || all == u64::MAX {
+        if sample.rows() > MAX_SAMPLED_CHUNKS || all == u64::MAX {
             return Err(too_many(sample.rows()));
         }
         Ok(sample)
@@ -111,7 +111,7 @@ impl Touched {
                 return Ok(Touched::Each(len));
             }
         }
-        if len > MOST {
+        if len > MAX_SAMPLED_CHUNKS {
             return Err(too_many(len));
         }
         let starts = (0..len).filter(|&at| at == 0 || ordinal(at) != ordinal(at - 1));

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 /// Different elements are remembered up to this number, and this many bytes in all.
-const MOST: usize = 1_000;
+const MAX_DIFFERENT_TEXTS: usize = 1_000;
 const MOST_BYTES: usize = 1 << 20;
 
 /// What is known of texts or bytes.
@@ -46,7 +46,7 @@ impl Texts {
             return;
         }
         self.bytes += element.len();
-        if self.seen.len() >= MOST || self.bytes > MOST_BYTES {
+        if self.seen.len() >= MAX_DIFFERENT_TEXTS || self.bytes > MOST_BYTES {
             (self.is_full, self.seen) = (true, BTreeSet::new());
             return;
         }

@@ -8,7 +8,7 @@ use super::{Answered, Refusal, parameters};
 use crate::{Answer, Question, Targets};
 
 /// The most coordinates of an answer.
-const MOST: u64 = 10_000;
+const MAX_COORDINATES: u64 = 10_000;
 
 /// Coordinates as texts, decoded, and as numbers where they are some: `{"texts": […], "values": […]}`; `{"texts": null}` if the
 /// axis has none.
@@ -20,7 +20,10 @@ pub(crate) fn coordinates(question: &Question, targets: &Targets) -> Answered {
         .ok_or_else(|| Refusal::wrong("the parameter `axis` is missing"))?;
     let len = array.shape()[number];
     let from = parameters::number(question, "from")?.unwrap_or(0).min(len);
-    let count = parameters::number(question, "count")?.unwrap_or(MOST).min(MOST).min(len - from);
+    let count = parameters::number(question, "count")?
+        .unwrap_or(MAX_COORDINATES)
+        .min(MAX_COORDINATES)
+        .min(len - from);
     let axes = axes_of(&array)?;
     let found = match axes.get(number) {
         Some(axis) if count > 0 => axis.read(from..from + count)?,

@@ -8,7 +8,7 @@ use super::{Answered, Refusal, parameters};
 use crate::{Answer, Question, Targets};
 
 /// The most chunks of a map.
-const MOST: u64 = 4 << 20;
+const MAX_MAPPED_CHUNKS: u64 = 4 << 20;
 /// Bytes for the names of the chunks, unless that is much of all there is.
 const FOR_NAMES: u64 = 64 << 20;
 /// Up to this number of stored chunks their bytes are counted, too.
@@ -34,7 +34,7 @@ pub(crate) fn chunks(question: &Question, targets: &Targets) -> Answered {
     question.reserve(question.share(FOR_NAMES, 8))?;
     let keys = array.hierarchy().chunk_keys(array.path(), &metadata)?;
     let stored = array.stored_chunks()?;
-    let map = all.filter(|&all| all <= MOST && is_plain).and_then(|all| {
+    let map = all.filter(|&all| all <= MAX_MAPPED_CHUNKS && is_plain).and_then(|all| {
         let mut bits = vec![0u8; (all as usize).div_ceil(8)];
         let first = vec![0i64; shape.len()];
         // The keys of chunks follow the array's own.

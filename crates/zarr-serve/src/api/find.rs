@@ -21,7 +21,7 @@ const MOST_KEPT: usize = 32 << 20;
 /// Bytes that a node takes besides its path.
 const PER_NODE: usize = 64;
 /// How long an answer looks at nodes.
-const PATIENCE: Duration = Duration::from_secs(10);
+const SEARCH_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a whole list of nodes is used at least, and how many times as long as it took to make it.
 const FRESH: Duration = Duration::from_secs(1);
 const TIMES: u32 = 10;
@@ -129,7 +129,7 @@ pub(crate) fn find(question: &Question, targets: &Targets) -> Answered {
     if text.is_empty() {
         return Err(Refusal::wrong("the parameter `text` is missing"));
     }
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + SEARCH_TIMEOUT;
     let (mut found, mut complete) = (Vec::new(), true);
     'all: for served in targets.list()? {
         let place = targets.nodes.of(served.name());

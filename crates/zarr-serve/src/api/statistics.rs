@@ -8,7 +8,7 @@ use super::{Answered, Refusal, parameters};
 use crate::{Answer, Question, Targets};
 
 /// The most percentiles and the most bins.
-const MOST: usize = 1000;
+const MAX_PERCENTILES_OR_BINS: usize = 1000;
 /// Bytes of decoded chunks that are held at once.
 const MEMORY: u64 = 256 << 20;
 
@@ -23,15 +23,18 @@ pub(crate) fn statistics(question: &Question, targets: &Targets) -> Answered {
     request.threads = array.hierarchy().options().threads;
     if let Some(text) = question.get("percentile").filter(|text| !text.is_empty()) {
         let found: Option<Vec<f64>> = text.split(',').map(|part| part.parse().ok()).collect();
-        let found = found.filter(|found| found.len() <= MOST);
+        let found = found.filter(|found| found.len() <= MAX_PERCENTILES_OR_BINS);
         request.percentiles = found.ok_or_else(|| {
             Refusal::wrong(format!("`percentile` is `{text}`, and must be like `2,50,98`"))
         })?;
     }
     if let Some(bins) = parameters::number(question, "histogram")? {
-        let bins = usize::try_from(bins).ok().filter(|bins| (1..=MOST).contains(bins));
+        let bins =
+            usize::try_from(bins).ok().filter(|bins| (1..=MAX_PERCENTILES_OR_BINS).contains(bins));
         request.histogram = Some(Bins::Count(bins.ok_or_else(|| {
-            Refusal::wrong(format!("`histogram` is a number of bins from 1 to {MOST}"))
+            Refusal::wrong(format!(
+                "`histogram` is a number of bins from 1 to {MAX_PERCENTILES_OR_BINS}"
+            ))
         })?));
     }
     // A larger array would take the place of all chunks that are kept, and find none.

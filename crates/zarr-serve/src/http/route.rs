@@ -20,7 +20,7 @@ use crate::answer::Memory;
 use crate::{Answer, Question, api, listing, page};
 
 /// How long an answer below `/-/` may take.
-const PATIENCE: Duration = Duration::from_secs(30);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 /// Bytes of memory that each of them has at least, while it is made.
 const LEAST: u64 = 4 << 20;
 
@@ -225,7 +225,7 @@ async fn blocking(
         }
     };
     let called = shared.workers.run(async || Ok::<_, Infallible>(()), call);
-    match tokio::time::timeout(PATIENCE, called).await {
+    match tokio::time::timeout(ANSWER_TIMEOUT, called).await {
         Ok(Ok(Some(answer))) => {
             let size = answer.bytes.len() as u64;
             let mut reply = of_answer(answer);

@@ -34,7 +34,7 @@ const MOST_NODES: usize = 4_096;
 const MOST_BYTES: u64 = 32 << 20;
 const COPIES: u64 = 4;
 /// How many times as long as it took to read a whole hierarchy its consolidated metadata is used.
-const PATIENCE: u32 = 10;
+const LIFETIME_PER_READING_TIME: u32 = 10;
 /// At how many places of a path the key of a chunk is taken to begin, one after the other.
 const MOST_STARTS: usize = 16;
 
@@ -176,7 +176,7 @@ impl View {
         // Others who ask for it wait until it is read, once.
         let mut known = lock(&place);
         if let Some((at, took, tree)) = &*known
-            && at.elapsed() < FRESH.max(*took * PATIENCE)
+            && at.elapsed() < FRESH.max(*took * LIFETIME_PER_READING_TIME)
         {
             return Ok(tree.clone());
         }

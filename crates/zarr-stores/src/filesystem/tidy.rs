@@ -19,7 +19,7 @@ use crate::opened::{is_absence, is_still_at};
 use crate::system::fs::{self, File, TryLockError};
 
 /// Folders that are remembered at most; one more, and all are tidied at once.
-const MOST: usize = 4096;
+const MAX_FOLDERS: usize = 4096;
 
 /// An unfinished file that was not written to for this long is a dead writer's.
 const DEAD: Duration = Duration::from_secs(3600);
@@ -49,7 +49,7 @@ impl Written {
         if folders.written.contains(folder.as_os_str()) {
             return;
         }
-        let is_full = folders.written.len() >= MOST;
+        let is_full = folders.written.len() >= MAX_FOLDERS;
         folders.written.insert(folder.as_os_str().to_owned());
         drop(folders);
         if is_full {
@@ -65,7 +65,7 @@ impl Written {
     /// Notes that it did.
     pub fn note_durable(&self, folder: &Path) {
         let mut folders = self.folders();
-        if folders.durable.len() >= MOST {
+        if folders.durable.len() >= MAX_FOLDERS {
             folders.durable.clear();
         }
         folders.durable.insert(folder.as_os_str().to_owned());
@@ -84,7 +84,7 @@ impl Written {
                 // Another thread that writes through this handle may hold it.
                 folders.written.insert(folder.clone());
             }
-            if folders.searched.len() >= MOST {
+            if folders.searched.len() >= MAX_FOLDERS {
                 folders.searched.clear();
             }
             let is_new = !folders.searched.contains(&folder);

@@ -27,7 +27,7 @@ pub(super) type Failed = heed::Error;
 const MAP: usize = if cfg!(all(unix, target_pointer_width = "64")) { 16 << 30 } else { 64 << 20 };
 
 /// How long a writer that needs a larger map waits for the read transactions of snapshots.
-const PATIENCE: Duration = Duration::from_secs(5);
+const SNAPSHOTS_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The number of "input/output error" on Unix.
 const EIO: i32 = 5;
@@ -275,7 +275,7 @@ impl Env {
             };
             drop(shared);
             let _alone = sync::write(&self.gate);
-            let give_up = Instant::now() + PATIENCE;
+            let give_up = Instant::now() + SNAPSHOTS_TIMEOUT;
             while self.open_transactions.load(Ordering::Acquire) > 0 {
                 if Instant::now() > give_up {
                     return Err(io::Error::other(format!(

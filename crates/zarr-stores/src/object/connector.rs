@@ -22,7 +22,7 @@ use super::limiter::Limiter;
 use super::{pages, redirect, transport};
 
 /// Bytes of a body beyond which sending it may take longer than the time limit between two bytes of an answer.
-const LARGE: usize = 1 << 20;
+const MIN_SLOW_BODY_BYTES: usize = 1 << 20;
 /// The fewest bytes that a connection must send in a second.
 const SLOWEST: usize = 64 << 10;
 /// The most bytes of an answer that is no value, such as a page of a listing.
@@ -139,7 +139,7 @@ impl HttpService for Client {
 impl Client {
     async fn send(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         let size = request.body().content_length();
-        if size > LARGE {
+        if size > MIN_SLOW_BODY_BYTES {
             let limit = self.connector.stall + Duration::from_secs((size / SLOWEST) as u64);
             let answer = tokio::time::timeout(limit, self.large.execute(request)).await;
             return answer.unwrap_or_else(|late| Err(HttpError::new(HttpErrorKind::Timeout, late)));

@@ -27,7 +27,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// Bytes between two ranges that are fetched with them: until some have arrived, at least, and at most.
 const GAP: (f64, f64, f64) = ((64 << 10) as f64, (8 << 10) as f64, (256 << 10) as f64);
 /// The bytes from which on the time of an answer's body says how fast they arrive.
-const LARGE: usize = 64 << 10;
+const MIN_TIMED_BODY_BYTES: usize = 64 << 10;
 
 /// Limits the requests to one server, from all handles of a store.
 #[derive(Debug)]
@@ -95,7 +95,7 @@ impl Limiter {
 
     /// Notes that the body of an answer arrived within this time.
     pub fn received(&self, bytes: usize, within: Duration) {
-        if bytes >= LARGE {
+        if bytes >= MIN_TIMED_BODY_BYTES {
             mean(&mut lock(&self.state).speed, bytes as f64 / within.as_secs_f64().max(1e-6));
         }
     }
@@ -279,7 +279,7 @@ mod tests {
         assert_eq!(limiter.gap(), 64 << 10);
         limiter.answered(Some(Duration::from_millis(20)));
         assert_eq!(limiter.gap(), 64 << 10);
-        limiter.received(LARGE - 1, Duration::from_millis(1));
+        limiter.received(MIN_TIMED_BODY_BYTES - 1, Duration::from_millis(1));
         assert_eq!(limiter.gap(), 64 << 10, "a small body says nothing");
         limiter.received(1_000_000, Duration::from_secs(1));
         assert_eq!(limiter.gap(), 20_000);

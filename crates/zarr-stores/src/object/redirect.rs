@@ -11,7 +11,7 @@ use super::answer::Wrong;
 use super::attached::{Attached, WithoutHeaders};
 
 /// How many redirects one request may meet.
-const MOST: usize = 10;
+const MAX_REDIRECTS: usize = 10;
 /// The headers that another address gets: which bytes, and of which version. Everything else might be a secret.
 const KEPT: [HeaderName; 6] =
     [RANGE, IF_MATCH, IF_NONE_MATCH, IF_MODIFIED_SINCE, IF_UNMODIFIED_SINCE, ACCEPT];
@@ -24,7 +24,7 @@ pub(super) async fn follow(
     attached: &Attached,
 ) -> Result<HttpResponse, HttpError> {
     let mut elsewhere = None;
-    for _ in 0..=MOST {
+    for _ in 0..=MAX_REDIRECTS {
         let mut response = client.execute(request.clone()).await?;
         let reads = matches!(*request.method(), Method::GET | Method::HEAD);
         let points = matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308);

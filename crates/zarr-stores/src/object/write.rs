@@ -20,7 +20,7 @@ use super::snapshot::tag_of;
 use super::{Backend, Session, answer, failure};
 
 /// Bytes beyond which a value is sent in parts.
-const LARGE: u64 = 64 << 20;
+const MIN_MULTIPART_BYTES: u64 = 64 << 20;
 /// Bytes of a part, at least.
 const PART: u64 = 16 << 20;
 /// Parts that a value may have.
@@ -38,7 +38,7 @@ impl Session {
     pub async fn set(&self, key: &StoreKey, value: Bytes) -> Result<()> {
         let path = self.path(key.as_str())?;
         let size = value.len() as u64;
-        let done = if size > LARGE {
+        let done = if size > MIN_MULTIPART_BYTES {
             in_parts(&self.backend, &path, value, PART.max(size.div_ceil(MOST_PARTS))).await
         } else {
             self.backend.put(&path, value.into()).await.map(|_| ())

@@ -19,7 +19,7 @@ use super::positioned::{Positioned, Source};
 
 /// Values that inflate to more than this, and more than [`FOLD`] times their stored size, are refused
 /// where no reader said how many bytes to expect.
-const LARGE: u64 = 64 << 20;
+const MAX_UNEXPECTED_BYTES: u64 = 64 << 20;
 const FOLD: u64 = 200;
 
 /// Bytes by which a small value may be longer as it is stored.
@@ -355,7 +355,7 @@ impl<S: Source> Value<S> {
         let size = self.size()?;
         if let Found::Entry(entry) = self.location.found()? {
             let stored = entry.compressed_size();
-            if size > LARGE && size / FOLD > stored {
+            if size > MAX_UNEXPECTED_BYTES && size / FOLD > stored {
                 return Err(damaged(format!(
                     "zip: {stored} bytes inflate to {size}; that is taken for an attack"
                 )));

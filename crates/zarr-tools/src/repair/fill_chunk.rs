@@ -10,7 +10,7 @@ use zarr_core::sync::lock;
 use zarr_core::{Guard, Hierarchy, NodePath, OpenOptions, Region};
 
 /// The largest chunk that is made, in elements' bytes.
-const MOST: u64 = 256 << 20;
+const MAX_FILL_CHUNK_BYTES: u64 = 256 << 20;
 
 /// A key and its value.
 type Entry = (StoreKey, Vec<u8>);
@@ -65,7 +65,8 @@ pub(super) fn fill_chunk(
         is_inside.then(|| span.start..span.start.saturating_add(span.len).min(len))
     });
     let region = Region::new(axes.collect::<Option<Vec<_>>>()?);
-    let bytes = region.element_count()?.checked_mul(size).filter(|&bytes| bytes <= MOST)?;
+    let bytes =
+        region.element_count()?.checked_mul(size).filter(|&bytes| bytes <= MAX_FILL_CHUNK_BYTES)?;
     let fill = metadata.fill_bytes();
     let elements = fill.repeat((bytes as usize).checked_div(fill.len())?);
     let taken = Taken::default();

@@ -129,13 +129,13 @@ fn a_shard_takes_two_requests() -> Result<()> {
 /// A server without ranges sends all of a large shard once for each read, though the shard is read some MiB at a time.
 #[test]
 fn a_large_shard_comes_once_from_a_server_without_ranges() -> Result<()> {
-    const LARGE: u64 = 12 << 20;
+    const SHARD_BYTES: u64 = 12 << 20;
     let store: Arc<dyn Store> = from_sync(MemoryStore::new());
     let options = OpenOptions::new(zarr::standard()).read_write();
     let hierarchy = Hierarchy::begin(store.clone(), options.format(Dialect::V3), &options)?;
-    let array = hierarchy.create_array(NodePath::root()).shape(&[LARGE]).chunks(&[1 << 20]);
-    let array = array.shards(&[LARGE]).data_type_named("uint8").create()?;
-    let elements: Vec<u8> = (0..LARGE).map(|i| (i >> 12) as u8).collect();
+    let array = hierarchy.create_array(NodePath::root()).shape(&[SHARD_BYTES]).chunks(&[1 << 20]);
+    let array = array.shards(&[SHARD_BYTES]).data_type_named("uint8").create()?;
+    let elements: Vec<u8> = (0..SHARD_BYTES).map(|i| (i >> 12) as u8).collect();
     array.write(.., &elements)?;
     let server = Server::start();
     for key in store.to_sync().list()? {

@@ -396,7 +396,7 @@ fn a_listing_that_repeats_its_token_ends_with_an_error() {
 /// Decision 0142: new tokens alone are no advance, neither are pages without a key.
 #[test]
 fn a_listing_whose_tokens_are_always_new_ends_with_an_error() {
-    const MOST: u64 = 3000;
+    const MAX_REQUESTS: u64 = 3000;
     let server = Server::start();
     let page_of = |kind: &str, key: &str, token: &str| match (kind, key) {
         ("az", "") => format!(
@@ -418,7 +418,7 @@ fn a_listing_whose_tokens_are_always_new_ends_with_an_error() {
             always(&server, move |_, stream| {
                 // A reader that goes on and on is given an end after all.
                 let token = match pages.fetch_add(1, SeqCst) {
-                    page @ 0..MOST => format!("t{page}"),
+                    page @ 0..MAX_REQUESTS => format!("t{page}"),
                     _ => String::new(),
                 };
                 answer(stream, "200 OK", &page_of(kind, key, &token))
@@ -434,7 +434,7 @@ fn a_listing_whose_tokens_are_always_new_ends_with_an_error() {
 /// Decision 0142: a listing that gives new keys without an end ends where its keys have more bytes than the caller allows.
 #[test]
 fn a_listing_of_ever_new_keys_ends_with_an_error() {
-    const MOST: u64 = 3000;
+    const MAX_REQUESTS: u64 = 3000;
     let server = Server::start();
     let endpoint = server.url("");
     let mut options =
@@ -458,7 +458,7 @@ fn a_listing_of_ever_new_keys_ends_with_an_error() {
             let body = S3_PAGE.replace("again", &format!("t{page}"));
             let body = body.replace("<Key>a<", &format!("<Key>{}{page}<", "a".repeat(900)));
             let last = || body.replace("<IsTruncated>true", "<IsTruncated>false");
-            answer(stream, "200 OK", &if page < MOST { body.clone() } else { last() })
+            answer(stream, "200 OK", &if page < MAX_REQUESTS { body.clone() } else { last() })
         });
         server.asked();
         let error = list().expect_err("it has no end").to_string();

@@ -213,7 +213,7 @@ fn a_shard_that_cannot_be_made_is_not_begun() -> Result<()> {
 
 const FOLDER: &str = "ZARR_TEST_LARGE_SHARD";
 const MIB: u64 = 1 << 20;
-const LARGE: u64 = 128 * MIB;
+const LARGE_SHARD_BYTES: u64 = 128 * MIB;
 
 /// Does `work` in a process of its own, in which this test is called again, on what lies in `folder`.
 fn alone(test: &str, folder: &Path, work: impl FnOnce(Array)) {
@@ -232,13 +232,13 @@ fn large() -> (PathBuf, Option<(tempfile::TempDir, Hierarchy)>) {
     }
     let folder = tempfile::tempdir().unwrap();
     let hierarchy = create(from_sync(FilesystemStore::new(folder.path())), &options());
-    shard_of(&hierarchy, LARGE, MIB, "end").unwrap();
+    shard_of(&hierarchy, LARGE_SHARD_BYTES, MIB, "end").unwrap();
     (folder.path().to_owned(), Some((folder, hierarchy)))
 }
 
 fn many() -> Vec<u8> {
-    let mut elements = (1..=255).collect::<Vec<u8>>().repeat(LARGE as usize / 255 + 1);
-    elements.truncate(LARGE as usize);
+    let mut elements = (1..=255).collect::<Vec<u8>>().repeat(LARGE_SHARD_BYTES as usize / 255 + 1);
+    elements.truncate(LARGE_SHARD_BYTES as usize);
     elements
 }
 
