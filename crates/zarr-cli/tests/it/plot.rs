@@ -94,6 +94,15 @@ fn bytes_of_three_channels_are_colours() {
     assert_eq!(bare(""), [[1, 2, 3, 255], [4, 5, 6, 255]]);
     assert_eq!(bare("--rgb 2,1,0"), [[3, 2, 1, 255], [6, 5, 4, 255]]);
     assert_eq!(bare("--by-name band=1 --cmap gray --range 0,5"), [[102, 102, 102, 255], WHITE]);
+    // The fill value of v2 is missing to xarray, and black to everybody who looks at an image.
+    put(
+        &folder,
+        "v2.zarr",
+        "--shape 1,2,3 --dtype uint8 --dims y,x,band --format v2",
+        "[[[0,0,0],[4,0,6]]]",
+    );
+    let black = png(&folder.good("plot v2.zarr --bare -o -").out).2;
+    assert_eq!(black, [BLACK, [4, 0, 6, 255]]);
     let why = folder.bad("plot c.zarr --bare --rgb 0,1,3 -o x.png", 2);
     assert!(why.contains("there is no colour 3: axis 2 has 3 positions"), "{why}");
 }

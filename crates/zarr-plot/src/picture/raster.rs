@@ -43,8 +43,8 @@ impl Raster {
         Raster::from_pixels(plane, plane.values.iter().map(pixel))
     }
 
-    /// Three planes of the same size as red, green and blue, a fourth as opacity. What is missing in one of them is transparent.
-    /// Without a stretch, values are from 0 to 255.
+    /// Three planes of the same size as red, green and blue, a fourth as opacity. What is missing in all three is
+    /// transparent; what is missing in one of them adds nothing of its colour. Without a stretch, values are from 0 to 255.
     ///
     /// # Errors
     /// Other counts of planes, or planes that differ in size.
@@ -65,14 +65,12 @@ impl Raster {
             }
         };
         let pixel = |n: usize| {
-            let mut color = [0, 0, 0, 255];
-            for (plane, to) in planes.iter().zip(&mut color) {
-                match part(plane, n) {
-                    Some(value) => *to = value,
-                    None => return CLEAR,
-                }
+            let [red, green, blue] = [&planes[0], &planes[1], &planes[2]].map(|it| part(it, n));
+            if red.or(green).or(blue).is_none() {
+                return CLEAR;
             }
-            color
+            let opacity = planes.get(3).map_or(Some(255), |plane| part(plane, n));
+            [red, green, blue, opacity].map(Option::unwrap_or_default)
         };
         Ok(Raster::from_pixels(first, (0..first.values.len()).map(pixel)))
     }
@@ -211,6 +209,14 @@ mod tests {
         assert_eq!(raster.rgba, [0, 0, 0, 255, 0, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255]);
         let nothing = Raster::of_values(&plane, None, ColorMap::GRAY);
         assert!(nothing.rgba.iter().all(|&part| part == 0));
+    }
+
+    #[test]
+    fn a_color_is_transparent_where_all_of_it_is_missing() {
+        let red = Plane::of(3, vec![f64::NAN, f64::NAN, 7.0]);
+        let green = Plane::of(3, vec![f64::NAN, 9.0, 8.0]);
+        let raster = Raster::of_colors(&[red, green.clone(), green], None).unwrap();
+        assert_eq!(raster.rgba, [0, 0, 0, 0, 0, 9, 9, 255, 7, 8, 8, 255]);
     }
 
     #[test]

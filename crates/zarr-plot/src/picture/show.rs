@@ -3,7 +3,7 @@
 use super::{
     Along, ColorMap, Ends, PictureError, Plane, Raster, Reduce, Stretch, Subject, View, slice,
 };
-use crate::meaning::{AxisKind, Channel};
+use crate::meaning::{AxisKind, Channel, Missing};
 
 /// How elements are shown. What is not said follows from the data.
 #[derive(Clone, Debug, Default)]
@@ -69,10 +69,16 @@ impl Subject {
         // The mean of two labels is none.
         let reduce = if is_labels { Some(Reduce::Nearest) } else { style.reduce };
         let read = |view: &View| slice(&self.array, &self.meaning, view, at_most, reduce);
+        // Bytes are colours as they are: a fill value of 0, which xarray takes for missing in v2, is black.
+        let mut colors = self.meaning.clone();
+        if self.has_colors_as_bytes() {
+            colors.missing = Missing::default();
+        }
+        let read_color = |view: &View| slice(&self.array, &colors, view, at_most, reduce);
         let channels = self.channel_axis(view);
         if let Some(rgb) = &style.rgb {
             let axis = self.axis_of_colors(view, channels)?;
-            let planes = self.planes(view, axis, rgb, read)?;
+            let planes = self.planes(view, axis, rgb, read_color)?;
             return self.colors(&planes, style);
         }
         let is_plain = style.map.is_none() && !is_labels;
@@ -83,7 +89,7 @@ impl Subject {
             }
             if matches!(along.len, 3 | 4) && along.len == self.axes[axis].len {
                 let all: Vec<u64> = (0..along.len).collect();
-                let planes = self.planes(view, axis, &all, read)?;
+                let planes = self.planes(view, axis, &all, read_color)?;
                 return self.colors(&planes, style);
             }
         }
@@ -163,11 +169,15 @@ impl Subject {
         positions.iter().map(plane).collect()
     }
 
+    /// Whether the elements are bytes, from 0 to 255, with no other meaning.
+    fn has_colors_as_bytes(&self) -> bool {
+        self.array.data_type().scalar() == Some(zarr_core::Scalar::Uint(8))
+            && self.meaning.affine.is_identity()
+    }
+
     /// Bytes are colours as they are; other values are stretched, all by the same ends.
     fn colors(&self, planes: &[Plane], style: &Style) -> Result<Shown, PictureError> {
-        let is_byte = self.array.data_type().scalar() == Some(zarr_core::Scalar::Uint(8))
-            && self.meaning.affine.is_identity();
-        let stretch = if is_byte && style.ends.is_none() {
+        let stretch = if self.has_colors_as_bytes() && style.ends.is_none() {
             None
         } else {
             let first = planes.first().map_or(1, |plane| plane.width);
@@ -191,8 +201,9 @@ impl Subject {
             Some(found.unwrap_or(Stretch::between(0.0, 1.0)))
         };
         let raster = Raster::of_colors(planes, stretch.as_ref())?;
+        let pixels = planes.first().map_or(0, |plane| plane.values.len());
         let has_missing =
-            planes.iter().any(|plane| plane.values.iter().any(|value| value.is_nan()));
+            (0..pixels).any(|n| planes.iter().take(3).all(|plane| plane.values[n].is_nan()));
         let block = planes.first().map_or((1, 1), |plane| plane.block);
         Ok(Shown { raster, block, legend: Legend::None, has_missing })
     }
