@@ -2,21 +2,22 @@
 #![allow(unsafe_code)]
 
 /// Zeroed memory; `None` if there is too little. Large memory has large pages where the system has them at hand, which makes
-/// filling it cheaper (decision 0162).
+/// filling it cheaper (docs/internals/design/threads-and-memory.md).
 pub(crate) fn zeroed<T: bytemuck::Zeroable>(count: usize) -> Option<Vec<T>> {
     let mut memory = bytemuck::allocation::try_zeroed_vec(count).ok()?;
     advise(&mut memory);
     Some(memory)
 }
 
-/// The same, of any value: for elements that are all written before one of them is read (decision 0165).
+/// The same, of any value: for elements that are all written before one of them is read
+/// (docs/internals/design/threads-and-memory.md).
 pub(crate) fn unset<T: bytemuck::Pod>(count: usize) -> Option<Vec<T>> {
     let mut memory = Vec::new();
     resize(&mut memory, count).map(|()| memory)
 }
 
 /// Makes `memory` as long as `count`, with any values; `None` if there is too little. A build for tests fills what is new, so
-/// that what is not written is noticed (decision 0165).
+/// that what is not written is noticed (docs/internals/design/threads-and-memory.md).
 pub(crate) fn resize<T: bytemuck::Pod>(memory: &mut Vec<T>, count: usize) -> Option<()> {
     let is_new = count > memory.capacity();
     if is_new {

@@ -30,7 +30,7 @@ impl Warm {
     }
 
     /// The same array, whose decoded chunks are kept. An entry belongs to one version of its object and to the way in which the
-    /// array is stored (decision 0020): what others change is seen as without it.
+    /// array is stored (docs/internals/design/reading.md): what others change is seen as without it.
     pub fn array(&self, served: &Served, array: &Array) -> Array {
         if self.each() == 0 {
             return array.clone();

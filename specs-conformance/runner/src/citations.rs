@@ -52,6 +52,10 @@ impl Known {
                 missing.push(format!("{word} {}", next(1)));
             }
             let lower = word.trim_end_matches(".md").to_lowercase();
+            // Notes have names, not numbers.
+            if ["decision", "decisions"].contains(&lower.as_str()) && all_digits(next(1)) {
+                missing.push(format!("{word} {}", next(1)));
+            }
             let of_another = words[..at].iter().any(|word| trimmed(word) == "RFC");
             if ["section", "sections"].contains(&lower.as_str())
                 && is_section(next(1))
@@ -148,13 +152,15 @@ mod tests {
 
     #[test]
     fn what_does_not_exist_is_named() {
-        let cases: [(&str, &[&str]); 9] = [
+        let cases: [(&str, &[&str]); 11] = [
             ("as D-041 has it", &["D-041"]),
             ("(D-40, F-001)", &["D-40", "F-001"]),
             ("V08b Q3 Z2-002.", &["V08", "Q3", "Z2-002"]),
             ("D-040…D-043", &["D-043"]),
             ("draft-v3.md 2.9", &["draft-v3.md 2.9"]),
             ("(v2.md 8)", &["v2.md 8"]),
+            ("decision 8", &["decision 8"]),
+            ("DECISIONS.md 8: why", &["DECISIONS.md 8"]),
             ("the pages say so (section 2.2)", &["section 2.2 (of which page?)"]),
             ("[x](spec/draft-v3.md#D-099)", &["D-099", "draft-v3.md#D-099"]),
             ("(docs/internals/design/stores.md)", &["docs/internals/design/stores.md"]),

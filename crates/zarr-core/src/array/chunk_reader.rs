@@ -192,7 +192,8 @@ impl ArrayCore {
         buffer: &mut Vec<u8>,
         out: &mut ViewMut<'_>,
     ) -> Result<bool> {
-        // The store is called here, and not by the adapter that waits for dropped calls (decision 0141).
+        // The store is called here, and not by the adapter that waits for dropped calls
+        // (docs/internals/design/crash-safety.md).
         abandoned::wait_for(|| self.context.store.name(), layout.prefix()).await;
         if self.read_cached(layout, store, tile, span, out)? {
             return Ok(true);

@@ -74,8 +74,8 @@ impl ArrayCore {
                 || chunks().take(count).count() == count
                 || !chunks().all(|tile| self.replaces(&tile, span) && is_shard(layout, &tile));
             let counter = Counter::new(&self.options.progress, || chunks().count());
-            // Chunks that other writers change all the time: the calling thread writes them, never one of the pool (decision
-            // 0104).
+            // Chunks that other writers change all the time: the calling thread writes them, never one of the pool
+            // (docs/internals/design/concurrency.md).
             let contended: Mutex<Vec<ChunkProjection>> = Mutex::default();
             let write = async |tile: &Arc<ChunkProjection>, copy: &mut Vec<u8>, attempts: u32| {
                 let elements = Elements::Lent(elements.select(&tile.output, copy));
@@ -402,7 +402,8 @@ impl ArrayCore {
         keeps || !self.erases()
     }
 
-    /// Whether a chunk can be erased without loss of what another writer did concurrently (decision 0103).
+    /// Whether a chunk can be erased without loss of what another writer did concurrently
+    /// (docs/internals/design/concurrency.md).
     pub fn erases(&self) -> bool {
         let Capabilities { swap, swap_erase, .. } = self.context.store.capabilities();
         self.options.guard == Guard::Off || !swap || swap_erase

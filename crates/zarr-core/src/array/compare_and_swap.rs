@@ -1,8 +1,8 @@
 //! Changes the value of a key without losing the change of another writer.
 //!
 //! A writer gets the value, works out the new one, and sets that if the key still has the version that it got; else it
-//! starts again (decision 0104). No lock is held in between. After some lost attempts the writers of this process, blocking
-//! and async, queue at the key. Each waits for a bounded time, so that no deadlock is possible.
+//! starts again (docs/internals/design/concurrency.md). No lock is held in between. After some lost attempts the writers
+//! of this process, blocking and async, queue at the key. Each waits for a bounded time, so that no deadlock is possible.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

@@ -1,7 +1,8 @@
 //! Runs the work on many chunks: on a pool of threads, or as many requests to a remote store that are under way.
 //!
 //! The pool belongs to this library. It is made when it is first needed, and again in a forked process; it is never the
-//! global one (decision 0130). Without the feature `rayon`, or with one thread, the calling thread does all the work.
+//! global one (docs/internals/design/threads-and-memory.md). Without the feature `rayon`, or with one thread, the calling
+//! thread does all the work.
 
 use std::cell::RefCell;
 use std::task::Poll;

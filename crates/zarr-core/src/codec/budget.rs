@@ -1,4 +1,4 @@
-//! Bounds the decoded bytes that the process holds at once (decision 0142).
+//! Bounds the decoded bytes that the process holds at once (docs/internals/design/limits.md).
 //!
 //! Before a thread decodes a large chunk it takes its bytes out of one budget for all threads and all handles, and waits while
 //! others have them. It holds none while it waits, so that no two threads wait for each other. A decoding inside a
@@ -60,7 +60,7 @@ pub(super) fn limit() -> u64 {
 
 /// The most bytes that an encoded chunk may have whose elements are `decoded` bytes: four times as many, and 64 MiB at
 /// least. Where that is not known, [`Limits::decoded`]. Nothing larger is fetched, whatever an index or a server
-/// says (decision 0142).
+/// says.
 pub fn most_encoded(decoded: Option<u64>) -> u64 {
     let limit = limit();
     match decoded {
@@ -116,7 +116,7 @@ mod tests {
 
     use super::*;
 
-    /// Decision 0142: threads together stay below the limit, and all of them come to an end.
+    /// Threads together stay below the limit, and all of them come to an end.
     #[test]
     fn threads_share_one_budget() {
         let (now, most) = (AtomicU64::new(0), AtomicU64::new(0));

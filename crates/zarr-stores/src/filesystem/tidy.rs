@@ -1,7 +1,7 @@
 //! Removes lock files, and what killed writers left, from the folders that a handle wrote to.
 //!
 //! A lock file stays while a handle may need it again, and goes when the handle is flushed or dropped, under the
-//! rules of decision 0002. A handle that cannot have the lock at once leaves the file to the handle that holds it.
+//! rules in docs/internals/design/concurrency.md. A handle that cannot have the lock at once leaves the file to the handle that holds it.
 
 use std::collections::HashSet;
 use std::ffi::OsString;

@@ -51,7 +51,7 @@ pub(super) struct Connector {
     pub stall: Duration,
     pub counts: Arc<Counts>,
     pub limiter: Arc<Limiter>,
-    /// Whether redirects are followed (decision 0143).
+    /// Whether redirects are followed (docs/internals/design/remote-stores.md).
     pub redirects: bool,
     /// What goes with each request to a web server.
     pub attached: Attached,

@@ -1,7 +1,7 @@
 //! Adapts the number of requests under way, and of those sent again, to what a server answers.
 //!
 //! More are under way while more of them bring more bytes; fewer when the server refuses some or does not answer. A request
-//! that failed is sent again if others succeed, or a few of them each second (decision 0147).
+//! that failed is sent again if others succeed, or a few of them each second (docs/internals/design/remote-stores.md).
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
@@ -272,7 +272,7 @@ mod tests {
         assert_eq!(limiter.spare.available_permits(), SPARE);
     }
 
-    /// Decision 0147.
+    /// Bytes between two ranges are fetched if they arrive sooner than the answer to another request would begin.
     #[test]
     fn the_gap_is_what_arrives_while_an_answer_is_awaited() {
         let limiter = limiter(256);

@@ -1,4 +1,4 @@
-//! Follows redirects of web servers. Another server gets no credentials (decision 0143).
+//! Follows redirects of web servers. Another server gets no credentials (docs/internals/design/remote-stores.md).
 
 use object_store::client::{HttpClient, HttpError, HttpErrorKind, HttpRequest, HttpResponse};
 use reqwest::header::{
@@ -98,7 +98,7 @@ mod tests {
         }
     }
 
-    /// Decision 0143: whatever the first request had, the next one has what says which bytes, and no more.
+    /// Whatever the first request had, the next one has what says which bytes, and no more.
     #[test]
     fn another_address_is_told_no_secret() {
         let told = Arc::<Mutex<Vec<HttpRequest>>>::default();

@@ -48,7 +48,7 @@ impl Session {
 
     /// Sends a value that the server keeps if its condition holds. A request that is refused after one without an answer may
     /// be refused because of that one. So the value has a name for its writer in its metadata, and if the server keeps no
-    /// metadata the values are compared (decision 0163).
+    /// metadata the values are compared (docs/internals/design/concurrency.md).
     pub async fn set_if(&self, key: &StoreKey, value: Bytes, mode: PutMode) -> Result<bool> {
         let path = self.path(key.as_str())?;
         let most = self.location.service.one_request;

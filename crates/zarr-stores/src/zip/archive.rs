@@ -363,7 +363,7 @@ impl<S: Source> Value<S> {
         }
         let mut value = Vec::new();
         // At most [`RESERVED`] bytes are allocated for a stated size, and more as bytes arrive: the source's own size may be
-        // what a server claims, or that of a file with holes (decision 0142).
+        // what a server claims, or that of a file with holes (docs/internals/design/limits.md).
         value.reserve_exact(size.min(self.source.size()?).min(RESERVED) as usize);
         self.each(|source| source.read_to_end(&mut value).map(drop))?;
         Ok(value)

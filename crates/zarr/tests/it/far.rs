@@ -40,7 +40,7 @@ fn open(server: &Server) -> Result<Array> {
     zarr::open(&server.url("data"))?.into_array()
 }
 
-/// Decision 0131: all that may describe it is asked for at once, and once.
+/// All documents that may describe a hierarchy are requested at once, and once.
 #[test]
 fn an_array_opens_with_one_round_trip() -> Result<()> {
     for dialect in [Dialect::V3, Dialect::V2] {
@@ -61,7 +61,7 @@ fn an_array_opens_with_one_round_trip() -> Result<()> {
     Ok(())
 }
 
-/// Decision 0110: as many requests in flight as the store says, whatever the number of threads; in callers that
+/// As many requests are in flight as the store says, whatever the number of threads; in callers that
 /// block and in those that wait, within runtimes and without.
 #[test]
 fn many_requests_are_in_flight() -> Result<()> {
@@ -107,7 +107,7 @@ fn callers_that_block_may_be_in_any_runtime() -> Result<()> {
     Ok(())
 }
 
-/// Decisions 0108, 0131: the index along with the size and the version, then what is next to each other with one
+/// The index is requested along with the size and the version, then what is next to each other with one
 /// request; nothing but the new inner chunks while the index is remembered.
 #[test]
 fn a_shard_takes_two_requests() -> Result<()> {
@@ -187,7 +187,7 @@ fn each_way_to_read_has_its_number_of_requests() -> Result<()> {
     Ok(())
 }
 
-/// Decision 0108: also where the remembered index says that there is nothing to fetch.
+/// The version is checked also where the remembered index says that there is nothing to fetch.
 #[test]
 fn an_index_is_not_remembered_longer_than_its_shard() -> Result<()> {
     let server = served(Dialect::V3, Some(100))?;
@@ -224,7 +224,7 @@ fn bucket(server: &Server, options: &[(&str, &str)]) -> Arc<dyn Store> {
     store.into_store()
 }
 
-/// Decisions 0104, 0105: partial writes to the same chunks by several threads, while every fifth request fails, also
+/// Partial writes to the same chunks by several threads, while every fifth request fails, also
 /// after it was done; nothing is lost.
 #[test]
 fn guarded_parts_survive_lost_answers() -> Result<()> {
@@ -252,7 +252,7 @@ fn guarded_parts_survive_lost_answers() -> Result<()> {
     Ok(())
 }
 
-/// Decision 0103: what a part made all fill is stored where nothing can be erased with care; a whole chunk goes.
+/// What a part made all fill is stored where nothing can be erased with care; a whole chunk goes.
 #[test]
 fn a_chunk_that_became_fill_is_stored_in_a_bucket() -> Result<()> {
     let server = Server::start();

@@ -135,7 +135,7 @@ fn flood(
     sent
 }
 
-/// Decision 0142: what is received is bounded to what was asked for and 64 KiB.
+/// What is received is bounded to what was asked for and 64 KiB.
 #[test]
 fn a_body_without_an_end_is_not_read_on() {
     const WHOLE: &str = "200 OK\r\nContent-Length: 10\r\nTransfer-Encoding: chunked";
@@ -157,7 +157,7 @@ fn a_body_without_an_end_is_not_read_on() {
     }
 }
 
-/// Decision 0142: neither are pages of listings, nor what a server says of an error.
+/// Pages of listings, and what a server says of an error, are bounded, too.
 #[test]
 fn a_listing_and_an_error_without_an_end_are_not_read_on() {
     let server = Server::start();
@@ -174,7 +174,7 @@ fn a_listing_and_an_error_without_an_end_are_not_read_on() {
     }
 }
 
-/// Decision 0142: a document of more than 64 MiB is refused before its bytes come.
+/// A document of more than 64 MiB is refused before its bytes come.
 #[test]
 fn a_document_without_an_end_is_refused() {
     let server = Server::start();
@@ -187,7 +187,7 @@ fn a_document_without_an_end_is_refused() {
     assert!(sent.load(SeqCst) < IN_BETWEEN, "{} bytes", sent.load(SeqCst));
 }
 
-/// Decision 0142: a chunk has no more bytes than its array justifies, whatever the server announces.
+/// A chunk has no more bytes than its array justifies, whatever the server announces.
 #[test]
 fn a_chunk_without_an_end_is_refused() {
     let server = Server::start();
@@ -220,7 +220,7 @@ fn a_chunk_without_an_end_is_refused() {
     }
 }
 
-/// Decision 0142: neither has the old value before a part of it is changed, guarded or not, be it a chunk or a document.
+/// The old value is bounded, too, before a part of it is changed, guarded or not, be it a chunk or a document.
 #[test]
 fn an_old_value_without_an_end_is_refused() {
     let server = Server::start();
@@ -269,7 +269,7 @@ fn sharded(inner: &str) -> String {
     )
 }
 
-/// Decision 0142: an inner chunk has no more bytes than its elements justify, whatever the shard's index says, and
+/// An inner chunk has no more bytes than its elements justify, whatever the shard's index says, and
 /// neither have all inner chunks together.
 #[test]
 fn an_inner_chunk_without_an_end_is_refused() {
@@ -330,7 +330,7 @@ fn an_inner_chunk_without_an_end_is_refused() {
     }
 }
 
-/// Decision 0142: nothing is allocated because a server announces it.
+/// Nothing is allocated because a server announces it.
 #[test]
 fn an_announced_size_is_not_believed() {
     let server = Server::start();
@@ -345,7 +345,7 @@ fn an_announced_size_is_not_believed() {
     }
 }
 
-/// Decision 0142: a part is not taken for the whole.
+/// A part is not taken for the whole.
 #[test]
 fn a_part_that_nobody_asked_for_is_an_error() {
     let server = Server::start();
@@ -368,7 +368,7 @@ const AZURE_PAGE: &str = "<EnumerationResults><Blobs><Blob><Name>a</Name><Proper
                           00:00:00 GMT</Last-Modified><Content-Length>1</Content-Length><Content-Type>x</Content-Type>\
                           </Properties></Blob></Blobs><NextMarker>again</NextMarker></EnumerationResults>";
 
-/// Decision 0142: pages must advance.
+/// Pages must advance.
 #[test]
 fn a_listing_that_repeats_its_token_ends_with_an_error() {
     let server = Server::start();
@@ -393,7 +393,7 @@ fn a_listing_that_repeats_its_token_ends_with_an_error() {
     }
 }
 
-/// Decision 0142: new tokens alone are no advance, neither are pages without a key.
+/// New tokens alone are no advance, neither are pages without a key.
 #[test]
 fn a_listing_whose_tokens_are_always_new_ends_with_an_error() {
     const MAX_REQUESTS: u64 = 3000;
@@ -431,7 +431,7 @@ fn a_listing_whose_tokens_are_always_new_ends_with_an_error() {
     }
 }
 
-/// Decision 0142: a listing that gives new keys without an end ends where its keys have more bytes than the caller allows.
+/// A listing that gives new keys without an end ends where its keys have more bytes than the caller allows.
 #[test]
 fn a_listing_of_ever_new_keys_ends_with_an_error() {
     const MAX_REQUESTS: u64 = 3000;
@@ -491,7 +491,7 @@ fn a_listing_may_have_empty_pages() {
     assert_eq!(list(&bucket(&server, false)).expect("it ends"), ["a0", "a3", "a6", "a9"]);
 }
 
-/// Decision 0137: one key that cannot be said is named, and hides no other.
+/// A name that is no valid key is reported, and hides no other.
 #[test]
 fn a_key_with_dots_hides_no_other() {
     let server = Server::start();
@@ -540,7 +540,7 @@ fn a_key_with_dots_hides_no_other() {
     );
 }
 
-/// Decision 0137: neither in the tree of a draft, nor where all is erased, which says what stays.
+/// Nor does it in the tree of a draft, nor where all is erased, which says what stays.
 #[test]
 fn a_draft_with_such_a_key_names_it_and_erasing_does_too() {
     let server = Server::start();
@@ -611,7 +611,7 @@ fn redirect_to(server: &Server, to: String, status: u16) {
     });
 }
 
-/// Decision 0143: plain HTTP follows, and tells the other host nothing that might be a secret.
+/// Plain HTTP follows redirects, and tells the other host nothing that might be a secret.
 #[test]
 fn redirects_of_web_servers_are_followed_without_credentials() {
     let (server, (other, told)) = (Server::start(), elsewhere());
@@ -632,7 +632,7 @@ fn redirects_of_web_servers_are_followed_without_credentials() {
     }
 }
 
-/// Decision 0143: to http and https alone, and not for ever.
+/// Redirects are followed to http and https only, and not for ever.
 #[test]
 fn redirects_to_anything_else_are_refused() {
     let server = Server::start();
@@ -649,7 +649,7 @@ fn redirects_to_anything_else_are_refused() {
     assert!(server.asked().0.len() <= 12);
 }
 
-/// Decision 0143: a signed request is for the host that it was signed for.
+/// A signed request is for the host that it was signed for.
 #[test]
 fn redirects_of_buckets_are_not_followed() {
     let (server, (other, told)) = (Server::start(), elsewhere());
