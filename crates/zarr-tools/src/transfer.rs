@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::SystemTime;
 
 #[cfg(doc)]
 use zarr_core::AccessError;
@@ -237,6 +238,14 @@ impl Transfer {
 /// Whether a key has a value.
 pub(crate) fn is_stored(store: &dyn SyncStore, key: &StoreKey) -> Result<bool> {
     Ok(store.open(key, SnapshotOptions::default()).map_err(at((store, key)))?.is_some())
+}
+
+/// The size of a value, and when it was set, as far as its store tells; `None` if there is none.
+pub(crate) fn size_and_time(value: Value<'_>) -> Result<Option<(u64, Option<SystemTime>)>> {
+    let opened = value.0.open(value.1, SnapshotOptions::default()).map_err(at(value))?;
+    let Some(opened) = opened else { return Ok(None) };
+    let size = size_of(&*opened).map_err(at(value))?;
+    Ok(Some((size, opened.modified())))
 }
 
 /// Copies one version of a value; returns its size, or `None` if there is none. If another writer replaces the value

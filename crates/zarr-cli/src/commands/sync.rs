@@ -24,6 +24,7 @@ Examples:
   zarr sync data.zarr s3://bucket/data.zarr
   zarr sync s3://bucket/data.zarr data.zarr --delete
   zarr sync data.zarr backup.zarr --checksum
+  zarr sync https://host/data.zarr data.zarr   a web server with indices of its folders
 
 Chunks, shards, documents and files that are not Zarr's are copied as they are stored, into the same format; nothing is
 decoded. An object is copied if its size differs, or if the one in TARGET was not set later than that in SOURCE was
@@ -159,6 +160,7 @@ impl Sync {
                 .with("new", plan.new_objects())
                 .with("documents", plan.documents())
                 .with("bytes", plan.bytes())
+                .with("unknown_sizes", plan.unknown_sizes())
                 .with("unchanged", plan.unchanged())
                 .with("delete", names)
                 .with("delete_bytes", plan.deleted_bytes())
@@ -169,9 +171,13 @@ impl Sync {
         for name in plan.deleted_names() {
             writeln!(out, "delete {}", human::printable(name))?;
         }
+        let unknown = match plan.unknown_sizes() {
+            0 => String::new(),
+            count => format!(" and {} of unknown size", human::plural(count, "object")),
+        };
         writeln!(
             out,
-            "{} to copy, {}: {} new, {} changed, {} of them",
+            "{} to copy, {}{unknown}: {} new, {} changed, {} of them",
             human::plural(plan.objects(), "object"),
             human::size(plan.bytes()),
             human::count(plan.new_objects()),

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Write;
 use std::path::Path;
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, SystemTime};
 
@@ -10,6 +12,7 @@ use zarr::SyncOptions;
 
 use crate::common::stores::stores;
 use crate::common::{FORMATS, Folder};
+use crate::server::Server;
 
 /// The files of a folder by their names, without what stores and tools put there.
 fn files(root: &Path) -> BTreeMap<String, Vec<u8>> {
@@ -387,4 +390,166 @@ fn a_sync_from_another_source_is_refused() {
     folder.write("t/.zarr-copy/af63a24c860189fe/sync.json", mark);
     let err = folder.bad("sync s t", 2);
     assert!(err.contains("a sync from file:///elsewhere"), "{err}");
+}
+
+/// A web server that gives indices as Apache does, which hides some names, and sends what a folder of the test has.
+fn web_server(folder: &Folder, name: &str) -> Server {
+    let server = Server::start();
+    for (key, value) in files(&folder.path(name)) {
+        server.set(&format!("data/{key}"), &value);
+    }
+    let keys = server.clone();
+    server.manners(|manners| {
+        manners.instead = Some(Arc::new(move |request, stream| {
+            let at = &request.path;
+            if !(at.is_empty() || at.ends_with('/')) {
+                return None;
+            }
+            let mut entries = std::collections::BTreeSet::new();
+            for key in keys.keys() {
+                let Some(rest) = key.strip_prefix(at.as_str()) else { continue };
+                let entry = rest.split_inclusive('/').next().unwrap_or_default();
+                if !entry.starts_with(['.', 'R']) {
+                    entries.insert(format!("<a href=\"{entry}\">{entry}</a>"));
+                }
+            }
+            let links: String = entries.into_iter().collect();
+            let body = format!("<html><head><title>Index of /{at}</title></head>{links}</html>");
+            let head = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: ";
+            Some(write!(stream, "{head}{}\r\n\r\n{body}", body.len()).is_ok())
+        }));
+    });
+    server
+}
+
+/// The test's server says that values were set in January 2026, one second after the other.
+fn set_times(root: &Path, seconds_of_2026: u64) {
+    let begin = SystemTime::UNIX_EPOCH + Duration::from_secs(1_767_571_200);
+    for name in files(root).keys() {
+        let file = fs::File::options().append(true).open(root.join(name)).unwrap();
+        file.set_modified(begin + Duration::from_secs(seconds_of_2026)).unwrap();
+    }
+}
+
+#[test]
+fn a_web_server_is_a_source() {
+    for format in ["v2", "v3"] {
+        let folder = Folder::new();
+        folder.table("s", format);
+        folder.write("s/notes.txt", "of the folder");
+        folder.write("s/README.md", "hidden by the server");
+        let server = web_server(&folder, "s");
+        let url = server.url("data");
+        let new = counts(&folder, &format!("{url} t"));
+        assert!(new["unknown_sizes"] != "0", "{format}: {new:?}");
+        folder.good(&format!("sync {url} t"));
+        // What an index hides is not known of before it is in the target.
+        folder.write("t/README.md", "hidden by the server");
+        assert!(is_equal(&folder, "s", "t"), "{format}");
+
+        // Sizes and times are asked for: no value is read but documents.
+        set_times(&folder.path("t"), 600);
+        server.asked();
+        let unchanged = counts(&folder, &format!("{url} t --delete"));
+        assert_eq!((&*unchanged["copy"], &*unchanged["delete"]), ("0", "[]"), "{format}");
+        let chunk = if format == "v2" { "a/0.0" } else { "a/c/0/0" };
+        let (asked, _) = server.asked();
+        assert!(asked.contains(&format!("HEAD data/{chunk}")), "{asked:?}");
+        assert!(!asked.iter().any(|it| it.starts_with(&format!("GET data/{chunk}"))), "{asked:?}");
+
+        // A chunk of the same size that was set later is seen, and one of another size.
+        let old = server.value(&format!("data/{chunk}")).unwrap();
+        (0..700).for_each(|n| server.set("elsewhere", &[n as u8]));
+        server.set(&format!("data/{chunk}"), &vec![7; old.len()]);
+        server.set("data/notes.txt", b"longer than it was before");
+        let changed = counts(&folder, &format!("{url} t"));
+        assert_eq!((&*changed["copy"], &*changed["unknown_sizes"]), ("2", "0"), "{format}");
+        assert_eq!(counts(&folder, &format!("{url} t --size-only"))["copy"], "1", "{format}");
+        folder.good(&format!("sync {url} t"));
+        assert_eq!(fs::read(folder.path(&format!("t/{chunk}"))).unwrap(), vec![7; old.len()]);
+
+        // What the server hides is not deleted, what it lacks is.
+        server.forget("data/notes.txt");
+        let run = folder.good(&format!("sync {url} t --delete"));
+        assert_eq!(run.text(), "delete notes.txt\n", "{format}");
+        assert!(folder.path("t/README.md").exists(), "{format}");
+        server.set("data/README.md", b"changed, and hidden as before");
+        folder.good(&format!("sync {url} t"));
+        let read_me = fs::read(folder.path("t/README.md")).unwrap();
+        assert_eq!(read_me, b"changed, and hidden as before", "{format}");
+    }
+}
+
+/// Copies of web servers take the files that an index names.
+#[test]
+fn a_copy_of_a_web_server_takes_its_files() {
+    let folder = Folder::new();
+    folder.table("s", "v3");
+    folder.write("s/notes.txt", "of the folder");
+    folder.write("s/a/deep/notes.txt", "of the array");
+    folder.write("s/README.md", "hidden by the server");
+    let server = web_server(&folder, "s");
+    let run = folder.run(&format!("copy {} t", server.url("data")));
+    assert_eq!(run.code, 0, "{}", run.err);
+    assert!(run.err.contains("may hide others"), "{}", run.err);
+    fs::remove_file(folder.path("s/README.md")).unwrap();
+    assert!(is_equal(&folder, "s", "t"));
+    // A hidden file is no difference, if it has the same bytes.
+    folder.write("t/README.md", "hidden by the server");
+    folder.good(&format!("diff {} t", server.url("data")));
+    folder.write("t/README.md", "otherwise");
+    let run = folder.run(&format!("diff {} t", server.url("data")));
+    assert!(run.code == 1 && run.text().contains("README.md"), "{}", run.text());
+}
+
+/// A server without indices says what to do instead, which works.
+#[test]
+fn a_web_server_without_indices_is_copied_from() {
+    let folder = Folder::new();
+    folder.table("s", "v3");
+    folder.good("consolidate s");
+    let server = web_server(&folder, "s");
+    server.manners(|manners| manners.instead = None);
+    let url = server.url("data");
+    let err = folder.bad(&format!("sync {url} t"), 2);
+    assert!(err.contains("gives no index of its folders"), "{err}");
+    assert!(err.contains("copy with `zarr copy`"), "{err}");
+    assert!(!folder.path("t").exists());
+    let run = folder.run(&format!("copy {url} t"));
+    assert_eq!(run.code, 0, "{}", run.err);
+    assert!(run.err.contains("does not list its keys"), "{}", run.err);
+    assert!(is_equal(&folder, "s", "t"));
+}
+
+/// A sync makes an archive of OME-Zarr as a copy does: in v3 alone, documents first.
+#[test]
+fn an_ozx_is_a_target() {
+    let folder = Folder::new();
+    folder.table("s", "v3");
+    folder.table("old", "v2");
+    folder.write("s/OME/METADATA.ome.xml", "<OME/>");
+    age(&folder.path("s"));
+    folder.good("sync s t.ozx");
+    folder.good("copy s copied.ozx");
+    folder.good("diff s t.ozx");
+    let bytes = |name: &str| fs::read(folder.path(name)).unwrap();
+    let at = |archive: &[u8], text: &str| {
+        archive.windows(text.len()).position(|part| part == text.as_bytes())
+    };
+    for name in ["t.ozx", "copied.ozx"] {
+        let archive = bytes(name);
+        assert!(at(&archive, r#""jsonFirst":true"#).is_some(), "{name}");
+        assert!(at(&archive, "a/zarr.json") < at(&archive, "a/c/0/0"), "{name}");
+        assert!(at(&archive, ".zarr-copy").is_none(), "{name}");
+    }
+    let put = folder.feed("put s --path a --region 0,0", b"[[77]]");
+    assert_eq!(put.code, 0, "{}", put.err);
+    folder.good("sync s t.ozx");
+    folder.good("diff s t.ozx");
+    assert!(at(&bytes("t.ozx"), r#""jsonFirst":true"#).is_some());
+    let err = folder.bad("sync old new.ozx", 2);
+    assert!(err.contains("it is in v3, and the source in v2"), "{err}");
+    assert!(err.contains("`zarr copy` converts"), "{err}");
+    assert!(!folder.path("new.ozx").exists());
+    folder.good("copy old new.ozx");
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
+use std::time::SystemTime;
 
 use super::{
     ByteRange, Bytes, Capabilities, GetOptions, Got, ListOptions, Listing, Payload, Precondition,
@@ -153,6 +154,9 @@ impl SyncSnapshot for Shared {
     fn version(&self) -> Option<Version> {
         self.0.version()
     }
+    fn modified(&self) -> Option<SystemTime> {
+        self.0.modified()
+    }
 }
 
 /// A snapshot whose futures are awaited on the calling thread.
@@ -167,5 +171,8 @@ impl SyncSnapshot for BlockOnSnapshot {
     }
     fn version(&self) -> Option<Version> {
         self.0.version()
+    }
+    fn modified(&self) -> Option<SystemTime> {
+        self.0.modified()
     }
 }

@@ -1,6 +1,7 @@
 //! Makes a [`Store`] of a store whose calls block.
 
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use async_trait::async_trait;
 
@@ -229,6 +230,9 @@ impl Snapshot for FromSyncSnapshot {
     }
     fn version(&self) -> Option<Version> {
         self.0.version()
+    }
+    fn modified(&self) -> Option<SystemTime> {
+        self.0.modified()
     }
     fn as_sync(&self) -> Option<Arc<dyn SyncSnapshot>> {
         Some(self.0.clone())

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -342,6 +342,9 @@ impl Snapshot for ObservedSnapshot {
     }
     fn version(&self) -> Option<Version> {
         self.value.version()
+    }
+    fn modified(&self) -> Option<SystemTime> {
+        self.value.modified()
     }
     fn as_sync(&self) -> Option<Arc<dyn SyncSnapshot>> {
         self.value.as_sync()?;

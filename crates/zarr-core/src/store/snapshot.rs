@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -25,6 +26,12 @@ pub trait Snapshot: Send + Sync {
     /// What tells this value from every other that its key had or will have, even after the snapshot ended; `None` if the
     /// store cannot tell. What is learnt of a value is cached under its version.
     fn version(&self) -> Option<Version> {
+        None
+    }
+
+    /// When the value was set, as far as the store tells, in its own clock and maybe in whole seconds. As the size, it may be known
+    /// only after the first reading.
+    fn modified(&self) -> Option<SystemTime> {
         None
     }
 
@@ -58,6 +65,11 @@ pub trait SyncSnapshot: Send + Sync {
 
     /// As [`Snapshot::version`].
     fn version(&self) -> Option<Version> {
+        None
+    }
+
+    /// As [`Snapshot::modified`].
+    fn modified(&self) -> Option<SystemTime> {
         None
     }
 

@@ -7,6 +7,7 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
+use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -146,6 +147,11 @@ impl Snapshot for ObjectSnapshot {
 
     fn version(&self) -> Option<Version> {
         self.version.clone()
+    }
+
+    fn modified(&self) -> Option<SystemTime> {
+        let nanos = u64::try_from(self.meta.get()?.modified).ok().filter(|&nanos| nanos > 0)?;
+        SystemTime::UNIX_EPOCH.checked_add(Duration::from_nanos(nanos))
     }
 }
 

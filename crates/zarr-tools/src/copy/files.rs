@@ -60,12 +60,17 @@ pub(super) fn planned_files(
         arrays.filter(|path| copied.contains(path)).cloned().collect()
     };
     let wanted = Wanted { base, known: all, broken, nodes: &wanted, max_chunks };
-    let OtherFiles { mut files, hidden, lost, left_out, is_unknown } = other_files::find(&wanted)?;
+    let OtherFiles { mut files, hidden, lost, left_out, is_unknown, is_partial } =
+        other_files::find(&wanted)?;
     told.not_kept.extend(hidden.into_iter().map(|(path, why)| format!("{path}: {why}")));
     told.not_kept.extend(lost);
     told.notes.extend(left_out.into_iter().map(|what| format!("left out: {what}")));
     if is_unknown {
         let what = "the store does not list its keys: files that are not Zarr's stay behind, if there are any";
+        told.notes.push(format!("{}: {what}", base.path()));
+    }
+    if is_partial && !options.no_extra_files {
+        let what = "files that are not Zarr's are those that the web server's indices name; it may hide others";
         told.notes.push(format!("{}: {what}", base.path()));
     }
     let names: Vec<&str> = files.iter().map(|file| &*file.name).collect();

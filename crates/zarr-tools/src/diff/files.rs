@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use zarr_core::{Node, Result};
 
 use super::{Change, DiffOptions};
-use crate::other_files::{self, OtherFile, OtherFiles, Wanted};
-use crate::transfer::are_equal;
+use crate::other_files::{self, OtherFile, OtherFiles, Wanted, key_in};
+use crate::transfer::{are_equal, is_stored};
 use crate::tree_progress::relative;
 
 /// Of an array that may have more chunks, only the upper folder is looked through for files.
@@ -39,18 +39,27 @@ pub(super) fn compare(
     let stores = tops.map(|top| top.hierarchy().store().to_sync());
     let names: BTreeSet<&str> = a.keys().chain(b.keys()).copied().collect();
     for name in names {
-        let (one, other) = (a.get(name), b.get(name));
+        let (mut one, mut other) = (a.get(name).copied(), b.get(name).copied());
+        let place = match (one, other) {
+            (Some(file), _) => place(tops[0], file),
+            (_, Some(file)) => place(tops[1], file),
+            (None, None) => continue,
+        };
+        let (hidden_in_a, hidden_in_b);
+        if first.is_partial && one.is_none() {
+            hidden_in_a = hidden_file(tops[0], other)?;
+            one = hidden_in_a.as_ref();
+        }
+        if second.is_partial && other.is_none() {
+            hidden_in_b = hidden_file(tops[1], one)?;
+            other = hidden_in_b.as_ref();
+        }
         if let (Some(one), Some(other)) = (one, other)
             && (options.only_metadata
                 || are_equal((&*stores[0], &one.key), (&*stores[1], &other.key))?)
         {
             continue;
         }
-        let place = match (one, other) {
-            (Some(file), _) => place(tops[0], file),
-            (_, Some(file)) => place(tops[1], file),
-            (None, None) => continue,
-        };
         changes.entry(place).or_default().push(Change::File {
             name: name.to_owned(),
             in_first: one.is_some(),
@@ -65,6 +74,17 @@ pub(super) fn compare(
         }
     }
     Ok(changes)
+}
+
+/// A file that an index does not name, though it is there: it has the name of one in the other tree.
+fn hidden_file(top: &Node, known: Option<&OtherFile>) -> Result<Option<OtherFile>> {
+    let Some(known) = known else { return Ok(None) };
+    let hierarchy = top.hierarchy();
+    let Ok(key) = key_in(&**hierarchy.format(), top.path(), &known.name) else { return Ok(None) };
+    if !is_stored(&*hierarchy.store().to_sync(), &key)? {
+        return Ok(None);
+    }
+    Ok(Some(OtherFile { key, ..known.clone() }))
 }
 
 /// The names in the path of the node in whose folder a file is, from the node that is compared.

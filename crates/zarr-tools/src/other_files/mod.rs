@@ -13,11 +13,14 @@ use std::sync::Arc;
 use zarr_core::format::{Format, is_document_name, is_zarr_key, system_part};
 use zarr_core::metadata::ArrayMetadata;
 use zarr_core::store::{ListOptions, Listing, StoreKey, StorePrefix, SyncStore};
-use zarr_core::{Dialect, Error, Node, NodePath, Result, StoreError, Warning};
+use zarr_core::{Dialect, Error, ErrorKind, Node, NodePath, Result, StoreError, Warning};
 
 pub(crate) use self::links::Links;
 use crate::copy::has_unknown_keys;
 use crate::tree_progress::nodes_and_broken;
+
+/// The most chunks of an array of a web server all of whose folders are looked through: each is a request.
+const MAX_CHUNKS_BY_INDEX: u64 = 100_000;
 
 /// A file that is not Zarr's.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +45,8 @@ pub(crate) struct OtherFiles {
     pub left_out: Vec<String>,
     /// Whether the store cannot list, so that nothing is known.
     pub is_unknown: bool,
+    /// Whether the store may hide files, as web servers do in their indices.
+    pub is_partial: bool,
 }
 
 /// Which nodes are looked at.
@@ -65,7 +70,8 @@ pub(crate) struct Wanted<'a> {
 pub(crate) fn find(wanted: &Wanted<'_>) -> Result<OtherFiles> {
     let hierarchy = wanted.base.hierarchy();
     let store = hierarchy.store().to_sync();
-    if !store.capabilities().list {
+    let capabilities = store.capabilities();
+    if !capabilities.list && !capabilities.lists_some {
         return Ok(OtherFiles { is_unknown: true, ..OtherFiles::default() });
     }
     let format = hierarchy.format().clone();
@@ -82,11 +88,14 @@ pub(crate) fn find(wanted: &Wanted<'_>) -> Result<OtherFiles> {
         found: OtherFiles::default(),
     };
     match walk.run() {
-        // Servers that refuse a listing let their values be read all the same.
-        Err(e) if is_refusal(&e) => Ok(OtherFiles { is_unknown: true, ..OtherFiles::default() }),
+        // Servers that refuse a listing, and web servers without an index, let their values be read all the same.
+        Err(e) if is_refusal(&e) || e.kind() == ErrorKind::NotCapable => {
+            Ok(OtherFiles { is_unknown: true, ..OtherFiles::default() })
+        }
         Err(e) => Err(e),
         Ok(()) => {
             let Walk { files, mut found, .. } = walk;
+            found.is_partial = capabilities.lists_some;
             found.files = files.into_values().collect();
             Ok(found)
         }
@@ -237,7 +246,11 @@ impl Walk<'_> {
     ) -> Result<()> {
         let count =
             array.grid.as_deref().and_then(|grid| zarr_core::grid::chunk_count(grid, &array.shape));
-        let is_deep = count.is_some_and(|count| count <= self.wanted.max_chunks);
+        let mut max_chunks = self.wanted.max_chunks;
+        if self.store.capabilities().lists_some {
+            max_chunks = max_chunks.min(MAX_CHUNKS_BY_INDEX);
+        }
+        let is_deep = count.is_some_and(|count| count <= max_chunks);
         let mut listing = self.list(prefix, is_deep)?;
         if has_unknown_keys(array) {
             // All that is there may be chunks.

@@ -20,8 +20,10 @@ pub(super) enum Verdict {
 #[derive(Debug)]
 pub(super) struct Pair {
     pub name: String,
-    pub size: u64,
+    pub size: Option<u64>,
     pub verdict: Verdict,
+    /// What is known of the target's, where a closer look at the source's may tell whether it is the same.
+    pub here: Option<Object>,
 }
 
 /// Compares all objects of two places. Both listings are sorted.
@@ -30,7 +32,7 @@ pub(super) fn compare(source: &Inventory, target: &Inventory, by: SyncCompare) -
     let mut compared = Compared { pairs: Vec::new(), only_here: Vec::new() };
     let mut here = target.objects.iter().peekable();
     for there in &source.objects {
-        let mut verdict = Verdict::New;
+        let (mut verdict, mut known) = (Verdict::New, None);
         while let Some(object) = here.peek() {
             match object.name.cmp(&there.name) {
                 Ordering::Less => compared.only_here.extend(here.next().cloned()),
@@ -45,14 +47,15 @@ pub(super) fn compare(source: &Inventory, target: &Inventory, by: SyncCompare) -
                     {
                         verdict = Verdict::Unknown;
                     }
+                    known = (verdict == Verdict::Unknown).then(|| (*object).clone());
                     here.next();
                     break;
                 }
                 Ordering::Greater => break,
             }
         }
-        let (name, size) = (there.name.clone(), there.size.unwrap_or(0));
-        compared.pairs.push(Pair { name, size, verdict });
+        let (name, size) = (there.name.clone(), there.size);
+        compared.pairs.push(Pair { name, size, verdict, here: known });
     }
     compared.only_here.extend(here.cloned());
     compared
@@ -64,7 +67,13 @@ fn tells_by_versions(source: &str, target: &str) -> bool {
     ["s3://", "zip:"].iter().any(|kind| source.starts_with(kind) && target.starts_with(kind))
 }
 
-fn verdict_on(there: &Object, here: &Object, by: SyncCompare, versions: bool) -> Verdict {
+/// Compares an object of the source with the target's by what their stores tell of them.
+pub(super) fn verdict_on(
+    there: &Object,
+    here: &Object,
+    by: SyncCompare,
+    versions: bool,
+) -> Verdict {
     if let (Some(a), Some(b)) = (there.size, here.size)
         && a != b
     {

@@ -9,6 +9,7 @@ use zarr_core::{Dialect, Error, Hierarchy, NodePath, Result};
 
 use crate::copy::Local;
 use crate::other_files::Links;
+use crate::transfer::size_and_time;
 
 /// A stored object. Its name is its key without the prefix of the node.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +34,14 @@ pub(super) struct Inventory {
     pub notes: Vec<String>,
     is_source: bool,
     folder: Option<std::path::PathBuf>,
+}
+
+/// The latest time that a value may have been set at: whole seconds may have gone on to their end.
+fn latest(time: SystemTime) -> Option<SystemTime> {
+    match time.duration_since(SystemTime::UNIX_EPOCH) {
+        Ok(age) if age.subsec_nanos() == 0 => time.checked_add(SECOND),
+        _ => Some(time),
+    }
 }
 
 /// How exact the times of a store are that has whole seconds only.
@@ -118,13 +127,8 @@ impl Inventory {
                 object.size = Some(found.len());
                 object.time = self.time_of(&found);
             }
-            // The value may have been set until the end of the second.
-            if self.is_source
-                && let Some(time) = object.time
-                && let Ok(age) = time.duration_since(SystemTime::UNIX_EPOCH)
-                && age.subsec_nanos() == 0
-            {
-                object.time = time.checked_add(SECOND);
+            if self.is_source {
+                object.time = object.time.and_then(latest);
             }
             self.objects.push(object);
         }
@@ -135,6 +139,22 @@ impl Inventory {
         }
         self.objects.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(())
+    }
+
+    /// Whether the store may hide objects: a web server lists by the indices that it gives for people.
+    pub fn may_hide(&self) -> bool {
+        !self.store.capabilities().list
+    }
+
+    /// What the store tells of an object that its listing tells no size of; `None` if it is not there.
+    ///
+    /// # Errors
+    /// What the store reports.
+    pub fn ask(&self, name: &str) -> Result<Option<Object>> {
+        let key = self.prefix.key(name)?;
+        let Some((size, time)) = size_and_time((&*self.store, &key))? else { return Ok(None) };
+        let time = if self.is_source { time.and_then(latest) } else { time };
+        Ok(Some(Object { name: name.to_owned(), size: Some(size), time, version: None }))
     }
 
     /// What the system tells of the file of a key, in a folder.

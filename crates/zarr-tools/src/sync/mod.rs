@@ -27,6 +27,10 @@ use crate::other_files::{self, Wanted};
 use crate::transfer::{Place, Room, Transfer, are_equal};
 use crate::tree_progress::nodes_and_broken;
 
+/// What to do where a source cannot be listed.
+const WITHOUT_LISTING: &str =
+    "copy with `zarr copy`, which needs no listing; `--overwrite` replaces an older copy";
+
 /// About what a key takes in a listing.
 const KEY: u64 = 160;
 
@@ -93,7 +97,8 @@ pub struct Synced {
 #[derive(Debug)]
 struct Planned {
     name: String,
-    size: u64,
+    /// `None` if the source tells it only when the object is read.
+    size: Option<u64>,
     is_new: bool,
 }
 
@@ -156,7 +161,13 @@ pub fn plan_sync(
         let what = "a sync to it is under way, so that it may be half of what it is to become";
         notes.push(format!("{path} of {}: {what}", from.store().name()));
     }
-    let mut there = Inventory::new(from, path, true)?;
+    let mut there = Inventory::new(from, path, true).map_err(|e| match e.kind() {
+        ErrorKind::NotCapable => {
+            let why = "its server gives no index of its folders, so that what differs is not known";
+            refusal(from, path, why, WITHOUT_LISTING)
+        }
+        _ => e,
+    })?;
     let mut here = Inventory::new(target, at, false)?;
     let mut not_kept = std::mem::take(&mut there.not_kept);
     notes.append(&mut there.notes);
@@ -187,8 +198,10 @@ pub fn plan_sync(
         again: "run the same command again",
         room: Room::new(options.memory.unwrap_or_else(|| default_memory() / 2)),
     };
-    let compared = compare::compare(&there, &here, options.compare);
-    let Compared { pairs, only_here } = compared;
+    let Compared { mut pairs, mut only_here } = compare::compare(&there, &here, options.compare);
+    if there.may_hide() {
+        add_hidden(&there, &mut pairs, &mut only_here, &transfer)?;
+    }
     let mut plan = SyncPlan {
         source: there,
         target: here,
@@ -202,7 +215,7 @@ pub fn plan_sync(
         not_kept: Vec::new(),
         notes,
     };
-    plan.sort_out(pairs, &transfer, from.options().limits.document)?;
+    plan.sort_out(pairs, &transfer, (options.compare, from.options().limits.document))?;
     is_copy::check(&plan, target, at, is_resumed)?;
     plan.add_deletions(only_here, options.delete, &mut not_kept);
     if !at.is_root() && !plan.documents.is_empty() && target.is_consolidated().unwrap_or(false) {
@@ -217,6 +230,32 @@ pub fn plan_sync(
 struct Compared {
     pairs: Vec<Pair>,
     only_here: Vec<Object>,
+}
+
+/// Asks the source for what only the target seems to have: an index of a web server may hide it.
+fn add_hidden(
+    source: &Inventory,
+    pairs: &mut Vec<Pair>,
+    only_here: &mut Vec<Object>,
+    transfer: &Transfer,
+) -> Result<()> {
+    let mut hidden = HashSet::new();
+    transfer.for_each(
+        only_here.len(),
+        |index, tell| match source.ask(&only_here[index].name)? {
+            Some(object) => tell((index, object.size)),
+            None => Ok(()),
+        },
+        &mut |&(index, size): &(usize, Option<u64>)| {
+            let here = only_here[index].clone();
+            let (name, verdict) = (here.name.clone(), Verdict::Unknown);
+            hidden.insert(name.clone());
+            pairs.push(Pair { name, size, verdict, here: Some(here) });
+            Ok(())
+        },
+    )?;
+    only_here.retain(|object| !hidden.contains(&object.name));
+    Ok(())
 }
 
 fn refusal(hierarchy: &Hierarchy, path: &NodePath, why: &str, hint: &str) -> Error {
@@ -238,17 +277,20 @@ fn check_places(
             target.format_name(),
             from.format_name()
         );
-        return refuse(&why, "`zarr copy --to` converts");
+        return refuse(&why, "`zarr copy` converts");
     }
     if from.dialect() == Dialect::Draft && !(path.is_root() && at.is_root()) {
         let why = "a node of a draft is not in one folder";
         return refuse(why, "sync the whole hierarchy, or copy the node with `zarr copy`");
     }
-    for (hierarchy, node) in [(from, path), (target, at)] {
-        if !hierarchy.store().capabilities().list {
-            let why = "its store does not list its keys, so that what differs is not known";
-            return Err(refusal(hierarchy, node, why, "copy with `zarr copy`"));
-        }
+    let capabilities = from.store().capabilities();
+    if !capabilities.list && !capabilities.lists_some {
+        let why = "its store does not list its keys, so that what differs is not known";
+        return Err(refusal(from, path, why, WITHOUT_LISTING));
+    }
+    if !target.store().capabilities().list {
+        let why = "its store does not list its keys, so that what differs is not known";
+        return refuse(why, WITHOUT_LISTING);
     }
     if places_meet((from, path), (target, at)) {
         let why = "the source is there, or one of the two is in the other";
@@ -317,7 +359,12 @@ fn order(name: &str) -> (std::cmp::Reverse<usize>, u8) {
 
 impl SyncPlan {
     /// Reads the documents that may differ, and compares what only its bytes can tell.
-    fn sort_out(&mut self, pairs: Vec<Pair>, transfer: &Transfer, limit: u64) -> Result<()> {
+    fn sort_out(
+        &mut self,
+        pairs: Vec<Pair>,
+        transfer: &Transfer,
+        (by, limit): (SyncCompare, u64),
+    ) -> Result<()> {
         let dialect = self.source.dialect;
         let (same, open): (Vec<Pair>, Vec<Pair>) =
             pairs.into_iter().partition(|pair| pair.verdict == Verdict::Same);
@@ -359,21 +406,17 @@ impl SyncPlan {
         self.documents.sort_by(|a, b| (order(&a.name), &a.name).cmp(&(order(&b.name), &b.name)));
         let unknown: Vec<usize> =
             (0..data.len()).filter(|&n| data[n].verdict == Verdict::Unknown).collect();
-        let mut equal = Vec::new();
+        let mut looked_at = Vec::new();
         transfer.for_each(
             unknown.len(),
-            |n, tell| {
-                let place = self.place(&data[unknown[n]].name)?;
-                let (from, to) = ((&*transfer.from, &place.from[0]), (&*transfer.to, &place.to));
-                tell((unknown[n], are_equal(from, to)?))
-            },
-            &mut |&(index, is_equal)| {
-                equal.push((index, is_equal));
+            |n, tell| tell((unknown[n], self.look(&data[unknown[n]], transfer, by)?)),
+            &mut |&found| {
+                looked_at.push(found);
                 Ok(())
             },
         )?;
-        for (index, is_equal) in equal {
-            data[index].verdict = if is_equal { Verdict::Same } else { Verdict::Differs };
+        for (index, (verdict, size)) in looked_at {
+            (data[index].verdict, data[index].size) = (verdict, size);
         }
         for pair in data {
             if pair.verdict == Verdict::Same {
@@ -384,6 +427,32 @@ impl SyncPlan {
             self.data.push(Planned { name: pair.name, size: pair.size, is_new });
         }
         Ok(())
+    }
+
+    /// Whether an object of which the listings do not tell it is the same in both places, and its size in the source.
+    fn look(
+        &self,
+        pair: &Pair,
+        transfer: &Transfer,
+        by: SyncCompare,
+    ) -> Result<(Verdict, Option<u64>)> {
+        let mut size = pair.size;
+        // One request tells the size and the time of what a listing did not.
+        if let (None, Some(here), true) = (size, &pair.here, by != SyncCompare::Content) {
+            // What is gone since is found once more at the end.
+            let Some(there) = self.source.ask(&pair.name)? else {
+                return Ok((Verdict::Same, None));
+            };
+            size = there.size;
+            let verdict = compare::verdict_on(&there, here, by, false);
+            if verdict != Verdict::Unknown {
+                return Ok((verdict, size));
+            }
+        }
+        let place = self.place(&pair.name)?;
+        let (from, to) = ((&*transfer.from, &place.from[0]), (&*transfer.to, &place.to));
+        let verdict = if are_equal(from, to)? { Verdict::Same } else { Verdict::Differs };
+        Ok((verdict, size))
     }
 
     /// Where an object is, and where it goes.
@@ -439,10 +508,15 @@ impl SyncPlan {
         self.documents.len() as u64
     }
 
-    /// How many bytes are copied.
+    /// How many bytes are copied, as far as their sizes are known.
     pub fn bytes(&self) -> u64 {
         let documents = self.documents.iter().map(|document| document.bytes.len() as u64);
-        self.data.iter().map(|planned| planned.size).chain(documents).sum()
+        self.data.iter().filter_map(|planned| planned.size).chain(documents).sum()
+    }
+
+    /// Of how many objects the sizes are known only when they are copied: indices of web servers do not tell them.
+    pub fn unknown_sizes(&self) -> u64 {
+        self.data.iter().filter(|planned| planned.size.is_none()).count() as u64
     }
 
     /// How many objects are the same in both places.
