@@ -48,7 +48,7 @@ pub(crate) fn explain(error: Error, session: &Session) -> Failure {
 fn other(url: &str, options: &OpenOptions) -> Option<(String, ErrorKind)> {
     let format = other_format(url, options)?;
     let advice = if format.contains("netCDF") { conversion(url) } else { String::new() };
-    Some((format!("this is no Zarr data, but {format}{advice}"), ErrorKind::Unsupported))
+    Some((format!("this is not Zarr data, but {format}{advice}"), ErrorKind::Unsupported))
 }
 
 /// What makes Zarr of a netCDF file on this machine.

@@ -44,12 +44,15 @@ pub(crate) fn elements(text: &str, kind: &DataType, shape: &[u64]) -> Result<Vec
         let line = at + 1;
         rows += 1;
         if rows > rows_due {
-            return Err(format!("line {line} is one too many; {} are due", human::count(rows_due)));
+            return Err(format!(
+                "line {line} is one too many; expected {}",
+                human::count(rows_due)
+            ));
         }
         if cells.len() as u64 != cells_due {
             let found = human::plural(cells.len() as u64, "value");
             let due = human::count(cells_due);
-            return Err(format!("line {line} has {found}, the region's lines have {due}"));
+            return Err(format!("line {line} has {found}, expected {due}"));
         }
         let mut rest = &cells[..];
         while !rest.is_empty() {
@@ -60,7 +63,7 @@ pub(crate) fn elements(text: &str, kind: &DataType, shape: &[u64]) -> Result<Vec
     }
     if rows < rows_due {
         return Err(format!(
-            "it ends after {}; {} are due",
+            "it ends after {}, expected {}",
             human::plural(rows, "line"),
             human::count(rows_due)
         ));
@@ -192,7 +195,7 @@ fn json_of(data_type: &DataType, text: &str) -> Result<Json, String> {
         },
         Some(Scalar::Int(_) | Scalar::Uint(_) | Scalar::Float(_)) => number(text),
         Some(Scalar::Complex(_)) => {
-            let why = || format!("`{text}` is no complex number such as 1.0-2.0j");
+            let why = || format!("invalid complex number `{text}`: expected one like 1.0-2.0j");
             let parts = text.trim().strip_suffix('j').ok_or_else(why)?;
             let sign = |(at, letter): &(usize, char)| {
                 let exponent = parts[..*at].ends_with(['e', 'E']);
@@ -237,13 +240,10 @@ mod tests {
         let why = |text: &str, shape: &[u64]| {
             elements(text, &DataType::from(CoreType::Uint8), shape).unwrap_err()
         };
-        assert_eq!(
-            why("1,2\n3,x\n", &[2, 2]),
-            "line 2, value 2: \"x\" stands where a whole number is due"
-        );
-        assert_eq!(why("1,2\n3\n", &[2, 2]), "line 2 has 1 value, the region's lines have 2");
-        assert_eq!(why("1,2\n", &[2, 2]), "it ends after 1 line; 2 are due");
-        assert_eq!(why("1\n2\n3\n", &[2]), "line 3 is one too many; 2 are due");
+        assert_eq!(why("1,2\n3,x\n", &[2, 2]), "line 2, value 2: expected an integer, found \"x\"");
+        assert_eq!(why("1,2\n3\n", &[2, 2]), "line 2 has 1 value, expected 2");
+        assert_eq!(why("1,2\n", &[2, 2]), "it ends after 1 line, expected 2");
+        assert_eq!(why("1\n2\n3\n", &[2]), "line 3 is one too many; expected 2");
         assert!(why("1\n", &[2, 2, 2]).contains("at most two axes"));
     }
 }

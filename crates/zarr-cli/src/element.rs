@@ -210,9 +210,9 @@ pub(crate) fn read(data_type: &DataType, json: &Json, out: &mut Vec<u8>) -> Resu
 fn due(scalar: Scalar) -> &'static str {
     match scalar {
         Scalar::Bool => "true or false",
-        Scalar::Int(_) | Scalar::Uint(_) => "a whole number",
-        Scalar::Time(time) if time.kind == TimeKind::Timedelta => "a whole number or \"NaT\"",
-        Scalar::Time(_) => "a date, \"NaT\" or a whole number",
+        Scalar::Int(_) | Scalar::Uint(_) => "an integer",
+        Scalar::Time(time) if time.kind == TimeKind::Timedelta => "an integer or \"NaT\"",
+        Scalar::Time(_) => "a date, \"NaT\" or an integer",
         _ => "a number, \"NaN\", \"Infinity\" or \"-Infinity\"",
     }
 }
@@ -325,7 +325,7 @@ fn is_taken_for_base64(text: &str, style: Style) -> bool {
 }
 
 fn wrong(json: &Json, due: &str) -> String {
-    format!("{} stands where {due} is due", json.brief())
+    format!("expected {due}, found {}", json.brief())
 }
 
 fn pad(bytes: &[u8], size: usize, json: &Json, out: &mut Vec<u8>) -> Result<(), String> {
@@ -448,7 +448,7 @@ mod tests {
         }
         assert_eq!(why(CoreType::Int8, "128"), "128 does not fit an int8");
         assert_eq!(why(CoreType::Uint64, "-1"), "-1 does not fit a uint64");
-        assert!(why(CoreType::Int32, "1.5").contains("a whole number is due"));
+        assert!(why(CoreType::Int32, "1.5").contains("expected an integer"));
         assert_eq!(why(DataType::IntBits(4), "8"), "8 does not fit an int4");
         let four = DataType::Minifloat(FloatFormat::from_name("float4_e2m1fn").unwrap());
         assert_eq!(why(four, "\"NaN\""), "\"NaN\" does not fit a float4_e2m1fn");
@@ -461,8 +461,8 @@ mod tests {
         assert!(why(DataType::Raw { size: 2 }, "\"AQID\"").contains("base64 text of 2 bytes"));
         let time = |typestr| DataType::Time(NumpyTime::from_typestr(typestr).unwrap());
         assert!(why(time("M8[s]"), "9223372036854775808").contains("does not fit a datetime64[s]"));
-        assert!(why(time("M8[s]"), "1.5").contains("a date, \"NaT\" or a whole number is due"));
-        assert!(why(time("m8[s]"), "[]").contains("a whole number or \"NaT\" is due"));
+        assert!(why(time("M8[s]"), "1.5").contains("expected a date, \"NaT\" or an integer"));
+        assert!(why(time("m8[s]"), "[]").contains("expected an integer or \"NaT\""));
     }
 
     #[test]
@@ -501,7 +501,7 @@ mod tests {
             assert_eq!(why, format!("{text} does not fit an int64"));
         }
         let why = read("9007199254740993.5", CoreType::Int64).unwrap_err();
-        assert!(why.contains("a whole number is due"), "{why}");
+        assert!(why.contains("expected an integer"), "{why}");
     }
 
     #[test]

@@ -178,11 +178,11 @@ fn walk(
         return kind.read(json, out).map_err(|why| format!("{}{why}", place(at)));
     };
     let Json::Array(items) = json else {
-        return Err(format!("{}{} stands where a list is due", place(at), json.brief()));
+        return Err(format!("{}expected a list, found {}", place(at), json.brief()));
     };
     if items.len() as u64 != len {
         let found = items.len();
-        return Err(format!("{}a list of {found} stands where one of {len} is due", place(at)));
+        return Err(format!("{}expected a list of {len} elements, found {found}", place(at)));
     }
     for (n, item) in items.iter().enumerate() {
         at.push(n);
@@ -251,10 +251,10 @@ mod tests {
         assert_eq!(read("[[[1,2]],[[3,4]]]", complex, &[2, 1]).unwrap().len(), 16);
         assert_eq!(read("[1,2]", complex, &[]).unwrap().len(), 8);
         let why = |text: &str, shape: &[u64]| read(text, byte, shape).unwrap_err();
-        assert_eq!(why("[1,2]", &[3]), "a list of 2 stands where one of 3 is due");
-        assert_eq!(why("[[1,2],[3]]", &[2, 2]), "at [1]: a list of 1 stands where one of 2 is due");
+        assert_eq!(why("[1,2]", &[3]), "expected a list of 3 elements, found 2");
+        assert_eq!(why("[[1,2],[3]]", &[2, 2]), "at [1]: expected a list of 2 elements, found 1");
         assert_eq!(why("[[1,2],[3,-1]]", &[2, 2]), "at [1, 1]: -1 does not fit a uint8");
         assert_eq!(why("[1,2,3,-4]", &[2, 2]), "item 3: -4 does not fit a uint8");
-        assert_eq!(why("7", &[1]), "7 stands where a list is due");
+        assert_eq!(why("7", &[1]), "expected a list, found 7");
     }
 }

@@ -108,7 +108,7 @@ impl Header {
             Ok(text) => text,
             // Before version 3 headers were Latin-1.
             Err(e) if start[6] < 3 => e.into_bytes().into_iter().map(char::from).collect(),
-            Err(_) => return Err(format("its header is no text")),
+            Err(_) => return Err(format("its header is not text")),
         };
         Dictionary(&text).header().map_err(|why| format(format!("its header {why}")))
     }
@@ -246,7 +246,7 @@ impl<'a> Dictionary<'a> {
         while !self.take(')') {
             self.0 = self.0.trim_start();
             let end = self.0.find(|c: char| !c.is_ascii_digit()).unwrap_or(self.0.len());
-            let len = self.0[..end].parse().map_err(|_| "has a shape that is none".to_owned())?;
+            let len = self.0[..end].parse().map_err(|_| "has an invalid shape".to_owned())?;
             shape.push(len);
             // Python 2 wrote long integers as `3L`.
             self.0 = self.0[end..].strip_prefix('L').unwrap_or(&self.0[end..]);

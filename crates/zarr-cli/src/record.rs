@@ -115,7 +115,7 @@ impl Shown for DataType {
             one => return element::read(one, json, out),
         };
         let Some(object) = json.as_object() else {
-            return Err(format!("{} stands where an object of fields is due", json.brief()));
+            return Err(format!("expected an object of fields, found {}", json.brief()));
         };
         for field in record.fields() {
             let name = field.name();
@@ -128,7 +128,7 @@ impl Shown for DataType {
         }
         let known: HashSet<&str> = record.fields().iter().map(Field::name).collect();
         match object.iter().find(|(name, _)| !known.contains(name)) {
-            Some((name, _)) => Err(format!("field `{name}` is none of the array's")),
+            Some((name, _)) => Err(format!("the array has no field `{name}`")),
             None => Ok(()),
         }
     }
@@ -191,8 +191,7 @@ fn read_field(field: &Field, shape: &[u64], json: &Json, out: &mut Vec<u8>) -> R
         return field.data_type().read(json, out);
     };
     let items = json.as_array().filter(|items| items.len() as u64 == len);
-    let items =
-        items.ok_or_else(|| format!("{} stands where a list of {len} is due", json.brief()))?;
+    let items = items.ok_or_else(|| format!("expected a list of {len}, found {}", json.brief()))?;
     items.iter().try_for_each(|item| read_field(field, inner, item, out))
 }
 
@@ -234,7 +233,7 @@ fn read_optional(inner_type: &DataType, json: &Json, out: &mut Vec<u8>) -> Resul
         Json::Array(items) if inner_type.is_optional() && items.len() == 1 => &items[0],
         _ if inner_type.is_optional() => {
             let due = "null or a list of one value";
-            return Err(format!("{} stands where {due} is due", json.brief()));
+            return Err(format!("expected {due}, found {}", json.brief()));
         }
         json => json,
     };
@@ -315,10 +314,10 @@ mod tests {
         let why = |text: &str| {
             item.read(&Json::parse(text.as_bytes()).unwrap(), &mut Vec::new()).unwrap_err()
         };
-        assert_eq!(why("[1,[2,3]]"), "[1,[2,3]] stands where an object of fields is due");
+        assert_eq!(why("[1,[2,3]]"), "expected an object of fields, found [1,[2,3]]");
         assert_eq!(why(r#"{"a":1}"#), "field `q` is missing");
-        assert_eq!(why(r#"{"a":1,"q":[2,3],"b":0}"#), "field `b` is none of the array's");
+        assert_eq!(why(r#"{"a":1,"q":[2,3],"b":0}"#), "the array has no field `b`");
         assert_eq!(why(r#"{"a":128,"q":[2,3]}"#), "field `a`: 128 does not fit an int8");
-        assert_eq!(why(r#"{"a":1,"q":[2]}"#), "field `q`: [2] stands where a list of 2 is due");
+        assert_eq!(why(r#"{"a":1,"q":[2]}"#), "field `q`: expected a list of 2, found [2]");
     }
 }

@@ -198,7 +198,7 @@ impl Elements {
         let mut nearest = Vec::new();
         for item in items(text).map_err(refuse)? {
             let (name, selected) = item.split_once('=').ok_or_else(|| {
-                refuse(format!("`{item}` is no name=coordinate, as in lat=40:60"))
+                refuse(format!("expected name=coordinate, as in lat=40:60, found `{item}`"))
             })?;
             let (name, named) = (name.trim(), |axis: &zarr_plot::meaning::Axis| axis.name.clone());
             let mut at = (0..axes.len()).filter(|&n| named(&axes[n]).as_deref() == Some(name));
@@ -209,7 +209,7 @@ impl Elements {
                 return Err(refuse(format!("`{name}` is not one axis; axes: {known}")));
             };
             if found[n].is_some() {
-                return Err(refuse(format!("`{name}` is named twice")));
+                return Err(refuse(format!("duplicate name `{name}`")));
             }
             let (along, taken) = axes[n].select(selected).map_err(|e| match e.kind() {
                 zarr::ErrorKind::Argument => refuse(e.message()),
@@ -269,7 +269,7 @@ impl Elements {
         if let Some(position) = items.iter().position(|item| *item == "...") {
             items.remove(position);
             if items.contains(&"...") {
-                return Err(at("`...` stands twice".into()));
+                return Err(at("duplicate `...`".into()));
             }
             for _ in items.len()..rank {
                 items.insert(position, ":");
@@ -277,11 +277,14 @@ impl Elements {
         }
         let found = items.len();
         if found != rank {
-            let found = human::plural(found as u64, "word");
             let axes = if rank == 1 { "axis" } else { "axes" };
-            return Err(at(format!(
-                "it has {found}, the array has {rank} {axes}; `...` stands for all that are not named"
-            )));
+            return Err(at(if found < rank {
+                format!(
+                    "the region covers {found} of {rank} {axes}; write `...` for all of the others"
+                )
+            } else {
+                format!("the region has {found} items, the array has {rank} {axes}")
+            }));
         }
         let axes = items.iter().zip(shape).enumerate();
         let axes = axes.map(|(axis, (item, &len))| along(item, &format!("axis {axis}"), len));
@@ -300,7 +303,9 @@ impl Elements {
         let mut axes: Vec<Option<Along>> = vec![None; shape.len()];
         for item in items(text).map_err(at)? {
             let Some((name, selected)) = item.split_once('=') else {
-                return Err(at(format!("`{item}` is no name=start:stop, as in lat=3:9,lon=::2")));
+                return Err(at(format!(
+                    "expected name=start:stop, as in lat=3:9,lon=::2, found `{item}`"
+                )));
             };
             let name = name.trim();
             let mut called = (0..known.len()).filter(|&axis| known[axis] == Some(name));
@@ -327,7 +332,7 @@ impl Elements {
             };
             let whose = format!("dimension `{name}`");
             if axes[axis].is_some() {
-                return Err(at(format!("{whose} is named twice")));
+                return Err(at(format!("duplicate name: {whose}")));
             }
             axes[axis] = Some(along(selected.trim(), &whose, shape[axis]).map_err(at)?);
         }
@@ -391,7 +396,7 @@ fn along(item: &str, whose: &str, len: u64) -> Result<Along, String> {
         "" => Ok(None),
         digits => match digits.parse::<i128>() {
             Ok(n) if i64::try_from(n).is_ok() || u64::try_from(n).is_ok() => Ok(Some(n)),
-            _ => Err(bad("is no `start:stop:step` of whole numbers")),
+            _ => Err(bad("is not `start:stop:step` of integers")),
         },
     };
     let beyond = || format!("`{item}` exceeds {whose}, which has length {len}");
@@ -503,10 +508,10 @@ mod tests {
     #[test]
     fn words_that_mean_nothing_say_why() {
         let why = |text: &str| Elements::of_region(Some(text), &[5, 9]).unwrap_err();
-        assert!(why("0:4").contains("it has 1 word, the array has 2 axes"));
-        assert!(why("0,...,0,0").contains("it has 3 words, the array has 2 axes"));
-        assert!(why("...,...").contains("`...` stands twice"));
-        assert!(why("....,0").contains("whole numbers"));
+        assert!(why("0:4").contains("the region covers 1 of 2 axes"));
+        assert!(why("0,...,0,0").contains("the region has 3 items, the array has 2 axes"));
+        assert!(why("...,...").contains("duplicate `...`"));
+        assert!(why("....,0").contains("`start:stop:step` of integers"));
         assert!(why("0:6,0").contains("`0:6` exceeds axis 0, which has length 5"));
         assert!(why("6:,0").contains("exceeds axis 0"));
         assert!(why("5,0").contains("exceeds axis 0"));
@@ -516,9 +521,9 @@ mod tests {
         assert!(why("::0,0").contains("a step of 0"));
         assert!(why("4:2,0").contains("ends before it begins"));
         assert!(why("2:4:-1,0").contains("ends before it begins"));
-        assert!(why("a,0").contains("whole numbers"));
+        assert!(why("a,0").contains("`start:stop:step` of integers"));
         assert!(why("1:2:3:4,0").contains("too many colons"));
-        assert!(why("99999999999999999999,0").contains("whole numbers"));
+        assert!(why("99999999999999999999,0").contains("`start:stop:step` of integers"));
         assert!(why("18446744073709551615,0").contains("exceeds axis 0"));
         assert!(why("[1,,2],0").contains("a comma too many"));
         assert!(why("[1,2,0").contains("has no `]`"));
@@ -535,7 +540,7 @@ mod tests {
         assert_eq!(listed(&of("lat = [1,3] , time=-1").unwrap()), "1, 0 1 2, 1 3");
         let why = |text: &str| of(text).unwrap_err();
         assert!(why("lon=1").contains("no dimension `lon`; the array has `time`, `lat`"));
-        assert!(why("lat=1,lat=2").contains("named twice"));
+        assert!(why("lat=1,lat=2").contains("duplicate name"));
         assert!(why("lat=4").contains("exceeds dimension `lat`, which has length 4"));
         assert!(why("1:2").contains("is no name=start:stop"));
         let none = Elements::of_names("lat=1", &[2], None).unwrap_err();

@@ -34,7 +34,7 @@ impl BytesToBytes for Base64 {
         let padding = encoded.iter().rev().take_while(|&&c| c == b'=').count().min(2);
         size.check(CODEC, (encoded.len() / 4 * 3).saturating_sub(padding) as u64)?;
         let decoded = text.and_then(base64_decode);
-        let why = "the bytes are no padded text in the standard alphabet";
+        let why = "the bytes are not padded base64 in the standard alphabet";
         decoded.map(Cow::Owned).ok_or_else(|| CodecError::corrupt(CODEC, why))
     }
 

@@ -121,7 +121,7 @@ fn map(
     let mut map = Map::new();
     for pair in pairs {
         let Some([key, value]) = pair.as_array() else {
-            return Err(wrong(&format!("{} is no pair of numbers", pair.brief())));
+            return Err(wrong(&format!("expected a pair of numbers, found {}", pair.brief())));
         };
         let key = numbers.load(element(from, key, NAME, parameters)?.as_bytes());
         let value = load_bits(element(to, value, NAME, parameters)?.as_bytes());

@@ -114,7 +114,11 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
     let texts = match texts {
         Some(Texts::Utf32(len, _)) if !is_flat => Texts::Utf32(len, Endian::NATIVE),
         Some(texts) => texts,
-        None => return Err(parameters.wrong("dtype", "is none of texts, such as `<U5` or `|O`")),
+        None => {
+            return Err(
+                parameters.wrong("dtype", "is not a type of strings, such as `<U5` or `|O`")
+            );
+        }
     };
     let fits = match texts {
         Texts::Objects => context.data_type == DataType::String,
@@ -134,7 +138,7 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
     let text = |json: &Json| json.as_str().map(str::to_owned);
     let labels = labels.and_then(|list| list.iter().map(text).collect::<Option<Vec<_>>>());
     let Some(labels) = labels else {
-        return Err(parameters.wrong("labels", "is no list of texts"));
+        return Err(parameters.wrong("labels", "is not a list of strings"));
     };
     if !has_codes(codes, labels.len()) {
         let why = format!("has no number for each of {} labels", labels.len());
@@ -268,8 +272,9 @@ impl BytesToBytes for Categorize {
 
 impl ArrayToBytes for Categorize {
     fn encode<'a>(&self, chunk: View<'a>) -> CodecResult<'a> {
-        let var_buffer =
-            chunk.var_buffer().ok_or_else(|| CodecError::corrupt(CODEC, "these are no texts"))?;
+        let var_buffer = chunk
+            .var_buffer()
+            .ok_or_else(|| CodecError::corrupt(CODEC, "these are not strings"))?;
         let elements = var_buffer.elements();
         let cells = chunk.to_bytes();
         Ok(Cow::Owned(
@@ -285,7 +290,7 @@ impl ArrayToBytes for Categorize {
         mut out: ViewMut<'_>,
     ) -> Result<(), CodecError> {
         let var_buffer =
-            out.var_buffer().ok_or_else(|| CodecError::corrupt(CODEC, "these are no texts"))?;
+            out.var_buffer().ok_or_else(|| CodecError::corrupt(CODEC, "these are not strings"))?;
         let expected = ArrayToBytes::encoded_size(self, shape).unwrap_or(u64::MAX);
         DecodedSize::Exactly(expected).check(CODEC, encoded.len() as u64)?;
         let buffer = var_buffer.add(self.elements.concat().into())?;

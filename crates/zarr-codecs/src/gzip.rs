@@ -225,7 +225,7 @@ mod tests {
         assert_eq!(why(wrong, 16), "gzip: corrupt gzip stream does not have a matching checksum");
         let cut = "1f8b080000000000020373666060b003e22820360662000654";
         assert_eq!(why(cut, 16), "gzip: stream ends after 16 of 16 bytes");
-        assert_eq!(why("", 16), "gzip: decoded to 0 bytes where 16 are due");
+        assert_eq!(why("", 16), "gzip: decoded 0 bytes, expected 16");
         assert_eq!(why("", 0), "gzip: stream ends after 0 of 0 bytes");
     }
 

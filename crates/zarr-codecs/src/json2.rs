@@ -148,13 +148,13 @@ mod tests {
     #[test]
     fn damage_is_told() {
         let why = |text: &str| values(&[2]).damage(text.as_bytes());
-        assert_eq!(why(r#"{"a":1}"#), "it is no list");
+        assert_eq!(why(r#"{"a":1}"#), "it is not a list");
         assert_eq!(why("[]"), "the list does not end in a data type and a shape");
-        assert_eq!(why(r#"[1,2,"<U1",[2]]"#), "elements of |O are due, not of \"<U1\"");
-        assert_eq!(why(r#"[1,2,"|O",[3]]"#), "elements of shape [3] are stored, where 2 are due");
+        assert_eq!(why(r#"[1,2,"<U1",[2]]"#), "expected elements of |O, found \"<U1\"");
+        assert_eq!(why(r#"[1,2,"|O",[3]]"#), "elements of shape [3] are stored, expected 2");
         assert_eq!(why(r#"[1,"|O",[2]]"#), "the lists have not the shape [2]");
         assert_eq!(why(r#"[[1],2,"|O",[2,1]]"#), "the lists have not the shape [2, 1]");
-        assert_eq!(why(r#"[1,2,"|O",[-2]]"#), "[-2] is no shape");
+        assert_eq!(why(r#"[1,2,"|O",[-2]]"#), "invalid shape [-2]");
         assert!(why("[1,2,\"|O\",[2]").contains("not JSON"));
         // It could not be written again as it stands.
         assert!(why(r#"["\ud83d",2,"|O",[2]]"#).contains("surrogate"));

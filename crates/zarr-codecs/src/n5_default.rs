@@ -59,7 +59,7 @@ pub(crate) fn build(
     }
     let rank = u16::try_from(context.rank()).map_err(|_| wrong("N5 has fewer axes"))?;
     let ([transpose, bytes] | [transpose, bytes, _]) = &codecs[..] else {
-        return Err(wrong("`transpose`, `bytes` and at most one more are due"));
+        return Err(wrong("expected `transpose`, `bytes` and at most one more"));
     };
     let reversed = match registry.build_codec(transpose, context)? {
         Codec::ArrayToArray(codec) => {
@@ -69,12 +69,12 @@ pub(crate) fn build(
         _ => false,
     };
     if !reversed {
-        return Err(wrong("the first is no `transpose` that reverses all axes"));
+        return Err(wrong("the first is not a `transpose` that reverses all axes"));
     }
     let endian = bytes.configuration.get("endian");
     let big = endian.is_none() || endian.and_then(Json::as_str) == Some("big");
     if bytes.name != "bytes" || !big {
-        return Err(wrong("the second is no `bytes` with the endian `big`"));
+        return Err(wrong("the second is not `bytes` with the endian `big`"));
     }
     let inner = CodecChain::build(&codecs, context, registry)?;
     let fill = context.fill.clone().unwrap_or_else(|| FillValue::new(vec![0; element_size]));
@@ -92,7 +92,7 @@ impl N5Default {
         let (mode, rest) = encoded.split_first_chunk().ok_or_else(short)?;
         let mode = u16::from_be_bytes(*mode);
         if mode != 0 {
-            let why = format!("a block of mode {mode}, where 0 is due");
+            let why = format!("a block of mode {mode}, expected 0");
             return Err(CodecError::corrupt(CODEC, why));
         }
         let (rank, rest) = rest.split_first_chunk().ok_or_else(short)?;
@@ -370,7 +370,7 @@ mod tests {
         let little = r#"{"name":"bytes","configuration":{"endian":"little"}}"#;
         assert!(chain(&format!("{transposed},{little}")).ends_with("with the endian `big`"));
         assert!(chain(&format!(r#"{transposed},"packbits""#)).ends_with("with the endian `big`"));
-        let few = "`transpose`, `bytes` and at most one more are due";
+        let few = "expected `transpose`, `bytes` and at most one more";
         for codecs in ["", &transposed, BYTES, &format!(r#"{transposed},{BYTES}{GZIP},"crc32c""#)] {
             assert!(chain(codecs).ends_with(few), "{codecs}");
         }

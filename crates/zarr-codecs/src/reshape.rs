@@ -40,14 +40,14 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
     }
     let lengths = configuration.as_array().and_then(|list| list.iter().map(length).collect());
     let lengths: Vec<Length> = lengths.ok_or_else(|| {
-        parameters.wrong("shape", "is no list of positive integers, lists of axes, and -1")
+        parameters.wrong("shape", "is not a list of positive integers, lists of axes, and -1")
     })?;
     let axes: Vec<usize> = lengths.iter().flat_map(axes_of).copied().collect();
     if axes.windows(2).any(|pair| pair[0] >= pair[1]) {
         return Err(parameters.wrong("shape", "axes are not in increasing order"));
     }
     if lengths.iter().filter(|length| **length == Length::Rest).count() > 1 {
-        return Err(parameters.wrong("shape", "-1 stands there more than once"));
+        return Err(parameters.wrong("shape", "duplicate -1"));
     }
     parameters.finish()?;
     let codec = Reshape { lengths, configuration };
@@ -87,7 +87,7 @@ impl Reshaping for Reshape {
         };
         let known = |length: &Length| match length {
             Length::Size(size) => Ok(*size),
-            Length::Axes(axes) => product(axes).ok_or_else(|| wrong("it has no such axis")),
+            Length::Axes(axes) => product(axes).ok_or_else(|| wrong("the array has no such axis")),
             Length::Rest => Ok(1),
         };
         let mut shape = self.lengths.iter().map(known).collect::<Result<Vec<u64>, _>>()?;

@@ -176,7 +176,7 @@ impl ScaleOffset {
             value = self.one(operation, value, other).ok_or_else(|| {
                 let how = format!("{operation:?}").to_lowercase();
                 format!(
-                    "{start} gives {value} {how} {other}, which is no number of type {}",
+                    "{start} gives {value} {how} {other}, which is not a value of type {}",
                     self.name
                 )
             })?;
@@ -314,7 +314,7 @@ mod tests {
         assert_eq!(back(Int8, configuration, &[30]), Ok(vec![20]));
         assert_eq!(there(Int8, configuration, &[0]), Ok(vec![0xe2]));
         let error = there(Uint8, configuration, &[0]).unwrap_err();
-        assert_eq!(error, "scale_offset: 0 gives 0 minus 10, which is no number of type uint8");
+        assert_eq!(error, "scale_offset: 0 gives 0 minus 10, which is not a value of type uint8");
         assert!(there(Int8, configuration, &[100]).unwrap_err().contains("90 times 3"));
         assert!(back(Int8, configuration, &[31]).unwrap_err().contains("31 over 3"));
         let wide = r#"{"scale":18446744073709551615}"#;

@@ -102,7 +102,7 @@ impl ArrayToBytes for Vlen {
         let expected = element_count(shape);
         if expected != Some(found.into()) {
             let expected = expected.map_or("too many".into(), |expected| expected.to_string());
-            return Err(corrupt(format!("{found} elements are stored, where {expected} are due")));
+            return Err(corrupt(format!("{found} elements are stored, expected {expected}")));
         }
         if (found as usize).checked_mul(NUMBER).is_none_or(|lengths| lengths > rest.len()) {
             return Err(corrupt(format!("{} bytes do not hold {found} elements", encoded.len())));
@@ -198,15 +198,18 @@ mod tests {
         let why = |digits: &str| expected.damage(&hex(digits));
         assert_eq!(why(""), "the bytes end within the number of elements");
         assert_eq!(why("020000"), "the bytes end within the number of elements");
-        assert_eq!(why("01000000 00000000"), "1 elements are stored, where 2 are due");
+        assert_eq!(why("01000000 00000000"), "1 elements are stored, expected 2");
         assert_eq!(why("02000000 00000000"), "8 bytes do not hold 2 elements");
         assert_eq!(why("02000000 09000000 61000000 00"), "an element of 9 bytes ends after 5");
         assert_eq!(why("02000000 05000000 6161616161"), "the bytes end within a length");
         assert_eq!(why("02000000 00000000 00000000 61"), "1 bytes follow the last element");
-        assert_eq!(why("02000000 01000000 ff 00000000"), "an element is no string");
-        assert_eq!(why("02000000 03000000 eda080 00000000"), "an element is no string");
+        assert_eq!(why("02000000 01000000 ff 00000000"), "an element is not a valid string");
+        assert_eq!(why("02000000 03000000 eda080 00000000"), "an element is not a valid string");
         let lists = lists("<i4", CoreType::Int32, 1);
-        assert_eq!(lists.damage(&hex("01000000 02000000 0000")), "an element is no array of int32");
+        assert_eq!(
+            lists.damage(&hex("01000000 02000000 0000")),
+            "an element is not a valid array of int32"
+        );
     }
 
     /// No length is believed before the bytes are there.

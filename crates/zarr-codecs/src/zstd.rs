@@ -157,7 +157,7 @@ fn declared_size(encoded: &[u8]) -> Result<Option<u64>, CodecError> {
     let mut total = Some(0u64);
     let mut rest = encoded;
     if rest.is_empty() {
-        return Err(CodecError::corrupt(CODEC, "there is no frame"));
+        return Err(CodecError::corrupt(CODEC, "it holds no frame"));
     }
     while !rest.is_empty() {
         let magic = rest.first_chunk().map_or(0, |m| u32::from_le_bytes(*m));

@@ -161,7 +161,7 @@ pub fn convert(metadata: &mut ArrayMetadata, from: Dialect, to: Dialect) -> Opti
                 _ => metadata.declared_fill.clone(),
             };
             let what = format!("the missing value {}", json.brief());
-            Some(format!("{what}; v3 has no words for one of type `{}`", metadata.data_type))
+            Some(format!("{what}; v3 cannot represent one of type `{}`", metadata.data_type))
         }
         // A fill value stays what it is; the attribute is not kept.
         None => other
@@ -173,7 +173,7 @@ pub fn convert(metadata: &mut ArrayMetadata, from: Dialect, to: Dialect) -> Opti
 /// What is lost of an attribute that xarray cannot read in final v3, where it opens no dataset with it.
 fn lost_attribute(data_type: &DataType, declared: &Json) -> String {
     let what = format!("the attribute `{FILL_VALUE}` {}", declared.brief());
-    format!("{what}; v3 has no words for a missing value like that of type `{data_type}`")
+    format!("{what}; v3 cannot represent a missing value like that of type `{data_type}`")
 }
 
 fn is_integer(data_type: &DataType) -> bool {

@@ -61,7 +61,7 @@ pub fn build(configuration: &Object, shape: &[u64]) -> Result<Arc<dyn ChunkGrid>
     let chunk_shape: Option<Vec<u64>> = numbers("chunk_shape")?.iter().map(Json::as_u64).collect();
     let origin: Option<Vec<i64>> = numbers("origin")?.iter().map(Json::as_i64).collect();
     let (Some(chunk_shape), Some(origin)) = (chunk_shape, origin) else {
-        let why = "`chunk_shape` and `origin` are lists of whole numbers";
+        let why = "`chunk_shape` and `origin` are lists of integers";
         return Err(MetadataError::invalid("chunk_grid", why));
     };
     Ok(Arc::new(OffsetGrid::new(&chunk_shape, &origin, shape)?))

@@ -222,7 +222,7 @@ impl NcUrl {
         options: &DatasetOptions,
     ) -> Result<(Arc<dyn Store>, NewDataset, DatasetOptions)> {
         if let Some(word) = self.unknown.first() {
-            let why = format!("mode `{word}` is not known");
+            let why = format!("unknown mode `{word}`");
             return Err(AccessError::Argument(why).into());
         }
         let Some(profile) = self.profile else {

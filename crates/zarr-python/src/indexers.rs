@@ -120,7 +120,7 @@ impl Array {
                 let axis = self.axis_of(&name)?;
                 if std::mem::replace(&mut given[axis], true) {
                     return Err(PyValueError::new_err(format!(
-                        "axis {axis} is selected twice: {name}"
+                        "duplicate selection of axis {axis}: {name}"
                     )));
                 }
                 axes[axis] = keys::along(&item, axis, shape[axis])?;

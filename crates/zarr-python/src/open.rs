@@ -279,7 +279,9 @@ pub fn dialect(name: &str) -> PyResult<Dialect> {
         "v3" => Dialect::V3,
         "draft" | "draft-2020" => Dialect::Draft,
         other => {
-            return Err(PyValueError::new_err(format!("`{other}` is no dialect: v2, v3 or draft")));
+            return Err(PyValueError::new_err(format!(
+                "unknown dialect `{other}`; expected v2, v3 or draft"
+            )));
         }
     })
 }
@@ -335,7 +337,7 @@ fn seconds(seconds: f64) -> PyResult<f64> {
         return Ok(seconds);
     }
     Err(PyValueError::new_err(format!(
-        "max_age={seconds} is no number of seconds: 0 to ask each time"
+        "invalid max_age={seconds}: expected a number of seconds, 0 to ask each time"
     )))
 }
 
@@ -343,7 +345,7 @@ fn seconds(seconds: f64) -> PyResult<f64> {
 fn rows_ahead(rows: i64) -> PyResult<usize> {
     usize::try_from(rows).map_err(|_| {
         PyValueError::new_err(format!(
-            "read_ahead={rows} is no number of rows of chunks: 0 for none"
+            "invalid read_ahead={rows}: expected a number of rows of chunks, 0 for none"
         ))
     })
 }
@@ -422,7 +424,7 @@ pub fn open(
         "a" => (true, true),
         other => {
             return Err(PyValueError::new_err(format!(
-                "mode {other:?} is not known: \"r\" to read, \"r+\" to read and write, \"a\" to create what is not there, too"
+                "unknown mode {other:?}: \"r\" reads, \"r+\" reads and writes, \"a\" also creates what does not exist"
             )));
         }
     };

@@ -602,7 +602,7 @@ impl Plan {
         storage_options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Plan> {
         let json = Json::parse(text.as_bytes()).map_err(PyValueError::new_err)?;
-        let wrong = || PyValueError::new_err("this is no plan of a copy");
+        let wrong = || PyValueError::new_err("this is not a plan of a copy");
         let object = json.as_object().ok_or_else(wrong)?;
         if object.get("zarrkit_plan").and_then(Json::as_u64) != Some(1) {
             return Err(wrong());

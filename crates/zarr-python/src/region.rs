@@ -43,7 +43,7 @@ impl Region {
         let is_box = start.len() == stop.len() && start.iter().zip(&stop).all(|(a, b)| a <= b);
         if !is_box {
             return Err(PyValueError::new_err(format!(
-                "{start:?} and {stop:?} are no corners of a region: one start and one stop for each axis, none before its start"
+                "invalid region from {start:?} to {stop:?}: expected one start and one stop for each axis, none before its start"
             )));
         }
         Ok(Region { start, stop, itemsize })

@@ -77,7 +77,7 @@ impl<'py> Strings<'py> {
     fn of(array: &Bound<'py, PyUntypedArray>) -> PyResult<Strings<'py>> {
         let (functions, dtype) = (functions(array.py())?, array.dtype());
         if dtype.char() != b'T' {
-            return Err(PyValueError::new_err(format!("{dtype} is no StringDType")));
+            return Err(PyValueError::new_err(format!("{dtype} is not a StringDType")));
         }
         // SAFETY: the dtype is a `StringDType`, and is kept.
         let allocator = unsafe { (functions.acquire)(dtype.as_dtype_ptr() as *const c_void) };
@@ -99,7 +99,7 @@ pub fn fill(array: &Bound<'_, PyUntypedArray>, stream: &[u8]) -> PyResult<()> {
     for number in 0..array.len() {
         let element = elements.next().unwrap_or_default();
         std::str::from_utf8(element)
-            .map_err(|e| PyValueError::new_err(format!("string {number} is no UTF-8: {e}")))?;
+            .map_err(|e| PyValueError::new_err(format!("string {number} is not UTF-8: {e}")))?;
         // SAFETY: the array was just made, in C order: it has that number of elements, one after the other.
         let packed = unsafe {
             let place = first.add(number * size).cast::<c_void>();

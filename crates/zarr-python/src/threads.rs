@@ -37,7 +37,7 @@ pub fn checked(threads: i64) -> PyResult<usize> {
             "{threads} threads are too many; at most {MAX_THREADS} can be"
         ))),
         Err(_) => Err(PyValueError::new_err(format!(
-            "{threads} is no number of threads; 0 is as many as the machine has"
+            "invalid number of threads {threads}; 0 is as many as the machine has"
         ))),
     }
 }

@@ -345,7 +345,7 @@ fn repair<'py>(
     let (url, open) = target.place(apply)?;
     let kind = |name: &String| {
         let found = ProblemKind::ALL.iter().find(|kind| kind.name() == name).copied();
-        found.ok_or_else(|| PyValueError::new_err(format!("`{name}` is no kind of problem")))
+        found.ok_or_else(|| PyValueError::new_err(format!("unknown kind of problem `{name}`")))
     };
     let skip = skip.iter().map(kind).collect::<PyResult<Vec<_>>>()?;
     let level = self::level(level)?;

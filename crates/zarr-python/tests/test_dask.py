@@ -421,5 +421,5 @@ def test_an_array_that_is_made_of_its_target_is_warned_of(tmp_path):
 def test_a_group_is_no_array(tmp_path):
     group = zarrkit.create_group(tmp_path / "d.zarr")
     for call in (lambda: zarrkit.dask.from_zarr(group), lambda: zarrkit.dask.store(da.zeros(3), group)):
-        with pytest.raises(ValueError, match="is no array; name one of its members"):
+        with pytest.raises(ValueError, match="is not an array; name one of its members"):
             call()

@@ -186,7 +186,7 @@ def test_folders_are_always_asked(tmp_path):
 @pytest.mark.parametrize("age", [-1, float("nan"), -0.001])
 def test_what_is_no_time_is_refused(tmp_path, age):
     made(tmp_path / "d.zarr")
-    with pytest.raises(ValueError, match="max_age=.*is no number of seconds"):
+    with pytest.raises(ValueError, match="invalid max_age="):
         zarrkit.open(tmp_path / "d.zarr", max_age=age)
 
 

@@ -393,7 +393,7 @@ def test_scalars_and_iteration(tmp_path):
     assert rows.isel(time=1, lat=2) == expected[1, 2]
     with pytest.raises(ValueError, match="lon"):
         rows.isel(lon=1)
-    with pytest.raises(ValueError, match="axis 0 is selected twice: time"):
+    with pytest.raises(ValueError, match="duplicate selection of axis 0: time"):
         rows.isel({"time": 0}, time=1)
     with pytest.raises(IndexError):
         rows.isel(lat=3)

@@ -224,7 +224,7 @@ def test_a_variable_that_is_left_out_is_named(family, tmp_path):
     copy = shutil.copytree(family / "ncgen-nczarr-file", tmp_path / "a.zarr")
     document = json.loads((copy / "lat/.zarray").read_text())
     (copy / "lat/.zarray").write_text(json.dumps(document | {"shape": [5]}))
-    with pytest.warns(zarrkit.ZarrWarning, match="/lat is left out, since it is no variable: .*has length 4, axis 0 of the array 5"):
+    with pytest.warns(zarrkit.ZarrWarning, match="/lat is left out, since it is not a variable: .*has length 4, axis 0 of the array 5"):
         found = xr.open_dataset(copy, engine=XarrayEngine)
     assert "lat" not in found.variables and "temp" in found.variables
     with warnings.catch_warnings():

@@ -28,7 +28,8 @@ pub(crate) fn to_path(location: &str) -> Result<PathBuf> {
     if path.contains(['?', '#']) {
         return Err(invalid("a `?` in a path is written `%3F`, a `#` `%23`"));
     }
-    let decoded = decode(path).ok_or_else(|| invalid("`%` stands before two hex digits"))?;
+    let decoded =
+        decode(path).ok_or_else(|| invalid("`%` must be followed by two hexadecimal digits"))?;
     if decoded.contains(&0) {
         return Err(invalid("it has a NUL"));
     }

@@ -342,7 +342,7 @@ impl OmeReport {
         if !self.differing.is_empty() {
             let arrays = places("array", &self.differing);
             notes.push(format!(
-                "dimension names that are not the axes of the image, as OME-Zarr {NEW} wants them, stay in {arrays}"
+                "dimension names that are not the axes of the image, which OME-Zarr {NEW} requires, stay in {arrays}"
             ));
         }
         let mut kept: BTreeMap<&str, Vec<NodePath>> = BTreeMap::new();

@@ -25,7 +25,9 @@ pub fn codec(text: &str) -> zarr_core::Result<CodecSpec> {
             // A colon of the URI that is the codec's name.
             Err(_) if text.contains("://") => (text, None),
             Err(_) => {
-                return Err(argument(format!("codec `{text}`: the level `{level}` is no number")));
+                return Err(argument(format!(
+                    "codec `{text}`: the level `{level}` is not a number"
+                )));
             }
         },
     };

@@ -174,7 +174,7 @@ fn read_manifest(file: &str) -> Result<Manifest, Failure> {
     // Keys of chunks have no slash before them.
     manifest.retain(|path, _| path.starts_with('/'));
     if manifest.is_empty() {
-        return Err(Failure::Usage(format!("--check {file}: there is no line in it")));
+        return Err(Failure::Usage(format!("--check {file}: the file is empty")));
     }
     Ok(manifest)
 }

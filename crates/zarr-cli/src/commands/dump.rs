@@ -226,7 +226,7 @@ fn name_of(target: &Target) -> String {
 fn precision(text: &str) -> Result<Precision, String> {
     let digits = |text: &str| {
         let digits: Option<usize> = text.parse().ok().filter(|digits| (1..=20).contains(digits));
-        digits.ok_or_else(|| format!("`{text}` is no number of digits from 1 to 20"))
+        digits.ok_or_else(|| format!("invalid number of digits `{text}`: expected 1 to 20"))
     };
     let usual = Precision::default();
     Ok(match text.split_once(',') {

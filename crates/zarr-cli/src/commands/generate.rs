@@ -89,5 +89,5 @@ impl Generate {
 
 fn format(text: &str) -> Result<NewDataset, String> {
     parse::new_dataset(text)
-        .map_err(|words| format!("`{text}` is no format of a dataset; there are {words}"))
+        .map_err(|words| format!("unknown dataset format `{text}`; expected one of {words}"))
 }

@@ -174,7 +174,7 @@ impl Writer {
             Format::Npy => {
                 let Some(descr) = npy::descr(&data_type) else {
                     let why = format!(
-                        "NumPy files have no words for the type `{data_type}`; use --format raw"
+                        "the .npy format cannot represent the type `{data_type}`; use --format raw"
                     );
                     return Err(Failure::Usage(why));
                 };

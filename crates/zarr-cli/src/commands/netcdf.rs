@@ -131,7 +131,7 @@ pub(super) fn warn(session: &Session, from: &Dataset, plan: &Plan) {
     let mut warnings = from.warnings();
     warnings.retain(|warning| {
         let is_attribute = warning.what.starts_with("attribute `");
-        let is_node = ["is no variable: ", "is not shown: "];
+        let is_node = ["is not a variable: ", "is not shown: "];
         let is_node = is_node.iter().any(|begin| warning.what.starts_with(begin));
         let is_copied = is_node && (paths.contains(&warning.place) || is_skipped(&warning.place));
         !(is_attribute && warning.what.contains("` is not shown: ") || is_copied)

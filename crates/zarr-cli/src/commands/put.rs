@@ -172,8 +172,9 @@ pub(crate) fn write(
             return input.write(array, region, &stream);
         }
         (one, Format::Npy) if one.is_variable() => {
-            let why =
-                format!("NumPy files have no words for the type `{data_type}`; use --format json");
+            let why = format!(
+                "the .npy format cannot represent the type `{data_type}`; use --format json"
+            );
             return Err(Failure::Usage(why));
         }
         // The length of the text is unknown.
@@ -226,7 +227,7 @@ fn check(header: &Header, array: &Array, region: &Elements) -> Result<ByteSwap, 
             return Err(why);
         }
         (None, _) => {
-            return Err(format!("has no words for the type `{data_type}`; use --format raw"));
+            return Err(format!("cannot represent the type `{data_type}`; use --format raw"));
         }
     };
     let shape = region.shape();
@@ -271,7 +272,7 @@ impl Input<'_> {
         self.read += bytes.len() as u64;
         if (bytes.len() as u64) < size {
             let (found, due) = (human::plural(self.read, "byte"), human::count(self.total));
-            let why = format!("ends after {found} of elements; {due} are due");
+            let why = format!("ends after {found} of elements, expected {due}");
             return Err(self.wrong(why));
         }
         if let Some(swap) = &self.swap {
@@ -286,7 +287,7 @@ impl Input<'_> {
             0 => Ok(()),
             _ => {
                 let due = human::plural(self.total, "byte");
-                Err(self.wrong(format!("goes on after the {due} of elements of the region")))
+                Err(self.wrong(format!("continues after the {due} of elements of the region")))
             }
         }
     }

@@ -79,7 +79,8 @@ impl Rename {
             let why = if old.is_root() {
                 "the root has no name; rename the folder or the file that it is in".to_owned()
             } else if new.is_root() {
-                "the root is no new path; `zarr copy` makes a hierarchy of a node".to_owned()
+                "the root cannot be the new path; `zarr copy` makes a hierarchy of a node"
+                    .to_owned()
             } else {
                 format!("{new} is inside {old}; choose a path outside")
             };

@@ -134,7 +134,7 @@ impl Serve {
             Origins::Any
         } else if let Some(wrong) = self.cors.iter().find(|text| !is_origin(text)) {
             let why = format!(
-                "`{wrong}` is no origin: one is like https://viewer.example or http://localhost:3000"
+                "invalid origin `{wrong}`: expected one like https://viewer.example or http://localhost:3000"
             );
             return Err(zarr::Error::from(AccessError::Argument(why)).into());
         } else if self.cors.is_empty() {

@@ -116,16 +116,17 @@ fn bins(text: &str) -> Result<Bins, String> {
         return text.split(',').map(number).collect::<Result<_, _>>().map(Bins::Edges);
     }
     text.parse().map(Bins::Count).map_err(|_| {
-        format!("`{text}` is no number of bins, as in 10, nor a list of edges, as in 0,1,5")
+        format!(
+            "invalid bins `{text}`: expected a number, as in 10, or a list of edges, as in 0,1,5"
+        )
     })
 }
 
 fn percent(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix('%').unwrap_or(text).trim().parse();
-    number
-        .ok()
-        .filter(|&number: &f64| number > 0.0 && number <= 100.0)
-        .ok_or_else(|| format!("`{text}` is no number of percent above 0 and up to 100"))
+    number.ok().filter(|&number: &f64| number > 0.0 && number <= 100.0).ok_or_else(|| {
+        format!("invalid percentage `{text}`: expected a number above 0 and up to 100")
+    })
 }
 
 impl Stats {

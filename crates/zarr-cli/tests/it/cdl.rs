@@ -203,7 +203,7 @@ fn other_arrays_are_left_out() {
     let run = folder.run("dump -h z.zarr");
     assert_eq!(run.code, 0);
     assert!(run.text().contains("\tshort a("), "{}", run.text());
-    assert!(run.err.starts_with("warning: /m: is no variable: "), "{}", run.err);
+    assert!(run.err.starts_with("warning: /m: is not a variable: "), "{}", run.err);
 }
 
 /// N-055: what no netCDF program shows is named.

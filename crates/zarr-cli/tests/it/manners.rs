@@ -375,10 +375,10 @@ fn messages_count_as_english_does_and_say_why() {
     }
     folder.good("create t.zarr --path a --shape 1,2 --dtype int8");
     for (format, input, why) in [
-        ("csv", "1\n", "CSV, cannot be taken: line 1 has 1 value, the region's lines have 2"),
+        ("csv", "1\n", "CSV, cannot be taken: line 1 has 1 value, expected 2"),
         ("json", "[1", "JSON, is not JSON: "),
         ("json", "[1,2,3]", "JSON, cannot be taken: "),
-        ("raw", "1", "raw elements, ends after 1 byte of elements; 2 are due"),
+        ("raw", "1", "raw elements, ends after 1 byte of elements, expected 2"),
         ("npy", "1", "a NumPy file, is not one: "),
     ] {
         let run = folder.feed(&format!("put t.zarr --path a --format {format}"), input.as_bytes());

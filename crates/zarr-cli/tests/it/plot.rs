@@ -281,7 +281,7 @@ fn what_is_no_picture_is_refused_with_a_reason() {
         ("plot b.zarr/v --bare", "--bare needs a file"),
         ("plot b.zarr --bare -o x.png", "a group has no elements"),
         ("plot b.zarr/v --cmap viridos -o x.png", "did you mean `viridis`"),
-        ("plot b.zarr/v --range 3,1 -o x.png", "is no range"),
+        ("plot b.zarr/v --range 3,1 -o x.png", "invalid range"),
         ("plot b.zarr/v --range -1,1 --log -o x.png", "begins above 0"),
         ("plot b.zarr/v --x lon -o x.png", "there is no dimension `lon`"),
         ("plot b.zarr/one --x 0 -o x.png", "the array is one element"),

@@ -51,7 +51,7 @@ impl<'a> Slabs<'a> {
     /// What of a slab is read.
     fn rows<'t>(&self, at: &'t ChunkProjection) -> Result<(&'t Region, Range<u64>), CodecError> {
         let within = at.within.as_region();
-        let within = within.ok_or_else(|| CodecError::corrupt(CODEC, "a slab is no box"))?;
+        let within = within.ok_or_else(|| CodecError::corrupt(CODEC, "a slab is not a box"))?;
         Ok((within, within.intervals()[self.axis].clone()))
     }
 }

@@ -70,12 +70,12 @@ pub(crate) fn build(spec: &CodecSpec, _: &ChunkContext) -> Result<Codec, Metadat
     let filters = match &configuration {
         Json::Null => Ok(Vec::new()),
         Json::Array(items) => items.iter().map(Filter::read).collect(),
-        other => Err(format!("a list of objects is due, not {}", other.kind())),
+        other => Err(format!("expected a list of objects, found {}", other.kind())),
     };
     let filters: Vec<Filter> = filters.map_err(|why| parameters.wrong("filters", why))?;
     let why = match (format, &filters[..]) {
         (Format::Raw, []) => Some("are missing, and a raw stream needs them"),
-        (_, [_, ..]) if preset.is_some() => Some("cannot stand beside a `preset`"),
+        (_, [_, ..]) if preset.is_some() => Some("cannot be combined with a `preset`"),
         _ => None,
     };
     if let Some(why) = why {

@@ -58,7 +58,7 @@ pub(crate) fn build(
         .and_then(Json::as_array)
         .and_then(|lengths| lengths.iter().map(Json::as_u64).collect());
     let inner_shape =
-        inner_shape.ok_or_else(|| parameters.wrong("chunk_shape", "a list of lengths is due"))?;
+        inner_shape.ok_or_else(|| parameters.wrong("chunk_shape", "expected a list of lengths"))?;
     let codecs = parameters.codecs("codecs")?;
     let index_codecs = parameters.codecs("index_codecs")?;
     let words = [("start", Location::Start), ("end", Location::End)];

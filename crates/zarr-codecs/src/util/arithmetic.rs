@@ -76,8 +76,10 @@ pub(crate) fn build<K: Kernel>(
     let (decoded, encoded) = (read(first)?, read(second)?);
     let Some(decoded) = decoded.or_else(|| NumberType::of(spec, context)) else {
         let why = match K::TYPES {
-            Some(_) => format!("is missing, and `{}` is no number", context.data_type),
-            None => format!("`{}` is no number, or not in little-endian order", context.data_type),
+            Some(_) => format!("is missing, and `{}` is not a number", context.data_type),
+            None => {
+                format!("`{}` is not a number, or not in little-endian order", context.data_type)
+            }
         };
         return Err(parameters.wrong(first, why));
     };

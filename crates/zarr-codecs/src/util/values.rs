@@ -49,7 +49,7 @@ impl Values {
     /// The list that a chunk becomes. Elements that were never written are null.
     pub fn list(&self, chunk: &View<'_>) -> Result<Vec<Json>, CodecError> {
         let var_buffer =
-            chunk.var_buffer().ok_or_else(|| self.corrupt("the elements are no values"))?;
+            chunk.var_buffer().ok_or_else(|| self.corrupt("the elements are not values"))?;
         let (elements, shape) = (var_buffer.elements(), chunk.shape());
         let value = |cell: &[u8]| match elements.get(cell) {
             [] => Ok(Json::Null),
@@ -93,7 +93,7 @@ impl Values {
         out: &mut ViewMut<'_>,
     ) -> Result<(), CodecError> {
         let var_buffer =
-            out.var_buffer().ok_or_else(|| self.corrupt("the elements are no values"))?;
+            out.var_buffer().ok_or_else(|| self.corrupt("the elements are not values"))?;
         let values = self.flat(list, shape)?;
         let (mut texts, mut ends) = (String::new(), Vec::new());
         for value in &values {
@@ -113,7 +113,7 @@ impl Values {
 
     /// The values of a list, as many as a chunk of `shape` has.
     fn flat<'a>(&self, list: &'a Json, shape: &[u64]) -> Result<Vec<&'a Json>, CodecError> {
-        let items = list.as_array().ok_or_else(|| self.corrupt("it is no list"))?;
+        let items = list.as_array().ok_or_else(|| self.corrupt("it is not a list"))?;
         let (values, kind, stored) = match items {
             [values @ .., kind, stored] if self.has_shape => (values, kind, Some(stored)),
             [values @ .., kind] if !self.has_shape => (values, kind, None),
@@ -121,7 +121,7 @@ impl Values {
         };
         if kind.as_str() != Some(OBJECTS) {
             return Err(self.corrupt(format!(
-                "elements of {} are due, not of {}",
+                "expected elements of {}, found {}",
                 OBJECTS,
                 kind.brief()
             )));
@@ -129,16 +129,14 @@ impl Values {
         let expected = element_count(shape);
         let many = |stored: &[u64]| {
             let expected = expected.map_or("too many".into(), |expected| expected.to_string());
-            self.corrupt(format!(
-                "elements of shape {stored:?} are stored, where {expected} are due"
-            ))
+            self.corrupt(format!("elements of shape {stored:?} are stored, expected {expected}"))
         };
         let mut flat = Vec::new();
         match stored {
             Some(stored) => {
                 let lengths = stored.as_array().and_then(|s| s.iter().map(Json::as_u64).collect());
                 let Some(lengths): Option<Vec<u64>> = lengths else {
-                    return Err(self.corrupt(format!("{} is no shape", stored.brief())));
+                    return Err(self.corrupt(format!("invalid shape {}", stored.brief())));
                 };
                 if element_count(&lengths) != expected || expected.is_none() {
                     return Err(many(&lengths));

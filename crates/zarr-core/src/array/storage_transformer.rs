@@ -44,7 +44,7 @@ impl Shard {
         let footer = self.slots.checked_mul(ENTRY).and_then(|footer| size.checked_sub(footer));
         let Some(footer) = footer else {
             let due = self.slots.saturating_mul(ENTRY);
-            return Err(corrupt(format!("{size} bytes do not hold a footer of {due}")));
+            return Err(corrupt(format!("{size} bytes are too few for a footer of {due}")));
         };
         let number = |at: u64| {
             let at = at as usize;

@@ -241,7 +241,8 @@ impl ArrayCore {
         let given = bytes.len();
         let count = given.checked_div(size).filter(|_| given.is_multiple_of(size));
         let count = count.ok_or_else(|| {
-            let what = format!("{given} bytes are no whole number of elements of {size} bytes");
+            let what =
+                format!("{given} bytes are not a multiple of {size}, the size of an element");
             self.at(AccessError::Argument(what))
         })?;
         self.check_count(&part.shape(), count)?;

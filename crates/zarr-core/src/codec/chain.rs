@@ -103,7 +103,7 @@ impl CodecChain {
             }
         }
         let serializer =
-            serializer.ok_or_else(|| order("no codec makes bytes of arrays, such as `bytes`"))?;
+            serializer.ok_or_else(|| order("no codec turns arrays into bytes, as `bytes` does"))?;
         let chain = CodecChain { arrays, serializer, bytes, inner, from: Origin::Store };
         if context.size().is_some() {
             // A length that cannot pass through the filters is an error now, not at the first chunk.

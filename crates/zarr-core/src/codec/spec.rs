@@ -194,7 +194,7 @@ impl<'a> Parameters<'a> {
     /// [`MetadataError::Invalid`], also if it is not there.
     pub fn codecs(&mut self, name: &'static str) -> Result<Vec<CodecSpec>, MetadataError> {
         let list = self.get(name).and_then(Json::as_array);
-        let list = list.ok_or_else(|| self.wrong(name, "a list of codecs is due"))?;
+        let list = list.ok_or_else(|| self.wrong(name, "expected a list of codecs"))?;
         let codecs: Option<Vec<CodecSpec>> = list.iter().map(CodecSpec::from_v3).collect();
         codecs.ok_or_else(|| self.wrong(name, "each is a name, or an object with one"))
     }

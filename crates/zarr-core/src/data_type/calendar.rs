@@ -70,10 +70,10 @@ fn count(time: NumpyTime, text: &str) -> Result<i64, String> {
         return Ok(NumpyTime::NAT);
     }
     if time.kind == TimeKind::Timedelta || time.unit == TimeUnit::Generic {
-        return Err(format!("`{}` is neither a whole number nor NaT", brief(text)));
+        return Err(format!("`{}` is neither an integer nor NaT", brief(text)));
     }
     let moment = Moment::parse(text).ok_or_else(|| {
-        format!("`{}` is no date as in 2020-12-31T23:59:59.5, nor NaT", brief(text))
+        format!("invalid date `{}`: expected one like 2020-12-31T23:59:59.5, or NaT", brief(text))
     })?;
     let units = moment.units(time.unit).ok_or_else(|| too(text, time, "finer than"))?;
     let scale = i128::from(time.scale_factor);

@@ -145,7 +145,7 @@ fn check_variable(data_type: &DataType, element: &[u8]) -> Result<(), CodecError
     if is_good {
         return Ok(());
     }
-    Err(CodecError::corrupt("data type", format!("an element is no {data_type}")))
+    Err(CodecError::corrupt("data type", format!("an element is not a valid {data_type}")))
 }
 
 /// A stored byte as memory has it.

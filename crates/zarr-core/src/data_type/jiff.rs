@@ -85,7 +85,8 @@ impl NumpyTime {
             Length::Months(each) => months(moment).and_then(|months| whole(months, each)),
             length => units(length, moment.as_nanosecond()),
         };
-        self.count(units).ok_or_else(|| self.wrong(format!("{moment} is no whole number of steps")))
+        self.count(units)
+            .ok_or_else(|| self.wrong(format!("{moment} is not a multiple of the step")))
     }
 
     /// The span that an element is; `None` for NaT.
@@ -111,7 +112,7 @@ impl NumpyTime {
     pub fn count_of_duration(&self, span: SignedDuration) -> Result<i64> {
         self.is_of(TimeKind::Timedelta)?;
         let units = units(self.length()?, span.as_nanos());
-        self.count(units).ok_or_else(|| self.wrong(format!("{span} is no whole number of steps")))
+        self.count(units).ok_or_else(|| self.wrong(format!("{span} is not a multiple of the step")))
     }
 
     fn wrong(&self, why: String) -> crate::Error {

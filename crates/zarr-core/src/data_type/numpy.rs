@@ -80,7 +80,7 @@ impl DataType {
                 let record = record_json::of_descr(fields, leaf, 1).map_err(invalid)?;
                 Ok(record_json::with_shared_order(record))
             }
-            other => Err(invalid(format!("{} stands for a type of NumPy's", other.brief()))),
+            other => Err(invalid(format!("expected a NumPy type, found {}", other.brief()))),
         }
     }
 
@@ -130,7 +130,7 @@ fn from_text(text: &str) -> Result<ParsedType, String> {
     let small = || minifloat::from_v3(text).filter(|t| t.numpy_descr(Endian::Little).is_some());
     match CoreType::from_name(text).map(DataType::from).or_else(small) {
         Some(named) => Ok(plain(named)),
-        None => Err(format!("`{text}` is no type of NumPy's that Zarr has")),
+        None => Err(format!("`{text}` is not a NumPy type that Zarr has")),
     }
 }
 

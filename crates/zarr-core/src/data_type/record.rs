@@ -85,7 +85,7 @@ impl Record {
             if field.name.is_empty() || !names.insert(field.name.clone()) {
                 return invalid(match field.name.as_str() {
                     "" => "a field has no name".into(),
-                    name => format!("field `{name}` stands twice"),
+                    name => format!("duplicate field `{name}`"),
                 });
             }
             let end = field.measure().and_then(|own| {
@@ -94,7 +94,7 @@ impl Record {
             });
             let Some(end) = end else {
                 let name = &field.name;
-                return invalid(format!("field `{name}` is too large, or of a shape that is none"));
+                return invalid(format!("field `{name}` is too large, or has an invalid shape"));
             };
             size = end;
             if let DataType::Record(inner) = &field.data_type {

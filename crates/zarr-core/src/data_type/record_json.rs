@@ -116,7 +116,9 @@ pub(super) fn of_descr(fields: &[Json], leaf: Leaf<'_>, depth: usize) -> Result<
                 endian = parsed.endian;
                 parsed.data_type
             }
-            other => return Err(format!("field `{name}`: {} stands for a type", other.kind())),
+            other => {
+                return Err(format!("field `{name}`: expected a type, found {}", other.kind()));
+            }
         };
         // A number is a shape of one axis.
         let lengths = match items.get(2) {
@@ -124,7 +126,7 @@ pub(super) fn of_descr(fields: &[Json], leaf: Leaf<'_>, depth: usize) -> Result<
             Some(Json::Array(lengths)) => lengths.iter().map(Json::as_u64).collect(),
             Some(length) => length.as_u64().map(|length| vec![length]),
         };
-        let shape = lengths.ok_or_else(|| format!("field `{name}` has a shape that is none"))?;
+        let shape = lengths.ok_or_else(|| format!("field `{name}` has an invalid shape"))?;
         let field = Field::new(name.as_str(), data_type).with_shape(&shape);
         Ok(endian.into_iter().fold(field, Field::with_endian))
     };

@@ -61,7 +61,7 @@ pub(super) fn to_json(
         DataType::Json => Json::parse_element(element).map(Json::into_standard).map_err(invalid),
         DataType::String => {
             let text = String::from_utf8(element.to_vec());
-            text.map(Json::from).map_err(|_| invalid("it is no UTF-8".into()))
+            text.map(Json::from).map_err(|_| invalid("it is not UTF-8".into()))
         }
         _ => Ok(Json::from(base64_encode(element))),
     }

@@ -162,7 +162,7 @@ pub enum MetadataError {
     #[error(transparent)]
     Unsupported(#[from] Unsupported),
     /// The format cannot represent something that the model holds.
-    #[error("{format} cannot say {what}; {hint}")]
+    #[error("{format} cannot represent {what}; {hint}")]
     CannotRepresent {
         /// The format that was to be written.
         format: &'static str,
@@ -201,7 +201,7 @@ pub enum CodecError {
         why: String,
     },
     /// The decoded bytes are not as many as the chunk needs.
-    #[error("{codec}: decoded to {found} bytes where {expected} are due")]
+    #[error("{codec}: decoded {found} bytes, expected {expected}")]
     Length {
         /// The codec.
         codec: &'static str,

@@ -59,7 +59,7 @@ fn parse_v3(json: &Json, parse: ParseType<'_>) -> Parsed {
             }
             _ => return Err("an extension object needs a string `name`".into()),
         },
-        _ => return Err(format!("{} stands for a name", json.kind())),
+        _ => return Err(format!("expected a name, found {}", json.kind())),
     };
     let has_only = |known: &[&str]| {
         configuration.is_none_or(|members| members.iter().all(|(name, _)| known.contains(&name)))
@@ -115,7 +115,7 @@ fn parse_v2(json: &Json, parse: ParseType<'_>) -> Parsed {
         Json::Array(fields) => {
             record_json::from_descr(fields, parse)?.map_or_else(|| unknown(json), Ok)
         }
-        _ => Err(format!("{} stands for a type", json.kind())),
+        _ => Err(format!("expected a type, found {}", json.kind())),
     }
 }
 
@@ -139,7 +139,10 @@ fn parse_draft(json: &Json, parse: ParseType<'_>) -> Parsed {
                     }
                 }
                 Some(other) => {
-                    return Err(format!("`fallback`: {} stands for a core type", other.kind()));
+                    return Err(format!(
+                        "`fallback`: expected a core type, found {}",
+                        other.kind()
+                    ));
                 }
             };
             let known = object.get("type").and_then(Json::as_str).and_then(|text| {
@@ -169,7 +172,7 @@ fn parse_draft(json: &Json, parse: ParseType<'_>) -> Parsed {
                 },
             }))
         }
-        _ => Err(format!("{} stands for a type", json.kind())),
+        _ => Err(format!("expected a type, found {}", json.kind())),
     }
 }
 

@@ -26,7 +26,7 @@ pub(super) fn serialized(
         return Ok(codecs);
     }
     let Some(first) = codecs.first() else {
-        let why = "objects need a codec that makes bytes of them, such as `vlen-utf8`";
+        let why = "objects need a codec that turns them into bytes, such as `vlen-utf8`";
         return Err(invalid("filters", why));
     };
     match object_type(first, reading.registry) {
@@ -47,7 +47,7 @@ pub(super) fn serialized(
         Err(MetadataError::Unsupported(lack)) => unsupported.push(lack),
         _ => {
             let why = format!(
-                "`{}` makes no bytes of objects; the first codec must, such as `vlen-utf8`",
+                "`{}` does not turn objects into bytes; the first codec must, as `vlen-utf8` does",
                 first.name
             );
             return Err(invalid("filters", why));

@@ -56,7 +56,7 @@ pub(super) fn object_of(
 ) -> Result<Object, MetadataError> {
     let refuse = MetadataError::Json;
     if let Some(name) = odd.duplicates.first() {
-        let what = format!("member `{name}` stands twice");
+        let what = format!("duplicate member `{name}`");
         if strict_members {
             return Err(refuse(what));
         }
@@ -86,7 +86,7 @@ pub(super) fn object_of(
     }
     if odd.lone_surrogates {
         let what =
-            "half of a surrogate pair is no character; it is taken as the text of its escape";
+            "half of a surrogate pair is not a character; it is taken as the text of its escape";
         reading.tolerate(what).map_err(refuse)?;
     }
     if odd.byte_order_mark {
@@ -94,9 +94,7 @@ pub(super) fn object_of(
     }
     match json {
         Json::Object(object) => Ok(object),
-        other => {
-            Err(MetadataError::Json(format!("{} stands where an object is due", other.kind())))
-        }
+        other => Err(MetadataError::Json(format!("expected an object, found {}", other.kind()))),
     }
 }
 
@@ -119,7 +117,7 @@ pub(super) fn lengths(
     items.ok_or_else(|| {
         MetadataError::invalid(
             member,
-            format!("{} is not a list of whole numbers at least 0", json.brief()),
+            format!("{} is not a list of integers of at least 0", json.brief()),
         )
     })
 }
@@ -128,9 +126,10 @@ pub(super) fn attributes(json: Option<&Json>, member: &str) -> Result<Object, Me
     match json {
         None => Ok(Object::new()),
         Some(Json::Object(object)) => Ok(object.clone()),
-        Some(other) => {
-            Err(MetadataError::invalid(member, format!("{} stands for an object", other.kind())))
-        }
+        Some(other) => Err(MetadataError::invalid(
+            member,
+            format!("expected an object, found {}", other.kind()),
+        )),
     }
 }
 

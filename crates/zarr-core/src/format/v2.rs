@@ -206,9 +206,10 @@ pub(super) fn filters(json: Option<&Json>) -> Result<Vec<CodecSpec>, MetadataErr
     match json {
         None | Some(Json::Null) => Ok(Vec::new()),
         Some(Json::Array(list)) => list.iter().map(|json| codec("filters", json)).collect(),
-        Some(other) => {
-            Err(MetadataError::invalid("filters", format!("{} is no list", other.kind())))
-        }
+        Some(other) => Err(MetadataError::invalid(
+            "filters",
+            format!("expected a list, found {}", other.kind()),
+        )),
     }
 }
 
@@ -259,7 +260,10 @@ fn parse_array(
         None | Some(Json::Null) => '.',
         Some(Json::String(text)) => ChunkKeys::check_separator("dimension_separator", text)?,
         Some(other) => {
-            return Err(invalid("dimension_separator", format!("{} is no text", other.brief())));
+            return Err(invalid(
+                "dimension_separator",
+                format!("expected a string, found {}", other.brief()),
+            ));
         }
     };
     let declared_fill = object.get("fill_value").cloned().unwrap_or(Json::Null);
@@ -290,7 +294,8 @@ fn array_document(array: &ArrayMetadata) -> Result<Object, MetadataError> {
     let mut codecs: Vec<Json> = Vec::new();
     for codec in chain.bytes {
         if codec.dialect != Dialect::V2 {
-            let what = format!("the codec `{}` in the words of {}", codec.name, codec.dialect);
+            let what =
+                format!("the codec `{}` in the configuration of {}", codec.name, codec.dialect);
             return Err(cannot("v2", what, "choose other codecs"));
         }
         codecs.push(codec_object(codec));

@@ -141,7 +141,7 @@ fn extension(member: &str, json: Json) -> Result<(String, Object), MetadataError
         other => {
             return Err(MetadataError::invalid(
                 member,
-                format!("{} stands for an extension", other.kind()),
+                format!("expected an extension, found {}", other.kind()),
             ));
         }
     };
@@ -241,7 +241,7 @@ fn parse_array(
         // The name and the form of the proposal before it, which zarrs writes.
         "rectangular" => {
             let axes = configuration.get("chunk_shape").and_then(Json::as_array);
-            let axes = axes.ok_or_else(|| invalid("chunk_grid", "`chunk_shape` is no list"))?;
+            let axes = axes.ok_or_else(|| invalid("chunk_grid", "`chunk_shape` is not a list"))?;
             Some(std::sync::Arc::new(RectilinearGrid::new(axes, &shape)?) as _)
         }
         name => match reading.registry.build_grid(name, &configuration, &shape) {
@@ -259,9 +259,10 @@ fn parse_array(
     let separator = |default| match configuration.get("separator") {
         None => Ok(default),
         Some(Json::String(text)) => ChunkKeys::check_separator("chunk_key_encoding", text),
-        Some(other) => {
-            Err(invalid("chunk_key_encoding", format!("separator {} is no text", other.brief())))
-        }
+        Some(other) => Err(invalid(
+            "chunk_key_encoding",
+            format!("expected a separator of text, found {}", other.brief()),
+        )),
     };
     let chunk_keys = match encoding.as_str() {
         _ if !is_understood => ChunkKeys::Unknown,
@@ -284,7 +285,7 @@ fn parse_array(
                     .map(|(name, configuration)| CodecSpec::v3(name, configuration))
             })
             .collect::<Result<Vec<_>, _>>()?,
-        _ => return Err(invalid("codecs", "a list of at least one codec is due")),
+        _ => return Err(invalid("codecs", "expected a list of at least one codec")),
     };
 
     // A transformer changes the stored bytes: none may be ignored (F-011).
@@ -300,7 +301,10 @@ fn parse_array(
             tolerate(reading, "storage_transformers", "null stands for an empty list")?
         }
         Some(other) => {
-            return Err(invalid("storage_transformers", format!("{} is no list", other.kind())));
+            return Err(invalid(
+                "storage_transformers",
+                format!("expected a list, found {}", other.kind()),
+            ));
         }
     }
 
@@ -417,9 +421,10 @@ fn dimension_names(
         }
         Some(json) => match json.as_array().and_then(|items| items.iter().map(name).collect()) {
             Some(names) => Ok(Some(names)),
-            None => {
-                Err(MetadataError::invalid("dimension_names", "a list of strings and nulls is due"))
-            }
+            None => Err(MetadataError::invalid(
+                "dimension_names",
+                "expected a list of strings and nulls",
+            )),
         },
     }
 }
@@ -487,7 +492,7 @@ fn array_document(array: &ArrayMetadata) -> Result<Object, MetadataError> {
             Dialect::V3 => Ok(Object::named(&codec.name, codec.configuration.clone()).into()),
             other => Err(cannot(
                 "v3",
-                format!("the codec `{}` in the words of {other}", codec.name),
+                format!("the codec `{}` in the configuration of {other}", codec.name),
                 "choose other codecs",
             )),
         })

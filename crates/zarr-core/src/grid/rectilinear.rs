@@ -66,8 +66,10 @@ impl Axis {
                 Some(_) => (None, None),
             };
             let (Some(len @ 1..), Some(count @ 1..)) = (run, count) else {
-                let why =
-                    format!("{} is no length of at least 1, nor `[length, count]`", item.brief());
+                let why = format!(
+                    "expected a length of at least 1 or `[length, count]`, found {}",
+                    item.brief()
+                );
                 return Err(invalid(why));
             };
             let too_many = || invalid("its chunks reach further than 64 bits can count");
@@ -115,7 +117,7 @@ impl RectilinearGrid {
     pub fn new(chunk_shapes: &[Json], shape: &[u64]) -> Result<Self, MetadataError> {
         if chunk_shapes.len() != shape.len() {
             let (found, due) = (chunk_shapes.len(), shape.len());
-            return Err(invalid(format!("{found} axes are told, the array has {due}")));
+            return Err(invalid(format!("found {found} axes, the array has {due}")));
         }
         let axes = chunk_shapes.iter().zip(shape).map(|(json, &len)| Axis::parse(json, len));
         Ok(RectilinearGrid { axes: axes.collect::<Result<_, _>>()? })
@@ -133,7 +135,7 @@ impl RectilinearGrid {
             return Err(MetadataError::invalid("chunk_grid: kind", "it is not `inline`"));
         }
         let shapes = configuration.get("chunk_shapes").and_then(Json::as_array);
-        Self::new(shapes.ok_or_else(|| invalid("a list of axes is due"))?, shape)
+        Self::new(shapes.ok_or_else(|| invalid("expected a list of axes"))?, shape)
     }
 }
 

@@ -211,7 +211,8 @@ impl HierarchyContext {
                 written.push((key, merged.into()));
             }
             let created = self.parse(path, &written)?;
-            created.ok_or_else(|| MetadataError::Json("what was written is no node".into()).into())
+            created
+                .ok_or_else(|| MetadataError::Json("what was written is not a node".into()).into())
         })
     }
 
@@ -331,7 +332,7 @@ impl HierarchyContext {
                         after = change(object.get(member).cloned().unwrap_or(Json::Null))?;
                         object.insert(member, after.clone());
                     }
-                    _ => return Err(MetadataError::Json("no object stands here".into()).into()),
+                    _ => return Err(MetadataError::Json("expected an object".into()).into()),
                 }
                 let encoded = encoding.encode(&whole).map_err(MetadataError::Json)?;
                 self.check_document_size(encoded.len())?;

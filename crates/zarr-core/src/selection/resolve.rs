@@ -130,7 +130,7 @@ fn by_axis(
         let called = |axis: &usize| names[*axis].as_ref() == Some(&name);
         match (0..names.len().min(rank)).filter(called).collect::<Vec<_>>()[..] {
             [axis] if axes[axis].is_none() => axes[axis] = Some(along),
-            [_] => return argument(format!("dimension `{name}` is selected twice")),
+            [_] => return argument(format!("duplicate selection of dimension `{name}`")),
             [] => {
                 let known: Vec<String> =
                     names.iter().flatten().map(|known| format!("`{known}`")).collect();
@@ -183,7 +183,7 @@ fn masked(of_mask: &[u64], mask: &[bool], shape: &[u64]) -> Result<Resolved, Acc
     }
     let due = element_count(shape).unwrap_or(u64::MAX);
     if due != mask.len() as u64 {
-        let why = format!("a mask of shape {shape:?} has {due} bools, not {}", mask.len());
+        let why = format!("a mask of shape {shape:?} has {due} bools, found {}", mask.len());
         return Err(AccessError::Argument(why));
     }
     let count = mask.iter().filter(|taken| **taken).count() as u64;
@@ -307,7 +307,7 @@ mod tests {
         );
         assert_eq!(
             why(Selection::mask(&[10, 7], vec![true; 69])),
-            "a mask of shape [10, 7] has 70 bools, not 69"
+            "a mask of shape [10, 7] has 70 bools, found 69"
         );
         assert_eq!(
             why(Selection::points([vec![1, 2, 3], vec![1, 2]])),
@@ -319,7 +319,7 @@ mod tests {
         );
         assert_eq!(
             why(Selection::named("lat", 1).and("lat", 2)),
-            "dimension `lat` is selected twice"
+            "duplicate selection of dimension `lat`"
         );
         assert_eq!(
             why(Selection::blocks(Selection::blocks(..))),

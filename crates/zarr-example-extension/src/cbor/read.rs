@@ -25,7 +25,7 @@ struct Reader<'a> {
 impl<'a> Reader<'a> {
     fn take(&mut self, len: u64) -> Result<&'a [u8], String> {
         let split = usize::try_from(len).ok().and_then(|len| self.rest.split_at_checked(len));
-        let why = || format!("{len} bytes are due where {} are left", self.rest.len());
+        let why = || format!("expected {len} bytes, {} are left", self.rest.len());
         let (taken, rest) = split.ok_or_else(why)?;
         self.rest = rest;
         Ok(taken)
@@ -65,8 +65,8 @@ impl<'a> Reader<'a> {
             }
             (5, len) => self.object(len, depth),
             (7, Some(bits)) => self.simple(info, bits),
-            (6, tag) => Err(format!("JSON has no words for tag {}", tag.unwrap_or_default())),
-            _ => Err("JSON has no words for byte strings".into()),
+            (6, tag) => Err(format!("JSON cannot represent tag {}", tag.unwrap_or_default())),
+            _ => Err("JSON cannot represent byte strings".into()),
         }
     }
 
@@ -122,7 +122,7 @@ impl<'a> Reader<'a> {
             20 | 21 => return Ok(Json::Bool(info == 21)),
             22 => return Ok(Json::Null),
             25..28 => float::read(info, bits),
-            _ => return Err(format!("JSON has no words for simple value {bits}")),
+            _ => return Err(format!("JSON cannot represent simple value {bits}")),
         };
         // As a bare `NaN` in JSON: a strict reader refuses it.
         self.oddities.bare_floats |= !value.is_finite();

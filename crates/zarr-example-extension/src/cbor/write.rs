@@ -69,7 +69,7 @@ fn number(digits: &str, out: &mut Vec<u8>) -> Result<(), String> {
         }
         return Ok(());
     }
-    let number: f64 = digits.parse().map_err(|_| format!("{digits}: it is no number"))?;
+    let number: f64 = digits.parse().map_err(|_| format!("{digits}: it is not a number"))?;
     // What the double is, in the fewest digits that tell it, or in as many as there are.
     let count = decimal(digits).1.len().clamp(1, 1100);
     let said = [format!("{number:?}"), format!("{number:.*e}", count - 1)];

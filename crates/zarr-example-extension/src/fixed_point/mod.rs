@@ -101,7 +101,7 @@ impl ExtensionType for FixedPoint {
             Some(bits) => u32::from_str_radix(bits, 16).ok().map(u32::cast_signed),
             None => self.element(text),
         };
-        let why = || format!("{} is no value of {self}", json.brief());
+        let why = || format!("{} is not a value of {self}", json.brief());
         let element = element.ok_or_else(|| MetadataError::invalid("fill_value", why()))?;
         Ok(FillValue::new(element.to_ne_bytes()))
     }

@@ -211,7 +211,7 @@ impl<'a> Constant<'a> {
             Number::Float(digits) | Number::Double(digits) => {
                 let value: f64 = digits.parse().unwrap_or(f64::NAN);
                 if value.fract() != 0.0 || value.abs() > 1e30 {
-                    let why = format!("{digits} is no whole number, and an integer is wanted here");
+                    let why = format!("expected an integer, found {digits}");
                     return Err(why);
                 }
                 value as i128

@@ -136,7 +136,7 @@ pub(super) fn unescape_text(written: &str) -> Result<Vec<u8>, (usize, String)> {
             b'x' | b'X' => match number(2, 16) {
                 Some(value) => (value, 4),
                 None => {
-                    return Err((at, "`\\x` wants two hexadecimal digits, as in `\\x0a`".into()));
+                    return Err((at, "`\\x` needs two hexadecimal digits, as in `\\x0a`".into()));
                 }
             },
             b'0'..=b'7' => match number(3, 8) {

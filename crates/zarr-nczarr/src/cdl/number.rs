@@ -52,7 +52,7 @@ impl<'a> Number<'a> {
             return Ok(Number::NotFinite(value, ty));
         }
         let unsigned = written.trim_start_matches(['+', '-']);
-        let wrong = || format!("`{written}` is no number");
+        let wrong = || format!("invalid number `{written}`");
         if written.len() > unsigned.len() + 1 {
             return Err(wrong());
         }
@@ -92,7 +92,7 @@ impl<'a> Number<'a> {
             Ok(value) => i128::from(value),
             Err(_) if radix == 8 => {
                 return Err(format!(
-                    "`{written}` begins with 0, which makes it octal, and is no octal number"
+                    "invalid octal number `{written}`: a leading 0 makes it octal"
                 ));
             }
             Err(_) if digits.is_empty() => return Err(wrong()),

@@ -371,7 +371,7 @@ impl<'a> Parser<'a> {
                         None => {
                             return self.error(
                                 lexeme.start,
-                                format!("`{number}` is no length of a dimension"),
+                                format!("invalid dimension length `{number}`"),
                             );
                         }
                     }

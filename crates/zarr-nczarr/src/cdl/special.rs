@@ -37,7 +37,7 @@ pub(super) fn of_variable(variable: &mut Variable, attribute: &Attribute) -> Res
             let rank = variable.dimensions.len();
             if lens.len() != rank || lens.contains(&0) {
                 return Err(format!(
-                    "`_ChunkSizes` wants {rank} lengths of at least 1, one for each dimension"
+                    "`_ChunkSizes` needs {rank} lengths of at least 1, one for each dimension"
                 ));
             }
             storage.chunks = lens;
@@ -217,7 +217,7 @@ fn one<T: std::fmt::Debug>(values: &[T]) -> Option<String> {
 fn filter_of(text: &str) -> Result<Filter, String> {
     let wrong = || {
         format!(
-            "`{}` is no filter: write its number and parameters, such as \"307,9\"",
+            "invalid filter `{}`: write its number and parameters, such as \"307,9\"",
             text.escape_debug()
         )
     };

@@ -36,7 +36,7 @@ pub(crate) fn names(
     };
     let names = json.as_array().and_then(texts).filter(|names| names.len() == rank);
     names.unwrap_or_else(|| {
-        let what = "is no list of one name for each axis; passed over";
+        let what = "is not a list of one name for each axis; ignored";
         troubles.push(format!("`_ARRAY_DIMENSIONS` {} {what}", json.brief()));
         nameless
     })

@@ -105,7 +105,7 @@ impl<'a> Loader<'a> {
                     arrays.insert(path, entry);
                 }
                 Err(error) if self.is_passed_over(&error) => {
-                    self.warn(&path, vec![format!("is no variable: {error}")]);
+                    self.warn(&path, vec![format!("is not a variable: {error}")]);
                     if let Some(here) = root.group_mut(&group) {
                         here.opaque.push(Opaque { name, why: error.to_string() });
                     }
@@ -181,7 +181,7 @@ impl<'a> Loader<'a> {
         }
         let node = self.hierarchy.group(&at).map_err(|e| match e.kind() {
             ErrorKind::NotFound | ErrorKind::Argument if depth > 0 => {
-                let why = format!("`{path}` is listed, and is no group");
+                let why = format!("`{path}` is listed, but is not a group");
                 Error::from(MetadataError::invalid(GROUPS, why)).at_path(&at)
             }
             _ => e,
@@ -286,7 +286,7 @@ impl<'a> Loader<'a> {
         let path = at.child(name)?;
         let array = self.hierarchy.array(&path).map_err(|e| match e.kind() {
             ErrorKind::NotFound => {
-                let why = format!("`{name}` is listed, and is not there");
+                let why = format!("`{name}` is listed, but does not exist");
                 Error::from(MetadataError::invalid(GROUPS, why)).at_path(&path)
             }
             _ => e,

@@ -189,7 +189,7 @@ fn names(json: Option<&Json>) -> Result<Vec<String>, MetadataError> {
 }
 
 fn wrong(member: &str, json: &Json, due: &str) -> MetadataError {
-    MetadataError::invalid(member, format!("{} stands for {due}", json.brief()))
+    MetadataError::invalid(member, format!("expected {due}, found {}", json.brief()))
 }
 
 /// The document of an array (N-033).

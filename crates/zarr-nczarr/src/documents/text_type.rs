@@ -74,7 +74,7 @@ impl ExtensionType for TextType {
 fn padded(json: &Json, width: usize) -> Result<FillValue, MetadataError> {
     let text = json.as_str().unwrap_or_default();
     if text.len() > width || json.as_str().is_none() {
-        let why = format!("{} is no text of {width} bytes at most", json.brief());
+        let why = format!("{} is not a string of at most {width} bytes", json.brief());
         return Err(MetadataError::invalid("fill_value", why));
     }
     let mut bytes = text.as_bytes().to_vec();

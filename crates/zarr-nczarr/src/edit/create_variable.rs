@@ -131,7 +131,9 @@ impl VariableContext<'_> {
                 if attribute.value.ty() != ty {
                     let (json, _) = attribute::to_json(&attribute.value, Dialect::V3)?;
                     let converted = match ty {
-                        Type::Char | Type::String => Err(format!("{} is no {ty}", json.brief())),
+                        Type::Char | Type::String => {
+                            Err(format!("{} is not of type {ty}", json.brief()))
+                        }
                         _ => attribute::typed(&json, ty),
                     };
                     let refuse = |why| AccessError::Argument(format!("`_FillValue`: {why}"));
@@ -159,7 +161,7 @@ impl VariableContext<'_> {
                 byte if !self.nczarr() => Ok(base64_encode(&[byte]).into()),
                 byte if byte.is_ascii() => Ok(char::from(byte).to_string().into()),
                 byte => {
-                    let why = format!("`_FillValue`: byte {byte:#x} is no text");
+                    let why = format!("`_FillValue`: byte {byte:#x} is not text");
                     Err(AccessError::Argument(why))
                 }
             },
@@ -248,7 +250,7 @@ impl VariableContext<'_> {
         let width = width.filter(|width| (1..=MAX_WIDTH).contains(width));
         width.and_then(|width| usize::try_from(width).ok()).ok_or_else(|| {
             let why =
-                format!("{} is no width for strings; it is 1 to {MAX_WIDTH} bytes", json.brief());
+                format!("invalid string width {}: expected 1 to {MAX_WIDTH} bytes", json.brief());
             AccessError::Argument(why)
         })
     }

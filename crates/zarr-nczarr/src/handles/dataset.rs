@@ -224,7 +224,7 @@ impl Dataset {
         });
         match opaque {
             Some(why) => {
-                let why = format!("`{path}` is no variable: {why}");
+                let why = format!("`{path}` is not a variable: {why}");
                 Err(self.at(AccessError::Argument(why).into()))
             }
             None => Err(self.absent("variable", &path)),

@@ -167,7 +167,7 @@ pub(crate) fn fill_from_json(json: &Json, ty: Type) -> Result<Values, String> {
         (1, _) => Ok(value),
         // The other library says a NUL as no text.
         (0, Type::Char) => Ok(Type::Char.default_fill()),
-        (count, _) => Err(format!("{count} values stand for one")),
+        (count, _) => Err(format!("expected one value, found {count}")),
     }
 }
 
@@ -295,7 +295,7 @@ fn number(json: &Json, scalar: Scalar) -> Result<u64, String> {
         _ => None,
     };
     let what = if is_float { "number" } else { "integer" };
-    bits.ok_or_else(|| format!("{} is no {what}", json.brief()))
+    bits.ok_or_else(|| format!("{} is not of type {what}", json.brief()))
 }
 
 /// 15 × 2^119, which netCDF's library prints in six digits.

@@ -62,7 +62,7 @@ pub fn check_name(name: &str) -> Result<(), AccessError> {
         _ if name.ends_with(char::is_whitespace) => "it ends with a space",
         _ => return Ok(()),
     };
-    Err(AccessError::Argument(format!("`{}` is no netCDF name: {why}", name.escape_debug())))
+    Err(AccessError::Argument(format!("invalid netCDF name `{}`: {why}", name.escape_debug())))
 }
 
 /// A name as a dataset keeps it: its characters are composed (Unicode's form NFC), so that `é` is one name however it

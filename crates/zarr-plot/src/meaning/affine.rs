@@ -26,8 +26,10 @@ impl Affine {
             let Some(json) = attributes.get(name) else { return usual };
             let found = as_f64(json).filter(|&value| value.is_finite() && fits(value));
             found.unwrap_or_else(|| {
-                warnings
-                    .push(format!("`{name}` is not applied: {} is no such number", json.brief()));
+                warnings.push(format!(
+                    "`{name}` is not applied: {} is not a valid number",
+                    json.brief()
+                ));
                 usual
             })
         };

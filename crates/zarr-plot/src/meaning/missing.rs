@@ -62,7 +62,7 @@ impl Missing {
         let attribute = metadata.attributes.get(missing_value::FILL_VALUE);
         let mut refuse = |name: &str, json: &Json| {
             let (found, data_type) = (json.brief(), &metadata.data_type);
-            warnings.push(format!("`{name}` is not applied: {found} is no {data_type}"));
+            warnings.push(format!("`{name}` is not applied: {found} is not of type {data_type}"));
         };
         if let (None, Some(json)) = (&declared, attribute) {
             refuse(missing_value::FILL_VALUE, json);
@@ -93,7 +93,8 @@ impl Missing {
             missing.valid_max = limit("valid_max", metadata.attributes.get("valid_max"));
             if let Some(json) = range {
                 let found = json.brief();
-                warnings.push(format!("`valid_range` is not applied: {found} is no list of two"));
+                warnings
+                    .push(format!("`valid_range` is not applied: {found} is not a list of two"));
             }
         }
         if let (Some(low), Some(high)) = (missing.valid_min, missing.valid_max)

@@ -68,7 +68,7 @@ fn positions(found: &Coordinates, text: &str) -> Result<(Along, Option<String>),
     let Some((low, high)) = ends else {
         let example =
             if found.time.is_some() { "2020-03-01 or 2020-03:2020-05" } else { "45.5 or 40:60" };
-        return Err(format!("`{text}` is no coordinate, as in {example}"));
+        return Err(format!("invalid coordinate `{text}`: expected one like {example}"));
     };
     let range = low.min(high)..=low.max(high);
     let list: Vec<u64> =

@@ -66,7 +66,7 @@ impl TimeUnits {
         let epoch = Date::parse(&date, known).and_then(|date| known.nanoseconds(date));
         let epoch = epoch.ok_or_else(|| {
             format!(
-                "`{units}` is not decoded: `{date}` is no date of the calendar {}",
+                "`{units}` is not decoded: `{date}` is not a date of the calendar {}",
                 known.name()
             )
         })?;

@@ -28,7 +28,7 @@ impl FromStr for Ends {
     fn from_str(text: &str) -> Result<Ends, PictureError> {
         let refuse = || {
             PictureError::Refused(format!(
-                "`{text}` is no range; write it as in `full`, `0,300` or `1%,99%`, the lower end first"
+                "invalid range `{text}`: write it as in `full`, `0,300` or `1%,99%`, the lower end first"
             ))
         };
         if text.eq_ignore_ascii_case("full") {

@@ -47,11 +47,11 @@ fn packed_values_are_decoded_and_missing_ones_found_in_the_packed_type() {
     assert_eq!(meaning.decode(Integer(500)), Some(260.0));
     assert_eq!(meaning.decode(Integer(0)), Some(10.0));
     assert_eq!(meaning.title.as_deref(), Some("Temperature"));
-    assert_eq!(meaning.warnings, ["`missing_value` is not applied: 1.5 is no int16"]);
+    assert_eq!(meaning.warnings, ["`missing_value` is not applied: 1.5 is not of type int16"]);
     let odd = r#"{"valid_range": [0, 1, 2], "valid_min": -5}"#;
     let odd = array(&hierarchy, "/odd", CoreType::Int16, &[4], odd);
     let found = Meaning::of(&odd, MissingRule::Declared);
-    assert_eq!(found.warnings, ["`valid_range` is not applied: [0,1,2] is no list of two"]);
+    assert_eq!(found.warnings, ["`valid_range` is not applied: [0,1,2] is not a list of two"]);
     assert_eq!((found.decode(Integer(-6)), found.decode(Integer(9))), (None, Some(9.0)));
     let reversed =
         array(&hierarchy, "/reversed", CoreType::Int16, &[4], r#"{"valid_range": [9, -9]}"#);

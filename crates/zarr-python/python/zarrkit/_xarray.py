@@ -124,7 +124,7 @@ class GroupStore(AbstractDataStore):
         for name, why in self.netcdf["left_out"].items():
             if name not in self.drop:
                 place = f"{self.group.path.rstrip('/')}/{name}"
-                warnings.warn(f"{place} is left out, since it is no variable: {why}", ZarrWarning, stacklevel=2)
+                warnings.warn(f"{place} is left out, since it is not a variable: {why}", ZarrWarning, stacklevel=2)
         for name, defined in self.netcdf["variables"].items():
             if name in self.drop:
                 continue

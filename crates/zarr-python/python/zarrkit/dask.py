@@ -133,7 +133,7 @@ def _array(target: Any, mode: str, storage_options: dict[str, Any] | None) -> Ar
     """The array that a caller names."""
     node = target if isinstance(target, Array | Group) else open_node(target, mode, storage_options=storage_options)
     if not isinstance(node, Array):
-        raise ArgumentError(f"{node!r} is no array; name one of its members")
+        raise ArgumentError(f"{node!r} is not an array; name one of its members")
     return node
 
 

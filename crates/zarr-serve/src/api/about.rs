@@ -83,7 +83,7 @@ fn documents(node: &Node) -> Json {
         let Some(bytes) = bytes else { continue };
         let json = match Json::parse_tolerant(&bytes) {
             Ok((json, _)) => json.into_standard(),
-            Err(why) => Json::from(format!("the document is no JSON: {why}")),
+            Err(why) => Json::from(format!("the document is not JSON: {why}")),
         };
         found.insert(key.as_str(), json);
     }

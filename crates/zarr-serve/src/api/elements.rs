@@ -37,7 +37,7 @@ pub(crate) fn line(question: &Question, targets: &Targets) -> Answered {
     let to = parameters::number(question, "to")?.unwrap_or(len);
     if from >= to || to > len {
         return Err(Refusal::wrong(format!(
-            "{from} to {to} is no part of an axis of length {len}"
+            "{from} to {to} is out of range for an axis of length {len}"
         )));
     }
     let along = Stepped { range: from..to, step: 1 };

@@ -51,7 +51,7 @@ pub(crate) fn number(question: &Question, name: &str) -> Result<Option<u64>, Ref
     let Some(text) = question.get(name).filter(|text| !text.is_empty()) else { return Ok(None) };
     let found = text
         .parse()
-        .map_err(|_| Refusal::wrong(format!("`{name}` is no whole number: `{text}`")))?;
+        .map_err(|_| Refusal::wrong(format!("`{name}` is not an integer: `{text}`")))?;
     Ok(Some(found))
 }
 
@@ -91,7 +91,7 @@ pub(crate) fn at(question: &Question, array: &Array) -> Result<Vec<u64>, Refusal
             shape[n]
         ))),
         Err(_) if part.is_empty() => Ok(0),
-        Err(_) => Err(Refusal::wrong(format!("`at` has `{part}`, which is no index"))),
+        Err(_) => Err(Refusal::wrong(format!("`at` has `{part}`, which is not an index"))),
     };
     parts.iter().enumerate().map(index).collect()
 }

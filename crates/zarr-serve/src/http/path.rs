@@ -14,7 +14,7 @@ pub(crate) fn decoded(path: &str) -> Result<String, &'static str> {
         !digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
     };
     if path.match_indices('%').any(is_cut_off) {
-        return Err("`%` stands before two hexadecimal digits");
+        return Err("`%` must be followed by two hexadecimal digits");
     }
     let decoded = percent_decode_str(path).decode_utf8().map_err(|_| "it is not UTF-8")?;
     if decoded.contains('\0') {

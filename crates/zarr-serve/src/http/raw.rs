@@ -67,7 +67,7 @@ pub(crate) async fn answer(store: &Arc<dyn Store>, path: &str, asking: &Asking<'
         return list(store, path, asking).await;
     }
     let Ok(key) = StoreKey::new(path) else {
-        return text(StatusCode::BAD_REQUEST, "this is no key");
+        return text(StatusCode::BAD_REQUEST, "this is not a key");
     };
     match value(&**store, &key, asking).await {
         Ok(Some(value)) => value.reply(asking.headers),
@@ -243,7 +243,7 @@ pub(crate) fn accepts(headers: &HeaderMap, media_type: &str) -> bool {
 /// The listing of a prefix of a store.
 async fn list(store: &Arc<dyn Store>, path: &str, asking: &Asking<'_>) -> Reply {
     let Ok(prefix) = StorePrefix::new(path) else {
-        return text(StatusCode::BAD_REQUEST, "this is no prefix");
+        return text(StatusCode::BAD_REQUEST, "this is not a prefix");
     };
     let (of_list, is_root) = (store.clone(), path.is_empty());
     let entries = move |most: Option<usize>| {

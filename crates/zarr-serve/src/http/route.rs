@@ -137,7 +137,7 @@ fn check(shared: &Shared, request: &Request<Incoming>) -> Result<String, Box<Rep
         return Ok(String::new());
     }
     path::decoded(request.uri().path()).map_err(|why| {
-        let why = format!("the path is none that could be served: {why}");
+        let why = format!("the path cannot be served: {why}");
         Box::new(text(StatusCode::BAD_REQUEST, &why))
     })
 }

@@ -98,7 +98,7 @@ pub(super) enum Wrong {
         "the server's folders do not end: there are too many, or one is too deep, as where a link leads back; list a part of it"
     )]
     EndlessFolders,
-    #[error("the server points to an address that is no http or https")]
+    #[error("the server redirects to an address that is not http or https")]
     BadRedirect,
     #[error("the server points from address to address without an end")]
     EndlessRedirects,

@@ -62,7 +62,7 @@ pub(super) fn location(url: &str, authority: &str, path: &str, query: &str) -> R
     let host = authority.rsplit('@').next().unwrap_or_default();
     let port = host.rsplit_once(':').map_or("", |(_, port)| port);
     if !port.ends_with(']') && port.bytes().any(|byte| !byte.is_ascii_digit()) {
-        let why = "what follows the `:` is no port; a `/` in a password is written `%2F`";
+        let why = "what follows the `:` is not a port; a `/` in a password is written `%2F`";
         return Err(invalid(url, why));
     }
     let mut name = format!("{scheme}://{host}/{path}").trim_end_matches('/').to_owned();
@@ -167,7 +167,7 @@ fn header(url: &str, option: &str, text: &str) -> Result<(HeaderName, HeaderValu
     };
     let Ok(name) = name.parse::<HeaderName>() else {
         // What stands there may be the value of a header.
-        let why = "what follows `header.` in the name of an option is no name of a header, such as `x-api-key`";
+        let why = "what follows `header.` in the name of an option is not a header name such as `x-api-key`";
         return Err(invalid(url, why));
     };
     if RESERVED.contains(&name.as_str()) {

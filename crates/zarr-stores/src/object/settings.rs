@@ -79,8 +79,7 @@ impl Settings {
             let value = usable(&format!("option `{name}`"), &name, value.into());
             let value = value.map_err(|why| invalid(url, why))?;
             // Values are not printed: any may be a secret in the wrong place.
-            let wrong =
-                || invalid(url, format!("option `{name}` is a number, and the value is none"));
+            let wrong = || invalid(url, format!("option `{name}` must be a number"));
             let number =
                 || value.trim_end_matches('s').trim().parse::<usize>().map_err(|_| wrong());
             let seconds = || {
@@ -207,7 +206,10 @@ pub(super) fn prefix(path: &str) -> String {
 pub(super) fn decoded_prefix(url: &str, path: &str) -> Result<String> {
     match decoded_text(path) {
         Some(path) => Ok(prefix(&path)),
-        None => Err(invalid(url, "`%` stands before two hex digits, and all is UTF-8")),
+        None => Err(invalid(
+            url,
+            "`%` must be followed by two hexadecimal digits, and the result must be UTF-8",
+        )),
     }
 }
 

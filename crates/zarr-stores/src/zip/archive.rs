@@ -357,7 +357,7 @@ impl<S: Source> Value<S> {
             let stored = entry.compressed_size();
             if size > MAX_UNEXPECTED_BYTES && size / FOLD > stored {
                 return Err(damaged(format!(
-                    "zip: {stored} bytes inflate to {size}; that is taken for an attack"
+                    "zip: {stored} bytes inflate to {size}, which is treated as an attack"
                 )));
             }
         }

@@ -365,7 +365,7 @@ pub(crate) fn open_chain(
     // Web addresses write keys with `%20` and the like; buckets' do not.
     let decoded = if url.starts_with("http") {
         crate::percent::decoded_text(name)
-            .ok_or_else(|| invalid("`%` stands before two hex digits"))?
+            .ok_or_else(|| invalid("`%` must be followed by two hexadecimal digits"))?
     } else {
         name.to_owned()
     };

@@ -707,7 +707,7 @@ fn codecs_of(subject: &Subject, options: &CopyOptions<'_>) -> Result<Option<Vec<
     let mut codecs = MostSpecific(None);
     for rule in &options.codec_rules {
         if let Some(specificity) = subject.called(&rule.array) {
-            let twice = |()| argument(format!("codecs are given twice for {}", subject.path));
+            let twice = |()| argument(format!("duplicate codecs for {}", subject.path));
             codecs.offer(specificity, &rule.codecs).map_err(twice)?;
         }
     }

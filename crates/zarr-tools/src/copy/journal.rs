@@ -47,7 +47,7 @@ impl Journal {
         let broken = |why| zarr_core::MetadataError::invalid("plan", why);
         let plan = plan.map_err(|why| {
             Error::from(broken(why)).at_store(self.store.name()).at_key(&key).with_hint(
-                "this is no journal that this version can go on with; erase what was copied with `zarr rm`, and copy again",
+                "this version cannot continue from this journal; erase what was copied with `zarr rm`, and copy again",
             )
         })?;
         Ok(Some(plan))

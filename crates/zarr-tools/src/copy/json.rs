@@ -65,7 +65,7 @@ impl Plan {
     }
 
     pub(super) fn from_value(json: &Json) -> Result<Plan, String> {
-        let plan = json.as_object().ok_or("it is no object")?;
+        let plan = json.as_object().ok_or("it is not an object")?;
         if plan.get("zarr_copy").and_then(Json::as_u64) != Some(VERSION) {
             return Err(format!("its `zarr_copy` is not {VERSION}"));
         }

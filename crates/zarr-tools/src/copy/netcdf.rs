@@ -313,7 +313,7 @@ fn lost_of_document(source: &ArrayMetadata, copy: &ArrayMetadata) -> Vec<String>
             let ty = &source.data_type;
             let what = format!("the attribute `{FILL_VALUE}` {}", declared.brief());
             lost.push(format!(
-                "{what}; the copy has no words for a missing value like that of type `{ty}`"
+                "{what}; the copy cannot represent a missing value like that of type `{ty}`"
             ));
         }
     }

@@ -403,7 +403,7 @@ impl Walk<'_> {
 
     fn leave_out(&mut self, part: &str) {
         if self.seen.insert(part.to_owned()) {
-            self.found.left_out.push(format!("`{part}` is no part of the data"));
+            self.found.left_out.push(format!("`{part}` is not part of the data"));
         }
     }
 

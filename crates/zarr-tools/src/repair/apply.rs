@@ -39,7 +39,7 @@ pub(super) struct Repair<'a> {
 }
 
 const OVERTAKEN: &str = "another program changed it first; nothing was done";
-const MENDED: &str = "it has no such problem any more; nothing was done";
+const MENDED: &str = "it no longer has this problem; nothing was done";
 
 impl Repair<'_> {
     /// Whether a value has a problem.

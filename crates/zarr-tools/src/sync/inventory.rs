@@ -104,7 +104,7 @@ impl Inventory {
             let Some(name) = self.prefix.strip(key) else { continue };
             if let Some(part) = system_part(name) {
                 if self.is_source && told.insert(part.to_owned()) {
-                    self.notes.push(format!("left out: `{part}` is no part of the data"));
+                    self.notes.push(format!("left out: `{part}` is not part of the data"));
                 }
                 continue;
             }

@@ -47,14 +47,14 @@ pub(super) fn check(
     };
     let (there, here) = (nodes(&plan.source.objects), nodes(&plan.target.objects));
     if here.is_empty() {
-        let why = "there are files and no node, so that it is no copy of the source";
+        let why = "there are files but no node, so it is not a copy of the source";
         return Err(refusal(target, at, why, HINT));
     }
     let is_root = |name: &&String| !name.contains('/');
     let has_others = here.iter().any(|name| !is_root(&name));
     let has_common = here.intersection(&there).any(|name| !is_root(&name));
     if has_others && !has_common {
-        let why = "none of its nodes has the path of a node of the source, so that it is no copy";
+        let why = "none of its nodes has the path of a node of the source, so it is not a copy";
         return Err(refusal(target, at, why, HINT));
     }
     let mut obstacles = Vec::new();
@@ -83,7 +83,7 @@ pub(super) fn check(
     let more = obstacles.len().saturating_sub(MAX_NAMED);
     obstacles.truncate(MAX_NAMED);
     let more = if more > 0 { format!("; and {more} more") } else { String::new() };
-    let why = format!("it is no copy of the source: {}{more}", obstacles.join("; "));
+    let why = format!("it is not a copy of the source: {}{more}", obstacles.join("; "));
     let hint = "erase what differs with `zarr rm`, or replace it with `zarr copy --overwrite`, and sync again";
     Err(refusal(target, at, &why, hint))
 }
@@ -116,7 +116,7 @@ fn difference(
     let Some(old) = object(&here) else { return Ok(None) };
     let Some(new) = object(there) else {
         let key = plan.source.prefix.key(name)?;
-        return Ok(Some(format!("`{key}` of the source is no document")));
+        return Ok(Some(format!("`{key}` of the source is not a document")));
     };
     let kind =
         |document: &Object| document.get("node_type").and_then(Json::as_str).map(str::to_owned);

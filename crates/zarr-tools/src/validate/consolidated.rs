@@ -242,7 +242,7 @@ fn copies(dialect: Dialect, folder: &str, bytes: &[u8]) -> Result<Option<Copies>
         Err(_) if dialect == Dialect::V3 => return Ok(None),
         parsed => parsed?,
     };
-    let Json::Object(whole) = json else { return Err("it is no object".into()) };
+    let Json::Object(whole) = json else { return Err("it is not an object".into()) };
     let held = match dialect {
         Dialect::V3 => match whole.get(INLINE) {
             None | Some(Json::Null) => return Ok(None),
@@ -256,7 +256,7 @@ fn copies(dialect: Dialect, folder: &str, bytes: &[u8]) -> Result<Option<Copies>
         }
     };
     let entries = held.and_then(|held| held.get("metadata")).and_then(Json::as_object);
-    let entries = entries.ok_or("`metadata`, which has the copies, is no object")?;
+    let entries = entries.ok_or("`metadata`, which has the copies, is not an object")?;
     let mut found = Copies::default();
     flatten(dialect, folder, entries, &mut found.entries);
     let stale = held.and_then(|held| held.get(STALE)).and_then(Json::as_array).unwrap_or_default();

@@ -124,7 +124,7 @@ impl<'a> Judge<'a> {
                 if !self.orphans.iter().any(|(known, _)| known == folder) {
                     self.orphans.insert((folder.to_owned(), text.to_owned()));
                 }
-                let what = "looks like a chunk, and there is no array";
+                let what = "looks like a chunk, but there is no array";
                 let clause = self.clause(["F-001", "Z2-021", "row-27"]);
                 Verdict::Problem(self.problem(key, ProblemKind::OrphanedChunk, what).by(clause))
             }
@@ -165,7 +165,7 @@ impl<'a> Judge<'a> {
 
     fn other_files(&self, place: &str, count: u64, example: &StoreKey) -> Problem {
         let (place, what) = match (system_part(place), count) {
-            (Some(part), _) => (part, "is no part of the data: copies leave it out".to_owned()),
+            (Some(part), _) => (part, "is not part of the data: copies leave it out".to_owned()),
             (None, 1) => (example.as_str(), "is a file that is not Zarr's".to_owned()),
             (None, count) => (place, format!("holds {count} files that are not Zarr's")),
         };
@@ -182,7 +182,7 @@ impl<'a> Judge<'a> {
     }
 
     fn stray(&self, key: &StoreKey) -> Problem {
-        let what = "looks like a chunk, and is none of this array";
+        let what = "looks like a chunk, but not of this array";
         let clause = self.clause(["F-067", "Z2-080", "D-144"]);
         self.problem(key, ProblemKind::StrayKey, what).by(clause)
     }

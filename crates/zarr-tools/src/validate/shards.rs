@@ -169,7 +169,7 @@ pub(super) fn check_object(
     let footer = slots.and_then(|slots| slots.checked_mul(ENTRY));
     let Some((slots, begin)) = slots.zip(footer.and_then(|footer| size.checked_sub(footer))) else {
         let due = footer.map_or("too many".to_owned(), |footer| footer.to_string());
-        let what = format!("has {size} bytes, and its footer needs {due}");
+        let what = format!("has {size} bytes, but its footer needs {due}");
         return looked.problems.push(place.problem(ProblemKind::WrongSize, what).by("Q27"));
     };
     let footer = match read(opened, begin..size) {

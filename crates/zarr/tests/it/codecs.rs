@@ -114,7 +114,10 @@ fn what_a_dialect_lacks_is_refused_before_anything_is_written() -> Result<()> {
             let refused = copy(&array, dialect, None).expect_err("no words");
             assert_eq!(refused.kind(), ErrorKind::Unsupported, "{refused}");
             let text = refused.to_string();
-            assert!(text.contains(&format!("{format} cannot say the codec `{name}`")), "{text}");
+            assert!(
+                text.contains(&format!("{format} cannot represent the codec `{name}`")),
+                "{text}"
+            );
             assert!(text.contains("--codec gzip"), "{text}");
         }
     }

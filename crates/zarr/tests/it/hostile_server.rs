@@ -640,7 +640,7 @@ fn redirects_to_anything_else_are_refused() {
     for to in ["ftp://host/x", "file:///etc/passwd", "data:,abc"] {
         redirect_to(&server, to.into(), 302);
         let error = get(&store, "k").expect_err("it is no web server").to_string();
-        assert!(error.contains("no http or https"), "{to}: {error}");
+        assert!(error.contains("not http or https"), "{to}: {error}");
     }
     redirect_to(&server, "/data/k".into(), 302);
     server.asked();

@@ -113,8 +113,8 @@ fn what_cannot_be_read_says_why() {
         ),
         ("http://", vec![], "names no bucket or host"),
         ("http://host/a//b", vec![("no_such_option", "1")], "`no_such_option` is not known"),
-        ("http://host/%zz", vec![], "two hex digits"),
-        ("http://host", vec![("in_flight", "many")], "is a number"),
+        ("http://host/%zz", vec![], "two hexadecimal digits"),
+        ("http://host", vec![("in_flight", "many")], "must be a number"),
     ] {
         let error = ObjectStore::open(url, Access::ReadOnly, options).unwrap_err().to_string();
         assert!(error.contains(why) && !error.contains("secret"), "{error}");

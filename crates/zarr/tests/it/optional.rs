@@ -425,8 +425,9 @@ fn final_v3_alone_has_words_for_it() -> Result<()> {
             let node = Node::Array(array.clone());
             let refused = zarr::copy(&node, &target, path(), &options).expect_err("no words");
             assert_eq!(refused.kind(), ErrorKind::Unsupported);
-            let due =
-                format!("{format} cannot say elements that may be missing, `optional(uint8)`");
+            let due = format!(
+                "{format} cannot represent elements that may be missing, `optional(uint8)`"
+            );
             assert!(refused.to_string().contains(&due), "{refused}");
         }
         let hierarchy = zarr::create("memory://", dialect)?;

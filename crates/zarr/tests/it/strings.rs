@@ -338,7 +338,7 @@ fn what_is_no_utf_8_is_refused() -> Result<()> {
     for region in [2..3, 2..4] {
         let (found, why) = kind(array.read::<String>(region));
         assert_eq!(found, ErrorKind::CorruptData);
-        assert!(why.contains("an element is no string") && why.contains("c/1"), "{why}");
+        assert!(why.contains("an element is not a valid string") && why.contains("c/1"), "{why}");
     }
     let (found, _) = kind(array.read_bytes(3..4));
     assert_eq!(found, ErrorKind::CorruptData);
@@ -348,7 +348,7 @@ fn what_is_no_utf_8_is_refused() -> Result<()> {
     assert_eq!(array.read::<String>(2..)?, ["x", "y"]);
 
     let (_, why) = kind(array.write(0..1, &[vec![0xffu8]]));
-    assert!(why.contains("an element is no string"), "{why}");
+    assert!(why.contains("an element is not a valid string"), "{why}");
     assert!(array.write_bytes(0..1, b"\x01\0\0\0\xff").is_err());
     assert_eq!(array.read::<String>(0..1)?, [""]);
     Ok(())

@@ -119,8 +119,8 @@ impl FillParser<'_> {
             self.tolerate("an integer is written as a string")?;
         }
         let text = quoted.or(json.as_number());
-        let text = text.ok_or_else(|| format!("{} stands for an integer", json.kind()))?;
-        let value = integer_from_text(text).ok_or("it is no integer, or too large")?;
+        let text = text.ok_or_else(|| format!("expected an integer, found {}", json.kind()))?;
+        let value = integer_from_text(text).ok_or("it is not an integer, or too large")?;
         if text.parse::<i128>().is_err() {
             self.tolerate("an integer is written with a fraction or an exponent")?;
         }
@@ -131,7 +131,7 @@ impl FillParser<'_> {
         let bits = match json {
             Json::Number(text) => float_of_text(format, text, self.dialect)?,
             Json::String(text) => self.float_word(format, text)?,
-            _ => return Err(format!("{} stands for a float", json.kind())),
+            _ => return Err(format!("expected a float, found {}", json.kind())),
         };
         Ok(Scalar::Float(format).element(bits))
     }
@@ -179,7 +179,7 @@ impl FillParser<'_> {
             }
             _ => None,
         };
-        let value = other.ok_or("no such word for a float")?;
+        let value = other.ok_or("not a float")?;
         self.tolerate("a float is spelled in another library's way")?;
         special(value)
     }
@@ -215,7 +215,7 @@ impl FillParser<'_> {
                 self.tolerate("0 stands for zero bytes")?;
                 Ok(vec![0; size])
             }
-            _ => Err(format!("{} elements of {size} bytes are due", json.kind())),
+            _ => Err(format!("expected an element of {size} bytes, found {}", json.kind())),
         }
     }
 }

@@ -94,7 +94,7 @@ pub(crate) fn parse(
         }
         DataType::Unknown { .. } => return Ok(None),
         _ => {
-            let scalar = data_type.scalar().ok_or_else(|| invalid("it is no number".into()))?;
+            let scalar = data_type.scalar().ok_or_else(|| invalid("it is not a number".into()))?;
             parser.scalar(scalar, json)
         }
     };
@@ -122,7 +122,7 @@ pub(crate) fn to_json(
         DataType::FixedBytes { .. } => Ok(strings::bytes_to_json(bytes)),
         DataType::FixedUtf32 { .. } => strings::decode_utf32(bytes)
             .map(Json::from)
-            .ok_or_else(|| MetadataError::invalid("fill_value", "it is no UTF-32")),
+            .ok_or_else(|| MetadataError::invalid("fill_value", "it is not UTF-32")),
         DataType::String | DataType::Bytes | DataType::Json | DataType::List(_) => {
             variable::to_json(data_type, bytes, dialect)
         }
@@ -213,7 +213,7 @@ impl FillParser<'_> {
             return Ok(());
         };
         let items = json.as_array().filter(|items| items.len() as u64 == len);
-        let items = items.ok_or_else(|| format!("a list of {len} is due"))?;
+        let items = items.ok_or_else(|| format!("expected a list of {len}"))?;
         items.iter().try_for_each(|item| self.field(data_type, inner, item, bytes))
     }
 }

@@ -188,7 +188,7 @@ fn parse_grid(
 ) -> Result<(Grid, Option<char>), MetadataError> {
     let invalid = |why: String| invalid("chunk_grid", why);
     let object =
-        json.and_then(Json::as_object).ok_or_else(|| invalid("an object is due".into()))?;
+        json.and_then(Json::as_object).ok_or_else(|| invalid("expected an object".into()))?;
     let separator = match object.get("separator") {
         None => None,
         Some(Json::String(text)) => match text.as_str() {
@@ -198,7 +198,9 @@ fn parse_grid(
             }
             text => Some(ChunkKeys::check_separator("separator", text)?),
         },
-        Some(other) => return Err(invalid(format!("separator {} is no text", other.brief()))),
+        Some(other) => {
+            return Err(invalid(format!("expected a separator of text, found {}", other.brief())));
+        }
     };
     if let Some(uri) = object.get("extension").and_then(Json::as_str) {
         let configuration = match object.get("configuration") {
@@ -268,7 +270,7 @@ fn chunk_codecs(json: Option<&Json>) -> Result<Vec<CodecSpec>, MetadataError> {
     let list = match json {
         None | Some(Json::Null) => return Ok(Vec::new()),
         Some(Json::Array(list)) => list,
-        Some(other) => return Err(wrong(format!("{} stands for a list", other.kind()))),
+        Some(other) => return Err(wrong(format!("expected a list, found {}", other.kind()))),
     };
     let codec = |json: &Json| {
         let object = json.as_object().ok_or_else(|| wrong("each is an object".into()))?;
@@ -292,7 +294,7 @@ fn compressor(json: Option<&Json>) -> Result<Option<CodecSpec>, MetadataError> {
         Some(other) => {
             return Err(MetadataError::invalid(
                 "compressor",
-                format!("{} stands for an object", other.kind()),
+                format!("expected an object, found {}", other.kind()),
             ));
         }
     };
@@ -305,7 +307,7 @@ fn compressor(json: Option<&Json>) -> Result<Option<CodecSpec>, MetadataError> {
         Some(other) => {
             return Err(MetadataError::invalid(
                 "compressor",
-                format!("configuration: {} stands for an object", other.kind()),
+                format!("configuration: expected an object, found {}", other.kind()),
             ));
         }
     };
@@ -353,7 +355,8 @@ pub(super) fn document(array: &ArrayMetadata, text: bool) -> Result<Object, Meta
                 .with("configuration", codec.configuration.clone()),
         ),
         [codec] => {
-            let what = format!("the codec `{}` in the words of {}", codec.name, codec.dialect);
+            let what =
+                format!("the codec `{}` in the configuration of {}", codec.name, codec.dialect);
             return Err(cannot(FORMAT, what, "choose gzip, zlib, zstd, blosc, lz4, bz2 or lzma"));
         }
         _ => {
@@ -372,7 +375,7 @@ pub(super) fn document(array: &ArrayMetadata, text: bool) -> Result<Object, Meta
     let Some(Json::Object(grid)) = grid else {
         let what = match array.chunk_shape() {
             None => "chunks of different shapes",
-            Some(_) => "a chunk grid without words in it",
+            Some(_) => "a chunk grid without a configuration",
         };
         return Err(cannot(FORMAT, what, "choose chunks of one shape, or v3"));
     };

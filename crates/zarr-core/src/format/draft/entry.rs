@@ -19,7 +19,7 @@ fn text<'a>(object: &'a Object, member: &'static str) -> Result<&'a str, Metadat
         None => Err(MetadataError::Missing(member)),
         Some(Json::String(text)) => Ok(text.as_str()),
         Some(other) => {
-            Err(MetadataError::invalid(member, format!("{} stands for a URI", other.kind())))
+            Err(MetadataError::invalid(member, format!("expected a URI, found {}", other.kind())))
         }
     }
 }

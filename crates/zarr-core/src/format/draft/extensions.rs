@@ -55,7 +55,7 @@ fn listed(object: &Object, reading: &mut Reading<'_>) -> Result<Vec<Object>, Met
     let list = match object.get("extensions") {
         Some(Json::Array(list)) => list,
         Some(other) => {
-            let why = format!("{} stands for a list", other.kind());
+            let why = format!("expected a list, found {}", other.kind());
             return Err(MetadataError::invalid("extensions", why));
         }
         None => {

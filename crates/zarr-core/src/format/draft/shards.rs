@@ -17,7 +17,7 @@ pub(super) fn parse(
     let list = match json {
         None | Some(Json::Null) => return Ok(None),
         Some(Json::Array(list)) => list,
-        Some(other) => return Err(invalid(format!("{} stands for a list", other.kind()))),
+        Some(other) => return Err(invalid(format!("expected a list, found {}", other.kind()))),
     };
     let member = |transformer: &Json, name: &str| {
         transformer.as_object().and_then(|object| object.get(name)).cloned()

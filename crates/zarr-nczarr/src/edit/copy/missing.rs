@@ -64,7 +64,7 @@ impl Planning<'_> {
             if is_masked && !has_words && is_plain && self.has_names(path)? {
                 let data_type = from.array()?.metadata().data_type.to_string();
                 let what = format!("the missing value {}", self.document_fill(path)?);
-                let why = format!("v3 has no words for one of type `{data_type}`");
+                let why = format!("v3 cannot represent one of type `{data_type}`");
                 self.lost.push(format!("{path}: {what}; {why}"));
             }
             if is_masked && has_words && !self.has_names(path)? {

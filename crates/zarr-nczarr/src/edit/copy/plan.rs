@@ -444,7 +444,7 @@ impl Planning<'_> {
                     kept.push(filter.clone());
                 }
                 _ => {
-                    let why = format!("codec {} is no filter there", json.brief());
+                    let why = format!("codec {} is not a filter there", json.brief());
                     self.lost.push(format!("{path}: {why}"));
                 }
             }
