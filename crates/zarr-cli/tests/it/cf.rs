@@ -137,8 +137,8 @@ fn coordinates_select_elements() {
     for (sel, why) in [
         ("lat=70:80", "they go from 60 to -30"),
         ("depth=1", "axes: time, lat"),
-        ("lat", "no name=coordinate"),
-        ("lat=1,lat=2", "named twice"),
+        ("lat", "expected name=coordinate"),
+        ("lat=1,lat=2", "duplicate name"),
         ("time=soon", "2020-03:2020-05"),
     ] {
         let told = folder.bad(&format!("get d.zarr --path t --sel {sel}"), 2);

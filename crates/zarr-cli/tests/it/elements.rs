@@ -196,8 +196,8 @@ fn put_takes_only_what_is_due() {
         run.err
     };
     assert!(put("--format raw", &[1; 79]).contains("ends after 79 bytes of elements, expected 80"));
-    assert!(put("--format raw", &[1; 81]).contains("goes on after the 80 bytes"));
-    assert!(put("--format raw", &[1; 10_000_000]).contains("goes on after the 80 bytes"));
+    assert!(put("--format raw", &[1; 81]).contains("continues after the 80 bytes"));
+    assert!(put("--format raw", &[1; 10_000_000]).contains("continues after the 80 bytes"));
     assert!(put("--region 0,0:2", b"[[1,2,3]]").contains("expected a list of 2 elements, found 3"));
     assert!(put("--region 0,0:2", b"[1,2").contains("is not JSON"));
     assert!(put("--region 0,0:2", b"[1,2147483648]").contains("does not fit an int32"));
