@@ -144,7 +144,8 @@ impl ObjectStore for BucketInRegion {
         let listed = async move {
             let asked = this.current();
             let mut listed = asked.list(prefix.as_ref());
-            let Some(first) = listed.next().await else { return listed };
+            // A stream that has ended must not be asked again.
+            let Some(first) = listed.next().await else { return stream::empty().boxed() };
             if let Some(named) = this.elsewhere(&asked, &first) {
                 return named.list(prefix.as_ref());
             }

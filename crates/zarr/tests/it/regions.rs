@@ -100,3 +100,40 @@ fn a_server_that_lies_about_the_region_is_not_followed() {
         }
     }
 }
+
+/// A listing may be empty, in the region that was set and in the one that the server names.
+#[test]
+fn an_empty_listing_ends() {
+    for region in ["us-east-1", "eu-west-1"] {
+        let (server, _) = serving(region, ANSWERS[0]);
+        let refusing = server.clone();
+        server.manners(|manners| {
+            let before = manners.instead.take().unwrap();
+            manners.instead = Some(Arc::new(move |request, stream| {
+                if let Some(goes_on) = before(request, stream) {
+                    return Some(goes_on);
+                }
+                if !request.query.contains("list-type=2") {
+                    return None;
+                }
+                let key = refusing.keys().into_iter().find(|key| key.starts_with("bucket/data/"));
+                let time = "2026-01-05T00:00:00.000Z";
+                let entry = key.map_or(String::new(), |key| {
+                    let key = key.trim_start_matches("bucket/");
+                    format!("<Contents><Key>{key}</Key><LastModified>{time}</LastModified><ETag>e</ETag><Size>5</Size></Contents>")
+                });
+                let body = format!(
+                    "<ListBucketResult><IsTruncated>false</IsTruncated>{entry}</ListBucketResult>"
+                );
+                let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len());
+                Some(stream.write_all(format!("{head}{body}").as_bytes()).is_ok())
+            }));
+        });
+        let store = open(&server, &[]);
+        assert_eq!(store.list().unwrap(), [StoreKey::new("k").unwrap()], "{region}");
+        server.forget("bucket/data/k");
+        assert_eq!(store.list().unwrap(), [], "{region}");
+        // Nothing was listed before.
+        assert_eq!(open(&server, &[]).list().unwrap(), [], "{region}");
+    }
+}
