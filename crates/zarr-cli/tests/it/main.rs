@@ -35,6 +35,7 @@ mod other_files;
 mod pages;
 mod pictures;
 mod plot;
+mod process_credentials;
 mod remedies;
 mod repair;
 mod reshape;

@@ -8,6 +8,8 @@ mod attached;
 #[cfg(feature = "azure")]
 pub(crate) mod azure;
 mod connector;
+#[cfg(feature = "s3")]
+mod credential_process;
 mod failure;
 #[cfg(feature = "gcs")]
 pub(crate) mod gcs;

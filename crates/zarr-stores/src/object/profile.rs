@@ -1,12 +1,14 @@
 //! Reads the files of `~/.aws`.
 //!
-//! Keys, a region, an endpoint and the style of addresses. Where credentials come from a program, a role or a
+//! Keys, a region, an endpoint and the style of addresses, and the program that prints credentials. Where they come from a role or a
 //! sign-on, the error says how to export them.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
 
 use object_store::aws::AmazonS3ConfigKey as Key;
+
+use super::credential_process::ProcessCredentials;
 
 /// What is known of one profile.
 #[derive(Debug, Default)]
@@ -26,8 +28,8 @@ const KNOWN: [(&str, Key); 7] = [
 ];
 
 /// Where credentials may come from that are not fetched here.
-const ELSEWHERE: [&str; 5] =
-    ["credential_process", "sso_session", "sso_start_url", "source_profile", "credential_source"];
+const ELSEWHERE: [&str; 4] =
+    ["sso_session", "sso_start_url", "source_profile", "credential_source"];
 
 impl Profile {
     /// The profile that `AWS_PROFILE` names, else `default`.
@@ -90,13 +92,25 @@ impl Profile {
         settings
     }
 
+    /// The program that prints its credentials, if it has one.
+    ///
+    /// # Errors
+    /// For a command that is not well formed.
+    pub fn process(&self) -> Result<Option<ProcessCredentials>, String> {
+        let command = self.values.get("credential_process");
+        command.map(|command| ProcessCredentials::new(&self.name, command)).transpose()
+    }
+
     /// Why its credentials cannot be had here, if it has them from elsewhere.
     pub fn obstacle(&self) -> Option<String> {
         let from = ELSEWHERE.iter().find(|name| self.values.contains_key(**name))?;
         let name = &self.name;
+        let quoted = if name.contains([' ', '\t']) { format!("'{name}'") } else { name.clone() };
+        let export = format!("aws configure export-credentials --profile {quoted}");
         Some(format!(
             "the profile `{name}` has its credentials by `{from}`, which is not supported; put them into the \
-             environment, as `aws configure export-credentials --profile {name} --format env` prints them"
+             environment with `eval \"$({export} --format env)\"`; or, so that they are renewed, name with `AWS_PROFILE` \
+             another profile, which has `credential_process = {export}`"
         ))
     }
 }

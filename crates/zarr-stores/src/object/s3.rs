@@ -94,8 +94,10 @@ fn builder(
         if let Some(obstacle) = profile.obstacle() {
             return Err(wrong(obstacle));
         }
-        // Only a machine of Amazon's has credentials that no setting mentions.
-        if !is_in_ec2() {
+        if let Some(process) = profile.process().map_err(wrong)? {
+            builder = builder.with_credentials(Arc::new(process));
+        } else if !is_in_ec2() {
+            // Only a machine of Amazon's has credentials that no setting mentions.
             builder = builder.with_skip_signature(true);
         }
     }
