@@ -1,6 +1,6 @@
 //! Reads the chunks, shards and codecs that `zarr copy` gives by the names of arrays and dimensions, or as sizes.
 
-use zarr::{CodecRule, ShapeRule};
+use zarr::{CodecRule, ShapeRule, WHOLE_AXIS};
 
 use crate::parse::{self, Shape};
 
@@ -11,6 +11,10 @@ pub(crate) struct ShapeRules(pub Vec<ShapeRule>);
 /// `100,10,10`, `16MiB`, or one or more of `time=100`, `t2m=100,10,10`, `t2m=16MiB` and `t2m:time=100`, with commas between.
 pub(crate) fn shape_rules(text: &str) -> Result<ShapeRules, String> {
     if !text.contains('=') {
+        if text.split(',').any(|word| word.trim() == WHOLE) {
+            let lengths: Option<Vec<u64>> = text.split(',').map(length).collect();
+            return Ok(ShapeRules(vec![ShapeRule::Shape(lengths.ok_or(FORMS)?)]));
+        }
         let rule = match (parse::shape(text), parse::size(text)) {
             (Ok(Shape(shape)), _) => ShapeRule::Shape(shape),
             (Err(_), Ok(bytes)) => ShapeRule::Size(bytes),
@@ -32,15 +36,38 @@ pub(crate) fn shape_rules(text: &str) -> Result<ShapeRules, String> {
     Ok(ShapeRules(rules?))
 }
 
+/// As [`shape_rules`]; also `none` and `t2m=none`, for no shards.
+pub(crate) fn shard_rules(text: &str) -> Result<ShapeRules, String> {
+    match text.rsplit_once('=') {
+        None if text.trim() == "none" => Ok(ShapeRules(vec![ShapeRule::NoShards])),
+        Some((array, value)) if value.trim() == "none" && !array.trim().is_empty() => {
+            let array = array.trim().to_owned();
+            Ok(ShapeRules(vec![ShapeRule::ArrayNoShards { array }]))
+        }
+        _ => shape_rules(text),
+    }
+}
+
+/// The length of a whole axis, as it is written.
+const WHOLE: &str = "-1";
+
+/// A length along an axis, of all of it if it is `-1`.
+fn length(text: &str) -> Option<u64> {
+    match text.trim() {
+        WHOLE => Some(WHOLE_AXIS),
+        text => text.parse().ok(),
+    }
+}
+
 const FORMS: &str = "chunks are lengths for all axes, as in 100,10,10; a size, as in 16MiB; or named, as in time=100,lat=50, \
-                     t2m=100,10,10, t2m=16MiB or t2m:time=100";
+                     t2m=100,10,10, t2m=16MiB or t2m:time=100; -1 is a whole axis";
 
 /// The rule of a name, or of an array and a dimension, and what is given for it.
 fn named_rule(name: &str, values: &[&str]) -> Result<ShapeRule, String> {
     if name.is_empty() {
         return Err(format!("a name is missing before `=`; {FORMS}"));
     }
-    let lengths: Option<Vec<u64>> = values.iter().map(|value| value.parse().ok()).collect();
+    let lengths: Option<Vec<u64>> = values.iter().map(|value| length(value)).collect();
     let (array, dimension) = match name.rsplit_once(':') {
         Some((array, dimension)) => (array, Some(dimension)),
         None => (name, None),
@@ -167,6 +194,11 @@ mod tests {
         assert_eq!(rules(""), [ShapeRule::Shape(vec![])]);
         assert_eq!(rules("16MiB"), [ShapeRule::Size(16 << 20)]);
         assert_eq!(rules("time=100"), [dimension("time", 100)]);
+        assert_eq!(rules("time=-1"), [dimension("time", WHOLE_AXIS)]);
+        assert_eq!(rules("-1,10"), [ShapeRule::Shape(vec![WHOLE_AXIS, 10])]);
+        assert_eq!(shard_rules("none").unwrap().0, [ShapeRule::NoShards]);
+        let of_array = ShapeRule::ArrayNoShards { array: "g/t2m".into() };
+        assert_eq!(shard_rules("g/t2m=none").unwrap().0, [of_array]);
         assert_eq!(rules("time=100, lat=50"), [dimension("time", 100), dimension("lat", 50)]);
         let t2m = ShapeRule::Array { array: "t2m".into(), shape: vec![100, 10, 10] };
         assert_eq!(rules("t2m=100,10,10"), std::slice::from_ref(&t2m));
@@ -181,7 +213,8 @@ mod tests {
             [ShapeRule::Array { array: "year=2020/x".into(), shape: vec![7] }]
         );
         for text in [
-            "1,,2", "=3", "a=", "a=b", "a=1,b", "1,a=2", "a:=1", ":a=1", "a:b=1,2", "a=1MiB,2", "x",
+            "1,,2", "=3", "a=", "a=b", "a=1,b", "1,a=2", "a:=1", ":a=1", "a:b=1,2", "a=1MiB,2",
+            "x", "a=-2", "none", "a=none", "-1,x",
         ] {
             assert!(shape_rules(text).is_err(), "{text}");
         }

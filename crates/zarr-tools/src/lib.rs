@@ -37,8 +37,8 @@ pub mod validate;
 pub use checksum::{Blocks, Checksum, ChecksumOptions, Digest, NodeChecksum, checksum};
 pub use copy::{
     ChunkLayout, CodecRule, CopyOptions, CopyUnderWay, LayoutChange, NodeCopy, Part, Plan,
-    Progress, ShapeRule, Steps, UndoneCopy, Verify, copies_under_way, copy, metadata_like,
-    node_copy, plan_copy, stored_difference, undo_copies,
+    Progress, ShapeRule, Steps, UndoneCopy, Verify, WHOLE_AXIS, copies_under_way, copy,
+    metadata_like, node_copy, plan_copy, stored_difference, undo_copies,
 };
 #[cfg(feature = "nczarr")]
 pub use copy::{copy_dataset, plan_dataset};

@@ -1,12 +1,13 @@
 //! `zarr checksum`: prints and verifies checksums of what nodes are.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::{fs, io};
 
 use clap::Args;
 use zarr::store::StoreKey;
 use zarr::{
-    Blocks, ChecksumOptions, ChunkManifest, Digest, Json, NodeChecksum, Object, TreeProgress,
+    Blocks, ChecksumOptions, ChunkManifest, Digest, Json, Node, NodeChecksum, Object, TreeProgress,
 };
 
 use super::Out;
@@ -164,6 +165,27 @@ type Manifest = BTreeMap<String, Digest>;
 pub(super) fn read_chunks(file: &str) -> Result<ChunkManifest, Failure> {
     let option = "--manifest";
     ChunkManifest::parse(&read_text(option, file)?).map_err(|e| wrong(option, file, &e))
+}
+
+/// Digests that stored chunks are checked against when they are read.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Checked {
+    /// Check each chunk that is read against the lines of FILE, as `zarr checksum --manifest --chunks` prints for TARGET
+    #[arg(long, value_name = "FILE")]
+    manifest: Option<String>,
+}
+
+impl Checked {
+    /// Opens a node whose chunks are checked, if a manifest was given.
+    pub fn open(&self, session: &Session, target: &Target) -> Result<Node, Failure> {
+        let manifest = self.manifest.as_deref().map(read_chunks).transpose()?.map(Arc::new);
+        session.check_against(manifest.clone());
+        let node = session.open(target)?;
+        if let Some(manifest) = manifest {
+            manifest.check_keys(&node)?;
+        }
+        Ok(node)
+    }
 }
 
 /// The nodes of a manifest.

@@ -67,11 +67,11 @@ pub(crate) struct Copy {
     to: Option<CopyTo>,
     /// Other chunks: lengths for all arrays with as many axes (100,10,10), or by name: along a dimension (time=100,lat=50), of an
     /// array (t2m=100,10,10), along one dimension of an array (t2m:time=100); or a size (16MiB, t2m=16MiB), in the aspect of
-    /// the present chunks. May be given again; the most specific counts
-    #[arg(long, value_name = "SHAPE", value_parser = by_name::shape_rules)]
+    /// the present chunks. The length -1 is the whole axis. May be given again; the most specific counts
+    #[arg(long, value_name = "SHAPE", value_parser = by_name::shape_rules, allow_hyphen_values = true)]
     chunks: Vec<ShapeRules>,
-    /// Shards, whose chunks share one stored object (v3); as --chunks
-    #[arg(long, value_name = "SHAPE", value_parser = by_name::shape_rules)]
+    /// Shards, whose chunks share one stored object (v3); as --chunks. `none`, or t2m=none, leaves them out
+    #[arg(long, value_name = "SHAPE", value_parser = by_name::shard_rules, allow_hyphen_values = true)]
     shards: Vec<ShapeRules>,
     /// Other codecs, in order, of all arrays or of one (t2m:zstd:3); `none` for none; may be given again. What is before a
     /// colon is an array only if one has that name or path, and a codec follows
@@ -178,7 +178,7 @@ impl Copy {
         let plan = source.plan(&place, &options)?;
         if self.dry_run {
             source.warn(session, &plan);
-            return self.tell(session, &plan, out);
+            return tell(session, &plan, out);
         }
         stop_on_signal(cancel);
         let (from, to) = (source.hierarchy(), &place.hierarchy);
@@ -228,7 +228,12 @@ impl Copy {
             let target = netcdf::copy_target(session, &self.target, &new, &self.care)?;
             let hierarchy = target.hierarchy().clone();
             let place = NewPlace { hierarchy, path: NodePath::root(), begun: true };
-            let manifest = self.manifest.as_deref().map(checksum::read_chunks).transpose()?;
+            let manifest = match &self.manifest {
+                Some(file) => Some(file.clone()),
+                None if goes_on => noted_manifest(&place)?,
+                None => None,
+            };
+            let manifest = manifest.as_deref().map(checksum::read_chunks).transpose()?;
             let manifest = manifest.map(Arc::new);
             session.check_against(manifest.clone());
             let source = netcdf::source(session, &self.source)?;
@@ -241,18 +246,16 @@ impl Copy {
             Some(CopyTo::Zarr(written)) => Some(*written),
             _ => None,
         };
-        let source = Target::new(&self.source, &self.path);
-        let manifest = self.manifest.as_deref().map(checksum::read_chunks).transpose()?;
-        let manifest = manifest.map(Arc::new);
-        session.check_against(manifest.clone());
-        let source = session.open_to_copy(&source)?;
-        if let Some(manifest) = manifest {
-            manifest.check_keys(&source)?;
-        }
-        // The copy may have other bytes at the same keys.
-        session.check_against(None);
+        let from = Target::new(&self.source, &self.path);
+        let mut source = checked_source(session, &from, self.manifest.as_deref())?;
         let target = Target::new(&self.target, &self.at);
         let place = session.copy_place(&target, to, source.hierarchy().dialect(), &self.care)?;
+        if goes_on
+            && self.manifest.is_none()
+            && let Some(file) = noted_manifest(&place)?
+        {
+            source = checked_source(session, &from, Some(&file))?;
+        }
         Ok((Source::Node(source), place))
     }
 
@@ -303,6 +306,7 @@ impl Copy {
                 MissingChunks::Fill
             },
             no_extra_files: self.no_extra_files,
+            manifest: self.manifest.as_deref().map(zarr::absolute_url),
             include: self.include.clone(),
             exclude: self.exclude.clone(),
             select: self.select.clone(),
@@ -390,69 +394,92 @@ impl Copy {
         session.talk(&format!("finished {}", human::plural(copied.nodes_done, "node")));
         Ok(())
     }
+}
 
-    /// Says what would be copied.
-    fn tell(&self, session: &Session, plan: &Plan, out: &mut dyn Write) -> Result<(), Failure> {
-        session.tell_notes(plan.notes());
-        session.tell_lost(plan.not_kept());
-        session.tell_skipped(plan.skipped());
-        if session.is_json() {
-            let paths = plan.paths();
-            let recoded = plan.recoded().map(|(path, why)| (path.to_string(), why.into()));
-            let object = Object::new()
-                .with("nodes", plan.nodes())
-                .with("chunks", plan.chunks())
-                .with("bytes", plan.bytes())
-                .with("parts", plan.parts().len() as u64)
-                .with("files", plan.files())
-                .with("temporary_file", plan.spool())
-                .with("arrays", plan.array_count() as u64)
-                .with("recoded", recoded.collect::<Object>())
-                .with("layouts", plan.layout_changes().iter().map(layout_json).collect::<Object>())
-                .with("paths", paths.iter().map(|path| path.as_str().into()).collect::<Json>());
-            writeln!(out, "{}", Json::from(object))?;
-            return Ok(());
+/// The manifest with which the copy under way at a place was begun.
+fn noted_manifest(place: &NewPlace) -> Result<Option<String>, Failure> {
+    let plan = Plan::under_way(&place.hierarchy, &place.path)?;
+    Ok(plan.and_then(|plan| plan.manifest().map(str::to_owned)))
+}
+
+/// The source of a copy, whose chunks are checked against a manifest when they are read.
+fn checked_source(
+    session: &Session,
+    source: &Target,
+    manifest: Option<&str>,
+) -> Result<Node, Failure> {
+    let manifest = manifest.map(checksum::read_chunks).transpose()?.map(Arc::new);
+    session.check_against(manifest.clone());
+    let source = session.open_to_copy(source)?;
+    if let Some(manifest) = manifest {
+        manifest.check_keys(&source)?;
+    }
+    // The copy may have other bytes at the same keys.
+    session.check_against(None);
+    Ok(source)
+}
+
+/// Says what would be copied.
+pub(super) fn tell(session: &Session, plan: &Plan, out: &mut dyn Write) -> Result<(), Failure> {
+    session.tell_notes(plan.notes());
+    session.tell_lost(plan.not_kept());
+    session.tell_skipped(plan.skipped());
+    if session.is_json() {
+        let paths = plan.paths();
+        let recoded = plan.recoded().map(|(path, why)| (path.to_string(), why.into()));
+        let object = Object::new()
+            .with("nodes", plan.nodes())
+            .with("chunks", plan.chunks())
+            .with("bytes", plan.bytes())
+            .with("parts", plan.parts().len() as u64)
+            .with("files", plan.files())
+            .with("temporary_file", plan.spool())
+            .with("arrays", plan.array_count() as u64)
+            .with("recoded", recoded.collect::<Object>())
+            .with("layouts", plan.layout_changes().iter().map(layout_json).collect::<Object>())
+            .with("paths", paths.iter().map(|path| path.as_str().into()).collect::<Json>());
+        writeln!(out, "{}", Json::from(object))?;
+        return Ok(());
+    }
+    let recoded: BTreeMap<&NodePath, &str> = plan.recoded().collect();
+    for path in plan.paths() {
+        match recoded.get(&path) {
+            Some(why) => writeln!(out, "{path}  (encoded again: {why})")?,
+            None => writeln!(out, "{path}")?,
         }
-        let recoded: BTreeMap<&NodePath, &str> = plan.recoded().collect();
-        for path in plan.paths() {
-            match recoded.get(&path) {
-                Some(why) => writeln!(out, "{path}  (encoded again: {why})")?,
-                None => writeln!(out, "{path}")?,
-            }
-            for change in plan.layout_changes().iter().filter(|change| change.path == path) {
-                write_layout(change, out)?;
-            }
+        for change in plan.layout_changes().iter().filter(|change| change.path == path) {
+            write_layout(change, out)?;
         }
-        let as_stored = plan.array_count() - recoded.len();
-        if plan.array_count() > 0 {
-            writeln!(
-                out,
-                "{} copied as stored, {} encoded again",
-                human::plural(as_stored as u64, "array"),
-                recoded.len()
-            )?;
-        }
+    }
+    let as_stored = plan.array_count() - recoded.len();
+    if plan.array_count() > 0 {
         writeln!(
             out,
-            "{}, {}, {} of elements, in {}",
-            human::plural(plan.nodes(), "node"),
-            human::plural(plan.chunks(), "chunk"),
-            human::size(plan.bytes()),
-            human::plural(plan.parts().len() as u64, "part"),
+            "{} copied as stored, {} encoded again",
+            human::plural(as_stored as u64, "array"),
+            recoded.len()
         )?;
-        if plan.files() > 0 {
-            writeln!(out, "{} that are not Zarr's", human::plural(plan.files(), "file"))?;
-        }
-        if plan.spool() > 0 {
-            writeln!(
-                out,
-                "a temporary file of at most {} in {}",
-                human::size(plan.spool()),
-                std::env::temp_dir().display()
-            )?;
-        }
-        Ok(())
     }
+    writeln!(
+        out,
+        "{}, {}, {} of elements, in {}",
+        human::plural(plan.nodes(), "node"),
+        human::plural(plan.chunks(), "chunk"),
+        human::size(plan.bytes()),
+        human::plural(plan.parts().len() as u64, "part"),
+    )?;
+    if plan.files() > 0 {
+        writeln!(out, "{} that are not Zarr's", human::plural(plan.files(), "file"))?;
+    }
+    if plan.spool() > 0 {
+        writeln!(
+            out,
+            "a temporary file of at most {} in {}",
+            human::size(plan.spool()),
+            std::env::temp_dir().display()
+        )?;
+    }
+    Ok(())
 }
 
 /// The arrays at a node and below it.
@@ -632,7 +659,7 @@ pub(super) fn stop_on_signal(cancel: CancelToken) {
 }
 
 /// The failure of a copy; one that was stopped says how it is resumed.
-fn stopped(error: zarr::Error, place: &NewPlace) -> Failure {
+pub(super) fn stopped(error: zarr::Error, place: &NewPlace) -> Failure {
     if error.kind() != ErrorKind::Cancelled {
         return error.into();
     }

@@ -7,6 +7,7 @@ use zarr::data_type::DataType;
 use zarr::{Array, Selection};
 
 use super::Out;
+use super::checksum::Checked;
 use crate::decoded::Decoded;
 use crate::digits::Digits;
 use crate::element::{self, Style};
@@ -76,6 +77,8 @@ pub(crate) struct Get {
     format: Option<Format>,
     #[command(flatten)]
     missing_chunks: NoMissing,
+    #[command(flatten)]
+    checked: Checked,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -127,7 +130,7 @@ impl Get {
             let why = "bytes are not for terminals; redirect them to a file or a program";
             return Err(Failure::usage(why));
         }
-        let node = session.open(&self.target)?;
+        let node = self.checked.open(session, &self.target)?;
         let array = node.into_array()?;
         let elements = self.which.of_target(session, &self.target, &array)?;
         let (decoded, warnings) =

@@ -9,6 +9,7 @@ use zarr_plot::stats::{
     statistics_by_chunk,
 };
 
+use super::checksum::Checked;
 use super::{Out, stats_along};
 use crate::digits::Digits;
 use crate::failure::Failure;
@@ -96,6 +97,8 @@ pub(crate) struct Stats {
     written: bool,
     #[command(flatten)]
     missing_chunks: NoMissing,
+    #[command(flatten)]
+    checked: Checked,
     /// Bytes of decoded chunks to hold at once, as in 512MiB; 1 GiB, if not given. One chunk may have more
     #[arg(long, value_name = "SIZE", value_parser = parse::size)]
     memory: Option<u64>,
@@ -132,7 +135,7 @@ fn percent(text: &str) -> Result<f64, String> {
 impl Stats {
     pub fn run(&self, session: &Session, out: Out<'_>) -> Result<(), Failure> {
         session.refuse_missing(self.missing_chunks);
-        let node = session.open(&self.target)?;
+        let node = self.checked.open(session, &self.target)?;
         match &node {
             Node::Array(array) if !self.axis.is_empty() => self.along(session, array, out)?,
             Node::Array(array) if self.by_chunk => self.chunks(session, array, out)?,

@@ -142,3 +142,44 @@ fn arrays_that_netcdf_has_not_take_chunks_and_codecs_too() {
     let codecs = |path: &str| folder.good(&format!("info b.zarr --path {path}")).text().to_owned();
     assert!(codecs("half").contains("gzip") && codecs("whole").contains("zstd"));
 }
+
+/// `-1` is a whole axis, of shards in whole chunks; `none` leaves shards out.
+#[test]
+fn whole_axes_and_no_shards() {
+    let folder = Folder::new();
+    let sharded = "--shape 10,7 --chunks 2,3 --shards 4,6 --dtype int16 --dims y,x";
+    folder.good(&format!("create s --path a {sharded}"));
+    folder.good(&format!("create s --path b {sharded}"));
+    let layouts = |options: &str| {
+        let plan = folder.good(&format!("copy s t --dry-run --json {options}"));
+        let text = plan.json().as_object().unwrap().get("layouts").unwrap().to_string();
+        text.replace(' ', "")
+    };
+    let said = layouts("--chunks -1,3 --shards none");
+    assert!(said.contains("[10,3]"), "{said}");
+    folder.good("copy s all --chunks y=-1 --shards y=-1,x=-1");
+    let info = |target: &str| folder.good(&format!("info {target} --json")).text().to_owned();
+    let all = info("all/a").replace(' ', "");
+    assert!(all.contains("[10,3]") && all.contains("[10,9]"), "{all}");
+    folder.good("copy s none --shards none");
+    for array in ["a", "b"] {
+        let none = info(&format!("none/{array}")).replace(' ', "");
+        assert!(none.contains("[2,3]") && !none.contains("sharding_indexed"), "{none}");
+    }
+    folder.good("copy s one --shards a=none");
+    assert!(!info("one/a").contains("sharding_indexed"));
+    assert!(info("one/b").contains("sharding_indexed"));
+    folder.good("copy s kept --shards none --shards b=4,6");
+    assert!(!info("kept/a").contains("sharding_indexed"));
+    assert!(info("kept/b").contains("sharding_indexed"));
+    for target in ["all", "none", "one", "kept"] {
+        folder.good(&format!("diff s {target}"));
+    }
+    // The journal has it, too.
+    folder.good("copy s parts --shards none --chunks y=-1 --part 1/2");
+    folder.good("copy s parts --part 2/2");
+    folder.good("copy s parts --finish");
+    let parts = info("parts/a").replace(' ', "");
+    assert!(parts.contains("[10,3]") && !parts.contains("sharding_indexed"), "{parts}");
+    assert!(folder.bad("copy s x --chunks none", 2).contains("-1 is a whole axis"));
+}

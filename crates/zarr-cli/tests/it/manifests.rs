@@ -94,3 +94,52 @@ fn what_is_not_as_it_was_is_an_error() {
         "{error}"
     );
 }
+
+/// `get` and `stats` check what they read.
+#[test]
+fn values_and_statistics_are_of_checked_chunks() {
+    let folder = sound();
+    let plain = folder.good("get s --path a").text().to_owned();
+    assert_eq!(folder.good("get s --path a --manifest m").text(), plain);
+    let plain = folder.good("stats s --path a --json").text().to_owned();
+    assert_eq!(folder.good("stats s --path a --json --manifest m").text(), plain);
+    folder.write("s/a/2", [9, 0, 0, 0, 9, 0, 0, 0]);
+    for line in ["get s --path a --manifest m", "stats s --path a --manifest m"] {
+        let err = folder.bad(line, 5);
+        assert!(err.contains("the stored chunk is not the one of the manifest"), "{line}: {err}");
+    }
+    // Other chunks are read.
+    folder.good("get s --path a --region 0:4 --manifest m");
+    fs::remove_file(folder.path("s/a/2")).unwrap();
+    let err = folder.bad("get s --path a --region 0:4 --manifest m", 5);
+    assert!(err.contains("in the manifest and not stored"), "{err}");
+    let err = folder.bad("get s --path a --manifest none", 2);
+    assert!(err.contains("--manifest"), "{err}");
+}
+
+/// The journal of a copy notes the manifest, and whoever goes on checks against it.
+#[test]
+fn a_resumed_copy_checks_against_the_manifest_of_its_beginning() {
+    let folder = sound();
+    folder.write("elsewhere/m", fs::read(folder.path("m")).unwrap());
+    folder.good("copy s t --manifest m --part 1/2");
+    let set = |bytes: [u8; 8]| {
+        let chunk = folder.path("s/a/3");
+        let time = fs::metadata(&chunk).unwrap().modified().unwrap();
+        fs::write(&chunk, bytes).unwrap();
+        fs::File::options().append(true).open(&chunk).unwrap().set_modified(time).unwrap();
+    };
+    // Only the manifest tells: size and time are the same.
+    set([9, 0, 0, 0, 9, 0, 0, 0]);
+    for line in ["copy s t --part 2/2", "copy s t --part 2/2 --manifest elsewhere/m"] {
+        let err = folder.bad(line, 5);
+        assert!(err.contains("the stored chunk is not the one of the manifest"), "{line}: {err}");
+    }
+    set([7, 0, 0, 0, 8, 0, 0, 0]);
+    fs::rename(folder.path("m"), folder.path("m2")).unwrap();
+    let err = folder.bad("copy s t --part 2/2", 2);
+    assert!(err.contains("--manifest"), "{err}");
+    folder.good("copy s t --part 2/2 --manifest m2");
+    folder.good("copy s t --finish --manifest m2");
+    folder.good("diff s t");
+}

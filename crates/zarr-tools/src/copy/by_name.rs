@@ -11,6 +11,9 @@ use super::choose::below;
 /// How many bytes an element of variable length is taken to have.
 const VARIABLE_BYTES: u64 = 256;
 
+/// As a length of a [`ShapeRule`]: the whole axis, in one chunk.
+pub const WHOLE_AXIS: u64 = u64::MAX;
+
 /// Which arrays of a copy get other chunks (or shards), and which.
 ///
 /// Of several rules the most specific counts, for each array and axis: [`ArrayDimension`](ShapeRule::ArrayDimension), then
@@ -20,7 +23,7 @@ const VARIABLE_BYTES: u64 = 256;
 ///
 /// Arrays are named by their name, for all arrays of that name, or with a `/` by their path from the copied node on. A
 /// *coordinate* is an array with one axis, whose dimension has the array's name. Rules that do not name it leave it as it is,
-/// but for [`Shape`](ShapeRule::Shape).
+/// but for [`Shape`](ShapeRule::Shape). The length [`WHOLE_AXIS`] is that of the array, of shards rounded up to whole chunks.
 ///
 /// ```
 /// use zarr_tools::{CopyOptions, ShapeRule};
@@ -56,6 +59,13 @@ pub enum ShapeRule {
         /// A length for each of its axes.
         shape: Vec<u64>,
     },
+    /// All arrays lose their shards: their chunks are stored by themselves. For shards only.
+    NoShards,
+    /// An array loses its shards, as by [`NoShards`](ShapeRule::NoShards).
+    ArrayNoShards {
+        /// The array's name or path.
+        array: String,
+    },
     /// An array gets chunks of at most this many bytes of elements, as by [`Size`](ShapeRule::Size).
     ArraySize {
         /// The array's name or path.
@@ -90,6 +100,10 @@ impl ShapeRule {
         let object = match self {
             ShapeRule::Shape(shape) => object.with("shape", &shape[..]),
             ShapeRule::Size(bytes) => object.with("size", *bytes),
+            ShapeRule::NoShards => object.with("none", true),
+            ShapeRule::ArrayNoShards { array } => {
+                object.with("array", array.as_str()).with("none", true)
+            }
             ShapeRule::Dimension { name, len } => {
                 object.with("dimension", name.as_str()).with("len", *len)
             }
@@ -118,6 +132,12 @@ impl ShapeRule {
             }
             None => None,
         };
+        if object.get("none") == Some(&true.into()) {
+            return Some(match text("array") {
+                Some(array) => ShapeRule::ArrayNoShards { array },
+                None => ShapeRule::NoShards,
+            });
+        }
         match (text("array"), text("dimension"), shape) {
             (None, None, Some(shape)) => Some(ShapeRule::Shape(shape)),
             (None, None, None) => Some(ShapeRule::Size(number("size")?)),
@@ -253,6 +273,8 @@ enum Specificity {
 enum Given {
     Shape(Vec<u64>),
     Size(u64),
+    /// No shards.
+    None,
 }
 
 /// The values of the most specific rules so far; two equally specific ones that differ are refused.
@@ -330,6 +352,12 @@ impl<'a> Rules<'a> {
         for rule in &self.rules {
             match rule {
                 ShapeRule::Size(_) => {}
+                ShapeRule::NoShards | ShapeRule::ArrayNoShards { .. }
+                    if self.what == What::Chunks =>
+                {
+                    return Err(argument("chunks have a shape; `none` is for shards".into()));
+                }
+                ShapeRule::NoShards => {}
                 ShapeRule::Shape(shape) => {
                     if !subjects.iter().any(|it| it.rank() == shape.len()) {
                         let why = format!("{what} {}: no array has {}", list(shape), axes(shape));
@@ -343,7 +371,9 @@ impl<'a> Rules<'a> {
                         return Err(unknown(what, why, name, subjects, true));
                     }
                 }
-                ShapeRule::Array { array, .. } | ShapeRule::ArraySize { array, .. } => {
+                ShapeRule::Array { array, .. }
+                | ShapeRule::ArraySize { array, .. }
+                | ShapeRule::ArrayNoShards { array } => {
                     check_array(what, base, array, subjects)?;
                 }
                 ShapeRule::ArrayDimension { array, dimension, .. } => {
@@ -385,6 +415,10 @@ impl<'a> Rules<'a> {
             let offered = match rule {
                 ShapeRule::Size(_) if is_coordinate => continue,
                 ShapeRule::Size(bytes) => Some((Specificity::Size, Given::Size(*bytes))),
+                ShapeRule::NoShards => Some((Specificity::Size, Given::None)),
+                ShapeRule::ArrayNoShards { array } => {
+                    subject.called(array).map(|called| (called, Given::None))
+                }
                 ShapeRule::Shape(shape) if shape.len() == subject.rank() => {
                     Some((Specificity::Shape, Given::Shape(shape.clone())))
                 }
@@ -436,9 +470,33 @@ impl<'a> Rules<'a> {
             // A shape for this array counts more than a length for all that have the dimension.
             (names_array(specificity) || !is_whole_named).then_some(len)
         });
-        let axes: Vec<Option<u64>> = axes.collect();
+        let mut axes: Vec<Option<u64>> = axes.collect();
+        // Shards become whole axes once their chunks are known.
+        if self.what == What::Chunks {
+            let lengths = axes.iter_mut().zip(&subject.shape);
+            lengths.for_each(|(len, &all)| *len = len.map(|len| length(len, all, 1)));
+            if let Some((_, Given::Shape(shape))) = &mut whole.0 {
+                resolve(shape, &subject.shape, None);
+            }
+        }
         let is_for_all = matches!(&whole.0, Some((Specificity::Shape, _)));
         Ok(Wanted { whole: whole.0.map(|(_, given)| given), is_for_all, axes })
+    }
+}
+
+/// A length that was given, or that of the whole axis in pieces of `unit`.
+fn length(given: u64, axis: u64, unit: u64) -> u64 {
+    match given {
+        WHOLE_AXIS => axis.max(1).div_ceil(unit.max(1)).saturating_mul(unit.max(1)),
+        given => given,
+    }
+}
+
+/// Replaces lengths of whole axes by those of the array, rounded up to whole chunks if there are some.
+fn resolve(lengths: &mut [u64], shape: &[u64], chunks: Option<&[u64]>) {
+    for (axis, (len, &all)) in lengths.iter_mut().zip(shape).enumerate() {
+        let unit = chunks.and_then(|chunks| chunks.get(axis)).copied();
+        *len = length(*len, all, unit.unwrap_or(1));
     }
 }
 
@@ -459,15 +517,17 @@ impl Wanted {
                 let elements = bytes / subject.element;
                 Ok(Some(lengths_within(elements, &aspect, &subject.shape, &self.axes)))
             }
-            None if self.axes.iter().all(Option::is_none) => Ok(None),
-            None => match (&subject.chunks, self.axes.iter().copied().collect()) {
-                (Some(chunks), _) => Ok(Some(overlaid(chunks))),
-                (None, Some(given)) => Ok(Some(given)),
-                (None, None) => Err(argument(format!(
-                    "{} has chunks of several lengths; give a length for each of its axes",
-                    subject.path
-                ))),
-            },
+            Some(Given::None) | None if self.axes.iter().all(Option::is_none) => Ok(None),
+            Some(Given::None) | None => {
+                match (&subject.chunks, self.axes.iter().copied().collect()) {
+                    (Some(chunks), _) => Ok(Some(overlaid(chunks))),
+                    (None, Some(given)) => Ok(Some(given)),
+                    (None, None) => Err(argument(format!(
+                        "{} has chunks of several lengths; give a length for each of its axes",
+                        subject.path
+                    ))),
+                }
+            }
         }
     }
 
@@ -475,7 +535,10 @@ impl Wanted {
     fn shards(&self, subject: &Subject, chunks: &[u64]) -> Option<Vec<u64>> {
         let present = subject.shards.as_deref().unwrap_or(chunks);
         let overlaid = |shape: &[u64]| -> Vec<u64> {
-            shape.iter().zip(&self.axes).map(|(&len, given)| given.unwrap_or(len)).collect()
+            let axes = shape.iter().zip(&self.axes);
+            let mut lengths: Vec<u64> = axes.map(|(&len, given)| given.unwrap_or(len)).collect();
+            resolve(&mut lengths, &subject.shape, Some(chunks));
+            lengths
         };
         match &self.whole {
             Some(Given::Shape(shape)) => Some(overlaid(shape)),
@@ -486,17 +549,20 @@ impl Wanted {
                 let per_axis = |lengths: &[u64]| -> Vec<u64> {
                     lengths.iter().zip(chunks).map(|(len, chunk)| len.div_ceil(*chunk)).collect()
                 };
-                let fixed = self.axes.iter().zip(chunks);
-                let fixed: Vec<Option<u64>> =
-                    fixed.map(|(given, chunk)| Some((*given)?.div_ceil(*chunk))).collect();
+                let fixed = self.axes.iter().zip(chunks).zip(&subject.shape);
+                let fixed: Vec<Option<u64>> = fixed
+                    .map(|((given, &chunk), &all)| {
+                        Some(length((*given)?, all, chunk).div_ceil(chunk))
+                    })
+                    .collect();
                 let (aspect, most) = (per_axis(present), per_axis(&subject.shape));
                 let counts = lengths_within(bytes / chunk.max(1), &aspect, &most, &fixed);
                 let lengths = counts.iter().zip(chunks).map(|(n, chunk)| n.saturating_mul(*chunk));
                 // What was given to the letter stays, so that a length that is no multiple is refused.
                 Some(overlaid(&lengths.collect::<Vec<u64>>()))
             }
-            None if self.axes.iter().all(Option::is_none) => None,
-            None => Some(overlaid(present)),
+            Some(Given::None) | None if self.axes.iter().all(Option::is_none) => None,
+            Some(Given::None) | None => Some(overlaid(present)),
         }
     }
 }
@@ -589,8 +655,13 @@ impl Layouts {
                 shards: None,
                 codecs: codecs_of(subject, options)?,
             };
+            let shards = of_shards.wanted(subject)?;
             // A shape for all says that chunks are stored by themselves, unless shards are given, too.
-            let leaves_shards = wanted.is_for_all && subject.shards.is_some();
+            let leaves_shards = (wanted.is_for_all || shards.whole == Some(Given::None))
+                && subject.shards.is_some();
+            if leaves_shards && layout.chunks.is_none() {
+                layout.chunks.clone_from(&subject.chunks);
+            }
             if layout.chunks == subject.chunks && !leaves_shards {
                 layout.chunks = None;
             }
@@ -600,7 +671,7 @@ impl Layouts {
                     let why = format!("{}: a chunk has at least one element", subject.path);
                     return Err(argument(why));
                 }
-                layout.shards = of_shards.wanted(subject)?.shards(subject, chunks);
+                layout.shards = shards.shards(subject, chunks);
             }
             if !leaves_shards {
                 layouts.keep_shards(subject, &mut layout, target);

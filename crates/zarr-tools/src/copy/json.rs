@@ -22,6 +22,8 @@ pub(super) const RECODE: &str = "recode";
 pub(super) const KEEP_ATTRIBUTES: &str = "keep_attributes";
 /// That chunks which the source does not store are errors.
 pub(super) const NO_MISSING: &str = "no_missing";
+/// The file of digests that the source is checked against.
+pub(super) const MANIFEST: &str = "manifest";
 
 impl Plan {
     /// The plan as JSON, to be read by [`Plan::from_json`].
@@ -287,6 +289,9 @@ impl CopyOptions<'_> {
         if self.no_extra_files {
             asked.insert("no_extra_files", true);
         }
+        if let Some(file) = &self.manifest {
+            asked.insert(MANIFEST, file.as_str());
+        }
         asked
     }
 
@@ -339,6 +344,8 @@ impl CopyOptions<'_> {
             options.missing = MissingChunks::Error;
         }
         options.no_extra_files |= asked.contains("no_extra_files");
+        // Another process may find the same file elsewhere.
+        options.manifest = asked.get(MANIFEST).and_then(Json::as_str).map(str::to_owned);
         options
     }
 }

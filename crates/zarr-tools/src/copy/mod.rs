@@ -47,7 +47,7 @@ use zarr_core::{
 
 pub(crate) use self::as_stored::has_unknown_keys;
 pub use self::as_stored::stored_difference;
-pub use self::by_name::{CodecRule, ShapeRule};
+pub use self::by_name::{CodecRule, ShapeRule, WHOLE_AXIS};
 pub(crate) use self::check::Neighbours;
 pub use self::describe::metadata_like;
 pub(crate) use self::in_place::{InPlace, in_place};
@@ -128,6 +128,9 @@ pub struct CopyOptions<'a> {
     pub missing: MissingChunks,
     /// Leaves out the files among the nodes that are not Zarr's, and names them in [`Progress::notes`].
     pub no_extra_files: bool,
+    /// The file of the digests that the source's chunks are checked against, which the journal notes. The source is opened with them by the
+    /// caller ([`ChunkManifest::checked`](crate::ChunkManifest::checked)); [`Plan::manifest`] tells those who resume the copy.
+    pub manifest: Option<String>,
     /// Cuts the copy into this number of parts; about one for 64 chunks if `None`. See [`Plan::run`].
     pub parts: Option<u64>,
     /// Cancels the copy, from another thread: it stops between two chunks.

@@ -20,7 +20,7 @@ use super::content::content;
 use super::describe::{Described, size};
 use super::files::{Nodes, PlannedFile, files_of_array, planned_files};
 use super::journal::Journal;
-use super::json::{KEEP_ATTRIBUTES, RECODE};
+use super::json::{KEEP_ATTRIBUTES, MANIFEST, RECODE};
 use super::node_copy;
 use super::same_place::SourceStore;
 use super::split::{Part, countable_chunks, parts, unit};
@@ -503,6 +503,11 @@ impl Plan {
     /// copied as they are stored.
     pub fn recoded(&self) -> impl Iterator<Item = (&NodePath, &str)> {
         self.arrays.iter().filter_map(|array| Some((&array.to, array.recoded.as_deref()?)))
+    }
+
+    /// The file of digests that the source was checked against when the copy was begun, as [`CopyOptions::manifest`] named it.
+    pub fn manifest(&self) -> Option<&str> {
+        self.asked.get(MANIFEST).and_then(Json::as_str)
     }
 
     /// How many arrays are copied.
