@@ -604,6 +604,12 @@ def kills_of_copies():
     with_servers(*workspace_test("killed_copies::"), only="s3s", env={"ZARR_COPY_KILLS": 50})
 
 
+@step("full", limit=60, shows=r"kills: ")
+def kills_of_moves():
+    """Copies in each way, migrations and syncs are killed 200 times each, and continued."""
+    run(*workspace_test("killed_moves::", "killed_syncs"), env={"ZARR_COPY_KILLS": 200})
+
+
 @step("full", limit=60, shows=r"power cuts: ")
 def powercut():
     """States of a disk after power cuts, with and without `sync`; prints what docs/reliability.md quotes."""

@@ -44,7 +44,10 @@ pub use copy::{
 pub use copy::{copy_dataset, plan_dataset};
 pub use diff::{Change, Diff, DiffOptions, ElementsDiff, NodeDiff, Place, diff};
 pub use manifest::{ChunkManifest, manifest_lines};
-pub use migrate::{MigrateOptions, Migration, open_for_migration, plan_migration};
+pub use migrate::{
+    MigrateOptions, Migration, open_for_migration, plan_migration, plan_migration_into,
+    plan_rest_of_removal,
+};
 pub use other_files::hidden_nodes;
 pub use repair::{
     RepairAction, RepairOptions, RepairReport, RepairStep, Restored, StepState, repair, restore,

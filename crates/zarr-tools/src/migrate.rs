@@ -12,7 +12,9 @@ use zarr_core::{
     OpenOptions, Result,
 };
 
-use crate::copy::{CopyOptions, InPlace, Neighbours, in_place, is_as_planned, put_new};
+use crate::copy::{
+    CopyOptions, InPlace, Neighbours, Plan, in_place, is_as_planned, plan_copy, put_new,
+};
 use crate::ome::OmeReport;
 use crate::other_files::hidden_nodes;
 use crate::target::absolute_url;
@@ -96,10 +98,7 @@ pub fn plan_migration(
     let argument = |why: String| Error::from(AccessError::Argument(why)).at_store(store.name());
     let from = hierarchy.dialect();
     if from == to {
-        return Err(argument(format!(
-            "this is a hierarchy in {} already",
-            hierarchy.format_name()
-        )));
+        return Err(is_migrated(hierarchy));
     }
     if from == Dialect::Draft || to == Dialect::Draft {
         let why = "the chunks of a draft's hierarchy lie elsewhere than those of v2 and v3";
@@ -109,11 +108,7 @@ pub fn plan_migration(
     let root = hierarchy.node(NodePath::root())?;
     let mut open = OpenOptions::new(hierarchy.registry().clone()).read_write();
     open.options = hierarchy.options().clone();
-    if is_netcdf(&root)? {
-        let why = "this is a netCDF dataset; its dimensions and types would be lost".to_owned();
-        let hint = format!("copy it with `zarr copy --to nczarr-{}`", to.name());
-        return Err(argument(why).with_hint(hint));
-    }
+    refuse_netcdf(&root, to)?;
     let target = Hierarchy::of_format(store.clone(), zarr_core::format::of_dialect(to), &open);
     let only_copied = hierarchy.only_copied_nodes("/")?;
     if let Some(first) = only_copied.first() {
@@ -160,12 +155,9 @@ pub fn plan_migration(
         }
     }
     if !obstacles.is_empty() {
-        let more = obstacles.len().saturating_sub(MAX_NAMED);
-        let more = if more > 0 { format!("; and {more} more") } else { String::new() };
-        obstacles.truncate(MAX_NAMED);
         return Err(Error::from(MetadataError::CannotRepresent {
             format: to.name(),
-            what: format!("these nodes without writing chunks: {}{more}", obstacles.join("; ")),
+            what: format!("these nodes without writing chunks: {}", named(obstacles)),
             hint: format!("`zarr copy --to {}` writes a copy with other chunks", to.name()),
         })
         .at_store(store.name()));
@@ -177,6 +169,98 @@ pub fn plan_migration(
         migration.new.extend(of_node.into_iter().rev());
     }
     Ok(migration)
+}
+
+/// Plans to erase what is left of the old documents after [`Migration::remove_old`] was interrupted: the root's are gone, so that the
+/// hierarchy opens in its new dialect `to` alone. Nothing else is left to do.
+///
+/// # Errors
+/// [`AccessError::Argument`] if there are none; what the store reports.
+pub fn plan_rest_of_removal(hierarchy: &Hierarchy) -> Result<Migration> {
+    let store = hierarchy.store();
+    let old = match hierarchy.dialect() {
+        Dialect::V3 => Dialect::V2,
+        _ => Dialect::V3,
+    };
+    let mut open = OpenOptions::new(hierarchy.registry().clone()).read_write();
+    open.options = hierarchy.options().clone();
+    let source = Hierarchy::of_format(store.clone(), zarr_core::format::of_dialect(old), &open);
+    let nodes = hierarchy.nodes("/")?;
+    let mut migration = Migration {
+        source,
+        target: hierarchy.clone(),
+        new: Vec::new(),
+        old: Vec::new(),
+        consolidated: Vec::new(),
+        nodes: nodes.len() as u64,
+        not_kept: Vec::new(),
+        notes: Vec::new(),
+        ome: OmeReport::default(),
+    };
+    for node in &nodes {
+        migration.find_old(node.path())?;
+    }
+    if migration.old.is_empty() {
+        return Err(is_migrated(hierarchy));
+    }
+    Ok(migration)
+}
+
+/// The error of a hierarchy that has the dialect already.
+fn is_migrated(hierarchy: &Hierarchy) -> Error {
+    let why = format!("this is a hierarchy in {} already", hierarchy.format_name());
+    Error::from(AccessError::Argument(why)).at_store(hierarchy.store().name())
+}
+
+/// Plans to write a hierarchy in another dialect to another place, in any store, with its chunks copied as they are stored. The plan is
+/// that of a copy, which is run, resumed and undone as any other.
+///
+/// Chunks that were never stored, and whose missing values can only be kept by writing them, are written, as copies do;
+/// `MigrateOptions::keep_fill` is of no use.
+///
+/// # Errors
+/// [`MetadataError::CannotRepresent`] naming each array whose chunks would have to be encoded again; [`AccessError::Argument`] for a
+/// netCDF dataset; as [`plan_copy`].
+pub fn plan_migration_into(
+    source: &Node,
+    target: &Hierarchy,
+    at: &NodePath,
+    options: &MigrateOptions,
+    copy: &CopyOptions<'_>,
+) -> Result<Plan> {
+    let store = source.hierarchy().store().name();
+    refuse_netcdf(source, target.dialect())?;
+    let copy = CopyOptions { keep_attributes: options.keep_attributes, ..copy.clone() };
+    let plan = plan_copy(source, target, at, &copy)?;
+    let recoded: Vec<String> = plan.recoded().map(|(path, why)| format!("{path}: {why}")).collect();
+    if recoded.is_empty() {
+        return Ok(plan);
+    }
+    Err(Error::from(MetadataError::CannotRepresent {
+        format: target.dialect().name(),
+        what: format!("these arrays without encoding their chunks again: {}", named(recoded)),
+        hint: format!("`zarr copy --to {}` encodes them again", target.dialect().name()),
+    })
+    .at_store(store))
+}
+
+/// Obstacles in one line, of which an error names some.
+fn named(mut obstacles: Vec<String>) -> String {
+    let more = obstacles.len().saturating_sub(MAX_NAMED);
+    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+    obstacles.truncate(MAX_NAMED);
+    format!("{}{more}", obstacles.join("; "))
+}
+
+/// Refuses an NCZarr dataset.
+fn refuse_netcdf(root: &Node, to: Dialect) -> Result<()> {
+    if !is_netcdf(root)? {
+        return Ok(());
+    }
+    let why = "this is a netCDF dataset; its dimensions and types would be lost".to_owned();
+    let hint = format!("copy it with `zarr copy --to nczarr-{}`", to.name());
+    let error = Error::from(AccessError::Argument(why)).at_store(root.hierarchy().store().name());
+    Err(error.with_hint(hint))
 }
 
 /// Whether this is an NCZarr dataset: netCDF's library marks the root in its attributes, in members of its document or, in

@@ -1,14 +1,18 @@
 //! `zarr migrate`: gives a hierarchy documents of another format, and leaves its chunks alone.
 
 use clap::Args;
-use zarr::{Dialect, Json, MigrateOptions, Object, plan_migration};
+use zarr::{
+    CancelToken, CopyOptions, Dialect, Json, MigrateOptions, Object, plan_migration,
+    plan_migration_into, plan_rest_of_removal,
+};
 
-use super::Out;
+use super::{Out, copy};
 use crate::failure::Failure;
 use crate::human;
 use crate::interrupt;
-use crate::parse;
-use crate::session::{Care, Session};
+use crate::parse::{self, Written};
+use crate::progress::Progress;
+use crate::session::{Care, Session, Target};
 
 /// Give a hierarchy documents of another format (v2 to v3, v3 to v2) without touching its chunks
 #[derive(Debug, Args)]
@@ -17,11 +21,16 @@ Examples:
   zarr migrate old-v2.zarr --to v3 --dry-run
   zarr migrate old-v2.zarr --to v3
   zarr migrate old-v2.zarr --to v3 --finish        erases the documents of v2
+  zarr migrate old-v2.zarr --to v3 --into new.zarr   leaves old-v2.zarr as it is
 
 The new documents are written beside the old ones, the root's last: programs that know both formats then open the new one,
 others still find the old one. --finish erases the old documents, the root's first. A migration that was killed goes on when
 the same command is given again. An array whose chunks would have to be encoded again, or would need other keys, is refused
-by name before anything is written; `zarr copy --to v3` copies those.")]
+by name before anything is written; `zarr copy --to v3` copies those.
+
+--into writes the new hierarchy to another place, and leaves TARGET as it is: a copy whose chunks are those of TARGET byte for
+byte, under the keys of the new format, or nothing: an array whose chunks would have to be encoded again is refused. Within a file
+system the system copies them, and shares them if it can. The same command goes on after a kill.")]
 pub(crate) struct Migrate {
     /// Path or URL of the hierarchy
     #[arg(value_name = "TARGET")]
@@ -29,6 +38,9 @@ pub(crate) struct Migrate {
     /// The new format: v3 or v2
     #[arg(long, value_name = "FORMAT", value_parser = parse::migrated)]
     to: Dialect,
+    /// Write the new hierarchy to this place, with the chunks copied as they are stored, and leave TARGET as it is
+    #[arg(long, value_name = "PLACE", conflicts_with_all = ["finish", "keep_fill"])]
+    into: Option<String>,
     /// Keep the fill value of arrays whose missing values could only be kept by writing chunks, and name them
     #[arg(long)]
     keep_fill: bool,
@@ -47,6 +59,9 @@ pub(crate) struct Migrate {
 
 impl Migrate {
     pub fn run(&self, session: &Session, out: Out<'_>) -> Result<(), Failure> {
+        if let Some(into) = &self.into {
+            return self.write_into(into, session, out);
+        }
         interrupt::leaves(
             session,
             "the old documents or the new ones are complete; the same command goes on",
@@ -56,7 +71,12 @@ impl Migrate {
         session.written(&hierarchy);
         let options =
             MigrateOptions { keep_fill: self.keep_fill, keep_attributes: self.keep_attributes };
-        let migration = plan_migration(&hierarchy, self.to, &options)?;
+        // A removal of the old documents that was killed has erased the root's first.
+        let migration = if self.finish && hierarchy.dialect() == self.to {
+            plan_rest_of_removal(&hierarchy)?
+        } else {
+            plan_migration(&hierarchy, self.to, &options)?
+        };
         session.warn(&hierarchy);
         session.tell_notes(migration.notes());
         session.tell_lost(migration.not_kept());
@@ -94,6 +114,57 @@ impl Migrate {
                 self.to.name(),
             ));
         }
+        Ok(())
+    }
+
+    /// Writes the new hierarchy to another place.
+    fn write_into(&self, into: &str, session: &Session, out: Out<'_>) -> Result<(), Failure> {
+        let source = session.open_to_copy(&Target::new(&self.target, "/"))?;
+        if source.hierarchy().dialect() == self.to {
+            let name = source.hierarchy().format_name();
+            let why = format!("{} is in {name} already; `zarr copy` copies it", self.target);
+            return Err(Failure::Usage(why));
+        }
+        let written = Some(Written::from(self.to));
+        let place = session.copy_place(&Target::new(into, "/"), written, self.to, &self.care)?;
+        if !place.begun && place.hierarchy.node(&place.path).is_ok() {
+            let (store, path) = (place.hierarchy.store().name(), &place.path);
+            return Err(Failure::Usage(format!(
+                "{path} of {store} is there already, and nothing is overwritten; choose another place"
+            )));
+        }
+        let bar = Progress::of_bytes(0, false);
+        let told = |progress: &zarr::Progress| {
+            bar.at(progress.bytes_done, progress.bytes_total, progress.path.as_ref());
+        };
+        let cancel = CancelToken::new();
+        let options = CopyOptions {
+            strict: session.is_strict(),
+            resume: true,
+            cancel: Some(cancel.clone()),
+            progress: Some(&told),
+            ..CopyOptions::default()
+        };
+        let migrate = MigrateOptions { keep_fill: false, keep_attributes: self.keep_attributes };
+        let plan = plan_migration_into(&source, &place.hierarchy, &place.path, &migrate, &options)?;
+        if self.dry_run {
+            session.warn(source.hierarchy());
+            return copy::tell(session, &plan, out);
+        }
+        copy::stop_on_signal(cancel);
+        let copied = plan.copy(source.hierarchy(), &place.hierarchy, &options);
+        drop(bar);
+        session.warn(source.hierarchy());
+        let copied = copied.map_err(|e| copy::stopped(e, &place))?;
+        session.tell_notes(&copied.notes);
+        session.tell_lost(&copied.not_kept);
+        session.talk(&format!(
+            "wrote {} in {} to {}; its chunks are those of {}",
+            human::plural(copied.nodes_done, "node"),
+            self.to.name(),
+            zarr::absolute_url(into),
+            zarr::absolute_url(&self.target),
+        ));
         Ok(())
     }
 }

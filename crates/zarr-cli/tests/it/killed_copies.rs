@@ -4,10 +4,11 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::common::Folder;
 use crate::common::copied::source;
+use crate::common::killed::{Random, kill_after_changes, kills, measure};
 use crate::common::stores::{TestStore, stores};
 
 fn start(folder: &Folder, line: &str) -> Child {
@@ -35,54 +36,6 @@ fn kinds(folder: &Folder) -> Vec<TestStore> {
 /// Whether a key is of a chunk of `big`, in any dialect.
 fn is_chunk(key: &str) -> bool {
     key.starts_with("big/") && key.ends_with(|last: char| last.is_ascii_digit())
-}
-
-/// Numbers that look random, the same in every run; `ZARR_KILLS_SEED` gives others.
-struct Random(u64);
-
-impl Random {
-    fn new() -> Random {
-        let seed = std::env::var("ZARR_KILLS_SEED").ok().and_then(|text| text.parse().ok());
-        Random(seed.unwrap_or(15))
-    }
-
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (self.0 >> 33) % end.max(1)
-    }
-}
-
-/// Whether a line of `--trace` tells of a change of the store.
-fn is_change(line: &str) -> bool {
-    line.starts_with("trace: put") || line.starts_with("trace: erase")
-}
-
-/// How many changes a copy makes, and how long it takes to the first of them and to its end.
-fn measure(mut child: Child) -> (u64, Duration, Duration) {
-    let (begun, mut first, mut changes) = (Instant::now(), None, 0);
-    let mut messages = String::new();
-    for line in BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok) {
-        if is_change(&line) {
-            first.get_or_insert(begun.elapsed());
-            changes += 1;
-        } else if !line.starts_with("trace:") {
-            messages += &line;
-        }
-    }
-    assert!(child.wait().unwrap().success(), "{messages}");
-    (changes, first.unwrap(), begun.elapsed())
-}
-
-/// Kills a copy with `--trace` once it has told of so many changes, and a time has passed; whether it was still running.
-fn kill_after_changes(mut child: Child, changes: u64, delay: Duration) -> bool {
-    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
-    let told = lines.by_ref().filter(|line| is_change(line)).take(changes as usize).count() as u64;
-    thread::sleep(delay);
-    child.kill().unwrap();
-    lines.for_each(drop);
-    let status = child.wait().unwrap();
-    assert!(told == changes || status.success(), "{status}");
-    !status.success()
 }
 
 /// What killed copies were found to be.
@@ -172,11 +125,6 @@ fn go_on(
 
 /// Puts of one process that a server may have before it, when the process is killed.
 const MOST_UNDER_WAY: usize = 64;
-
-/// How many copies are killed for each store: `ZARR_COPY_KILLS=50`, or 3.
-fn kills() -> u32 {
-    std::env::var("ZARR_COPY_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(3)
-}
 
 /// Kills copies into each store after a random number of changes. Each is read, gone on with, and compared.
 #[test]

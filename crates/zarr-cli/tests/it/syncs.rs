@@ -10,6 +10,7 @@ use std::time::{Duration, SystemTime};
 
 use zarr::SyncOptions;
 
+use crate::common::killed::kills;
 use crate::common::stores::stores;
 use crate::common::{FORMATS, Folder};
 use crate::server::Server;
@@ -284,7 +285,8 @@ fn killed_syncs_leave_a_readable_copy_and_go_on() {
     build("old", 1, 40);
     folder.good("create old --path only-old --shape 4 --chunks 4 --dtype int8");
     // Every third begins with nothing.
-    for n in (0..60).filter(|n| n % 3 > 0) {
+    let runs = kills().max(60) as usize;
+    for n in (0..runs).filter(|n| n % 3 > 0) {
         folder.good(&format!("copy old t{n}"));
     }
     folder.good("copy old whole");
@@ -296,13 +298,13 @@ fn killed_syncs_leave_a_readable_copy_and_go_on() {
     };
     assert!(changes > 20, "{changes}");
     let (mut old, mut now) = (0, 0);
-    for n in 0..60 {
+    for n in 0..runs {
         let target = format!("t{n}");
         let mut child =
             folder.command(&format!("sync new {target} --delete --trace")).spawn().unwrap();
         let lines = std::io::BufRead::lines(std::io::BufReader::new(child.stderr.take().unwrap()));
         let mut puts = lines.map_while(Result::ok).filter(|line| line.starts_with("trace: put"));
-        let stop = 1 + n * changes / 60;
+        let stop = 1 + n * changes / runs;
         let _ = puts.by_ref().take(stop).count();
         // Also between two changes.
         thread::sleep(Duration::from_micros(300 * (n as u64 % 4)));
@@ -330,6 +332,9 @@ fn killed_syncs_leave_a_readable_copy_and_go_on() {
         assert!(!folder.path(&mark).exists());
     }
     assert!(old > 0 && now > 0, "{old} {now}");
+    println!(
+        "kills: syncs: {runs} killed and continued, {old} with the old array, {now} with the new one"
+    );
 }
 
 /// What others change in the source between the listing and the end is named, and the next sync copies it.

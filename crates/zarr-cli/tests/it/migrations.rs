@@ -1,0 +1,53 @@
+//! Migrations into another place copy stored chunks, or refuse.
+
+use std::fs;
+
+use crate::common::Folder;
+
+#[test]
+fn a_migration_into_another_place_has_the_same_chunks() {
+    for (from, to, chunks) in [
+        ("v2", "v3", [("a/0.0", "a/c/0/0"), ("a/1.1", "a/c/1/1")]),
+        ("v3", "v2", [("a/c/0/0", "a/0/0"), ("a/c/1/1", "a/1/1")]),
+    ] {
+        let folder = Folder::new();
+        folder.table("old", from);
+        folder.write("old/README.md", "about");
+        let plan = folder.good(&format!("migrate old --to {to} --into new --dry-run"));
+        assert!(plan.text().contains("1 array copied as stored, 0 encoded again"), "{from}");
+        assert!(!folder.path("new").exists());
+        folder.good(&format!("migrate old --to {to} --into new"));
+        assert!(folder.good("info new").text().contains(&format!("in {to}")));
+        for (old, new) in chunks {
+            let read = |name: String| fs::read(folder.path(&name)).unwrap();
+            assert_eq!(read(format!("old/{old}")), read(format!("new/{new}")), "{from}");
+        }
+        folder.good("diff old new");
+        assert!(folder.path("new/README.md").exists());
+        // The source is as it was.
+        assert!(folder.good("info old").text().contains(&format!("in {from}")));
+        let err = folder.bad(&format!("migrate old --to {to} --into new"), 2);
+        assert!(err.contains("is there already"), "{err}");
+        let err = folder.bad(&format!("migrate new --to {to} --into other"), 2);
+        assert!(err.contains("already"), "{err}");
+        let err = folder.bad(&format!("migrate old --to {to} --into old/a/b"), 2);
+        assert!(!err.is_empty());
+        // An archive, too.
+        folder.good(&format!("migrate old --to {to} --into new.zip"));
+        folder.good("diff old new.zip");
+    }
+}
+
+/// Shards are v3's alone: their chunks would have to be encoded again.
+#[test]
+fn what_would_be_encoded_again_is_refused_by_name() {
+    let folder = Folder::new();
+    folder.table("s", "v3");
+    folder.good("create s --path g/sharded --shape 8 --chunks 2 --shards 4 --dtype int16");
+    let err = folder.bad("migrate s --to v2 --into new", 4);
+    assert!(err.contains("/g/sharded: other chunks"), "{err}");
+    assert!(!err.contains("/a: "), "{err}");
+    assert!(err.contains("`zarr copy --to v2` encodes them again"), "{err}");
+    assert!(!folder.path("new").exists());
+    folder.good("copy s new --to v2");
+}
