@@ -19,9 +19,9 @@ use crate::session::{Care, Session, Target};
 #[command(after_help = "\
 Examples:
   zarr migrate old-v2.zarr --to v3 --dry-run
+  zarr migrate old-v2.zarr --to v3 --into moved.zarr          leaves old-v2.zarr as it is
   zarr migrate old-v2.zarr --to v3
   zarr migrate old-v2.zarr --to v3 --finish        erases the documents of v2
-  zarr migrate old-v2.zarr --to v3 --into new.zarr   leaves old-v2.zarr as it is
 
 The new documents are written beside the old ones, the root's last: programs that know both formats then open the new one,
 others still find the old one. --finish erases the old documents, the root's first. A migration that was killed goes on when

@@ -24,7 +24,6 @@ Examples:
   zarr sync data.zarr s3://bucket/data.zarr
   zarr sync s3://bucket/data.zarr data.zarr --delete
   zarr sync data.zarr backup.zarr --checksum
-  zarr sync https://host/data.zarr data.zarr   a web server with indices of its folders
 
 Chunks, shards, documents and files that are not Zarr's are copied as they are stored, into the same format; nothing is
 decoded. An object is copied if its size differs, or if the one in TARGET was not set later than that in SOURCE was
@@ -32,9 +31,9 @@ changed; equal ETags or checksums of both listings make it equal. The bytes of d
 objects where a store tells no times. So chunks that were changed in TARGET since are not seen if their size stayed the same:
 --checksum reads both places and compares all bytes, --size-only looks at sizes alone.
 
-TARGET may be absent. A TARGET that is no copy of SOURCE is refused. Documents are written after all chunks, and what SOURCE
-lacks is deleted last, and only with --delete, which prints the list first. A sync that was killed goes on when the same
-command is given again. Exit code 1: others changed SOURCE meanwhile; what they changed is named.")]
+TARGET may be absent. SOURCE may be on a web server that gives indices of its folders. A TARGET that is no copy of SOURCE is
+refused. Documents are written after all chunks, and what SOURCE lacks is deleted last, and only with --delete, which prints
+the list first. A sync that was killed goes on when the same command is given again. Exit code 1: others changed SOURCE meanwhile; what they changed is named.")]
 pub(crate) struct Sync {
     /// Path or URL of the hierarchy, or of the node inside, to copy from
     #[arg(value_name = "SOURCE")]
