@@ -542,7 +542,7 @@ mod tests {
         assert!(why("lon=1").contains("no dimension `lon`; the array has `time`, `lat`"));
         assert!(why("lat=1,lat=2").contains("duplicate name"));
         assert!(why("lat=4").contains("exceeds dimension `lat`, which has length 4"));
-        assert!(why("1:2").contains("is no name=start:stop"));
+        assert!(why("1:2").contains("expected name=start:stop"));
         let none = Elements::of_names("lat=1", &[2], None).unwrap_err();
         assert!(none.contains("have no names; use --region"));
         let both = [Some("x".to_owned()), Some("x".to_owned())];

@@ -426,7 +426,7 @@ mod tests {
         assert!(codec.to_metadata(Dialect::V2).is_none());
         for stored in [&[][..], &[1], &[1, 2, 3]] {
             let error = decode(&codec, stored, 2, 4).unwrap_err();
-            assert!(error.contains("where 2 are due"), "{error}");
+            assert!(error.contains("expected 2"), "{error}");
         }
     }
 }

@@ -227,7 +227,7 @@ mod tests {
     fn words_are_checked() {
         let refused = |configuration: &str| refusal(Dialect::V3, CODEC, configuration);
         let with = |more: &str| refused(&format!(r#"{{"codecs":[{ZSTD}]{more}}}"#));
-        assert!(with(r#","header_bits":12"#).ends_with("12 is no multiple of 8"));
+        assert!(with(r#","header_bits":12"#).ends_with("12 is not a multiple of 8"));
         assert!(with(r#","header_bits":0"#).contains("0 is not an integer in 8..="));
         for more in [r#","header_bits":-8"#, r#","header_bits":"8""#, r#","mask":1"#] {
             with(more);

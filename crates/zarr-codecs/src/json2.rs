@@ -161,7 +161,7 @@ mod tests {
         let deep = "[".repeat(200) + &"]".repeat(200);
         assert!(values(&[1]).decode(format!(r#"[{deep},"|O",[1]]"#).as_bytes()).is_err());
         let zeros = r#"["|O",[0,18446744073709551615]]"#;
-        assert!(why(zeros).contains("where 2 are due"));
+        assert!(why(zeros).contains("expected 2"));
     }
 
     #[test]

@@ -325,7 +325,7 @@ mod tests {
         };
         assert_eq!(
             why("0001 0001 00000001 00000001 0001"),
-            "n5_default: a block of mode 1, where 0 is due"
+            "n5_default: a block of mode 1, expected 0"
         );
         assert_eq!(
             why("0000 0002 00000001 00000001 0001"),

@@ -157,7 +157,7 @@ fn broken(dataset: &Dataset, warnings: &[Warning]) -> Vec<(String, Failure)> {
     let mut broken: Vec<(String, Failure)> = Vec::new();
     let mut seen = HashSet::new();
     for warning in warnings {
-        let may_be = is_left_out(warning) || warning.what.starts_with("is no variable");
+        let may_be = is_left_out(warning) || warning.what.starts_with("is not a variable");
         if !may_be || !seen.insert(&warning.place) {
             continue;
         }

@@ -178,11 +178,11 @@ fn targets_that_are_no_copies_are_refused() {
     folder.write("files/report.txt", "text");
     folder.good("copy s under --part 1/2");
     for (target, why) in [
-        ("other", "no copy"),
+        ("other", "not a copy"),
         ("like", "/a: other chunks"),
         ("group", "an array in one, a group in the other"),
         ("old", "stored bytes of one are none of the other"),
-        ("files", "no copy"),
+        ("files", "not a copy"),
         ("under", "a copy to this place is under way"),
         ("s", "one of the two is in the other"),
         ("s/a", "one of the two is in the other"),

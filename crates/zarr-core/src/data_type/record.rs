@@ -224,7 +224,7 @@ mod tests {
         let field = |name: &str| Field::new(name, Uint8.into());
         let why = |fields: Vec<Field>| Record::new(fields).unwrap_err().to_string();
         assert!(why(vec![]).contains("at least one field"));
-        assert!(why(vec![field("a"), field("a")]).contains("`a` stands twice"));
+        assert!(why(vec![field("a"), field("a")]).contains("duplicate field `a`"));
         assert!(why(vec![field("")]).contains("no name"));
         for shape in [vec![0], vec![1 << 40, 1 << 40], vec![MAX_ELEMENT as u64 + 1]] {
             assert!(why(vec![field("a").with_shape(&shape)]).contains("too large"));

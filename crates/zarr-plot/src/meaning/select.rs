@@ -173,7 +173,7 @@ mod tests {
         let odd = numbers(&[1.0, f64::NAN, 3.0, 9.0, 2.0]);
         assert_eq!(positions(&odd, "1:3"), Ok(Along::List(vec![0, 2, 4])));
         assert!(positions(&lat, "40:50").unwrap_err().contains("from 90 to -30"));
-        assert!(positions(&lat, "x").unwrap_err().contains("`x` is no coordinate"));
+        assert!(positions(&lat, "x").unwrap_err().contains("invalid coordinate `x`"));
         assert!(positions(&numbers(&[]), "1").is_err());
     }
 

@@ -140,7 +140,7 @@ mod tests {
         assert!(why("common_years since 2000-01-01", Some("360_day")).contains("differ in length"));
         assert!(why("fortnights since 2000-01-01", None).contains("not known"));
         assert!(why("days since 2000-01-01", Some("maya")).contains("`maya`"));
-        assert!(why("days since 2000-02-30", None).contains("is no date"));
+        assert!(why("days since 2000-02-30", None).contains("is not a date"));
         let units = TimeUnits::parse("days since 2000-01-01", None).unwrap().unwrap();
         assert_eq!(units.date(f64::NAN), None);
         assert_eq!(units.date(1e300), None);
