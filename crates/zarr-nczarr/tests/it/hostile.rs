@@ -88,7 +88,7 @@ fn broken_documents_are_refused_by_name() {
         ("good/.zarray", ARRAY),
         ("good/.zattrs", GOOD),
     ]);
-    only_bad_is_refused(&listed, "is listed, and is not there");
+    only_bad_is_refused(&listed, "is listed, but does not exist");
 }
 
 /// N-054: a fill value of another type crashes netcdf-c.

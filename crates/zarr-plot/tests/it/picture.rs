@@ -135,5 +135,5 @@ fn what_is_no_number_is_refused() {
     let why = slice(&complex, &Meaning::raw(&complex), &view(&complex), None, None)
         .unwrap_err()
         .to_string();
-    assert!(why.contains("elements of complex64 are no real numbers"), "{why}");
+    assert!(why.contains("elements of complex64 are not real numbers"), "{why}");
 }
