@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use clap::Args;
 use zarr::data_type::{DataType, Field};
+use zarr::format::Child;
 use zarr::grid::{ChunkGrid, ChunkKeys, RegularGrid, chunk_count};
 use zarr::{
     Array, ArrayMetadata, CopyUnderWay, ErrorKind, Group, Json, MetadataError, Node, Object,
     StoredSize, Unsupported,
 };
 
-use super::{Out, ls, netcdf};
+use super::{Out, contents, ls, netcdf};
 use crate::digits::Digits;
 use crate::failure::Failure;
 use crate::human;
@@ -27,6 +28,9 @@ Examples:
   zarr info data.zarr --path ocean/temperature
   zarr info data.zarr/ocean/temperature --json
   zarr info data.zarr/ocean/temperature --stored
+
+Of a group it describes the arrays, as xarray does, if their dimensions have names: dimensions, coordinates with their first and
+last value in local stores, and variables; and an OME-Zarr image with its axes, channels and levels.
 
 Of a sharded array, `shards` and `chunks` are those of --shards and --chunks of `zarr create`: a shard is one
 stored object, made of chunks.
@@ -85,7 +89,7 @@ impl Info {
                     line(out, "stored", stored_line(array, stored))?;
                 }
             }
-            (false, Node::Group(group)) => describe_group(group, out)?,
+            (false, Node::Group(group)) => describe_group(group, dataset.is_some(), out)?,
         }
         if !session.is_json() {
             for (label, text) in dataset.iter().flat_map(|dataset| netcdf::lines(dataset, &node)) {
@@ -176,12 +180,26 @@ fn members(node: &Node) -> Object {
         .with("store", hierarchy.store().name());
     let object = match node {
         Node::Array(array) => array_members(array, object),
-        Node::Group(group) => object.with("implicit", group.metadata().implicit),
+        Node::Group(group) => group_members(group, object),
     };
     let warnings = hierarchy.warnings();
     object
         .with("attributes", Json::from(node.attributes()).into_standard())
         .with("warnings", warnings.iter().map(|w| Json::from(w.to_string())).collect::<Json>())
+}
+
+fn group_members(group: &Group, object: Object) -> Object {
+    let mut object = object.with("implicit", group.metadata().implicit);
+    // Where the store cannot list, the group can be read all the same.
+    let children = group.children().unwrap_or_default();
+    if let Some(contents) = contents::Contents::of(group, &children) {
+        object = contents.members(object);
+    }
+    let images = contents::images(group);
+    if !images.is_empty() {
+        object.insert("images", images);
+    }
+    object
 }
 
 fn array_members(array: &Array, object: Object) -> Object {
@@ -350,31 +368,65 @@ fn type_line(name: &str, declared: &Json) -> String {
     }
 }
 
-fn describe_group(group: &Group, out: Out<'_>) -> Result<(), Failure> {
+fn describe_group(group: &Group, is_netcdf: bool, out: Out<'_>) -> Result<(), Failure> {
     let hierarchy = group.hierarchy();
     let store = hierarchy.store().name();
     let what = if group.metadata().implicit { "implicit group" } else { "group" };
     heading(what, group.path().as_str(), &format_of(hierarchy), &store, out)?;
+    let image = contents::image_lines(group);
+    for (label, text) in &image {
+        line(out, label, text)?;
+    }
     match group.children() {
-        Ok(children) => {
-            let names: Vec<String> = children
-                .iter()
-                .map(|child| {
-                    let name = child.path.name().unwrap_or_default();
-                    let is_group = child.kind == Some(zarr::NodeKind::Group);
-                    format!("{name}{}", if is_group { "/" } else { "" })
-                })
-                .collect();
-            let names = if names.is_empty() { "none".into() } else { names.join("  ") };
-            line(out, "children", names)?;
-        }
+        Ok(children) => describe_children(group, &children, is_netcdf, out)?,
         // Plain HTTP cannot list; the group can be read all the same.
         Err(e) if e.kind() == ErrorKind::NotCapable => {
             line(out, "children", "the store cannot list")?
         }
         Err(e) => return Err(e.into()),
     }
-    describe_attributes(group.attributes(), out)
+    let mut attributes = group.attributes().clone();
+    if !image.is_empty() {
+        // They are described above.
+        for name in ["multiscales", "omero", "ome"] {
+            if attributes.contains(name) {
+                attributes.insert(name, "described above; `zarr attrs` prints it");
+            }
+        }
+    }
+    describe_attributes(&attributes, out)
+}
+
+/// The dataset that arrays make, and the names of the groups; of arrays without names of dimensions, the names of all.
+fn describe_children(
+    group: &Group,
+    children: &[Child],
+    is_netcdf: bool,
+    out: Out<'_>,
+) -> Result<(), Failure> {
+    let is_group = |child: &Child| child.kind == Some(zarr::NodeKind::Group);
+    let contents = contents::Contents::of(group, children);
+    let mut names = Vec::new();
+    for child in children {
+        if contents.is_none() || is_group(child) {
+            let name = child.path.name().unwrap_or_default();
+            names.push(format!("{name}{}", if is_group(child) { "/" } else { "" }));
+        }
+    }
+    let Some(contents) = contents else {
+        let names = if names.is_empty() { "none".into() } else { names.join("  ") };
+        return line(out, "children", names);
+    };
+    for (label, text) in contents.lines() {
+        // A netCDF dataset declares its dimensions.
+        if !(is_netcdf && label == "dimensions") {
+            line(out, label, text)?;
+        }
+    }
+    if !names.is_empty() {
+        line(out, "groups", names.join("  "))?;
+    }
+    Ok(())
 }
 
 fn describe_attributes(attributes: &Object, out: Out<'_>) -> Result<(), Failure> {

@@ -5,6 +5,7 @@ mod attrs;
 mod checksum;
 mod completions;
 mod consolidate;
+mod contents;
 mod copy;
 mod create;
 mod demo;

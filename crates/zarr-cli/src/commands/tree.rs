@@ -1,7 +1,6 @@
 //! Lists nodes.
 
-use std::collections::HashSet;
-use std::fmt::Write as _;
+use std::collections::{HashMap, HashSet};
 
 use clap::Args;
 use zarr::{Array, CopyUnderWay, Json, Node, NodeKind, NodePath, Object, Warning};
@@ -36,7 +35,7 @@ struct Shown {
     implicit: bool,
     array: Option<Array>,
     trouble: Option<zarr::Error>,
-    /// The names of its dimensions, if it is a variable of a netCDF dataset.
+    /// The names of its dimensions, if they have any.
     axes: Option<String>,
 }
 
@@ -54,7 +53,9 @@ impl Tree {
         if let Some(dataset) = netcdf::dataset_of(node.hierarchy(), options) {
             for shown in &mut nodes {
                 let path = zarr::path_below(node.path(), &shown.path)?;
-                shown.axes = netcdf::axes(&dataset, path.as_str());
+                if let Some(axes) = netcdf::axes(&dataset, path.as_str()) {
+                    shown.axes = Some(axes);
+                }
             }
         }
         let copies = session.copies_under_way(&node)?;
@@ -106,7 +107,10 @@ fn nodes(top: &Node) -> Result<Vec<Shown>, Failure> {
         };
         if shown.kind == Some(NodeKind::Array) {
             match hierarchy.array(&child.path) {
-                Ok(array) => shown.array = Some(array),
+                Ok(array) => {
+                    shown.axes = axes(&array);
+                    shown.array = Some(array);
+                }
                 Err(e) => shown.trouble = Some(e),
             }
         }
@@ -127,6 +131,10 @@ fn members(node: &Shown) -> Json {
         let metadata = array.metadata();
         object.insert("shape", &metadata.shape[..]);
         object.insert("data_type", metadata.declared_type.clone());
+        if let Some(names) = &metadata.dimension_names {
+            let name = |name: &Option<String>| name.as_deref().map_or(Json::Null, Json::from);
+            object.insert("dimension_names", names.iter().map(name).collect::<Json>());
+        }
         object.insert("chunk_shape", array.chunk_shape().as_deref().map_or(Json::Null, Json::from));
         if let Some(shards) = metadata.shard_shape() {
             object.insert("shard_shape", &shards[..]);
@@ -154,13 +162,22 @@ fn branches(nodes: &[Shown]) -> Vec<Vec<bool>> {
     found
 }
 
-/// The nodes as lines; each begins with the branches that lead to it.
+/// The names of an array's dimensions, if any has one.
+fn axes(array: &Array) -> Option<String> {
+    let names = array.metadata().dimension_names.clone()?;
+    let is_named = names.iter().any(Option::is_some);
+    let names: Vec<&str> = names.iter().map(|name| name.as_deref().unwrap_or("-")).collect();
+    is_named.then(|| format!("({})", names.join(", ")))
+}
+
+/// The nodes as lines; each begins with the branches that lead to it. Types and shapes of the arrays of a group are in columns.
 fn draw(nodes: &[Shown]) -> String {
-    let mut text = String::new();
+    let mut lines: Vec<Line> = Vec::with_capacity(nodes.len());
     for (node, branches) in nodes.iter().zip(branches(nodes)) {
         let own = branches.len();
+        let mut name = String::new();
         for (level, goes_on) in (1..).zip(branches) {
-            text.push_str(match (level == own, goes_on) {
+            name.push_str(match (level == own, goes_on) {
                 (true, true) => "├── ",
                 (true, false) => "└── ",
                 (false, true) => "│   ",
@@ -168,24 +185,64 @@ fn draw(nodes: &[Shown]) -> String {
             });
         }
         let path = NodePath::new(&node.path);
-        let name = path.as_ref().ok().and_then(NodePath::name).unwrap_or("/");
-        text.push_str(&human::printable(name));
+        name.push_str(&human::printable(
+            path.as_ref().ok().and_then(NodePath::name).unwrap_or("/"),
+        ));
+        let parent = path.ok().and_then(|path| path.parent());
+        let mut line = Line { parent, name, ..Line::default() };
         if let Some(array) = &node.array {
             let metadata = array.metadata();
-            let shape = human::shape(&metadata.shape);
-            // Writing into a string does not fail.
-            let data_type = human::printable(&metadata.data_type.to_string());
-            let _ = write!(text, "  {data_type} {shape}");
+            line.data_type = human::printable(&metadata.data_type.to_string());
+            line.shape = human::shape(&metadata.shape);
         }
-        if let Some(axes) = &node.axes {
-            let _ = write!(text, " {}", human::printable(axes));
-        }
+        line.rest = node.axes.as_deref().map(human::printable).unwrap_or_default();
         if node.trouble.is_some() {
-            text.push_str("  (broken)");
+            line.rest.push_str("(broken)");
         }
+        lines.push(line);
+    }
+    let mut columns: HashMap<Option<NodePath>, [Vec<&String>; 3]> = HashMap::new();
+    for line in lines.iter().filter(|line| !line.shape.is_empty()) {
+        let [names, types, shapes] = columns.entry(line.parent.clone()).or_default();
+        names.push(&line.name);
+        types.push(&line.data_type);
+        shapes.push(&line.shape);
+    }
+    let widths: HashMap<Option<NodePath>, [usize; 3]> = columns
+        .into_iter()
+        .map(|(parent, cells)| (parent, cells.map(|cells| human::column_width(cells.into_iter()))))
+        .collect();
+    let mut text = String::new();
+    for line in &lines {
+        let [name, data_type, shape] = widths.get(&line.parent).copied().unwrap_or_default();
+        let row = if line.shape.is_empty() {
+            format!("{}  {}", line.name, line.rest)
+        } else {
+            format!(
+                "{}  {} {} {}",
+                human::left(&line.name, name),
+                human::left(&line.data_type, data_type),
+                human::left(&line.shape, shape),
+                line.rest
+            )
+        };
+        text.push_str(row.trim_end());
         text.push('\n');
     }
     text
+}
+
+/// A node as it is drawn.
+#[derive(Debug, Default)]
+struct Line {
+    parent: Option<NodePath>,
+    /// Behind the branches that lead to it.
+    name: String,
+    /// Of an array.
+    data_type: String,
+    shape: String,
+    /// The names of dimensions, or what is wrong.
+    rest: String,
 }
 
 #[cfg(test)]

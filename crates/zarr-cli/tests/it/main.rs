@@ -12,6 +12,7 @@ mod copies;
 mod copies_under_way;
 mod credentials;
 mod csv;
+mod datasets;
 mod drafts;
 mod durable;
 mod elements;

@@ -30,7 +30,9 @@ stored       no chunk; every element reads as the fill value
 ";
     assert_eq!(rest, expected);
     let group = folder.good("info d.zarr --path ocean").text().to_owned();
-    assert!(group.ends_with("\nchildren     t\n"), "{group}");
+    let dataset = "\ndimensions   time: 365, lat: 180, lon: 360\n\
+                   variables    t  (time, lat, lon)  float32  sea surface\n";
+    assert!(group.ends_with(dataset), "{group}");
     assert!(folder.good("info d.zarr").text().ends_with("\nchildren     ocean/\n"));
 }
 
@@ -250,7 +252,7 @@ fn copy_overwrites_nothing() {
     folder.good("copy a.zarr/a b.zarr/again");
     assert_eq!(
         folder.good("tree b.zarr").text(),
-        "/\n├── a  int32 (4, 5)\n├── again  int32 (4, 5)\n└── more\n    └── a  int32 (4, 5)\n"
+        "/\n├── a      int32 (4, 5)\n├── again  int32 (4, 5)\n└── more\n    └── a  int32 (4, 5)\n"
     );
     assert!(folder.bad("copy a.zarr b.zarr/c --to v3", 2).contains("holds a hierarchy in v2"));
     folder.good("copy a.zarr plain.zarr --to v3 --codec none");
@@ -334,7 +336,7 @@ fn strict_refuses_what_is_tolerated() {
 fn demo_needs_nothing_and_proves_it() {
     let folder = Folder::new();
     let text = folder.good("demo --into 'my demo'").text().to_owned();
-    assert!(text.contains("└── astronaut  uint8 (300, 300, 3)\n"), "{text}");
+    assert!(text.contains("└── astronaut  uint8 (300, 300, 3) (y, x, channel)\n"), "{text}");
     let hash = "b7888957bf0a7ca150a1dc1d8159c5a474ad55e2322bea62cb1d1a505ff351f3";
     assert_eq!(text.matches(&format!("sha256 {hash} same\n")).count(), 3);
     assert!(text.contains("Equal, and equal to what zarr-python read."));

@@ -1,0 +1,136 @@
+//! Datasets as xarray sees them: described, cut by coordinates, and made longer.
+#![cfg(feature = "plot")]
+
+use zarr::Json;
+
+use crate::common::Folder;
+
+fn put(folder: &Folder, place: &str, json: &str) {
+    let put = folder.feed(&format!("put {place}"), json.as_bytes());
+    assert_eq!((put.code, &*put.err), (0, ""), "{place}");
+}
+
+/// Temperatures of some months of 2023, packed, with coordinates, bounds, a mask and a grid mapping; and rain.
+fn dataset(folder: &Folder, name: &str, format: &str, units: &str, days: &[i64]) {
+    let create =
+        |rest: &str| folder.good(&format!("create {name}/{rest} --format {format} --fill=-99"));
+    let n = days.len();
+    let cf = "--attr scale_factor=0.5 --attr add_offset=270 --attr _FillValue=-1 --attr units=K";
+    let names = "--attr grid_mapping=crs --attr ancillary_variables=flag";
+    create(&format!(
+        "t2m --shape {n},4 --chunks 2,4 --dtype int16 --dims time,lat {cf} {names} --attr \
+         'long_name=2 metre temperature'"
+    ));
+    create(&format!("rain --shape {n},4 --chunks 2,4 --dtype float32 --dims time,lat"));
+    create(&format!("flag --shape {n},4 --dtype int8 --dims time,lat"));
+    create(&format!(
+        "time --shape {n} --chunks 2 --dtype int64 --dims time --attr 'units={units}' --attr bounds=time_bnds"
+    ));
+    create(&format!("time_bnds --shape {n},2 --chunks 2,2 --dtype float64 --dims time,bnds"));
+    create("lat --shape 4 --dtype float64 --dims lat --attr units=degrees_north");
+    create("crs --shape '' --dtype int32 --attr grid_mapping_name=latitude_longitude");
+    let list =
+        |of: &dyn Fn(i64) -> String| days.iter().map(|&day| of(day)).collect::<Vec<_>>().join(",");
+    let row = |day: i64| format!("[{day},{},{},-1]", day + 1, day + 2);
+    put(folder, &format!("{name}/t2m"), &format!("[{}]", list(&row)));
+    put(folder, &format!("{name}/rain"), &format!("[{}]", list(&row)));
+    put(folder, &format!("{name}/flag"), &format!("[{}]", list(&|_| "[1,1,2,2]".into())));
+    put(folder, &format!("{name}/time"), &format!("[{}]", list(&|day| day.to_string())));
+    put(
+        folder,
+        &format!("{name}/time_bnds"),
+        &format!("[{}]", list(&|day| format!("[{day},{}]", day + 1))),
+    );
+    put(folder, &format!("{name}/lat"), "[60,40,20,0]");
+}
+
+const MONTHS: [i64; 7] = [0, 31, 59, 90, 120, 151, 181];
+const SINCE_2023: &str = "days since 2023-01-01";
+
+#[test]
+fn info_of_a_group_is_that_of_a_dataset() {
+    let folder = Folder::new();
+    dataset(&folder, "d.zarr", "v3", SINCE_2023, &MONTHS);
+    let text = folder.good("info d.zarr").text().to_owned();
+    let (_, text) = text.split_once('\n').unwrap();
+    assert_eq!(
+        text,
+        "\
+dimensions   time: 7, lat: 4, bnds: 2
+coordinates  time       (time)        int64    days since 2023-01-01, 2023-01-01 … 2023-07-01
+             lat        (lat)         float64  degrees_north, 60 … 0
+variables    crs                      int32
+             flag       (time, lat)   int8
+             rain       (time, lat)   float32
+             t2m        (time, lat)   int16    2 metre temperature, K
+             time_bnds  (time, bnds)  float64
+"
+    );
+    let json = folder.good("info d.zarr --json").json();
+    let members = json.as_object().unwrap();
+    assert_eq!(members.get("dimensions").unwrap().to_string(), r#"{"time":7,"lat":4,"bnds":2}"#);
+    let names = |member: &str| {
+        let list = members.get(member).unwrap().as_array().unwrap().iter();
+        list.map(|one| one.as_object().unwrap().get("name").unwrap().to_string())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(names("coordinates"), ["\"time\"", "\"lat\""]);
+    assert_eq!(names("variables").len(), 5);
+    folder.run("resize d.zarr/flag --shape 6,4");
+    let text = folder.good("info d.zarr").text().to_owned();
+    assert!(text.contains("dimensions   time: several lengths, lat: 4, bnds: 2\n"), "{text}");
+}
+
+#[test]
+fn info_of_an_image_has_axes_channels_and_levels() {
+    let folder = Folder::new();
+    folder.good("create i.zarr/0 --shape 2,8,8 --dtype uint16");
+    folder.good("create i.zarr/1 --shape 2,4,4 --dtype uint16");
+    let ome = r#"ome={"version":"0.5","multiscales":[{"name":"cells","axes":[{"name":"c","type":"channel"},
+        {"name":"y","type":"space","unit":"micrometer"},{"name":"x","type":"space","unit":"micrometer"}],
+        "datasets":[{"path":"0","coordinateTransformations":[{"type":"scale","scale":[1,0.35999999999999999,0.5]}]},
+        {"path":"1","coordinateTransformations":[{"type":"scale","scale":[1,0.7,1]}]},{"path":"2"}]}],
+        "omero":{"channels":[{"label":"DAPI","color":"0000FF","window":{"start":5,"end":900.5}},
+        {"color":"00FF00","active":false}]}}"#;
+    let set = folder.command("attrs i.zarr --set").arg(ome).output().unwrap();
+    assert!(set.status.success());
+    let text = folder.good("info i.zarr").text().to_owned();
+    let expected = "\
+image        cells, OME-Zarr 0.5
+axes         c, y (micrometer), x (micrometer)
+channels     DAPI  #0000FF  5 … 900.5
+             1  #00FF00  hidden
+levels       0  uint16 (2, 8, 8)  pixel 1 × 0.36 × 0.5
+             1  uint16 (2, 4, 4)  pixel 1 × 0.7 × 1
+             2  missing           pixel 1 × 1 × 1
+children     0  1
+attributes   ome: described above; `zarr attrs` prints it
+";
+    assert!(text.ends_with(expected), "{text}");
+    let json = folder.good("info i.zarr --json").json();
+    let images = json.as_object().unwrap().get("images").unwrap().as_array().unwrap();
+    let levels = images[0].as_object().unwrap().get("levels").unwrap().as_array().unwrap();
+    assert_eq!(levels[1].as_object().unwrap().get("shape").unwrap().to_string(), "[2,4,4]");
+}
+
+#[test]
+fn a_tree_shows_the_names_of_dimensions_in_columns() {
+    let folder = Folder::new();
+    dataset(&folder, "d.zarr", "v2", SINCE_2023, &[0, 31]);
+    folder.good("create d.zarr/deep/a --shape 3 --dtype int8 --format v2");
+    let expected = "\
+/
+├── crs        int32   ()
+├── deep
+│   └── a  int8 (3,)
+├── flag       int8    (2, 4) (time, lat)
+├── lat        float64 (4,)   (lat)
+├── rain       float32 (2, 4) (time, lat)
+├── t2m        int16   (2, 4) (time, lat)
+├── time       int64   (2,)   (time)
+└── time_bnds  float64 (2, 2) (time, bnds)
+";
+    assert_eq!(folder.good("tree d.zarr").text(), expected);
+    let json = folder.good("tree d.zarr --json").text().to_owned();
+    assert!(json.contains("\"dimension_names\": [\"time\", \"bnds\"]"), "{json}");
+}
