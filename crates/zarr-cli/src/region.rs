@@ -6,6 +6,8 @@ use zarr::{Array, AxisSelection, Selection};
 use crate::failure::Failure;
 use crate::human;
 use crate::session::{Session, Target};
+#[cfg(feature = "plot")]
+use zarr_plot::meaning::Reach;
 
 /// About how many bytes of elements are held in memory.
 pub(crate) const PIECE: u64 = 64 << 20;
@@ -19,10 +21,56 @@ pub(crate) struct Which {
     /// Elements by the names of dimensions, as in lat=3:9,lon=::2; all along the others
     #[arg(long, value_name = "REGION", conflicts_with = "region")]
     by_name: Option<String>,
-    /// Elements by coordinates, as in time=2020-03-01,lat=40:60: the nearest, or all between; all along the others
+    /// Elements by coordinates, as in time=2020-03-01,lat=40:60: the one at most half a step away, or all between, both ends among
+    /// them; all along the others
     #[cfg(feature = "plot")]
-    #[arg(long, value_name = "COORDINATES", conflicts_with_all = ["region", "by_name"])]
+    #[arg(long, value_name = "COORDINATES", allow_hyphen_values = true, conflicts_with_all = ["region", "by_name"])]
     sel: Option<String>,
+    #[cfg(feature = "plot")]
+    #[command(flatten)]
+    near: Near,
+}
+
+/// How far the coordinate may be that --sel takes for one that is not there.
+#[cfg(feature = "plot")]
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub(crate) struct Near {
+    /// With --sel, take the coordinate nearest to a point however far it is
+    #[arg(long, requires = "sel")]
+    nearest: bool,
+    /// With --sel, take the coordinate nearest to a point if it is at most so far: in the coordinates' units, or of times as in
+    /// 12h, 30min, 90s, 2d
+    #[arg(long, value_name = "DISTANCE", requires = "sel", value_parser = tolerance)]
+    tolerance: Option<Reach>,
+}
+
+#[cfg(feature = "plot")]
+impl Near {
+    pub fn reach(self) -> Reach {
+        match self.tolerance {
+            Some(reach) => reach,
+            None if self.nearest => Reach::Any,
+            None => Reach::HalfStep,
+        }
+    }
+}
+
+/// `0.5`, `12h`.
+#[cfg(feature = "plot")]
+fn tolerance(text: &str) -> Result<Reach, String> {
+    const UNITS: [(&str, f64); 5] =
+        [("min", 60.0), ("h", 3600.0), ("d", 86_400.0), ("ms", 0.001), ("s", 1.0)];
+    let number = |text: &str| text.parse().ok().filter(|n: &f64| n.is_finite() && *n >= 0.0);
+    if let Some(distance) = number(text) {
+        return Ok(Reach::Within(distance));
+    }
+    for (unit, seconds) in UNITS {
+        if let Some(count) = text.strip_suffix(unit).and_then(number) {
+            return Ok(Reach::Seconds(count * seconds));
+        }
+    }
+    Err("expected a number in the coordinates' units, or a time such as 12h, 30min, 90s or 2d"
+        .into())
 }
 
 impl Which {
@@ -56,7 +104,8 @@ impl Which {
         let (by_name, sel) = (here(&self.by_name)?, here(&self.sel)?);
         let is_named = self.by_name.is_some() || self.sel.is_some();
         let is_other = is_named && by_name.is_none() && sel.is_none();
-        Ok((!is_other).then(|| Which { region: self.region.clone(), by_name, sel }))
+        let region = self.region.clone();
+        Ok((!is_other).then_some(Which { region, by_name, sel, near: self.near }))
     }
 
     /// The elements of the array that TARGET names; its coordinates may be above it.
@@ -82,7 +131,7 @@ impl Which {
     pub fn of(&self, session: &Session, array: &Array) -> Result<Elements, Failure> {
         #[cfg(feature = "plot")]
         if let Some(text) = &self.sel {
-            let (elements, taken) = Elements::of_coordinates(text, array)?;
+            let (elements, taken) = Elements::of_coordinates(text, array, self.near.reach())?;
             session.warn_about(array, &taken);
             return Ok(elements);
         }
@@ -188,7 +237,11 @@ impl Elements {
     /// `time=2020-03-01,lat=40:60`: what the coordinates select along the axes that are named, of others all; and a text for each
     /// coordinate that was taken for one that is not there.
     #[cfg(feature = "plot")]
-    fn of_coordinates(text: &str, array: &Array) -> Result<(Elements, Vec<String>), Failure> {
+    fn of_coordinates(
+        text: &str,
+        array: &Array,
+        reach: Reach,
+    ) -> Result<(Elements, Vec<String>), Failure> {
         let refuse = |why: String| {
             let place = human::place(array.hierarchy(), array.path());
             Failure::Usage(format!("{place}: `{text}`: {why}"))
@@ -211,7 +264,7 @@ impl Elements {
             if found[n].is_some() {
                 return Err(refuse(format!("duplicate name `{name}`")));
             }
-            let (along, taken) = axes[n].select(selected).map_err(|e| match e.kind() {
+            let (along, taken) = axes[n].select(selected, reach).map_err(|e| match e.kind() {
                 zarr::ErrorKind::Argument => refuse(e.message()),
                 _ => Failure::from(e),
             })?;
@@ -349,6 +402,12 @@ impl Elements {
         Elements(self.0.iter().zip(kept).map(axis).collect())
     }
 
+    /// The positions along an axis.
+    pub fn positions(&self, axis: usize) -> Vec<u64> {
+        let along = &self.0[axis];
+        (0..along.len()).map(|position| along.at(position)).collect()
+    }
+
     /// How many coordinates along each axis.
     pub fn shape(&self) -> Vec<u64> {
         self.0.iter().map(Along::len).collect()
@@ -365,7 +424,7 @@ impl Elements {
 }
 
 /// The parts of a text between commas that are not in brackets.
-fn items(text: &str) -> Result<Vec<&str>, String> {
+pub(crate) fn items(text: &str) -> Result<Vec<&str>, String> {
     let (mut items, mut start, mut inside) = (Vec::new(), 0, false);
     for (at, letter) in text.char_indices() {
         match letter {

@@ -118,7 +118,11 @@ fn coordinates_select_elements() {
     let get =
         |sel: &str| folder.feed(&format!("get d.zarr --path t --sel {sel}"), b"").text().to_owned();
     assert_eq!(get("time=2000-02:2000-03,lat=0:45"), "[[-9,12],[21,22]]\n");
-    assert_eq!(get("time=2000-03-01T06:00,lat=-100"), "[[23]]\n");
+    assert_eq!(get("time=2000-03-01T06:00,lat=-40"), "[[23]]\n");
+    assert_eq!(get("time=2000-03-01,lat=-1000 --nearest"), "[[23]]\n");
+    assert_eq!(get("time=2000-03-01T12:00,lat=39 --tolerance 12h"), get("time=2000-03-01,lat=30"));
+    let without = folder.bad("get d.zarr --path t --nearest", 2);
+    assert!(without.contains("--sel"), "{without}");
     // An array that is named in TARGET has the coordinates of its hierarchy, too.
     let by_itself = folder.good("get d.zarr/t --sel lat=60").text().to_owned();
     assert_eq!(by_itself, get("lat=60"));
@@ -135,7 +139,11 @@ fn coordinates_select_elements() {
         assert!(!told("lat=60").contains("nearest"), "{verb}: {}", told("lat=60"));
     }
     for (sel, why) in [
-        ("lat=70:80", "they go from 60 to -30"),
+        ("lat=70:80", "coordinates go from 60 to -30"),
+        ("lat=-46", "`-46` is out of range; coordinates go from 60 to -30; --nearest takes -30"),
+        ("lat=50 --tolerance 9", "no coordinate is so near to `50`; the nearest is 60"),
+        ("time=2000-03-01T13:00 --tolerance 12h", "the nearest is 2000-03-01"),
+        ("lat=50 --tolerance far", "expected a number in the coordinates' units"),
         ("depth=1", "axes: time, lat"),
         ("lat", "expected name=coordinate"),
         ("lat=1,lat=2", "duplicate name"),

@@ -31,6 +31,7 @@ pub use self::calendar::{Calendar, Date};
 pub(crate) use self::missing::{MAX_COMPARED, number, unsigned};
 pub use self::missing::{Missing, MissingRule};
 pub use self::ome::{Channel, Image, Images, Level};
+pub use self::select::Reach;
 pub use self::time::TimeUnits;
 
 /// What the elements of an array stand for.

@@ -9,18 +9,33 @@ use crate::stats::Along;
 /// The most coordinates that are looked through.
 const MAX_COORDINATES: u64 = 1 << 27;
 
+/// How far the coordinate may be that is taken for a point that is not there itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Reach {
+    /// Up to half a step of the coordinates: any point between the first and the last, and half a step beyond these.
+    #[default]
+    HalfStep,
+    /// However far.
+    Any,
+    /// So many of the coordinates' units.
+    Within(f64),
+    /// So many seconds, of times; of others half a step.
+    Seconds(f64),
+}
+
 impl Axis {
     /// The positions that a text selects: those of all coordinates from one to another, both among them, as in `40:60` or
     /// `2020-03:2020-05`, each of which may be left out; or the one nearest to a number or a date, and the text of its coordinate
-    /// if that is another one; of texts the equal one.
+    /// if that is another one; of texts the equal one. `reach` says how far the nearest one may be.
     ///
     /// The end `2020-05` is the end of that month, and `2020-05-17` that of the day. Of a date that names a year, a month or a day,
-    /// coordinates in it are nearer than all others.
+    /// coordinates in it are nearer than all others. Longitudes that differ by 360 degrees are the same: `-10` is `350`, and `350:10` of
+    /// ascending coordinates crosses the meridian, in the order of the text.
     ///
     /// # Errors
     /// [`AccessError::Argument`] if the text is no such selection, the axis has no coordinates, or none is selected; what reading
     /// the coordinates fails with.
-    pub fn select(&self, text: &str) -> Result<(Along, Option<String>)> {
+    pub fn select(&self, text: &str, reach: Reach) -> Result<(Along, Option<String>)> {
         let name = self.name.as_deref().unwrap_or("without a name");
         let refuse = |why: String| AccessError::Argument(format!("axis `{name}`: {why}"));
         if self.len > MAX_COORDINATES {
@@ -32,33 +47,48 @@ impl Axis {
             Some(found) => found,
             None => return Err(refuse("it has no coordinates; select by position".into()).into()),
         };
-        positions(&found, text.trim()).map_err(|why| refuse(why).into())
+        let wraps = self.is_longitude();
+        positions(&found, text.trim(), reach, wraps).map_err(|why| refuse(why).into())
+    }
+
+    /// Whether its coordinates are degrees of longitude.
+    fn is_longitude(&self) -> bool {
+        // The names that CF 4.2 gives the unit.
+        const UNITS: [&str; 6] =
+            ["degrees_east", "degree_east", "degree_E", "degrees_E", "degreeE", "degreesE"];
+        let is_named = |name: &str| ["lon", "longitude"].contains(&name.to_lowercase().as_str());
+        match &self.units {
+            Some(units) => UNITS.contains(&units.as_str()),
+            None => self.name.as_deref().is_some_and(is_named),
+        }
     }
 }
 
 /// A coordinate in a text: its number, and that of the end of the time that the text names.
 type Point = (f64, f64);
 
-fn positions(found: &Coordinates, text: &str) -> Result<(Along, Option<String>), String> {
+/// Degrees after which a longitude is the same again.
+const TURN: f64 = 360.0;
+
+fn positions(
+    found: &Coordinates,
+    text: &str,
+    reach: Reach,
+    wraps: bool,
+) -> Result<(Along, Option<String>), String> {
     if let Some(texts) = &found.texts {
         let at = texts.iter().position(|other| other == text);
-        let at = at.ok_or_else(|| format!("no coordinate is `{text}`"))? as u64;
+        let at = at.ok_or_else(|| {
+            let near = zarr_core::did_you_mean(text, texts.iter().map(String::as_str));
+            let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+            format!("no coordinate is `{text}`{near}")
+        })? as u64;
         return Ok((Along::range(at..at + 1), None));
     }
-    let point = |text: &str| point(text.trim(), found.time);
-    let known = || found.numbers.iter().enumerate().filter(|(_, number)| !number.is_nan());
-    if let Some((number, end)) = point(text) {
-        let is_outside = |other: f64| !(number..=end).contains(&other);
-        let far = |other: f64| (other - number).abs();
-        let nearest = known().min_by(|(_, a), (_, b)| {
-            is_outside(**a).cmp(&is_outside(**b)).then(far(**a).total_cmp(&far(**b)))
-        });
-        let (at, &taken) = nearest.ok_or("it has no coordinates")?;
-        // A coordinate of 32 bits is what its shortest text says.
-        let is_equal = taken == number || taken == f64::from(number as f32);
-        let taken = (!is_equal).then(|| found.text(at));
-        return Ok((Along::range(at as u64..at as u64 + 1), taken));
+    if let Some(wanted) = point(text, found.time) {
+        return nearest(found, text, wanted, reach, wraps);
     }
+    let point = |text: &str| point(text.trim(), found.time);
     let ends = text.match_indices(':').find_map(|(at, _)| {
         let (low, high) = (text[..at].trim(), text[at + 1..].trim());
         let low = if low.is_empty() { f64::NEG_INFINITY } else { point(low)?.0 };
@@ -70,23 +100,133 @@ fn positions(found: &Coordinates, text: &str) -> Result<(Along, Option<String>),
             if found.time.is_some() { "2020-03-01 or 2020-03:2020-05" } else { "45.5 or 40:60" };
         return Err(format!("invalid coordinate `{text}`: expected one like {example}"));
     };
-    let range = low.min(high)..=low.max(high);
-    let list: Vec<u64> =
-        known().filter(|(_, n)| range.contains(*n)).map(|(at, _)| at as u64).collect();
+    let list = if wraps && low.is_finite() && high.is_finite() {
+        around(found, low, high)
+    } else {
+        between(found, low.min(high), low.max(high))
+    };
     match (list.first(), list.last()) {
-        (Some(&first), Some(&last)) if last - first + 1 == list.len() as u64 => {
+        (Some(&first), Some(&last)) if list.iter().copied().eq(first..=last) => {
             Ok((Along::range(first..last + 1), None))
         }
         (Some(_), _) => Ok((Along::List(list), None)),
-        (None, _) => Err(match found.numbers.len().checked_sub(1) {
-            Some(last) => format!(
-                "no coordinate is in `{text}`; they go from {} to {}",
-                found.text(0),
-                found.text(last)
-            ),
-            None => "it has no coordinates".into(),
-        }),
+        (None, _) => Err(format!("no coordinate is in `{text}`; {}", range(found)?)),
     }
+}
+
+/// The positions of coordinates from one number to another.
+fn between(found: &Coordinates, low: f64, high: f64) -> Vec<u64> {
+    let numbers = found.numbers.iter().enumerate();
+    let inside = numbers.filter(|(_, number)| (low..=high).contains(*number));
+    inside.map(|(at, _)| at as u64).collect()
+}
+
+/// The positions of longitudes from one to another, eastwards if the range leaves the coordinates.
+fn around(found: &Coordinates, low: f64, high: f64) -> Vec<u64> {
+    let known = found.numbers.iter().filter(|number| !number.is_nan());
+    let (least, most) =
+        known.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), &n| (a.min(n), b.max(n)));
+    let is_ascending = found.numbers.first() <= found.numbers.last();
+    let high = if low > high && is_ascending { high + TURN } else { high };
+    let (low, high) = (low.min(high), low.max(high));
+    if least <= low && high <= most {
+        return between(found, low, high);
+    }
+    if high - low >= TURN {
+        return between(found, f64::NEG_INFINITY, f64::INFINITY);
+    }
+    let mut list = Vec::new();
+    for (at, &number) in found.numbers.iter().enumerate() {
+        // The same longitude, the first at or after the beginning of the range.
+        let eastward = low + (number - low).rem_euclid(TURN);
+        let is_at_end = eastward > high && (eastward - TURN - low).abs() < 1e-9;
+        if eastward <= high {
+            list.push((eastward, at as u64));
+        } else if is_at_end {
+            list.push((low, at as u64));
+        }
+    }
+    if is_ascending {
+        list.sort_by(|a, b| a.0.total_cmp(&b.0));
+    } else {
+        list.sort_by(|a, b| b.0.total_cmp(&a.0));
+    }
+    list.into_iter().map(|(_, at)| at).collect()
+}
+
+/// The position of the coordinate nearest to a point, and its text if it is another one.
+fn nearest(
+    found: &Coordinates,
+    text: &str,
+    (number, end): Point,
+    reach: Reach,
+    wraps: bool,
+) -> Result<(Along, Option<String>), String> {
+    let turns: &[f64] = if wraps { &[0.0, TURN, -TURN] } else { &[0.0] };
+    let is_outside = |other: f64| !(number..=end).contains(&other);
+    let mut best: Option<(usize, f64)> = None;
+    for (at, &coordinate) in found.numbers.iter().enumerate() {
+        if coordinate.is_nan() {
+            continue;
+        }
+        for turn in turns {
+            let here = coordinate + turn;
+            let order = |other: f64| (is_outside(other), (other - number).abs());
+            if best.is_none_or(|(_, taken)| order(here) < order(taken)) {
+                best = Some((at, here));
+            }
+        }
+    }
+    let (at, taken) = best.ok_or("it has no coordinates")?;
+    let selected = Along::range(at as u64..at as u64 + 1);
+    // A coordinate of 32 bits is what its shortest text says.
+    let is_equal = taken == number || taken == f64::from(number as f32);
+    if is_equal {
+        return Ok((selected, None));
+    }
+    // A time that a text names, such as a month, is as far as its beginning, unless the coordinate is in it.
+    let away = if is_outside(taken) { (taken - number).abs() } else { 0.0 };
+    let half_step = step(found, at, taken < number) / 2.0;
+    let limit = match (reach, found.time) {
+        (Reach::HalfStep, _) | (Reach::Seconds(_), None) => half_step,
+        (Reach::Any, _) => f64::INFINITY,
+        (Reach::Within(limit), _) => limit,
+        (Reach::Seconds(limit), Some(units)) => limit / units.seconds(),
+    };
+    let taken = found.text(at);
+    // The sum of a few roundings is no distance.
+    if away <= limit * (1.0 + 1e-9) {
+        return Ok((selected, Some(taken)));
+    }
+    let range = range(found)?;
+    Err(match (reach, found.time) {
+        (Reach::HalfStep, _) | (Reach::Seconds(_), None) => {
+            format!("`{text}` is out of range; {range}; --nearest takes {taken}")
+        }
+        _ => format!("no coordinate is so near to `{text}`; the nearest is {taken}, {range}"),
+    })
+}
+
+/// How far it is from a coordinate to the next one above or below it, or to that on the other side at an end; 0 if there is no other.
+fn step(found: &Coordinates, at: usize, above: bool) -> f64 {
+    let here = found.numbers[at];
+    let (mut up, mut down) = (f64::INFINITY, f64::INFINITY);
+    for &other in &found.numbers {
+        if other > here {
+            up = up.min(other - here);
+        } else if other < here {
+            down = down.min(here - other);
+        }
+    }
+    let (first, second) = if above { (up, down) } else { (down, up) };
+    let step = if first.is_finite() { first } else { second };
+    if step.is_finite() { step } else { 0.0 }
+}
+
+/// `they go from 90 to -90`.
+fn range(found: &Coordinates) -> Result<String, String> {
+    let last = found.numbers.len().checked_sub(1).ok_or("it has no coordinates")?;
+    Ok(format!("coordinates go from {} to {}", found.text(0), found.text(last)))
 }
 
 fn point(text: &str, time: Option<TimeUnits>) -> Option<Point> {
@@ -134,13 +274,15 @@ mod tests {
     use super::*;
 
     fn positions(found: &Coordinates, text: &str) -> Result<Along, String> {
-        super::positions(found, text).map(|(along, _)| along)
+        super::positions(found, text, Reach::HalfStep, false).map(|(along, _)| along)
     }
 
     /// What was taken instead of a coordinate that is not there.
     #[test]
     fn a_coordinate_that_is_near_is_told() {
-        let taken = |found: &Coordinates, text: &str| super::positions(found, text).unwrap();
+        let taken = |found: &Coordinates, text: &str| {
+            super::positions(found, text, Reach::HalfStep, false).unwrap()
+        };
         let lat = numbers(&[90.0, f64::from(0.1_f32), -30.0]);
         assert_eq!(taken(&lat, "40"), (Along::range(1..2), Some("0.10000000149011612".into())));
         assert_eq!(taken(&lat, "0.1"), (Along::range(1..2), None));
@@ -155,7 +297,15 @@ mod tests {
         );
         assert_eq!(taken(&time, "1850-01-01T12:00"), (Along::range(1..2), None));
         assert_eq!(taken(&time, "1850-02"), (Along::range(3..4), Some("1850-02-15".into())));
-        assert_eq!(taken(&time, "1870").1, Some("1850-02-15".into()));
+        // Half a step is 21.75 days.
+        assert_eq!(taken(&time, "1850-03-08").1, Some("1850-02-15".into()));
+        let why = positions(&time, "1870").unwrap_err();
+        assert!(
+            why.contains(
+                "`1870` is out of range; coordinates go from 1849-12-31T12:00:00 to 1850-02-15"
+            ),
+            "{why}"
+        );
     }
 
     fn numbers(numbers: &[f64]) -> Coordinates {
@@ -169,12 +319,60 @@ mod tests {
         assert_eq!(positions(&lat, "30:60"), Ok(Along::range(1..3)));
         assert_eq!(positions(&lat, "60:30"), Ok(Along::range(1..3)));
         assert_eq!(positions(&lat, ":0"), Ok(Along::range(3..5)));
-        assert_eq!(positions(&lat, "1e9"), Ok(Along::range(0..1)));
+        assert_eq!(positions(&lat, "105"), Ok(Along::range(0..1)));
+        let why = positions(&lat, "105.1").unwrap_err();
+        assert_eq!(
+            why,
+            "`105.1` is out of range; coordinates go from 90 to -30; --nearest takes 90"
+        );
+        assert!(positions(&lat, "-45.1").is_err());
+        assert!(positions(&numbers(&[7.0]), "7.1").is_err(), "one coordinate has no step");
         let odd = numbers(&[1.0, f64::NAN, 3.0, 9.0, 2.0]);
         assert_eq!(positions(&odd, "1:3"), Ok(Along::List(vec![0, 2, 4])));
         assert!(positions(&lat, "40:50").unwrap_err().contains("from 90 to -30"));
         assert!(positions(&lat, "x").unwrap_err().contains("invalid coordinate `x`"));
         assert!(positions(&numbers(&[]), "1").is_err());
+    }
+
+    #[test]
+    fn the_nearest_is_taken_as_far_as_is_said() {
+        let lat = numbers(&[90.0, 60.0, 30.0]);
+        let within = |text: &str, reach| super::positions(&lat, text, reach, false);
+        assert_eq!(within("1e9", Reach::Any), Ok((Along::range(0..1), Some("90".into()))));
+        assert_eq!(within("58.5", Reach::Within(1.5)).unwrap().0, Along::range(1..2));
+        let why = within("50", Reach::Within(1.5)).unwrap_err();
+        assert!(why.contains("no coordinate is so near to `50`; the nearest is 60"), "{why}");
+        assert_eq!(within("50", Reach::Seconds(1.5)).unwrap().0, Along::range(1..2));
+        assert!(within("10", Reach::Seconds(1.5)).is_err());
+        let mut time = numbers(&[0.0, 1.0]);
+        time.time = TimeUnits::parse("days since 2000-01-01", None).unwrap();
+        let at = |text: &str, seconds| {
+            super::positions(&time, text, Reach::Seconds(seconds), false).map(|found| found.0)
+        };
+        assert_eq!(at("2000-01-02T06:00", 6.0 * 3600.0), Ok(Along::range(1..2)));
+        assert!(at("2000-01-02T06:01", 6.0 * 3600.0).is_err());
+    }
+
+    #[test]
+    fn longitudes_wrap() {
+        let east = numbers(&(0..36).map(|n| f64::from(n) * 10.0).collect::<Vec<_>>());
+        let west = numbers(&(0..36).map(|n| f64::from(n) * 10.0 - 180.0).collect::<Vec<_>>());
+        let at =
+            |found: &Coordinates, text: &str| super::positions(found, text, Reach::HalfStep, true);
+        assert_eq!(at(&east, "-10"), Ok((Along::range(35..36), None)));
+        assert_eq!(at(&west, "350"), Ok((Along::range(17..18), None)));
+        assert_eq!(at(&east, "359"), Ok((Along::range(0..1), Some("0".into()))));
+        assert_eq!(at(&east, "-100:-60").unwrap().0, Along::range(26..31));
+        assert_eq!(at(&west, "260:300").unwrap().0, Along::range(8..13));
+        assert_eq!(at(&east, "10:30").unwrap().0, Along::range(1..4));
+        for text in ["-10:10", "350:10", "350:370"] {
+            assert_eq!(at(&east, text).unwrap().0, Along::List(vec![35, 0, 1]), "{text}");
+        }
+        assert_eq!(at(&west, "170:190").unwrap().0, Along::List(vec![35, 0, 1]));
+        assert_eq!(at(&east, "-180:180").unwrap().0, Along::range(0..36));
+        assert!(positions(&east, "-10").is_err(), "other axes do not wrap");
+        let closed = numbers(&[0.0, 120.0, 240.0, 360.0]);
+        assert_eq!(at(&closed, "0:130").unwrap().0, Along::range(0..2));
     }
 
     #[test]
@@ -187,7 +385,7 @@ mod tests {
         assert_eq!(positions(&time, "2000-12:2000-12"), Ok(Along::range(334..365)));
         assert_eq!(positions(&time, "2000-01-02T12:00:2000-01-04"), Ok(Along::range(2..4)));
         assert_eq!(positions(&time, "2000-01-02T11:00"), Ok(Along::range(1..2)));
-        assert!(positions(&time, "1999").is_ok_and(|found| found == Along::range(0..1)));
+        assert!(positions(&time, "1999").unwrap_err().contains("`1999` is out of range"));
         assert!(positions(&time, "2000-02-29").is_err(), "no such day in this calendar");
         assert!(positions(&time, "2001:").unwrap_err().contains("from 2000-01-01 to 2000-12-31"));
     }
