@@ -11,6 +11,8 @@ use zarr::{
     LayoutChange, MissingChunks, NewPlace, Node, NodeKind, NodePath, Object, Plan, Verify,
 };
 
+#[cfg(feature = "plot")]
+use super::cut;
 use super::{checksum, netcdf};
 use crate::by_name::{self, ShapeRules};
 use crate::failure::Failure;
@@ -20,6 +22,8 @@ use crate::interrupt::STOPPED;
 use crate::parse::{self, CopyTo};
 use crate::progress::Progress;
 use crate::region::Elements;
+#[cfg(feature = "plot")]
+use crate::region::Near;
 use crate::session::{self, Care, NoMissing, Session, Target};
 
 /// Copy an array, or a group with everything below it, into a new place, in any format
@@ -37,6 +41,7 @@ Examples:
   zarr copy big.zarr far.zarr --part 3/8                     one of 8 jobs; after all: --finish
   zarr copy data.zarr week.zarr --path temperature --region 0:7,...
   zarr copy data.zarr week.zarr --region temperature=0:7,... --region time=0:7
+  zarr copy data.zarr europe.zarr --sel time=2020-02:2020-03,lat=35:70 --select temperature
   zarr copy data.zarr some.zarr --select temperature,time --exclude 'old/**' --dry-run
 
 DST is a new hierarchy, or a new node in one that is there. Nothing is overwritten without --overwrite. Where the copy
@@ -126,6 +131,14 @@ pub(crate) struct Copy {
     /// whole
     #[arg(long, value_name = "[NAME=]REGION", allow_hyphen_values = true)]
     region: Vec<String>,
+    /// Copy a part of each array by coordinates, as in time=2023-01:2023-07,lat=40:60: of all arrays with such a dimension; a point keeps
+    /// its axis. With --select also the coordinates, bounds, grid mappings and ancillary variables of the selected arrays
+    #[cfg(feature = "plot")]
+    #[arg(long, value_name = "COORDINATES", allow_hyphen_values = true, conflicts_with = "region")]
+    sel: Option<String>,
+    #[cfg(feature = "plot")]
+    #[command(flatten)]
+    near: Near,
     /// Check each chunk that is read of SRC against the lines of FILE, as `zarr checksum --manifest --chunks` prints for SRC
     #[arg(long, value_name = "FILE")]
     manifest: Option<String>,
@@ -149,6 +162,8 @@ impl Copy {
             ("--exclude", !self.exclude.is_empty()),
             ("--select", !self.select.is_empty()),
             ("--region", !self.region.is_empty()),
+            #[cfg(feature = "plot")]
+            ("--sel", self.sel.is_some()),
         ];
         match said.into_iter().find(|(_, said)| *said) {
             Some((option, _)) => {
@@ -320,6 +335,10 @@ impl Copy {
             ..CopyOptions::default()
         };
         let Source::Node(source) = source else { return Ok(options) };
+        #[cfg(feature = "plot")]
+        if let Some(text) = &self.sel {
+            self.cut(session, source, text, &mut options)?;
+        }
         // Whether an array's region was given for its path: that counts, and not the one for its name.
         let mut given = BTreeMap::new();
         for text in &self.region {
@@ -342,6 +361,34 @@ impl Copy {
             }
         }
         Ok(options)
+    }
+
+    /// Has the options copy a part of a dataset by coordinates, with all that the selected arrays need.
+    #[cfg(feature = "plot")]
+    fn cut(
+        &self,
+        session: &Session,
+        source: &Node,
+        text: &str,
+        options: &mut CopyOptions<'_>,
+    ) -> Result<(), Failure> {
+        let mut arrays = arrays(source)?;
+        if !self.select.is_empty() {
+            let is_selected = |array: &&Array| {
+                self.select.iter().any(|name| is_called(source, array.path(), name))
+            };
+            let chosen = arrays.iter().filter(is_selected).map(|array| array.path().clone());
+            let needed = cut::with_coordinates(&arrays, chosen.collect());
+            arrays.retain(|array| needed.contains(array.path()));
+            // Names that no array has stay: the plan refuses them.
+            if needed.is_empty() {
+                return Ok(());
+            }
+            let needed = needed.iter().map(|path| session::from(source.path(), path));
+            options.select.extend(needed);
+        }
+        options.regions = cut::regions(session, source, &arrays, text, self.near.reach())?;
+        Ok(())
     }
 
     /// The codecs for all arrays, and those of single ones.

@@ -8,6 +8,8 @@ mod consolidate;
 mod contents;
 mod copy;
 mod create;
+#[cfg(feature = "plot")]
+mod cut;
 mod demo;
 mod diff;
 mod doctor;

@@ -134,3 +134,38 @@ fn a_tree_shows_the_names_of_dimensions_in_columns() {
     let json = folder.good("tree d.zarr --json").text().to_owned();
     assert!(json.contains("\"dimension_names\": [\"time\", \"bnds\"]"), "{json}");
 }
+
+#[test]
+fn a_copy_cuts_a_dataset_with_what_the_selected_arrays_need() {
+    for format in ["v2", "v3"] {
+        let folder = Folder::new();
+        dataset(&folder, "d.zarr", format, SINCE_2023, &MONTHS);
+        folder.good("copy d.zarr cut.zarr --sel time=2023-02:2023-04,lat=15:45 --select t2m");
+        let tree = folder.good("tree cut.zarr").text().to_owned();
+        for name in ["crs", "flag", "lat", "t2m", "time", "time_bnds"] {
+            assert!(tree.contains(&format!("── {name} ")), "{name} in {tree}");
+        }
+        assert!(!tree.contains("rain"), "{tree}");
+        let get = |place: &str| folder.good(&format!("get cut.zarr/{place}")).text().to_owned();
+        assert_eq!(get("t2m"), "[[32,33],[60,61],[91,92]]\n");
+        assert_eq!(get("time"), "[31,59,90]\n");
+        assert_eq!(get("time_bnds"), "[[31.0,32.0],[59.0,60.0],[90.0,91.0]]\n");
+        assert_eq!(get("lat"), "[40.0,20.0]\n");
+        // All arrays, of which those without the dimension are whole.
+        folder.good("copy d.zarr all.zarr --sel time=2023-07-01");
+        assert_eq!(folder.good("get all.zarr/rain").text(), "[[181.0,182.0,183.0,-1.0]]\n");
+        assert_eq!(folder.good("get all.zarr/lat").text(), "[60.0,40.0,20.0,0.0]\n");
+        for (sel, why) in [
+            ("depth=1", "no dimension `depth`; dimensions: bnds, lat, time"),
+            ("lat", "is not name=coordinates"),
+            ("lat=1,lat=2", "`lat` is given twice"),
+            ("time=2030", "out of range; coordinates go from 2023-01-01 to 2023-07-01"),
+            ("bnds=1", "it has no coordinates"),
+        ] {
+            let told = folder.bad(&format!("copy d.zarr no.zarr --sel {sel}"), 2);
+            assert!(told.contains(why), "{told}");
+        }
+        assert!(folder.bad("copy d.zarr no.zarr --sel lat=20 --select tm2", 2).contains("`tm2`"));
+        assert!(!folder.path("no.zarr").exists());
+    }
+}

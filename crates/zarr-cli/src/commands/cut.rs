@@ -1,0 +1,161 @@
+//! Cuts a dataset by coordinates: which arrays are copied, and which part of each.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use zarr::nczarr::Dataset;
+use zarr::{Array, Json, Node, NodePath, Steps};
+use zarr_plot::meaning::{Axis, Reach, axes_of};
+use zarr_plot::stats::Along;
+
+use crate::failure::Failure;
+use crate::human;
+use crate::region::items;
+use crate::session::Session;
+
+/// The attributes in which CF names other variables; those that say what each is for, as in `area: cells`, have a colon behind that.
+const REFERENCES: [&str; 9] = [
+    "coordinates",
+    "bounds",
+    "climatology",
+    "grid_mapping",
+    "ancillary_variables",
+    "cell_measures",
+    "formula_terms",
+    "nodes",
+    "geometry",
+];
+
+/// The arrays that are chosen, and those that they need: coordinates of their dimensions, and what their attributes name.
+pub(super) fn with_coordinates(arrays: &[Array], chosen: BTreeSet<NodePath>) -> BTreeSet<NodePath> {
+    let by_path: BTreeMap<&NodePath, &Array> =
+        arrays.iter().map(|array| (array.path(), array)).collect();
+    let mut found = chosen.clone();
+    let mut waiting: Vec<NodePath> = chosen.into_iter().collect();
+    while let Some(path) = waiting.pop() {
+        let Some(array) = by_path.get(&path) else { continue };
+        for name in named(array) {
+            // In the group of the array, or in one above (CF 2.7).
+            let mut group = array.path().parent();
+            while let Some(above) = group {
+                let place = above.join(&name).ok().filter(|place| by_path.contains_key(place));
+                if let Some(place) = place {
+                    if found.insert(place.clone()) {
+                        waiting.push(place);
+                    }
+                    break;
+                }
+                group = above.parent();
+            }
+        }
+    }
+    found
+}
+
+/// The names of the variables that an array needs.
+fn named(array: &Array) -> Vec<String> {
+    let metadata = array.metadata();
+    let mut names: Vec<String> =
+        metadata.dimension_names.iter().flatten().flatten().cloned().collect();
+    for attribute in REFERENCES {
+        let text = metadata.attributes.get(attribute).and_then(Json::as_str).unwrap_or_default();
+        names.extend(text.split_whitespace().map(|word| word.trim_end_matches(':').to_owned()));
+    }
+    names
+}
+
+/// What of each array is copied, of those that have an axis that `text` names: `time=2023-01:2023-07,lat=40:60`.
+pub(super) fn regions(
+    session: &Session,
+    source: &Node,
+    arrays: &[Array],
+    text: &str,
+    reach: Reach,
+) -> Result<BTreeMap<NodePath, Vec<Steps>>, Failure> {
+    let place = human::place(source.hierarchy(), source.path());
+    let refuse = |why: String| Failure::Usage(format!("{place}: `{text}`: {why}"));
+    let mut wanted: Vec<(&str, &str)> = Vec::new();
+    for item in items(text).map_err(refuse)? {
+        let Some((name, selected)) = item.split_once('=') else {
+            return Err(refuse(format!("`{item}` is not name=coordinates, as in lat=40:60")));
+        };
+        let name = name.trim();
+        if wanted.iter().any(|(other, _)| *other == name) {
+            return Err(refuse(format!("`{name}` is given twice")));
+        }
+        wanted.push((name, selected.trim()));
+    }
+    let mut known: BTreeSet<String> = BTreeSet::new();
+    let mut seen: BTreeSet<&str> = BTreeSet::new();
+    // The coordinates of a dimension are looked through once for all arrays that share them.
+    let mut chosen: HashMap<(String, NodePath), Steps> = HashMap::new();
+    let mut regions = BTreeMap::new();
+    let is_nczarr = Dataset::is_nczarr(source.hierarchy());
+    for array in arrays {
+        let axes = axes_of(array)?;
+        let is_named = axes.is_empty() || axes.iter().any(|axis| axis.name.is_some());
+        if is_nczarr && !is_named {
+            return Err(refuse(format!(
+                "only NCZarr's own members name the dimensions of {}, which cannot be cut so; copy the dataset with `--to \
+                 zarr-v3` first",
+                array.path()
+            )));
+        }
+        known.extend(axes.iter().filter_map(|axis| axis.name.clone()));
+        let mut region: Vec<Steps> =
+            axes.iter().map(|axis| Steps { start: 0, step: 1, len: axis.len }).collect();
+        let mut is_cut = false;
+        for (n, axis) in axes.iter().enumerate() {
+            let name = axis.name.as_deref().unwrap_or_default();
+            let Some((name, selected)) = wanted.iter().find(|(wanted, _)| *wanted == name) else {
+                continue;
+            };
+            seen.insert(name);
+            is_cut = true;
+            let whose = axis.array().map_or(array.path(), |array| array.path()).clone();
+            let key = ((*name).to_owned(), whose);
+            if !chosen.contains_key(&key) {
+                let steps = select(session, array, axis, selected, reach)?;
+                chosen.insert(key.clone(), steps);
+            }
+            region[n] = chosen[&key];
+        }
+        if is_cut {
+            regions.insert(array.path().clone(), region);
+        }
+    }
+    if let Some((name, _)) = wanted.iter().find(|(name, _)| !seen.contains(name)) {
+        let near = zarr::did_you_mean(name, known.iter().map(String::as_str));
+        let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+        let known: Vec<&str> = known.iter().map(String::as_str).collect();
+        let known = if known.is_empty() { "none has a name".to_owned() } else { known.join(", ") };
+        return Err(refuse(format!("no dimension `{name}`; dimensions: {known}{near}")));
+    }
+    Ok(regions)
+}
+
+/// What is selected along one axis of an array. Says which coordinate is taken for one that is not there.
+fn select(
+    session: &Session,
+    array: &Array,
+    axis: &Axis,
+    selected: &str,
+    reach: Reach,
+) -> Result<Steps, Failure> {
+    let place = || human::place(array.hierarchy(), array.path());
+    let (along, taken) = axis.select(selected, reach).map_err(|e| match e.kind() {
+        zarr::ErrorKind::Argument => Failure::Usage(format!("{}: {}", place(), e.message())),
+        _ => Failure::from(e),
+    })?;
+    let name = axis.name.as_deref().unwrap_or_default();
+    if let Some(taken) = taken {
+        let what = format!("{name}={selected} is not there; took {taken} (nearest)");
+        session.warn_about(array, &[what]);
+    }
+    match along {
+        Along::Steps { start, step, len } => Ok(Steps { start, step, len }),
+        Along::List(_) => Err(Failure::Usage(format!(
+            "{}: `{name}={selected}` selects several parts of the axis, and a copy is of one; copy each part by itself",
+            place()
+        ))),
+    }
+}
