@@ -351,6 +351,16 @@ impl Session {
         Ok(node)
     }
 
+    /// As [`Session::open_rw`]; arrays that grow or shrink keep what is stored outside them.
+    #[cfg(feature = "plot")]
+    pub fn open_rw_keeping(&self, target: &Target, care: &Care) -> Result<Node, Failure> {
+        let mut options = self.writing(care)?;
+        options.options.keep_cut_off = true;
+        let node = self.find(target, &options)?;
+        self.written(node.hierarchy());
+        Ok(node)
+    }
+
     fn find(&self, target: &Target, options: &OpenOptions) -> Result<Node, Failure> {
         Ok(zarr::find_node(&target.target, &target.path, options)?)
     }

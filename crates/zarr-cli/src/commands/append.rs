@@ -5,6 +5,8 @@ use std::io::{self, Cursor, Read};
 use clap::Args;
 use zarr::{AccessError, Array, DataType, Json};
 
+#[cfg(feature = "plot")]
+use super::append_dataset;
 use super::put::{self, Format};
 use super::resize;
 use crate::element;
@@ -16,13 +18,19 @@ use crate::npy::{Header, Trouble};
 use crate::region::Elements;
 use crate::session::{Care, Session, Target};
 
-/// Make an array longer along an axis, and write elements from standard input there
+/// Make an array longer along an axis, and write elements from standard input there; or a dataset by another one
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   zarr append data.zarr --path temperature --axis 0 --format npy < rows.npy
   echo '[[1,2,3,4,5]]' | zarr append data.zarr/table --axis 0
   zarr get data.zarr/temperature --region 0:10,: --format raw | zarr append data.zarr/temperature --axis 0 --format raw
+  zarr append model.zarr more.zarr --axis time
+
+A group as SRC is a dataset: each array with the dimension --axis grows by that of SRC, as with xarray's `append_dim`; times are
+converted to the units of TARGET, packed numbers to its scale. Arrays without the dimension must be equal. Elements are written behind the
+old ends first, and the coordinate of the dimension gets its new length last: after a kill the dataset has its old length, and the same
+command completes it. No other program may write to the dataset meanwhile.
 
 Formats are those of `zarr put`. How much longer the array gets is what the input holds: along all other axes it is as long as
 the array. The place is taken first, so that programs that append at the same time all arrive, each in its own place. If the
@@ -38,12 +46,35 @@ pub(crate) struct Append {
     /// What standard input holds
     #[arg(long, value_name = "FORMAT", default_value = "json")]
     format: Format,
+    /// Append all variables of the dataset at SRC to those of TARGET, which is one, too; SRC may also follow TARGET
+    #[cfg(feature = "plot")]
+    #[arg(long, value_name = "SRC", conflicts_with = "format")]
+    from: Option<String>,
     #[command(flatten)]
     care: Care,
 }
 
 impl Append {
     pub fn run(&self, session: &Session) -> Result<(), Failure> {
+        #[cfg(feature = "plot")]
+        {
+            let word = Some(self.target.path.as_str()).filter(|path| *path != "/");
+            if let Some(source) = &self.from {
+                return append_dataset::append(
+                    session,
+                    &self.target,
+                    source,
+                    &self.axis,
+                    &self.care,
+                );
+            }
+            if let Some(word) = word
+                && append_dataset::is_source(session, &self.target, word)
+            {
+                let target = Target::new(&self.target.target, "/");
+                return append_dataset::append(session, &target, word, &self.axis, &self.care);
+            }
+        }
         let array = session.open_rw(&self.target, &self.care)?.into_array()?;
         let place = human::place(array.hierarchy(), array.path());
         let axis = self.axis(&array).map_err(|why| Failure::Usage(format!("{place}: {why}")))?;

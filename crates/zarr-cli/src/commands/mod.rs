@@ -1,6 +1,8 @@
 //! The commands, one file each.
 
 mod append;
+#[cfg(feature = "plot")]
+mod append_dataset;
 mod attrs;
 mod checksum;
 mod completions;

@@ -169,3 +169,117 @@ fn a_copy_cuts_a_dataset_with_what_the_selected_arrays_need() {
         assert!(!folder.path("no.zarr").exists());
     }
 }
+
+#[test]
+fn a_dataset_is_appended_to_another_in_its_units() {
+    for format in ["v2", "v3"] {
+        let folder = Folder::new();
+        dataset(&folder, "d.zarr", format, SINCE_2023, &MONTHS[..3]);
+        dataset(&folder, "e.zarr", format, "days since 2023-04-01", &[0, 30, 61]);
+        folder.good("append d.zarr e.zarr --axis time");
+        let get = |place: &str| folder.good(&format!("get d.zarr/{place}")).text().to_owned();
+        assert_eq!(get("time"), "[0,31,59,90,120,151]\n");
+        assert_eq!(
+            get("time_bnds"),
+            "[[0.0,1.0],[31.0,32.0],[59.0,60.0],[90.0,91.0],[120.0,121.0],[151.0,152.0]]\n"
+        );
+        assert_eq!(
+            get("t2m"),
+            "[[0,1,2,-1],[31,32,33,-1],[59,60,61,-1],[0,1,2,-1],[30,31,32,-1],[61,62,63,-1]]\n"
+        );
+        assert_eq!(get("lat"), "[60.0,40.0,20.0,0.0]\n");
+        folder.good("validate d.zarr");
+    }
+}
+
+#[test]
+fn packed_numbers_are_appended_by_the_scale_of_the_other_dataset() {
+    let folder = Folder::new();
+    dataset(&folder, "d.zarr", "v3", SINCE_2023, &[0]);
+    dataset(&folder, "e.zarr", "v3", SINCE_2023, &[31]);
+    folder.good("attrs e.zarr/t2m --set scale_factor=0.25 --set _FillValue=33");
+    folder.good("append d.zarr --from e.zarr --axis time");
+    // 31 and 32 by 0.25 are 15.5 and 16 by 0.5, and 33 is missing.
+    assert_eq!(folder.good("get d.zarr/t2m").text(), "[[0,1,2,-1],[16,16,-1,0]]\n");
+}
+
+#[test]
+fn what_does_not_fit_behind_a_dataset_is_refused_by_name() {
+    let folder = Folder::new();
+    dataset(&folder, "d.zarr", "v3", SINCE_2023, &MONTHS[..3]);
+    let before = folder.good("checksum d.zarr").text().to_owned();
+    let refused = |change: &str, why: &str| {
+        let _ = std::fs::remove_dir_all(folder.path("e.zarr"));
+        dataset(&folder, "e.zarr", "v3", "hours since 2023-01-01", &[24 * 90]);
+        assert_eq!(folder.run(change).code, 0, "{change}");
+        let told = folder.bad("append d.zarr e.zarr --axis time", 2);
+        assert!(told.contains(why), "{change}: {told}");
+        assert_eq!(folder.good("checksum d.zarr").text(), before, "{change}");
+    };
+    refused("rm e.zarr/rain", "/rain has the dimension `time`, and e.zarr has no such array");
+    refused("create e.zarr/new --shape 1 --dims time --dtype int8", "/new of e.zarr is not there");
+    refused("resize e.zarr/rain --shape 1,5", "/rain: expected a length of 4 along `lat`, found 5");
+    refused("resize e.zarr/lat --shape 3", "/lat differs from that of e.zarr");
+    refused("resize e.zarr/rain --shape 2,4", "`time` is 1 long in /flag, but 2 in /rain");
+    refused("attrs e.zarr/t2m --set units=degC", "/t2m: expected the units `K`, found `degC`");
+    refused(
+        "attrs e.zarr/time --set calendar=noleap",
+        "/time: expected the calendar `standard`, found `noleap`",
+    );
+    refused(
+        "attrs e.zarr/time --set 'units=minutes since 2023-01-01'",
+        "is no whole number of `days since 2023-01-01`",
+    );
+    let told = folder.bad("append d.zarr e.zarr --axis tine", 2);
+    assert!(told.contains("did you mean `time`?"), "{told}");
+    let told = folder.bad("append d.zarr nothing.zarr --axis time", 3);
+    assert!(told.contains("nothing.zarr"), "{told}");
+}
+
+/// What a kill between two documents leaves: some arrays are longer than the coordinate says.
+#[test]
+fn an_append_that_was_killed_is_completed_by_the_same_command() {
+    let folder = Folder::new();
+    dataset(&folder, "d.zarr", "v3", SINCE_2023, &MONTHS[..3]);
+    dataset(&folder, "e.zarr", "v3", SINCE_2023, &MONTHS[3..5]);
+    for name in ["flag", "rain"] {
+        folder.run(&format!("resize d.zarr/{name} --shape 5,4"));
+    }
+    folder.good("append d.zarr e.zarr --axis time");
+    assert_eq!(folder.good("get d.zarr/time").text(), "[0,31,59,90,120]\n");
+    let rain = folder.good("get d.zarr/rain --region 3:,0").text().to_owned();
+    assert_eq!(rain, "[[90.0],[120.0]]\n");
+    // Lengths that no append left are not guessed at.
+    folder.run("resize d.zarr/rain --shape 6,4");
+    let told = folder.bad("append d.zarr e.zarr --axis time", 2);
+    assert!(told.contains("`time` is 5 long, but 6 in /rain"), "{told}");
+}
+
+/// At any moment of an append the coordinate and what is read by its length are the old ones or the new ones.
+#[test]
+fn a_kill_during_an_append_leaves_the_old_extent() {
+    let folder = Folder::new();
+    let mut killed = 0;
+    for delay in [0, 2, 5, 10, 20, 40, 80] {
+        let (name, more) = (format!("d{delay}.zarr"), format!("e{delay}.zarr"));
+        dataset(&folder, &name, "v3", SINCE_2023, &MONTHS[..3]);
+        dataset(&folder, &more, "v3", SINCE_2023, &MONTHS[3..]);
+        let mut child =
+            folder.command(&format!("append {name} {more} --axis time")).spawn().unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(delay));
+        child.kill().unwrap();
+        killed += u32::from(!child.wait().unwrap().success());
+        let time = folder.good(&format!("get {name}/time --json")).json();
+        let len = time.as_array().map_or(0, <[Json]>::len);
+        assert!(len == 3 || len == 7, "{len}");
+        let rows = folder.good(&format!("get {name}/rain --region :{len},0")).text().to_owned();
+        let rows_of_all = "[[0.0],[31.0],[59.0],[90.0],[120.0],[151.0],[181.0]]\n";
+        let expected = if len == 3 { "[[0.0],[31.0],[59.0]]\n" } else { rows_of_all };
+        assert_eq!(rows, expected);
+        if len == 3 {
+            folder.good(&format!("append {name} {more} --axis time"));
+        }
+        assert_eq!(folder.good(&format!("get {name}/rain --region :,0")).text(), rows_of_all);
+    }
+    assert!(killed > 0, "no append was killed");
+}

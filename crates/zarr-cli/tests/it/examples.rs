@@ -62,7 +62,9 @@ fn prepare(folder: &Folder) {
     }
     for name in ["t2m", "pr"] {
         array("model.zarr", name, "--shape 20,20,30 --chunks 5,10,10 --dims time,lat,lon");
+        array("more.zarr", name, "--shape 20,20,30 --chunks 5,10,10 --dims time,lat,lon");
     }
+    array("more.zarr", "time", "--shape 20 --chunks 10 --dims time");
     array("data.zarr", "table", "--shape 4,5");
     array("data.zarr", "old/x", "--shape 4");
     for target in ["b.zarr", "new.zarr", "slabs.zarr", "extra.zarr", "big.zarr"] {
@@ -113,7 +115,7 @@ fn clear(folder: &Folder, verb: &str, example: &str) {
         "gen" => words.windows(2).filter(|pair| pair[0] == "-o").map(|pair| pair[1]).collect(),
         "dump" if example.contains("gen") => ["copy.zarr"].to_vec(),
         "copy" if example.contains(" new.zarr --to") => ["new.zarr"].to_vec(),
-        "copy" => ["bucket/big.zarr", "week.zarr"].to_vec(),
+        "copy" => ["bucket/big.zarr", "week.zarr", "europe.zarr"].to_vec(),
         _ => Vec::new(),
     };
     for name in made {

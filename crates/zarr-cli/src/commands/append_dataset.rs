@@ -1,0 +1,429 @@
+//! Makes a dataset longer by another one along a dimension: all its variables at once.
+//!
+//! Elements are written beyond the arrays' ends first, where no reader looks. Then each array gets its new shape, the coordinate of the
+//! dimension last: its length says how long the dataset is, so that the same command repairs what a kill left between two documents.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use zarr::data_type::{Rounding, Scalar, ScalarValue};
+use zarr::{Array, ArrayMetadata, Guard, Json, Node, Region, Selection};
+use zarr_plot::meaning::{Meaning, MissingRule};
+
+use super::resize;
+use crate::failure::Failure;
+use crate::human;
+use crate::interrupt;
+use crate::progress::Progress;
+use crate::region::PIECE;
+use crate::session::{self, Care, Session, Target};
+
+/// The arrays of a dataset by their paths in it.
+type Arrays = BTreeMap<String, Array>;
+
+/// What becomes of one array.
+struct Growth {
+    from: Array,
+    to: Array,
+    axis: usize,
+    /// Where the new elements begin.
+    start: u64,
+    count: u64,
+    /// How elements become those of `to`, if they are stored otherwise.
+    conversion: Option<Conversion>,
+}
+
+impl Growth {
+    /// Elements of the other dataset, as they are stored in this one.
+    fn read(&self, selection: impl Into<Selection>) -> Result<Vec<u8>, Failure> {
+        let elements = self.from.read_bytes(selection)?;
+        match &self.conversion {
+            None => Ok(elements),
+            Some(conversion) => conversion.apply(&elements).map_err(|why| {
+                let place = human::place(self.from.hierarchy(), self.from.path());
+                Failure::Usage(format!("{place}: {why}"))
+            }),
+        }
+    }
+
+    fn new_shape(&self) -> Vec<u64> {
+        let mut shape = self.to.shape();
+        shape[self.axis] = self.start + self.count;
+        shape
+    }
+}
+
+/// Appends the dataset at `source` to that at `target` along the dimension `name`.
+pub(super) fn append(
+    session: &Session,
+    target: &Target,
+    source: &str,
+    name: &str,
+    care: &Care,
+) -> Result<(), Failure> {
+    let from = session.open_whole(&Target::new(source, "/"))?;
+    let to = session.open_rw_keeping(target, care)?;
+    let place = human::place(to.hierarchy(), to.path());
+    let refuse = |why: String| Failure::Usage(format!("{place}: {why}"));
+    let (sources, targets) = (arrays(&from)?, arrays(&to)?);
+    let long = |arrays: &Arrays| -> Vec<String> {
+        let long = arrays.iter().filter(|(_, array)| axis_of(array, name).is_some());
+        long.map(|(path, _)| path.clone()).collect()
+    };
+    let (new, old) = (long(&sources), long(&targets));
+    if old.is_empty() {
+        let known = targets.values().flat_map(|array| names_of(array).into_iter().flatten());
+        let known: BTreeSet<String> = known.collect();
+        let near = zarr::did_you_mean(name, known.iter().map(String::as_str));
+        let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+        let known: Vec<String> = known.into_iter().collect();
+        return Err(refuse(format!(
+            "no array has the dimension `{name}`; there are {}{near}",
+            known.join(", ")
+        )));
+    }
+    if let Some(path) = new.iter().find(|path| !targets.contains_key(*path)) {
+        return Err(refuse(format!(
+            "{path} of {source} is not there; add it with `zarr copy`, or leave it out of SRC"
+        )));
+    }
+    if let Some(path) = old.iter().find(|path| !new.contains(path)) {
+        return Err(refuse(format!(
+            "{path} has the dimension `{name}`, and {source} has no such array"
+        )));
+    }
+    let count =
+        length(&sources, &new, name).map_err(|why| Failure::Usage(format!("{source}: {why}")))?;
+    let start = start(&targets, &old, name, count).map_err(refuse)?;
+    let mut growths = Vec::new();
+    for path in &new {
+        let (from, to) = (sources[path].clone(), targets[path].clone());
+        growths.push(
+            growth((from, &sources), (to, &targets), name, start..start + count)
+                .map_err(|why| refuse(format!("{path}: {why}")))?,
+        );
+    }
+    for growth in &growths {
+        let whole = session.in_its_hierarchy(target, &growth.to, &session.options()?)?;
+        resize::refuse_fixed(session, &whole, &[growth.axis])?;
+    }
+    for (path, array) in &sources {
+        let Some(there) = targets.get(path).filter(|_| !new.contains(path)) else { continue };
+        if !are_equal(array, there)? {
+            return Err(refuse(format!(
+                "{path} differs from that of {source}, and has no dimension `{name}` along which it could grow"
+            )));
+        }
+    }
+    if count == 0 {
+        return Ok(());
+    }
+    // Nothing is written if elements cannot be converted.
+    for growth in growths.iter().filter(|growth| growth.conversion.is_some()) {
+        for piece in growth.from.pieces(.., PIECE)? {
+            growth.read(piece.selection)?;
+        }
+    }
+    let command = "the dataset has its old length, or some of its arrays the new one; the same command again completes it";
+    interrupt::leaves(session, command);
+    let bytes: u64 = growths.iter().map(added_bytes).sum();
+    let progress = Progress::of_bytes(bytes, false);
+    let mut done = 0;
+    for growth in &growths {
+        write_ahead(growth, &mut |bytes| {
+            done += bytes;
+            progress.done(done);
+        })?;
+    }
+    drop(progress);
+    to.hierarchy().flush()?;
+    // The coordinate of the dimension is last.
+    growths.sort_by_key(|growth| growth.to.path().name() == Some(name));
+    for growth in &growths {
+        resize::change(&growth.to, &growth.to.shape(), &growth.new_shape())?;
+    }
+    if let Some(last) = growths.last() {
+        resize::publish_lengths(session, target, &last.to, care)?;
+    }
+    session.warn(to.hierarchy());
+    session.talk(&format!(
+        "{place}: `{name}` is now {} long, {} more, in {}",
+        start + count,
+        human::count(count),
+        human::plural(growths.len() as u64, "array")
+    ));
+    Ok(())
+}
+
+/// The arrays of a group, or of all groups in it, by their paths from it on.
+fn arrays(top: &Node) -> Result<Arrays, Failure> {
+    if top.as_group().is_none() {
+        let place = human::place(top.hierarchy(), top.path());
+        return Err(Failure::Usage(format!("{place}: a dataset is a group, and this is an array")));
+    }
+    let nodes = top.hierarchy().nodes(top.path())?;
+    let arrays = nodes.into_iter().filter_map(|node| node.into_array().ok());
+    Ok(arrays.map(|array| (session::from(top.path(), array.path()), array)).collect())
+}
+
+fn names_of(array: &Array) -> Vec<Option<String>> {
+    array.metadata().dimension_names.clone().unwrap_or_default()
+}
+
+/// The axis of an array that has this name.
+fn axis_of(array: &Array, name: &str) -> Option<usize> {
+    names_of(array).iter().position(|known| known.as_deref() == Some(name))
+}
+
+/// The one length of a dimension.
+fn length(arrays: &Arrays, of: &[String], name: &str) -> Result<u64, String> {
+    let mut found: Option<(u64, &String)> = None;
+    for path in of {
+        let array = &arrays[path];
+        let Some(axis) = axis_of(array, name) else { continue };
+        let len = array.shape()[axis];
+        match found {
+            Some((other, first)) if other != len => {
+                return Err(format!("`{name}` is {other} long in {first}, but {len} in {path}"));
+            }
+            _ => found = Some((len, path)),
+        }
+    }
+    Ok(found.map_or(0, |(len, _)| len))
+}
+
+/// Where the new part begins: behind the coordinate of the dimension. Others may be as long as they are to become, after a kill.
+fn start(arrays: &Arrays, of: &[String], name: &str, count: u64) -> Result<u64, String> {
+    let len = |path: &String| axis_of(&arrays[path], name).map(|axis| arrays[path].shape()[axis]);
+    let coordinate = of.iter().find(|path| path.rsplit('/').next() == Some(name));
+    let shortest = of.iter().filter_map(len).min();
+    let start = coordinate.and_then(len).or(shortest).unwrap_or(0);
+    let end = start.checked_add(count).ok_or("the dimension would be too long to count")?;
+    for path in of {
+        let found = len(path).unwrap_or(start);
+        if found != start && found != end {
+            return Err(format!(
+                "`{name}` is {start} long, but {found} in {path}; make them equal with `zarr resize` first"
+            ));
+        }
+    }
+    Ok(start)
+}
+
+/// How an array grows, if the other one fits behind it.
+fn growth(
+    (from, sources): (Array, &Arrays),
+    (to, targets): (Array, &Arrays),
+    name: &str,
+    new: Range<u64>,
+) -> Result<Growth, String> {
+    if names_of(&from) != names_of(&to) {
+        let names = |array: &Array| {
+            let names = names_of(array);
+            names
+                .into_iter()
+                .map(|name| name.unwrap_or_else(|| "-".into()))
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
+        return Err(format!("expected the dimensions ({}), found ({})", names(&to), names(&from)));
+    }
+    let axis = axis_of(&to, name).ok_or_else(|| format!("no dimension `{name}`"))?;
+    let (found, expected) = (from.shape(), to.shape());
+    let differs = (0..expected.len()).find(|&n| n != axis && found[n] != expected[n]);
+    if let Some(n) = differs {
+        let name = names_of(&to)[n].clone().unwrap_or_else(|| format!("axis {n}"));
+        return Err(format!(
+            "expected a length of {} along `{name}`, found {}",
+            expected[n], found[n]
+        ));
+    }
+    let meanings = (meaning(&from, sources), meaning(&to, targets));
+    let conversion = conversion((&from, meanings.0), (&to, meanings.1))?;
+    let (start, count) = (new.start, new.end - new.start);
+    Ok(Growth { from, to, axis, start, count, conversion })
+}
+
+/// How stored numbers of one array become those of another that means the same by others.
+struct Conversion {
+    from: (Scalar, Meaning),
+    to: (Scalar, Meaning),
+}
+
+/// What an array's elements stand for. The bounds of times are times in the same units, which they need not repeat (CF 7.1).
+fn meaning(array: &Array, arrays: &Arrays) -> Meaning {
+    let mut meaning = Meaning::of(array, MissingRule::Declared);
+    if meaning.units.is_some() {
+        return meaning;
+    }
+    let has_bounds = |other: &&Array| {
+        let attributes = other.attributes();
+        let is_named = |attribute: &str| {
+            attributes.get(attribute).and_then(Json::as_str) == array.path().name()
+        };
+        other.path().parent() == array.path().parent()
+            && (is_named("bounds") || is_named("climatology"))
+    };
+    if let Some(owner) = arrays.values().find(has_bounds) {
+        let owner = Meaning::of(owner, MissingRule::Declared);
+        (meaning.units, meaning.time) = (owner.units, owner.time);
+    }
+    meaning
+}
+
+/// `None` if stored elements mean the same.
+fn conversion(
+    (from, before): (&Array, Meaning),
+    (to, after): (&Array, Meaning),
+) -> Result<Option<Conversion>, String> {
+    let types = (from.data_type(), to.data_type());
+    let is_same = types.0 == types.1
+        && before.affine == after.affine
+        && before.unsigned == after.unsigned
+        && before.time == after.time;
+    let has_missing = |meaning: &Meaning| !meaning.missing.is_empty();
+    if is_same && (before.missing == after.missing || !has_missing(&before)) {
+        let units = [&before, &after].map(|meaning| meaning.units.clone().unwrap_or_default());
+        if before.time.is_none() && units[0] != units[1] {
+            return Err(format!("expected the units `{}`, found `{}`", units[1], units[0]));
+        }
+        return Ok(None);
+    }
+    match (before.time, after.time) {
+        (Some(one), Some(other)) if one.calendar == other.calendar => {}
+        (Some(one), Some(other)) => {
+            let (one, other) = (one.calendar.name(), other.calendar.name());
+            return Err(format!("expected the calendar `{other}`, found `{one}`"));
+        }
+        (None, None) if types.0 == types.1 && before.units == after.units => {}
+        (None, None) if types.0 != types.1 => {
+            return Err(format!("expected the type {}, found {}", types.1, types.0));
+        }
+        _ => {
+            let text = |meaning: &Meaning| meaning.units.clone().unwrap_or_else(|| "none".into());
+            return Err(format!(
+                "expected the units `{}`, found `{}`",
+                text(&after),
+                text(&before)
+            ));
+        }
+    }
+    let scalars = (before.scalar(&types.0), after.scalar(&types.1));
+    let (Some(one), Some(other)) = scalars else {
+        return Err(format!("{} cannot be converted to {}", types.0, types.1));
+    };
+    Ok(Some(Conversion { from: (one, before), to: (other, after) }))
+}
+
+impl Conversion {
+    /// Native elements as native elements.
+    fn apply(&self, stored: &[u8]) -> Result<Vec<u8>, String> {
+        let ((from, before), (to, _)) = (&self.from, &self.to);
+        let mut out = vec![0; stored.len() / from.size() * to.size()];
+        let pairs = stored.chunks_exact(from.size()).zip(out.chunks_exact_mut(to.size()));
+        for (element, place) in pairs {
+            let value = from.load(element);
+            let number = before.decode(value);
+            let fitting = match number {
+                None => self.missing(),
+                Some(number) => self.number(value, number)?,
+            };
+            let rounding = Rounding::NearestEven;
+            let bits = fitting.and_then(|value| to.cast(value, rounding, None));
+            let bits = bits.ok_or_else(|| match number {
+                Some(number) => format!("{number} cannot be stored as in the dataset that grows"),
+                None => "the dataset that grows declares no missing value".to_owned(),
+            })?;
+            to.store(bits, place);
+        }
+        Ok(out)
+    }
+
+    /// What stands for a missing element.
+    fn missing(&self) -> Option<ScalarValue> {
+        let (to, after) = &self.to;
+        let declared = after.missing.values().first().copied();
+        declared.or_else(|| matches!(to, Scalar::Float(_)).then_some(ScalarValue::Float(f64::NAN)))
+    }
+
+    /// The stored number that stands for a number, or for the date that it is.
+    fn number(&self, value: ScalarValue, number: f64) -> Result<Option<ScalarValue>, String> {
+        let ((_, before), (to, after)) = (&self.from, &self.to);
+        let wanted = match (before.time, after.time) {
+            (Some(one), Some(other)) => {
+                let date = match value {
+                    ScalarValue::Integer(count) if before.affine.is_identity() => {
+                        i64::try_from(count).ok().and_then(|count| one.date_of_integer(count))
+                    }
+                    _ => one.date(number),
+                };
+                let date = date.ok_or_else(|| format!("{number} is no date"))?;
+                let wanted =
+                    other.number(date).ok_or_else(|| format!("{date} is no date there"))?;
+                let is_whole = after.affine.invert(wanted).fract() == 0.0;
+                if !is_whole && !matches!(to, Scalar::Float(_)) {
+                    let units = after.units.clone().unwrap_or_default();
+                    return Err(format!("{date} is no whole number of `{units}`"));
+                }
+                wanted
+            }
+            _ => number,
+        };
+        let stored = after.affine.invert(wanted);
+        Ok(Some(match to {
+            Scalar::Float(_) => ScalarValue::Float(stored),
+            _ if stored.is_finite() => ScalarValue::Integer(stored.round_ties_even() as i128),
+            _ => return Ok(self.missing()),
+        }))
+    }
+}
+
+fn added_bytes(growth: &Growth) -> u64 {
+    let size = growth.from.data_type().repr().map_or(1, |repr| repr.size() as u64);
+    zarr::region::element_count(&growth.from.shape()).unwrap_or(0).saturating_mul(size)
+}
+
+/// Writes the new elements behind the end of an array, whose document still has the old shape.
+fn write_ahead(growth: &Growth, done: &mut dyn FnMut(u64)) -> Result<(), Failure> {
+    let (hierarchy, path) = (growth.to.hierarchy(), growth.to.path());
+    let mut metadata = ArrayMetadata::clone(&growth.to.metadata());
+    metadata.shape = growth.new_shape();
+    // The guard looks at the document, which has the old shape.
+    let longer = hierarchy.array_of_metadata(path, metadata)?;
+    let longer = longer.with_options(|options| options.guard = Guard::Off);
+    let all = longer.shape().into_iter().enumerate();
+    let new = Region::new(all.map(
+        |(axis, len)| {
+            if axis == growth.axis { growth.start..len } else { 0..len }
+        },
+    ));
+    for piece in longer.pieces(&new, PIECE)? {
+        let elements = growth.read(&piece.place)?;
+        longer.write_bytes(&piece.selection, &elements)?;
+        done(elements.len() as u64);
+    }
+    Ok(())
+}
+
+/// Whether two arrays have the same elements.
+fn are_equal(one: &Array, other: &Array) -> Result<bool, Failure> {
+    if one.shape() != other.shape() || one.data_type() != other.data_type() {
+        return Ok(false);
+    }
+    for piece in one.pieces(.., PIECE)? {
+        if one.read_bytes(&piece.selection)? != other.read_bytes(&piece.selection)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Whether the word behind the target of `zarr append` is another dataset, and no node of the target.
+pub(super) fn is_source(session: &Session, target: &Target, word: &str) -> bool {
+    if session.open(&Target::new(&target.target, word)).is_ok() {
+        return false;
+    }
+    let is_root = [".zarr", ".zip", ".ozx", ".lmdb"].iter().any(|end| word.ends_with(end));
+    let opened = session.open(&Target::new(word, "/"));
+    is_root || opened.is_ok_and(|node| node.as_group().is_some())
+}
