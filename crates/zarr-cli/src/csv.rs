@@ -71,6 +71,12 @@ pub(crate) fn elements(text: &str, kind: &DataType, shape: &[u64]) -> Result<Vec
     Ok(out)
 }
 
+/// The texts of the values of a line that this program wrote.
+pub(crate) fn cells_of(line: &str) -> Vec<String> {
+    let cells = cells(line).unwrap_or_default();
+    cells.into_iter().map(|cell| cell.text).collect()
+}
+
 fn cells(line: &str) -> Result<Vec<Cell>, String> {
     Ok(lines(line)?.pop().unwrap_or_default())
 }

@@ -48,6 +48,7 @@ mod png_image;
 mod progress;
 mod record;
 mod region;
+mod rows;
 mod session;
 mod summary;
 mod terminal;

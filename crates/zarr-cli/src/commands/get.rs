@@ -12,11 +12,13 @@ use crate::decoded::Decoded;
 use crate::digits::Digits;
 use crate::element::{self, Style};
 use crate::failure::Failure;
+use crate::human;
 use crate::image::Image;
 use crate::nested::{Lines, Lists};
 use crate::npy::{self, Header};
 use crate::progress::Progress;
 use crate::region::{Elements, PIECE, Which};
+use crate::rows::{Labels, MAX_IN_TABLE, Rows};
 use crate::session::{NoMissing, Session, Target};
 use crate::summary::Summary;
 
@@ -29,6 +31,7 @@ Examples:
   zarr get data.zarr/temperature --region ::-1,[0,5,-1]
   zarr get data.zarr/temperature --by-name lat=3:9,lon=::2
   zarr get data.zarr --path temperature --cf --sel time=2020-03-01,lat=40:60
+  zarr get data.zarr/temperature --sel time=2020-03-01 --format table
   zarr get data.zarr/temperature --format npy > temperature.npy
   zarr get data.zarr/temperature --format raw | sha256sum
   zarr get scan.zarr/0 --region 0,0,:,: --format tiff > plane.tif
@@ -37,7 +40,8 @@ A region is start:stop or start:stop:step for each axis, as in NumPy, without th
 be left out; ... stands for all axes that are not given. Negative numbers count from the axis' end, a negative step goes backwards. [1,5,9] is a list,
 in any order. A single number n means n:n+1: all axes stay, so 0,: of a table is a table with one row.
 Nothing may leave the array. --by-name says the same of the dimensions it names. --sel takes coordinates: all from one to
-another, both among them, or the one nearest to a number or a date. 2020-03:2020-05 ends with May.
+another, both among them, or the one at a number or a date, or nearest to it and at most half a step away; --nearest takes it
+however far it is. 2020-03:2020-05 ends with May. Longitudes wrap: -10 is 350, and 350:10 crosses the meridian.
 
 Formats, all in C order:
   json  nested lists. Integers are exact, floats the shortest text that reads back the same, with
@@ -50,6 +54,8 @@ Formats, all in C order:
   csv   one line per row, for at most two axes longer than 1; complex numbers as 1.0-2.0j. One line per
         record, for one axis, behind a line with the names of its fields. What is missing is empty. Bytes
         that are not UTF-8 are the text {\"base64\":\"…\"}, as in json, and so are bytes that are such a text.
+        With --header the first line has names, and each line begins with the coordinates of its row.
+  table names, coordinates and elements in columns, for people: floats with at most 8 significant digits.
   raw   little-endian elements one after the other; bool 0 or 1; text as UTF-32. If elements may be
         missing, each stands behind a byte, 1 if it is there, and is zeros if it is not.
   npy   a NumPy file, version 1.0, little-endian.
@@ -75,6 +81,10 @@ pub(crate) struct Get {
     /// How to write them; json, if not given, and on a terminal a summary of more than 1,000 elements
     #[arg(long, value_name = "FORMAT")]
     format: Option<Format>,
+    /// With csv, begin with a line of names, and each line with its coordinates; with it more than two axes may be longer than 1. A
+    /// table has both
+    #[arg(long)]
+    header: bool,
     #[command(flatten)]
     missing_chunks: NoMissing,
     #[command(flatten)]
@@ -88,6 +98,7 @@ pub(crate) enum Format {
     Jsonl,
     Npy,
     Csv,
+    Table,
     #[cfg(feature = "plot")]
     Png,
     Tiff,
@@ -130,6 +141,9 @@ impl Get {
             let why = "bytes are not for terminals; redirect them to a file or a program";
             return Err(Failure::usage(why));
         }
+        if self.header && !matches!(format, Format::Csv | Format::Table) {
+            return Err(Failure::usage("--header is for --format csv; a table has a header"));
+        }
         let node = self.checked.open(session, &self.target)?;
         let array = node.into_array()?;
         let elements = self.which.of_target(session, &self.target, &array)?;
@@ -151,6 +165,10 @@ impl Get {
             (Some(summary), Some(kind)) => {
                 summarise(&array, &summary, &kind, decoded.as_ref(), out)
             }
+            _ if self.header || format == Format::Table => {
+                let whole = session.in_its_hierarchy(&self.target, &array, &session.options()?)?;
+                write_rows(&whole, &elements, format, decoded.as_ref(), out)
+            }
             _ => write_decoded(&array, &elements, format, decoded.as_ref(), out),
         };
         session.warn(array.hierarchy());
@@ -164,6 +182,7 @@ enum Writer {
     Image(Box<Image>),
     Lists(Lists),
     Lines(Lines),
+    Rows(Rows),
 }
 
 impl Writer {
@@ -188,6 +207,8 @@ impl Writer {
             Format::Png => Writer::image(Image::png(&data_type, shape))?,
             Format::Tiff => Writer::image(Image::tiff(&data_type, shape))?,
             Format::Json | Format::Summary => Writer::Lists(Lists::new(kind, shape)),
+            // Its labels are read first.
+            Format::Table => return Ok(None),
             Format::Jsonl => Writer::Lines(Lines::of_json(kind)),
             Format::Csv => Writer::Lines(Lines::of_csv(kind, shape).ok_or_else(|| {
                 let rank = shape.iter().filter(|&&len| len != 1).count();
@@ -216,6 +237,7 @@ impl Writer {
             Writer::Image(image) => image.push(elements, out),
             Writer::Lists(lists) => lists.push(elements, out),
             Writer::Lines(lines) => lines.push(elements, out),
+            Writer::Rows(rows) => rows.push(elements, out),
         }
     }
 
@@ -269,13 +291,6 @@ fn write_decoded(
     let shape = elements.shape();
     let data_type = array.data_type();
     let shown = decoded.map_or(data_type.clone(), |decoded| decoded.data_type(&data_type));
-    let read = |elements: Selection| -> zarr::Result<Vec<u8>> {
-        let stored = array.read_le_bytes(elements)?;
-        Ok(match decoded {
-            Some(decoded) => decoded.apply(&stored),
-            None => stored,
-        })
-    };
     let Some(writer) = Writer::new(shown, &shape, format)? else {
         let probe = array.read_le_bytes(&Elements::none(shape.len()));
         let why = "elements of a type that is not known were read";
@@ -286,6 +301,83 @@ fn write_decoded(
             Writer::Lists(lists.in_style(Style::Shown(shown_digits(decoded))))
         }
         writer => writer,
+    };
+    fill(&mut writer, array, elements, decoded, out)?;
+    if let Writer::Image(image) = writer {
+        image.finish(out)?;
+    } else if matches!(format, Format::Json | Format::Summary) {
+        if elements.is_empty() {
+            let why = "the region holds nothing, in more lists than can be written";
+            let lists = Lists::empty(&shape).ok_or_else(|| Failure::usage(why))?;
+            write!(out, "{lists}")?;
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+/// Writes elements as a table, of what CF says they stand for.
+pub(super) fn write_table(
+    session: &Session,
+    array: &Array,
+    elements: &Elements,
+    out: Out<'_>,
+) -> Result<(), Failure> {
+    let (decoded, warnings) = Decoded::of(array, Format::Table);
+    session.warn_about(array, &warnings);
+    write_rows(array, elements, Format::Table, decoded.as_ref(), out)
+}
+
+/// Writes elements in rows with their names and coordinates.
+fn write_rows(
+    array: &Array,
+    elements: &Elements,
+    format: Format,
+    decoded: Option<&Decoded>,
+    out: Out<'_>,
+) -> Result<(), Failure> {
+    let is_table = format == Format::Table;
+    if is_table && elements.count().is_none_or(|count| count > MAX_IN_TABLE) {
+        let why = format!(
+            "a table of more than {} elements is not made; choose a --region, or --format csv --header",
+            human::count(MAX_IN_TABLE)
+        );
+        return Err(Failure::Usage(why));
+    }
+    let data_type = array.data_type();
+    let shown = decoded.map_or(data_type.clone(), |decoded| decoded.data_type(&data_type));
+    let Some(kind) = shown.resolved() else {
+        // Reading says what is not supported.
+        array.read_le_bytes(&Elements::none(array.rank()))?;
+        return Err(Failure::usage("elements of a type that is not known were read"));
+    };
+    let digits = if is_table { Digits::Short } else { Digits::All };
+    let labels = Labels::of(array, elements, digits)?;
+    let rows = Rows::new(kind, labels, is_table.then(|| shown_digits(decoded)));
+    let mut writer = Writer::Rows(rows);
+    fill(&mut writer, array, elements, decoded, out)?;
+    if let Writer::Rows(rows) = writer
+        && is_table
+    {
+        rows.finish(out)?;
+    }
+    Ok(())
+}
+
+/// Reads elements piece by piece, and hands them on.
+fn fill(
+    writer: &mut Writer,
+    array: &Array,
+    elements: &Elements,
+    decoded: Option<&Decoded>,
+    out: Out<'_>,
+) -> Result<(), Failure> {
+    let read = |elements: Selection| -> zarr::Result<Vec<u8>> {
+        let stored = array.read_le_bytes(elements)?;
+        Ok(match decoded {
+            Some(decoded) => decoded.apply(&stored),
+            None => stored,
+        })
     };
     let metadata = array.metadata();
     let item = metadata.data_type.resolved().map_or(1, |kind| element::size(&kind) as u64);
@@ -299,16 +391,6 @@ fn write_decoded(
         writer.push(&read(piece.selection.clone())?, out)?;
         done += piece.element_count().unwrap_or(0) * item;
         progress.done(done);
-    }
-    if let Writer::Image(image) = writer {
-        image.finish(out)?;
-    } else if matches!(format, Format::Json | Format::Summary) {
-        if elements.is_empty() {
-            let why = "the region holds nothing, in more lists than can be written";
-            let lists = Lists::empty(&shape).ok_or_else(|| Failure::usage(why))?;
-            write!(out, "{lists}")?;
-        }
-        writeln!(out)?;
     }
     Ok(())
 }

@@ -19,6 +19,7 @@ mod dump;
 mod dump_json;
 mod generate;
 pub(crate) mod get;
+mod head;
 mod info;
 mod ls;
 mod manual;
@@ -63,6 +64,7 @@ pub(crate) enum Command {
     Tree(tree::Tree),
     #[command(visible_alias = "cat")]
     Get(get::Get),
+    Head(head::Head),
     #[cfg(feature = "plot")]
     #[command(visible_alias = "preview")]
     Plot(plot::Plot),
@@ -107,6 +109,7 @@ pub(crate) fn run(command: &Command, session: &Session, out: Out<'_>) -> Result<
         Command::Ls(ls) => ls.run(session, out),
         Command::Tree(tree) => tree.run(session, out),
         Command::Get(get) => get.run(session, out),
+        Command::Head(head) => head.run(session, out),
         #[cfg(feature = "plot")]
         Command::Plot(plot) => plot.run(session, out),
         Command::Put(put) => put.run(session),

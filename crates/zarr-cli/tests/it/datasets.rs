@@ -283,3 +283,47 @@ fn a_kill_during_an_append_leaves_the_old_extent() {
     }
     assert!(killed > 0, "no append was killed");
 }
+
+#[test]
+fn rows_have_names_and_coordinates() {
+    let folder = Folder::new();
+    dataset(&folder, "d.zarr", "v3", SINCE_2023, &MONTHS);
+    let get = |rest: &str| folder.good(&format!("get d.zarr/{rest}")).text().to_owned();
+    assert_eq!(
+        get("t2m --cf --format csv --header --sel time=2023-02:2023-03"),
+        "time,60,40,20,0\n2023-02-01,285.5,286.0,286.5,\n2023-03-01,299.5,300.0,300.5,\n"
+    );
+    assert_eq!(get("lat --format csv --header"), "lat,lat\n60,60.0\n40,40.0\n20,20.0\n0,0.0\n");
+    assert_eq!(get("crs --format csv --header"), "crs\n-99\n");
+    let table = get("t2m --cf --format table --sel time=2023-02:2023-03");
+    let expected = [
+        "      time     60     40     20  0",
+        "2023-02-01  285.5  286.0  286.5",
+        "2023-03-01  299.5  300.0  300.5",
+    ];
+    assert_eq!(table.lines().collect::<Vec<_>>(), expected);
+    // Three long axes: rows have the coordinates of two.
+    folder.good("create c.zarr --shape 2,2,2 --dtype int8 --dims z,y,x");
+    put(&folder, "c.zarr", "[1,2,3,4,5,6,7,8]");
+    let csv = folder.good("get c.zarr --format csv --header").text().to_owned();
+    assert_eq!(csv, "z,y,0,1\n0,0,1,2\n0,1,3,4\n1,0,5,6\n1,1,7,8\n");
+    assert!(folder.bad("get c.zarr --header", 2).contains("--header is for --format csv"));
+}
+
+#[test]
+fn head_prints_the_first_rows_of_each_array() {
+    let folder = Folder::new();
+    dataset(&folder, "d.zarr", "v3", SINCE_2023, &MONTHS);
+    let text = folder.good("head d.zarr t2m -n 2").text().to_owned();
+    assert!(text.starts_with("t2m  int16 (time: 7, lat: 4)\n"), "{text}");
+    assert_eq!(text.lines().count(), 4, "{text}");
+    assert!(text.contains("2023-02-01  285.5"), "{text}");
+    let all = folder.good("head d.zarr").text().to_owned();
+    for name in ["crs  int32 ()", "rain  float32 (time: 7, lat: 4)", "lat  float64 (lat: 4)"] {
+        assert!(all.contains(name), "{all}");
+    }
+    assert_eq!(
+        folder.good("head d.zarr rain -n 1 --json").text(),
+        "{\"rain\":[[0.0,1.0,2.0,-1.0]]}\n"
+    );
+}

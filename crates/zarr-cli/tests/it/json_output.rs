@@ -20,6 +20,8 @@ const VERBS: &[&str] = &[
     "plot A",
     "plot U",
     "get A",
+    "head A",
+    "head U",
     "checksum U",
     "diff U U",
     "diff U other",
