@@ -1,6 +1,7 @@
 //! Says what this build of the program can do, and what it finds around it.
 
-use std::path::PathBuf;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use zarr::{Dialect, Json, Limits, Object};
@@ -125,8 +126,51 @@ fn findings(session: &Session) -> Object {
         .with("codecs", codecs)
         .with("limits", limits)
         .with("machine", machine)
+        .with("on PATH", programs())
         .with("settings", settings())
         .with("credentials", credentials())
+}
+
+/// What the names of this program start: another package's script of the same name may come first.
+fn programs() -> Object {
+    let own = std::env::current_exe().and_then(std::fs::canonicalize).ok();
+    let mut found = Object::new();
+    for name in ["zarr", "zarrkit"] {
+        let text = match first_on_path(name) {
+            Some(path) => {
+                let what = kind_of_program(&path, own.as_deref());
+                format!("{}: {what}", path.to_string_lossy())
+            }
+            None => "not found".to_owned(),
+        };
+        found.insert(name, text);
+    }
+    found
+}
+
+/// The file that a shell starts by this name.
+fn first_on_path(name: &str) -> Option<PathBuf> {
+    let file = format!("{name}{}", std::env::consts::EXE_SUFFIX);
+    let folders = std::env::var_os("PATH")?;
+    std::env::split_paths(&folders).map(|folder| folder.join(&file)).find(|path| path.is_file())
+}
+
+/// Whether a file is this program, or what else it is.
+fn kind_of_program(path: &Path, own: Option<&Path>) -> &'static str {
+    let found = std::fs::canonicalize(path).ok();
+    if found.is_some() && found.as_deref() == own {
+        return "this program";
+    }
+    let folder = found.as_deref().and_then(Path::parent);
+    if folder.is_some() && folder == own.and_then(Path::parent) {
+        return "of the same installation";
+    }
+    let mut start = [0; 2];
+    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    if read.is_ok() && start == *b"#!" {
+        return "a script of another package, such as zarr-python; `zarr` and `zarrkit` of this program are elsewhere";
+    }
+    "another program, or another installation of this one"
 }
 
 /// The variables that are set, with what they change.

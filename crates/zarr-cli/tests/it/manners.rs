@@ -96,6 +96,28 @@ fn quiet_verbose_and_color_are_obeyed() {
     folder.bad("info t.zarr --quiet --verbose", 2);
 }
 
+/// zarr-python 3 installs a script `zarr`, which hides the program.
+#[cfg(unix)]
+#[test]
+fn the_doctor_says_which_zarr_comes_first() {
+    let folder = Folder::new();
+    folder.write("bin/zarr", "#!/usr/bin/python3\n");
+    let own = std::path::Path::new(env!("CARGO_BIN_EXE_zarr")).parent().unwrap();
+    let doctor = |program: &str, folders: &[&std::path::Path]| {
+        let mut command = std::process::Command::new(program);
+        command.arg("doctor").env("PATH", std::env::join_paths(folders).unwrap());
+        String::from_utf8(command.output().unwrap().stdout).unwrap()
+    };
+    let text = doctor(env!("CARGO_BIN_EXE_zarr"), &[&folder.path("bin"), own]);
+    assert!(text.contains("bin/zarr: a script of another package, such as zarr-python"), "{text}");
+    assert!(text.contains("zarrkit: of the same installation\n"), "{text}");
+    let text = doctor(env!("CARGO_BIN_EXE_zarrkit"), &[own, &folder.path("bin")]);
+    assert!(text.contains("zarr: of the same installation\n"), "{text}");
+    assert!(text.contains("zarrkit: this program\n"), "{text}");
+    let text = doctor(env!("CARGO_BIN_EXE_zarr"), &[&folder.path("")]);
+    assert!(text.contains("  zarrkit            not found\n"), "{text}");
+}
+
 #[test]
 fn the_doctor_names_credentials_without_their_values() {
     let folder = Folder::new();
