@@ -7,7 +7,7 @@ use half::{bf16, f16};
 #[cfg(feature = "num-complex")]
 use num_complex::Complex;
 
-use crate::data_type::{DataType, FloatFormat, Repr, Scalar};
+use crate::data_type::{CoreType, DataType, FloatFormat, Optional, Repr, Scalar};
 
 /// A Rust type that is an array's element.
 ///
@@ -27,6 +27,11 @@ pub trait Element: Clone + Default + Send + Sync + 'static {
 
     /// Whether an array of this type holds such elements.
     fn is(data_type: &DataType) -> bool;
+
+    /// The data type of a new array of such elements, if there is one that suits best: `float32` for `f32`.
+    fn data_type() -> Option<DataType> {
+        None
+    }
 
     /// Allocates `count` elements of any value; `None` if there is no memory.
     fn alloc(count: usize) -> Option<Vec<Self>> {
@@ -70,6 +75,17 @@ fn rests_on(data_type: &DataType, scalar: Scalar) -> bool {
         }
 }
 
+/// The data type of such numbers.
+fn type_of(scalar: Scalar) -> Option<DataType> {
+    let core = CoreType::ALL.into_iter().find(|core| core.scalar() == scalar);
+    match (core, scalar) {
+        (Some(core), _) => Some(core.into()),
+        (None, Scalar::Float(format)) => Some(DataType::Minifloat(format)),
+        (None, Scalar::Complex(format)) => Some(DataType::ComplexMinifloat(format)),
+        _ => None,
+    }
+}
+
 /// The memory of a type of which every bit pattern is an element.
 macro_rules! memory_of_any_bits {
     () => {
@@ -95,6 +111,9 @@ macro_rules! elements {
             const NAME: &'static str = stringify!($rust);
             fn is(data_type: &DataType) -> bool {
                 rests_on(data_type, $scalar)
+            }
+            fn data_type() -> Option<DataType> {
+                type_of($scalar)
             }
             memory_of_any_bits!();
         }
@@ -129,6 +148,9 @@ impl Element for bool {
     fn is(data_type: &DataType) -> bool {
         rests_on(data_type, Scalar::Bool)
     }
+    fn data_type() -> Option<DataType> {
+        type_of(Scalar::Bool)
+    }
     fn alloc(count: usize) -> Option<Vec<Self>> {
         crate::memory::zeroed(count)
     }
@@ -152,6 +174,9 @@ macro_rules! raw_elements {
                     _ => false,
                 }
             }
+            fn data_type() -> Option<DataType> {
+                Some(DataType::Raw { size: $n })
+            }
             memory_of_any_bits!();
         }
     )*};
@@ -163,6 +188,9 @@ impl Element for String {
     const NAME: &'static str = "String";
     fn is(data_type: &DataType) -> bool {
         *data_type == DataType::String
+    }
+    fn data_type() -> Option<DataType> {
+        Some(DataType::String)
     }
     fn from_bytes(bytes: &[u8]) -> Self {
         String::from_utf8_lossy(bytes).into_owned()
@@ -177,6 +205,9 @@ impl Element for Vec<u8> {
     fn is(data_type: &DataType) -> bool {
         data_type.repr() == Some(Repr::Variable)
     }
+    fn data_type() -> Option<DataType> {
+        Some(DataType::Bytes)
+    }
     fn from_bytes(bytes: &[u8]) -> Self {
         bytes.to_vec()
     }
@@ -190,6 +221,9 @@ impl<T: Element> Element for Option<T> {
     const SIZE: usize = 1 + T::SIZE;
     fn is(data_type: &DataType) -> bool {
         matches!(data_type, DataType::Optional(optional) if T::is(optional.inner()))
+    }
+    fn data_type() -> Option<DataType> {
+        Some(Optional::new(T::data_type()?).ok()?.into())
     }
     fn as_memory(elements: &[Self]) -> Option<Cow<'_, [u8]>> {
         let mut memory = Vec::with_capacity(elements.len().checked_mul(Self::SIZE)?);

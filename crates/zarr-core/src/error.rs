@@ -131,7 +131,7 @@ impl Error {
     /// Which of the library's hints [`Error::hint`] is, for programs in other languages that have their own words for it:
     /// `read_write` (open for writing), `overwrite` (erase, or create anew), `decoded_limit` (raise the limit of decoded
     /// bytes), `locking` (open the store without locks), `resume_copy` (finish the copy that is under way), `missing_chunk` (copy the
-    /// array again, or take the fill value). `None` for a hint that only this error has.
+    /// array again, or take the fill value), `is_group` and `is_array` (open it as that), `element_type` (the Rust type to read as). `None` for a hint that only this error has.
     ///
     /// ```
     /// let error = zarr_core::Error::from(zarr_core::StoreError::ReadOnly);
@@ -235,7 +235,7 @@ impl Error {
 impl<C: Into<Cause>> From<C> for Error {
     fn from(cause: C) -> Self {
         let cause = cause.into();
-        let resume;
+        let (resume, element_hint);
         let hint = match &cause {
             Cause::Access(AccessError::CopyUnderWay { resume: command, .. }) => {
                 resume = format!("resume with `{command}`");
@@ -246,6 +246,17 @@ impl<C: Into<Cause>> From<C> for Error {
             }
             Cause::Access(AccessError::Exists(_)) => {
                 Some(("overwrite", "erase it first, or create with `overwrite(true)`"))
+            }
+            Cause::Access(AccessError::NodeKind { is, .. }) => Some(match *is {
+                "a group" => {
+                    ("is_group", "give the path of one of its arrays, or open it as a group")
+                }
+                _ => ("is_array", "open it as an array"),
+            }),
+            Cause::Access(AccessError::ElementType { array, .. }) => {
+                element_hint =
+                    rust_type_of(array).map(|rust| format!("read and write them as `{rust}`"));
+                element_hint.as_deref().map(|hint| ("element_type", hint))
             }
             Cause::Codec(CodecError::Limit { codec: "codecs", .. }) => {
                 Some(("decoded_limit", "raise `Limits::decoded` if you trust this data"))
@@ -272,6 +283,28 @@ impl<C: Into<Cause>> From<C> for Error {
             hint_id: hint.map(|(id, _)| id),
         }))
     }
+}
+
+/// The Rust type of the elements of a data type of this name, if it is a plain one.
+fn rust_type_of(data_type: &str) -> Option<&'static str> {
+    Some(match data_type {
+        "bool" => "bool",
+        "int8" => "i8",
+        "int16" => "i16",
+        "int32" => "i32",
+        "int64" => "i64",
+        "uint8" => "u8",
+        "uint16" => "u16",
+        "uint32" => "u32",
+        "uint64" => "u64",
+        "float16" => "half::f16",
+        "float32" => "f32",
+        "float64" => "f64",
+        "complex64" => "num_complex::Complex<f32>",
+        "complex128" => "num_complex::Complex<f64>",
+        "string" => "String",
+        _ => return None,
+    })
 }
 
 /// The most indices of a chunk in a message.

@@ -55,6 +55,7 @@ mod record_element;
 pub mod region;
 pub mod registry;
 pub mod selection;
+mod shape;
 pub mod store;
 mod suggestion;
 #[doc(hidden)]
@@ -65,7 +66,7 @@ mod web_address;
 
 pub use array::{ChunkPart, StoredSize};
 pub use control::{CancelToken, ChunkProgress, ProgressCallback};
-pub use data_type::{CoreType, DataType, Scalar};
+pub use data_type::{CoreType, DataType, Scalar, ToDataType};
 pub use dialect::{Dialect, Era, Strictness, Warning};
 pub use element::Element;
 pub use error::{
@@ -73,6 +74,10 @@ pub use error::{
     Unsupported, without_secrets,
 };
 pub use format::Reading;
+#[cfg(feature = "ndarray")]
+pub use handles::AsNdarray;
+#[doc(hidden)]
+pub use handles::draw_tree;
 pub use handles::{
     Array, ArrayBuilder, ArrayBuilderOf, Chunk, ChunkOf, DimensionName, Group, Hierarchy, Node, aio,
 };
@@ -87,6 +92,7 @@ pub use record_element::{FieldElement, RecordElement, StructField};
 pub use region::Region;
 pub use registry::{Access, Registry};
 pub use selection::{AxisSelection, Selection, steps};
+pub use shape::ToShape;
 pub use suggestion::did_you_mean;
 pub use view::strided::StridedBuffer;
 pub use view::{View, ViewMut};

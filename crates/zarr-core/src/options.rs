@@ -10,10 +10,13 @@ use crate::limits::Limits;
 
 /// Defines methods that change one thing of `self`, and return it.
 macro_rules! setters {
-    ($($(#[$doc:meta])* $name:ident($self:ident $(, $argument:ident: $type:ty)*) $change:block)*) => {$(
+    ($(
+        $(#[$doc:meta])*
+        $name:ident $(<$T:ident: $bound:path>)? ($self:ident $(, $argument:ident: $type:ty)*) $change:block
+    )*) => {$(
         $(#[$doc])*
         #[must_use]
-        pub fn $name(mut $self $(, $argument: $type)*) -> Self {
+        pub fn $name $(<$T: $bound>)? (mut $self $(, $argument: $type)*) -> Self {
             $change
             $self
         }

@@ -4,22 +4,23 @@
 //! becomes a [`ResolvedSelection`], which is all that reading and writing know of. Each chunk that a part touches is
 //! read once, however its elements are scattered.
 
+mod coordinate;
 mod part;
 mod resolve;
 
-use std::ops::{
-    Bound, Range, RangeBounds, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive,
-};
+use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 
+pub use self::coordinate::{AxisRange, Coordinate, Relative};
 pub use self::part::ResolvedSelection;
 pub(crate) use self::part::{AxisIndices, Elements, distinct};
 pub(crate) use self::resolve::Resolved;
-use crate::region::Region;
+use crate::region::{ByAxis, Region};
 
 /// The selected elements of one axis.
 ///
 /// A number is [`AxisSelection::Index`]; ranges and `..` are steps of 1; a list of numbers is
-/// [`AxisSelection::List`], a list of bools [`AxisSelection::Mask`]; see [`steps`].
+/// [`AxisSelection::List`], a list of bools [`AxisSelection::Mask`]; see [`steps`]. Numbers are integers of any type; one
+/// below 0 counts from the axis' end: `-1` is the last coordinate, `..-1` all but that.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AxisSelection {
     /// One coordinate; the result has no such axis.
@@ -38,29 +39,30 @@ pub enum AxisSelection {
     List(Vec<u64>),
     /// Those that are true; as many bools as the axis is long.
     Mask(Vec<bool>),
+    /// Coordinates of which some count from the axis' end; negative numbers make one.
+    Relative(Relative),
 }
 
 impl AxisSelection {
     /// All of an axis.
     const ALL: AxisSelection = AxisSelection::Steps { start: None, stop: None, step: 1 };
+
+    /// Whether the result has the axis: it has none of a single number.
+    fn keeps_axis(&self) -> bool {
+        match self {
+            AxisSelection::Index(_) => false,
+            AxisSelection::Relative(relative) => !relative.is_index(),
+            _ => true,
+        }
+    }
 }
 
 /// Every `step`th coordinate of a range; backwards, from the range's last, if the step is negative.
 ///
 /// `steps(1..8, 3)` is 1, 4, 7, in NumPy `1:8:3`; `steps(1..8, -3)` is 7, 4, 1, in NumPy `7:0:-3`;
 /// `steps(.., -1)` is NumPy's `::-1`.
-pub fn steps(range: impl RangeBounds<u64>, step: i64) -> AxisSelection {
-    let start = match range.start_bound() {
-        Bound::Included(&start) => Some(start),
-        Bound::Excluded(&before) => Some(before.saturating_add(1)),
-        Bound::Unbounded => None,
-    };
-    let stop = match range.end_bound() {
-        Bound::Included(&last) => Some(last.saturating_add(1)),
-        Bound::Excluded(&stop) => Some(stop),
-        Bound::Unbounded => None,
-    };
-    AxisSelection::Steps { start, stop, step }
+pub fn steps(range: impl AxisRange, step: i64) -> AxisSelection {
+    range.with_step(step)
 }
 
 /// The selected elements of an array, and their order.
@@ -73,11 +75,13 @@ pub fn steps(range: impl RangeBounds<u64>, step: i64) -> AxisSelection {
 ///   of single numbers. (xarray's indexing, zarr-python's `oindex`.)
 /// - One [`AxisSelection`], if the array has one axis.
 /// - A [`Region`], a list of ranges.
+/// - `ndarray::s![0, .., 10..20]`, with the feature `ndarray`.
 ///
 /// For others there are functions: [`Selection::points`], [`Selection::mask`], [`Selection::named`],
 /// [`Selection::blocks`], [`Selection::outer`].
 ///
-/// Nothing may leave the array; nothing counts from its end.
+/// Numbers are integers of any type; one below 0 counts from its axis' end, as in NumPy: `(-1, ..-2)`. Unlike NumPy's ranges,
+/// no range may leave the array.
 ///
 /// What is written more than once in one call holds the last of the elements in C order, as in NumPy.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,14 +94,25 @@ enum SelectionExpr {
     Outer(Vec<AxisSelection>),
     Named(Vec<(String, AxisSelection)>),
     Points(Vec<Vec<u64>>),
-    Mask { shape: Vec<u64>, mask: Vec<bool> },
+    Mask {
+        shape: Vec<u64>,
+        mask: Vec<bool>,
+    },
     Blocks(Box<SelectionExpr>),
+    /// What no array has, and why.
+    Invalid(&'static str),
 }
 
 impl Selection {
     /// One [`AxisSelection`] per axis, for any number of axes; as a tuple of them.
     pub fn outer<A: Into<AxisSelection>>(axes: impl IntoIterator<Item = A>) -> Selection {
         Selection(SelectionExpr::Outer(axes.into_iter().map(Into::into).collect()))
+    }
+
+    /// What fails for every array, with this reason.
+    #[cfg(feature = "ndarray")]
+    fn invalid(why: &'static str) -> Selection {
+        Selection(SelectionExpr::Invalid(why))
     }
 
     /// Single elements: one list of coordinates per axis, all equally long; element `n` has the `n`th of
@@ -179,14 +194,35 @@ impl From<&Selection> for Selection {
         selection.clone()
     }
 }
-impl From<&[Range<u64>]> for Selection {
-    fn from(intervals: &[Range<u64>]) -> Selection {
-        Region::new(intervals.iter().cloned()).into()
+impl<C: Coordinate> From<&[Range<C>]> for Selection {
+    fn from(intervals: &[Range<C>]) -> Selection {
+        let from_start = |coordinate: C| u64::try_from(coordinate.value()).ok();
+        let interval = |range: &Range<C>| Some(from_start(range.start)?..from_start(range.end)?);
+        match intervals.iter().map(interval).collect::<Option<ByAxis<_>>>() {
+            Some(intervals) => Region::new(intervals).into(),
+            // Some count from the end.
+            None => Selection::outer(intervals.iter().cloned()),
+        }
     }
 }
-impl<const N: usize> From<[Range<u64>; N]> for Selection {
-    fn from(intervals: [Range<u64>; N]) -> Selection {
-        Region::new(intervals).into()
+impl<C: Coordinate, const N: usize> From<[Range<C>; N]> for Selection {
+    fn from(intervals: [Range<C>; N]) -> Selection {
+        intervals[..].into()
+    }
+}
+impl<C: Coordinate, const N: usize> From<&[Range<C>; N]> for Selection {
+    fn from(intervals: &[Range<C>; N]) -> Selection {
+        intervals[..].into()
+    }
+}
+impl<C: Coordinate> From<Vec<Range<C>>> for Selection {
+    fn from(intervals: Vec<Range<C>>) -> Selection {
+        intervals[..].into()
+    }
+}
+impl<C: Coordinate> From<&Vec<Range<C>>> for Selection {
+    fn from(intervals: &Vec<Range<C>>) -> Selection {
+        intervals[..].into()
     }
 }
 
@@ -199,14 +235,9 @@ impl<D: ndarray::Dimension> From<ndarray::ArrayView<'_, bool, D>> for Selection 
     }
 }
 
-/// What a value means of one axis, and of an array that has only one.
+/// What is selected of an array that has only one axis.
 macro_rules! one_axis {
-    ($({$($generic:tt)*} $T:ty: $value:pat => $meant:expr;)*) => {$(
-        impl<$($generic)*> From<$T> for AxisSelection {
-            fn from($value: $T) -> AxisSelection {
-                $meant
-            }
-        }
+    ($({$($generic:tt)*} $T:ty;)*) => {$(
         impl<$($generic)*> From<$T> for Selection {
             fn from(value: $T) -> Selection {
                 Selection::outer([value])
@@ -215,28 +246,38 @@ macro_rules! one_axis {
     )*};
 }
 
+/// What a list means of one axis, and of an array that has only one.
+macro_rules! lists {
+    ($({$($generic:tt)*} $T:ty: $value:pat => $meant:expr;)*) => {$(
+        impl<$($generic)*> From<$T> for AxisSelection {
+            fn from($value: $T) -> AxisSelection {
+                $meant
+            }
+        }
+        one_axis! { {$($generic)*} $T; }
+    )*};
+}
+
 one_axis! {
-    {} u64: at => AxisSelection::Index(at);
-    {} Range<u64>: range => steps(range, 1);
-    {} RangeInclusive<u64>: range => steps(range, 1);
-    {} RangeFrom<u64>: range => steps(range, 1);
-    {} RangeTo<u64>: range => steps(range, 1);
-    {} RangeToInclusive<u64>: range => steps(range, 1);
-    {} Vec<u64>: list => AxisSelection::List(list);
-    {} &Vec<u64>: list => AxisSelection::List(list.clone());
-    {} &[u64]: list => AxisSelection::List(list.to_vec());
-    {const N: usize} [u64; N]: list => AxisSelection::List(list.to_vec());
+    {C: Coordinate} Range<C>;
+    {C: Coordinate} RangeInclusive<C>;
+    {C: Coordinate} RangeFrom<C>;
+    {C: Coordinate} RangeTo<C>;
+    {C: Coordinate} RangeToInclusive<C>;
+}
+
+lists! {
+    {C: Coordinate} Vec<C>: list => coordinate::list(list);
+    {C: Coordinate} &Vec<C>: list => coordinate::list(list.iter().copied());
+    {C: Coordinate} &[C]: list => coordinate::list(list.iter().copied());
+    {C: Coordinate, const N: usize} [C; N]: list => coordinate::list(list);
+    {C: Coordinate, const N: usize} &[C; N]: list => coordinate::list(list.iter().copied());
     {} Vec<bool>: mask => AxisSelection::Mask(mask);
     {} &Vec<bool>: mask => AxisSelection::Mask(mask.clone());
     {} &[bool]: mask => AxisSelection::Mask(mask.to_vec());
     {const N: usize} [bool; N]: mask => AxisSelection::Mask(mask.to_vec());
 }
 
-impl From<RangeFull> for AxisSelection {
-    fn from(_: RangeFull) -> AxisSelection {
-        AxisSelection::ALL
-    }
-}
 impl From<AxisSelection> for Selection {
     fn from(along: AxisSelection) -> Selection {
         Selection::outer([along])

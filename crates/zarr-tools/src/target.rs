@@ -294,8 +294,9 @@ pub fn copy_place(
     Ok(NewPlace { hierarchy: hierarchy(of), path, begun: true })
 }
 
-/// A URL as that of a store and a path in it: the store ends with the first component whose name looks like that of one.
-fn split_at_store(url: &str) -> (&str, &str) {
+/// A URL as that of a store and a path in it: the store ends with the first component whose name looks like that of one, `.zarr` or
+/// `.zip`. The path is empty if there is no such component.
+pub fn split_at_store(url: &str) -> (&str, &str) {
     if url.contains("::") {
         return (url, "");
     }

@@ -20,68 +20,85 @@
 pub use zarr_core::aio::*;
 use zarr_core::{Dialect, NodePath, OpenOptions, Result};
 
-use crate::standard;
+use crate::location::Location;
+use crate::near_name::with_near_name;
+use crate::{is_inside_store, standard};
 
 /// The async version of [`crate::open`].
 ///
 /// # Errors
 /// As [`crate::open`].
-pub async fn open(url: &str) -> Result<Node> {
-    open_with(url, &OpenOptions::new(standard())).await
+pub async fn open(location: impl Location) -> Result<Node> {
+    open_with(location, &OpenOptions::new(standard())).await
 }
 
 /// The async version of [`crate::open_array`].
 ///
 /// # Errors
 /// As [`crate::open_array`].
-pub async fn open_array(url: &str) -> Result<Array> {
-    open(url).await?.into_array()
+pub async fn open_array(location: impl Location) -> Result<Array> {
+    open(location).await?.into_array()
 }
 
 /// The async version of [`crate::open_group`].
 ///
 /// # Errors
 /// As [`crate::open_group`].
-pub async fn open_group(url: &str) -> Result<Group> {
-    open(url).await?.into_group()
+pub async fn open_group(location: impl Location) -> Result<Group> {
+    open(location).await?.into_group()
 }
 
 /// The async version of [`crate::open_rw`].
 ///
 /// # Errors
 /// As [`crate::open_rw`].
-pub async fn open_rw(url: &str) -> Result<Node> {
-    open_with(url, &OpenOptions::new(standard()).read_write()).await
+pub async fn open_rw(location: impl Location) -> Result<Node> {
+    open_with(location, &OpenOptions::new(standard()).read_write()).await
 }
 
 /// The async version of [`crate::open_with`].
 ///
 /// # Errors
 /// As [`crate::open_with`].
-pub async fn open_with(url: &str, options: &OpenOptions) -> Result<Node> {
-    Hierarchy::open_node(url, options).await
+pub async fn open_with(location: impl Location, options: &OpenOptions) -> Result<Node> {
+    let url = location.to_url()?.into_owned();
+    Hierarchy::open_node(&url, options).await.map_err(|e| with_near_name(e, &url))
 }
 
 /// The async version of [`crate::locate`].
 ///
 /// # Errors
 /// As [`crate::locate`].
-pub async fn locate(url: &str, options: &OpenOptions) -> Result<(Hierarchy, NodePath)> {
-    Hierarchy::locate(url, options).await
+pub async fn locate(
+    location: impl Location,
+    options: &OpenOptions,
+) -> Result<(Hierarchy, NodePath)> {
+    let url = location.to_url()?.into_owned();
+    Hierarchy::locate(&url, options).await.map_err(|e| with_near_name(e, &url))
 }
 
 /// The async version of [`crate::create`].
 ///
 /// # Errors
 /// As [`crate::create`].
-pub async fn create(url: &str, dialect: Dialect) -> Result<Hierarchy> {
-    create_with(url, dialect, &OpenOptions::new(standard())).await
+pub async fn create(location: impl Location, dialect: Dialect) -> Result<Hierarchy> {
+    create_with(location, dialect, &OpenOptions::new(standard())).await
 }
 
 /// The async version of [`crate::create_with`].
 ///
 /// # Errors
 /// As [`crate::create_with`].
-pub async fn create_with(url: &str, dialect: Dialect, options: &OpenOptions) -> Result<Hierarchy> {
-    Hierarchy::open_or_create(url, dialect, options).await
+pub async fn create_with(
+    location: impl Location,
+    dialect: Dialect,
+    options: &OpenOptions,
+) -> Result<Hierarchy> {
+    let url = location.to_url()?.into_owned();
+    if let Some(refused) = is_inside_store(&url)
+        && Hierarchy::locate(&url, &options.clone().any_dialect()).await.is_err()
+    {
+        return Err(refused);
+    }
+    Hierarchy::open_or_create(&url, dialect, options).await
 }

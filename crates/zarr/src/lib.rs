@@ -4,18 +4,15 @@
 //! # fn main() -> zarr::Result<()> {
 //! # let dir = tempfile::tempdir().unwrap();
 //! # let path = dir.path().join("example.zarr");
-//! # let path = path.to_str().unwrap();
-//! let hierarchy = zarr::create(path, zarr::Dialect::V3)?;
-//! let array = hierarchy
-//!     .create_array("/temperature")
-//!     .shape(&[365, 180, 360])
-//!     .chunks(&[1, 90, 90])
-//!     .data_type_named("float32")
-//!     .codec(zarr::codec("zstd:3")?)
+//! let array = zarr::create_array(path.join("temperature"))?
+//!     .shape([365, 180, 360])
+//!     .chunks([1, 90, 90])
+//!     .data_type(zarr::DataType::Float32)
+//!     .codec("zstd:3")
 //!     .create()?;
 //! array.write((0, 10..12, ..), &vec![21.5f32; 2 * 360])?;
 //!
-//! let array = zarr::open_group(path)?.array("temperature")?;
+//! let array = zarr::open_group(&path)?.array("temperature")?;
 //! let row: Vec<f32> = array.read((0, 10, ..))?;
 //! assert_eq!(row, vec![21.5; 360]);
 //! # Ok(())
@@ -24,7 +21,8 @@
 //!
 //! # Four nouns
 //!
-//! - A [`Hierarchy`] is a tree of groups and arrays in one store, in one [`Dialect`]. [`create`] makes one.
+//! - A [`Hierarchy`] is a tree of groups and arrays in one store, in one [`Dialect`]. [`create`] makes one; [`create_array`] and [`create_group`] make
+//!   one with its first node.
 //! - A [`Group`] has children and attributes.
 //! - An [`Array`] has a shape, a data type, attributes and elements. It reads and writes [selections](Selection): ranges, steps, lists, masks,
 //!   points; as vectors, bytes or `ndarray` arrays.
@@ -93,6 +91,10 @@
 #![forbid(unsafe_code)]
 
 pub mod aio;
+mod location;
+mod near_name;
+
+pub use location::Location;
 pub use zarr_codecs as codecs;
 pub use zarr_core::*;
 #[cfg(feature = "nczarr")]
@@ -109,62 +111,129 @@ pub fn standard() -> Registry {
 ///
 /// # Errors
 /// [`AccessError::NotFound`] listing what was looked for; for documents that break their specification.
-pub fn open(url: &str) -> Result<Node> {
-    open_with(url, &OpenOptions::new(standard()))
+pub fn open(location: impl Location) -> Result<Node> {
+    open_with(location, &OpenOptions::new(standard()))
 }
 
 /// The array that a path or URL names, for reading.
 ///
 /// # Errors
 /// As [`open`]; [`AccessError::NodeKind`] if it is a group.
-pub fn open_array(url: &str) -> Result<Array> {
-    open(url)?.into_array()
+pub fn open_array(location: impl Location) -> Result<Array> {
+    open(location)?.into_array()
 }
 
 /// The group that a path or URL names, for reading.
 ///
 /// # Errors
 /// As [`open`]; [`AccessError::NodeKind`] if it is an array.
-pub fn open_group(url: &str) -> Result<Group> {
-    open(url)?.into_group()
+pub fn open_group(location: impl Location) -> Result<Group> {
+    open(location)?.into_group()
 }
 
 /// The group or array that a path or URL names, for reading and writing.
 ///
 /// # Errors
 /// As [`open`].
-pub fn open_rw(url: &str) -> Result<Node> {
-    open_with(url, &OpenOptions::new(standard()).read_write())
+pub fn open_rw(location: impl Location) -> Result<Node> {
+    open_with(location, &OpenOptions::new(standard()).read_write())
 }
 
 /// The group or array that a path or URL names, opened as the caller chooses.
 ///
 /// # Errors
 /// As [`open`].
-pub fn open_with(url: &str, options: &OpenOptions) -> Result<Node> {
-    Hierarchy::open_node(url, options)
+pub fn open_with(location: impl Location, options: &OpenOptions) -> Result<Node> {
+    let url = location.to_url()?;
+    Hierarchy::open_node(&url, options).map_err(|e| near_name::with_near_name(e, &url))
 }
 
 /// The hierarchy that a path or URL names, and the node in it.
 ///
 /// # Errors
 /// As [`open`], but for the node itself.
-pub fn locate(url: &str, options: &OpenOptions) -> Result<(Hierarchy, NodePath)> {
-    Hierarchy::locate(url, options)
+pub fn locate(location: impl Location, options: &OpenOptions) -> Result<(Hierarchy, NodePath)> {
+    let url = location.to_url()?;
+    Hierarchy::locate(&url, options).map_err(|e| near_name::with_near_name(e, &url))
 }
 
 /// The hierarchy at a path or URL, to be written to: a new one, or the one of that dialect that is there.
 ///
+/// A path inside a store, such as `data.zarr/ocean`, is refused unless a hierarchy begins there: a second hierarchy inside
+/// `data.zarr` could not be seen from its root. [`create_array`] and [`create_group`] take such paths.
+///
 /// # Errors
-/// [`AccessError::Argument`] if one of another dialect is there.
-pub fn create(url: &str, dialect: Dialect) -> Result<Hierarchy> {
-    create_with(url, dialect, &OpenOptions::new(standard()))
+/// [`AccessError::Argument`] if one of another dialect is there, or for a path inside a store.
+pub fn create(location: impl Location, dialect: Dialect) -> Result<Hierarchy> {
+    create_with(location, dialect, &OpenOptions::new(standard()))
 }
 
 /// As [`create`], opened as the caller chooses.
 ///
 /// # Errors
 /// As [`create`].
-pub fn create_with(url: &str, dialect: Dialect, options: &OpenOptions) -> Result<Hierarchy> {
-    Hierarchy::open_or_create(url, dialect, options)
+pub fn create_with(
+    location: impl Location,
+    dialect: Dialect,
+    options: &OpenOptions,
+) -> Result<Hierarchy> {
+    let url = location.to_url()?;
+    if let Some(refused) = is_inside_store(&url)
+        && Hierarchy::locate(&url, &options.clone().any_dialect()).is_err()
+    {
+        return Err(refused);
+    }
+    Hierarchy::open_or_create(&url, dialect, options)
+}
+
+/// Describes a new array at a path or URL: in the hierarchy that is there, or else in a new one of final v3, which begins at the
+/// first component of the path that ends in `.zarr`, `.zip`, `.lmdb` or `.n5`. Groups above the array are made.
+///
+/// ```
+/// # fn main() -> zarr::Result<()> {
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let path = dir.path().join("new.zarr");
+/// let array = zarr::create_array(path.join("ocean/temperature"))?
+///     .shape([365, 180, 360])
+///     .data_type(zarr::DataType::Float32)
+///     .create()?;
+/// assert_eq!(array.path().as_str(), "/ocean/temperature");
+/// assert_eq!(zarr::open_group(&path)?.children()?.len(), 1);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// [`AccessError::Argument`] if a file of another format is there; what the store reports. [`ArrayBuilder::create`] reports
+/// a node that is there already.
+pub fn create_array(location: impl Location) -> Result<ArrayBuilder> {
+    let place = place_of_new(&location.to_url()?)?;
+    Ok(place.hierarchy.create_array(place.path))
+}
+
+/// Creates a group at a path or URL: in the hierarchy that is there, or else in a new one, as [`create_array`] does.
+///
+/// # Errors
+/// As [`create_array`]; [`AccessError::Exists`].
+pub fn create_group(location: impl Location) -> Result<Group> {
+    let place = place_of_new(&location.to_url()?)?;
+    place.hierarchy.create_group(place.path, Object::new())
+}
+
+fn place_of_new(url: &str) -> Result<NewPlace> {
+    new_place((url, "/"), None, Dialect::V3, &OpenOptions::new(standard()).read_write())
+}
+
+/// Why no hierarchy begins at a URL: it is inside another store.
+fn is_inside_store(url: &str) -> Option<Error> {
+    let (store, inside) = split_at_store(url);
+    if inside.is_empty() {
+        return None;
+    }
+    let why =
+        format!("`{inside}` is a node of the hierarchy `{store}`, not a hierarchy of its own");
+    let hint = format!(
+        "create `{store}` and a node in it, or call `zarr::create_array` or `zarr::create_group` with this path"
+    );
+    Some(Error::from(AccessError::Argument(why)).at_store(url).with_hint(hint))
 }

@@ -35,9 +35,9 @@ fn is_copied(folder: &Folder, format: &str) -> bool {
     };
     let name = if format == "v2" { "a/.zarray" } else { "a" };
     let copy = held.get("metadata").and_then(Json::as_object).unwrap().get(name);
-    copy.and_then(Json::as_object)
-        .and_then(|copy| copy.get("shape"))
-        .is_some_and(|shape| *shape == [CHUNKS as u64].into_iter().map(Json::from).collect())
+    copy.and_then(Json::as_object).and_then(|copy| copy.get("shape")).is_some_and(|shape| {
+        *shape == [CHUNKS as u64].into_iter().map(Json::from).collect::<Json>()
+    })
 }
 
 fn chunks(folder: &Folder, format: &str) -> usize {

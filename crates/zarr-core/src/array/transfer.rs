@@ -154,17 +154,40 @@ impl ArrayCore {
         Ok(bytes)
     }
 
+    /// Reads the only element of a selection.
+    pub async fn read_element<T: Element>(self: &Arc<Self>, selection: Selection) -> Result<T> {
+        let request = self.request_of::<T>(None, selection)?;
+        let count = element_count(&request.shape);
+        if count != Some(1) {
+            let count = count.map_or("more than 2^64".to_owned(), |count| count.to_string());
+            let why = format!(
+                "the selection has {count} elements, expected 1; select one with a number for each axis, or call `read`"
+            );
+            return Err(self.at(AccessError::Argument(why)));
+        }
+        let elements = self.read_request(request).await?;
+        Ok(elements.into_iter().next().expect("one element is selected"))
+    }
+
     /// Reads elements as an array of the selection's shape.
     #[cfg(feature = "ndarray")]
-    pub async fn read_ndarray<T: Element>(
+    pub async fn read_ndarray<T: Element, D: ndarray::Dimension>(
         self: &Arc<Self>,
         selection: Selection,
-    ) -> Result<ndarray::ArrayD<T>> {
+    ) -> Result<ndarray::Array<T, D>> {
         let request = self.request_of::<T>(None, selection)?;
         let shape: Vec<usize> = request.shape.iter().map(|&n| n as usize).collect();
+        if let Some(wanted) = D::NDIM.filter(|&wanted| wanted != shape.len()) {
+            let why = format!(
+                "the selection has shape {shape:?}, an `Ix{wanted}` has {}; a range such as `3..4` keeps an axis, a number removes it",
+                crate::region::axes(wanted)
+            );
+            return Err(self.at(AccessError::Argument(why)));
+        }
         let elements = self.read_request(request).await?;
-        Ok(ndarray::ArrayD::from_shape_vec(shape, elements)
-            .expect("as many elements as are selected"))
+        let array = ndarray::ArrayD::from_shape_vec(shape, elements)
+            .expect("as many elements as are selected");
+        Ok(array.into_dimensionality().expect("the number of axes was checked"))
     }
 
     /// Writes elements, or one field of them, after a look at the array's document.

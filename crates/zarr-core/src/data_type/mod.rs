@@ -41,4 +41,4 @@ pub use self::repr::Repr;
 pub(crate) use self::scalar::integer_from_text;
 pub use self::scalar::{OutOfRange, Scalar, ScalarValue, load_bits, store_bits};
 pub(crate) use self::types::ParseType;
-pub use self::types::{BuildDataType, DataType, Field, Optional, ParsedType, Record};
+pub use self::types::{BuildDataType, DataType, Field, Optional, ParsedType, Record, ToDataType};

@@ -254,6 +254,72 @@ impl DataType {
     }
 }
 
+/// The core's types under their names, so that `DataType::Float32` is one as `DataType::String` is.
+#[allow(
+    non_upper_case_globals,
+    missing_docs,
+    reason = "they are named as the variants of `CoreType`"
+)]
+impl DataType {
+    pub const Bool: DataType = DataType::Core(CoreType::Bool);
+    pub const Int8: DataType = DataType::Core(CoreType::Int8);
+    pub const Int16: DataType = DataType::Core(CoreType::Int16);
+    pub const Int32: DataType = DataType::Core(CoreType::Int32);
+    pub const Int64: DataType = DataType::Core(CoreType::Int64);
+    pub const Uint8: DataType = DataType::Core(CoreType::Uint8);
+    pub const Uint16: DataType = DataType::Core(CoreType::Uint16);
+    pub const Uint32: DataType = DataType::Core(CoreType::Uint32);
+    pub const Uint64: DataType = DataType::Core(CoreType::Uint64);
+    pub const Float16: DataType = DataType::Core(CoreType::Float16);
+    pub const Float32: DataType = DataType::Core(CoreType::Float32);
+    pub const Float64: DataType = DataType::Core(CoreType::Float64);
+    pub const Complex64: DataType = DataType::Core(CoreType::Complex64);
+    pub const Complex128: DataType = DataType::Core(CoreType::Complex128);
+}
+
+/// What callers write for a data type: [`DataType::Float32`], a [`Record`], or a name of any dialect, such as `"float32"`.
+pub trait ToDataType {
+    /// The type; names are looked up with `named`.
+    #[doc(hidden)]
+    fn parse_with(
+        self,
+        named: &dyn Fn(&str) -> Result<ParsedType, String>,
+    ) -> Result<ParsedType, String>;
+}
+
+impl<T: Into<DataType>> ToDataType for T {
+    fn parse_with(
+        self,
+        _named: &dyn Fn(&str) -> Result<ParsedType, String>,
+    ) -> Result<ParsedType, String> {
+        Ok(ParsedType { data_type: self.into(), endian: None })
+    }
+}
+
+impl ToDataType for &str {
+    fn parse_with(
+        self,
+        named: &dyn Fn(&str) -> Result<ParsedType, String>,
+    ) -> Result<ParsedType, String> {
+        named(self)
+    }
+}
+
+impl ToDataType for &String {
+    fn parse_with(
+        self,
+        named: &dyn Fn(&str) -> Result<ParsedType, String>,
+    ) -> Result<ParsedType, String> {
+        named(self)
+    }
+}
+
+impl From<&DataType> for DataType {
+    fn from(data_type: &DataType) -> DataType {
+        data_type.clone()
+    }
+}
+
 impl From<CoreType> for DataType {
     fn from(core: CoreType) -> Self {
         DataType::Core(core)

@@ -297,7 +297,10 @@ fn plain_verb(operation: &str) -> &str {
 #[non_exhaustive]
 pub enum AccessError {
     /// A region's rank is not the array's.
-    #[error("region has {found} axes, the array has {expected}")]
+    #[error(
+        "{found} {} given, the array has {expected}; give one entry for each axis, `..` for all of one",
+        if *found == 1 { "axis" } else { "axes" }
+    )]
     Rank {
         /// The array's rank.
         expected: usize,
@@ -426,4 +429,10 @@ pub enum Cause {
     /// The request.
     #[error(transparent)]
     Access(#[from] AccessError),
+}
+
+impl From<std::convert::Infallible> for Cause {
+    fn from(never: std::convert::Infallible) -> Cause {
+        match never {}
+    }
 }

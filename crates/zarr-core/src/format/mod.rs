@@ -4,6 +4,7 @@
 //! `detect.rs`.
 
 mod children;
+mod codec_shorthand;
 pub(crate) mod consolidated;
 mod copy_head;
 mod corrections;

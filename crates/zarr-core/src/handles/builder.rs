@@ -3,8 +3,11 @@
 use std::sync::Arc;
 
 use crate::codec::{CodecSpec, bytes_codec, order_codecs, reversing_codec};
-use crate::data_type::{CoreType, DataType, Endian, NumpyTime, Optional, ParsedType, fill_value};
+use crate::data_type::{
+    CoreType, DataType, Endian, NumpyTime, Optional, ParsedType, ToDataType, fill_value,
+};
 use crate::dialect::{Dialect, Strictness};
+use crate::element::Element;
 use crate::error::{AccessError, Cause, Error, MetadataError, Result};
 use crate::format::VARIABLE_TYPES;
 use crate::grid::{ChunkGrid, default_chunk_shape_named, default_inner_shape};
@@ -13,6 +16,7 @@ use crate::json::{Json, Object};
 use crate::metadata::ArrayMetadata;
 use crate::options::setters;
 use crate::path::NodePath;
+use crate::shape::ToShape;
 
 /// An array that is about to be created. Shape and data type are required; the rest has defaults: chunks of
 /// about 1 MiB, no compression, zeros, little-endian, C order.
@@ -23,13 +27,13 @@ pub struct ArrayBuilderOf<H> {
     hierarchy: H,
     context: Arc<HierarchyContext>,
     path: String,
-    shape: Option<Vec<u64>>,
-    chunks: Option<Vec<u64>>,
-    shards: Option<Vec<u64>>,
+    shape: Option<Result<Vec<u64>, String>>,
+    chunks: Option<Result<Vec<u64>, String>>,
+    shards: Option<Result<Vec<u64>, String>>,
     grid: Option<Arc<dyn ChunkGrid>>,
     data_type: Option<std::result::Result<ParsedType, String>>,
     fill: Fill,
-    codecs: Vec<CodecSpec>,
+    codecs: Vec<Result<CodecSpec, String>>,
     big_endian: bool,
     f_order: bool,
     separator: Option<char>,
@@ -92,12 +96,12 @@ impl<H> ArrayBuilderOf<H> {
     }
 
     setters! {
-        /// How many elements along each axis.
-        shape(self, shape: &[u64]) { self.shape = Some(shape.to_vec()); }
+        /// How many elements along each axis: `[365, 180, 360]`, of integers of any type; `()` for a single element.
+        shape(self, shape: impl ToShape) { self.shape = Some(lengths(shape)); }
 
         /// How many elements a chunk has along each axis; without it, chunks have the shape of
         /// [`default_chunk_shape_named`](crate::grid::default_chunk_shape_named), or of whole parts of a shard near to that.
-        chunks(self, chunks: &[u64]) { self.chunks = Some(chunks.to_vec()); }
+        chunks(self, chunks: impl ToShape) { self.chunks = Some(lengths(chunks)); }
 
         /// How the array is cut into chunks, where it is not into equal ones from its first element on: a grid
         /// of the array's own shape, in place of [`ArrayBuilderOf::chunks`].
@@ -105,11 +109,11 @@ impl<H> ArrayBuilderOf<H> {
 
         /// How many elements a shard has along each axis: its chunks share one stored object. Only final v3
         /// has shards.
-        shards(self, shards: &[u64]) { self.shards = Some(shards.to_vec()); }
+        shards(self, shards: impl ToShape) { self.shards = Some(lengths(shards)); }
 
-        /// The type of an element.
-        data_type(self, data_type: impl Into<DataType>) {
-            self.data_type = Some(Ok(ParsedType { data_type: data_type.into(), endian: None }));
+        /// The type of an element: `DataType::Float32`, or a name as of [`ArrayBuilderOf::data_type_named`].
+        data_type(self, data_type: impl ToDataType) {
+            self.data_type = Some(data_type.parse_with(&|name| type_named(name, &self.context.registry)));
         }
 
         /// The type of an element by a name of any dialect: `int32`, `<i4`, `r24`, `|S7`, `<M8[ns]`; or by
@@ -117,14 +121,28 @@ impl<H> ArrayBuilderOf<H> {
         /// big-endian storage.
         data_type_named(self, name: &str) { self.data_type = Some(type_named(name, &self.context.registry)); }
 
+        /// The type of an element that a Rust type is: `data_type_of::<f32>()`.
+        data_type_of<T: Element>(self) {
+            self.data_type = Some(match T::data_type() {
+                Some(data_type) => Ok(ParsedType { data_type, endian: None }),
+                None => Err(format!(
+                    "no data type belongs to `{}` alone; give one with `data_type`",
+                    T::NAME
+                )),
+            });
+        }
+
         /// The value of elements that were never written, as a number or as metadata of any dialect; zero by default.
         fill_value(self, fill: impl Into<Json>) { self.fill = Fill::Json(fill.into()); }
 
         /// Leaves the value of elements that were never written undefined; final v3 cannot represent that.
         undefined_fill(self) { self.fill = Fill::Undefined; }
 
-        /// Adds a codec, as final v3's metadata, behind those already added. `bytes` is added by itself.
-        codec(self, codec: CodecSpec) { self.codecs.push(codec); }
+        /// Adds a codec behind those already added: a short text, such as `"zstd:3"` (see
+        /// [`CodecSpec::from_str`](std::str::FromStr)), or final v3's metadata. `bytes` is added by itself.
+        codec<C: TryInto<CodecSpec, Error: Into<Error>>>(self, codec: C) {
+            self.codecs.push(codec.try_into().map_err(|e| Into::<Error>::into(e).message()));
+        }
 
         /// Stores elements most significant byte first.
         big_endian(self, big: bool) { self.big_endian = big; }
@@ -135,8 +153,11 @@ impl<H> ArrayBuilderOf<H> {
         /// What separates indices in a chunk's key: `/` or `.`.
         separator(self, separator: char) { self.separator = Some(separator); }
 
-        /// The user's attributes.
+        /// The user's attributes; they replace those already set.
         attributes(self, attributes: Object) { self.attributes = attributes; }
+
+        /// Sets one of the user's attributes: `attribute("units", "K")`.
+        attribute(self, name: &str, value: impl Into<Json>) { self.attributes.insert(name, value); }
 
         /// The axes' names: `["time", "lat"]`, or `[Some("time"), None]` where an axis has none.
         dimension_names(self, names: impl IntoIterator<Item: Into<DimensionName>>) {
@@ -181,15 +202,25 @@ impl<H> ArrayBuilderOf<H> {
             return Ok(metadata);
         }
         let argument = |what: String| Error::from(AccessError::Argument(what));
-        let shape = self.shape.ok_or_else(|| argument("the shape is missing".into()))?;
+        let shape = self.shape.ok_or_else(|| {
+            argument(
+                "the shape is missing; set it with `shape`, as in `.shape([365, 180, 360])`".into(),
+            )
+        })?;
+        let shape = shape.map_err(argument)?;
         let parsed = self
             .data_type
-            .ok_or_else(|| argument("the data type is missing".into()))?
+            .ok_or_else(|| {
+                let why = "the data type is missing; set it with `data_type`, as in `.data_type(DataType::Float32)`";
+                argument(why.into())
+            })?
             .map_err(argument)?;
-        let chunks = self.chunks.unwrap_or_else(|| {
+        let chunks = self.chunks.transpose().map_err(|e| argument(format!("chunks: {e}")))?;
+        let shards = self.shards.transpose().map_err(|e| argument(format!("shards: {e}")))?;
+        let chunks = chunks.unwrap_or_else(|| {
             // Of variable-length elements, their references in memory are counted.
             let item = parsed.data_type.repr().map_or(1, |repr| repr.size() as u64);
-            match &self.shards {
+            match &shards {
                 Some(shards) => default_inner_shape(shards, item),
                 None => {
                     let names = self.dimension_names.as_deref().unwrap_or_default();
@@ -211,7 +242,7 @@ impl<H> ArrayBuilderOf<H> {
         let bytes = bytes_codec(&metadata.data_type, endian);
         metadata.codecs.extend(order_codecs(
             bytes,
-            self.codecs,
+            self.codecs.into_iter().collect::<Result<_, _>>().map_err(argument)?,
             &metadata,
             &self.context.registry,
         )?);
@@ -227,7 +258,7 @@ impl<H> ArrayBuilderOf<H> {
                 crate::grid::ChunkKeys::check_separator("separator", &separator.to_string())?;
             metadata.chunk_keys = crate::grid::ChunkKeys::Default { separator };
         }
-        if let Some(shards) = &self.shards {
+        if let Some(shards) = &shards {
             metadata = metadata.sharded(shards)?;
         }
         metadata.attributes = self.attributes;
@@ -244,6 +275,11 @@ impl<H: Clone> ArrayBuilderOf<H> {
         let core = context.create_array(&path, self.metadata(&path)?, mode).await?;
         Ok((hierarchy, core))
     }
+}
+
+/// The lengths of a shape, or why it is none.
+fn lengths(shape: impl ToShape) -> Result<Vec<u64>, String> {
+    shape.to_shape().map_err(|e| e.to_string())
 }
 
 /// The type that a name of any dialect refers to, or why there is none.

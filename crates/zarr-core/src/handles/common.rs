@@ -4,12 +4,14 @@
 /// face.
 macro_rules! handles {
     () => {
+        use std::fmt;
         use std::sync::Arc;
 
         use bytes::Bytes;
 
         use super::builder::ArrayBuilderOf;
         use super::chunk::ChunkOf;
+        use super::text;
         use crate::array::untyped::Strided;
         use crate::array::{ChunkPart, MetadataOrigin, StoredSize, wrong_kind};
         use crate::codec::CodecSpec;
@@ -22,25 +24,26 @@ macro_rules! handles {
         use crate::hierarchy::{
             ArrayNode, CreateMode, GroupCore, HierarchyContext, NodeCore, OpenOptions,
         };
-        use crate::json::Object;
+        use crate::json::{Json, Object};
         use crate::metadata::{ArrayMetadata, GroupMetadata, NodeKind};
         use crate::options::Options;
         use crate::path::NodePath;
         use crate::region::{Region, element_count};
         use crate::registry::Registry;
         use crate::selection::Selection;
+        use crate::shape::ToShape;
         use crate::store::{Store, StoreKey};
         #[cfg(doc)]
         use crate::{CodecError, MetadataError, StoreError};
 
         /// A tree of groups and arrays in a store.
-        #[derive(Clone, Debug)]
+        #[derive(Clone)]
         pub struct Hierarchy {
             pub(super) context: Arc<HierarchyContext>,
         }
 
         /// A group or an array.
-        #[derive(Clone, Debug)]
+        #[derive(Clone)]
         pub enum Node {
             /// An array.
             Array(Array),
@@ -49,7 +52,7 @@ macro_rules! handles {
         }
 
         /// A group of a hierarchy.
-        #[derive(Clone, Debug)]
+        #[derive(Clone)]
         pub struct Group {
             pub(super) hierarchy: Hierarchy,
             pub(super) core: GroupCore,
@@ -60,10 +63,39 @@ macro_rules! handles {
         /// What is read or written is a [`Selection`]: `..` for all, `(0, .., 10..20)`, a [`Region`], lists, masks,
         /// points, names. Data are in C order of the selection's shape. Every chunk is read at most once, however
         /// often and in whatever order its elements are selected. A selection that leaves the array is an error.
-        #[derive(Clone, Debug)]
+        #[derive(Clone)]
         pub struct Array {
             pub(super) hierarchy: Hierarchy,
             pub(super) core: ArrayNode,
+        }
+
+        impl fmt::Debug for Hierarchy {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                let name = format!("Hierarchy {}", self.format_name());
+                text::debug_node(f, &name, &**self.store(), &NodePath::root(), None)
+            }
+        }
+
+        impl fmt::Debug for Node {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self {
+                    Node::Array(array) => array.fmt(f),
+                    Node::Group(group) => group.fmt(f),
+                }
+            }
+        }
+
+        impl fmt::Debug for Group {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                text::debug_node(f, "Group", &**self.hierarchy.store(), self.path(), None)
+            }
+        }
+
+        impl fmt::Debug for Array {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                let (store, metadata) = (self.hierarchy.store(), self.metadata());
+                text::debug_node(f, "Array", &**store, self.path(), Some(&metadata))
+            }
         }
 
         impl Hierarchy {
@@ -294,6 +326,18 @@ macro_rules! handles {
                 }
             }
 
+            fn text_of(&self, nodes: &[Node]) -> String {
+                let line = |node: &Node| {
+                    let path = text::path_from(self.path(), node.path());
+                    let detail = node.as_array().map(|array| text::array_detail(&array.metadata()));
+                    (path, detail.unwrap_or_default())
+                };
+                let mut lines: Vec<_> = nodes.iter().map(line).collect();
+                // `/a-b` comes before `/a/b` as text; as paths the children of `/a` come first.
+                lines.sort_by(|(a, _), (b, _)| a.split('/').cmp(b.split('/')));
+                text::draw_tree(&lines)
+            }
+
             fn below(&self, path: impl AsRef<str>) -> Result<NodePath> {
                 self.path()
                     .join(path.as_ref())
@@ -459,8 +503,9 @@ macro_rules! handles {
             ///
             /// # Errors
             /// [`AccessError::Argument`] if the array has no such chunk.
-            pub fn chunk(&self, indices: &[u64]) -> Result<Chunk> {
-                Chunk::new(self.clone(), &self.core, indices)
+            pub fn chunk(&self, indices: impl ToShape) -> Result<Chunk> {
+                let indices = indices.to_shape().map_err(|e| self.core.at(e))?;
+                Chunk::new(self.clone(), &self.core, &indices)
             }
 
             /// The chunks that a selection touches, each once: handles for concurrent writers.

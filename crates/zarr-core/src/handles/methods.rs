@@ -274,6 +274,22 @@ macro_rules! methods {
         }
 
         impl Node {
+            /// Sets one of the user's attributes; see [`Group::set_attribute`].
+            ///
+            /// # Errors
+            /// As [`Group::update_attributes`].
+            pub $($async)? fn set_attribute(
+                &self,
+                name: &str,
+                value: impl Into<Json>,
+            ) -> Result<()> {
+                let value = value.into();
+                match self {
+                    Node::Array(array) => result_of!(array.set_attribute(name, value)),
+                    Node::Group(group) => result_of!(group.set_attribute(name, value)),
+                }
+            }
+
             /// Changes the user's attributes; see [`Group::update_attributes`].
             ///
             /// # Errors
@@ -382,6 +398,22 @@ macro_rules! methods {
                 result_of!(self.hierarchy.nodes(self.path()))
             }
 
+            /// Itself and all nodes below it, drawn as a tree: a line for each node, of arrays with data type, shape and the names of
+            /// their dimensions. Broken nodes are noted as warnings and left out.
+            ///
+            /// ```
+            /// # fn example(group: &zarr_core::Group) -> zarr_core::Result<()> {
+            /// println!("{}", group.tree_text()?);
+            /// # Ok(())
+            /// # }
+            /// ```
+            ///
+            /// # Errors
+            /// As [`Hierarchy::nodes`].
+            pub $($async)? fn tree_text(&self) -> Result<String> {
+                Ok(self.text_of(&result_of!(self.nodes())?))
+            }
+
             /// Creates a group at `path`, from here.
             ///
             /// # Errors
@@ -396,6 +428,20 @@ macro_rules! methods {
             /// As [`Hierarchy::erase`].
             pub $($async)? fn erase(&self, path: impl AsRef<str>) -> Result<()> {
                 result_of!(self.hierarchy.erase(&self.below(path)?))
+            }
+
+            /// Sets one of the user's attributes: `set_attribute("units", "K")`. What other writers set concurrently stays.
+            ///
+            /// # Errors
+            /// As [`Group::update_attributes`].
+            pub $($async)? fn set_attribute(
+                &self,
+                name: &str,
+                value: impl Into<Json>,
+            ) -> Result<()> {
+                let value = value.into();
+                let set = |attributes: &mut Object| drop(attributes.insert(name, value.clone()));
+                result_of!(self.update_attributes(set)).map(drop)
             }
 
             /// Changes the user's attributes: `change` is applied to what they are now, and again if another writer was
@@ -435,6 +481,17 @@ macro_rules! methods {
                 selection: impl Into<Selection>,
             ) -> Result<Vec<T>> {
                 wait_for!(self.core.read_vec(None, selection.into()))
+            }
+
+            /// Reads one element: `read_element::<f32>((0, 10, -1))`.
+            ///
+            /// # Errors
+            /// As [`Array::read`]; [`AccessError::Argument`] if not exactly one is selected.
+            pub $($async)? fn read_element<T: Element>(
+                &self,
+                selection: impl Into<Selection>,
+            ) -> Result<T> {
+                wait_for!(self.core.read_element(selection.into()))
             }
 
             /// Reads what is selected as bytes: native elements of any type in C order; variable-length elements each
@@ -490,8 +547,9 @@ macro_rules! methods {
             ///
             /// # Errors
             /// [`AccessError::Rank`], [`AccessError::ReadOnly`]; what the store reports.
-            pub $($async)? fn resize(&self, shape: &[u64]) -> Result<()> {
-                wait_for!(self.core.resize(shape))
+            pub $($async)? fn resize(&self, shape: impl ToShape) -> Result<()> {
+                let shape = shape.to_shape().map_err(|e| self.core.at(e))?;
+                wait_for!(self.core.resize(&shape))
             }
 
             /// As [`Array::resize`], to what `to` makes of the shape that the array has. `to` is called again whenever
@@ -517,6 +575,20 @@ macro_rules! methods {
                 wait_for!(self.core.rename_dimensions(names))
             }
 
+            /// Sets one of the user's attributes: `set_attribute("units", "K")`. What other writers set concurrently stays.
+            ///
+            /// # Errors
+            /// As [`Group::update_attributes`].
+            pub $($async)? fn set_attribute(
+                &self,
+                name: &str,
+                value: impl Into<Json>,
+            ) -> Result<()> {
+                let value = value.into();
+                let set = |attributes: &mut Object| drop(attributes.insert(name, value.clone()));
+                result_of!(self.update_attributes(set)).map(drop)
+            }
+
             /// Changes the user's attributes; see [`Group::update_attributes`].
             ///
             /// # Errors
@@ -529,14 +601,17 @@ macro_rules! methods {
             }
 
             #[cfg(feature = "ndarray")]
-            /// Reads what is selected as an `ndarray` array of the selection's shape.
+            /// Reads what is selected as an `ndarray` array of the selection's shape: `read_ndarray::<f32, Ix2>`, or
+            /// `let table: Array2<f32> = array.read_ndarray((0, .., 10..20))?`. Where the number of axes is known only at run time, it is
+            /// `IxDyn`.
             ///
             /// # Errors
-            /// As [`Array::read`].
-            pub $($async)? fn read_ndarray<T: Element>(
+            /// As [`Array::read`]; [`AccessError::Argument`] if the selection has another number of axes: a single number
+            /// for an axis removes that axis.
+            pub $($async)? fn read_ndarray<T: Element, D: ndarray::Dimension>(
                 &self,
                 selection: impl Into<Selection>,
-            ) -> Result<ndarray::ArrayD<T>> {
+            ) -> Result<ndarray::Array<T, D>> {
                 wait_for!(self.core.read_ndarray(selection.into()))
             }
         }

@@ -5,13 +5,19 @@
 
 #[path = "async.rs"]
 pub mod aio;
+#[cfg(feature = "ndarray")]
+mod as_ndarray;
 mod builder;
 mod chunk;
 mod common;
 mod convert;
 mod methods;
 mod sync;
+mod text;
 
+#[cfg(feature = "ndarray")]
+pub use self::as_ndarray::AsNdarray;
 pub use self::builder::{ArrayBuilderOf, DimensionName};
 pub use self::chunk::ChunkOf;
 pub use self::sync::{Array, ArrayBuilder, Chunk, Group, Hierarchy, Node};
+pub use self::text::draw_tree;

@@ -1,5 +1,7 @@
 //! The blocking handles: each call returns when it is done.
 
+#[cfg(feature = "ndarray")]
+use super::as_ndarray::AsNdarray;
 use super::common::handles;
 use super::methods::methods;
 use crate::store::block_on;
@@ -236,17 +238,17 @@ impl Array {
     }
 
     #[cfg(feature = "ndarray")]
-    /// Writes what is selected from an `ndarray` array of the selection's shape, in any memory order.
+    /// Writes what is selected from an `ndarray` array or view of the selection's shape, in any memory order.
     ///
     /// # Errors
     /// As [`Array::write`]; [`AccessError::Argument`] if the shapes differ.
-    pub fn write_ndarray<T: Element, D: ndarray::Dimension>(
-        &self,
-        selection: impl Into<Selection>,
-        elements: ndarray::ArrayView<'_, T, D>,
-    ) -> Result<()> {
+    pub fn write_ndarray<A>(&self, selection: impl Into<Selection>, elements: A) -> Result<()>
+    where
+        A: AsNdarray<Element: Element>,
+    {
+        let elements = elements.as_view();
         let shape: Vec<u64> = elements.shape().iter().map(|&n| n as u64).collect();
-        let copy: Vec<T>;
+        let copy: Vec<A::Element>;
         let elements = match elements.as_slice() {
             Some(elements) => elements,
             None => {

@@ -9,6 +9,7 @@ mod erase;
 mod leftovers;
 mod list;
 mod locate;
+mod near_name;
 mod new_document;
 mod node;
 mod options;

@@ -50,7 +50,10 @@ impl HierarchyContext {
 
     /// The node at `path`.
     pub async fn open_node(self: &Arc<Self>, path: &NodePath) -> Result<NodeCore> {
-        self.node_core(path, self.node(path).await?)
+        match self.node(path).await {
+            Ok(metadata) => self.node_core(path, metadata),
+            Err(e) => Err(self.with_near_name(path, e).await),
+        }
     }
 
     /// The node at `path` and all below it, sorted by path. Broken ones give a warning, and are left out (T-35).

@@ -103,6 +103,39 @@ impl Object {
     }
 }
 
+/// The value of member `name`; `null` if there is none, as in `serde_json`.
+impl std::ops::Index<&str> for Object {
+    type Output = Json;
+
+    fn index(&self, name: &str) -> &Json {
+        self.get(name).unwrap_or(&Json::Null)
+    }
+}
+
+impl<N: Into<String>, V: Into<Json>, const M: usize> From<[(N, V); M]> for Object {
+    fn from(members: [(N, V); M]) -> Object {
+        members.into_iter().map(|(name, value)| (name.into(), value.into())).collect()
+    }
+}
+
+/// The members of a JSON object of `serde_json`.
+///
+/// # Errors
+/// [`AccessError::Argument`](crate::AccessError::Argument) for a value that is no object.
+impl TryFrom<serde_json::Value> for Object {
+    type Error = crate::AccessError;
+
+    fn try_from(value: serde_json::Value) -> Result<Object, crate::AccessError> {
+        match Json::from(value) {
+            Json::Object(object) => Ok(object),
+            other => Err(crate::AccessError::Argument(format!(
+                "attributes are a JSON object, not {}",
+                other.kind()
+            ))),
+        }
+    }
+}
+
 impl FromIterator<(String, Json)> for Object {
     /// Of members with one name the last holds, at the place of the first.
     fn from_iter<I: IntoIterator<Item = (String, Json)>>(members: I) -> Self {

@@ -1,5 +1,7 @@
 //! Defines a JSON value.
 
+use std::ops::Index;
+
 use super::number::Number;
 use super::object::Object;
 
@@ -110,6 +112,30 @@ impl Json {
         self.as_number()?.parse().ok()
     }
 
+    /// The number as a float; also a text that stands for one in documents, `NaN`, `Infinity` or `-Infinity`.
+    pub fn as_f64(&self) -> Option<f64> {
+        match self {
+            Json::Number(number) => number.parse().ok(),
+            Json::String(text) => match text.as_str() {
+                "NaN" => Some(f64::NAN),
+                "Infinity" => Some(f64::INFINITY),
+                "-Infinity" => Some(f64::NEG_INFINITY),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Whether it is `null`.
+    pub fn is_null(&self) -> bool {
+        *self == Json::Null
+    }
+
+    /// The member of this name of an object; `None` if there is none, or this is no object.
+    pub fn get(&self, name: &str) -> Option<&Json> {
+        self.as_object()?.get(name)
+    }
+
     /// What kind of JSON value it is, for messages.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -143,24 +169,62 @@ impl From<Object> for Json {
         Json::Object(object)
     }
 }
-impl From<Vec<Json>> for Json {
-    fn from(items: Vec<Json>) -> Json {
-        Json::Array(items)
+impl From<()> for Json {
+    fn from((): ()) -> Json {
+        Json::Null
     }
 }
-impl From<u64> for Json {
-    fn from(value: u64) -> Json {
-        Json::Number(value.to_string().into())
+
+macro_rules! integers {
+    ($($integer:ty)*) => {$(
+        impl From<$integer> for Json {
+            fn from(value: $integer) -> Json {
+                Json::Number(value.to_string().into())
+            }
+        }
+    )*};
+}
+
+integers! { u8 u16 u32 u64 usize i8 i16 i32 i64 isize }
+
+impl<T: Into<Json>> From<Option<T>> for Json {
+    fn from(value: Option<T>) -> Json {
+        value.map_or(Json::Null, Into::into)
     }
 }
-impl From<i64> for Json {
-    fn from(value: i64) -> Json {
-        Json::Number(value.to_string().into())
+impl<T: Into<Json>> From<Vec<T>> for Json {
+    fn from(items: Vec<T>) -> Json {
+        items.into_iter().map(Into::into).collect()
     }
 }
-impl From<i32> for Json {
-    fn from(value: i32) -> Json {
-        i64::from(value).into()
+impl<T: Into<Json>, const N: usize> From<[T; N]> for Json {
+    fn from(items: [T; N]) -> Json {
+        items.into_iter().map(Into::into).collect()
+    }
+}
+impl<T: Clone + Into<Json>> From<&[T]> for Json {
+    fn from(items: &[T]) -> Json {
+        items.iter().cloned().map(Into::into).collect()
+    }
+}
+impl From<&String> for Json {
+    fn from(text: &String) -> Json {
+        Json::String(text.clone())
+    }
+}
+impl From<&Json> for Json {
+    fn from(value: &Json) -> Json {
+        value.clone()
+    }
+}
+/// As [`Json::from`] of the shortest decimal fraction that is this float.
+impl From<f32> for Json {
+    fn from(value: f32) -> Json {
+        if value.is_finite() {
+            Json::Number(format!("{value:?}").into())
+        } else {
+            f64::from(value).into()
+        }
     }
 }
 /// Numbers that JSON cannot represent are strings, as in documents of every dialect: `NaN`, `Infinity`, `-Infinity`.
@@ -184,14 +248,78 @@ impl Json {
     }
 }
 
-impl From<&[u64]> for Json {
-    fn from(values: &[u64]) -> Json {
-        values.iter().copied().map(Json::from).collect()
-    }
-}
-
 impl FromIterator<Json> for Json {
     fn from_iter<I: IntoIterator<Item = Json>>(items: I) -> Json {
         Json::Array(items.into_iter().collect())
+    }
+}
+
+/// Member `name` of an object; `null` if there is none, or the value is no object, as in `serde_json`.
+impl Index<&str> for Json {
+    type Output = Json;
+
+    fn index(&self, name: &str) -> &Json {
+        self.get(name).unwrap_or(&Json::Null)
+    }
+}
+
+/// Item `place` of an array; `null` if there is none, or the value is no array, as in `serde_json`.
+impl Index<usize> for Json {
+    type Output = Json;
+
+    fn index(&self, place: usize) -> &Json {
+        self.as_array().and_then(|items| items.get(place)).unwrap_or(&Json::Null)
+    }
+}
+
+impl PartialEq<str> for Json {
+    fn eq(&self, text: &str) -> bool {
+        self.as_str() == Some(text)
+    }
+}
+impl PartialEq<&str> for Json {
+    fn eq(&self, text: &&str) -> bool {
+        self.as_str() == Some(*text)
+    }
+}
+
+impl From<serde_json::Value> for Json {
+    fn from(value: serde_json::Value) -> Json {
+        match value {
+            serde_json::Value::Null => Json::Null,
+            serde_json::Value::Bool(value) => Json::Bool(value),
+            serde_json::Value::Number(number) => Json::Number(number.to_string().into()),
+            serde_json::Value::String(text) => Json::String(text),
+            serde_json::Value::Array(items) => items.into_iter().map(Json::from).collect(),
+            serde_json::Value::Object(members) => {
+                let members = members.into_iter().map(|(name, value)| (name, Json::from(value)));
+                Json::Object(members.collect())
+            }
+        }
+    }
+}
+
+/// A number of more digits than `serde_json` keeps becomes the nearest float; a bare `NaN`, `Infinity` or `-Infinity`, and a number
+/// beyond all floats, its text.
+impl From<Json> for serde_json::Value {
+    fn from(value: Json) -> serde_json::Value {
+        match value {
+            Json::Null => serde_json::Value::Null,
+            Json::Bool(value) => value.into(),
+            Json::Number(number) => {
+                serde_json::from_str(&number).unwrap_or_else(|_| (&*number).into())
+            }
+            Json::String(text) => text.into(),
+            Json::Array(items) => items.into_iter().map(serde_json::Value::from).collect(),
+            Json::Object(members) => members.into(),
+        }
+    }
+}
+
+impl From<Object> for serde_json::Value {
+    fn from(object: Object) -> serde_json::Value {
+        let members =
+            object.into_iter().map(|(name, value)| (name, serde_json::Value::from(value)));
+        serde_json::Value::Object(members.collect())
     }
 }

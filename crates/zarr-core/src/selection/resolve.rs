@@ -48,6 +48,7 @@ impl SelectionExpr {
             SelectionExpr::Named(named) => outer(by_axis(named, shape.len(), names)?, shape),
             SelectionExpr::Points(coordinates) => points(coordinates, shape),
             SelectionExpr::Mask { shape: of_mask, mask } => masked(&of_mask, &mask, shape),
+            SelectionExpr::Invalid(why) => Err(AccessError::Argument(why.into())),
             SelectionExpr::Blocks(_) => Err(AccessError::Argument(
                 "a selection of blocks of blocks means nothing; select blocks of the array".into(),
             )),
@@ -61,7 +62,7 @@ fn outer(axes: Vec<AxisSelection>, shape: &[u64]) -> Result<Resolved, AccessErro
     }
     let (mut picks, mut lengths) = (Vec::with_capacity(axes.len()), ByAxis::new());
     for (axis, (along, &len)) in axes.into_iter().zip(shape).enumerate() {
-        let stays = !matches!(along, AxisSelection::Index(_));
+        let stays = along.keeps_axis();
         let along = along.picks(axis, len)?;
         lengths.extend(stays.then_some(along.len()));
         picks.push(along);
@@ -72,6 +73,7 @@ fn outer(axes: Vec<AxisSelection>, shape: &[u64]) -> Result<Resolved, AccessErro
 impl AxisSelection {
     fn picks(self, axis: usize, len: u64) -> Result<AxisIndices, AccessError> {
         match self {
+            AxisSelection::Relative(relative) => relative.on_axis(axis, len)?.picks(axis, len),
             AxisSelection::Index(index) => {
                 inside(axis, index, len)?;
                 Ok(AxisIndices::range(index, 1))
@@ -291,8 +293,10 @@ mod tests {
 
     #[test]
     fn what_means_nothing_says_why() {
-        assert_eq!(why(3), "region has 1 axes, the array has 2");
-        assert_eq!(why(Selection::points([[0u64]])), "region has 1 axes, the array has 2");
+        let one_axis =
+            "1 axis given, the array has 2; give one entry for each axis, `..` for all of one";
+        assert_eq!(why(3), one_axis);
+        assert_eq!(why(Selection::points([[0u64]])), one_axis);
         assert_eq!(
             why((steps(.., 0), ..)),
             "axis 0: a step of 0 leads nowhere; take 1, or -1 for backwards"
@@ -345,6 +349,47 @@ mod tests {
             points.to_string(),
             "points of a scalar have no coordinates; select it with `()`"
         );
+    }
+
+    #[test]
+    fn negative_numbers_count_from_the_end() {
+        let from_start = |selection: Selection| selection.of(&table()).unwrap();
+        for (selection, same) in [
+            (Selection::from((-1, -7..-5)), Selection::from((9u64, 0u64..2))),
+            ((..-8, ..=-3).into(), (0u64..2, 0u64..5).into()),
+            ((-2.., 3usize).into(), (8u64..10, 3u64).into()),
+            (([-1, 0, -10], ..).into(), ([9u64, 0, 0], ..).into()),
+            ((steps(-4..-1, -2), ..=-1).into(), (steps(6u64..9, -2), ..).into()),
+            ([-3..-1, 0..7].into(), Region::new([7..9, 0..7]).into()),
+            (Selection::blocks((-1, ..)), Selection::blocks((2, ..))),
+            (Selection::named("lat", -1i8).into(), Selection::named("lat", 6u8).into()),
+        ] {
+            let (found, expected) = (from_start(selection.clone()), from_start(same));
+            assert_eq!(found.shape, expected.shape, "{selection:?}");
+            let indices = |resolved: &Resolved| -> Vec<Vec<u64>> {
+                resolved.part.by_axis().map(|axis| axis.iter().collect()).collect()
+            };
+            assert_eq!(indices(&found), indices(&expected), "{selection:?}");
+        }
+        assert_eq!(why((-11, ..)), "index -11 is out of bounds for axis 0, which has length 10");
+        assert_eq!(why((.., -8..)), "region -8.. exceeds axis 1, which has length 7");
+        assert_eq!(
+            why(([0, -11], ..)),
+            "index -11 is out of bounds for axis 0, which has length 10"
+        );
+    }
+
+    #[cfg(feature = "ndarray")]
+    #[test]
+    fn slices_of_ndarray_select_the_same() {
+        use ndarray::s;
+        let shape = |selection: Selection| selection.of(&table()).unwrap().shape.to_vec();
+        assert_eq!(shape(s![3, 1..4].into()), [3]);
+        assert_eq!(shape(s![-3.., ..;2].into()), [3, 4]);
+        let backwards = Selection::from(s![..;-1, 0]).of(&table()).unwrap();
+        let first = backwards.part.by_axis().next().unwrap().iter().next();
+        assert_eq!((backwards.shape.to_vec(), first), (vec![10], Some(9)));
+        assert!(why(s![ndarray::NewAxis, .., ..]).contains("`NewAxis` selects nothing"));
     }
 
     #[test]

@@ -114,7 +114,8 @@ fn coordinates_of(axis: &AxisSelection, len: u64) -> Option<Vec<u64>> {
         AxisSelection::Mask(mask) if mask.len() as u64 == len => {
             mask.iter().zip(0..).filter(|(is, _)| **is).map(|(_, n)| n).collect()
         }
-        AxisSelection::Mask(_) => return None,
+        // None are made here that count from the end.
+        AxisSelection::Mask(_) | AxisSelection::Relative(_) => return None,
         AxisSelection::Steps { start, stop, step } => {
             let (start, stop) = (start.unwrap_or(0), stop.unwrap_or(len));
             if start > len || stop > len || start > stop || *step == 0 {

@@ -83,7 +83,7 @@ fn names_of_others_are_found() {
     dataset.variable(COMPOSED).unwrap().append(vec![7]).unwrap();
     assert_eq!(
         document(&store, &format!("{TYPED}/.zarray")).as_object().unwrap().get("shape"),
-        Some(&vec![3u64.into()].into())
+        Some(&[3u64].into())
     );
     dataset.root().rename_dimension(COMPOSED, COMPOSED).unwrap();
     assert_eq!(dataset.schema().dimensions[0].name, COMPOSED);

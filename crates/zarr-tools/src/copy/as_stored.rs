@@ -181,7 +181,7 @@ impl<'a> StoredCopy<'a> {
             room: Room::new(options.memory.unwrap_or_else(default_memory) / 2),
         };
         let is_scalar = counts.is_empty();
-        let key_of_scalar = is_scalar.then(|| to.chunk(&[])?.key_to_write()).transpose()?;
+        let key_of_scalar = is_scalar.then(|| to.chunk(())?.key_to_write()).transpose()?;
         Ok(StoredCopy {
             key_of_scalar,
             from: Chunks::new(from.hierarchy(), from.path(), source, grid)?,

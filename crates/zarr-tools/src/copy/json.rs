@@ -109,8 +109,9 @@ impl Plan {
 
 fn of_array(array: &PlannedArray) -> Json {
     let region = array.region.as_ref();
-    let steps =
-        |steps: &Steps| Json::from(vec![steps.start.into(), steps.step.into(), steps.len.into()]);
+    let steps = |steps: &Steps| -> Json {
+        [Json::from(steps.start), steps.step.into(), steps.len.into()].into()
+    };
     Object::new()
         .with("from", array.from.as_str())
         .with("to", array.to.as_str())
@@ -124,9 +125,9 @@ fn of_array(array: &PlannedArray) -> Json {
 }
 
 fn of_file(file: &PlannedFile) -> Json {
-    let mut keys = vec![file.from.as_str().into(), file.to.as_str().into()];
+    let mut keys = vec![file.from.as_str(), file.to.as_str()];
     if file.is_of_array {
-        keys.push("array".into());
+        keys.push("array");
     }
     Json::from(keys)
 }
@@ -265,7 +266,7 @@ impl CopyOptions<'_> {
             asked.insert("only", only.into_iter().map(Json::from).collect::<Json>());
         }
         if !self.regions.is_empty() {
-            let steps = |s: &Steps| Json::from(vec![s.start.into(), s.step.into(), s.len.into()]);
+            let steps = |s: &Steps| Json::from([Json::from(s.start), s.step.into(), s.len.into()]);
             let region = |(path, region): (&NodePath, &Vec<Steps>)| {
                 (path.to_string(), region.iter().map(steps).collect::<Json>())
             };

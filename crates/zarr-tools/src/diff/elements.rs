@@ -5,7 +5,7 @@ use std::thread;
 
 use zarr_core::data_type::{Scalar, ScalarValue};
 use zarr_core::fork::on_thread;
-use zarr_core::{AccessError, Array, CancelToken, Json, Region, Result};
+use zarr_core::{AccessError, Array, CancelToken, Region, Result};
 
 use super::DiffOptions;
 use super::values::{Difference, Leaf, Tolerance, as_double, leaves, text};
@@ -73,7 +73,7 @@ impl Pair<'_> {
     /// How elements are compared; `None` if the types have nothing in common.
     fn parts(&self) -> Option<Parts> {
         let [a, b] = self.logical;
-        let is_text = a.data_type == Json::from("string") || a.data_type == Json::from("json");
+        let is_text = a.data_type == "string" || a.data_type == "json";
         let is_variable = a.elements != Elements::Fixed;
         let parts = |leaves| Parts { leaves, is_variable, is_text };
         if a.data_type == b.data_type {

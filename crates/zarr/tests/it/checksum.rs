@@ -88,12 +88,7 @@ fn dataset(dialect: Dialect) -> Result<Hierarchy> {
         .chunks(&[1, 1])
         .data_type_named("uint8")
         .create()?;
-    hierarchy
-        .create_array("/scalar")
-        .shape(&[])
-        .chunks(&[])
-        .data_type_named("complex64")
-        .create()?;
+    hierarchy.create_array("/scalar").shape(()).chunks(()).data_type_named("complex64").create()?;
     let times = hierarchy.create_array("/times").shape(&[3]).chunks(&[2]);
     times.data_type_named("<M8[25s]").create()?;
     Ok(hierarchy)

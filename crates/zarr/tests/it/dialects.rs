@@ -121,7 +121,7 @@ fn scalars_and_empty_arrays_work_in_every_dialect() -> Result<()> {
     for dialect in DIALECTS {
         let (_folder, path) = folder();
         let hierarchy = zarr::create(&path, dialect)?;
-        let scalar = hierarchy.create_array("/s").shape(&[]).data_type_named("float64").create()?;
+        let scalar = hierarchy.create_array("/s").shape(()).data_type_named("float64").create()?;
         assert_eq!(scalar.read::<f64>(..)?, [0.0]);
         scalar.write((), &[42.0])?;
         assert_eq!(zarr::open(&path)?.into_group()?.array("s")?.read::<f64>(())?, [42.0]);
@@ -170,10 +170,10 @@ fn ndarray_goes_in_and_out() -> Result<()> {
         .create()?;
     let data = ndarray::Array2::from_shape_fn((6, 4), |(i, j)| (10 * i + j) as f32);
     array.write_ndarray(.., data.t())?;
-    assert_eq!(array.read_ndarray::<f32>(..)?, data.t().into_dyn());
-    assert_eq!(array.read_ndarray::<f32>((1, 2..4))?.shape(), [2]);
-    assert_eq!(array.read_ndarray::<f32>((1..2, 2..4))?.shape(), [1, 2]);
-    assert_eq!(array.read_ndarray::<f32>((1, 2))?.shape(), [0; 0]);
+    assert_eq!(array.read_ndarray::<f32, zarr::ndarray::IxDyn>(..)?, data.t().into_dyn());
+    assert_eq!(array.read_ndarray::<f32, zarr::ndarray::IxDyn>((1, 2..4))?.shape(), [2]);
+    assert_eq!(array.read_ndarray::<f32, zarr::ndarray::IxDyn>((1..2, 2..4))?.shape(), [1, 2]);
+    assert_eq!(array.read_ndarray::<f32, zarr::ndarray::IxDyn>((1, 2))?.shape(), [0; 0]);
     Ok(())
 }
 

@@ -182,7 +182,7 @@ fn messages_say_what_where_and_what_to_do() -> Result<()> {
     all.add("a region too large for memory", {
         let huge = hierarchy
             .create_array("/huge")
-            .shape(&[1 << 40, 1 << 40])
+            .shape([1u64 << 40, 1 << 40])
             .chunks(&[1, 1])
             .data_type_named("u1")
             .create()?;

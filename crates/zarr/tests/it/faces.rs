@@ -170,7 +170,7 @@ macro_rules! script {
             log.note("read_into", out);
             let out = read_into!(array.read_into((1.., 2), vec![0i32; 4]));
             log.note("read_into", out);
-            attempt!(array.read_ndarray::<i32>((..2, 1..3)));
+            attempt!(array.read_ndarray::<i32, zarr::ndarray::IxDyn>((..2, 1..3)));
             let transposed = ndarray::Array::from_shape_vec((2, 3), vec![1i32, 2, 3, 4, 5, 6]);
             let transposed = transposed.expect("six elements").reversed_axes();
             attempt!(array.write_ndarray((..3, ..2), lend_view!(transposed.clone())));

@@ -227,7 +227,7 @@ fn a_missing_value_without_words_is_named() -> Result<()> {
 #[test]
 fn names_of_axes_are_said_once() -> Result<()> {
     let (_, source) = begun(Dialect::V3);
-    let scalar = source.create_array(path("/crs")).shape(&[]).data_type_named("int32");
+    let scalar = source.create_array(path("/crs")).shape(()).data_type_named("int32");
     scalar.create()?.write(.., &[0i32])?;
     let array = source.create_array(path("/x")).shape(&[2]).data_type_named("int32");
     array.dimension_names(names(&["x"])).create()?;

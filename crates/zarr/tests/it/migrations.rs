@@ -28,7 +28,7 @@ fn source() -> (Arc<dyn Store>, Hierarchy) {
         let array = builder.codec(zarr::codec(codec).unwrap()).create().unwrap();
         array.write((0..25, ..), &(1..=25 * 30).collect::<Vec<i32>>()).unwrap();
     }
-    hierarchy.create_array("/g/s").shape(&[]).chunks(&[]).data_type_named("<f8").create().unwrap();
+    hierarchy.create_array("/g/s").shape(()).chunks(()).data_type_named("<f8").create().unwrap();
     hierarchy.array("/g/s").unwrap().write(.., &[2.5f64]).unwrap();
     hierarchy.consolidate().unwrap();
     (store, hierarchy)

@@ -297,7 +297,7 @@ fn texts_scalars_and_fields_are_no_exception() -> Result<()> {
                 false
             }
         };
-        let scalar = hierarchy.create_array("/scalar").shape(&[]).data_type_named("int32");
+        let scalar = hierarchy.create_array("/scalar").shape(()).data_type_named("int32");
         scalar.create()?;
         let empty = hierarchy.create_array("/empty").shape(&[0, 5]).chunks(&[1, 5]);
         empty.data_type_named("int32").create()?;
@@ -355,7 +355,7 @@ fn arrays_without_a_fill_value_have_missing_chunks_too() -> Result<()> {
 fn both_keys_of_a_draft_are_named() -> Result<()> {
     let store = memory();
     let hierarchy = Hierarchy::create(store.clone(), options().format(Dialect::Draft), &options())?;
-    hierarchy.create_array("/s").shape(&[]).data_type_named("uint8").create()?;
+    hierarchy.create_array("/s").shape(()).data_type_named("uint8").create()?;
     for (opening, hierarchy) in openings(&store) {
         let error = hierarchy.array("/s")?.read::<u8>(..).expect_err(&opening);
         let what =

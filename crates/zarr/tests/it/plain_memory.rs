@@ -465,7 +465,7 @@ fn check<T: Sample>(case: &Case<T>) -> Result<(), TestCaseError> {
     let mut memory = vec![model.fill.clone(); expected.len()];
     fresh.read_into(&part, &mut memory).expect("read");
     prop_assert_eq!(&memory, &expected);
-    let read = fresh.read_ndarray::<T>(&part).expect("read");
+    let read = fresh.read_ndarray::<T, zarr::ndarray::IxDyn>(&part).expect("read");
     prop_assert_eq!(&read.into_raw_vec_and_offset().0, &expected);
     let waited = wait(async {
         let hierarchy = hierarchy.as_async();

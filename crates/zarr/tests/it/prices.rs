@@ -203,7 +203,7 @@ fn no_other_keys_are_touched() {
     array.update_attributes(|attributes| drop(attributes.insert("k", 1u64))).unwrap();
     assert_eq!(array.read::<i16>(..).unwrap(), [1, 2, 3, 5, 6, 7]);
     hierarchy.group(path("/g")).unwrap().update_attributes(|_| ()).unwrap();
-    let builder = hierarchy.create_array(path("/s")).shape(&[]).data_type_named("u1");
+    let builder = hierarchy.create_array(path("/s")).shape(()).data_type_named("u1");
     builder.purge(true).create().unwrap().write((), &[1u8]).unwrap();
     hierarchy.tree(path("/")).unwrap();
     hierarchy.erase(path("/g")).unwrap();

@@ -65,13 +65,13 @@ fn inner_chunks_divide_every_shard() -> Result<()> {
 /// F-064: a million million chunks cost no more than one.
 #[test]
 fn runs_are_never_written_out() -> Result<()> {
-    let array = array(&["[1,[2,1000000000000]]", "3"], &[1_000_000_000_001, 3], &[])?;
-    array.write((1_000_000_000_000, 0..3), &[1i16, 2, 3])?;
-    assert_eq!(array.read::<i16>((999_999_999_999..1_000_000_000_001, 1..3))?, [7, 7, 2, 3]);
-    array.resize(&[1_000_000_000_000, 3])?;
-    array.resize(&[2_000_000_000_001, 3])?;
-    assert_eq!(array.read::<i16>((1_000_000_000_000, 0))?, [7]);
-    assert!(array.resize(&[2_000_000_000_002, 3]).is_err(), "the grid ends there");
+    let array = array(&["[1,[2,1000000000000]]", "3"], &[1_000_000_000_001u64, 3], &[])?;
+    array.write((1_000_000_000_000u64, 0..3), &[1i16, 2, 3])?;
+    assert_eq!(array.read::<i16>((999_999_999_999..1_000_000_000_001u64, 1..3))?, [7, 7, 2, 3]);
+    array.resize(&[1_000_000_000_000u64, 3])?;
+    array.resize(&[2_000_000_000_001u64, 3])?;
+    assert_eq!(array.read::<i16>((1_000_000_000_000u64, 0))?, [7]);
+    assert!(array.resize(&[2_000_000_000_002u64, 3]).is_err(), "the grid ends there");
     Ok(())
 }
 

@@ -616,7 +616,7 @@ fn appends_use_the_newest_shape() -> Result<()> {
 fn a_scalar_at_two_keys_is_written_at_one() -> Result<()> {
     let (_folder, path) = folder();
     let hierarchy = zarr::create(&path, Dialect::Draft)?;
-    let scalar = hierarchy.create_array("/a").shape(&[]).data_type_named("u1").create()?;
+    let scalar = hierarchy.create_array("/a").shape(()).data_type_named("u1").create()?;
     scalar.write((), &[5u8])?;
     std::fs::write(format!("{path}/data/root/a/c"), [9]).expect("written");
     assert_eq!(scalar.read::<u8>(())?, [9]);

@@ -135,7 +135,7 @@ fn the_documented_chains_are_copied_as_stored() {
 fn a_scalar_copied_as_stored_is_where_readers_of_the_draft_look() {
     for from in DIALECTS {
         let source = begun(from);
-        let builder = source.create_array("/s").shape(&[]).data_type_named("int32");
+        let builder = source.create_array("/s").shape(()).data_type_named("int32");
         let scalar = builder.create().unwrap();
         scalar.write(.., &[7i32]).unwrap();
         for plain_draft in [false, true] {

@@ -24,7 +24,7 @@ fn reading() -> OpenOptions {
 #[test]
 fn a_scalar_that_is_stored_under_both_keys_is_warned_of_by_either_face() -> Result<()> {
     let (store, written) = hierarchy(Dialect::Draft);
-    let scalar = written.create_array(path("/a")).shape(&[]).chunks(&[]).data_type_named("i4");
+    let scalar = written.create_array(path("/a")).shape(()).chunks(()).data_type_named("i4");
     scalar.create()?.write(.., &[7])?;
     let keys = [StoreKey::new("data/root/a/c")?, StoreKey::new("data/root/a/c0")?];
     let readable = store.to_sync();

@@ -1,0 +1,126 @@
+//! How handles and trees of nodes are shown.
+
+use std::fmt;
+
+use crate::error::without_secrets;
+use crate::metadata::ArrayMetadata;
+use crate::path::NodePath;
+use crate::printable::printable;
+use crate::store::Store;
+
+/// Nodes as the lines of a tree. Each is a path and what stands behind its name; they are sorted by the names in their paths, and
+/// the first is the tree's root.
+#[doc(hidden)]
+pub fn draw_tree(nodes: &[(String, String)]) -> String {
+    let mut text = String::new();
+    for ((path, detail), branches) in nodes.iter().zip(branches(nodes)) {
+        let own = branches.len();
+        for (level, goes_on) in (1..).zip(branches) {
+            text.push_str(match (level == own, goes_on) {
+                (true, true) => "├── ",
+                (true, false) => "└── ",
+                (false, true) => "│   ",
+                (false, false) => "    ",
+            });
+        }
+        let name = path.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or("/");
+        text.push_str(&printable(name));
+        text.push_str(detail);
+        text.push('\n');
+    }
+    text
+}
+
+/// For each node and each level above it, and its own, whether the branch there goes on: whether a later node hangs on it before
+/// one hangs higher up. One walk from the last node on finds all.
+fn branches(nodes: &[(String, String)]) -> Vec<Vec<bool>> {
+    let depth = |path: &str| path.split('/').filter(|name| !name.is_empty()).count();
+    let (mut found, mut open) = (Vec::with_capacity(nodes.len()), Vec::new());
+    for own in nodes.iter().rev().map(|(path, _)| depth(path)) {
+        open.resize(own, false);
+        found.push(open.clone());
+        if let Some(level) = open.last_mut() {
+            *level = true;
+        }
+    }
+    found.reverse();
+    found
+}
+
+/// What a tree says of an array behind its name: the data type, the shape, the names of its dimensions.
+pub(super) fn array_detail(metadata: &ArrayMetadata) -> String {
+    let data_type = metadata.data_type.to_string();
+    let mut detail = format!("  {} {:?}", printable(&data_type), metadata.shape);
+    if let Some(names) = &metadata.dimension_names {
+        let names: Vec<&str> = names.iter().map(|name| name.as_deref().unwrap_or("_")).collect();
+        detail.push_str(&format!(" ({})", printable(&names.join(", "))));
+    }
+    detail
+}
+
+/// The path of a node as a tree has it that begins at `top`.
+pub(super) fn path_from(top: &NodePath, path: &NodePath) -> String {
+    match path.as_str().strip_prefix(top.as_str()) {
+        Some(rest) if !top.is_root() => rest.to_owned(),
+        _ => path.to_string(),
+    }
+}
+
+/// A node in one line, for `Debug`.
+pub(super) fn debug_node(
+    f: &mut fmt::Formatter<'_>,
+    name: &str,
+    store: &dyn Store,
+    path: &NodePath,
+    metadata: Option<&ArrayMetadata>,
+) -> fmt::Result {
+    let store = without_secrets(&store.name());
+    write!(f, "{name}({}{}", printable(&store), if path.is_root() { "" } else { " " })?;
+    if !path.is_root() {
+        write!(f, "{}", printable(path.as_str()))?;
+    }
+    if let Some(metadata) = metadata {
+        let data_type = metadata.data_type.to_string();
+        write!(f, ", {}, shape {:?}", printable(&data_type), metadata.shape)?;
+        if let Some(chunks) = metadata.inner_chunk_shape() {
+            write!(f, ", chunks {chunks:?}")?;
+        }
+        if let Some(shards) = metadata.shard_shape() {
+            write!(f, ", shards {shards:?}")?;
+        }
+    }
+    f.write_str(")")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drawn(paths: &[&str]) -> String {
+        let nodes: Vec<_> = paths.iter().map(|&path| (path.to_owned(), String::new())).collect();
+        draw_tree(&nodes)
+    }
+
+    #[test]
+    fn branches_lead_to_every_node() {
+        let expected = "\
+/
+├── a
+│   ├── x
+│   │   └── y
+│   └── z
+└── b
+    └── c
+";
+        assert_eq!(drawn(&["/", "/a", "/a/x", "/a/x/y", "/a/z", "/b", "/b/c"]), expected);
+    }
+
+    /// Once the time grew with the fourth power of the depth: minutes for this one.
+    #[test]
+    fn a_deep_tree_is_drawn_soon() {
+        let nodes: Vec<_> = (1..=600).map(|depth| ("/a".repeat(depth), String::new())).collect();
+        let begun = std::time::Instant::now();
+        assert_eq!(draw_tree(&nodes).lines().count(), 600);
+        assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
+    }
+}

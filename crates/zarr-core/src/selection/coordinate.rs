@@ -1,0 +1,224 @@
+//! Defines what callers write for coordinates: integers of any type, of which those below 0 count from an axis' end.
+
+use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
+
+use super::AxisSelection;
+use crate::error::AccessError;
+
+/// An integer that stands for a coordinate: below 0 it counts from the axis' end, -1 is the last one.
+///
+/// For all of Rust's integers but those of 128 bits.
+pub trait Coordinate: Copy + sealed::Sealed {
+    /// Its value.
+    fn value(self) -> i128;
+}
+
+/// A range of coordinates: `2..5`, `..=-2`, `..`.
+pub trait AxisRange: sealed::Sealed {
+    /// Every `step`th coordinate of the range.
+    fn with_step(self, step: i64) -> AxisSelection;
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+macro_rules! coordinates {
+    ($($integer:ty)*) => {$(
+        impl sealed::Sealed for $integer {}
+        impl Coordinate for $integer {
+            fn value(self) -> i128 {
+                self as i128
+            }
+        }
+        impl From<$integer> for AxisSelection {
+            fn from(coordinate: $integer) -> AxisSelection {
+                match Position::new(coordinate) {
+                    Position::FromStart(index) => AxisSelection::Index(index),
+                    from_end => AxisSelection::Relative(Relative(Parts::Index(from_end))),
+                }
+            }
+        }
+        impl From<$integer> for super::Selection {
+            fn from(coordinate: $integer) -> super::Selection {
+                super::Selection::outer([coordinate])
+            }
+        }
+    )*};
+}
+
+coordinates! { u8 u16 u32 u64 usize i8 i16 i32 i64 isize }
+
+macro_rules! ranges {
+    ($({$($generic:tt)*} $Range:ty: $range:ident => $start:expr, $stop:expr;)*) => {$(
+        impl<$($generic)*> sealed::Sealed for $Range {}
+        impl<$($generic)*> AxisRange for $Range {
+            fn with_step(self, step: i64) -> AxisSelection {
+                let $range = self;
+                between($start, $stop, step)
+            }
+        }
+        impl<$($generic)*> From<$Range> for AxisSelection {
+            fn from(range: $Range) -> AxisSelection {
+                range.with_step(1)
+            }
+        }
+    )*};
+}
+
+ranges! {
+    {} RangeFull: _range => None, None;
+    {C: Coordinate} Range<C>: range => Some(Position::new(range.start)), Some(Position::new(range.end));
+    {C: Coordinate} RangeInclusive<C>: range => Some(Position::new(*range.start())), Some(Position::new(*range.end()).next());
+    {C: Coordinate} RangeFrom<C>: range => Some(Position::new(range.start)), None;
+    {C: Coordinate} RangeTo<C>: range => None, Some(Position::new(range.end));
+    {C: Coordinate} RangeToInclusive<C>: range => None, Some(Position::new(range.end).next());
+}
+
+/// A coordinate of an axis of any length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Position {
+    /// So many after the first.
+    FromStart(u64),
+    /// So many before the end.
+    FromEnd(u64),
+}
+
+impl Position {
+    fn new(coordinate: impl Coordinate) -> Position {
+        let value = coordinate.value();
+        // The integers have 64 bits at most.
+        let distance = value.unsigned_abs() as u64;
+        if value < 0 { Position::FromEnd(distance) } else { Position::FromStart(distance) }
+    }
+
+    /// The position after it.
+    fn next(self) -> Position {
+        match self {
+            Position::FromStart(index) => Position::FromStart(index.saturating_add(1)),
+            Position::FromEnd(distance) => Position::FromEnd(distance - 1),
+        }
+    }
+
+    /// The coordinate on an axis of this length; `None` if it is before the first.
+    fn on_axis(self, len: u64) -> Option<u64> {
+        match self {
+            Position::FromStart(index) => Some(index),
+            Position::FromEnd(distance) => len.checked_sub(distance),
+        }
+    }
+
+    fn index_from_start(self) -> Option<u64> {
+        match self {
+            Position::FromStart(index) => Some(index),
+            Position::FromEnd(_) => None,
+        }
+    }
+}
+
+/// As a caller writes it, for messages.
+impl std::fmt::Display for Position {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Position::FromStart(index) => write!(f, "{index}"),
+            Position::FromEnd(distance) => write!(f, "-{distance}"),
+        }
+    }
+}
+
+fn between(start: Option<Position>, stop: Option<Position>, step: i64) -> AxisSelection {
+    let counts_from_end =
+        |position: Option<Position>| matches!(position, Some(Position::FromEnd(_)));
+    if counts_from_end(start) || counts_from_end(stop) {
+        return AxisSelection::Relative(Relative(Parts::Steps { start, stop, step }));
+    }
+    let (start, stop) =
+        (start.and_then(Position::index_from_start), stop.and_then(Position::index_from_start));
+    AxisSelection::Steps { start, stop, step }
+}
+
+/// These coordinates, in this order.
+pub(super) fn list(coordinates: impl IntoIterator<Item: Coordinate>) -> AxisSelection {
+    let positions: Vec<Position> = coordinates.into_iter().map(Position::new).collect();
+    match positions.iter().map(|position| position.index_from_start()).collect() {
+        Some(indices) => AxisSelection::List(indices),
+        None => AxisSelection::Relative(Relative(Parts::List(positions))),
+    }
+}
+
+/// A selection with coordinates that count from the axis' end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Relative(Parts);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Parts {
+    Index(Position),
+    Steps { start: Option<Position>, stop: Option<Position>, step: i64 },
+    List(Vec<Position>),
+}
+
+impl Relative {
+    pub(super) fn is_index(&self) -> bool {
+        matches!(self.0, Parts::Index(_))
+    }
+
+    /// The same selection on an axis of this length, with coordinates that count from its start.
+    pub(super) fn on_axis(self, axis: usize, len: u64) -> Result<AxisSelection, AccessError> {
+        let index = |position: Position| {
+            position.on_axis(len).ok_or_else(|| {
+                AccessError::Argument(format!(
+                    "index {position} is out of bounds for axis {axis}, which has length {len}"
+                ))
+            })
+        };
+        Ok(match self.0 {
+            Parts::Index(position) => AxisSelection::Index(index(position)?),
+            Parts::List(positions) => {
+                AxisSelection::List(positions.into_iter().map(index).collect::<Result<_, _>>()?)
+            }
+            Parts::Steps { start, stop, step } => {
+                let edge = |position: Option<Position>| match position {
+                    None => Ok(None),
+                    Some(position) => position.on_axis(len).map(Some).ok_or_else(|| {
+                        let text = |edge: Option<Position>| {
+                            edge.map_or_else(String::new, |edge| edge.to_string())
+                        };
+                        let range = format!("{}..{}", text(start), text(stop));
+                        AccessError::Argument(format!(
+                            "region {range} exceeds axis {axis}, which has length {len}"
+                        ))
+                    }),
+                };
+                AxisSelection::Steps { start: edge(start)?, stop: edge(stop)?, step }
+            }
+        })
+    }
+}
+
+/// `ndarray::s!`, whose steps and negative coordinates mean the same.
+#[cfg(feature = "ndarray")]
+impl<E, In, Out> From<ndarray::SliceInfo<E, In, Out>> for super::Selection
+where
+    E: AsRef<[ndarray::SliceInfoElem]>,
+    In: ndarray::Dimension,
+    Out: ndarray::Dimension,
+{
+    fn from(slice: ndarray::SliceInfo<E, In, Out>) -> super::Selection {
+        let mut axes = Vec::new();
+        for element in slice.as_ref() {
+            match *element {
+                ndarray::SliceInfoElem::Index(index) => axes.push(index.into()),
+                ndarray::SliceInfoElem::Slice { start, end, step } => {
+                    let (start, stop) = (Some(Position::new(start)), end.map(Position::new));
+                    axes.push(between(start, stop, step as i64));
+                }
+                ndarray::SliceInfoElem::NewAxis => {
+                    return super::Selection::invalid(
+                        "`NewAxis` selects nothing of the array; leave it out, and insert the axis into what was read",
+                    );
+                }
+            }
+        }
+        super::Selection::outer(axes)
+    }
+}

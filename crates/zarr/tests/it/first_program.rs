@@ -1,0 +1,227 @@
+//! What a first program says, as the documentation does not ask for it: each spelling gives the right values.
+#![cfg(all(feature = "filesystem", feature = "ndarray", feature = "zstd"))]
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use ndarray::{Array2, Ix1, Ix2, IxDyn, s};
+use serde_json::json;
+use zarr::codec::CodecSpec;
+use zarr::{Array, DataType, Dialect, Json, Location, Object, Result, ToShape};
+
+/// An array of 4 x 6 elements, of which each is 10 times its row and its column.
+fn table(folder: &Path) -> Result<Array> {
+    let array = zarr::create_array(folder.join("data.zarr/group/table"))?
+        .shape([4, 6])
+        .chunks((2, 3))
+        .data_type(DataType::Float32)
+        .codec("zstd:3")
+        .attribute("units", "K")
+        .dimension_names(["y", "x"])
+        .create()?;
+    array.write_ndarray(.., Array2::from_shape_fn((4, 6), |(y, x)| (10 * y + x) as f32))?;
+    Ok(array)
+}
+
+#[test]
+fn a_new_array_begins_its_hierarchy_where_the_program_does() -> Result<()> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let array = table(folder.path())?;
+    assert_eq!(array.path().as_str(), "/group/table");
+    let root = zarr::open_group(folder.path().join("data.zarr"))?;
+    let paths: Vec<String> = root.nodes()?.iter().map(|node| node.path().to_string()).collect();
+    assert_eq!(paths, ["/", "/group", "/group/table"]);
+    // The next one is part of the same hierarchy.
+    let url = folder.path().join("data.zarr/more").display().to_string();
+    assert_eq!(zarr::create_group(&url)?.path().as_str(), "/more");
+    let refused = zarr::create(url + "/inner", Dialect::V3).expect_err("a node, not a hierarchy");
+    assert!(refused.to_string().contains("`more/inner` is a node of the hierarchy"), "{refused}");
+    // A hierarchy whose name is not that of a store begins where it is asked for, as does one that is there.
+    let plain = folder.path().join("plain/inner");
+    zarr::create(&plain, Dialect::V3)?.create_group("/", Object::new())?;
+    assert!(plain.join("zarr.json").exists());
+    zarr::create(folder.path().join("data.zarr/group"), Dialect::V3)?;
+    Ok(())
+}
+
+#[test]
+fn paths_are_texts_and_paths_of_any_kind() -> Result<()> {
+    let folder = tempfile::tempdir().expect("a folder");
+    table(folder.path())?;
+    let path = folder.path().join("data.zarr/group/table");
+    let text = path.to_str().expect("it is UTF-8").to_owned();
+    let shape = |location: &dyn Fn() -> Result<Array>| location().map(|array| array.shape());
+    for opened in [
+        shape(&|| zarr::open_array(&path)),
+        shape(&|| zarr::open_array(path.as_path())),
+        shape(&|| zarr::open_array(path.clone())),
+        shape(&|| zarr::open_array(&text)),
+        shape(&|| zarr::open_array(text.clone())),
+        shape(&|| zarr::open_array(text.as_str())),
+        shape(&|| zarr::open_array(Cow::from(&text))),
+        shape(&|| zarr::open_array(path.as_os_str())),
+        shape(&|| zarr::open_array(format!("file://{text}"))),
+    ] {
+        assert_eq!(opened?, [4, 6]);
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::ffi::OsStrExt;
+        let not_text = std::ffi::OsStr::from_bytes(b"a\xffb");
+        let error = not_text.to_url().expect_err("no text").to_string();
+        assert!(error.contains("is not valid UTF-8"), "{error}");
+    }
+    Ok(())
+}
+
+#[test]
+fn shapes_are_of_any_integers() {
+    let shapes: [&dyn ToShape; 9] = [
+        &[2, 3],
+        &[2u64, 3],
+        &&[2usize, 3][..],
+        &Vec::from([2u8, 3]),
+        &&[2i64, 3],
+        &(2, 3),
+        &(2usize, 3u64),
+        &ndarray::Array2::<u8>::zeros((2, 3)).shape().to_vec(),
+        &[2i16, 3],
+    ];
+    for shape in shapes {
+        assert_eq!(shape.to_shape().expect("a shape"), [2, 3]);
+    }
+    assert_eq!(7.to_shape().expect("one axis"), [7]);
+    assert!(().to_shape().expect("no axis").is_empty());
+    let error = [2, -3].to_shape().expect_err("negative").to_string();
+    assert_eq!(error, "axis 1 has length -3; the shortest is 0");
+}
+
+#[test]
+fn selections_are_of_any_integers() -> Result<()> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let array = table(folder.path())?;
+    let (row, from, to) = (1usize, 2i64, 4u32);
+    assert_eq!(array.read::<f32>((row, 2..4))?, [12.0, 13.0]);
+    assert_eq!(array.read::<f32>((1, from..4))?, [12.0, 13.0]);
+    assert_eq!(array.read::<f32>((1u8, ..to))?, [10.0, 11.0, 12.0, 13.0]);
+    assert_eq!(array.read::<f32>((-1, -2..))?, [34.0, 35.0]);
+    assert_eq!(array.read::<f32>((.., -1))?, [5.0, 15.0, 25.0, 35.0]);
+    assert_eq!(array.read::<f32>(([-1, 0], [0usize, 5]))?, [30.0, 35.0, 0.0, 5.0]);
+    assert_eq!(array.read::<f32>(s![-1, ..;-2])?, [35.0, 33.0, 31.0]);
+    assert_eq!(array.read_element::<f32>((3, -1))?, 35.0);
+    array.write((-1, ..), &[9f32; 6])?;
+    assert_eq!(array.read::<f32>(s![3, ..])?, [9.0; 6]);
+    Ok(())
+}
+
+#[test]
+fn ndarray_arrays_have_the_axes_that_are_asked_for() -> Result<()> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let array = table(folder.path())?;
+    let part: Array2<f32> = array.read_ndarray((1..3, 4..))?;
+    assert_eq!(part, ndarray::array![[14.0, 15.0], [24.0, 25.0]]);
+    assert_eq!(array.read_ndarray::<f32, Ix1>((2, ..2))?, ndarray::array![20.0, 21.0]);
+    assert_eq!(array.read_ndarray::<f32, IxDyn>(..)?.shape(), [4, 6]);
+    let error = array.read_ndarray::<f32, Ix2>((2, ..)).expect_err("one axis").to_string();
+    assert!(error.contains("the selection has shape [6], an `Ix2` has 2 axes"), "{error}");
+    // Arrays, references to them and views of them, in any order in memory.
+    let turned = Array2::from_shape_fn((6, 4), |(x, y)| (x + 100 * y) as f32);
+    array.write_ndarray(.., turned.t())?;
+    assert_eq!(array.read_element::<f32>((2, 1))?, 201.0);
+    array
+        .write_ndarray(
+            ..,
+            &part
+                .broadcast((2, 2, 2))
+                .expect("repeated")
+                .into_owned()
+                .into_shape_with_order((4, 2))
+                .expect("8"),
+        )
+        .expect_err("another shape");
+    array.write_ndarray((..2, ..2), &part)?;
+    assert_eq!(array.read::<f32>((..2, ..2))?, [14.0, 15.0, 24.0, 25.0]);
+    Ok(())
+}
+
+#[test]
+fn attributes_are_read_and_set_as_json() -> Result<()> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let array = table(folder.path())?;
+    array.set_attribute("range", [1.5, 2.0])?;
+    array.set_attribute("model", json!({ "name": "ERA5", "steps": [1, 2] }))?;
+    array.set_attribute("missing", f64::NAN)?;
+    array.set_attribute("levels", vec![1u8, 2])?;
+    array.set_attribute("comment", None::<String>)?;
+    let attributes = zarr::open_array(folder.path().join("data.zarr/group/table"))?.attributes();
+    assert_eq!(attributes["units"], "K");
+    assert_eq!(attributes["units"].as_f64(), None);
+    assert_eq!(attributes["range"][0].as_f64(), Some(1.5));
+    assert!(attributes["missing"].as_f64().is_some_and(f64::is_nan));
+    assert_eq!(attributes["model"]["steps"][1].as_u64(), Some(2));
+    assert!(attributes["comment"].is_null() && attributes["absent"]["deeper"][3].is_null());
+    let value = serde_json::Value::from(attributes.clone());
+    assert_eq!(value["model"], json!({ "name": "ERA5", "steps": [1, 2] }));
+    assert_eq!(Object::try_from(value).expect("an object"), attributes);
+    let error = Object::try_from(json!([1])).expect_err("no object").to_string();
+    assert_eq!(error, "attributes are a JSON object, not an array");
+    let group = zarr::open_rw(folder.path().join("data.zarr/group"))?.into_group()?;
+    group.set_attribute("title", "sea")?;
+    let again = zarr::open_group(folder.path().join("data.zarr/group"))?;
+    assert_eq!(again.attributes()["title"], "sea");
+    Ok(())
+}
+
+#[test]
+fn json_of_serde_comes_and_goes() {
+    let text = r#"{"b":[1,-2,18446744073709551615,2.5,1e+300,true,null,"t"],"a":{}}"#;
+    let value: serde_json::Value = serde_json::from_str(text).expect("JSON");
+    let ours = Json::from(value.clone());
+    assert_eq!(ours.to_string(), text);
+    assert_eq!(serde_json::Value::from(ours), value);
+    let long = Json::parse(b"[0.1000000000000000055511151231257827, 1e999, NaN]");
+    let long = serde_json::Value::from(long.expect("a tolerant reader takes it"));
+    assert_eq!(long, json!([0.1, "1e999", "NaN"]));
+}
+
+#[test]
+fn types_and_codecs_are_named_as_they_are_spelled() -> Result<()> {
+    let hierarchy = zarr::create("memory://first-types", Dialect::V3)?;
+    let of = |name: &str| hierarchy.create_array(name).shape(4);
+    assert_eq!(of("a").data_type("int16").create()?.data_type(), DataType::Int16);
+    assert_eq!(of("b").data_type_of::<u8>().create()?.data_type(), DataType::Uint8);
+    assert_eq!(of("c").data_type_of::<String>().create()?.data_type(), DataType::String);
+    assert_eq!(of("d").data_type_of::<bool>().create()?.data_type(), DataType::Bool);
+    assert_eq!(
+        of("e").data_type(zarr::CoreType::Float64).create()?.data_type().to_string(),
+        "float64"
+    );
+    let raw = of("f").data_type_of::<[u8; 3]>().create()?;
+    assert_eq!(raw.data_type(), DataType::Raw { size: 3 });
+    let codec = |array: &Array| array.codecs().last().expect("a codec").to_string();
+    let by_text = of("g").data_type(DataType::Int8).codec("gzip:9").create()?;
+    let spec: CodecSpec = "gzip:9".parse()?;
+    let by_spec = of("h").data_type(DataType::Int8).codec(&spec).create()?;
+    assert_eq!((codec(&by_text), codec(&by_spec)), (spec.to_string(), spec.to_string()));
+    Ok(())
+}
+
+#[test]
+fn handles_are_shown_in_a_line_and_hierarchies_as_trees() -> Result<()> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let array = table(folder.path())?;
+    let url = format!("file://{}/data.zarr", folder.path().display());
+    let shown = format!("{array:?}").replace(&url, "URL");
+    assert_eq!(shown, "Array(URL /group/table, float32, shape [4, 6], chunks [2, 3])");
+    let root = zarr::open_group(folder.path().join("data.zarr"))?;
+    assert_eq!(format!("{root:?}").replace(&url, "URL"), "Group(URL)");
+    assert_eq!(format!("{:?}", root.hierarchy()).replace(&url, "URL"), "Hierarchy v3(URL)");
+    let expected = "\
+/
+└── group
+    └── table  float32 [4, 6] (y, x)
+";
+    assert_eq!(root.tree_text()?, expected);
+    assert_eq!(root.group("group")?.tree_text()?, "/\n└── table  float32 [4, 6] (y, x)\n");
+    Ok(())
+}
