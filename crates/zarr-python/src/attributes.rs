@@ -159,10 +159,67 @@ impl Array {
         self.call_store(py, |array| array.hierarchy().flush())
     }
 
-    /// What the array is, as text. `stored` also counts the stored chunks, which lists them.
-    #[pyo3(signature = (*, stored = false))]
-    fn info<'py>(slf: &Bound<'py, Self>, stored: bool) -> PyResult<Bound<'py, PyAny>> {
-        in_python(slf, "array_info", (slf, stored))
+    /// How many chunks are stored, or shards: one listing.
+    #[getter]
+    fn nchunks_initialized(&self, py: Python<'_>) -> PyResult<u64> {
+        self.call_store(py, zarr::Array::stored_chunks)
+    }
+
+    /// How many bytes the stored chunks have: one listing, and a look at each.
+    fn nbytes_stored(&self, py: Python<'_>) -> PyResult<u64> {
+        Ok(self.stored_size(py)?.1)
+    }
+
+    /// What the array is, as text: `array.info` shows it, `array.info()` returns it, and `array.info(stored=True)` also counts the stored chunks,
+    /// which lists them.
+    #[getter]
+    fn info<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        in_python(slf, "Info", (slf,))
+    }
+
+    /// A view whose elements are converted to `dtype` when they are read: `a.astype("f4")[0]`.
+    fn astype<'py>(
+        slf: &Bound<'py, Self>,
+        dtype: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        in_python(slf, "AsType", (slf, dtype))
+    }
+
+    fn __float__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        in_python(slf, "number", (slf, "float"))
+    }
+
+    fn __int__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        in_python(slf, "number", (slf, "int"))
+    }
+
+    fn __complex__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        in_python(slf, "number", (slf, "complex"))
+    }
+
+    /// All elements, read, for libraries that take DLPack: `torch.from_dlpack(array)`.
+    #[pyo3(signature = (**options))]
+    fn __dlpack__<'py>(
+        slf: &Bound<'py, Self>,
+        options: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        in_python(slf, "dlpack", (slf, options))
+    }
+
+    /// The device of what `__dlpack__` gives: the processor.
+    fn __dlpack_device__(&self) -> (i32, i32) {
+        // `kDLCPU` of dlpack.h.
+        (1, 0)
+    }
+
+    fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    /// As `flush`.
+    #[pyo3(signature = (*_exception))]
+    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyTuple>) -> PyResult<()> {
+        if self.origin.writeable { self.flush(py) } else { Ok(()) }
     }
 
     fn __repr__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {

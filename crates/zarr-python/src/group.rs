@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use pyo3::call::PyCallArgs;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyIterator, PyString};
+use pyo3::types::{PyDict, PyIterator, PyString, PyTuple};
 use zarr::{ErrorKind, NewPlace, Object};
 
 use crate::array::Array;
@@ -128,7 +128,7 @@ impl Group {
 
     fn __setitem__(&self, path: &str, _value: &Bound<'_, PyAny>) -> PyResult<()> {
         Err(PyTypeError::new_err(format!(
-            "members are created: `group.create({path:?}, like=values)[...] = values`"
+            "members are created: `group.create_array({path:?}, data=values)`"
         )))
     }
 
@@ -168,7 +168,12 @@ impl Group {
     }
 
     #[pyo3(name = "_create")]
-    fn create_array(&self, py: Python<'_>, path: &str, keywords: Keywords<'_>) -> PyResult<Array> {
+    fn create_of_keywords(
+        &self,
+        py: Python<'_>,
+        path: &str,
+        keywords: Keywords<'_>,
+    ) -> PyResult<Array> {
         let new = NewArray::of(py, &keywords)?;
         let path = path.to_owned();
         let array = self.call(py, move |group| {
@@ -241,9 +246,76 @@ impl Group {
         in_python(slf, "tree", (slf,))
     }
 
-    /// What the group is, as text.
+    /// What the group is, as text: `group.info` shows it, and `group.info()` returns it.
+    #[getter]
     fn info<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        in_python(slf, "group_info", (slf,))
+        in_python(slf, "Info", (slf,))
+    }
+
+    /// The names of the arrays among the members.
+    fn array_keys<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        in_python(slf, "array_keys", (slf,))
+    }
+
+    /// The names of the groups among the members.
+    fn group_keys<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        in_python(slf, "group_keys", (slf,))
+    }
+
+    /// Calls `function(path)` with the path from here of each node below, sorted, until it returns something other than None; returns that.
+    fn visit<'py>(
+        slf: &Bound<'py, Self>,
+        function: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        in_python(slf, "visit", (slf, function))
+    }
+
+    /// Calls `function(path, node)` with each node below, sorted, until it returns something other than None; returns that.
+    fn visititems<'py>(
+        slf: &Bound<'py, Self>,
+        function: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        in_python(slf, "visititems", (slf, function))
+    }
+
+    /// Gives the node at `source` the path `dest`, both from here: it is copied, and then erased where it was.
+    #[pyo3(name = "move")]
+    fn move_node<'py>(
+        slf: &Bound<'py, Self>,
+        source: &str,
+        dest: &str,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        in_python(slf, "move_node", (slf, source, dest))
+    }
+
+    /// The group at `path`, from here, which is created if nothing is there.
+    fn require_group<'py>(slf: &Bound<'py, Self>, path: &str) -> PyResult<Bound<'py, PyAny>> {
+        in_python(slf, "require_group", (slf, path))
+    }
+
+    /// The array at `path`, from here, which is created if nothing is there; one that is there has this shape, and a dtype that `dtype` can be cast to,
+    /// with `exact` this dtype. Other keywords are those of `create`.
+    #[pyo3(signature = (path, *, shape, dtype = None, exact = false, **keywords))]
+    fn require_array<'py>(
+        slf: &Bound<'py, Self>,
+        path: &str,
+        shape: &Bound<'py, PyAny>,
+        dtype: Option<&Bound<'py, PyAny>>,
+        exact: bool,
+        keywords: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let require = slf.py().import("zarrkit._nodes")?.getattr("require_array")?;
+        require.call((slf, path, shape, dtype, exact), keywords)
+    }
+
+    fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    /// As `flush`.
+    #[pyo3(signature = (*_exception))]
+    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyTuple>) -> PyResult<()> {
+        if self.origin.writeable { self.flush(py) } else { Ok(()) }
     }
 
     fn __repr__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
@@ -261,8 +333,8 @@ impl Group {
     /// Creates an array below this group; the keywords are those of `zarrkit.create`.
     #[pyo3(
         signature = (path, **keywords),
-        text_signature = "($self, path, *, shape=None, dtype=None, chunks=None, shards=None, codec=None, like=None, fill_value=None, \
-                          dims=None, attrs=None, order='C', separator=None, overwrite=False)"
+        text_signature = "($self, path, *, shape=None, dtype=None, data=None, chunks=None, shards=None, codec=None, like=None, fill_value=None, \
+                          dims=None, attrs=None, order='C', separator=None, overwrite=False, **others)"
     )]
     fn create<'py>(
         slf: &Bound<'py, Self>,
@@ -271,6 +343,20 @@ impl Group {
     ) -> PyResult<Bound<'py, PyAny>> {
         let create = slf.py().import("zarrkit._nodes")?.getattr("create_in")?;
         create.call((slf, path), keywords)
+    }
+
+    /// Creates an array below this group: `create` under zarr-python's name.
+    #[pyo3(
+        signature = (name, **keywords),
+        text_signature = "($self, name, *, shape=None, dtype=None, data=None, chunks=None, shards=None, codec=None, like=None, fill_value=None, \
+                          dims=None, attrs=None, order='C', separator=None, overwrite=False, **others)"
+    )]
+    fn create_array<'py>(
+        slf: &Bound<'py, Self>,
+        name: &str,
+        keywords: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        Self::create(slf, name, keywords)
     }
 
     /// Creates a group below this one.

@@ -102,14 +102,21 @@ impl Array {
     /// The codecs that compress the bytes of a chunk, as `codecs` has them; of an inner chunk, where there are shards.
     #[getter]
     fn compressors<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let metadata = (*self.inner.metadata()).clone().unsharded();
-        let registry = self.inner.hierarchy().registry();
-        let context = ChunkContext::new(metadata.data_type.clone(), metadata.chunk_extent());
-        let compresses = |spec: &CodecSpec| {
-            matches!(registry.build_codec(spec, &context), Ok(Codec::BytesToBytes(_)))
-        };
-        let specs = metadata.codecs.into_iter().filter(compresses);
-        PyList::new(py, specs.map(|spec| codec(py, spec)).collect::<PyResult<Vec<_>>>()?)
+        self.codecs_that(py, |codec| matches!(codec, Codec::BytesToBytes(_)))
+    }
+
+    /// The codecs that change the elements of a chunk before they become bytes, as `codecs` has them; of an inner chunk, where there are
+    /// shards.
+    #[getter]
+    fn filters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        self.codecs_that(py, |codec| matches!(codec, Codec::ArrayToArray(_)))
+    }
+
+    /// The codec that makes bytes of the elements of a chunk, as `codecs` has it; of an inner chunk, where there are shards.
+    #[getter]
+    fn serializer<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let found = self.codecs_that(py, |codec| matches!(codec, Codec::ArrayToBytes(_)))?;
+        Ok(found.iter().next())
     }
 
     /// The document of the array: a dict, such as the content of `zarr.json` or of `.zarray`. The store is not read.
@@ -168,6 +175,21 @@ impl Array {
 }
 
 impl Array {
+    /// The codecs of a chunk that are of one kind.
+    fn codecs_that<'py>(
+        &self,
+        py: Python<'py>,
+        are: impl Fn(&Codec) -> bool,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let metadata = (*self.inner.metadata()).clone().unsharded();
+        let registry = self.inner.hierarchy().registry();
+        let context = ChunkContext::new(metadata.data_type.clone(), metadata.chunk_extent());
+        let is_one =
+            |spec: &CodecSpec| registry.build_codec(spec, &context).is_ok_and(|codec| are(&codec));
+        let specs = metadata.codecs.into_iter().filter(is_one);
+        PyList::new(py, specs.map(|spec| codec(py, spec)).collect::<PyResult<Vec<_>>>()?)
+    }
+
     fn append_values(
         &self,
         py: Python<'_>,

@@ -10,6 +10,7 @@ PAGES = sorted((TOP / "docs" / "python").glob("*.md")) + [TOP / "README.md", TOP
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.M | re.S)
 # Pages that need a package beyond NumPy: each example that imports it is of no use without.
 NEEDS = {
+    "docs/python/README.md": "xarray",
     "dask": "distributed",
     "drafts-and-nczarr": "xarray",
     "stores": "zarr",
@@ -32,7 +33,7 @@ def test_there_are_examples():
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(TOP).as_posix())
 def test_examples(page, tmp_path, monkeypatch):
-    if needed := NEEDS.get(page.stem):
+    if needed := NEEDS.get(page.relative_to(TOP).as_posix()) or NEEDS.get(page.stem):
         pytest.importorskip(needed)
     monkeypatch.chdir(tmp_path)
     names = {"__name__": "__main__"}

@@ -23,7 +23,7 @@ from ._errors import (
     ZarrWarning,
 )
 from ._fallbacks import fallbacks, strict_pipeline
-from ._nodes import Member, create, create_array
+from ._nodes import Member, create, create_array, full, ones, open_array, open_consolidated, open_group, zeros
 from ._tree_progress import TreeProgress
 from ._zarrkit import Array, Group, Plan, Progress, Region, __version__, create_group, open
 
@@ -88,11 +88,17 @@ __all__ = [
     "create_group",
     "diff",
     "fallbacks",
+    "full",
+    "ones",
     "open",
+    "open_array",
+    "open_consolidated",
+    "open_group",
     "plan_copy",
     "repair",
     "strict_pipeline",
     "validate",
+    "zeros",
 ]
 
 #: What copies, validates and compares: in a module whose import takes a while.

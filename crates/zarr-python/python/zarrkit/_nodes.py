@@ -9,13 +9,30 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from . import _zarrkit
+from ._errors import ArgumentError, ExistsError
 from ._tree_progress import size
+from ._zarr_words import codecs_of, dialect_of, translated
 from ._zarrkit import Array, Group
 
-__all__ = ["Member", "Text", "create", "create_array"]
+__all__ = [
+    "AsType",
+    "Info",
+    "Member",
+    "Text",
+    "create",
+    "create_array",
+    "full",
+    "ones",
+    "open_array",
+    "open_consolidated",
+    "open_group",
+    "zeros",
+]
 
 Lengths = int | Sequence[int]
-Codec = str | Mapping[str, Any]
+#: A text, a dict of v3 or v2, or an object of numcodecs or zarr.codecs.
+Codec = Any
+Codecs = Codec | Iterable[Codec] | None
 
 
 def escape(text: str) -> str:
@@ -55,9 +72,10 @@ def create(
     *,
     shape: Lengths | None = None,
     dtype: Any = None,
-    chunks: Lengths | Literal["auto"] | None = None,
+    data: Any = None,
+    chunks: Lengths | Literal["auto"] | bool | None = None,
     shards: Lengths | None = None,
-    codec: Codec | Iterable[Codec] | None = None,
+    codec: Codecs = None,
     like: Any = None,
     fill_value: Any = None,
     dims: Iterable[str | None] | None = None,
@@ -68,34 +86,41 @@ def create(
     overwrite: bool = False,
     storage_options: Mapping[str, Any] | None = None,
     threads: int | None = None,
+    **others: Any,
 ) -> Array:
     """Creates an array at a path or URL, with the hierarchy and the groups above it where there are none, open for reading and writing.
 
     The hierarchy is the one at `url` or above it. If there is none, a new one begins at the first component of the URL that looks like a
     store, such as `d.zarr` of `d.zarr/x`, else at the URL itself. `path` is the rest of the array's path, if `url` does not have it.
 
-    `dtype` is what `numpy.dtype` takes, or the name of a data type of any dialect. `chunks` has about 1 MiB if not given or "auto"; one integer is the
+    `dtype` is what `numpy.dtype` takes, or the name of a data type of any dialect. `data` are elements to be written, whose shape and dtype the
+    array has if no others are given. `chunks` has about 1 MiB if not given or "auto"; one integer is the
     length along every axis, -1 the length of the axis. `shards` is the shape of stored objects that hold several chunks (v3). `codec` is
-    "zstd:3", "gzip:5", "blosc-zstd:7", a dict as in documents of v3, or several of them; without it nothing is compressed. `like` is an
-    array that says all that is not given: shape, dtype, chunks, shards, codecs, fill value, dims, attributes; of an array of another library
-    it says shape, dtype, chunks and shards. `dialect` is "v3" (of a new hierarchy, if not given), "v2" or "draft". `order` "F" stores chunks
-    with the first axis fastest. `separator` is "/" or "." in chunk keys. `overwrite` erases what is there, but no files that are not Zarr's.
+    "zstd:3", "gzip:5", "blosc-zstd:7", a dict as in documents of v3, a codec of numcodecs or zarr.codecs, or several of them; `[]` is for no
+    compression. `like` is an array that says all that is not given: shape, dtype, chunks, shards, codecs, fill value, dims, attributes; of an
+    array of another library it says shape, dtype, chunks and shards. `dialect` is "v3" (of a new hierarchy, if not given), "v2" or "draft".
+    `order` "F" stores chunks with the first axis fastest. `separator` is "/" or "." in chunk keys. `overwrite` erases what is there, but no
+    files that are not Zarr's.
+
+    zarr-python's `compressors`, `filters`, `serializer`, `codecs`, `attributes`, `dimension_names`, `zarr_format`, `chunk_key_encoding` and
+    `name`, and h5py's `compression`, are taken, too.
 
     Raises `ExistsError` (a `FileExistsError`) if something is there, `ArgumentError` (a `ValueError`) for what cannot be.
     """
     keywords = _keywords(shape, dtype, chunks, shards, codec, like, fill_value, dims, attrs, order, separator, overwrite)
+    # `create_array` has its own name in messages.
+    caller = others.pop("_caller", "create")
+    dialect = dialect_of(others.pop("zarr_format", None), dialect)
+    path = _path(path, others, caller)
+    keywords = _finished(keywords, others, data, dialect, caller)
     options = _dict(storage_options, "storage_options")
-    return _zarrkit.create_at(url, path, keywords=keywords, dialect=dialect, storage_options=options, threads=threads)
+    array = _zarrkit.create_at(url, path, keywords=keywords, dialect=dialect, storage_options=options, threads=threads)
+    return _filled(array, data)
 
 
 def create_array(url: str | os.PathLike[str], path: str = "", **keywords: Any) -> Array:
-    """As `create`; `codecs`, `attributes` and `dimension_names` are other names of `codec`, `attrs` and `dims`."""
-    for old, new in (("codecs", "codec"), ("attributes", "attrs"), ("dimension_names", "dims")):
-        if old in keywords:
-            keywords[new] = keywords.pop(old)
-    if unknown := sorted(keywords.keys() - (create.__kwdefaults__ or {}).keys()):
-        raise TypeError(f"create_array() got an unexpected keyword argument {unknown[0]!r}")
-    return create(url, path, **keywords)
+    """As `create`, under zarr-python's name."""
+    return create(url, path, _caller="create_array", **keywords)
 
 
 def create_in(
@@ -104,9 +129,10 @@ def create_in(
     *,
     shape: Lengths | None = None,
     dtype: Any = None,
-    chunks: Lengths | Literal["auto"] | None = None,
+    data: Any = None,
+    chunks: Lengths | Literal["auto"] | bool | None = None,
     shards: Lengths | None = None,
-    codec: Codec | Iterable[Codec] | None = None,
+    codec: Codecs = None,
     like: Any = None,
     fill_value: Any = None,
     dims: Iterable[str | None] | None = None,
@@ -114,13 +140,107 @@ def create_in(
     order: str = "C",
     separator: str | None = None,
     overwrite: bool = False,
+    **others: Any,
 ) -> Array:
     keywords = _keywords(shape, dtype, chunks, shards, codec, like, fill_value, dims, attrs, order, separator, overwrite)
-    return group._create(path, keywords)
+    return _filled(group._create(path, _finished(keywords, others, data, group.dialect, "Group.create")), data)
 
 
 # Python's own errors say what the caller called.
 create_in.__qualname__ = "Group.create"
+
+
+def _path(path: str, others: dict[str, Any], caller: str) -> str:
+    """The path, which zarr-python calls `name`."""
+    name = others.pop("name", None)
+    if name is None:
+        return path
+    if path:
+        raise TypeError(f"{caller}() got both 'path' and 'name', which are the same; give one of them")
+    return str(name)
+
+
+def _finished(keywords: dict[str, Any], others: dict[str, Any], data: Any, dialect: str | None, caller: str) -> dict[str, Any]:
+    """The keywords, with those of other packages and what `data` says among them."""
+    if others:
+        keywords = translated(keywords, others, dialect, caller)
+        keywords["attrs"] = _dict(keywords["attrs"], "attrs")
+    if keywords["chunks"] is True:
+        # h5py's word for the library's own choice.
+        keywords["chunks"] = None
+    elif keywords["chunks"] is False:
+        # zarr-python's for one chunk.
+        keywords["chunks"] = -1
+    if data is not None:
+        if not hasattr(data, "shape") or not hasattr(data, "dtype"):
+            data = np.asarray(data)
+        if keywords["shape"] is None:
+            keywords["shape"] = tuple(data.shape)
+        if keywords["dtype"] is None and keywords["like"] is None:
+            keywords["dtype"] = data.dtype
+    keywords["codec"] = codecs_of(keywords["codec"], keywords["dtype"])
+    return keywords
+
+
+def _filled(array: Array, data: Any) -> Array:
+    if data is not None:
+        array[...] = data
+    return array
+
+
+def _open_kind(kind: type, url: Any, mode: str, path: str, options: dict[str, Any]) -> Any:
+    node = _zarrkit.open(url, mode, **options)  # type: ignore[arg-type]
+    if path.strip("/"):
+        if not isinstance(node, Group):
+            raise ArgumentError(f"{plain(node.path)} is an array, and has no member {path!r}")
+        node = node[path]
+    if not isinstance(node, kind):
+        is_what, other = ("an array", "zarrkit.open_array") if isinstance(node, Array) else ("a group", "zarrkit.open_group")
+        where = "" if node.path == "/" else f" {plain(node.path)}"
+        raise ArgumentError(f"{plain(node.store)}{where} is {is_what}; open it with {other}")
+    return node
+
+
+def open_array(url: Any, mode: Literal["r", "r+", "a"] = "r", *, path: str = "", **options: Any) -> Array:
+    """The array at a path or URL, and at `path` from there; the other keywords are those of `open`.
+
+    Raises `NotFoundError` (a `FileNotFoundError`) if nothing is there, `ArgumentError` (a `ValueError`) if it is a group.
+    """
+    array: Array = _open_kind(Array, url, "r+" if mode == "a" else mode, path, options)
+    return array
+
+
+def open_group(url: Any, mode: Literal["r", "r+", "a"] = "r", *, path: str = "", **options: Any) -> Group:
+    """The group at a path or URL, and at `path` from there; the other keywords are those of `open`. Mode "a" creates one at `url` if nothing is there.
+
+    Raises `NotFoundError` (a `FileNotFoundError`) if nothing is there, `ArgumentError` (a `ValueError`) if it is an array.
+    """
+    group: Group = _open_kind(Group, url, mode, path, options)
+    return group
+
+
+def open_consolidated(url: Any, mode: Literal["r", "r+"] = "r", **options: Any) -> Group:
+    """The group at a path or URL, by its consolidated metadata, which have to be there."""
+    return open_group(url, mode, consolidated=True, **options)
+
+
+def full(shape: Lengths, fill_value: Any, *, store: str | os.PathLike[str] | None = None, dtype: Any = None, **keywords: Any) -> Array:
+    """Creates an array at the path or URL `store` whose elements all are `fill_value`; the other keywords are those of `create`."""
+    if store is None:
+        raise TypeError('say where the array is to be: store="data.zarr/x", or store="memory://x" for one in memory')
+    if dtype is None:
+        dtype = np.asarray(fill_value).dtype
+    return create(store, shape=shape, dtype=dtype, fill_value=fill_value, **keywords)
+
+
+def zeros(shape: Lengths, *, store: str | os.PathLike[str] | None = None, dtype: Any = "f8", **keywords: Any) -> Array:
+    """Creates an array of zeros at the path or URL `store`; the other keywords are those of `create`."""
+    return full(shape, 0, store=store, dtype=dtype, **keywords)
+
+
+def ones(shape: Lengths, *, store: str | os.PathLike[str] | None = None, dtype: Any = "f8", **keywords: Any) -> Array:
+    """Creates an array of ones at the path or URL `store`; the other keywords are those of `create`."""
+    return full(shape, 1, store=store, dtype=dtype, **keywords)
 
 
 def _keywords(
@@ -178,6 +298,143 @@ def arrays(group: Group) -> dict[str, Array]:
 
 def groups(group: Group) -> dict[str, Group]:
     return {node.name: node for node in group.values() if isinstance(node, Group)}
+
+
+def array_keys(group: Group) -> list[str]:
+    return [member.name for member in members(group, False) if member.kind == "array"]
+
+
+def group_keys(group: Group) -> list[str]:
+    return [member.name for member in members(group, False) if member.kind == "group"]
+
+
+def visit(group: Group, function: Callable[[str], Any]) -> Any:
+    return visititems(group, lambda name, _node: function(name))
+
+
+def visititems(group: Group, function: Callable[[str, Array | Group], Any]) -> Any:
+    for member in members(group, True):
+        if (found := function(member.name, member.node)) is not None:
+            return found
+    return None
+
+
+def require_group(group: Group, path: str) -> Group:
+    node = group if not path.strip("/") else group.get(path)
+    if node is None:
+        try:
+            return group.create_group(path)
+        except FileExistsError:
+            # Another writer has created it.
+            node = group[path]
+    if not isinstance(node, Group):
+        raise ArgumentError(f"{plain(node.path)} is an array, not a group")
+    return node
+
+
+def require_array(group: Group, path: str, shape: Lengths, dtype: Any, exact: bool, **keywords: Any) -> Array:
+    node = group.get(path)
+    if node is None:
+        try:
+            return create_in(group, path, shape=shape, dtype=dtype, **keywords)
+        except FileExistsError:
+            # Another writer has created it.
+            node = group[path]
+    if not isinstance(node, Array):
+        raise ArgumentError(f"{plain(node.path)} is a group, not an array")
+    wanted = (shape,) if isinstance(shape, int) else tuple(shape)
+    if node.shape != wanted:
+        raise ArgumentError(f"{plain(node.path)} has shape {node.shape}, not {wanted}; open it, or create it with overwrite=True")
+    if dtype is not None:
+        fits = node.dtype == np.dtype(dtype) if exact else np.can_cast(np.dtype(dtype), node.dtype)
+        if not fits:
+            raise TypeError(f"{plain(node.path)} has dtype {node.dtype}, not {np.dtype(dtype)}; open it, or create it with overwrite=True")
+    return node
+
+
+def move_node(group: Group, source: str, dest: str) -> None:
+    from ._tools import copy
+
+    node = group[source]
+    above = group.path.rstrip("/")
+    new = dest if dest.startswith("/") else f"{above}/{dest}"
+    new = new.rstrip("/")
+    if not new or f"{new}/".startswith(f"{node.path}/"):
+        raise ArgumentError(f"{plain(node.path)} cannot be moved to {dest!r}; choose a path outside of it")
+    if node.path == "/" or not node.path.startswith(f"{above}/"):
+        raise ArgumentError(f"{source!r} is no member of {plain(group.path)}")
+    if dest.strip("/") in group:
+        raise ExistsError(f"{plain(new)} is there already; erase it first with `del group[{dest!r}]`")
+    copy(node, f"{group.store.rstrip('/')}{new}", keep_keys=True, keep_attributes=True)
+    del group[source]
+
+
+class Info:
+    """What a node is: shows itself, and is called for the text: `a.info(stored=True)`."""
+
+    __slots__ = ("_node",)
+
+    def __init__(self, node: Array | Group) -> None:
+        self._node = node
+
+    def __call__(self, *, stored: bool = False) -> Text:
+        return array_info(self._node, stored) if isinstance(self._node, Array) else group_info(self._node)
+
+    def __repr__(self) -> str:
+        return str(self())
+
+    def _repr_html_(self) -> str:
+        return self._node._repr_html_()
+
+
+class AsType:
+    """An array whose elements are converted when they are read."""
+
+    __slots__ = ("_array", "dtype")
+
+    def __init__(self, array: Array, dtype: Any) -> None:
+        self._array = array
+        self.dtype: np.dtype[Any] = np.dtype(dtype)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._array.shape
+
+    @property
+    def ndim(self) -> int:
+        return self._array.ndim
+
+    @property
+    def size(self) -> int:
+        return self._array.size
+
+    @property
+    def chunks(self) -> tuple[int, ...] | None:
+        return self._array.chunks
+
+    def __len__(self) -> int:
+        return len(self._array)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._array[key].astype(self.dtype)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        if copy is False:
+            raise ValueError("the elements are in a store: reading them is a copy")
+        return np.asarray(self[...], dtype=dtype)
+
+    def __repr__(self) -> str:
+        return f"<zarrkit.Array {plain(self._array.path)} {_tuple(self.shape)} as {self.dtype}>"
+
+
+def number(array: Array, kind: str) -> Any:
+    if array.size != 1:
+        raise TypeError(f"{plain(array.path)} has {array.size} elements: only an array of one is a number; read one, as in {kind}(a[0])")
+    return {"float": float, "int": int, "complex": complex}[kind](np.asarray(array[...]).item())
+
+
+def dlpack(array: Array, options: dict[str, Any] | None) -> Any:
+    return np.asarray(array[...]).__dlpack__(**(options or {}))
 
 
 def plain(text: object) -> str:

@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
+import numpy as np
+
 import zarrkit
 
 from . import _zarrkit
@@ -125,6 +127,42 @@ class _Node:
 class Array(_Node):
     """An array. `shape`, `dtype` and the like are those of `zarrkit.Array`, and so are its methods, each to be awaited:
     `await array.read(key)`, `await array.write(key, value)`."""
+
+    @property
+    def path(self) -> str:
+        """The path in its hierarchy."""
+        path: str = self.sync.path
+        return path
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many elements along each axis."""
+        shape: tuple[int, ...] = self.sync.shape
+        return shape
+
+    @property
+    def ndim(self) -> int:
+        """How many axes."""
+        ndim: int = self.sync.ndim
+        return ndim
+
+    @property
+    def size(self) -> int:
+        """How many elements."""
+        size: int = self.sync.size
+        return size
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of an element."""
+        dtype: np.dtype[Any] = self.sync.dtype
+        return dtype
+
+    @property
+    def chunks(self) -> tuple[int, ...] | None:
+        """The shape of the chunks that are read; None if they differ."""
+        chunks: tuple[int, ...] | None = self.sync.chunks
+        return chunks
 
     async def oindex(self, key: Any) -> Any:
         """What lists, masks and slices select along each axis: `array.sync.oindex[key]`."""

@@ -1,0 +1,53 @@
+"""Plausible lines that cannot work: each answer says what to do instead."""
+
+import numpy as np
+import pytest
+
+import zarrkit
+
+# What is typed, and what the answer has to say.
+LINES = [
+    ("zarrkit.open('ocaen.zarr')", "nothing is there; looked for `zarr.json`"),
+    ("g['temprature']", "did you mean `/temperature`?"),
+    ("zarrkit.open('ocean.zarr', 'w')", '"a" to create what is not there'),
+    ("zarrkit.open_array('ocean.zarr')", "is a group; open it with zarrkit.open_group"),
+    ("zarrkit.open_group('ocean.zarr/temperature')", "is an array; open it with zarrkit.open_array"),
+    ("zarrkit.open('s4://bucket/x.zarr')", "known are:"),
+    ("zarrkit.open('ocean.zarr')['temperature'][0] = 1", 'open it with mode="r+"'),
+    ("g['new'] = np.zeros(3)", 'group.create_array("new", data=values)'),
+    ("a[9]", "out of bounds"),
+    ("a[0, 0, 0]", "too many indices"),
+    ("a['lat']", "field"),
+    ("a.isel(lot=0)", 'the array has ["time", "lat"]'),
+    ("a[0] = np.zeros(5)", "could not broadcast input array from shape (5,) into shape (6,)"),
+    ("del a[0]", "`resize` the array"),
+    ("float(a)", "read one, as in float(a[0])"),
+    ("a.append(np.zeros((1, 5)))", "fit"),
+    ("g.create_array('temperature', shape=3, dtype='f4')", "overwrite=True"),
+    ("g.create_array('n', shape=3)", "data type is missing"),
+    ("g.create_array('n', dtype='f4')", "shape is missing"),
+    ("g.create_array('n', shape=3, dtype='flaot32')", "did you mean"),
+    ("g.create_array('n', shape=3, dtype='f4', codec='zsdt:3')", "did you mean `zstd`?"),
+    ("g.create_array('n', shape=3, dtype='f4', codec='zstd:best')", "expected a number as in `zstd:3`"),
+    ("g.create_array('n', shape=3, dtype='f4', codec=7)", "or a codec of numcodecs or zarr.codecs"),
+    ("g.create_array('n', shape=3, dtype='f4', maxshape=(None,))", "every array can grow with `resize` and `append`"),
+    ("g.create_array('n', shape=3, dtype='f4', synchronizer=object())", "writes are guarded"),
+    ("g.create_array('n', shape=3, dtype='f4', chnks=2)", "did you mean 'chunks'?"),
+    ("g.create_array('n', shape=3, dtype='f4', compressors=None, codec='zstd')", "`codec` has filters and compressors in one list"),
+    ("g.create_array('n', shape=(3, -2), dtype='f4')", "is a length, or one for each axis"),
+    ("zarrkit.create('n.zarr', shape=3, dtype='f4', zarr_format=4)", "`zarr_format` is 2 or 3"),
+    ("zarrkit.zeros((3, 3))", 'store="data.zarr/x"'),
+    ("g.require_array('temperature', shape=(1, 1))", "has shape (4, 6), not (1, 1)"),
+    ("g.move('temperature', 'temperature/inside')", "choose a path outside"),
+    ("zarrkit.aoi", "has no attribute 'aoi'"),
+]
+
+
+@pytest.mark.parametrize("line, says", LINES, ids=[line for line, _ in LINES])
+def test_wrong_lines_are_answered_with_what_to_do(tmp_path, monkeypatch, line, says):
+    monkeypatch.chdir(tmp_path)
+    g = zarrkit.open_group("ocean.zarr", "a")
+    a = g.create_array("temperature", data=np.zeros((4, 6), "f4"), chunks=(2, 3), dims=("time", "lat"))
+    with pytest.raises(Exception) as caught:
+        exec(line, {"zarrkit": zarrkit, "np": np, "g": g, "a": a})
+    assert says in str(caught.value), f"{line}: {type(caught.value).__name__}: {caught.value}"
