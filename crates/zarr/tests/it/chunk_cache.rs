@@ -299,7 +299,7 @@ fn one_reader_decodes_for_all() {
                     let (array, start) = (&array, &start);
                     scope.spawn(move || {
                         start.wait();
-                        assert_eq!(array.read::<i32>((0, 0, n)).expect("read"), [n as i32 + 1]);
+                        assert_eq!(array.read::<i32>((0, 0, n)).expect("read"), [n + 1]);
                     });
                 }
             });

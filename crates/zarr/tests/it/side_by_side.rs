@@ -253,7 +253,7 @@ fn parts_that_arrive(guard: Guard) -> Result<usize> {
     std::thread::scope(|scope| {
         let writers = [0, 4].map(|at| {
             let array = array.clone();
-            scope.spawn(move || array.write(at..at + 4, &[at as i32 + 1; 4]))
+            scope.spawn(move || array.write(at..at + 4, &[at + 1; 4]))
         });
         writers.into_iter().try_for_each(|writer| writer.join().expect("no panic"))
     })?;
