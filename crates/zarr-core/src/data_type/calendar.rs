@@ -375,6 +375,6 @@ mod tests {
         assert!(why("M8[25s]", "1970-01-01T00:00:01").contains("no multiple"));
         assert!(why("M8[ns]", "3000-01-01").contains("further off"));
         assert!(why("M8[as]", "-1267650600228229401496703205376-01-01").contains("further off"));
-        assert!(why("m8[s]", "2020-01-01").contains("neither a whole number nor NaT"));
+        assert!(why("m8[s]", "2020-01-01").contains("neither an integer nor NaT"));
     }
 }

@@ -148,7 +148,7 @@ fn of_very_many_chunks_only_those_that_are_stored_are_tried() {
     });
     assert_eq!(part.min, Some((ScalarValue::Integer(3), vec![0, 256])));
     assert_eq!(part.missing, 6 * 256 + 1);
-    let many = hierarchy.create_array("/b").shape(&[1 << 40, 1 << 40]).chunks(&[1, 1]);
+    let many = hierarchy.create_array("/b").shape(&[1u64 << 40, 1 << 40]).chunks(&[1, 1]);
     let many = many.data_type(CoreType::Int8).create().unwrap();
     let request = Request::new(Meaning::raw(&many));
     let why = statistics(&many, &request).unwrap_err().to_string();

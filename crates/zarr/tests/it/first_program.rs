@@ -179,9 +179,9 @@ fn json_of_serde_comes_and_goes() {
     let ours = Json::from(value.clone());
     assert_eq!(ours.to_string(), text);
     assert_eq!(serde_json::Value::from(ours), value);
-    let long = Json::parse(b"[0.1000000000000000055511151231257827, 1e999, NaN]");
-    let long = serde_json::Value::from(long.expect("a tolerant reader takes it"));
-    assert_eq!(long, json!([0.1, "1e999", "NaN"]));
+    let long = Json::parse(b"[0.1000000000000000055511151231257827, 1e999]");
+    let long = serde_json::Value::from(long.expect("JSON"));
+    assert_eq!(long, json!([0.1, "1e999"]));
 }
 
 #[test]
