@@ -31,5 +31,5 @@ def test_a_region_is_a_value(tmp_path):
     assert (plan[0].shape, plan[0].nbytes, plan[0].ndim, len(plan[0])) == ((2, 4), 16, 2, 2)
     assert repr(plan[0]) == "<zarrkit.Region [2:4, 0:4]>"
     assert zarrkit.Region((2, 0), (4, 4), 2) == plan[0] != plan[1]
-    with pytest.raises(ValueError, match="no corners"):
+    with pytest.raises(ValueError, match="invalid region from"):
         zarrkit.Region((2, 5), (4, 4))

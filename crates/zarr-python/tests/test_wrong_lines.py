@@ -9,7 +9,7 @@ import zarrkit
 LINES = [
     ("zarrkit.open('ocaen.zarr')", "nothing is there; looked for `zarr.json`"),
     ("g['temprature']", "did you mean `/temperature`?"),
-    ("zarrkit.open('ocean.zarr', 'w')", '"a" to create what is not there'),
+    ("zarrkit.open('ocean.zarr', 'w')", '"a" also creates what does not exist'),
     ("zarrkit.open_array('ocean.zarr')", "is a group; open it with zarrkit.open_group"),
     ("zarrkit.open_group('ocean.zarr/temperature')", "is an array; open it with zarrkit.open_array"),
     ("zarrkit.open('s4://bucket/x.zarr')", "known are:"),

@@ -44,7 +44,7 @@ class Store(ZarrStore):
         read_only: bool | None = None,
     ) -> None:
         if mode not in ("r", "r+"):
-            raise ValueError(f'mode {mode!r} is not known: "r" to read, "r+" to read and write')
+            raise ValueError(f'unknown mode {mode!r}: "r" reads, "r+" reads and writes')
         read_only = mode == "r" if read_only is None else read_only
         super().__init__(read_only=read_only)
         self._raw = RawStore(url, not read_only, storage_options)

@@ -165,7 +165,7 @@ def _sources(x: da.Array) -> list[Any]:
 def _cut(x: da.Array, array: Array, mode: str) -> da.Array:
     """The Dask array, with one block for each part."""
     if mode not in ("plan", "guard", "strict"):
-        raise ArgumentError(f'mode {mode!r} is not known: "plan", "guard" or "strict"')
+        raise ArgumentError(f'unknown mode {mode!r}: expected "plan", "guard" or "strict"')
     blocks, stored = [_plan.ends_of(lens) for lens in x.chunks], array._stored_ends()
     shared = _plan.misaligned(blocks, stored)
     if shared is None or mode == "guard":
