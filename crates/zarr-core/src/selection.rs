@@ -100,6 +100,7 @@ enum SelectionExpr {
     },
     Blocks(Box<SelectionExpr>),
     /// What no array has, and why.
+    #[cfg(feature = "ndarray")]
     Invalid(&'static str),
 }
 

@@ -48,6 +48,7 @@ impl SelectionExpr {
             SelectionExpr::Named(named) => outer(by_axis(named, shape.len(), names)?, shape),
             SelectionExpr::Points(coordinates) => points(coordinates, shape),
             SelectionExpr::Mask { shape: of_mask, mask } => masked(&of_mask, &mask, shape),
+            #[cfg(feature = "ndarray")]
             SelectionExpr::Invalid(why) => Err(AccessError::Argument(why.into())),
             SelectionExpr::Blocks(_) => Err(AccessError::Argument(
                 "a selection of blocks of blocks means nothing; select blocks of the array".into(),
