@@ -227,6 +227,44 @@ def test_a_child_uses_what_another_thread_was_using_for_the_first_time(tmp_path)
         assert ends == ["done"] * 3
 
 
+@pytest.mark.timeout(60 + 2 * FORKS)
+@pytest.mark.parametrize("verb", ["validate", "checksum", "diff", "copy"])
+def test_no_child_hangs_when_the_parent_works_on_a_whole_hierarchy(tmp_path, verb):
+    """Three threads and the child run the same verb."""
+    source = tmp_path / "a.zarr"
+    for name in ("a", "b"):
+        zarrkit.create_array(source, f"/g/{name}", shape=(64, 64), chunks=(8, 8), dtype="i4")[...] = ELEMENTS
+    numbers = itertools.count()
+    stop, failed = threading.Event(), []
+
+    def run():
+        if verb == "copy":
+            zarrkit.copy(source, tmp_path / f"{os.getpid()}-{next(numbers)}.zarr", to="v2")
+        elif verb == "diff":
+            zarrkit.diff(source, source)
+        else:
+            getattr(zarrkit, verb)(source)
+
+    def work():
+        try:
+            while not stop.is_set():
+                run()
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    try:
+        ends = [forked(run) for _ in range(max(FORKS // 6, 1))]
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+    assert not failed, failed
+    assert ends == ["done"] * len(ends)
+
+
 def part_of(given):
     """What a worker does: reads a part, writes it into another array."""
     source, target, start = given

@@ -1,5 +1,7 @@
 """Reads and writes Zarr arrays of every dialect: v2, v3, the v3 drafts, NCZarr."""
 
+import os as _os
+import threading as _threading
 from typing import TYPE_CHECKING
 
 from ._errors import (
@@ -129,12 +131,20 @@ _LAZY = {
 }
 
 
+# Python's lock of a module that another thread was importing at a fork stays locked in the child for ever, so a fork waits for
+# the import. This is registered after the hooks of the compiled module, and is therefore called before them.
+_importing = _threading.RLock()
+if hasattr(_os, "register_at_fork"):
+    _os.register_at_fork(before=_importing.acquire, after_in_parent=_importing.release, after_in_child=_importing.release)
+
+
 def __getattr__(name):
     if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    module = import_module(_LAZY[name], __name__)
+    with _importing:
+        module = import_module(_LAZY[name], __name__)
     value = globals()[name] = module if _LAZY[name] == f".{name}" else getattr(module, name)
     return value
 
