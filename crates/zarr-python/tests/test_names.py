@@ -193,3 +193,19 @@ def test_names_complete(groups):
     assert {"open_array", "zeros", "dask", "aio"} <= set(dir(zarrkit))
     for function in (zarrkit.create, zarrkit.open_array, zarrkit.Group.create_array, zarrkit.Array.astype, zarrkit.Group.visititems):
         assert function.__doc__
+
+
+def test_a_move_loses_nothing_that_a_copy_cannot_keep(tmp_path):
+    path = tmp_path / "a.zarr"
+    zarrkit.create_array(path, "/x/y", shape=(4,), dtype="i4")[...] = 3
+    group = zarrkit.open_group(path, mode="r+")
+    (path / "x" / "out.txt").symlink_to("/etc/hostname")
+    with pytest.raises(zarrkit.UnsupportedError, match="out.txt"):
+        group.move("x", "z")
+    assert "z" not in group and (group["x/y"][...] == 3).all(), "nothing has begun"
+    (path / "x" / "out.txt").unlink()
+    (path / "x" / "notes.txt").write_text("of the array")
+    with pytest.raises(ValueError, match="notes.txt") as error:
+        group.move("x", "z")
+    assert "/z is a whole copy of /x" in error.value.__notes__[0]
+    assert (path / "z" / "notes.txt").read_text() == "of the array"

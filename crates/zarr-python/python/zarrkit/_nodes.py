@@ -362,11 +362,16 @@ def move_node(group: Group, source: str, dest: str) -> None:
     if not new or f"{new}/".startswith(f"{node.path}/"):
         raise ArgumentError(f"{plain(node.path)} cannot be moved to {dest!r}; choose a path outside of it")
     if node.path == "/" or not node.path.startswith(f"{above}/"):
-        raise ArgumentError(f"{source!r} is no member of {plain(group.path)}")
+        raise ArgumentError(f"{source!r} is not a member of {plain(group.path)}")
     if dest.strip("/") in group:
         raise ExistsError(f"{plain(new)} is there already; erase it first with `del group[{dest!r}]`")
-    copy(node, f"{group.store.rstrip('/')}{new}", keep_keys=True, keep_attributes=True)
-    del group[source]
+    # What a copy cannot keep would be lost with the source: such a node stays where it is.
+    copy(node, f"{group.store.rstrip('/')}{new}", keep_keys=True, keep_attributes=True, strict=True)
+    try:
+        del group[source]
+    except Exception as error:
+        error.add_note(f"{plain(new)} is a whole copy of {plain(node.path)}, which is still there: erase one of them")
+        raise
 
 
 class Info:
