@@ -469,7 +469,7 @@ fn along(item: &str, whose: &str, len: u64) -> Result<Along, String> {
         _ => place(n, len - 1),
     };
     if let Some(list) = item.strip_prefix('[') {
-        let list = list.strip_suffix(']').ok_or_else(|| bad("is no list"))?.trim();
+        let list = list.strip_suffix(']').ok_or_else(|| bad("is not a list"))?.trim();
         let list = list.strip_suffix(',').unwrap_or(list);
         let items = if list.is_empty() { Vec::new() } else { list.split(',').collect() };
         let item = |item: &str| match number(item)? {

@@ -77,7 +77,7 @@ pub use format::Reading;
 #[cfg(feature = "ndarray")]
 pub use handles::AsNdarray;
 #[doc(hidden)]
-pub use handles::draw_tree;
+pub use handles::tree_names;
 pub use handles::{
     Array, ArrayBuilder, ArrayBuilderOf, Chunk, ChunkOf, DimensionName, Group, Hierarchy, Node, aio,
 };

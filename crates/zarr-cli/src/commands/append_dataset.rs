@@ -2,6 +2,10 @@
 //!
 //! Elements are written beyond the arrays' ends first, where no reader looks. Then each array gets its new shape, the coordinate of the
 //! dimension last: its length says how long the dataset is, so that the same command repairs what a kill left between two documents.
+//!
+//! A stored chunk at the old end may have elements of both, and another writer may change the old ones. Only a write within the array's
+//! shape is guarded against that, so the new elements there follow when the array has its new shape. The coordinate's are written ahead
+//! all the same: a dataset must not be longer than its coordinate has values.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -43,6 +47,17 @@ impl Growth {
                 let place = human::place(self.from.hierarchy(), self.from.path());
                 Failure::Usage(format!("{place}: {why}"))
             }),
+        }
+    }
+
+    /// Where the first stored chunk begins that has new elements alone, or the new end.
+    fn border(&self) -> u64 {
+        let end = self.start + self.count;
+        let stored = self.to.shard_shape().or_else(|| self.to.chunk_shape());
+        match stored.map(|shape| shape[self.axis]) {
+            Some(len) if len > 0 => self.start.next_multiple_of(len).min(end),
+            // Chunks of different lengths.
+            _ => end,
         }
     }
 
@@ -126,11 +141,13 @@ pub(super) fn append(
     }
     let command = "the dataset has its old length, or some of its arrays the new one; the same command again completes it";
     interrupt::leaves(session, command);
+    let is_coordinate = |growth: &Growth| growth.to.path().name() == Some(name);
     let bytes: u64 = growths.iter().map(added_bytes).sum();
     let progress = Progress::of_bytes(bytes, false);
     let mut done = 0;
     for growth in &growths {
-        write_ahead(growth, &mut |bytes| {
+        let start = if is_coordinate(growth) { growth.start } else { growth.border() };
+        write_ahead(growth, start, &mut |bytes| {
             done += bytes;
             progress.done(done);
         })?;
@@ -138,9 +155,12 @@ pub(super) fn append(
     drop(progress);
     to.hierarchy().flush()?;
     // The coordinate of the dimension is last.
-    growths.sort_by_key(|growth| growth.to.path().name() == Some(name));
+    growths.sort_by_key(is_coordinate);
     for growth in &growths {
         resize::change(&growth.to, &growth.to.shape(), &growth.new_shape())?;
+        if !is_coordinate(growth) {
+            write(growth, &growth.to, growth.start..growth.border(), &mut |_| {})?;
+        }
     }
     if let Some(last) = growths.last() {
         resize::publish_lengths(session, target, &last.to, care)?;
@@ -357,13 +377,14 @@ impl Conversion {
                     }
                     _ => one.date(number),
                 };
-                let date = date.ok_or_else(|| format!("{number} is no date"))?;
-                let wanted =
-                    other.number(date).ok_or_else(|| format!("{date} is no date there"))?;
+                let date = date.ok_or_else(|| format!("{number} is not a date"))?;
+                let wanted = other.number(date).ok_or_else(|| {
+                    format!("the calendar of the dataset that grows has no {date}")
+                })?;
                 let is_whole = after.affine.invert(wanted).fract() == 0.0;
                 if !is_whole && !matches!(to, Scalar::Float(_)) {
                     let units = after.units.clone().unwrap_or_default();
-                    return Err(format!("{date} is no whole number of `{units}`"));
+                    return Err(format!("{date} is not an integer in `{units}`"));
                 }
                 wanted
             }
@@ -383,23 +404,36 @@ fn added_bytes(growth: &Growth) -> u64 {
     zarr::region::element_count(&growth.from.shape()).unwrap_or(0).saturating_mul(size)
 }
 
-/// Writes the new elements behind the end of an array, whose document still has the old shape.
-fn write_ahead(growth: &Growth, done: &mut dyn FnMut(u64)) -> Result<(), Failure> {
+/// Writes the new elements from `start` on behind the end of an array, whose document still has the old shape.
+fn write_ahead(growth: &Growth, start: u64, done: &mut dyn FnMut(u64)) -> Result<(), Failure> {
     let (hierarchy, path) = (growth.to.hierarchy(), growth.to.path());
     let mut metadata = ArrayMetadata::clone(&growth.to.metadata());
     metadata.shape = growth.new_shape();
     // The guard looks at the document, which has the old shape.
     let longer = hierarchy.array_of_metadata(path, metadata)?;
     let longer = longer.with_options(|options| options.guard = Guard::Off);
-    let all = longer.shape().into_iter().enumerate();
-    let new = Region::new(all.map(
-        |(axis, len)| {
-            if axis == growth.axis { growth.start..len } else { 0..len }
-        },
-    ));
-    for piece in longer.pieces(&new, PIECE)? {
-        let elements = growth.read(&piece.place)?;
-        longer.write_bytes(&piece.selection, &elements)?;
+    write(growth, &longer, start..growth.start + growth.count, done)
+}
+
+/// Writes the elements that become those of `new`, positions along the axis that grows.
+fn write(
+    growth: &Growth,
+    to: &Array,
+    new: Range<u64>,
+    done: &mut dyn FnMut(u64),
+) -> Result<(), Failure> {
+    let all = to.shape().into_iter().enumerate();
+    let region =
+        Region::new(all.map(|(axis, len)| if axis == growth.axis { new.clone() } else { 0..len }));
+    let skipped = new.start - growth.start;
+    for piece in to.pieces(&region, PIECE)? {
+        let ranges = piece.place.intervals().iter().enumerate();
+        let from = Region::new(ranges.map(|(axis, range)| {
+            let before = if axis == growth.axis { skipped } else { 0 };
+            range.start + before..range.end + before
+        }));
+        let elements = growth.read(&from)?;
+        to.write_bytes(&piece.selection, &elements)?;
         done(elements.len() as u64);
     }
     Ok(())

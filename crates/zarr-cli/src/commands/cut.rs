@@ -80,7 +80,7 @@ pub(super) fn regions(
         };
         let name = name.trim();
         if wanted.iter().any(|(other, _)| *other == name) {
-            return Err(refuse(format!("`{name}` is given twice")));
+            return Err(refuse(format!("duplicate dimension `{name}`")));
         }
         wanted.push((name, selected.trim()));
     }

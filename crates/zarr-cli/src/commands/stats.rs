@@ -114,7 +114,7 @@ enum Missing {
 
 fn bins(text: &str) -> Result<Bins, String> {
     let number =
-        |text: &str| text.trim().parse::<f64>().map_err(|_| format!("`{text}` is no number"));
+        |text: &str| text.trim().parse::<f64>().map_err(|_| format!("`{text}` is not a number"));
     if text.contains(',') {
         return text.split(',').map(number).collect::<Result<_, _>>().map(Bins::Edges);
     }

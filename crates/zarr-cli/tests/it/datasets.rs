@@ -158,7 +158,7 @@ fn a_copy_cuts_a_dataset_with_what_the_selected_arrays_need() {
         for (sel, why) in [
             ("depth=1", "no dimension `depth`; dimensions: bnds, lat, time"),
             ("lat", "is not name=coordinates"),
-            ("lat=1,lat=2", "`lat` is given twice"),
+            ("lat=1,lat=2", "duplicate dimension `lat`"),
             ("time=2030", "out of range; coordinates go from 2023-01-01 to 2023-07-01"),
             ("bnds=1", "it has no coordinates"),
         ] {
@@ -228,7 +228,7 @@ fn what_does_not_fit_behind_a_dataset_is_refused_by_name() {
     );
     refused(
         "attrs e.zarr/time --set 'units=minutes since 2023-01-01'",
-        "is no whole number of `days since 2023-01-01`",
+        "is not an integer in `days since 2023-01-01`",
     );
     let told = folder.bad("append d.zarr e.zarr --axis tine", 2);
     assert!(told.contains("did you mean `time`?"), "{told}");
@@ -282,6 +282,27 @@ fn a_kill_during_an_append_leaves_the_old_extent() {
         assert_eq!(folder.good(&format!("get {name}/rain --region :,0")).text(), rows_of_all);
     }
     assert!(killed > 0, "no append was killed");
+}
+
+/// A stored chunk at the old end has elements of both: what another program writes into the old ones stays.
+#[test]
+fn writes_before_the_old_end_stay_during_an_append() {
+    let folder = Folder::new();
+    for round in 0..12 {
+        let (name, more) = (format!("d{round}.zarr"), format!("e{round}.zarr"));
+        dataset(&folder, &name, "v3", SINCE_2023, &MONTHS[..3]);
+        dataset(&folder, &more, "v3", SINCE_2023, &MONTHS[3..]);
+        let mut child =
+            folder.command(&format!("append {name} {more} --axis time")).spawn().unwrap();
+        let mut last = 0;
+        while child.try_wait().unwrap().is_none() {
+            last += 1;
+            folder.good(&format!("put {name}/rain --region 2,0 --value {last}"));
+        }
+        assert!(child.wait().unwrap().success());
+        let rows = folder.good(&format!("get {name}/rain --region 2:,0")).text().to_owned();
+        assert_eq!(rows, format!("[[{last}.0],[90.0],[120.0],[151.0],[181.0]]\n"), "round {round}");
+    }
 }
 
 #[test]

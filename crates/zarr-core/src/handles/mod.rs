@@ -20,4 +20,4 @@ pub use self::as_ndarray::AsNdarray;
 pub use self::builder::{ArrayBuilderOf, DimensionName};
 pub use self::chunk::ChunkOf;
 pub use self::sync::{Array, ArrayBuilder, Chunk, Group, Hierarchy, Node};
-pub use self::text::draw_tree;
+pub use self::text::tree_names;

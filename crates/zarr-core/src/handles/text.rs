@@ -10,11 +10,23 @@ use crate::store::Store;
 
 /// Nodes as the lines of a tree. Each is a path and what stands behind its name; they are sorted by the names in their paths, and
 /// the first is the tree's root.
-#[doc(hidden)]
-pub fn draw_tree(nodes: &[(String, String)]) -> String {
+pub(super) fn draw_tree(nodes: &[(String, String)]) -> String {
+    let paths: Vec<&str> = nodes.iter().map(|(path, _)| path.as_str()).collect();
     let mut text = String::new();
-    for ((path, detail), branches) in nodes.iter().zip(branches(nodes)) {
+    for (name, (_, detail)) in tree_names(&paths).iter().zip(nodes) {
+        text.push_str(&format!("{name}{detail}\n"));
+    }
+    text
+}
+
+/// The names of nodes, each behind the branches of a tree that lead to it. The paths are sorted by the names in them, and the first
+/// is the tree's root.
+#[doc(hidden)]
+pub fn tree_names(paths: &[&str]) -> Vec<String> {
+    let mut found = Vec::with_capacity(paths.len());
+    for (path, branches) in paths.iter().zip(branches(paths)) {
         let own = branches.len();
+        let mut text = String::new();
         for (level, goes_on) in (1..).zip(branches) {
             text.push_str(match (level == own, goes_on) {
                 (true, true) => "├── ",
@@ -25,18 +37,17 @@ pub fn draw_tree(nodes: &[(String, String)]) -> String {
         }
         let name = path.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or("/");
         text.push_str(&printable(name));
-        text.push_str(detail);
-        text.push('\n');
+        found.push(text);
     }
-    text
+    found
 }
 
 /// For each node and each level above it, and its own, whether the branch there goes on: whether a later node hangs on it before
 /// one hangs higher up. One walk from the last node on finds all.
-fn branches(nodes: &[(String, String)]) -> Vec<Vec<bool>> {
+fn branches(paths: &[&str]) -> Vec<Vec<bool>> {
     let depth = |path: &str| path.split('/').filter(|name| !name.is_empty()).count();
-    let (mut found, mut open) = (Vec::with_capacity(nodes.len()), Vec::new());
-    for own in nodes.iter().rev().map(|(path, _)| depth(path)) {
+    let (mut found, mut open) = (Vec::with_capacity(paths.len()), Vec::new());
+    for own in paths.iter().rev().map(|path| depth(path)) {
         open.resize(own, false);
         found.push(open.clone());
         if let Some(level) = open.last_mut() {

@@ -139,7 +139,7 @@ fn wait(child: &mut Child) -> Result<(), String> {
 /// The credentials in what a command printed, none of which an error shows.
 fn parse(printed: &[u8]) -> Result<Known, String> {
     let json = Json::parse(printed).map_err(|_| "printed no JSON")?;
-    let object = json.as_object().ok_or("printed JSON that is no object")?;
+    let object = json.as_object().ok_or("printed JSON that is not an object")?;
     if object.get("Version") != Some(&1u64.into()) {
         return Err("printed no `\"Version\": 1`, which is the only version there is".into());
     }
@@ -153,7 +153,7 @@ fn parse(printed: &[u8]) -> Result<Known, String> {
     let mut expires = None;
     if let Some(written) = text("Expiration") {
         let time = time(written).ok_or_else(|| {
-            format!("printed the `Expiration` `{written}`, which is no time of ISO 8601")
+            format!("printed the `Expiration` `{written}`, which is not an ISO 8601 time")
         })?;
         if time <= SystemTime::now() {
             return Err(format!("printed credentials that expired at {written}"));
