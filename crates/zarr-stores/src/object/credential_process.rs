@@ -5,7 +5,7 @@
 
 use std::io::Read;
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -16,13 +16,15 @@ use object_store::aws::AwsCredential;
 use zarr_core::{Json, fork};
 
 /// How long before they expire credentials are asked for again.
-const EARLY: Duration = Duration::from_secs(5 * 60);
+const RENEWED_BEFORE_EXPIRY: Duration = Duration::from_secs(5 * 60);
 /// Credentials that are valid for less time than that are not asked for again at each request.
-const PAUSE: Duration = Duration::from_secs(10);
+const MIN_TIME_BETWEEN_RUNS: Duration = Duration::from_secs(10);
 /// The command may ask a person for a second factor.
-const TIMEOUT: Duration = Duration::from_secs(120);
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(120);
+/// How long the end of its output is waited for when a command has ended.
+const OUTPUT_TIMEOUT: Duration = Duration::from_millis(if cfg!(test) { 300 } else { 5000 });
 /// How often a running command is looked at.
-const LOOK: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 const MAX_OUTPUT_BYTES: u64 = 64 << 10;
 
 /// The credentials of one profile.
@@ -50,7 +52,8 @@ impl Known {
     fn is_valid(&self) -> bool {
         let Some(expires) = self.expires else { return true };
         let left = expires.duration_since(SystemTime::now()).unwrap_or_default();
-        left > EARLY || (!left.is_zero() && self.asked.elapsed() < PAUSE)
+        left > RENEWED_BEFORE_EXPIRY
+            || (!left.is_zero() && self.asked.elapsed() < MIN_TIME_BETWEEN_RUNS)
     }
 }
 
@@ -106,13 +109,16 @@ fn output(words: &[String]) -> Result<Vec<u8>, String> {
     let mut child =
         command.spawn().map_err(|e| format!("cannot be run: {e}; is the program installed?"))?;
     let stdout = child.stdout.take();
-    let reader = thread::spawn(fork::on_thread(move || {
+    let (send, received) = mpsc::channel();
+    thread::spawn(fork::on_thread(move || {
         let mut printed = Vec::new();
         let read = stdout.map(|stdout| stdout.take(MAX_OUTPUT_BYTES).read_to_end(&mut printed));
-        read.transpose().map(|_| printed)
+        drop(send.send(read.transpose().map(|_| printed)));
     }));
     wait(&mut child)?;
-    let printed = reader.join().map_err(|_| "cannot be read")?;
+    // A program that the command left in the background may keep its output open for ever.
+    let printed = received.recv_timeout(OUTPUT_TIMEOUT);
+    let printed = printed.map_err(|_| "ended, but another program keeps its output open")?;
     printed.map_err(|e| format!("cannot be read: {e}"))
 }
 
@@ -125,13 +131,13 @@ fn wait(child: &mut Child) -> Result<(), String> {
             Some(status) => {
                 return Err(format!("failed with {status}; run its command to see why"));
             }
-            None if begun.elapsed() > TIMEOUT => {
+            None if begun.elapsed() > COMMAND_TIMEOUT => {
                 let _ = child.kill();
                 let _ = child.wait();
-                let seconds = TIMEOUT.as_secs();
+                let seconds = COMMAND_TIMEOUT.as_secs();
                 return Err(format!("did not end within {seconds} s; run its command to see why"));
             }
-            None => thread::sleep(LOOK),
+            None => thread::sleep(POLL_INTERVAL),
         }
     }
 }
@@ -231,6 +237,15 @@ mod tests {
         assert_eq!(split(r#"a\ b "c\"d" 'e\f'"#).as_deref(), Some(r#"a b|c"d|e\f"#));
         assert_eq!(split("a 'b"), None);
         assert_eq!(split("   ").as_deref(), Some(""));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_program_left_in_the_background_keeps_nobody_waiting() {
+        let command = |text: &str| ["sh", "-c", text].map(str::to_owned);
+        assert_eq!(output(&command("echo here")), Ok(b"here\n".to_vec()));
+        let error = output(&command("sleep 9 & echo here")).unwrap_err();
+        assert!(error.contains("another program keeps its output open"), "{error}");
     }
 
     #[test]
