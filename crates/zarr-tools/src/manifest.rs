@@ -105,6 +105,7 @@ impl ChunkManifest {
     /// # Errors
     /// [`CodecError::Corrupt`] for the first chunk that is in one of both alone; as [`ChunkManifest::of_node`].
     pub fn check_keys(&self, node: &Node) -> Result<()> {
+        let manifest: Vec<&StoreKey> = self.0.keys().collect();
         for array in arrays(node)? {
             let at = |key: &StoreKey, why: &str| {
                 let error = Error::from(CodecError::Corrupt { codec: "manifest", why: why.into() });
@@ -120,13 +121,14 @@ impl ChunkManifest {
             }
             let prefix = array.hierarchy().format().chunk_prefix(array.path())?;
             let metadata = array.metadata();
-            let is_chunk = |key: &&StoreKey| {
-                let name = prefix.strip(key);
-                name.is_some_and(|name| metadata.chunk_keys.parse(name, metadata.rank()).is_some())
-            };
-            let mut known = self.0.keys().filter(is_chunk);
-            if let Some(key) = known.find(|key| stored.binary_search(key).is_err()) {
-                return Err(at(key, LOST).with_hint(HINT));
+            // A hierarchy has many arrays: for each, only the keys that begin as its own are looked at.
+            let first = manifest.partition_point(|key| key.as_str() < prefix.as_str());
+            for key in &manifest[first..] {
+                let Some(name) = prefix.strip(key) else { break };
+                let is_chunk = metadata.chunk_keys.parse(name, metadata.rank()).is_some();
+                if is_chunk && stored.binary_search(key).is_err() {
+                    return Err(at(key, LOST).with_hint(HINT));
+                }
             }
         }
         Ok(())

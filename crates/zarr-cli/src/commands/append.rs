@@ -30,7 +30,7 @@ Examples:
 A group as SRC is a dataset: each array with the dimension --axis grows by that of SRC, as with xarray's `append_dim`; times are
 converted to the units of TARGET, packed numbers to its scale. Arrays without the dimension must be equal. Elements are written behind the
 old ends first, and the coordinate of the dimension gets its new length last: after a kill the dataset has its old length, and the same
-command completes it. No other program may write to the dataset meanwhile.
+command completes it. Other programs may write to the old elements meanwhile, but for those of the coordinate; none may append or resize.
 
 Formats are those of `zarr put`. How much longer the array gets is what the input holds: along all other axes it is as long as
 the array. The place is taken first, so that programs that append at the same time all arrive, each in its own place. If the
