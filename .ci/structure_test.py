@@ -72,16 +72,16 @@ class Rules(Folder):
         # The rule, the files, and the places that break it.
         cases = [
             (structure.only_these_files_block, {CORE + "hierarchy/array.rs": "fn f() { block_on(x) }"}, [CORE + "hierarchy/array.rs:1: block_on("]),
-            (structure.only_these_files_block, {CORE + "handles/sync.rs": "block_on(x)", CORE + "a.rs": "Instant::now();"}, []),
+            (structure.only_these_files_block, {CORE + "handles/blocking/a.rs": "block_on(x)", CORE + "a.rs": "Instant::now();"}, []),
             (structure.threads_are_counted_for_forks, {CORE + "x.rs": "fn f() { thread::scope(|s| g(s)) }"}, [CORE + "x.rs:1: thread::scope"]),
             (structure.threads_are_counted_for_forks, {CORE + "x.rs": "thread::Builder::new().spawn(on_thread(work))"}, []),
             (
                 structure.handles_have_equal_faces,
                 {
-                    CORE + "handles/sync.rs": "impl A { pub fn a() {}\n pub fn b() {} }\nimpl B<C> { pub fn a() {} }",
-                    CORE + "handles/async.rs": "impl A { pub async fn a() {} }",
+                    CORE + "handles/blocking/elements.rs": "impl A { pub fn a() {}\n pub fn b() {} }\nimpl B<C> { pub fn a() {} }",
+                    CORE + "handles/async/elements.rs": "impl A { pub async fn a() {} }",
                 },
-                [f"{CORE}handles/sync.rs:1: {name} is missing in {CORE}handles/async.rs" for name in ("A::b", "B::a")],
+                [f"{CORE}handles/blocking/elements.rs:1: {name} is missing in {CORE}handles/async/elements.rs" for name in ("A::b", "B::a")],
             ),
             (structure.core_names_no_codecs, {CORE + "array/x.rs": 'f("bytes")', CORE + "format/x.rs": 'f("bytes")'}, [CORE + 'array/x.rs:1: "bytes"']),
             (structure.core_names_no_codecs, {CORE + "array/x.rs": '// "bytes"'}, []),

@@ -78,9 +78,7 @@ pub use format::Reading;
 pub use handles::AsNdarray;
 #[doc(hidden)]
 pub use handles::tree_names;
-pub use handles::{
-    Array, ArrayBuilder, ArrayBuilderOf, Chunk, ChunkOf, DimensionName, Group, Hierarchy, Node, aio,
-};
+pub use handles::{Array, ArrayBuilder, Chunk, DimensionName, Group, Hierarchy, Node, aio};
 pub use hierarchy::{Consolidated, OpenOptions};
 pub use json::{Json, Number, Object, Oddities};
 pub use limits::Limits;

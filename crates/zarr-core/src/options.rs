@@ -8,22 +8,6 @@ use crate::dialect::Strictness;
 use crate::error::Result;
 use crate::limits::Limits;
 
-/// Defines methods that change one thing of `self`, and return it.
-macro_rules! setters {
-    ($(
-        $(#[$doc:meta])*
-        $name:ident $(<$T:ident: $bound:path>)? ($self:ident $(, $argument:ident: $type:ty)*) $change:block
-    )*) => {$(
-        $(#[$doc])*
-        #[must_use]
-        pub fn $name $(<$T: $bound>)? (mut $self $(, $argument: $type)*) -> Self {
-            $change
-            $self
-        }
-    )*};
-}
-pub(crate) use setters;
-
 /// Whether a change of a part of a chunk, or of a document, is guarded against other writers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Guard {

@@ -3,14 +3,31 @@
 use std::fmt;
 
 use crate::error::without_secrets;
+use crate::hierarchy::NodeCore;
 use crate::metadata::ArrayMetadata;
 use crate::path::NodePath;
 use crate::printable::printable;
 use crate::store::Store;
 
+/// A node and all below it as a tree: a line for each, of arrays with data type, shape and the names of their dimensions.
+pub(super) fn draw_nodes(top: &NodePath, nodes: &[NodeCore]) -> String {
+    let mut lines = Vec::with_capacity(nodes.len());
+    for node in nodes {
+        lines.push(match node {
+            NodeCore::Array(array) => {
+                (path_from(top, &array.path), array_detail(&array.state().metadata))
+            }
+            NodeCore::Group(group) => (path_from(top, &group.path), String::new()),
+        });
+    }
+    // `/a-b` comes before `/a/b` as text; as paths the children of `/a` come first.
+    lines.sort_by(|(a, _), (b, _)| a.split('/').cmp(b.split('/')));
+    draw_tree(&lines)
+}
+
 /// Nodes as the lines of a tree. Each is a path and what stands behind its name; they are sorted by the names in their paths, and
 /// the first is the tree's root.
-pub(super) fn draw_tree(nodes: &[(String, String)]) -> String {
+fn draw_tree(nodes: &[(String, String)]) -> String {
     let paths: Vec<&str> = nodes.iter().map(|(path, _)| path.as_str()).collect();
     let mut text = String::new();
     for (name, (_, detail)) in tree_names(&paths).iter().zip(nodes) {
@@ -59,7 +76,7 @@ fn branches(paths: &[&str]) -> Vec<Vec<bool>> {
 }
 
 /// What a tree says of an array behind its name: the data type, the shape, the names of its dimensions.
-pub(super) fn array_detail(metadata: &ArrayMetadata) -> String {
+fn array_detail(metadata: &ArrayMetadata) -> String {
     let data_type = metadata.data_type.to_string();
     let mut detail = format!("  {} {:?}", printable(&data_type), metadata.shape);
     if let Some(names) = &metadata.dimension_names {
@@ -70,7 +87,7 @@ pub(super) fn array_detail(metadata: &ArrayMetadata) -> String {
 }
 
 /// The path of a node as a tree has it that begins at `top`.
-pub(super) fn path_from(top: &NodePath, path: &NodePath) -> String {
+fn path_from(top: &NodePath, path: &NodePath) -> String {
     match path.as_str().strip_prefix(top.as_str()) {
         Some(rest) if !top.is_root() => rest.to_owned(),
         _ => path.to_string(),

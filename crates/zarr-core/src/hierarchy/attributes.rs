@@ -20,6 +20,15 @@ impl ArrayNode {
         Ok(attributes)
     }
 
+    /// Sets one of the attributes.
+    pub async fn set_attribute(&self, name: &str, value: Json) -> Result<()> {
+        self.update_attributes(|attributes| {
+            attributes.insert(name, value.clone());
+        })
+        .await?;
+        Ok(())
+    }
+
     /// Gives the axes other names.
     pub async fn rename_dimensions(&self, names: &[String]) -> Result<()> {
         let expected = self.state().metadata.rank();

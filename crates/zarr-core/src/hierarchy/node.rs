@@ -94,6 +94,21 @@ impl HierarchyContext {
         }
     }
 
+    /// Sets one of a node's attributes in its newest document.
+    pub async fn set_attribute(
+        &self,
+        path: &NodePath,
+        kind: NodeKind,
+        name: &str,
+        value: Json,
+    ) -> Result<()> {
+        self.update_attributes(path, kind, |attributes| {
+            attributes.insert(name, value.clone());
+        })
+        .await?;
+        Ok(())
+    }
+
     /// Changes a node's attributes in its newest document; returns what they are afterwards.
     pub async fn update_attributes(
         &self,

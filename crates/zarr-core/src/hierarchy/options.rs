@@ -7,7 +7,7 @@ use crate::dialect::{Dialect, Era, Strictness};
 use crate::error::StoreError;
 use crate::format::{Draft, Format, of_dialect};
 use crate::limits::Limits;
-use crate::options::{Guard, MissingChunks, Options, setters};
+use crate::options::{Guard, MissingChunks, Options};
 use crate::registry::{Access, Registry, ServerOption};
 use crate::store::{Store, StoreKey};
 use crate::web_address::web_server;
@@ -75,21 +75,41 @@ impl OpenOptions {
         OpenOptions { registry: registry.into(), ..Self::default() }
     }
 
-    setters! {
-        /// Handles may write, too.
-        read_write(self) { self.access = Access::ReadWrite; }
+    /// Handles may write, too.
+    #[must_use]
+    pub fn read_write(mut self) -> OpenOptions {
+        self.access = Access::ReadWrite;
+        self
+    }
 
-        /// Reads the documents as this dialect's.
-        dialect(self, dialect: Dialect) { self.dialect = Some(dialect); }
+    /// Reads the documents as this dialect's.
+    #[must_use]
+    pub fn dialect(mut self, dialect: Dialect) -> OpenOptions {
+        self.dialect = Some(dialect);
+        self
+    }
 
-        /// Detects the dialect.
-        any_dialect(self) { (self.dialect, self.era) = (None, None); }
+    /// Detects the dialect.
+    #[must_use]
+    pub fn any_dialect(mut self) -> OpenOptions {
+        self.dialect = None;
+        self.era = None;
+        self
+    }
 
-        /// Reads the documents as this draft's.
-        era(self, era: Era) { (self.dialect, self.era) = (Some(Dialect::Draft), Some(era)); }
+    /// Reads the documents as this draft's.
+    #[must_use]
+    pub fn era(mut self, era: Era) -> OpenOptions {
+        self.dialect = Some(Dialect::Draft);
+        self.era = Some(era);
+        self
+    }
 
-        /// Writes drafts according to their text, whether or not zarr-python 2.18 opens that.
-        plain_draft(self) { self.plain_draft = true; }
+    /// Writes drafts according to their text, whether or not zarr-python 2.18 opens that.
+    #[must_use]
+    pub fn plain_draft(mut self) -> OpenOptions {
+        self.plain_draft = true;
+        self
     }
 
     /// The format in which a dialect is written.
@@ -100,79 +120,132 @@ impl OpenOptions {
         }
     }
 
-    setters! {
-        /// Sets whether documents are read from consolidated copies. Requiring those is for reading only.
-        consolidated(self, consolidated: Consolidated) { self.consolidated = consolidated; }
+    /// Sets whether documents are read from consolidated copies. Requiring those is for reading only.
+    #[must_use]
+    pub fn consolidated(mut self, consolidated: Consolidated) -> OpenOptions {
+        self.consolidated = consolidated;
+        self
+    }
 
-        /// Refuses what only a tolerant reader accepts.
-        strict(self) { self.options.strictness = Strictness::Strict; }
+    /// Refuses what only a tolerant reader accepts.
+    #[must_use]
+    pub fn strict(mut self) -> OpenOptions {
+        self.options.strictness = Strictness::Strict;
+        self
+    }
 
-        /// Uses this number of threads; 0 for as many as the machine has.
-        threads(self, threads: usize) { self.options.threads = threads; }
+    /// Uses this number of threads; 0 for as many as the machine has.
+    #[must_use]
+    pub fn threads(mut self, threads: usize) -> OpenOptions {
+        self.options.threads = threads;
+        self
+    }
 
-        /// Limits the memory that documents and chunks may need.
-        limits(self, limits: Limits) { self.options.limits = limits; }
+    /// Limits the memory that documents and chunks may need.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> OpenOptions {
+        self.options.limits = limits;
+        self
+    }
 
-        /// Keeps decoded chunks, of at most this many bytes, for all handles of the hierarchy: see [`Options::chunk_cache`].
-        chunk_cache(self, bytes: u64) { self.options.chunk_cache = bytes; }
+    /// Keeps decoded chunks, of at most this many bytes, for all handles of the hierarchy: see [`Options::chunk_cache`].
+    #[must_use]
+    pub fn chunk_cache(mut self, bytes: u64) -> OpenOptions {
+        self.options.chunk_cache = bytes;
+        self
+    }
 
-        /// Reads this number of rows of chunks ahead, into the cache of decoded chunks: see [`Options::read_ahead`].
-        read_ahead(self, rows: usize) { self.options.read_ahead = rows; }
+    /// Reads this number of rows of chunks ahead, into the cache of decoded chunks: see [`Options::read_ahead`].
+    #[must_use]
+    pub fn read_ahead(mut self, rows: usize) -> OpenOptions {
+        self.options.read_ahead = rows;
+        self
+    }
 
-        /// Sets what a read does where a chunk is not stored: see [`MissingChunks`].
-        ///
-        /// ```
-        /// use zarr_core::{MissingChunks, OpenOptions};
-        ///
-        /// let options = OpenOptions::default().missing(MissingChunks::Error);
-        /// assert_eq!(options.options.missing, MissingChunks::Error);
-        /// ```
-        missing(self, missing: MissingChunks) { self.options.missing = missing; }
+    /// Sets what a read does where a chunk is not stored: see [`MissingChunks`].
+    ///
+    /// ```
+    /// use zarr_core::{MissingChunks, OpenOptions};
+    ///
+    /// let options = OpenOptions::default().missing(MissingChunks::Error);
+    /// assert_eq!(options.options.missing, MissingChunks::Error);
+    /// ```
+    #[must_use]
+    pub fn missing(mut self, missing: MissingChunks) -> OpenOptions {
+        self.options.missing = missing;
+        self
+    }
 
-        /// Turns the guard on or off.
-        guard(self, guard: Guard) { self.options.guard = guard; }
+    /// Turns the guard on or off.
+    #[must_use]
+    pub fn guard(mut self, guard: Guard) -> OpenOptions {
+        self.options.guard = guard;
+        self
+    }
 
-        /// Sets an option of the store that is opened, such as `region` or `endpoint` of an object store; the page of the
-        /// store lists them. A later value for the same name replaces an earlier one. Values are never printed.
-        ///
-        /// ```
-        /// # use zarr_core::OpenOptions;
-        /// let options = OpenOptions::default().store_option("region", "eu-central-1");
-        /// assert!(!format!("{options:?}").contains("eu-central-1"));
-        /// ```
-        store_option(self, name: impl Into<String>, value: impl Into<String>) {
-            let name = name.into();
-            self.store_options.retain(|(known, _)| *known != name);
-            self.store_options.push((name, value.into()));
-        }
+    /// Sets an option of the store that is opened, such as `region` or `endpoint` of an object store; the page of the
+    /// store lists them. A later value for the same name replaces an earlier one. Values are never printed.
+    ///
+    /// ```
+    /// # use zarr_core::OpenOptions;
+    /// let options = OpenOptions::default().store_option("region", "eu-central-1");
+    /// assert!(!format!("{options:?}").contains("eu-central-1"));
+    /// ```
+    #[must_use]
+    pub fn store_option(
+        mut self,
+        name: impl Into<String>,
+        value: impl Into<String>,
+    ) -> OpenOptions {
+        let name = name.into();
+        self.store_options.retain(|(known, _)| *known != name);
+        self.store_options.push((name, value.into()));
+        self
+    }
 
-        /// As [`OpenOptions::store_option`], for the stores of one web server: those whose URLs have the scheme, the host and the
-        /// port of `server`, such as `https://data.example`. It replaces what all stores are given by that name.
-        ///
-        /// ```
-        /// # use zarr_core::OpenOptions;
-        /// let token = "the secret";
-        /// let options =
-        ///     OpenOptions::default().server_option("https://data.example", "bearer_token", token);
-        /// assert!(!format!("{options:?}").contains(token));
-        /// ```
-        server_option(self, server: &str, name: impl Into<String>, value: impl Into<String>) {
-            // What is no address is that of no store.
-            let server = web_server(server).unwrap_or_default();
-            let (name, value) = (name.into(), value.into());
-            self.server_options.retain(|known| known.server != server || known.name != name);
-            self.server_options.push(ServerOption { server, name, value });
-        }
+    /// As [`OpenOptions::store_option`], for the stores of one web server: those whose URLs have the scheme, the host and the
+    /// port of `server`, such as `https://data.example`. It replaces what all stores are given by that name.
+    ///
+    /// ```
+    /// # use zarr_core::OpenOptions;
+    /// let token = "the secret";
+    /// let options =
+    ///     OpenOptions::default().server_option("https://data.example", "bearer_token", token);
+    /// assert!(!format!("{options:?}").contains(token));
+    /// ```
+    #[must_use]
+    pub fn server_option(
+        mut self,
+        server: &str,
+        name: impl Into<String>,
+        value: impl Into<String>,
+    ) -> OpenOptions {
+        // What is no address is that of no store.
+        let server = web_server(server).unwrap_or_default();
+        let (name, value) = (name.into(), value.into());
+        self.server_options.retain(|known| known.server != server || known.name != name);
+        self.server_options.push(ServerOption { server, name, value });
+        self
+    }
 
-        /// Wraps each store that is opened: to log, to count, to delay.
-        wrap(self, wrap: impl Fn(Arc<dyn Store>) -> Arc<dyn Store> + Send + Sync + 'static) {
-            self.wrap = Some(Arc::new(wrap));
-        }
+    /// Wraps each store that is opened: to log, to count, to delay.
+    #[must_use]
+    pub fn wrap(
+        mut self,
+        wrap: impl Fn(Arc<dyn Store>) -> Arc<dyn Store> + Send + Sync + 'static,
+    ) -> OpenOptions {
+        self.wrap = Some(Arc::new(wrap));
+        self
+    }
 
-        /// Wraps the format that is detected, for a profile that keeps its own members in the documents of v2 and v3.
-        wrap_format(self, wrap: impl Fn(Arc<dyn Format>) -> Arc<dyn Format> + Send + Sync + 'static) {
-            self.wrap_format = Some(Arc::new(wrap));
-        }
+    /// Wraps the format that is detected, for a profile that keeps its own members in the documents of v2 and v3.
+    #[must_use]
+    pub fn wrap_format(
+        mut self,
+        wrap: impl Fn(Arc<dyn Format>) -> Arc<dyn Format> + Send + Sync + 'static,
+    ) -> OpenOptions {
+        self.wrap_format = Some(Arc::new(wrap));
+        self
     }
 
     /// A format that was detected, wrapped.

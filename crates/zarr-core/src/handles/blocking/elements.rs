@@ -1,30 +1,18 @@
-//! The blocking handles: each call returns when it is done.
+//! What borrows memory of the caller's. The async face has it handed over instead; its methods of the same names are in
+//! `async/elements.rs`.
 
+use super::{Array, Chunk};
+use crate::array::ChunkPart;
+use crate::array::untyped::Strided;
+use crate::element::Element;
+use crate::error::Result;
+#[cfg(doc)]
+use crate::error::{AccessError, CodecError};
 #[cfg(feature = "ndarray")]
-use super::as_ndarray::AsNdarray;
-use super::common::handles;
-use super::methods::methods;
+use crate::handles::as_ndarray::AsNdarray;
+use crate::selection::Selection;
 use crate::store::block_on;
 use crate::view::{View, ViewMut};
-
-// Also imports what both faces name.
-handles!();
-
-/// The result of a future, for which this thread waits.
-macro_rules! wait_for {
-    ($future:expr) => {
-        block_on($future)
-    };
-}
-
-/// The result of another method, which has waited.
-macro_rules! result_of {
-    ($call:expr) => {
-        $call
-    };
-}
-
-methods!();
 
 impl Array {
     /// Reads what is selected into memory of the caller's, which must have exactly its size.
@@ -137,45 +125,14 @@ impl Array {
         block_on(self.core.write_view(selection.into(), Strided::Lent(elements)))
     }
 
-    /// Writes one element, in native bytes, everywhere in a selection: in memory of a few chunks, however much is
-    /// selected. Whole chunks of the fill value are erased, as by [`Array::write`]. An element of a string or bytes may
-    /// have any length.
-    ///
-    /// ```
-    /// # fn example(array: &zarr_core::Array) -> zarr_core::Result<()> {
-    /// array.write_fill(.., &0f64.to_ne_bytes())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// As [`Array::write_view`].
-    pub fn write_fill(&self, selection: impl Into<Selection>, element: &[u8]) -> Result<()> {
-        block_on(self.core.write_fill(selection.into(), element))
-    }
-
-    /// Reads one field of the records that are selected; `e.x` is the field `x` of the field `e`. A field with
-    /// a shape gives all its elements for each record, in C order. Whole records are decoded, and the field is copied out of them.
-    ///
-    /// ```
-    /// # fn example(array: &zarr_core::Array) -> zarr_core::Result<()> {
-    /// let heights = array.read_field::<f64>("height", 10..20)?;
-    /// array.write_field("height", 10..20, &heights)?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// As [`Array::read`]; [`AccessError::Argument`] if there is no such field.
-    pub fn read_field<T: Element>(
-        &self,
-        field: &str,
-        selection: impl Into<Selection>,
-    ) -> Result<Vec<T>> {
-        block_on(self.core.read_vec(Some(field), selection.into()))
-    }
-
     /// Writes one field of the records that are selected. The other fields stay as they are, even if others write them
     /// concurrently.
+    ///
+    /// ```
+    /// # fn example(array: &zarr_core::Array) -> zarr_core::Result<()> {
+    /// array.write_field("height", 10..12, &[1.5, 2.5])
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`Array::write`]; [`AccessError::Argument`] if there is no such field.
@@ -237,11 +194,11 @@ impl Array {
         block_on(self.core.prepend(axis, elements.into()))
     }
 
-    #[cfg(feature = "ndarray")]
     /// Writes what is selected from an `ndarray` array or view of the selection's shape, in any memory order.
     ///
     /// # Errors
     /// As [`Array::write`]; [`AccessError::Argument`] if the shapes differ.
+    #[cfg(feature = "ndarray")]
     pub fn write_ndarray<A>(&self, selection: impl Into<Selection>, elements: A) -> Result<()>
     where
         A: AsNdarray<Element: Element>,
@@ -260,9 +217,6 @@ impl Array {
     }
 }
 
-/// One chunk of an array. See [`ChunkOf`].
-pub type Chunk = ChunkOf<Array>;
-
 impl Chunk {
     /// Writes all its elements.
     ///
@@ -272,6 +226,3 @@ impl Chunk {
         self.array().write(self.region(), elements)
     }
 }
-
-/// An array that is about to be created. See [`ArrayBuilderOf`].
-pub type ArrayBuilder = ArrayBuilderOf<Hierarchy>;

@@ -1,35 +1,15 @@
-//! The async handles: the same methods for async callers.
-//!
-//! Requests to remote stores are under way at the same time, as many as the store likes; (de)compression runs on the
-//! pool. Calls of a local store run on other threads. Elements are handed over as vectors and come back, so a dropped
-//! future leaves no memory half-read, and no chunk is stored before it is complete.
-//!
-//! A future may be dropped at any time. Changes that have not begun are then not made; a change of a key that has begun is
-//! finished, and later calls on that key wait for its end, so that it never is stored after a later one. A call that
-//! changes several keys stops between two of them.
+//! What hands memory over: the caller's elements and buffers go into the future, so that one that is dropped leaves none
+//! half read. The blocking face borrows them instead; its methods of the same names are in `blocking/elements.rs`.
 
-use super::common::handles;
-use super::methods::methods;
+use super::{Array, Chunk};
+use crate::array::ChunkPart;
+use crate::array::untyped::Strided;
+use crate::element::Element;
+use crate::error::Result;
+#[cfg(doc)]
+use crate::error::{AccessError, CodecError};
+use crate::selection::Selection;
 use crate::view::strided::StridedBuffer;
-
-// Also imports what both faces name.
-handles!();
-
-/// The result of a future, for which the caller's future waits.
-macro_rules! wait_for {
-    ($future:expr) => {
-        $future.await
-    };
-}
-
-/// The result of another method.
-macro_rules! result_of {
-    ($call:expr) => {
-        $call.await
-    };
-}
-
-methods!(async);
 
 impl Array {
     /// Reads what is selected into memory that the caller hands over and gets back, whatever happens. It must have exactly
@@ -48,8 +28,7 @@ impl Array {
     /// Writes what is selected, after a look at the array's document: where another writer has shortened or erased the
     /// array since it was opened, that is an error, and nothing is written (not with the guard off). Parts of chunks are
     /// merged into what others write concurrently; no element is lost. Of elements for the same place the last one in C order
-    /// stays. The elements are handed over, so that a dropped
-    /// future needs nothing of its caller's.
+    /// stays. The elements are handed over, so that a dropped future needs nothing of its caller's.
     ///
     /// # Errors
     /// [`AccessError::ReadOnly`], [`AccessError::ElementType`], [`AccessError::Count`]; [`AccessError::NotFound`],
@@ -129,29 +108,6 @@ impl Array {
         self.core.write_view(selection.into(), Strided::Owned(elements)).await
     }
 
-    /// Writes one element, in native bytes, everywhere in a selection: in memory of a few chunks, however much is
-    /// selected. Whole chunks of the fill value are erased, as by [`Array::write`]. An element of a string or bytes may
-    /// have any length.
-    ///
-    /// # Errors
-    /// As [`Array::write_view`].
-    pub async fn write_fill(&self, selection: impl Into<Selection>, element: &[u8]) -> Result<()> {
-        self.core.write_fill(selection.into(), element).await
-    }
-
-    /// Reads one field of the records that are selected; `e.x` is the field `x` of the field `e`. A field with
-    /// a shape gives all its elements for each record, in C order.
-    ///
-    /// # Errors
-    /// As [`Array::read`]; [`AccessError::Argument`] if there is no such field.
-    pub async fn read_field<T: Element>(
-        &self,
-        field: &str,
-        selection: impl Into<Selection>,
-    ) -> Result<Vec<T>> {
-        self.core.read_vec(Some(field), selection.into()).await
-    }
-
     /// Writes one field of the records that are selected. The other fields stay as they are, even if others write them
     /// concurrently.
     ///
@@ -215,11 +171,11 @@ impl Array {
         self.core.prepend(axis, elements.into()).await
     }
 
-    #[cfg(feature = "ndarray")]
     /// Writes what is selected from an `ndarray` array of the selection's shape, in any memory order.
     ///
     /// # Errors
     /// As [`Array::write`]; [`AccessError::Argument`] if the shapes differ.
+    #[cfg(feature = "ndarray")]
     pub async fn write_ndarray<T: Element, D: ndarray::Dimension>(
         &self,
         selection: impl Into<Selection>,
@@ -231,9 +187,6 @@ impl Array {
     }
 }
 
-/// One chunk of an array. See [`ChunkOf`].
-pub type Chunk = ChunkOf<Array>;
-
 impl Chunk {
     /// Writes all its elements.
     ///
@@ -243,9 +196,6 @@ impl Chunk {
         self.array().write(self.region(), elements).await
     }
 }
-
-/// An array that is about to be created. See [`ArrayBuilderOf`].
-pub type ArrayBuilder = ArrayBuilderOf<Hierarchy>;
 
 /// The elements of an array in C order.
 #[cfg(feature = "ndarray")]

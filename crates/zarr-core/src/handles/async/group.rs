@@ -1,0 +1,225 @@
+//! A group of a hierarchy, and what is below it.
+
+use std::fmt;
+
+use super::{Array, ArrayBuilder, Hierarchy, Node};
+#[cfg(doc)]
+use crate::error::AccessError;
+use crate::error::Result;
+use crate::format::Child;
+use crate::handles::{aio, blocking, text};
+use crate::hierarchy::GroupCore;
+use crate::json::{Json, Object};
+use crate::metadata::{GroupMetadata, NodeKind};
+use crate::path::NodePath;
+
+/// A group of a hierarchy.
+#[derive(Clone)]
+pub struct Group {
+    pub(in crate::handles) hierarchy: Hierarchy,
+    pub(in crate::handles) core: GroupCore,
+}
+
+impl Group {
+    /// Its path in the hierarchy.
+    pub fn path(&self) -> &NodePath {
+        &self.core.path
+    }
+
+    /// The hierarchy that it is part of.
+    pub fn hierarchy(&self) -> &Hierarchy {
+        &self.hierarchy
+    }
+
+    /// What its document said when it was opened.
+    pub fn metadata(&self) -> &GroupMetadata {
+        &self.core.metadata
+    }
+
+    /// The user's attributes when it was opened.
+    pub fn attributes(&self) -> &Object {
+        &self.core.metadata.attributes
+    }
+
+    /// Describes an array that is to be created at `path`, from here. [`ArrayBuilder::create`] refuses text that is
+    /// no path.
+    pub fn create_array(&self, path: impl AsRef<str>) -> ArrayBuilder {
+        let path = path.as_ref();
+        match self.path().join(path) {
+            Ok(path) => self.hierarchy.create_array(path),
+            Err(_) => self.hierarchy.create_array(format!("{}/{path}", self.path())),
+        }
+    }
+
+    /// Makes copies of the documents of this group and of all below it, for readers that open it by itself.
+    /// Returns the number of nodes.
+    ///
+    /// # Errors
+    /// As [`Hierarchy::consolidate`]; [`AccessError::Argument`] for a group of a draft that is not the root.
+    pub async fn consolidate(&self) -> Result<usize> {
+        self.hierarchy.context.consolidate(self.path()).await
+    }
+
+    /// Removes the copies that [`Group::consolidate`] makes; `false` if there were none.
+    ///
+    /// # Errors
+    /// As [`Hierarchy::remove_consolidated`].
+    pub async fn remove_consolidated(&self) -> Result<bool> {
+        self.hierarchy.context.remove_consolidated(self.path()).await
+    }
+
+    /// The nodes whose copies in this group differ from their documents, sorted.
+    ///
+    /// # Errors
+    /// As [`Hierarchy::check_consolidated`].
+    pub async fn check_consolidated(&self) -> Result<Vec<NodePath>> {
+        self.hierarchy.context.check_consolidated(self.path()).await
+    }
+
+    /// Whether there are copies of these documents, as [`Group::consolidate`] makes them.
+    ///
+    /// # Errors
+    /// What the store reports.
+    pub async fn is_consolidated(&self) -> Result<bool> {
+        self.hierarchy.context.is_consolidated(self.path()).await
+    }
+
+    /// The node at `path`, from here.
+    ///
+    /// # Errors
+    /// As [`Hierarchy::node`].
+    pub async fn node(&self, path: impl AsRef<str>) -> Result<Node> {
+        let node = self.hierarchy.context.open_node(&self.below(path)?).await?;
+        Ok(self.hierarchy.handle(node))
+    }
+
+    /// The array at `path`, from here.
+    ///
+    /// # Errors
+    /// As [`Hierarchy::array`].
+    pub async fn array(&self, path: impl AsRef<str>) -> Result<Array> {
+        let node = self.hierarchy.context.open_node(&self.below(path)?).await?;
+        self.hierarchy.handle(node).into_array()
+    }
+
+    /// The group at `path`, from here.
+    ///
+    /// # Errors
+    /// As [`Hierarchy::group`].
+    pub async fn group(&self, path: impl AsRef<str>) -> Result<Group> {
+        let node = self.hierarchy.context.open_node(&self.below(path)?).await?;
+        self.hierarchy.handle(node).into_group()
+    }
+
+    /// Its children, sorted.
+    ///
+    /// # Errors
+    /// As [`Hierarchy::children`].
+    pub async fn children(&self) -> Result<Vec<Child>> {
+        self.hierarchy.context.children(self.path()).await
+    }
+
+    /// Itself and all nodes below it, sorted by path.
+    ///
+    /// # Errors
+    /// As [`Hierarchy::tree`].
+    pub async fn tree(&self) -> Result<Vec<Child>> {
+        self.hierarchy.context.tree(self.path()).await
+    }
+
+    /// Its children, sorted by path and opened, with kind, shape and data type: each document is read once.
+    /// Broken ones are noted as warnings and left out.
+    ///
+    /// # Errors
+    /// As [`Hierarchy::children`].
+    pub async fn members(&self) -> Result<Vec<Node>> {
+        let nodes = self.hierarchy.context.open_members(self.path()).await?;
+        Ok(nodes.into_iter().map(|node| self.hierarchy.handle(node)).collect())
+    }
+
+    /// Itself and all nodes below it, sorted by path and opened.
+    ///
+    /// # Errors
+    /// As [`Hierarchy::nodes`].
+    pub async fn nodes(&self) -> Result<Vec<Node>> {
+        let nodes = self.hierarchy.context.open_nodes(self.path()).await?;
+        Ok(nodes.into_iter().map(|node| self.hierarchy.handle(node)).collect())
+    }
+
+    /// Itself and all nodes below it, drawn as a tree: a line for each node, of arrays with data type, shape and the names of
+    /// their dimensions. Broken nodes are noted as warnings and left out.
+    ///
+    /// ```
+    /// # async fn example(group: &zarr_core::aio::Group) -> zarr_core::Result<()> {
+    /// println!("{}", group.tree_text().await?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Hierarchy::nodes`].
+    pub async fn tree_text(&self) -> Result<String> {
+        let nodes = self.hierarchy.context.open_nodes(self.path()).await?;
+        Ok(text::draw_nodes(self.path(), &nodes))
+    }
+
+    /// Creates a group at `path`, from here.
+    ///
+    /// # Errors
+    /// As [`Hierarchy::create_group`].
+    pub async fn create_group(&self, path: impl AsRef<str>) -> Result<Group> {
+        let path = self.below(path)?;
+        let core = self.hierarchy.context.create_group(&path, Object::new()).await?;
+        Ok(self.hierarchy.group_of(core))
+    }
+
+    /// Erases the node at `path`, from here, with everything below it.
+    ///
+    /// # Errors
+    /// As [`Hierarchy::erase`].
+    pub async fn erase(&self, path: impl AsRef<str>) -> Result<()> {
+        self.hierarchy.context.erase(&self.below(path)?).await
+    }
+
+    /// Sets one of the user's attributes: `set_attribute("units", "K")`. What other writers set concurrently stays.
+    ///
+    /// # Errors
+    /// As [`Group::update_attributes`].
+    pub async fn set_attribute(&self, name: &str, value: impl Into<Json>) -> Result<()> {
+        let context = &self.hierarchy.context;
+        context.set_attribute(self.path(), NodeKind::Group, name, value.into()).await
+    }
+
+    /// Changes the user's attributes: `change` is applied to what they are now, and again if another writer was
+    /// faster, so that no change is lost. Returns what they are afterwards.
+    ///
+    /// # Errors
+    /// [`AccessError::ReadOnly`]; [`AccessError::Argument`] for attributes that the format reserves.
+    pub async fn update_attributes(
+        &self,
+        change: impl FnMut(&mut Object) + Send,
+    ) -> Result<Object> {
+        let context = &self.hierarchy.context;
+        context.update_attributes(self.path(), NodeKind::Group, change).await
+    }
+
+    /// The same group for async callers.
+    pub fn as_async(&self) -> aio::Group {
+        self.hierarchy.as_async().group_of(self.core.clone())
+    }
+
+    /// The same group for blocking callers.
+    pub fn as_blocking(&self) -> blocking::Group {
+        self.hierarchy.as_blocking().group_of(self.core.clone())
+    }
+
+    fn below(&self, path: impl AsRef<str>) -> Result<NodePath> {
+        self.path().join(path.as_ref()).map_err(|e| self.hierarchy.context.at(self.path(), e))
+    }
+}
+
+impl fmt::Debug for Group {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        text::debug_node(f, "Group", &**self.hierarchy.store(), self.path(), None)
+    }
+}
