@@ -59,7 +59,7 @@ impl StoreContext {
     }
 
     /// The error, at this store and node.
-    pub fn at(&self, path: &NodePath, error: impl Into<Error>) -> Error {
+    pub fn with_context(&self, path: &NodePath, error: impl Into<Error>) -> Error {
         error.into().at_store(self.store.name()).at_path(path)
     }
 
@@ -137,7 +137,7 @@ impl StoreContext {
         Ok(listing.keys)
     }
 
-    /// As [`HierarchyContext::list_prefix`], with the sizes of values if the listing has them; not of a store that may list in part only.
+    /// As [`StoreContext::list_prefix`], with the sizes of values if the listing has them; not of a store that may list in part only.
     pub async fn list_sized(&self, prefix: &StorePrefix) -> Result<Listing> {
         let listing = self.listable()?.list_prefix(prefix).await?;
         self.warn_of_left_out(prefix.as_str(), &listing);

@@ -47,7 +47,8 @@ impl ArrayCore {
         metadata: ArrayMetadata,
         origin: MetadataOrigin,
     ) -> Result<ArrayCore> {
-        let state = ArrayState::new(&context, &path, metadata).map_err(|e| context.at(&path, e))?;
+        let state = ArrayState::new(&context, &path, metadata)
+            .map_err(|e| context.with_context(&path, e))?;
         let options = context.options.clone();
         let latest = Arc::new(LatestState::new(state));
         let was_stored = Arc::new(AtomicBool::new(origin == MetadataOrigin::Store));
@@ -97,7 +98,7 @@ impl ArrayCore {
     }
 
     pub fn at(&self, error: impl Into<Error>) -> Error {
-        self.context.at(&self.path, error)
+        self.context.with_context(&self.path, error)
     }
 
     /// The store for threads that may block, if it is local and can be read.

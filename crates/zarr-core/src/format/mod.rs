@@ -26,10 +26,11 @@ pub(crate) use self::data_type::{VARIABLE_TYPES, parse_data_type};
 pub use self::detect::of_dialect;
 pub(crate) use self::detect::{Found, PROBES, array_documents, detect};
 pub use self::draft::Draft;
-pub(crate) use self::draft::SingleDocument;
+pub(crate) use self::draft::{SingleDocument, node_below_entry_point};
 pub use self::encoding::{JsonEncoding, MetadataEncoding};
 pub use self::interface::{Child, Correction, DocumentMember, Documents, Format, Layout};
 pub(crate) use self::members::{DIMENSION_NAMES, XARRAY_DIMENSIONS};
+pub(crate) use self::names::documents_of_other_dialects;
 pub use self::names::{
     TOOL_FOLDERS, copy_journal, is_document_name, is_tool_key, is_zarr_key, system_part,
 };

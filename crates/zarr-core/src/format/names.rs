@@ -1,5 +1,6 @@
 //! Tells keys that some dialect may have written from those of other files, by their names.
 
+use crate::dialect::Dialect;
 use crate::path::NodePath;
 use crate::store::{StoreKey, StorePrefix};
 
@@ -44,6 +45,21 @@ pub fn system_part(key: &str) -> Option<&str> {
         start = end + 1;
     }
     None
+}
+
+/// The names of documents that would make a node of another dialect of the folder in which `key` is a document of this one
+/// (docs/internals/design/crash-safety.md).
+pub(crate) fn documents_of_other_dialects(
+    dialect: Dialect,
+    key: &StoreKey,
+) -> &'static [&'static str] {
+    match dialect {
+        Dialect::V2 => &["zarr.json"],
+        Dialect::V3 => &[".zarray", ".zgroup"],
+        // A draft has its nodes below `meta/`, and its entry point where the others have the root.
+        Dialect::Draft if key.as_str() == "zarr.json" => &[".zarray", ".zgroup"],
+        Dialect::Draft => &[],
+    }
 }
 
 /// Whether the last part of a key is the name of a document of v2, v3 or NCZarr.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::codec::{CodecSpec, bytes_codec, order_codecs, reversing_codec};
+use crate::context::StoreContext;
 use crate::data_type::{
     CoreType, DataType, Endian, FillValue, NumpyTime, Optional, ParsedType, fill_value,
 };
@@ -10,7 +11,7 @@ use crate::dialect::{Dialect, Strictness};
 use crate::error::{AccessError, Cause, Error, MetadataError, Result};
 use crate::format::VARIABLE_TYPES;
 use crate::grid::{ChunkGrid, ChunkKeys, default_chunk_shape_named, default_inner_shape};
-use crate::hierarchy::{CreateMode, HierarchyContext};
+use crate::hierarchy::{CreateMode, check};
 use crate::json::{Json, Object};
 use crate::metadata::ArrayMetadata;
 use crate::path::NodePath;
@@ -88,13 +89,13 @@ impl NewArray {
     }
 
     /// The metadata, converted to the format and checked; the store is not read.
-    pub fn metadata(self, context: &HierarchyContext, path: &NodePath) -> Result<ArrayMetadata> {
+    pub fn metadata(self, context: &StoreContext, path: &NodePath) -> Result<ArrayMetadata> {
         let described = self.describe(&context.registry).map_err(as_argument_error);
-        let metadata = described.map_err(|e| context.at(path, e))?;
+        let metadata = described.map_err(|e| context.with_context(path, e))?;
         let metadata = metadata
             .converted_to(context.format.dialect(), &context.registry)
-            .map_err(|e| context.at(path, e))?;
-        context.check_array(path, &metadata)?;
+            .map_err(|e| context.with_context(path, e))?;
+        check::check_array(context, path, &metadata)?;
         if let Some(name) = metadata.repeated_dimension_name() {
             let what = format!("dimension name `{name}` stands twice; some readers refuse that");
             context.warn(path.as_str(), vec![what]);

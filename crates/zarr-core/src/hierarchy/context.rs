@@ -1,22 +1,25 @@
 //! Holds what the handles of one hierarchy share.
 
-use std::ops::Deref;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
-use super::consolidated::{ConsolidatedStore, ConsolidatedView};
+use super::consolidated::view::{ConsolidatedStore, ConsolidatedView};
 use super::options::OpenOptions;
 use crate::array::chunk_cache::ChunkCache;
 use crate::context::{StoreContext, as_warnings};
 use crate::dialect::Warning;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::format::Format;
 use crate::format::template::Templates;
+use crate::path::NodePath;
+use crate::registry::Access;
 use crate::store::{Store, StoreKey};
 
-/// A hierarchy in a store: what its arrays need, and the consolidated copies of its documents.
+/// A hierarchy in a store: what its arrays need, and the consolidated copies of its documents. The functions of
+/// [`crate::hierarchy`] get it, or only what they need of it.
 #[derive(Debug)]
 pub(crate) struct HierarchyContext {
+    /// What its arrays need: the store, the format, the options.
     pub context: Arc<StoreContext>,
     /// The store as the caller gave it.
     pub unguarded: Arc<dyn Store>,
@@ -32,14 +35,6 @@ pub(crate) struct HierarchyContext {
     pub is_only_copied_told: AtomicBool,
 }
 
-impl Deref for HierarchyContext {
-    type Target = StoreContext;
-
-    fn deref(&self) -> &StoreContext {
-        &self.context
-    }
-}
-
 impl HierarchyContext {
     pub fn new(
         store: Arc<dyn Store>,
@@ -48,8 +43,8 @@ impl HierarchyContext {
         warnings: Vec<Warning>,
     ) -> HierarchyContext {
         let chunk_cache = options.options.chunk_cache;
-        let of_store = as_warnings("/", store.warnings());
-        let warnings = warnings.into_iter().chain(of_store).zip(0..).collect();
+        let store_warnings = as_warnings("/", store.warnings());
+        let warnings = warnings.into_iter().chain(store_warnings).zip(0..).collect();
         HierarchyContext {
             unguarded: store.clone(),
             live: store.clone(),
@@ -84,9 +79,25 @@ impl HierarchyContext {
         self
     }
 
+    /// Makes the context that handles share; `store` is the one of the caller.
+    pub fn share(mut self, store: Arc<dyn Store>) -> Arc<HierarchyContext> {
+        let capabilities = store.capabilities();
+        if self.context.access == Access::ReadWrite && !capabilities.swap && capabilities.write {
+            let what = "the store cannot compare and swap; writers of one chunk are guarded within this process alone";
+            self.context.warn("store", vec![what.into()]);
+        }
+        self.unguarded = store;
+        Arc::new(self)
+    }
+
+    /// The path that a caller wrote.
+    pub fn node_path(&self, text: &str) -> Result<NodePath> {
+        NodePath::new(text).map_err(|e| Error::from(e).at_store(self.context.store.name()))
+    }
+
     /// Makes changes visible to other readers.
     pub async fn flush(&self) -> Result<()> {
-        match self.store.writeable() {
+        match self.context.store.writeable() {
             Ok(writeable) => Ok(writeable.flush().await?),
             Err(_) => Ok(()),
         }

@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 use std::io::ErrorKind::{PermissionDenied, Unsupported};
 
-use super::context::HierarchyContext;
+use crate::context::StoreContext;
 use crate::error::{Cause, Error, Result, StoreError};
 use crate::format::consolidated::is_document;
 use crate::metadata::ArrayMetadata;
@@ -28,48 +28,49 @@ fn is_refusal(error: &Error) -> bool {
     matches!(error.cause(), Cause::Store(StoreError::Io { source, .. }) if refusals.contains(&source.kind()))
 }
 
-impl HierarchyContext {
-    /// The keys that would be read as chunks of a new array: those of its rank and separator, outside other nodes. Makes
-    /// one listing.
-    pub async fn leftovers(
-        &self,
-        path: &NodePath,
-        array: &ArrayMetadata,
-        mode: CreateMode,
-    ) -> Result<Vec<StoreKey>> {
-        match (mode.purge, self.store.capabilities().list) {
-            (Some(false), _) | (None, false) => return Ok(Vec::new()),
-            (_, true) => {}
-            (Some(true), false) => {
-                let hint =
-                    "create the array without purging; what lies there is then read as its chunks";
-                let lacks = StoreError::not_capable("find the chunks to purge", "listable");
-                return Err(Error::from(lacks).with_hint(hint));
-            }
+/// The keys that would be read as chunks of a new array: those of its rank and separator, outside other nodes. Makes
+/// one listing.
+pub async fn find_leftovers(
+    context: &StoreContext,
+    path: &NodePath,
+    array: &ArrayMetadata,
+    mode: CreateMode,
+) -> Result<Vec<StoreKey>> {
+    match (mode.purge, context.store.capabilities().list) {
+        (Some(false), _) | (None, false) => return Ok(Vec::new()),
+        (_, true) => {}
+        (Some(true), false) => {
+            let hint =
+                "create the array without purging; what lies there is then read as its chunks";
+            let lacks = StoreError::not_capable("find the chunks to purge", "listable");
+            return Err(Error::from(lacks).with_hint(hint));
         }
-        let prefix = self.format.chunk_prefix(path)?;
-        let keys = match self.list_prefix(&prefix).await {
-            // A writer may be forbidden to list a bucket, and some servers cannot list.
-            Err(e) if mode.purge.is_none() && is_refusal(&e) => {
-                let what = "the store does not list its keys, so that chunks which an erased array left were not looked for";
-                self.warn(path.as_str(), vec![what.into()]);
-                return Ok(Vec::new());
-            }
-            listed => listed?,
-        };
-        let dialect = self.format.dialect();
-        // Folders of nodes below: a key `0/1` may be the chunk `1` of an array called `0`.
-        let nodes: HashSet<&str> = keys
-            .iter()
-            .filter(|key| is_document(dialect, key))
-            .filter_map(|key| prefix.strip(key)?.rsplit_once('/'))
-            .map(|(folder, _)| folder)
-            .collect();
-        let is_leftover = |key: &&StoreKey| {
-            let Some(name) = prefix.strip(key) else { return false };
-            let in_node = name.match_indices('/').any(|(end, _)| nodes.contains(&name[..end]));
-            !in_node && array.chunk_keys.parse(name, array.rank()).is_some()
-        };
-        Ok(keys.iter().filter(is_leftover).cloned().collect())
     }
+    let prefix = context.format.chunk_prefix(path)?;
+    let keys = match context.list_prefix(&prefix).await {
+        // A writer may be forbidden to list a bucket, and some servers cannot list.
+        Err(e) if mode.purge.is_none() && is_refusal(&e) => {
+            let what = "the store does not list its keys, so that chunks which an erased array left were not looked for";
+            context.warn(path.as_str(), vec![what.into()]);
+            return Ok(Vec::new());
+        }
+        listed => listed?,
+    };
+    let dialect = context.format.dialect();
+    // Folders of nodes below: a key `0/1` may be the chunk `1` of an array called `0`.
+    let nodes: HashSet<&str> = keys
+        .iter()
+        .filter(|key| is_document(dialect, key))
+        .filter_map(|key| prefix.strip(key)?.rsplit_once('/'))
+        .map(|(folder, _)| folder)
+        .collect();
+    let mut leftovers = Vec::new();
+    for key in &keys {
+        let Some(name) = prefix.strip(key) else { continue };
+        let in_node = name.match_indices('/').any(|(end, _)| nodes.contains(&name[..end]));
+        if !in_node && array.chunk_keys.parse(name, array.rank()).is_some() {
+            leftovers.push(key.clone());
+        }
+    }
+    Ok(leftovers)
 }

@@ -1,25 +1,36 @@
 //! Finds, reads, creates and changes the nodes of a hierarchy and their documents, for the handles of both faces.
+//!
+//! Each file has functions of what they need: of a [`HierarchyContext`], where consolidated copies matter; else of the
+//! [`StoreContext`](crate::context::StoreContext) in it, or of a format alone. They call each other in one direction:
+//!
+//! ```text
+//! open ─> probe, node ─> list ─> consolidated/compare ─> consolidated/copies
+//! prepend ─> resize, attributes ─> edit ─> consolidated/refresh ─> consolidated/copies
+//! create ─> erase ─> {list, consolidated/refresh};   create ─> {check, edit, leftovers, new_document}
+//! consolidated/{consolidate, inspect} ─> {create, list}
+//! ```
 
-mod array_node;
-mod attributes;
-mod consolidated;
+pub mod array_document;
+pub mod attributes;
+pub mod check;
+pub mod consolidated;
 mod context;
-mod documents;
-mod erase;
-mod leftovers;
-mod list;
-mod locate;
+pub mod create;
+mod edit;
+pub mod erase;
+pub mod leftovers;
+pub mod list;
 mod near_name;
 mod new_document;
-mod node;
+pub mod node;
+pub mod open;
 mod options;
-mod prepend;
+pub mod prepend;
 mod probe;
-mod resize;
+pub mod resize;
 mod single_document;
 mod under_way;
 
-pub(crate) use self::array_node::ArrayNode;
 pub(crate) use self::context::HierarchyContext;
 pub(crate) use self::leftovers::CreateMode;
 pub(crate) use self::node::{GroupCore, NodeCore};

@@ -11,10 +11,11 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 
-use super::array_node::ArrayNode;
+use super::context::HierarchyContext;
+use super::{array_document, edit};
 use crate::array::compare_and_swap::MAX_ATTEMPTS;
 use crate::array::untyped::Strided;
-use crate::array::{ArrayState, ChunkLayout};
+use crate::array::{ArrayCore, ArrayState, ChunkLayout};
 use crate::element::Element;
 use crate::error::{AccessError, Error, Result};
 use crate::format::Layout;
@@ -44,219 +45,257 @@ enum Appended<'a, T: Element> {
 /// The new shape for an old one.
 type NewShape<'a> = dyn Fn(&[u64]) -> Result<Vec<u64>, AccessError> + Sync + 'a;
 
-impl ArrayNode {
-    /// Gives the array a new shape.
-    pub async fn resize(&self, shape: &[u64]) -> Result<()> {
-        self.reshape(|_| Ok(shape.to_vec())).await.map(|_| ())
-    }
+/// Gives the array a new shape.
+pub async fn resize(
+    hierarchy: &HierarchyContext,
+    array: &Arc<ArrayCore>,
+    shape: &[u64],
+) -> Result<()> {
+    reshape(hierarchy, array, |_| Ok(shape.to_vec())).await?;
+    Ok(())
+}
 
-    /// Makes the array longer along `axis` and writes `elements` there; returns the coordinate at which they begin.
-    pub async fn append<T: Element>(&self, axis: usize, elements: Cow<'_, [T]>) -> Result<u64> {
-        self.check_elements(&self.state(), &elements)?;
-        self.append_checked(axis, (elements.len(), None), Appended::Typed(elements)).await
-    }
+/// Makes the array longer along `axis` and writes `elements` there; returns the coordinate at which they begin.
+pub async fn append<T: Element>(
+    hierarchy: &HierarchyContext,
+    array: &Arc<ArrayCore>,
+    axis: usize,
+    elements: Cow<'_, [T]>,
+) -> Result<u64> {
+    array.check_elements(&array.state(), &elements)?;
+    append_checked(hierarchy, array, axis, (elements.len(), None), Appended::Typed(elements)).await
+}
 
-    /// The same with native elements in memory of any strides.
-    pub async fn append_view(&self, axis: usize, elements: Strided<'_>) -> Result<u64> {
-        let view = elements.view();
-        self.check_appended(axis, &view)?;
-        let count = (view.len(), view.shape().get(axis).copied());
-        self.append_checked::<u8>(axis, count, Appended::Strided(elements)).await
-    }
+/// The same with native elements in memory of any strides.
+pub async fn append_view(
+    hierarchy: &HierarchyContext,
+    array: &Arc<ArrayCore>,
+    axis: usize,
+    elements: Strided<'_>,
+) -> Result<u64> {
+    let view = elements.view();
+    array.check_appended(axis, &view)?;
+    let count = (view.len(), view.shape().get(axis).copied());
+    append_checked::<u8>(hierarchy, array, axis, count, Appended::Strided(elements)).await
+}
 
-    async fn append_checked<T: Element>(
-        &self,
-        axis: usize,
-        (count, along): (usize, Option<u64>),
-        elements: Appended<'_, T>,
-    ) -> Result<u64> {
-        let longer = |old: &[u64]| longer_by(old, axis, count, along).map(|(shape, _)| shape);
-        let Reshaped { state, old, copied, .. } = self.reshape_and_cut(&longer).await?;
-        let (start, end) = (old[axis], state.metadata.shape[axis]);
-        let place = slab(&old, axis, start..end);
-        let written = match copied {
-            Ok(()) => match elements {
-                Appended::Typed(elements) => self.write_grown(&state, &place, elements).await,
-                Appended::Strided(elements) => self.write_appended(&state, &place, elements).await,
-            },
-            Err(e) => Err(e.with_hint(NOT_COPIED)),
-        };
-        match written {
-            Ok(()) => Ok(start),
-            Err(e) => Err(self.give_back(axis, &place, e).await),
-        }
+async fn append_checked<T: Element>(
+    hierarchy: &HierarchyContext,
+    array: &Arc<ArrayCore>,
+    axis: usize,
+    (count, along): (usize, Option<u64>),
+    elements: Appended<'_, T>,
+) -> Result<u64> {
+    let reshaped = reshape_and_cut(hierarchy, array, &|old| {
+        let (shape, _) = longer_by(old, axis, count, along)?;
+        Ok(shape)
+    })
+    .await?;
+    let Reshaped { state, old, copied, .. } = reshaped;
+    let (start, end) = (old[axis], state.metadata.shape[axis]);
+    let place = slab(&old, axis, start..end);
+    let written = match copied {
+        Ok(()) => match elements {
+            Appended::Typed(elements) => array.write_grown(&state, &place, elements).await,
+            Appended::Strided(elements) => array.write_appended(&state, &place, elements).await,
+        },
+        Err(e) => Err(e.with_hint(NOT_COPIED)),
+    };
+    match written {
+        Ok(()) => Ok(start),
+        Err(e) => Err(give_back(hierarchy, array, axis, &place, e).await),
     }
+}
 
-    /// Takes back the place that an append added along `axis`, since its elements could not be written because of `error`;
-    /// unless the shape was changed again (docs/internals/design/crash-safety.md). Returns the error.
-    async fn give_back(&self, axis: usize, place: &Region, error: Error) -> Error {
-        let added = &place.intervals()[axis];
-        let grown: Vec<u64> = place.intervals().iter().map(|range| range.end).collect();
-        let mut old = grown.clone();
-        old[axis] = added.start;
-        let back = |now: &[u64]| Ok(if now == grown { old.clone() } else { now.to_vec() });
-        // The document comes first: elements that then cannot be erased are outside the array.
-        let given_back =
-            self.reshape_and_cut(&back).await.is_ok_and(|reshaped| reshaped.old == grown);
-        if given_back { error } else { left_as_fill(error, axis, added) }
+/// Takes back the place that an append added along `axis`, since its elements could not be written because of `error`;
+/// unless the shape was changed again (docs/internals/design/crash-safety.md). Returns the error.
+async fn give_back(
+    hierarchy: &HierarchyContext,
+    array: &Arc<ArrayCore>,
+    axis: usize,
+    place: &Region,
+    error: Error,
+) -> Error {
+    let added = &place.intervals()[axis];
+    let grown: Vec<u64> = place.intervals().iter().map(|range| range.end).collect();
+    let mut old = grown.clone();
+    old[axis] = added.start;
+    // The document comes first: elements that then cannot be erased are outside the array.
+    let reshaped = reshape_and_cut(hierarchy, array, &|now| {
+        Ok(if now == grown { old.clone() } else { now.to_vec() })
+    })
+    .await;
+    match reshaped {
+        Ok(reshaped) if reshaped.old == grown => error,
+        _ => left_as_fill(error, axis, added),
     }
+}
 
-    /// Changes the shape to the result of `to`; returns the array's new state, and its old shape.
-    pub async fn reshape(
-        &self,
-        to: impl Fn(&[u64]) -> Result<Vec<u64>, AccessError> + Sync,
-    ) -> Result<(Arc<ArrayState>, Vec<u64>)> {
-        let Reshaped { state, old, cut_off, copied } = self.reshape_and_cut(&to).await?;
-        cut_off?;
-        copied?;
-        Ok((state, old))
-    }
+/// Changes the shape to the result of `to`; returns the array's new state, and its old shape.
+pub async fn reshape(
+    hierarchy: &HierarchyContext,
+    array: &Arc<ArrayCore>,
+    to: impl Fn(&[u64]) -> Result<Vec<u64>, AccessError> + Sync,
+) -> Result<(Arc<ArrayState>, Vec<u64>)> {
+    let Reshaped { state, old, cut_off, copied } = reshape_and_cut(hierarchy, array, &to).await?;
+    cut_off?;
+    copied?;
+    Ok((state, old))
+}
 
-    /// As [`ArrayNode::reshape`]; after an error the shape is not known to have changed.
-    fn reshape_and_cut<'a>(&'a self, to: &'a NewShape<'a>) -> BoxFuture<'a, Result<Reshaped>> {
-        Box::pin(async move {
-            let context = &self.context;
-            context.writeable().map_err(|e| self.at(e))?;
-            let place = context.format.shape_member(&self.path).map_err(|e| self.at(e))?;
-            let member = place.member.unwrap_or("shape");
-            for _ in 0..MAX_ATTEMPTS {
-                let (state, seen) = self.read_state().await?;
-                self.writeable(&state)?;
-                let old = state.metadata.shape.clone();
-                let new = to(&old).map_err(|e| self.at(e))?;
-                if new.len() != old.len() {
-                    return Err(
-                        self.at(AccessError::Rank { expected: old.len(), found: new.len() })
-                    );
-                }
-                if new == old {
-                    return Ok(Reshaped { state, old, cut_off: Ok(()), copied: Ok(()) });
-                }
-                if let Ok(grid) = state.supported().map(|chunks| &chunks.grid)
-                    && let Some(axis) =
-                        (0..new.len()).find(|&a| grid.reach(a).is_some_and(|reach| new[a] > reach))
-                {
-                    let reach = grid.reach(axis).unwrap_or_default();
-                    let why = format!(
-                        "the chunk grid ends at {reach} along axis {axis}, and cannot be longer"
-                    );
-                    return Err(self.at(AccessError::Argument(why)));
-                }
-                let clears = !context.options.keep_cut_off;
-                if clears && !self.clear_new_part(&state, &old, &new, &seen).await? {
-                    continue;
-                }
-                let set_shape = |document: &mut Object| {
-                    document.insert(member, &new[..]);
-                    Ok(())
-                };
-                let Some((layout, copied)) = self.edit_layout(&seen, set_shape).await? else {
-                    continue;
-                };
-                let state = self.settle(&state, |metadata| metadata.shape = new.clone()).await?;
-                let shrinks = (0..old.len()).any(|axis| new[axis] < old[axis]);
-                let cut_off = if clears && shrinks {
-                    self.cut_off(&state, &old, &new, &layout).await
-                } else {
-                    Ok(())
-                };
-                return Ok(Reshaped { state, old, cut_off, copied });
+/// As [`reshape`]; after an error the shape is not known to have changed.
+fn reshape_and_cut<'a>(
+    hierarchy: &'a HierarchyContext,
+    array: &'a Arc<ArrayCore>,
+    to: &'a NewShape<'a>,
+) -> BoxFuture<'a, Result<Reshaped>> {
+    Box::pin(async move {
+        let context = &hierarchy.context;
+        context.writeable().map_err(|e| array.at(e))?;
+        let place = context.format.shape_member(&array.path).map_err(|e| array.at(e))?;
+        let member = place.member.unwrap_or("shape");
+        for _ in 0..MAX_ATTEMPTS {
+            let (state, seen) = array_document::read_state(array).await?;
+            array.writeable(&state)?;
+            let old = state.metadata.shape.clone();
+            let new = to(&old).map_err(|e| array.at(e))?;
+            if new.len() != old.len() {
+                return Err(array.at(AccessError::Rank { expected: old.len(), found: new.len() }));
             }
-            Err(self.at(AccessError::Conflict { attempts: MAX_ATTEMPTS }))
-        })
-    }
-
-    /// Changes the document if it has the layout `seen`; returns its new layout, and whether the consolidated copies could
-    /// be made again. `None` if it has another layout.
-    pub(super) async fn edit_layout(
-        &self,
-        seen: &Layout,
-        change: impl Fn(&mut Object) -> Result<()> + Sync,
-    ) -> Result<Option<(Layout, Result<()>)>> {
-        let format = &self.context.format;
-        let mut same = true;
-        let edit = |json: Json| {
-            same = format.layout(&json) == *seen;
-            match json {
-                Json::Object(mut document) if same => {
-                    change(&mut document)?;
-                    Ok(Json::Object(document))
-                }
-                other => Ok(other),
+            if new == old {
+                return Ok(Reshaped { state, old, cut_off: Ok(()), copied: Ok(()) });
             }
-        };
-        let document = self.document()?;
-        let (after, copied) = self.context.edit_and_refresh(&self.path, &document, edit).await?;
-        if !same {
-            copied?;
-            return Ok(None);
-        }
-        Ok(Some((format.layout(&after), copied)))
-    }
-
-    /// Clears what is stored where an array of shape `old` is to grow to `new`; `false` if its layout was changed
-    /// concurrently.
-    async fn clear_new_part(
-        &self,
-        state: &Arc<ArrayState>,
-        old: &[u64],
-        new: &[u64],
-        layout: &Layout,
-    ) -> Result<bool> {
-        let Ok(known) = state.clone().layout() else { return Ok(true) };
-        let grid = &*known.chunks().grid;
-        let mut chunks: Vec<Vec<u64>> = Vec::new();
-        for axis in (0..old.len()).filter(|&axis| new[axis] > old[axis]) {
-            // From the chunk that holds the first new coordinate.
-            let ordinals = grid.locate(axis, old[axis])..grid.count(axis, new[axis]);
-            let first = ordinals.start;
-            let among = Some((axis, ordinals));
-            chunks.extend(self.maybe_stored(state, grid, new, |o| o[axis] >= first, among).await?);
-        }
-        chunks.sort();
-        chunks.dedup();
-        self.clear_all_outside(&known, chunks, &Region::all(old), layout).await
-    }
-
-    /// Clears what is outside `new`.
-    async fn cut_off(
-        &self,
-        state: &Arc<ArrayState>,
-        old: &[u64],
-        new: &[u64],
-        layout: &Layout,
-    ) -> Result<()> {
-        let Ok(known) = state.clone().layout() else { return Ok(()) };
-        let grid = &*known.chunks().grid;
-        let reaches_out = |o: &[u64]| {
-            let beyond = |axis: usize| {
-                let span = grid.span(axis, o[axis]);
-                new[axis] < old[axis] && span.start.saturating_add(span.len) > new[axis]
+            if let Ok(grid) = state.supported().map(|chunks| &chunks.grid)
+                && let Some(axis) =
+                    (0..new.len()).find(|&a| grid.reach(a).is_some_and(|reach| new[a] > reach))
+            {
+                let reach = grid.reach(axis).unwrap_or_default();
+                let why = format!(
+                    "the chunk grid ends at {reach} along axis {axis}, and cannot be longer"
+                );
+                return Err(array.at(AccessError::Argument(why)));
+            }
+            let clears = !context.options.keep_cut_off;
+            if clears && !clear_new_part(array, &state, &old, &new, &seen).await? {
+                continue;
+            }
+            let edited = edit_layout(hierarchy, array, &seen, |document| {
+                document.insert(member, &new[..]);
+                Ok(())
+            });
+            let Some((layout, copied)) = edited.await? else { continue };
+            let settled = array_document::settle(hierarchy, array, &state, |metadata| {
+                metadata.shape = new.clone();
+            });
+            let state = settled.await?;
+            let shrinks = (0..old.len()).any(|axis| new[axis] < old[axis]);
+            let cut_off = if clears && shrinks {
+                clear_cut_off(array, &state, &old, &new, &layout).await
+            } else {
+                Ok(())
             };
-            (0..new.len()).any(beyond)
-        };
-        let chunks = self.maybe_stored(state, grid, old, reaches_out, None).await?;
-        // A writer that has given the array another shape has cleared the part into which the array grew.
-        self.clear_all_outside(&known, chunks, &Region::all(new), layout).await.map(drop)
-    }
+            return Ok(Reshaped { state, old, cut_off, copied });
+        }
+        Err(array.at(AccessError::Conflict { attempts: MAX_ATTEMPTS }))
+    })
+}
 
-    /// Clears what some chunks store outside `inside`; `false` if the document has another layout than this.
-    pub(super) fn clear_all_outside<'a>(
-        &'a self,
-        known: &'a ChunkLayout,
-        chunks: Vec<Vec<u64>>,
-        inside: &'a Region,
-        layout: &'a Layout,
-    ) -> BoxFuture<'a, Result<bool>> {
-        Box::pin(async move {
-            for ordinals in chunks {
-                if !self.clear_outside(known, &ordinals, inside, layout).await? {
-                    return Ok(false);
-                }
+/// Changes the document if it has the layout `seen`; returns its new layout, and whether the consolidated copies could
+/// be made again. `None` if it has another layout.
+pub async fn edit_layout(
+    hierarchy: &HierarchyContext,
+    array: &Arc<ArrayCore>,
+    seen: &Layout,
+    change: impl Fn(&mut Object) -> Result<()> + Sync,
+) -> Result<Option<(Layout, Result<()>)>> {
+    let format = &hierarchy.context.format;
+    let mut same = true;
+    let document = array.document()?;
+    let edited = edit::edit_and_refresh(hierarchy, &array.path, &document, |json| {
+        same = format.layout(&json) == *seen;
+        match json {
+            Json::Object(mut document) if same => {
+                change(&mut document)?;
+                Ok(Json::Object(document))
             }
-            Ok(true)
-        })
+            other => Ok(other),
+        }
+    });
+    let (after, copied) = edited.await?;
+    if !same {
+        copied?;
+        return Ok(None);
     }
+    Ok(Some((format.layout(&after), copied)))
+}
+
+/// Clears what is stored where an array of shape `old` is to grow to `new`; `false` if its layout was changed
+/// concurrently.
+async fn clear_new_part(
+    array: &Arc<ArrayCore>,
+    state: &Arc<ArrayState>,
+    old: &[u64],
+    new: &[u64],
+    layout: &Layout,
+) -> Result<bool> {
+    let Ok(known) = state.clone().layout() else { return Ok(true) };
+    let grid = &*known.chunks().grid;
+    let mut chunks: Vec<Vec<u64>> = Vec::new();
+    for axis in (0..old.len()).filter(|&axis| new[axis] > old[axis]) {
+        // From the chunk that holds the first new coordinate.
+        let ordinals = grid.locate(axis, old[axis])..grid.count(axis, new[axis]);
+        let first = ordinals.start;
+        let among = Some((axis, ordinals));
+        chunks.extend(array.maybe_stored(state, grid, new, |o| o[axis] >= first, among).await?);
+    }
+    chunks.sort();
+    chunks.dedup();
+    clear_all_outside(array, &known, chunks, &Region::all(old), layout).await
+}
+
+/// Clears what is outside `new`.
+async fn clear_cut_off(
+    array: &Arc<ArrayCore>,
+    state: &Arc<ArrayState>,
+    old: &[u64],
+    new: &[u64],
+    layout: &Layout,
+) -> Result<()> {
+    let Ok(known) = state.clone().layout() else { return Ok(()) };
+    let grid = &*known.chunks().grid;
+    let reaching_out = array.maybe_stored(
+        state,
+        grid,
+        old,
+        |ordinals| {
+            (0..new.len()).any(|axis| {
+                let span = grid.span(axis, ordinals[axis]);
+                new[axis] < old[axis] && span.start.saturating_add(span.len) > new[axis]
+            })
+        },
+        None,
+    );
+    let chunks = reaching_out.await?;
+    // A writer that has given the array another shape has cleared the part into which the array grew.
+    clear_all_outside(array, &known, chunks, &Region::all(new), layout).await.map(drop)
+}
+
+/// Clears what some chunks store outside `inside`; `false` if the document has another layout than this.
+pub fn clear_all_outside<'a>(
+    array: &'a Arc<ArrayCore>,
+    known: &'a ChunkLayout,
+    chunks: Vec<Vec<u64>>,
+    inside: &'a Region,
+    layout: &'a Layout,
+) -> BoxFuture<'a, Result<bool>> {
+    Box::pin(async move {
+        for ordinals in chunks {
+            if !array.clear_outside(known, &ordinals, inside, layout).await? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    })
 }
 
 /// The part of an array of this shape with these coordinates along `axis`.
@@ -300,8 +339,8 @@ pub(super) fn longer_by(
         }
     };
     let mut longer = shape.to_vec();
-    let too_long =
-        || AccessError::Argument(format!("axis {axis} would be longer than 64 bits can count"));
-    longer[axis] = shape[axis].checked_add(more).ok_or_else(too_long)?;
+    longer[axis] = shape[axis].checked_add(more).ok_or_else(|| {
+        AccessError::Argument(format!("axis {axis} would be longer than 64 bits can count"))
+    })?;
     Ok((longer, more))
 }

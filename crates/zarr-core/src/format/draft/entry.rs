@@ -5,10 +5,11 @@ use std::sync::Arc;
 use super::members::{Version, version};
 use super::{Draft, extensions};
 use crate::dialect::Era;
-use crate::error::{MetadataError, Unsupported};
+use crate::error::{AccessError, MetadataError, Unsupported};
 use crate::format::Reading;
 use crate::format::encoding::{CORE, JsonEncoding, MetadataEncoding};
 use crate::json::{Json, Object};
+use crate::path::NodePath;
 use crate::store::StoreKey;
 
 const MEMBERS: [&str; 4] =
@@ -26,6 +27,20 @@ fn text<'a>(object: &'a Object, member: &'static str) -> Result<&'a str, Metadat
 
 fn unsupported(what: &'static str, name: &str, hint: &str) -> MetadataError {
     Unsupported { what, name: name.into(), hint: hint.into() }.into()
+}
+
+/// The node that the segments of a path below an entry point name. They may be those of its document or of one of its chunks;
+/// without segments it is the root.
+pub(crate) fn node_below(segments: &[&str]) -> Result<NodePath, AccessError> {
+    let mut names = segments.to_vec();
+    if names.len() >= 2 && matches!(names[0], "meta" | "data") && names[1] == "root" {
+        names.drain(..2);
+        if let Some(last) = names.last_mut() {
+            let end = last.find(".array").or_else(|| last.find(".group")).unwrap_or(last.len());
+            *last = &last[..end];
+        }
+    }
+    NodePath::new(&names.join("/"))
 }
 
 /// The format that an entry point describes. `asked` is the era that the caller is sure of.

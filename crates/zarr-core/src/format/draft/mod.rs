@@ -13,7 +13,7 @@ mod single_document;
 
 use std::sync::Arc;
 
-pub(crate) use self::entry::parse as parse_entry_point;
+pub(crate) use self::entry::{node_below as node_below_entry_point, parse as parse_entry_point};
 use self::members::parse_group;
 pub(crate) use self::single_document::SingleDocument;
 use super::children::kind_by_key;

@@ -46,6 +46,11 @@ impl SingleDocument {
         Some(SingleDocument { key: key.clone(), chunks, era, kind, frozen })
     }
 
+    /// Whether a document of May 2019 may have this name.
+    pub fn may_be_called(name: &str) -> bool {
+        name.ends_with(".json") || name.ends_with(".array")
+    }
+
     /// The document's key.
     pub fn key(&self) -> &StoreKey {
         &self.key

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::{Chunk, Hierarchy};
-use crate::array::StoredSize;
+use crate::array::{ArrayCore, StoredSize};
 use crate::codec::CodecSpec;
 use crate::data_type::{DataType, FillValue};
 use crate::element::Element;
@@ -13,7 +13,7 @@ use crate::error::{AccessError, Result};
 use crate::error::{MetadataError, StoreError};
 use crate::grid::Pieces;
 use crate::handles::{aio, blocking, text};
-use crate::hierarchy::{ArrayNode, HierarchyContext, OpenOptions};
+use crate::hierarchy::{OpenOptions, array_document, attributes, open, resize};
 use crate::json::{Json, Object};
 use crate::metadata::ArrayMetadata;
 use crate::options::Options;
@@ -31,7 +31,7 @@ use crate::store::Store;
 #[derive(Clone)]
 pub struct Array {
     pub(in crate::handles) hierarchy: Hierarchy,
-    pub(in crate::handles) core: ArrayNode,
+    pub(in crate::handles) core: Arc<ArrayCore>,
 }
 
 impl Array {
@@ -50,8 +50,8 @@ impl Array {
         document: &[u8],
         options: &OpenOptions,
     ) -> Result<Array> {
-        let core = HierarchyContext::array_of_document(store, path, document, options)?;
-        Ok(Hierarchy { context: core.context.clone() }.array_of(core))
+        let (core, array) = open::array_of_document(store, path, document, options)?;
+        Ok(Hierarchy { core }.array_of(array))
     }
 
     /// The same array, its chunks read and written with other options: threads, pool, cancel token, progress, guard,
@@ -71,7 +71,7 @@ impl Array {
     /// ```
     #[must_use]
     pub fn with_options(&self, change: impl FnOnce(&mut Options)) -> Array {
-        self.hierarchy.array_of(self.core.with_options(change))
+        self.hierarchy.array_of(Arc::new(self.core.with_options(change)))
     }
 
     /// How its chunks are read and written.
@@ -203,7 +203,7 @@ impl Array {
     /// # Errors
     /// As [`Hierarchy::array`].
     pub async fn refresh(&self) -> Result<()> {
-        self.core.refresh().await
+        array_document::refresh_array(&self.hierarchy.core, &self.core).await
     }
 
     /// Reads what is selected.
@@ -315,7 +315,7 @@ impl Array {
     /// [`AccessError::Rank`], [`AccessError::ReadOnly`]; what the store reports.
     pub async fn resize(&self, shape: impl ToShape) -> Result<()> {
         let shape = shape.to_shape().map_err(|e| self.core.at(e))?;
-        self.core.resize(&shape).await
+        resize::resize(&self.hierarchy.core, &self.core, &shape).await
     }
 
     /// As [`Array::resize`], to what `to` makes of the shape that the array has. `to` is called again whenever
@@ -328,7 +328,7 @@ impl Array {
         &self,
         to: impl Fn(&[u64]) -> Result<Vec<u64>, AccessError> + Sync,
     ) -> Result<Vec<u64>> {
-        let (_, old) = self.core.reshape(to).await?;
+        let (_, old) = resize::reshape(&self.hierarchy.core, &self.core, to).await?;
         Ok(old)
     }
 
@@ -339,7 +339,7 @@ impl Array {
     /// [`AccessError::Rank`] if there is not one for each axis; [`AccessError::ReadOnly`]; what the store
     /// reports.
     pub async fn rename_dimensions(&self, names: &[String]) -> Result<()> {
-        self.core.rename_dimensions(names).await
+        attributes::rename_dimensions(&self.hierarchy.core, &self.core, names).await
     }
 
     /// Sets one of the user's attributes: `set_attribute("units", "K")`. What other writers set concurrently stays.
@@ -347,7 +347,7 @@ impl Array {
     /// # Errors
     /// As [`Group::update_attributes`].
     pub async fn set_attribute(&self, name: &str, value: impl Into<Json>) -> Result<()> {
-        self.core.set_attribute(name, value.into()).await
+        attributes::set_array_attribute(&self.hierarchy.core, &self.core, name, value.into()).await
     }
 
     /// Changes the user's attributes; see [`Group::update_attributes`].
@@ -358,7 +358,7 @@ impl Array {
         &self,
         change: impl FnMut(&mut Object) + Send,
     ) -> Result<Object> {
-        self.core.update_attributes(change).await
+        attributes::update_array_attributes(&self.hierarchy.core, &self.core, change).await
     }
 
     /// Reads what is selected as an `ndarray` array of the selection's shape: `read_ndarray::<f32, Ix2>`, or

@@ -8,6 +8,7 @@ use crate::element::Element;
 use crate::error::Result;
 #[cfg(doc)]
 use crate::error::{AccessError, CodecError};
+use crate::hierarchy::{prepend, resize};
 use crate::selection::Selection;
 use crate::view::strided::StridedBuffer;
 
@@ -145,7 +146,7 @@ impl Array {
     /// # Errors
     /// [`AccessError::Count`] if the elements do not fill whole slices; otherwise as [`Array::write`].
     pub async fn append<T: Element>(&self, axis: usize, elements: Vec<T>) -> Result<u64> {
-        self.core.append(axis, elements.into()).await
+        resize::append(&self.hierarchy.core, &self.core, axis, elements.into()).await
     }
 
     /// As [`Array::append`], with native elements of any type that has a fixed size, in memory of any strides. Along all axes
@@ -154,7 +155,7 @@ impl Array {
     /// # Errors
     /// As [`Array::append`]; [`AccessError::Argument`] for another shape or element size; as [`Array::write_view`].
     pub async fn append_view(&self, axis: usize, elements: StridedBuffer) -> Result<u64> {
-        self.core.append_view(axis, Strided::Owned(elements)).await
+        resize::append_view(&self.hierarchy.core, &self.core, axis, Strided::Owned(elements)).await
     }
 
     /// Makes the array longer before its first element along `axis`, and writes `elements` there, all in C
@@ -168,7 +169,7 @@ impl Array {
     /// # Errors
     /// [`AccessError::Argument`] for another grid; otherwise as [`Array::append`].
     pub async fn prepend<T: Element>(&self, axis: usize, elements: Vec<T>) -> Result<()> {
-        self.core.prepend(axis, elements.into()).await
+        prepend::prepend(&self.hierarchy.core, &self.core, axis, elements.into()).await
     }
 
     /// Writes what is selected from an `ndarray` array of the selection's shape, in any memory order.

@@ -8,7 +8,8 @@ use crate::error::AccessError;
 use crate::error::Result;
 use crate::format::Child;
 use crate::handles::{aio, blocking, text};
-use crate::hierarchy::GroupCore;
+use crate::hierarchy::consolidated::{consolidate, inspect};
+use crate::hierarchy::{GroupCore, attributes, create, erase, list, node};
 use crate::json::{Json, Object};
 use crate::metadata::{GroupMetadata, NodeKind};
 use crate::path::NodePath;
@@ -57,7 +58,7 @@ impl Group {
     /// # Errors
     /// As [`Hierarchy::consolidate`]; [`AccessError::Argument`] for a group of a draft that is not the root.
     pub async fn consolidate(&self) -> Result<usize> {
-        self.hierarchy.context.consolidate(self.path()).await
+        consolidate::consolidate(&self.hierarchy.core, self.path()).await
     }
 
     /// Removes the copies that [`Group::consolidate`] makes; `false` if there were none.
@@ -65,7 +66,7 @@ impl Group {
     /// # Errors
     /// As [`Hierarchy::remove_consolidated`].
     pub async fn remove_consolidated(&self) -> Result<bool> {
-        self.hierarchy.context.remove_consolidated(self.path()).await
+        consolidate::remove_consolidated(&self.hierarchy.core, self.path()).await
     }
 
     /// The nodes whose copies in this group differ from their documents, sorted.
@@ -73,7 +74,7 @@ impl Group {
     /// # Errors
     /// As [`Hierarchy::check_consolidated`].
     pub async fn check_consolidated(&self) -> Result<Vec<NodePath>> {
-        self.hierarchy.context.check_consolidated(self.path()).await
+        inspect::check_consolidated(&self.hierarchy.core, self.path()).await
     }
 
     /// Whether there are copies of these documents, as [`Group::consolidate`] makes them.
@@ -81,7 +82,7 @@ impl Group {
     /// # Errors
     /// What the store reports.
     pub async fn is_consolidated(&self) -> Result<bool> {
-        self.hierarchy.context.is_consolidated(self.path()).await
+        inspect::is_consolidated(&self.hierarchy.core, self.path()).await
     }
 
     /// The node at `path`, from here.
@@ -89,7 +90,7 @@ impl Group {
     /// # Errors
     /// As [`Hierarchy::node`].
     pub async fn node(&self, path: impl AsRef<str>) -> Result<Node> {
-        let node = self.hierarchy.context.open_node(&self.below(path)?).await?;
+        let node = node::open_node(&self.hierarchy.core, &self.below(path)?).await?;
         Ok(self.hierarchy.handle(node))
     }
 
@@ -98,7 +99,7 @@ impl Group {
     /// # Errors
     /// As [`Hierarchy::array`].
     pub async fn array(&self, path: impl AsRef<str>) -> Result<Array> {
-        let node = self.hierarchy.context.open_node(&self.below(path)?).await?;
+        let node = node::open_node(&self.hierarchy.core, &self.below(path)?).await?;
         self.hierarchy.handle(node).into_array()
     }
 
@@ -107,7 +108,7 @@ impl Group {
     /// # Errors
     /// As [`Hierarchy::group`].
     pub async fn group(&self, path: impl AsRef<str>) -> Result<Group> {
-        let node = self.hierarchy.context.open_node(&self.below(path)?).await?;
+        let node = node::open_node(&self.hierarchy.core, &self.below(path)?).await?;
         self.hierarchy.handle(node).into_group()
     }
 
@@ -116,7 +117,7 @@ impl Group {
     /// # Errors
     /// As [`Hierarchy::children`].
     pub async fn children(&self) -> Result<Vec<Child>> {
-        self.hierarchy.context.children(self.path()).await
+        list::list_children(&self.hierarchy.core, self.path()).await
     }
 
     /// Itself and all nodes below it, sorted by path.
@@ -124,7 +125,7 @@ impl Group {
     /// # Errors
     /// As [`Hierarchy::tree`].
     pub async fn tree(&self) -> Result<Vec<Child>> {
-        self.hierarchy.context.tree(self.path()).await
+        list::tree(&self.hierarchy.core, self.path()).await
     }
 
     /// Its children, sorted by path and opened, with kind, shape and data type: each document is read once.
@@ -133,7 +134,7 @@ impl Group {
     /// # Errors
     /// As [`Hierarchy::children`].
     pub async fn members(&self) -> Result<Vec<Node>> {
-        let nodes = self.hierarchy.context.open_members(self.path()).await?;
+        let nodes = node::open_members(&self.hierarchy.core, self.path()).await?;
         Ok(nodes.into_iter().map(|node| self.hierarchy.handle(node)).collect())
     }
 
@@ -142,7 +143,7 @@ impl Group {
     /// # Errors
     /// As [`Hierarchy::nodes`].
     pub async fn nodes(&self) -> Result<Vec<Node>> {
-        let nodes = self.hierarchy.context.open_nodes(self.path()).await?;
+        let nodes = node::open_nodes(&self.hierarchy.core, self.path()).await?;
         Ok(nodes.into_iter().map(|node| self.hierarchy.handle(node)).collect())
     }
 
@@ -159,7 +160,7 @@ impl Group {
     /// # Errors
     /// As [`Hierarchy::nodes`].
     pub async fn tree_text(&self) -> Result<String> {
-        let nodes = self.hierarchy.context.open_nodes(self.path()).await?;
+        let nodes = node::open_nodes(&self.hierarchy.core, self.path()).await?;
         Ok(text::draw_nodes(self.path(), &nodes))
     }
 
@@ -169,7 +170,7 @@ impl Group {
     /// As [`Hierarchy::create_group`].
     pub async fn create_group(&self, path: impl AsRef<str>) -> Result<Group> {
         let path = self.below(path)?;
-        let core = self.hierarchy.context.create_group(&path, Object::new()).await?;
+        let core = create::create_group(&self.hierarchy.core, &path, Object::new()).await?;
         Ok(self.hierarchy.group_of(core))
     }
 
@@ -178,7 +179,7 @@ impl Group {
     /// # Errors
     /// As [`Hierarchy::erase`].
     pub async fn erase(&self, path: impl AsRef<str>) -> Result<()> {
-        self.hierarchy.context.erase(&self.below(path)?).await
+        erase::erase(&self.hierarchy.core, &self.below(path)?).await
     }
 
     /// Sets one of the user's attributes: `set_attribute("units", "K")`. What other writers set concurrently stays.
@@ -186,8 +187,8 @@ impl Group {
     /// # Errors
     /// As [`Group::update_attributes`].
     pub async fn set_attribute(&self, name: &str, value: impl Into<Json>) -> Result<()> {
-        let context = &self.hierarchy.context;
-        context.set_attribute(self.path(), NodeKind::Group, name, value.into()).await
+        let (core, path, value) = (&self.hierarchy.core, self.path(), value.into());
+        attributes::set_attribute(core, path, NodeKind::Group, name, value).await
     }
 
     /// Changes the user's attributes: `change` is applied to what they are now, and again if another writer was
@@ -199,8 +200,8 @@ impl Group {
         &self,
         change: impl FnMut(&mut Object) + Send,
     ) -> Result<Object> {
-        let context = &self.hierarchy.context;
-        context.update_attributes(self.path(), NodeKind::Group, change).await
+        let core = &self.hierarchy.core;
+        attributes::update_attributes(core, self.path(), NodeKind::Group, change).await
     }
 
     /// The same group for async callers.
@@ -214,7 +215,9 @@ impl Group {
     }
 
     fn below(&self, path: impl AsRef<str>) -> Result<NodePath> {
-        self.path().join(path.as_ref()).map_err(|e| self.hierarchy.context.at(self.path(), e))
+        self.path()
+            .join(path.as_ref())
+            .map_err(|e| self.hierarchy.core.context.with_context(self.path(), e))
     }
 }
 

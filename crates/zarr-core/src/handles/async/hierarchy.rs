@@ -4,14 +4,18 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::{Array, ArrayBuilder, Group, Node};
-use crate::array::MetadataOrigin;
+use crate::array::{ArrayCore, MetadataOrigin};
 use crate::dialect::{Dialect, Era, Warning};
 #[cfg(doc)]
 use crate::error::{AccessError, StoreError};
 use crate::error::{Error, Result};
 use crate::format::{Child, Format};
 use crate::handles::{aio, blocking, text};
-use crate::hierarchy::{ArrayNode, CreateMode, GroupCore, HierarchyContext, NodeCore, OpenOptions};
+use crate::hierarchy::consolidated::{consolidate, inspect};
+use crate::hierarchy::{
+    CreateMode, GroupCore, HierarchyContext, NodeCore, OpenOptions, check, create, erase,
+    leftovers, list, node, open,
+};
 use crate::json::Object;
 use crate::metadata::ArrayMetadata;
 use crate::options::Options;
@@ -25,7 +29,7 @@ type Unreadable = (NodePath, Error);
 /// A tree of groups and arrays in a store.
 #[derive(Clone)]
 pub struct Hierarchy {
-    pub(in crate::handles) context: Arc<HierarchyContext>,
+    pub(in crate::handles) core: Arc<HierarchyContext>,
 }
 
 impl Hierarchy {
@@ -36,33 +40,33 @@ impl Hierarchy {
         format: Arc<dyn Format>,
         options: &OpenOptions,
     ) -> Hierarchy {
-        Hierarchy { context: HierarchyContext::of_format(store, format, options) }
+        Hierarchy { core: open::with_format(store, format, options) }
     }
 
     /// Which of the drafts it follows, if any.
     pub fn era(&self) -> Option<Era> {
-        self.context.format.era()
+        self.core.context.format.era()
     }
 
     /// The dialect of its documents.
     pub fn dialect(&self) -> Dialect {
-        self.context.format.dialect()
+        self.core.context.format.dialect()
     }
 
     /// `v2`, `v3`, `draft-2020` or `draft-2019`.
     pub fn format_name(&self) -> &'static str {
-        self.context.format.name()
+        self.core.context.format.name()
     }
 
     /// Where its documents are stored, and how they become the model.
     #[doc(hidden)]
     pub fn format(&self) -> &Arc<dyn Format> {
-        &self.context.format
+        &self.core.context.format
     }
 
     /// The store of its keys and values.
     pub fn store(&self) -> &Arc<dyn Store> {
-        &self.context.unguarded
+        &self.core.unguarded
     }
 
     /// Whether nodes may be created and chunks written.
@@ -70,9 +74,9 @@ impl Hierarchy {
     /// # Errors
     /// [`AccessError::ReadOnly`], [`AccessError::Frozen`]; [`StoreError::NotCapable`].
     pub fn check_writeable(&self) -> Result<()> {
-        match self.context.writeable() {
+        match self.core.context.writeable() {
             Ok(_) => Ok(()),
-            Err(e) => Err(self.context.at(&NodePath::root(), e)),
+            Err(e) => Err(self.core.context.with_context(&NodePath::root(), e)),
         }
     }
 
@@ -82,23 +86,24 @@ impl Hierarchy {
     /// # Errors
     /// For metadata of which no array can be made.
     pub fn array_of_metadata(&self, path: &NodePath, metadata: ArrayMetadata) -> Result<Array> {
-        let (context, origin) = (self.context.clone(), MetadataOrigin::Caller);
-        Ok(self.array_of(ArrayNode::new(context, path.clone(), metadata, origin)?))
+        let (context, path) = (self.core.context.clone(), path.clone());
+        let core = ArrayCore::new(context, path, metadata, MetadataOrigin::Caller)?;
+        Ok(self.array_of(Arc::new(core)))
     }
 
     /// How arrays are read and written.
     pub fn options(&self) -> &Options {
-        &self.context.options
+        &self.core.context.options
     }
 
     /// The data types, codecs and stores that are known.
     pub fn registry(&self) -> &Arc<Registry> {
-        &self.context.registry
+        &self.core.context.registry
     }
 
     /// What tolerant reading has overlooked so far.
     pub fn warnings(&self) -> Vec<Warning> {
-        self.context.warnings()
+        self.core.context.warnings()
     }
 
     /// Whether an array like this could be created at `path`: its name, its metadata and its codecs. The store
@@ -107,7 +112,7 @@ impl Hierarchy {
     /// # Errors
     /// As [`ArrayBuilder::create`].
     pub fn check_array(&self, path: impl AsRef<str>, metadata: &ArrayMetadata) -> Result<()> {
-        self.context.check_array(&self.node_path(path)?, metadata)
+        check::check_array(&self.core.context, &self.node_path(path)?, metadata)
     }
 
     /// Whether a group with these attributes could be created at `path`: its name and its attributes. The store
@@ -116,7 +121,7 @@ impl Hierarchy {
     /// # Errors
     /// As [`Hierarchy::create_group`].
     pub fn check_group(&self, path: impl AsRef<str>, attributes: &Object) -> Result<()> {
-        self.context.check_group(&self.node_path(path)?, attributes)
+        check::check_group(&self.core.context, &self.node_path(path)?, attributes)
     }
 
     /// Describes an array that is to be created at `path`. [`ArrayBuilder::create`] refuses text that is no path.
@@ -129,8 +134,8 @@ impl Hierarchy {
     /// # Errors
     /// [`AccessError::NotFound`] if none does; for an entry point that is broken or not known.
     pub async fn open(store: Arc<dyn Store>, options: &OpenOptions) -> Result<Hierarchy> {
-        let context = HierarchyContext::at_root(store, options).await?;
-        Ok(Hierarchy { context })
+        let core = open::open_root(store, options).await?;
+        Ok(Hierarchy { core })
     }
 
     /// A new hierarchy of this format at a store's root. It has only its root group.
@@ -142,8 +147,8 @@ impl Hierarchy {
         format: Arc<dyn Format>,
         options: &OpenOptions,
     ) -> Result<Hierarchy> {
-        let context = HierarchyContext::create_whole(store, format, options).await?;
-        Ok(Hierarchy { context })
+        let core = open::create_whole(store, format, options).await?;
+        Ok(Hierarchy { core })
     }
 
     /// As [`Hierarchy::create`], but where groups are explicit without the root group: the caller is about to
@@ -156,8 +161,8 @@ impl Hierarchy {
         format: Arc<dyn Format>,
         options: &OpenOptions,
     ) -> Result<Hierarchy> {
-        let context = HierarchyContext::begin(store, format, options).await?;
-        Ok(Hierarchy { context })
+        let core = open::begin(store, format, options).await?;
+        Ok(Hierarchy { core })
     }
 
     /// The hierarchy of a dialect at a URL or path, for reading and writing; a new one, as of
@@ -170,8 +175,8 @@ impl Hierarchy {
         dialect: Dialect,
         options: &OpenOptions,
     ) -> Result<Hierarchy> {
-        let context = HierarchyContext::open_or_create(url, dialect, options).await?;
-        Ok(Hierarchy { context })
+        let core = open::open_or_create(url, dialect, options).await?;
+        Ok(Hierarchy { core })
     }
 
     /// The hierarchy that a URL or a path names, and the node in it: a store's root, or a node inside.
@@ -179,8 +184,8 @@ impl Hierarchy {
     /// # Errors
     /// [`AccessError::NotFound`] listing what was looked for; otherwise as [`Hierarchy::open`].
     pub async fn locate(url: &str, options: &OpenOptions) -> Result<(Hierarchy, NodePath)> {
-        let (context, path, _) = HierarchyContext::locate(url, options).await?;
-        Ok((Hierarchy { context }, path))
+        let (core, path, _) = open::locate(url, options).await?;
+        Ok((Hierarchy { core }, path))
     }
 
     /// The node that a URL or a path names. It takes fewer requests than [`Hierarchy::locate`] and then
@@ -189,8 +194,8 @@ impl Hierarchy {
     /// # Errors
     /// As those.
     pub async fn open_node(url: &str, options: &OpenOptions) -> Result<Node> {
-        let (context, node) = HierarchyContext::open_url(url, options).await?;
-        Ok(Hierarchy { context }.handle(node))
+        let (core, node) = open::open_url(url, options).await?;
+        Ok(Hierarchy { core }.handle(node))
     }
 
     /// The node at `path`.
@@ -198,7 +203,7 @@ impl Hierarchy {
     /// # Errors
     /// [`AccessError::NotFound`]; for a document that breaks its specification.
     pub async fn node(&self, path: impl AsRef<str>) -> Result<Node> {
-        let node = self.context.open_node(&self.node_path(path)?).await?;
+        let node = node::open_node(&self.core, &self.node_path(path)?).await?;
         Ok(self.handle(node))
     }
 
@@ -207,7 +212,7 @@ impl Hierarchy {
     /// # Errors
     /// As [`Hierarchy::node`]; [`AccessError::NodeKind`] if it is a group.
     pub async fn array(&self, path: impl AsRef<str>) -> Result<Array> {
-        let node = self.context.open_node(&self.node_path(path)?).await?;
+        let node = node::open_node(&self.core, &self.node_path(path)?).await?;
         self.handle(node).into_array()
     }
 
@@ -216,7 +221,7 @@ impl Hierarchy {
     /// # Errors
     /// As [`Hierarchy::node`]; [`AccessError::NodeKind`] if it is an array.
     pub async fn group(&self, path: impl AsRef<str>) -> Result<Group> {
-        let node = self.context.open_node(&self.node_path(path)?).await?;
+        let node = node::open_node(&self.core, &self.node_path(path)?).await?;
         self.handle(node).into_group()
     }
 
@@ -225,7 +230,7 @@ impl Hierarchy {
     /// # Errors
     /// As [`Hierarchy::group`].
     pub async fn root(&self) -> Result<Group> {
-        let node = self.context.open_node(&NodePath::root()).await?;
+        let node = node::open_node(&self.core, &NodePath::root()).await?;
         self.handle(node).into_group()
     }
 
@@ -234,7 +239,7 @@ impl Hierarchy {
     /// # Errors
     /// As [`Hierarchy::node`]; [`StoreError::NotCapable`] if the store cannot list (D-161).
     pub async fn children(&self, path: impl AsRef<str>) -> Result<Vec<Child>> {
-        self.context.children_of(&self.node_path(path)?).await
+        list::children_of(&self.core, &self.node_path(path)?).await
     }
 
     /// The node at `path` and all nodes below it, sorted by path.
@@ -242,7 +247,7 @@ impl Hierarchy {
     /// # Errors
     /// As [`Hierarchy::node`] and [`Hierarchy::children`].
     pub async fn tree(&self, path: impl AsRef<str>) -> Result<Vec<Child>> {
-        self.context.tree(&self.node_path(path)?).await
+        list::tree(&self.core, &self.node_path(path)?).await
     }
 
     /// As [`Hierarchy::tree`], for tools that show what they can: what the store could not read is not an error of the call, but
@@ -254,7 +259,7 @@ impl Hierarchy {
         &self,
         path: impl AsRef<str>,
     ) -> Result<(Vec<Child>, Vec<Unreadable>)> {
-        self.context.tree_and_unreadable(&self.node_path(path)?).await
+        list::tree_and_unreadable(&self.core, &self.node_path(path)?).await
     }
 
     /// As [`Group::children`], and those that the store could not read, each with its error.
@@ -265,7 +270,7 @@ impl Hierarchy {
         &self,
         path: impl AsRef<str>,
     ) -> Result<(Vec<Child>, Vec<Unreadable>)> {
-        self.context.children_and_unreadable(&self.node_path(path)?).await
+        list::children_and_unreadable(&self.core, &self.node_path(path)?).await
     }
 
     /// The node and all below it, sorted by path and opened: each document is read once. Broken ones are noted
@@ -274,7 +279,7 @@ impl Hierarchy {
     /// # Errors
     /// As [`Hierarchy::tree`].
     pub async fn nodes(&self, path: impl AsRef<str>) -> Result<Vec<Node>> {
-        let nodes = self.context.open_nodes(&self.node_path(path)?).await?;
+        let nodes = node::open_nodes(&self.core, &self.node_path(path)?).await?;
         Ok(nodes.into_iter().map(|node| self.handle(node)).collect())
     }
 
@@ -284,7 +289,7 @@ impl Hierarchy {
     /// [`AccessError::Exists`]; [`AccessError::ReadOnly`]; [`AccessError::Argument`] for a name that no node
     /// may have.
     pub async fn create_group(&self, path: impl AsRef<str>, attributes: Object) -> Result<Group> {
-        let core = self.context.create_group(&self.node_path(path)?, attributes).await?;
+        let core = create::create_group(&self.core, &self.node_path(path)?, attributes).await?;
         Ok(self.group_of(core))
     }
 
@@ -294,7 +299,7 @@ impl Hierarchy {
     /// # Errors
     /// [`AccessError::NotFound`]; [`AccessError::ReadOnly`].
     pub async fn erase(&self, path: impl AsRef<str>) -> Result<()> {
-        self.context.erase(&self.node_path(path)?).await
+        erase::erase(&self.core, &self.node_path(path)?).await
     }
 
     /// The keys below the node at `path` that no format writes, sorted: files of the user, which
@@ -304,7 +309,7 @@ impl Hierarchy {
     /// # Errors
     /// [`StoreError::NotCapable`] if the store cannot list.
     pub async fn foreign_keys(&self, path: impl AsRef<str>) -> Result<Vec<StoreKey>> {
-        self.context.foreign_keys(&self.node_path(path)?).await
+        erase::foreign_keys(&self.core, &self.node_path(path)?).await
     }
 
     /// The keys that are stored as chunks of an array at `path` with this metadata, whether or not there is one,
@@ -317,7 +322,7 @@ impl Hierarchy {
         path: &NodePath,
         metadata: &ArrayMetadata,
     ) -> Result<Vec<StoreKey>> {
-        self.context.leftovers(path, metadata, CreateMode::default()).await
+        leftovers::find_leftovers(&self.core.context, path, metadata, CreateMode::default()).await
     }
 
     /// The keys that an interrupted erase of the node at `path` left: all below it that Zarr may have written,
@@ -326,7 +331,7 @@ impl Hierarchy {
     /// # Errors
     /// What the store reports.
     pub async fn interrupted_keys(&self, path: impl AsRef<str>) -> Result<Vec<StoreKey>> {
-        self.context.interrupted_keys(&self.node_path(path)?).await
+        erase::interrupted_keys(&self.core, &self.node_path(path)?).await
     }
 
     /// Makes written values visible to other readers, for stores that gather them until then, such as zip
@@ -335,7 +340,7 @@ impl Hierarchy {
     /// # Errors
     /// What the store reports.
     pub async fn flush(&self) -> Result<()> {
-        self.context.flush().await
+        self.core.flush().await
     }
 
     /// Makes copies of all documents, so that readers need no others: `.zmetadata` in v2 (Z2-070), inline in
@@ -347,7 +352,7 @@ impl Hierarchy {
     /// are there are the only ones of a document ([`Hierarchy::only_copied_nodes`]); for a document that is
     /// broken; [`StoreError::NotCapable`] if the store cannot list.
     pub async fn consolidate(&self) -> Result<usize> {
-        self.context.consolidate(&NodePath::root()).await
+        consolidate::consolidate(&self.core, &NodePath::root()).await
     }
 
     /// Whether there are copies of all documents, as [`Hierarchy::consolidate`] makes them.
@@ -355,7 +360,7 @@ impl Hierarchy {
     /// # Errors
     /// What the store reports.
     pub async fn is_consolidated(&self) -> Result<bool> {
-        self.context.is_consolidated(&NodePath::root()).await
+        inspect::is_consolidated(&self.core, &NodePath::root()).await
     }
 
     /// Removes those copies; `false` if there were none.
@@ -363,7 +368,7 @@ impl Hierarchy {
     /// # Errors
     /// [`AccessError::ReadOnly`]; [`AccessError::Argument`] if they are the only copies of a document.
     pub async fn remove_consolidated(&self) -> Result<bool> {
-        self.context.remove_consolidated(&NodePath::root()).await
+        consolidate::remove_consolidated(&self.core, &NodePath::root()).await
     }
 
     /// The nodes at a path and below it that have no document, and that consolidated metadata describe all the same,
@@ -373,7 +378,7 @@ impl Hierarchy {
     /// # Errors
     /// What the store reports.
     pub async fn only_copied_nodes(&self, path: impl AsRef<str>) -> Result<Vec<NodePath>> {
-        self.context.only_copied_nodes(&self.node_path(path)?).await
+        inspect::only_copied_nodes(&self.core, &self.node_path(path)?).await
     }
 
     /// The nodes whose copies differ from their documents, sorted.
@@ -381,21 +386,21 @@ impl Hierarchy {
     /// # Errors
     /// [`AccessError::NotFound`] if there are no copies; for copies of a form that is not known.
     pub async fn check_consolidated(&self) -> Result<Vec<NodePath>> {
-        self.context.check_consolidated(&NodePath::root()).await
+        inspect::check_consolidated(&self.core, &NodePath::root()).await
     }
 
     /// The same hierarchy for async callers. Both share warnings and copies of documents.
     pub fn as_async(&self) -> aio::Hierarchy {
-        aio::Hierarchy { context: self.context.clone() }
+        aio::Hierarchy { core: self.core.clone() }
     }
 
     /// The same hierarchy for blocking callers. Both share warnings and copies of documents.
     pub fn as_blocking(&self) -> blocking::Hierarchy {
-        blocking::Hierarchy { context: self.context.clone() }
+        blocking::Hierarchy { core: self.core.clone() }
     }
 
     fn node_path(&self, path: impl AsRef<str>) -> Result<NodePath> {
-        self.context.node_path(path.as_ref())
+        self.core.node_path(path.as_ref())
     }
 
     pub(super) fn handle(&self, node: NodeCore) -> Node {
@@ -405,7 +410,7 @@ impl Hierarchy {
         }
     }
 
-    pub(in crate::handles) fn array_of(&self, core: ArrayNode) -> Array {
+    pub(in crate::handles) fn array_of(&self, core: Arc<ArrayCore>) -> Array {
         Array { hierarchy: self.clone(), core }
     }
 

@@ -7,6 +7,7 @@ use crate::array::wrong_kind;
 #[cfg(doc)]
 use crate::error::AccessError;
 use crate::error::Result;
+use crate::hierarchy::attributes;
 use crate::json::{Json, Object};
 use crate::metadata::NodeKind;
 use crate::path::NodePath;
@@ -77,8 +78,8 @@ impl Node {
         match self {
             Node::Array(array) => Ok(array),
             Node::Group(group) => {
-                let context = &group.hierarchy.context;
-                Err(context.at(group.path(), wrong_kind(NodeKind::Group)))
+                let context = &group.hierarchy.core.context;
+                Err(context.with_context(group.path(), wrong_kind(NodeKind::Group)))
             }
         }
     }
@@ -99,12 +100,13 @@ impl Node {
     /// # Errors
     /// As [`Group::update_attributes`].
     pub async fn set_attribute(&self, name: &str, value: impl Into<Json>) -> Result<()> {
-        let value = value.into();
+        let (core, path, value) = (&self.hierarchy().core, self.path(), value.into());
         match self {
-            Node::Array(array) => array.core.set_attribute(name, value).await,
-            Node::Group(group) => {
-                let context = &group.hierarchy.context;
-                context.set_attribute(group.path(), NodeKind::Group, name, value).await
+            Node::Array(array) => {
+                attributes::set_array_attribute(core, &array.core, name, value).await
+            }
+            Node::Group(_) => {
+                attributes::set_attribute(core, path, NodeKind::Group, name, value).await
             }
         }
     }
@@ -117,11 +119,13 @@ impl Node {
         &self,
         change: impl FnMut(&mut Object) + Send,
     ) -> Result<Object> {
+        let (core, path) = (&self.hierarchy().core, self.path());
         match self {
-            Node::Array(array) => array.core.update_attributes(change).await,
-            Node::Group(group) => {
-                let context = &group.hierarchy.context;
-                context.update_attributes(group.path(), NodeKind::Group, change).await
+            Node::Array(array) => {
+                attributes::update_array_attributes(core, &array.core, change).await
+            }
+            Node::Group(_) => {
+                attributes::update_attributes(core, path, NodeKind::Group, change).await
             }
         }
     }

@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::{Chunk, Hierarchy};
-use crate::array::StoredSize;
+use crate::array::{ArrayCore, StoredSize};
 use crate::codec::CodecSpec;
 use crate::data_type::{DataType, FillValue};
 use crate::element::Element;
@@ -15,7 +15,7 @@ use crate::error::{AccessError, Result};
 use crate::error::{MetadataError, StoreError};
 use crate::grid::Pieces;
 use crate::handles::{aio, blocking, text};
-use crate::hierarchy::{ArrayNode, HierarchyContext, OpenOptions};
+use crate::hierarchy::{OpenOptions, array_document, attributes, open, resize};
 use crate::json::{Json, Object};
 use crate::metadata::ArrayMetadata;
 use crate::options::Options;
@@ -34,7 +34,7 @@ use crate::store::block_on;
 #[derive(Clone)]
 pub struct Array {
     pub(in crate::handles) hierarchy: Hierarchy,
-    pub(in crate::handles) core: ArrayNode,
+    pub(in crate::handles) core: Arc<ArrayCore>,
 }
 
 impl Array {
@@ -53,8 +53,8 @@ impl Array {
         document: &[u8],
         options: &OpenOptions,
     ) -> Result<Array> {
-        let core = HierarchyContext::array_of_document(store, path, document, options)?;
-        Ok(Hierarchy { context: core.context.clone() }.array_of(core))
+        let (core, array) = open::array_of_document(store, path, document, options)?;
+        Ok(Hierarchy { core }.array_of(array))
     }
 
     /// The same array, its chunks read and written with other options: threads, pool, cancel token, progress, guard,
@@ -74,7 +74,7 @@ impl Array {
     /// ```
     #[must_use]
     pub fn with_options(&self, change: impl FnOnce(&mut Options)) -> Array {
-        self.hierarchy.array_of(self.core.with_options(change))
+        self.hierarchy.array_of(Arc::new(self.core.with_options(change)))
     }
 
     /// How its chunks are read and written.
@@ -206,7 +206,7 @@ impl Array {
     /// # Errors
     /// As [`Hierarchy::array`].
     pub fn refresh(&self) -> Result<()> {
-        block_on(self.core.refresh())
+        block_on(array_document::refresh_array(&self.hierarchy.core, &self.core))
     }
 
     /// Reads what is selected.
@@ -318,7 +318,7 @@ impl Array {
     /// [`AccessError::Rank`], [`AccessError::ReadOnly`]; what the store reports.
     pub fn resize(&self, shape: impl ToShape) -> Result<()> {
         let shape = shape.to_shape().map_err(|e| self.core.at(e))?;
-        block_on(self.core.resize(&shape))
+        block_on(resize::resize(&self.hierarchy.core, &self.core, &shape))
     }
 
     /// As [`Array::resize`], to what `to` makes of the shape that the array has. `to` is called again whenever
@@ -331,7 +331,7 @@ impl Array {
         &self,
         to: impl Fn(&[u64]) -> Result<Vec<u64>, AccessError> + Sync,
     ) -> Result<Vec<u64>> {
-        let (_, old) = block_on(self.core.reshape(to))?;
+        let (_, old) = block_on(resize::reshape(&self.hierarchy.core, &self.core, to))?;
         Ok(old)
     }
 
@@ -342,7 +342,7 @@ impl Array {
     /// [`AccessError::Rank`] if there is not one for each axis; [`AccessError::ReadOnly`]; what the store
     /// reports.
     pub fn rename_dimensions(&self, names: &[String]) -> Result<()> {
-        block_on(self.core.rename_dimensions(names))
+        block_on(attributes::rename_dimensions(&self.hierarchy.core, &self.core, names))
     }
 
     /// Sets one of the user's attributes: `set_attribute("units", "K")`. What other writers set concurrently stays.
@@ -350,7 +350,12 @@ impl Array {
     /// # Errors
     /// As [`Group::update_attributes`].
     pub fn set_attribute(&self, name: &str, value: impl Into<Json>) -> Result<()> {
-        block_on(self.core.set_attribute(name, value.into()))
+        block_on(attributes::set_array_attribute(
+            &self.hierarchy.core,
+            &self.core,
+            name,
+            value.into(),
+        ))
     }
 
     /// Changes the user's attributes; see [`Group::update_attributes`].
@@ -358,7 +363,7 @@ impl Array {
     /// # Errors
     /// As [`Group::update_attributes`].
     pub fn update_attributes(&self, change: impl FnMut(&mut Object) + Send) -> Result<Object> {
-        block_on(self.core.update_attributes(change))
+        block_on(attributes::update_array_attributes(&self.hierarchy.core, &self.core, change))
     }
 
     /// Reads what is selected as an `ndarray` array of the selection's shape: `read_ndarray::<f32, Ix2>`, or

@@ -13,6 +13,7 @@ use crate::error::{AccessError, MetadataError, StoreError};
 use crate::error::{Error, Result};
 use crate::grid::ChunkGrid;
 use crate::handles::new_array::{DimensionName, Fill, NewArray, lengths, type_named};
+use crate::hierarchy::create;
 use crate::json::{Json, Object};
 use crate::metadata::ArrayMetadata;
 use crate::shape::ToShape;
@@ -65,8 +66,9 @@ impl ArrayBuilder {
     /// The type of an element: `DataType::Float32`, or a name as of [`ArrayBuilder::data_type_named`].
     #[must_use]
     pub fn data_type(mut self, data_type: impl ToDataType) -> ArrayBuilder {
-        self.new_array.data_type =
-            Some(data_type.parse_with(&|name| type_named(name, &self.hierarchy.context.registry)));
+        self.new_array.data_type = Some(
+            data_type.parse_with(&|name| type_named(name, &self.hierarchy.core.context.registry)),
+        );
         self
     }
 
@@ -75,7 +77,7 @@ impl ArrayBuilder {
     /// big-endian storage.
     #[must_use]
     pub fn data_type_named(mut self, name: &str) -> ArrayBuilder {
-        self.new_array.data_type = Some(type_named(name, &self.hierarchy.context.registry));
+        self.new_array.data_type = Some(type_named(name, &self.hierarchy.core.context.registry));
         self
     }
 
@@ -196,11 +198,11 @@ impl ArrayBuilder {
     /// property; [`MetadataError::CannotRepresent`] for what the format cannot represent;
     /// [`StoreError::NotCapable`] where chunks are to be purged and the store cannot list.
     pub fn create(self) -> Result<Array> {
-        let context = &self.hierarchy.context;
-        let path = context.node_path(&self.new_array.path)?;
+        let hierarchy = &self.hierarchy.core;
+        let path = hierarchy.node_path(&self.new_array.path)?;
         let mode = self.new_array.mode;
-        let metadata = self.new_array.metadata(context, &path)?;
-        let core = block_on(context.create_array(&path, metadata, mode))?;
+        let metadata = self.new_array.metadata(&hierarchy.context, &path)?;
+        let core = block_on(create::create_array(hierarchy, &path, metadata, mode))?;
         Ok(self.hierarchy.array_of(core))
     }
 }

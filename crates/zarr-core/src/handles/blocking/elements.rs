@@ -10,6 +10,7 @@ use crate::error::Result;
 use crate::error::{AccessError, CodecError};
 #[cfg(feature = "ndarray")]
 use crate::handles::as_ndarray::AsNdarray;
+use crate::hierarchy::{prepend, resize};
 use crate::selection::Selection;
 use crate::store::block_on;
 use crate::view::{View, ViewMut};
@@ -168,7 +169,7 @@ impl Array {
     /// # Errors
     /// [`AccessError::Count`] if the elements do not fill whole slices; otherwise as [`Array::write`].
     pub fn append<T: Element>(&self, axis: usize, elements: &[T]) -> Result<u64> {
-        block_on(self.core.append(axis, elements.into()))
+        block_on(resize::append(&self.hierarchy.core, &self.core, axis, elements.into()))
     }
 
     /// As [`Array::append`], with native elements of any type that has a fixed size, in memory of any strides. Along all axes
@@ -177,7 +178,12 @@ impl Array {
     /// # Errors
     /// As [`Array::append`]; [`AccessError::Argument`] for another shape or element size; as [`Array::write_view`].
     pub fn append_view(&self, axis: usize, elements: View<'_>) -> Result<u64> {
-        block_on(self.core.append_view(axis, Strided::Lent(elements)))
+        block_on(resize::append_view(
+            &self.hierarchy.core,
+            &self.core,
+            axis,
+            Strided::Lent(elements),
+        ))
     }
 
     /// Makes the array longer before its first element along `axis`, and writes `elements` there, all in C
@@ -191,7 +197,7 @@ impl Array {
     /// # Errors
     /// [`AccessError::Argument`] for another grid; otherwise as [`Array::append`].
     pub fn prepend<T: Element>(&self, axis: usize, elements: &[T]) -> Result<()> {
-        block_on(self.core.prepend(axis, elements.into()))
+        block_on(prepend::prepend(&self.hierarchy.core, &self.core, axis, elements.into()))
     }
 
     /// Writes what is selected from an `ndarray` array or view of the selection's shape, in any memory order.

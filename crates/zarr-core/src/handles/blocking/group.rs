@@ -10,7 +10,8 @@ use crate::error::AccessError;
 use crate::error::Result;
 use crate::format::Child;
 use crate::handles::{aio, blocking, text};
-use crate::hierarchy::GroupCore;
+use crate::hierarchy::consolidated::{consolidate, inspect};
+use crate::hierarchy::{GroupCore, attributes, create, erase, list, node};
 use crate::json::{Json, Object};
 use crate::metadata::{GroupMetadata, NodeKind};
 use crate::path::NodePath;
@@ -60,7 +61,7 @@ impl Group {
     /// # Errors
     /// As [`Hierarchy::consolidate`]; [`AccessError::Argument`] for a group of a draft that is not the root.
     pub fn consolidate(&self) -> Result<usize> {
-        block_on(self.hierarchy.context.consolidate(self.path()))
+        block_on(consolidate::consolidate(&self.hierarchy.core, self.path()))
     }
 
     /// Removes the copies that [`Group::consolidate`] makes; `false` if there were none.
@@ -68,7 +69,7 @@ impl Group {
     /// # Errors
     /// As [`Hierarchy::remove_consolidated`].
     pub fn remove_consolidated(&self) -> Result<bool> {
-        block_on(self.hierarchy.context.remove_consolidated(self.path()))
+        block_on(consolidate::remove_consolidated(&self.hierarchy.core, self.path()))
     }
 
     /// The nodes whose copies in this group differ from their documents, sorted.
@@ -76,7 +77,7 @@ impl Group {
     /// # Errors
     /// As [`Hierarchy::check_consolidated`].
     pub fn check_consolidated(&self) -> Result<Vec<NodePath>> {
-        block_on(self.hierarchy.context.check_consolidated(self.path()))
+        block_on(inspect::check_consolidated(&self.hierarchy.core, self.path()))
     }
 
     /// Whether there are copies of these documents, as [`Group::consolidate`] makes them.
@@ -84,7 +85,7 @@ impl Group {
     /// # Errors
     /// What the store reports.
     pub fn is_consolidated(&self) -> Result<bool> {
-        block_on(self.hierarchy.context.is_consolidated(self.path()))
+        block_on(inspect::is_consolidated(&self.hierarchy.core, self.path()))
     }
 
     /// The node at `path`, from here.
@@ -92,7 +93,7 @@ impl Group {
     /// # Errors
     /// As [`Hierarchy::node`].
     pub fn node(&self, path: impl AsRef<str>) -> Result<Node> {
-        let node = block_on(self.hierarchy.context.open_node(&self.below(path)?))?;
+        let node = block_on(node::open_node(&self.hierarchy.core, &self.below(path)?))?;
         Ok(self.hierarchy.handle(node))
     }
 
@@ -101,7 +102,7 @@ impl Group {
     /// # Errors
     /// As [`Hierarchy::array`].
     pub fn array(&self, path: impl AsRef<str>) -> Result<Array> {
-        let node = block_on(self.hierarchy.context.open_node(&self.below(path)?))?;
+        let node = block_on(node::open_node(&self.hierarchy.core, &self.below(path)?))?;
         self.hierarchy.handle(node).into_array()
     }
 
@@ -110,7 +111,7 @@ impl Group {
     /// # Errors
     /// As [`Hierarchy::group`].
     pub fn group(&self, path: impl AsRef<str>) -> Result<Group> {
-        let node = block_on(self.hierarchy.context.open_node(&self.below(path)?))?;
+        let node = block_on(node::open_node(&self.hierarchy.core, &self.below(path)?))?;
         self.hierarchy.handle(node).into_group()
     }
 
@@ -119,7 +120,7 @@ impl Group {
     /// # Errors
     /// As [`Hierarchy::children`].
     pub fn children(&self) -> Result<Vec<Child>> {
-        block_on(self.hierarchy.context.children(self.path()))
+        block_on(list::list_children(&self.hierarchy.core, self.path()))
     }
 
     /// Itself and all nodes below it, sorted by path.
@@ -127,7 +128,7 @@ impl Group {
     /// # Errors
     /// As [`Hierarchy::tree`].
     pub fn tree(&self) -> Result<Vec<Child>> {
-        block_on(self.hierarchy.context.tree(self.path()))
+        block_on(list::tree(&self.hierarchy.core, self.path()))
     }
 
     /// Its children, sorted by path and opened, with kind, shape and data type: each document is read once.
@@ -136,7 +137,7 @@ impl Group {
     /// # Errors
     /// As [`Hierarchy::children`].
     pub fn members(&self) -> Result<Vec<Node>> {
-        let nodes = block_on(self.hierarchy.context.open_members(self.path()))?;
+        let nodes = block_on(node::open_members(&self.hierarchy.core, self.path()))?;
         Ok(nodes.into_iter().map(|node| self.hierarchy.handle(node)).collect())
     }
 
@@ -145,7 +146,7 @@ impl Group {
     /// # Errors
     /// As [`Hierarchy::nodes`].
     pub fn nodes(&self) -> Result<Vec<Node>> {
-        let nodes = block_on(self.hierarchy.context.open_nodes(self.path()))?;
+        let nodes = block_on(node::open_nodes(&self.hierarchy.core, self.path()))?;
         Ok(nodes.into_iter().map(|node| self.hierarchy.handle(node)).collect())
     }
 
@@ -162,7 +163,7 @@ impl Group {
     /// # Errors
     /// As [`Hierarchy::nodes`].
     pub fn tree_text(&self) -> Result<String> {
-        let nodes = block_on(self.hierarchy.context.open_nodes(self.path()))?;
+        let nodes = block_on(node::open_nodes(&self.hierarchy.core, self.path()))?;
         Ok(text::draw_nodes(self.path(), &nodes))
     }
 
@@ -172,7 +173,7 @@ impl Group {
     /// As [`Hierarchy::create_group`].
     pub fn create_group(&self, path: impl AsRef<str>) -> Result<Group> {
         let path = self.below(path)?;
-        let core = block_on(self.hierarchy.context.create_group(&path, Object::new()))?;
+        let core = block_on(create::create_group(&self.hierarchy.core, &path, Object::new()))?;
         Ok(self.hierarchy.group_of(core))
     }
 
@@ -181,7 +182,7 @@ impl Group {
     /// # Errors
     /// As [`Hierarchy::erase`].
     pub fn erase(&self, path: impl AsRef<str>) -> Result<()> {
-        block_on(self.hierarchy.context.erase(&self.below(path)?))
+        block_on(erase::erase(&self.hierarchy.core, &self.below(path)?))
     }
 
     /// Sets one of the user's attributes: `set_attribute("units", "K")`. What other writers set concurrently stays.
@@ -189,8 +190,8 @@ impl Group {
     /// # Errors
     /// As [`Group::update_attributes`].
     pub fn set_attribute(&self, name: &str, value: impl Into<Json>) -> Result<()> {
-        let context = &self.hierarchy.context;
-        block_on(context.set_attribute(self.path(), NodeKind::Group, name, value.into()))
+        let (core, path, value) = (&self.hierarchy.core, self.path(), value.into());
+        block_on(attributes::set_attribute(core, path, NodeKind::Group, name, value))
     }
 
     /// Changes the user's attributes: `change` is applied to what they are now, and again if another writer was
@@ -199,8 +200,8 @@ impl Group {
     /// # Errors
     /// [`AccessError::ReadOnly`]; [`AccessError::Argument`] for attributes that the format reserves.
     pub fn update_attributes(&self, change: impl FnMut(&mut Object) + Send) -> Result<Object> {
-        let context = &self.hierarchy.context;
-        block_on(context.update_attributes(self.path(), NodeKind::Group, change))
+        let core = &self.hierarchy.core;
+        block_on(attributes::update_attributes(core, self.path(), NodeKind::Group, change))
     }
 
     /// The same group for async callers.
@@ -214,7 +215,9 @@ impl Group {
     }
 
     fn below(&self, path: impl AsRef<str>) -> Result<NodePath> {
-        self.path().join(path.as_ref()).map_err(|e| self.hierarchy.context.at(self.path(), e))
+        self.path()
+            .join(path.as_ref())
+            .map_err(|e| self.hierarchy.core.context.with_context(self.path(), e))
     }
 }
 

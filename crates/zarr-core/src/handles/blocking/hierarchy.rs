@@ -6,14 +6,18 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::{Array, ArrayBuilder, Group, Node};
-use crate::array::MetadataOrigin;
+use crate::array::{ArrayCore, MetadataOrigin};
 use crate::dialect::{Dialect, Era, Warning};
 #[cfg(doc)]
 use crate::error::{AccessError, StoreError};
 use crate::error::{Error, Result};
 use crate::format::{Child, Format};
 use crate::handles::{aio, blocking, text};
-use crate::hierarchy::{ArrayNode, CreateMode, GroupCore, HierarchyContext, NodeCore, OpenOptions};
+use crate::hierarchy::consolidated::{consolidate, inspect};
+use crate::hierarchy::{
+    CreateMode, GroupCore, HierarchyContext, NodeCore, OpenOptions, check, create, erase,
+    leftovers, list, node, open,
+};
 use crate::json::Object;
 use crate::metadata::ArrayMetadata;
 use crate::options::Options;
@@ -28,7 +32,7 @@ type Unreadable = (NodePath, Error);
 /// A tree of groups and arrays in a store.
 #[derive(Clone)]
 pub struct Hierarchy {
-    pub(in crate::handles) context: Arc<HierarchyContext>,
+    pub(in crate::handles) core: Arc<HierarchyContext>,
 }
 
 impl Hierarchy {
@@ -39,33 +43,33 @@ impl Hierarchy {
         format: Arc<dyn Format>,
         options: &OpenOptions,
     ) -> Hierarchy {
-        Hierarchy { context: HierarchyContext::of_format(store, format, options) }
+        Hierarchy { core: open::with_format(store, format, options) }
     }
 
     /// Which of the drafts it follows, if any.
     pub fn era(&self) -> Option<Era> {
-        self.context.format.era()
+        self.core.context.format.era()
     }
 
     /// The dialect of its documents.
     pub fn dialect(&self) -> Dialect {
-        self.context.format.dialect()
+        self.core.context.format.dialect()
     }
 
     /// `v2`, `v3`, `draft-2020` or `draft-2019`.
     pub fn format_name(&self) -> &'static str {
-        self.context.format.name()
+        self.core.context.format.name()
     }
 
     /// Where its documents are stored, and how they become the model.
     #[doc(hidden)]
     pub fn format(&self) -> &Arc<dyn Format> {
-        &self.context.format
+        &self.core.context.format
     }
 
     /// The store of its keys and values.
     pub fn store(&self) -> &Arc<dyn Store> {
-        &self.context.unguarded
+        &self.core.unguarded
     }
 
     /// Whether nodes may be created and chunks written.
@@ -73,9 +77,9 @@ impl Hierarchy {
     /// # Errors
     /// [`AccessError::ReadOnly`], [`AccessError::Frozen`]; [`StoreError::NotCapable`].
     pub fn check_writeable(&self) -> Result<()> {
-        match self.context.writeable() {
+        match self.core.context.writeable() {
             Ok(_) => Ok(()),
-            Err(e) => Err(self.context.at(&NodePath::root(), e)),
+            Err(e) => Err(self.core.context.with_context(&NodePath::root(), e)),
         }
     }
 
@@ -85,23 +89,24 @@ impl Hierarchy {
     /// # Errors
     /// For metadata of which no array can be made.
     pub fn array_of_metadata(&self, path: &NodePath, metadata: ArrayMetadata) -> Result<Array> {
-        let (context, origin) = (self.context.clone(), MetadataOrigin::Caller);
-        Ok(self.array_of(ArrayNode::new(context, path.clone(), metadata, origin)?))
+        let (context, path) = (self.core.context.clone(), path.clone());
+        let core = ArrayCore::new(context, path, metadata, MetadataOrigin::Caller)?;
+        Ok(self.array_of(Arc::new(core)))
     }
 
     /// How arrays are read and written.
     pub fn options(&self) -> &Options {
-        &self.context.options
+        &self.core.context.options
     }
 
     /// The data types, codecs and stores that are known.
     pub fn registry(&self) -> &Arc<Registry> {
-        &self.context.registry
+        &self.core.context.registry
     }
 
     /// What tolerant reading has overlooked so far.
     pub fn warnings(&self) -> Vec<Warning> {
-        self.context.warnings()
+        self.core.context.warnings()
     }
 
     /// Whether an array like this could be created at `path`: its name, its metadata and its codecs. The store
@@ -110,7 +115,7 @@ impl Hierarchy {
     /// # Errors
     /// As [`ArrayBuilder::create`].
     pub fn check_array(&self, path: impl AsRef<str>, metadata: &ArrayMetadata) -> Result<()> {
-        self.context.check_array(&self.node_path(path)?, metadata)
+        check::check_array(&self.core.context, &self.node_path(path)?, metadata)
     }
 
     /// Whether a group with these attributes could be created at `path`: its name and its attributes. The store
@@ -119,7 +124,7 @@ impl Hierarchy {
     /// # Errors
     /// As [`Hierarchy::create_group`].
     pub fn check_group(&self, path: impl AsRef<str>, attributes: &Object) -> Result<()> {
-        self.context.check_group(&self.node_path(path)?, attributes)
+        check::check_group(&self.core.context, &self.node_path(path)?, attributes)
     }
 
     /// Describes an array that is to be created at `path`. [`ArrayBuilder::create`] refuses text that is no path.
@@ -132,8 +137,8 @@ impl Hierarchy {
     /// # Errors
     /// [`AccessError::NotFound`] if none does; for an entry point that is broken or not known.
     pub fn open(store: Arc<dyn Store>, options: &OpenOptions) -> Result<Hierarchy> {
-        let context = block_on(HierarchyContext::at_root(store, options))?;
-        Ok(Hierarchy { context })
+        let core = block_on(open::open_root(store, options))?;
+        Ok(Hierarchy { core })
     }
 
     /// A new hierarchy of this format at a store's root. It has only its root group.
@@ -145,8 +150,8 @@ impl Hierarchy {
         format: Arc<dyn Format>,
         options: &OpenOptions,
     ) -> Result<Hierarchy> {
-        let context = block_on(HierarchyContext::create_whole(store, format, options))?;
-        Ok(Hierarchy { context })
+        let core = block_on(open::create_whole(store, format, options))?;
+        Ok(Hierarchy { core })
     }
 
     /// As [`Hierarchy::create`], but where groups are explicit without the root group: the caller is about to
@@ -159,8 +164,8 @@ impl Hierarchy {
         format: Arc<dyn Format>,
         options: &OpenOptions,
     ) -> Result<Hierarchy> {
-        let context = block_on(HierarchyContext::begin(store, format, options))?;
-        Ok(Hierarchy { context })
+        let core = block_on(open::begin(store, format, options))?;
+        Ok(Hierarchy { core })
     }
 
     /// The hierarchy of a dialect at a URL or path, for reading and writing; a new one, as of
@@ -169,8 +174,8 @@ impl Hierarchy {
     /// # Errors
     /// [`AccessError::Argument`] if there is one of another dialect; as [`Hierarchy::open`].
     pub fn open_or_create(url: &str, dialect: Dialect, options: &OpenOptions) -> Result<Hierarchy> {
-        let context = block_on(HierarchyContext::open_or_create(url, dialect, options))?;
-        Ok(Hierarchy { context })
+        let core = block_on(open::open_or_create(url, dialect, options))?;
+        Ok(Hierarchy { core })
     }
 
     /// The hierarchy that a URL or a path names, and the node in it: a store's root, or a node inside.
@@ -178,8 +183,8 @@ impl Hierarchy {
     /// # Errors
     /// [`AccessError::NotFound`] listing what was looked for; otherwise as [`Hierarchy::open`].
     pub fn locate(url: &str, options: &OpenOptions) -> Result<(Hierarchy, NodePath)> {
-        let (context, path, _) = block_on(HierarchyContext::locate(url, options))?;
-        Ok((Hierarchy { context }, path))
+        let (core, path, _) = block_on(open::locate(url, options))?;
+        Ok((Hierarchy { core }, path))
     }
 
     /// The node that a URL or a path names. It takes fewer requests than [`Hierarchy::locate`] and then
@@ -188,8 +193,8 @@ impl Hierarchy {
     /// # Errors
     /// As those.
     pub fn open_node(url: &str, options: &OpenOptions) -> Result<Node> {
-        let (context, node) = block_on(HierarchyContext::open_url(url, options))?;
-        Ok(Hierarchy { context }.handle(node))
+        let (core, node) = block_on(open::open_url(url, options))?;
+        Ok(Hierarchy { core }.handle(node))
     }
 
     /// The node at `path`.
@@ -197,7 +202,7 @@ impl Hierarchy {
     /// # Errors
     /// [`AccessError::NotFound`]; for a document that breaks its specification.
     pub fn node(&self, path: impl AsRef<str>) -> Result<Node> {
-        let node = block_on(self.context.open_node(&self.node_path(path)?))?;
+        let node = block_on(node::open_node(&self.core, &self.node_path(path)?))?;
         Ok(self.handle(node))
     }
 
@@ -206,7 +211,7 @@ impl Hierarchy {
     /// # Errors
     /// As [`Hierarchy::node`]; [`AccessError::NodeKind`] if it is a group.
     pub fn array(&self, path: impl AsRef<str>) -> Result<Array> {
-        let node = block_on(self.context.open_node(&self.node_path(path)?))?;
+        let node = block_on(node::open_node(&self.core, &self.node_path(path)?))?;
         self.handle(node).into_array()
     }
 
@@ -215,7 +220,7 @@ impl Hierarchy {
     /// # Errors
     /// As [`Hierarchy::node`]; [`AccessError::NodeKind`] if it is an array.
     pub fn group(&self, path: impl AsRef<str>) -> Result<Group> {
-        let node = block_on(self.context.open_node(&self.node_path(path)?))?;
+        let node = block_on(node::open_node(&self.core, &self.node_path(path)?))?;
         self.handle(node).into_group()
     }
 
@@ -224,7 +229,7 @@ impl Hierarchy {
     /// # Errors
     /// As [`Hierarchy::group`].
     pub fn root(&self) -> Result<Group> {
-        let node = block_on(self.context.open_node(&NodePath::root()))?;
+        let node = block_on(node::open_node(&self.core, &NodePath::root()))?;
         self.handle(node).into_group()
     }
 
@@ -233,7 +238,7 @@ impl Hierarchy {
     /// # Errors
     /// As [`Hierarchy::node`]; [`StoreError::NotCapable`] if the store cannot list (D-161).
     pub fn children(&self, path: impl AsRef<str>) -> Result<Vec<Child>> {
-        block_on(self.context.children_of(&self.node_path(path)?))
+        block_on(list::children_of(&self.core, &self.node_path(path)?))
     }
 
     /// The node at `path` and all nodes below it, sorted by path.
@@ -241,7 +246,7 @@ impl Hierarchy {
     /// # Errors
     /// As [`Hierarchy::node`] and [`Hierarchy::children`].
     pub fn tree(&self, path: impl AsRef<str>) -> Result<Vec<Child>> {
-        block_on(self.context.tree(&self.node_path(path)?))
+        block_on(list::tree(&self.core, &self.node_path(path)?))
     }
 
     /// As [`Hierarchy::tree`], for tools that show what they can: what the store could not read is not an error of the call, but
@@ -253,7 +258,7 @@ impl Hierarchy {
         &self,
         path: impl AsRef<str>,
     ) -> Result<(Vec<Child>, Vec<Unreadable>)> {
-        block_on(self.context.tree_and_unreadable(&self.node_path(path)?))
+        block_on(list::tree_and_unreadable(&self.core, &self.node_path(path)?))
     }
 
     /// As [`Group::children`], and those that the store could not read, each with its error.
@@ -264,7 +269,7 @@ impl Hierarchy {
         &self,
         path: impl AsRef<str>,
     ) -> Result<(Vec<Child>, Vec<Unreadable>)> {
-        block_on(self.context.children_and_unreadable(&self.node_path(path)?))
+        block_on(list::children_and_unreadable(&self.core, &self.node_path(path)?))
     }
 
     /// The node and all below it, sorted by path and opened: each document is read once. Broken ones are noted
@@ -273,7 +278,7 @@ impl Hierarchy {
     /// # Errors
     /// As [`Hierarchy::tree`].
     pub fn nodes(&self, path: impl AsRef<str>) -> Result<Vec<Node>> {
-        let nodes = block_on(self.context.open_nodes(&self.node_path(path)?))?;
+        let nodes = block_on(node::open_nodes(&self.core, &self.node_path(path)?))?;
         Ok(nodes.into_iter().map(|node| self.handle(node)).collect())
     }
 
@@ -283,7 +288,7 @@ impl Hierarchy {
     /// [`AccessError::Exists`]; [`AccessError::ReadOnly`]; [`AccessError::Argument`] for a name that no node
     /// may have.
     pub fn create_group(&self, path: impl AsRef<str>, attributes: Object) -> Result<Group> {
-        let core = block_on(self.context.create_group(&self.node_path(path)?, attributes))?;
+        let core = block_on(create::create_group(&self.core, &self.node_path(path)?, attributes))?;
         Ok(self.group_of(core))
     }
 
@@ -293,7 +298,7 @@ impl Hierarchy {
     /// # Errors
     /// [`AccessError::NotFound`]; [`AccessError::ReadOnly`].
     pub fn erase(&self, path: impl AsRef<str>) -> Result<()> {
-        block_on(self.context.erase(&self.node_path(path)?))
+        block_on(erase::erase(&self.core, &self.node_path(path)?))
     }
 
     /// The keys below the node at `path` that no format writes, sorted: files of the user, which
@@ -303,7 +308,7 @@ impl Hierarchy {
     /// # Errors
     /// [`StoreError::NotCapable`] if the store cannot list.
     pub fn foreign_keys(&self, path: impl AsRef<str>) -> Result<Vec<StoreKey>> {
-        block_on(self.context.foreign_keys(&self.node_path(path)?))
+        block_on(erase::foreign_keys(&self.core, &self.node_path(path)?))
     }
 
     /// The keys that are stored as chunks of an array at `path` with this metadata, whether or not there is one,
@@ -312,7 +317,12 @@ impl Hierarchy {
     /// # Errors
     /// What the store reports.
     pub fn chunk_keys(&self, path: &NodePath, metadata: &ArrayMetadata) -> Result<Vec<StoreKey>> {
-        block_on(self.context.leftovers(path, metadata, CreateMode::default()))
+        block_on(leftovers::find_leftovers(
+            &self.core.context,
+            path,
+            metadata,
+            CreateMode::default(),
+        ))
     }
 
     /// The keys that an interrupted erase of the node at `path` left: all below it that Zarr may have written,
@@ -321,7 +331,7 @@ impl Hierarchy {
     /// # Errors
     /// What the store reports.
     pub fn interrupted_keys(&self, path: impl AsRef<str>) -> Result<Vec<StoreKey>> {
-        block_on(self.context.interrupted_keys(&self.node_path(path)?))
+        block_on(erase::interrupted_keys(&self.core, &self.node_path(path)?))
     }
 
     /// Makes written values visible to other readers, for stores that gather them until then, such as zip
@@ -330,7 +340,7 @@ impl Hierarchy {
     /// # Errors
     /// What the store reports.
     pub fn flush(&self) -> Result<()> {
-        block_on(self.context.flush())
+        block_on(self.core.flush())
     }
 
     /// Makes copies of all documents, so that readers need no others: `.zmetadata` in v2 (Z2-070), inline in
@@ -342,7 +352,7 @@ impl Hierarchy {
     /// are there are the only ones of a document ([`Hierarchy::only_copied_nodes`]); for a document that is
     /// broken; [`StoreError::NotCapable`] if the store cannot list.
     pub fn consolidate(&self) -> Result<usize> {
-        block_on(self.context.consolidate(&NodePath::root()))
+        block_on(consolidate::consolidate(&self.core, &NodePath::root()))
     }
 
     /// Whether there are copies of all documents, as [`Hierarchy::consolidate`] makes them.
@@ -350,7 +360,7 @@ impl Hierarchy {
     /// # Errors
     /// What the store reports.
     pub fn is_consolidated(&self) -> Result<bool> {
-        block_on(self.context.is_consolidated(&NodePath::root()))
+        block_on(inspect::is_consolidated(&self.core, &NodePath::root()))
     }
 
     /// Removes those copies; `false` if there were none.
@@ -358,7 +368,7 @@ impl Hierarchy {
     /// # Errors
     /// [`AccessError::ReadOnly`]; [`AccessError::Argument`] if they are the only copies of a document.
     pub fn remove_consolidated(&self) -> Result<bool> {
-        block_on(self.context.remove_consolidated(&NodePath::root()))
+        block_on(consolidate::remove_consolidated(&self.core, &NodePath::root()))
     }
 
     /// The nodes at a path and below it that have no document, and that consolidated metadata describe all the same,
@@ -368,7 +378,7 @@ impl Hierarchy {
     /// # Errors
     /// What the store reports.
     pub fn only_copied_nodes(&self, path: impl AsRef<str>) -> Result<Vec<NodePath>> {
-        block_on(self.context.only_copied_nodes(&self.node_path(path)?))
+        block_on(inspect::only_copied_nodes(&self.core, &self.node_path(path)?))
     }
 
     /// The nodes whose copies differ from their documents, sorted.
@@ -376,21 +386,21 @@ impl Hierarchy {
     /// # Errors
     /// [`AccessError::NotFound`] if there are no copies; for copies of a form that is not known.
     pub fn check_consolidated(&self) -> Result<Vec<NodePath>> {
-        block_on(self.context.check_consolidated(&NodePath::root()))
+        block_on(inspect::check_consolidated(&self.core, &NodePath::root()))
     }
 
     /// The same hierarchy for async callers. Both share warnings and copies of documents.
     pub fn as_async(&self) -> aio::Hierarchy {
-        aio::Hierarchy { context: self.context.clone() }
+        aio::Hierarchy { core: self.core.clone() }
     }
 
     /// The same hierarchy for blocking callers. Both share warnings and copies of documents.
     pub fn as_blocking(&self) -> blocking::Hierarchy {
-        blocking::Hierarchy { context: self.context.clone() }
+        blocking::Hierarchy { core: self.core.clone() }
     }
 
     fn node_path(&self, path: impl AsRef<str>) -> Result<NodePath> {
-        self.context.node_path(path.as_ref())
+        self.core.node_path(path.as_ref())
     }
 
     pub(super) fn handle(&self, node: NodeCore) -> Node {
@@ -400,7 +410,7 @@ impl Hierarchy {
         }
     }
 
-    pub(in crate::handles) fn array_of(&self, core: ArrayNode) -> Array {
+    pub(in crate::handles) fn array_of(&self, core: Arc<ArrayCore>) -> Array {
         Array { hierarchy: self.clone(), core }
     }
 

@@ -9,6 +9,7 @@ use crate::array::wrong_kind;
 #[cfg(doc)]
 use crate::error::AccessError;
 use crate::error::Result;
+use crate::hierarchy::attributes;
 use crate::json::{Json, Object};
 use crate::metadata::NodeKind;
 use crate::path::NodePath;
@@ -80,8 +81,8 @@ impl Node {
         match self {
             Node::Array(array) => Ok(array),
             Node::Group(group) => {
-                let context = &group.hierarchy.context;
-                Err(context.at(group.path(), wrong_kind(NodeKind::Group)))
+                let context = &group.hierarchy.core.context;
+                Err(context.with_context(group.path(), wrong_kind(NodeKind::Group)))
             }
         }
     }
@@ -102,12 +103,13 @@ impl Node {
     /// # Errors
     /// As [`Group::update_attributes`].
     pub fn set_attribute(&self, name: &str, value: impl Into<Json>) -> Result<()> {
-        let value = value.into();
+        let (core, path, value) = (&self.hierarchy().core, self.path(), value.into());
         match self {
-            Node::Array(array) => block_on(array.core.set_attribute(name, value)),
-            Node::Group(group) => {
-                let context = &group.hierarchy.context;
-                block_on(context.set_attribute(group.path(), NodeKind::Group, name, value))
+            Node::Array(array) => {
+                block_on(attributes::set_array_attribute(core, &array.core, name, value))
+            }
+            Node::Group(_) => {
+                block_on(attributes::set_attribute(core, path, NodeKind::Group, name, value))
             }
         }
     }
@@ -117,11 +119,13 @@ impl Node {
     /// # Errors
     /// As [`Group::update_attributes`].
     pub fn update_attributes(&self, change: impl FnMut(&mut Object) + Send) -> Result<Object> {
+        let (core, path) = (&self.hierarchy().core, self.path());
         match self {
-            Node::Array(array) => block_on(array.core.update_attributes(change)),
-            Node::Group(group) => {
-                let context = &group.hierarchy.context;
-                block_on(context.update_attributes(group.path(), NodeKind::Group, change))
+            Node::Array(array) => {
+                block_on(attributes::update_array_attributes(core, &array.core, change))
+            }
+            Node::Group(_) => {
+                block_on(attributes::update_attributes(core, path, NodeKind::Group, change))
             }
         }
     }

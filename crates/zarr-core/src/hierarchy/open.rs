@@ -1,0 +1,307 @@
+//! Opens and creates hierarchies, and finds the node that a URL names.
+
+use std::sync::Arc;
+
+use super::consolidated::compare;
+use super::context::HierarchyContext;
+use super::leftovers::CreateMode;
+use super::node::NodeCore;
+use super::options::{Consolidated, OpenOptions};
+use super::under_way::copy_under_way;
+use super::{create, list, new_document, probe};
+use crate::array::executor::elsewhere;
+use crate::array::{ArrayCore, MetadataOrigin, wrong_kind};
+use crate::context::{StoreContext, is_too_large};
+use crate::dialect::{Dialect, Era, Warning};
+use crate::error::{AccessError, Error, ErrorKind, Result};
+use crate::format::{Documents, Format, array_documents, node_below_entry_point};
+use crate::metadata::{ArrayMetadata, GroupMetadata, NodeKind, NodeMetadata};
+use crate::path::NodePath;
+use crate::registry::Access;
+use crate::store::{Store, guarded};
+use crate::web_address::split_query;
+
+/// The most path segments between a URL and the hierarchy that it is in.
+const MAX_SEGMENTS: usize = 64;
+
+/// The most places, the URL and those above it, where the journal of a copy is looked for.
+const MAX_JOURNALS: usize = 4;
+
+/// A hierarchy, a node in it, and the documents at the hierarchy's root that were read on the way.
+type Located = (Arc<HierarchyContext>, NodePath, Documents);
+
+/// The hierarchy that begins at a store's root.
+pub async fn open_root(
+    store: Arc<dyn Store>,
+    options: &OpenOptions,
+) -> Result<Arc<HierarchyContext>> {
+    let found = probe::find(guarded(store.clone()), options, None).await?;
+    if let Some((hierarchy, _)) = found {
+        return Ok(hierarchy.share(store));
+    }
+    let under_way = copy_under_way(&*store, &NodePath::root(), &options.options.limits).await;
+    Err(under_way.unwrap_or_else(|| not_found().at_store(store.name())))
+}
+
+/// A new hierarchy with its root group.
+pub async fn create_whole(
+    store: Arc<dyn Store>,
+    format: Arc<dyn Format>,
+    options: &OpenOptions,
+) -> Result<Arc<HierarchyContext>> {
+    let hierarchy = begin(store, format, options).await?;
+    if hierarchy.context.format.groups_are_explicit() {
+        let root = NodeMetadata::Group(GroupMetadata::default());
+        let mode = CreateMode::default();
+        create::create_node(&hierarchy, &NodePath::root(), &root, mode).await?;
+    }
+    Ok(hierarchy)
+}
+
+/// A new hierarchy; where groups are explicit without its root group.
+pub async fn begin(
+    store: Arc<dyn Store>,
+    format: Arc<dyn Format>,
+    options: &OpenOptions,
+) -> Result<Arc<HierarchyContext>> {
+    let any = options.clone().any_dialect();
+    if let Some((there, _)) = probe::probe(guarded(store.clone()), &any).await? {
+        let exists = AccessError::Exists("a hierarchy");
+        return Err(there.context.with_context(&NodePath::root(), exists));
+    }
+    let hierarchy = with_format(store, format, options);
+    let created = new_document::create_entry_point(&hierarchy.context).await;
+    created.map_err(|e| e.at_store(hierarchy.context.store.name()))?;
+    Ok(hierarchy)
+}
+
+/// A hierarchy of a known format; the store is not read.
+pub fn with_format(
+    store: Arc<dyn Store>,
+    format: Arc<dyn Format>,
+    options: &OpenOptions,
+) -> Arc<HierarchyContext> {
+    HierarchyContext::new(guarded(store.clone()), format, options, Vec::new()).share(store)
+}
+
+/// An array that a document describes; the store is not read.
+pub fn array_of_document(
+    store: Arc<dyn Store>,
+    path: &NodePath,
+    document: &[u8],
+    options: &OpenOptions,
+) -> Result<(Arc<HierarchyContext>, Arc<ArrayCore>)> {
+    let name = store.name();
+    let parsed = parse_array_document(store, path, document, options);
+    let (hierarchy, metadata) = parsed.map_err(|e| e.at_store(name).at_path(path))?;
+    let (context, path) = (hierarchy.context.clone(), path.clone());
+    let array = ArrayCore::new(context, path, metadata, MetadataOrigin::Caller)?;
+    Ok((hierarchy, Arc::new(array)))
+}
+
+fn parse_array_document(
+    store: Arc<dyn Store>,
+    path: &NodePath,
+    document: &[u8],
+    options: &OpenOptions,
+) -> Result<(Arc<HierarchyContext>, ArrayMetadata)> {
+    let (dialect, documents) = array_documents(document, path, options.dialect)?;
+    let format = options.wrapped(options.format(dialect));
+    let hierarchy = with_format(store, format, options);
+    match hierarchy.context.parse(path, &documents)? {
+        Some(NodeMetadata::Array(metadata)) => Ok((hierarchy, *metadata)),
+        _ => Err(wrong_kind(NodeKind::Group).into()),
+    }
+}
+
+/// The hierarchy of a dialect at a URL, or a new one.
+pub async fn open_or_create(
+    url: &str,
+    dialect: Dialect,
+    options: &OpenOptions,
+) -> Result<Arc<HierarchyContext>> {
+    let options = options.clone().any_dialect().read_write();
+    let store = open_store(url, &options).await.map_err(|e| e.at_store(url))?;
+    match open_as(store.clone(), url, dialect, &options).await {
+        Err(e) if e.kind() == ErrorKind::NotFound => {}
+        other => return other,
+    }
+    match begin(store.clone(), options.format(dialect), &options).await {
+        // Another writer began it at the same time.
+        Err(e) if e.kind() == ErrorKind::Exists => open_as(store, url, dialect, &options).await,
+        other => other,
+    }
+}
+
+/// The hierarchy at a store's root, which must be of this dialect.
+async fn open_as(
+    store: Arc<dyn Store>,
+    url: &str,
+    dialect: Dialect,
+    options: &OpenOptions,
+) -> Result<Arc<HierarchyContext>> {
+    let found = open_root(store.clone(), options).await?;
+    let format = &found.context.format;
+    if format.dialect() == dialect {
+        return Ok(found);
+    }
+    let name = format.name();
+    let why = format!("{} holds a hierarchy in {name}, not {dialect}", store.name());
+    Err(Error::from(AccessError::Argument(why)).at_store(url))
+}
+
+/// The node that a URL names. The documents that were read to find it are not read again.
+pub async fn open_url(
+    url: &str,
+    options: &OpenOptions,
+) -> Result<(Arc<HierarchyContext>, NodeCore)> {
+    let (hierarchy, path, probed) = locate(url, options).await?;
+    let metadata = list::probed_node(&hierarchy, &path, probed).await?;
+    let node = NodeCore::new(&hierarchy.context, &path, metadata)?;
+    Ok((hierarchy, node))
+}
+
+/// The hierarchy that a URL names, and the node in it: a store's root, or a node inside
+/// (docs/internals/design/documents.md).
+pub async fn locate(url: &str, options: &OpenOptions) -> Result<Located> {
+    for (base, below) in with_parents(url) {
+        match begins_at(&base, url, &below, options).await {
+            Ok(Some((hierarchy, probed))) if is_document(&hierarchy.context, &below) => {
+                return Ok((hierarchy, NodePath::root(), probed));
+            }
+            Ok(Some((hierarchy, probed))) => {
+                let draft = hierarchy.context.format.dialect() == Dialect::Draft;
+                if below.is_empty() && !draft && options.access == Access::ReadWrite {
+                    let (holding, beyond) = holding_copies(&base, options).await;
+                    let holder = holding.as_ref().map_or(&hierarchy, |(holder, _)| holder);
+                    for warning in beyond {
+                        holder.context.warn(&warning.place, vec![warning.what]);
+                    }
+                    if let Some((hierarchy, path)) = holding {
+                        return Ok((hierarchy, path, Documents::new()));
+                    }
+                }
+                if below.is_empty() || draft {
+                    let path =
+                        node_below_entry_point(&below).map_err(|e| Error::from(e).at_store(url))?;
+                    return Ok((hierarchy, path, probed));
+                }
+                // The documents of v2 and v3 are stored at their nodes; this node does not exist.
+                break;
+            }
+            Ok(None) => {}
+            Err(e) if below.is_empty() => return Err(e),
+            // Errors above matter only if the caller requires copies, which may be there.
+            Err(e) => match options.consolidated {
+                Consolidated::Use | Consolidated::At(_) => return Err(e),
+                _ => break,
+            },
+        }
+    }
+    for (base, below) in with_parents(url).into_iter().take(MAX_JOURNALS) {
+        let Ok(store) = open_store(&base, options).await else { break };
+        let Ok(path) = node_below_entry_point(&below) else { break };
+        if let Some(e) = copy_under_way(&*store, &path, &options.options.limits).await {
+            return Err(e);
+        }
+    }
+    Err(not_found().at_store(url))
+}
+
+/// The hierarchy at `base`, if one begins there; `url` has the path segments `below`, too.
+async fn begins_at(
+    base: &str,
+    url: &str,
+    below: &[&str],
+    options: &OpenOptions,
+) -> Result<Option<(Arc<HierarchyContext>, Documents)>> {
+    let given = open_store(base, options).await.map_err(|e| e.at_store(url))?;
+    let store = guarded(given.clone());
+    let found = match below {
+        [] => probe::find(store, options, None).await?,
+        // The URL may name a document of May 2019, which has any name.
+        [name] => probe::find(store, options, Some(name)).await?,
+        _ => probe::probe(store, options).await?,
+    };
+    Ok(found.map(|(hierarchy, probed)| (hierarchy.share(given), probed)))
+}
+
+/// The topmost hierarchy above the one at a URL that has copies of documents, and the URL's node in it: a writer has to
+/// change the copies, too. And warnings of copies that are too large to be read and changed
+/// (docs/internals/design/limits.md).
+async fn holding_copies(
+    url: &str,
+    options: &OpenOptions,
+) -> (Option<(Arc<HierarchyContext>, NodePath)>, Vec<Warning>) {
+    let (mut found, mut beyond) = (None, Vec::new());
+    for (base, below) in with_parents(url).into_iter().skip(1) {
+        let Ok(store) = open_store(&base, options).await else { break };
+        match probe::probe(guarded(store.clone()), options).await {
+            Ok(Some((hierarchy, _))) if compare::has_copies(&hierarchy) => {
+                let Ok(path) = node_below_entry_point(&below) else { return (None, beyond) };
+                found = Some((hierarchy.share(store), path));
+            }
+            Ok(Some((hierarchy, _))) => {
+                for why in compare::warnings_of_copies(&hierarchy.context) {
+                    beyond.push(copies_left_stale(&base, &why));
+                }
+            }
+            Err(e) if is_too_large(&e) => {
+                beyond.push(copies_left_stale(&base, &e.cause().to_string()));
+                break;
+            }
+            Ok(None) | Err(_) => break,
+        }
+    }
+    (found, beyond)
+}
+
+/// The warning of copies at a URL that no change below reaches.
+fn copies_left_stale(url: &str, why: &str) -> Warning {
+    let what = format!(
+        "{why}; what is changed below stays unchanged in the copies there: raise `Limits::document`, or \
+         consolidate again"
+    );
+    Warning { place: url.to_owned(), what }
+}
+
+/// Whether the path segments below the store's root name a document that is the whole hierarchy.
+fn is_document(context: &StoreContext, below: &[&str]) -> bool {
+    let keys = context.format.document_keys(&NodePath::root()).unwrap_or_default();
+    let is_single = context.format.era().is_some_and(|era| era <= Era::E1);
+    is_single && matches!((below, &keys[..]), ([name], [key]) if key.as_str() == *name)
+}
+
+/// The store that a URL names. Opening it may block, so it is done on a thread that may.
+async fn open_store(url: &str, options: &OpenOptions) -> Result<Arc<dyn Store>> {
+    let (at, options) = (url.to_owned(), options.clone());
+    elsewhere(move || Ok(options.store(&at)?)).await
+}
+
+fn not_found() -> Error {
+    let looked_for = "`zarr.json`, `.zarray`, `.zgroup`, `.zattrs`, `.zmetadata`".into();
+    AccessError::NotFound { looked_for }.into()
+}
+
+/// A URL and those above it, each with the path segments from there to the URL. All have the query of a web address.
+fn with_parents(url: &str) -> Vec<(String, Vec<&str>)> {
+    let (place, query) = split_query(url);
+    // The slashes of `memory://` and of `/` stay.
+    let mut base = match place.trim_end_matches('/') {
+        "" => place,
+        trimmed if trimmed.ends_with(':') && place.contains("://") => place,
+        trimmed => trimmed,
+    };
+    let mut below = Vec::new();
+    let mut urls = vec![(format!("{base}{query}"), below.clone())];
+    while below.len() < MAX_SEGMENTS
+        && let Some((above, name)) = base.rsplit_once('/')
+        && !above.is_empty()
+        && !above.ends_with(['/', ':'])
+    {
+        base = above;
+        below.insert(0, name);
+        urls.push((format!("{base}{query}"), below.clone()));
+    }
+    urls
+}
