@@ -5,6 +5,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+#[cfg(doc)]
+use super::Group;
 use super::{Chunk, Hierarchy};
 use crate::array::{ArrayCore, StoredSize};
 use crate::codec::CodecSpec;
