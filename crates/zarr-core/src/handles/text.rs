@@ -62,9 +62,9 @@ pub fn tree_names(paths: &[&str]) -> Vec<String> {
 /// For each node and each level above it, and its own, whether the branch there goes on: whether a later node hangs on it before
 /// one hangs higher up. One walk from the last node on finds all.
 fn branches(paths: &[&str]) -> Vec<Vec<bool>> {
-    let depth = |path: &str| path.split('/').filter(|name| !name.is_empty()).count();
     let (mut found, mut open) = (Vec::with_capacity(paths.len()), Vec::new());
-    for own in paths.iter().rev().map(|path| depth(path)) {
+    for path in paths.iter().rev() {
+        let own = path.split('/').filter(|name| !name.is_empty()).count();
         open.resize(own, false);
         found.push(open.clone());
         if let Some(level) = open.last_mut() {

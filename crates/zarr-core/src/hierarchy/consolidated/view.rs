@@ -35,30 +35,49 @@ impl ConsolidatedView {
         format: &dyn Format,
         bytes: &Bytes,
     ) -> Result<Option<ConsolidatedView>, MetadataError> {
-        let text = |key: StoreKey| String::from(key.as_str());
-        Ok(holder.documents(format, bytes)?.map(|(documents, invalid)| ConsolidatedView {
+        let Some((documents, invalid)) = holder.documents(format, bytes)? else { return Ok(None) };
+        Ok(Some(ConsolidatedView {
             dialect: format.dialect(),
-            documents: documents.into_iter().map(|(key, bytes)| (text(key), bytes)).collect(),
-            invalid: invalid.into_iter().map(text).collect(),
+            documents: documents
+                .into_iter()
+                .map(|(key, bytes)| (key.as_str().to_owned(), bytes))
+                .collect(),
+            invalid: invalid.into_iter().map(|key| key.as_str().to_owned()).collect(),
         }))
     }
 
     /// The copies of `keys`, where there are any; `None` if one is invalid.
     pub fn documents(&self, keys: &[StoreKey]) -> Option<Documents> {
-        let found = |key: &StoreKey| Some((key.clone(), self.documents.get(key.as_str())?.clone()));
-        let is_invalid = keys.iter().any(|key| self.invalid.contains(key.as_str()));
-        (!is_invalid).then(|| keys.iter().filter_map(found).collect())
+        let mut found = Documents::new();
+        for key in keys {
+            if self.invalid.contains(key.as_str()) {
+                return None;
+            }
+            if let Some(copy) = self.documents.get(key.as_str()) {
+                found.push((key.clone(), copy.clone()));
+            }
+        }
+        Some(found)
     }
 
     /// The keys below a prefix that have a copy, or may have a document.
     fn below(&self, prefix: &StorePrefix) -> Vec<StoreKey> {
-        let from = prefix.as_str().to_owned();
-        let is_below = |key: &&String| key.starts_with(prefix.as_str());
-        let copied = self.documents.range(from.clone()..).map(|(key, _)| key).take_while(is_below);
-        let invalid = self.invalid.range(from..).take_while(is_below);
+        let mut keys = BTreeSet::new();
+        for (key, _) in self.documents.range(prefix.as_str().to_owned()..) {
+            if !key.starts_with(prefix.as_str()) {
+                break;
+            }
+            keys.insert(key);
+        }
         // In a draft every listed key makes a node, so that one which may be absent must not be listed.
-        let invalid = invalid.filter(|_| self.dialect != Dialect::Draft);
-        let keys: BTreeSet<&String> = copied.chain(invalid).collect();
+        if self.dialect != Dialect::Draft {
+            for key in self.invalid.range(prefix.as_str().to_owned()..) {
+                if !key.starts_with(prefix.as_str()) {
+                    break;
+                }
+                keys.insert(key);
+            }
+        }
         keys.into_iter().filter_map(|key| StoreKey::new(key.as_str()).ok()).collect()
     }
 }
@@ -104,20 +123,24 @@ impl Store for ConsolidatedStore {
     }
 
     /// Copies are in memory: no limit applies.
-    async fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>, StoreError> {
+    async fn get(
+        &self,
+        key: &StoreKey,
+        options: GetOptions<'_>,
+    ) -> Result<Option<Got>, StoreError> {
         if !self.has(key) {
-            return self.inner.get(key, how).await;
+            return self.inner.get(key, options).await;
         }
         let Some(copy) = self.copied.documents.get(key.as_str()) else { return Ok(None) };
-        GetOptions { limit: u64::MAX, ..how }.answer(key, copy.clone(), None)
+        GetOptions { limit: u64::MAX, ..options }.answer(key, copy.clone(), None)
     }
 
     async fn open(
         &self,
         key: &StoreKey,
-        how: SnapshotOptions<'_>,
+        options: SnapshotOptions<'_>,
     ) -> Result<Option<Box<dyn Snapshot>>, StoreError> {
-        self.inner.open(key, how).await
+        self.inner.open(key, options).await
     }
 
     /// Lists the documents of a draft, and the chunks of any array.
