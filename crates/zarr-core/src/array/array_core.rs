@@ -1,22 +1,30 @@
 //! Keeps what the handles of one array share.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use super::chunk_access::ChunkAccess;
+use super::chunk_store::{ChunkStore, SHARED_OBJECTS};
 use super::latest_state::LatestState;
-use super::reading_order::ReadingOrder;
-use super::state::{ArrayState, ChunkLayout};
-use crate::codec::{budget, most_encoded};
+use super::layout::ChunkLayout;
+use super::read::ReadingOrder;
+use super::read_call::ReadCall;
+use super::stale_handle::check_not_gone;
+use super::state::ArrayState;
+use super::stored::{self, StoredChunk, StoredSize};
+use super::write::clear_outside;
 use crate::context::StoreContext;
-use crate::error::{AccessError, CodecError, Error, Result};
-use crate::grid::ChunkProjection;
-use crate::memory;
-use crate::metadata::{ArrayMetadata, NodeKind};
+use crate::error::{AccessError, Error, Result};
+use crate::format::{DocumentMember, Layout};
+use crate::grid::{ChunkGrid, Pieces, cut_along_borders};
+use crate::metadata::ArrayMetadata;
 use crate::options::Options;
 use crate::path::NodePath;
 use crate::primitives::Guard;
-use crate::region::{byte_count, element_count};
-use crate::store::{Store, StoreKey, SyncStore};
+use crate::region::Region;
+use crate::selection::{Resolved, Selection};
+use crate::store::Store;
 
 /// An array of a hierarchy. Cores of one array with different options share its state.
 #[derive(Debug)]
@@ -26,9 +34,9 @@ pub(crate) struct ArrayCore {
     /// How the chunks are read and written. Documents are read and written with the options of the context.
     pub options: Options,
     latest: Arc<LatestState>,
-    pub(super) order: Arc<ReadingOrder>,
+    order: Arc<ReadingOrder>,
     /// Whether the store is known to have had the array's document.
-    pub(super) was_stored: Arc<AtomicBool>,
+    was_stored: Arc<AtomicBool>,
 }
 
 /// Who says what an array is.
@@ -90,108 +98,110 @@ impl ArrayCore {
         let writeable = self.context.writeable().map_err(|e| self.at(e))?;
         match &state.metadata.shards {
             None => Ok(writeable),
-            Some(_) => {
-                let why = "chunks that share objects by the draft's storage transformer are read and not written; copy the array";
-                Err(self.at(AccessError::Frozen(why.into())))
-            }
+            Some(_) => Err(self.at(AccessError::Frozen(SHARED_OBJECTS.into()))),
         }
     }
 
+    /// The error, at this array.
     pub fn at(&self, error: impl Into<Error>) -> Error {
-        self.context.with_context(&self.path, error)
+        self.chunk_store().with_context(error)
     }
 
-    /// The store for threads that may block, if it is local and can be read.
-    pub fn local(&self) -> Option<&dyn SyncStore> {
-        let store = self.context.store.as_sync()?;
-        store.capabilities().read.then_some(&**store)
+    /// Where its chunks are stored.
+    pub(super) fn chunk_store(&self) -> ChunkStore<'_> {
+        ChunkStore { context: &self.context, path: &self.path, options: &self.options }
     }
 
-    /// Whether the store is remote.
-    pub fn is_remote(&self) -> bool {
-        self.context.store.as_sync().is_none()
+    /// What a call needs that reads.
+    pub(super) fn read_call(&self) -> ReadCall<'_> {
+        ReadCall { store: self.chunk_store(), order: &self.order, was_stored: &self.was_stored }
     }
 
-    /// Bytes that a stored chunk of `shape` may have; see [`most_encoded`]. Where the elements, or the shape, do not
-    /// tell, [`crate::Limits::decoded`] (docs/internals/design/limits.md).
-    pub fn most_stored(&self, layout: &ChunkLayout, shape: Option<&[u64]>) -> u64 {
-        let shape = shape.filter(|_| !layout.metadata.data_type.is_variable());
-        let size = shape.map(|shape| {
-            let count = shape.iter().chain(layout.metadata.shards.iter().flatten());
-            count.fold(layout.chunks().repr.size() as u64, |size, &len| size.saturating_mul(len))
-        });
-        self.decoding(|| most_encoded(size))
+    /// How many chunks of the array are stored, by one listing.
+    pub async fn stored_chunks(&self) -> Result<u64> {
+        let stored = self.list_stored().await.map_err(|e| self.at(e))?;
+        Ok(stored.len() as u64)
     }
 
-    /// Refuses segments of a chunk that have more bytes than the limit: one may be larger than its elements, all of them
-    /// together may not.
-    pub fn check_stored(
-        &self,
-        layout: &ChunkLayout,
-        tile: &ChunkProjection,
-        sizes: impl Iterator<Item = u64>,
-    ) -> Result<()> {
-        let most = self.most_stored(layout, Some(&tile.chunk_shape));
-        let size = sizes.fold(0, u64::saturating_add);
-        if size > most {
-            let why = format!(
-                "its inner chunks are said to have {size} bytes, more than the limit of {most}"
-            );
-            return Err(CodecError::corrupt("codecs", why).into());
+    /// How many chunks of the array are stored, and in how many bytes: by one listing, and one request for each where the listing
+    /// has no sizes.
+    pub async fn stored_size(&self) -> Result<StoredSize> {
+        let stored = self.list_stored().await.map_err(|e| self.at(e))?;
+        stored::size_of(&self.context, &stored).await.map_err(|e| self.at(e))
+    }
+
+    async fn list_stored(&self) -> Result<Vec<StoredChunk>> {
+        self.context.listable()?;
+        let state = self.state();
+        let (grid, shape) = (&state.supported()?.grid, &state.metadata.shape);
+        let stored = stored::stored_chunks(&self.context, &state, &**grid, shape).await?;
+        if stored.is_empty() {
+            check_not_gone(self.chunk_store(), &self.was_stored).await?;
         }
-        Ok(())
+        Ok(stored)
     }
 
-    /// Decodes within the limit that the caller gave (docs/internals/design/limits.md).
-    pub fn decoding<T>(&self, decode: impl FnOnce() -> T) -> T {
-        budget::limited(self.options.limits.decoded, decode)
-    }
-
-    pub fn at_chunk(
+    /// The places of the chunks inside the grid of `shape` that may be stored and for which `is_selected` is true.
+    /// With `among`, only chunks of those ordinals on that axis can be. Where they are few, the store is not asked.
+    pub async fn maybe_stored(
         &self,
-        tile: &ChunkProjection,
-        key: &StoreKey,
-        error: impl Into<Error>,
-    ) -> Error {
-        self.at(error).at_chunk(&tile.key_index).at_key(key)
+        state: &ArrayState,
+        grid: &dyn ChunkGrid,
+        shape: &[u64],
+        is_selected: impl Fn(&[u64]) -> bool,
+        among: Option<(usize, Range<u64>)>,
+    ) -> Result<Vec<Vec<u64>>> {
+        let found = stored::maybe_stored(&self.context, state, grid, shape, is_selected, among);
+        found.await.map_err(|e| self.at(e))
     }
-}
 
-pub(crate) fn wrong_kind(is: NodeKind) -> AccessError {
-    let wanted = if is == NodeKind::Group { NodeKind::Array } else { NodeKind::Group };
-    AccessError::NodeKind { is: is.phrase(), wanted: wanted.phrase() }
-}
+    /// The latest layout of the array, and what is selected of it.
+    pub fn prepare(&self, selection: impl Into<Selection>) -> Result<(ChunkLayout, Resolved)> {
+        let layout = self.layout()?;
+        let selected = selection.into().of(layout.metadata()).map_err(|e| self.at(e))?;
+        Ok((layout, selected))
+    }
 
-/// Zeroed memory for elements, or an error that says how much it would have been.
-pub(crate) fn zeroed(shape: &[u64], element: usize, what: &'static str) -> Result<Vec<u8>> {
-    bytes(shape, element, what, memory::zeroed)
-}
+    /// See [`Array::pieces`](crate::Array::pieces).
+    pub fn pieces(&self, selection: impl Into<Selection>, max_bytes: u64) -> Result<Pieces> {
+        Pieces::of(selection.into(), &self.state().metadata, max_bytes).map_err(|e| self.at(e))
+    }
 
-/// The same, of any value: for elements that are all written before one of them is read.
-pub(crate) fn unset(shape: &[u64], element: usize, what: &'static str) -> Result<Vec<u8>> {
-    bytes(shape, element, what, memory::unset)
-}
+    /// Cuts `region` along chunk borders into at most `parts` regions.
+    pub fn write_plan(&self, region: impl Into<Selection>, parts: usize) -> Result<Vec<Region>> {
+        let (layout, selected) = self.prepare(region)?;
+        let grid = &layout.chunks().grid;
+        let Some(region) = selected.part.as_region().cloned() else {
+            let why = "a plan is made of a region, one range of step 1 for each axis";
+            return Err(self.at(AccessError::Argument(why.into())));
+        };
+        Ok(cut_along_borders(&**grid, &region, parts))
+    }
 
-fn bytes(
-    shape: &[u64],
-    element: usize,
-    what: &'static str,
-    alloc: fn(usize) -> Option<Vec<u8>>,
-) -> Result<Vec<u8>> {
-    let alloc = |count| alloc(count * element);
-    Ok(allocated(shape, element, alloc, (what, "read or write a smaller region"))?)
-}
+    /// The chunk with these indices, as its key names them.
+    pub fn chunk<'a>(&'a self, layout: &'a ChunkLayout, indices: &'a [i64]) -> ChunkAccess<'a> {
+        let was_stored = &*self.was_stored;
+        ChunkAccess { store: self.chunk_store(), was_stored, layout, indices }
+    }
 
-/// The memory that `alloc` gives for that number of elements.
-pub(super) fn allocated<T>(
-    shape: &[u64],
-    element: usize,
-    alloc: impl FnOnce(usize) -> Option<Vec<T>>,
-    (what, hint): (&'static str, &'static str),
-) -> Result<Vec<T>, AccessError> {
-    let size = byte_count(shape, element);
-    let fits = size.filter(|&size| isize::try_from(size).is_ok()).and(element_count(shape));
-    let count = fits.and_then(|count| usize::try_from(count).ok());
-    let too_large = AccessError::TooLarge { what, size: size.unwrap_or(u64::MAX), hint };
-    count.and_then(alloc).ok_or(too_large)
+    /// Where the document is that has the array's shape, as a whole.
+    pub fn document(&self) -> Result<DocumentMember> {
+        let place = self.context.format.shape_member(&self.path).map_err(|e| self.at(e))?;
+        Ok(DocumentMember { member: None, ..place })
+    }
+
+    /// Makes the elements of one chunk outside `inside` fill, if the document has this layout; `false` if it has another.
+    /// A chunk without elements inside is erased.
+    pub async fn clear_outside(
+        &self,
+        known: &ChunkLayout,
+        grid_index: &[u64],
+        inside: &Region,
+        layout: &Layout,
+    ) -> Result<bool> {
+        let document = self.document()?.key;
+        let store = self.chunk_store();
+        let cleared = clear_outside(store, known, grid_index, inside, &document, layout).await;
+        cleared.map_err(|e| self.at(e))
+    }
 }

@@ -1,19 +1,21 @@
 //! Reads parts of chunks that a caller names one by one, each to a place in its memory.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
 use super::executor::Work;
-use super::{ArrayCore, ChunkLayout};
+use super::layout::ChunkLayout;
+use super::read::Reader;
+use super::read_call::ReadCall;
+use super::stale_handle::{check_not_gone, missing_or_gone};
 use crate::control::Counter;
-use crate::error::{AccessError, Result};
+use crate::error::{AccessError, Error, Result};
 use crate::grid::{ChunkProjection, extents};
-use crate::region::{Region, element_count};
+use crate::region::{Region, byte_count};
 use crate::selection::Selection;
 use crate::store::may_block;
 use crate::sync::{into_inner, lock};
 use crate::view::ViewMut;
-use crate::view::strided::StridedBuffer;
 
 /// Elements of one chunk, and where they go in memory of the caller's.
 #[derive(Clone, Debug)]
@@ -26,107 +28,88 @@ pub struct ChunkPart {
     pub place: Selection,
 }
 
-impl ArrayCore {
-    /// Reads parts of chunks to their places in `out`; returns for each part whether its chunk is stored.
-    pub async fn read_chunk_parts(
-        self: &Arc<Self>,
-        parts: &[ChunkPart],
-        out: ViewMut<'_>,
-    ) -> Result<Vec<bool>> {
-        let layout = self.layout()?;
-        let (span, shape) = (layout.span(), out.shape());
-        self.check_element_size(&layout, out.element_size())?;
-        let projection = |part| self.projection(&layout, part, &shape);
-        let tiles = parts.iter().map(projection).collect::<Result<Vec<_>>>()?;
-        let bytes = |shape: &[u64]| {
-            element_count(shape).unwrap_or(u64::MAX).saturating_mul(span.element as u64)
-        };
-        let kind = Work {
-            many: tiles.len() > 1,
-            size: tiles.iter().map(|tile| bytes(&tile.chunk_shape)).max().unwrap_or(0),
-            total: tiles
-                .iter()
-                .map(|tile| bytes(&tile.within.shape()))
-                .fold(0, u64::saturating_add),
-            row: 1,
-        };
-        let counter = Counter::new(&self.options.progress, || tiles.len());
-        let missing = Mutex::new(BTreeSet::new());
-        let done = |tile: &ChunkProjection, found: bool| {
-            if !found {
-                lock(&missing).insert(tile.grid_index.clone());
-            }
-            counter.chunk_done(&tile.within, span.size);
-        };
-        let regions = tiles.iter().map(|tile| tile.output.as_region().cloned());
-        let regions = regions.enumerate().map(|(n, region)| Some((n, region?)));
-        let boxes: Option<Vec<(usize, Region)>> =
-            regions.collect::<Option<_>>().filter(|_| self.local().is_some() || may_block());
-        let split = match boxes.filter(|boxes| can_split(boxes)) {
-            Some(boxes) => {
-                let mut pieces = Vec::new();
-                split(out, vec![0; shape.len()], boxes, &mut pieces);
-                Ok(pieces.into_iter().map(|(n, out)| {
-                    let tile = tiles[n].clone();
-                    let out = out.with_axes_of_one(&tile.within.shape());
-                    Some((tile, out))
-                }))
-            }
-            None => Err(Box::new((tiles.iter().cloned(), out))),
-        };
-        let read = self.read_split(&layout, span, kind, split, None, done).await;
-        if let Err(e) = read {
-            return Err(self.missing_or_gone(e).await);
+/// Reads parts of chunks to their places in `out`, whose elements have the size of the array's; returns for each part whether its
+/// chunk is stored.
+pub(super) async fn read_chunk_parts(
+    call: ReadCall<'_>,
+    layout: &ChunkLayout,
+    parts: &[ChunkPart],
+    out: ViewMut<'_>,
+) -> Result<Vec<bool>> {
+    let (options, span, shape) = (call.store.options, layout.span(), out.shape());
+    let projections: Vec<ChunkProjection> =
+        parts.iter().map(|part| projection(layout, part, &shape)).collect::<Result<_>>()?;
+    let counter = Counter::new(&options.progress, || projections.len());
+    let missing = Mutex::new(BTreeSet::new());
+    let done = |projection: &ChunkProjection, found: bool| {
+        if !found {
+            lock(&missing).insert(projection.grid_index.clone());
         }
-        let missing = into_inner(missing);
-        if !parts.is_empty() && parts.iter().all(|part| missing.contains(&part.chunk)) {
-            self.check_not_gone().await?;
+        counter.chunk_done(&projection.within, span.size);
+    };
+    let may_split = call.store.local().is_some() || may_block();
+    let boxes = if may_split { separable_boxes(&projections) } else { None };
+    let chunks = match boxes {
+        Some(boxes) => {
+            let mut pieces = Vec::new();
+            split(out, vec![0; shape.len()], boxes, &mut pieces);
+            Ok(pieces.into_iter().map(|(n, out)| {
+                let projection = projections[n].clone();
+                let out = out.with_axes_of_one(&projection.within.shape());
+                Some((projection, out))
+            }))
         }
-        Ok(parts.iter().map(|part| !missing.contains(&part.chunk)).collect())
+        None => Err(Box::new((projections.iter().cloned(), out))),
+    };
+    let reader = Reader::new(call.store, layout, span, None);
+    let work = work_on_parts(&projections, span.element);
+    if let Err(e) = reader.read_chunks(work, chunks, &done).await {
+        return Err(missing_or_gone(call.store, call.was_stored, e).await);
     }
+    let missing = into_inner(missing);
+    if !parts.is_empty() && parts.iter().all(|part| missing.contains(&part.chunk)) {
+        check_not_gone(call.store, call.was_stored).await?;
+    }
+    Ok(parts.iter().map(|part| !missing.contains(&part.chunk)).collect())
+}
 
-    /// The same for memory that the caller hands over, and gets back, whatever happens.
-    pub async fn read_chunk_parts_owned(
-        self: &Arc<Self>,
-        parts: &[ChunkPart],
-        mut out: StridedBuffer,
-    ) -> (StridedBuffer, Result<Vec<bool>>) {
-        let parts = parts.to_vec();
-        let read = self.on_reader(move |core| async move {
-            let result = match out.view_mut() {
-                Ok(view) => core.read_chunk_parts(&parts, view).await,
-                Err(e) => Err(core.at(e)),
-            };
-            (out, result)
-        });
-        read.await.unwrap_or_else(|e| (StridedBuffer::default(), Err(e)))
+/// How much work it is to read parts of chunks, of elements of `element_size` bytes.
+fn work_on_parts(projections: &[ChunkProjection], element_size: usize) -> Work {
+    let bytes = |shape: &[u64]| byte_count(shape, element_size).unwrap_or(u64::MAX);
+    let mut work = Work { many: projections.len() > 1, size: 0, total: 0, row: 1 };
+    for projection in projections {
+        work.size = work.size.max(bytes(&projection.chunk_shape));
+        work.total = work.total.saturating_add(bytes(&projection.within.shape()));
     }
+    work
+}
 
-    fn projection(
-        &self,
-        layout: &ChunkLayout,
-        part: &ChunkPart,
-        out: &[u64],
-    ) -> Result<ChunkProjection> {
-        let (indices, region) = self.chunk_place(layout, &part.chunk)?;
-        let at = |e| self.at(e).at_chunk(&indices);
-        let within = part.within.clone().of_shape(&region.shape()).map_err(at)?;
-        let place = part.place.clone().of_shape(out).map_err(at)?;
-        if within.shape != place.shape {
-            let (from, to) = (within.shape, place.shape);
-            let why = format!("elements of shape {from:?} do not fit a place of shape {to:?}");
-            return Err(at(AccessError::Argument(why)));
-        }
-        let spans = extents(&*layout.chunks().grid, &part.chunk);
-        Ok(ChunkProjection {
-            grid_index: part.chunk.clone(),
-            chunk_shape: spans.iter().map(|span| span.stored).collect(),
-            key_index: indices.to_vec(),
-            within: within.part.moved(|axis, at| at.saturating_add(spans[axis].before)),
-            output: place.part,
-            whole: false,
-        })
+/// The places of the parts and their numbers, if all are boxes that cuts can separate.
+fn separable_boxes(projections: &[ChunkProjection]) -> Option<Vec<(usize, Region)>> {
+    let regions = projections.iter().map(|projection| projection.output.as_region().cloned());
+    let boxes: Option<Vec<_>> = regions.enumerate().map(|(n, region)| Some((n, region?))).collect();
+    boxes.filter(|boxes| can_split(boxes))
+}
+
+fn projection(layout: &ChunkLayout, part: &ChunkPart, out: &[u64]) -> Result<ChunkProjection> {
+    let (indices, region) = layout.place_of_chunk(&part.chunk)?;
+    let at_chunk = |e: AccessError| Error::from(e).at_chunk(&indices);
+    let within = part.within.clone().of_shape(&region.shape()).map_err(at_chunk)?;
+    let place = part.place.clone().of_shape(out).map_err(at_chunk)?;
+    if within.shape != place.shape {
+        let (from, to) = (within.shape, place.shape);
+        let why = format!("elements of shape {from:?} do not fit a place of shape {to:?}");
+        return Err(at_chunk(AccessError::Argument(why)));
     }
+    let spans = extents(&*layout.chunks().grid, &part.chunk);
+    Ok(ChunkProjection {
+        grid_index: part.chunk.clone(),
+        chunk_shape: spans.iter().map(|span| span.stored).collect(),
+        key_index: indices.to_vec(),
+        within: within.part.moved(|axis, at| at.saturating_add(spans[axis].before)),
+        output: place.part,
+        whole: false,
+    })
 }
 
 /// An axis across which boxes are in groups, and the groups in order, each with the coordinate at which it begins.

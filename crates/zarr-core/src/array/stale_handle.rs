@@ -5,124 +5,142 @@
 //! all its chunks, and compares it with the one it saw last (docs/internals/design/concurrency.md). With the guard off
 //! nothing is compared.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::transfer::Transfer;
-use super::{ArrayCore, wrong_kind};
+use super::chunk_store::ChunkStore;
+use super::layout::ChunkLayout;
 use crate::dialect::Dialect;
-use crate::error::{AccessError, Result};
+use crate::error::{AccessError, Error, Result};
 use crate::format::Documents;
 use crate::metadata::{ArrayMetadata, NodeKind, NodeMetadata};
 use crate::options::Guard;
+use crate::selection::ResolvedSelection;
 use crate::store::StoreKey;
 use crate::sync::lock;
 
 const GONE: &str = "the array was erased or renamed since it was opened, or what it is stored on is not mounted any more";
 const HINT: &str = "another writer gave the array another shape since it was opened; refresh it";
 
-impl ArrayCore {
-    /// An error if the array's document is gone. It is looked for where none of the chunks that a call needs is stored: either the array is
-    /// empty there, or there is no array any more, and its elements would all read as fill.
-    pub async fn check_not_gone(&self) -> Result<()> {
-        let context = &self.context;
-        // A format without documents has nothing to look for.
-        let Ok(place) = context.format.shape_member(&self.path) else { return Ok(()) };
-        let was_there = self.was_stored.load(Ordering::Relaxed);
-        match context.size(&place.key).await {
-            Ok(Some(_)) => {
-                self.was_stored.store(true, Ordering::Relaxed);
+/// An error if the array's document is gone. It is looked for where none of the chunks that a call needs is stored: either the array is
+/// empty there, or there is no array any more, and its elements would all read as fill. `was_stored` says whether the store is known
+/// to have had the document.
+pub(super) async fn check_not_gone(store: ChunkStore<'_>, was_stored: &AtomicBool) -> Result<()> {
+    let ChunkStore { context, path, .. } = store;
+    // A format without documents has nothing to look for.
+    let Ok(place) = context.format.shape_member(path) else { return Ok(()) };
+    let was_there = was_stored.load(Ordering::Relaxed);
+    match context.size(&place.key).await {
+        Ok(Some(_)) => {
+            was_stored.store(true, Ordering::Relaxed);
+            return Ok(());
+        }
+        // The caller brought the metadata.
+        Ok(None) if !was_there && context.options.documents_are_stored => {
+            if has_document_above(store).await {
                 return Ok(());
             }
-            // The caller brought the metadata.
-            Ok(None) if !was_there && context.options.documents_are_stored => {
-                if self.has_document_above().await {
-                    return Ok(());
-                }
-            }
-            _ if !was_there => return Ok(()),
-            Err(e) => return Err(self.at(e).at_key(&place.key)),
-            Ok(None) => {}
         }
-        // Of some nodes only the copy is stored.
-        if let Some(holder) = &context.holder
-            && context.size(holder).await.map_err(|e| self.at(e).at_key(holder))?.is_some()
-        {
-            return Ok(());
-        }
-        let looked_for = format!("`{}`", place.key);
-        Err(self.at(AccessError::NotFound { looked_for }).with_hint(GONE))
+        _ if !was_there => return Ok(()),
+        Err(e) => return Err(e.at_key(&place.key)),
+        Ok(None) => {}
     }
+    // Of some nodes only the copy is stored.
+    if let Some(holder) = &context.holder
+        && context.size(holder).await.map_err(|e| e.at_key(holder))?.is_some()
+    {
+        return Ok(());
+    }
+    let looked_for = format!("`{}`", place.key);
+    Err(Error::from(AccessError::NotFound { looked_for }).with_hint(GONE))
+}
 
-    /// Whether the hierarchy, or a group above the array, has a document, or copies of documents; so it counts if the store does not say.
-    async fn has_document_above(&self) -> bool {
-        let (context, format) = (&self.context, &self.context.format);
-        let entry_point = format.entry_point().unwrap_or_default();
-        let mut keys: Vec<StoreKey> = entry_point.into_iter().map(|(key, _)| key).collect();
-        for path in self.path.ancestors() {
-            keys.extend(format.document_keys(&path).unwrap_or_default());
-            if format.dialect() == Dialect::V2 {
-                let copies =
-                    format.children_prefix(&path).and_then(|prefix| prefix.key(".zmetadata"));
-                keys.extend(copies);
-            }
-        }
-        for key in &keys {
-            if !matches!(context.size(key).await, Ok(None)) {
-                return true;
-            }
-        }
-        false
+/// The error of a read, or that of the array if a chunk is missing because the whole array is gone.
+pub(super) async fn missing_or_gone(
+    store: ChunkStore<'_>,
+    was_stored: &AtomicBool,
+    error: Error,
+) -> Error {
+    if !error.is_missing_chunk() {
+        return error;
     }
+    match check_not_gone(store, was_stored).await {
+        Ok(()) => error,
+        Err(gone) => gone,
+    }
+}
 
-    /// An error if the part of the array as this handle knows it is not part of the array as it is now.
-    pub async fn check_still_there(&self, transfer: &Transfer) -> Result<()> {
-        let (state, part) = (&transfer.layout, &transfer.part);
-        let context = &self.context;
-        if self.options.guard == Guard::Off || !context.store.capabilities().read {
-            return Ok(());
+/// Whether the hierarchy, or a group above the array, has a document, or copies of documents; so it counts if the store does not say.
+async fn has_document_above(store: ChunkStore<'_>) -> bool {
+    let (context, format) = (store.context, &store.context.format);
+    let entry_point = format.entry_point().unwrap_or_default();
+    let mut keys: Vec<StoreKey> = entry_point.into_iter().map(|(key, _)| key).collect();
+    for path in store.path.ancestors() {
+        keys.extend(format.document_keys(&path).unwrap_or_default());
+        if format.dialect() == Dialect::V2 {
+            let copies = format.children_prefix(&path).and_then(|prefix| prefix.key(".zmetadata"));
+            keys.extend(copies);
         }
-        // A format without documents has nothing to compare.
-        let Ok(place) = context.format.shape_member(&self.path) else { return Ok(()) };
-        let at = |e: crate::Error| self.at(e);
-        let found = context.document(&place.key).await.map_err(at)?;
-        let seen = || lock(&state.seen);
-        if found.is_some() && *seen() == found {
-            return Ok(());
-        }
-        let documents = match (&found, context.format.dialect()) {
-            // Attributes may describe the elements, and are in another document.
-            (_, Dialect::V2) | (None, _) => context.documents(&self.path).await.map_err(at)?,
-            (Some(bytes), _) => Documents::from([(place.key.clone(), bytes.clone())]),
-        };
-        let now = match context.parse(&self.path, &documents).map_err(at)? {
-            Some(NodeMetadata::Array(now)) => now,
-            Some(NodeMetadata::Group(_)) => return Err(self.at(wrong_kind(NodeKind::Group))),
-            None => {
-                let looked_for = format!("`{}`", place.key);
-                let hint = "the array was erased since it was opened";
-                return Err(self.at(AccessError::NotFound { looked_for }).with_hint(hint));
-            }
-        };
-        if !is_same(&state.metadata, &now) {
-            return Err(self.at(AccessError::Replaced));
-        }
-        if !state.metadata.has_grid_of(&now) {
-            // Its elements have other coordinates, and are stored where they were.
-            return Ok(());
-        }
-        for (axis, (range, &len)) in part.bounds().intervals().iter().zip(&now.shape).enumerate() {
-            if range.end > len && !part.is_empty() {
-                let (start, end) = (range.start, range.end);
-                let error = AccessError::OutOfBounds { axis, start, end, len };
-                return Err(self.at(error).with_hint(HINT));
-            }
-        }
-        // A document with a shorter shape than this handle's is compared before each write.
-        if now.shape.iter().zip(&state.metadata.shape).all(|(now, known)| now >= known) {
-            *seen() = found;
-        }
-        Ok(())
     }
+    for key in &keys {
+        if !matches!(context.size(key).await, Ok(None)) {
+            return true;
+        }
+    }
+    false
+}
+
+/// An error if the part of the array as a handle knows it is not part of the array as it is now.
+pub(super) async fn check_still_there(
+    store: ChunkStore<'_>,
+    layout: &ChunkLayout,
+    part: &ResolvedSelection,
+) -> Result<()> {
+    let ChunkStore { context, path, options } = store;
+    if options.guard == Guard::Off || !context.store.capabilities().read {
+        return Ok(());
+    }
+    // A format without documents has nothing to compare.
+    let Ok(place) = context.format.shape_member(path) else { return Ok(()) };
+    let found = context.document(&place.key).await?;
+    let (seen, known) = (&layout.state().seen, layout.metadata());
+    if found.is_some() && *lock(seen) == found {
+        return Ok(());
+    }
+    let documents = match (&found, context.format.dialect()) {
+        // Attributes may describe the elements, and are in another document.
+        (_, Dialect::V2) | (None, _) => context.documents(path).await?,
+        (Some(bytes), _) => Documents::from([(place.key.clone(), bytes.clone())]),
+    };
+    let now = match context.parse(path, &documents)? {
+        Some(NodeMetadata::Array(now)) => now,
+        Some(NodeMetadata::Group(_)) => {
+            return Err(wrong_kind(NodeKind::Group).into());
+        }
+        None => {
+            let looked_for = format!("`{}`", place.key);
+            let hint = "the array was erased since it was opened";
+            return Err(Error::from(AccessError::NotFound { looked_for }).with_hint(hint));
+        }
+    };
+    if !is_same(known, &now) {
+        return Err(AccessError::Replaced.into());
+    }
+    if !known.has_grid_of(&now) {
+        // Its elements have other coordinates, and are stored where they were.
+        return Ok(());
+    }
+    for (axis, (range, &len)) in part.bounds().intervals().iter().zip(&now.shape).enumerate() {
+        if range.end > len && !part.is_empty() {
+            let (start, end) = (range.start, range.end);
+            let error = AccessError::OutOfBounds { axis, start, end, len };
+            return Err(Error::from(error).with_hint(HINT));
+        }
+    }
+    // A document with a shorter shape than this handle's is compared before each write.
+    if now.shape.iter().zip(&known.shape).all(|(now, known)| now >= known) {
+        *lock(seen) = found;
+    }
+    Ok(())
 }
 
 /// Whether both arrays have the same elements, where both have any.
@@ -139,4 +157,9 @@ fn can_move(array: &ArrayMetadata) -> bool {
         .grid
         .as_ref()
         .is_some_and(|grid| (0..array.shape.len()).any(|axis| grid.grown_before(axis, 1).is_some()))
+}
+
+pub(crate) fn wrong_kind(is: NodeKind) -> AccessError {
+    let wanted = if is == NodeKind::Group { NodeKind::Array } else { NodeKind::Group };
+    AccessError::NodeKind { is: is.phrase(), wanted: wanted.phrase() }
 }

@@ -1,6 +1,6 @@
-//! Describes an array as its document was when it was read: how its chunks are stored.
+//! Describes an array as its document was when it was read, and keeps what was learnt of it since.
 
-use std::ops::Deref;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use bytes::Bytes;
@@ -14,7 +14,6 @@ use crate::error::{MetadataError, Result, Unsupported};
 use crate::grid::ChunkGrid;
 use crate::metadata::ArrayMetadata;
 use crate::path::NodePath;
-use crate::primitives::Guard;
 use crate::store::{StoreKey, StorePrefix};
 use crate::var_buffer::{VAR_REF_SIZE, VarBuffer};
 use crate::view::View;
@@ -43,7 +42,7 @@ pub(crate) struct ArrayState {
     pub content: Bytes,
     /// The indices of its shards.
     pub index_cache: IndexCache,
-    pub cache_id: OnceLock<u64>,
+    cache_id: OnceLock<u64>,
     /// The array's document as a write saw it last, if it describes this state.
     pub seen: Mutex<Option<Bytes>>,
 }
@@ -90,11 +89,6 @@ impl ArrayState {
         })
     }
 
-    /// How its chunks are stored, or why they cannot be read here.
-    pub fn layout(self: Arc<Self>) -> Result<ChunkLayout> {
-        ChunkLayout::new(Guard::from_inner(self))
-    }
-
     /// An error if its chunks cannot be read here.
     pub fn supported(&self) -> Result<&Chunks> {
         self.chunks.as_ref().map_err(|unsupported| MetadataError::from(unsupported.clone()).into())
@@ -125,68 +119,14 @@ impl ArrayState {
     pub fn prefix(&self) -> &StorePrefix {
         &self.prefix
     }
-}
 
-/// An [`ArrayState`] whose chunks can be read: how they are stored.
-///
-/// Taken from the latest state for one call. A clone may be kept: it holds none of the few places that a thread has for states which it
-/// takes without counting.
-#[derive(Debug)]
-pub(crate) struct ChunkLayout(Guard<Arc<ArrayState>>);
-
-impl Clone for ChunkLayout {
-    fn clone(&self) -> ChunkLayout {
-        ChunkLayout(Guard::from_inner(Arc::clone(&self.0)))
-    }
-}
-
-impl Deref for ChunkLayout {
-    type Target = ArrayState;
-
-    fn deref(&self) -> &ArrayState {
-        &self.0
-    }
-}
-
-impl ChunkLayout {
-    /// An error if its chunks cannot be read here.
-    pub fn new(state: Guard<Arc<ArrayState>>) -> Result<ChunkLayout> {
-        state.supported().map(drop)?;
-        Ok(ChunkLayout(state))
-    }
-
-    /// How its chunks are stored.
-    pub fn chunks(&self) -> &Chunks {
-        self.chunks.as_ref().expect("a layout is of a state that has them")
-    }
-
-    /// All bytes of an element.
-    pub fn span(&self) -> FieldBytes {
-        FieldBytes::of(self.chunks().repr)
-    }
-
-    /// These bytes of the fill value.
-    pub fn fill_of(&self, span: FieldBytes) -> &[u8] {
-        &self.fill[span.offset..span.offset + span.size]
-    }
-}
-
-/// The bytes of each element that are read or written: all, or those of one field.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct FieldBytes {
-    pub offset: usize,
-    pub size: usize,
-    /// Bytes of a whole element.
-    pub element: usize,
-}
-
-impl FieldBytes {
-    /// All bytes.
-    pub fn of(repr: Repr) -> FieldBytes {
-        FieldBytes { offset: 0, size: repr.size(), element: repr.size() }
-    }
-
-    pub fn is_whole(self) -> bool {
-        self.size == self.element
+    /// Tells arrays apart whose chunks are decoded to other elements, also where one replaced another at its keys.
+    pub fn cache_id(&self) -> u64 {
+        *self.cache_id.get_or_init(|| {
+            let ArrayMetadata { data_type, codecs, grid, fill_value, .. } = &*self.metadata;
+            let mut hasher = DefaultHasher::new();
+            format!("{data_type:?} {codecs:?} {grid:?} {fill_value:?}").hash(&mut hasher);
+            hasher.finish()
+        })
     }
 }

@@ -3,19 +3,25 @@
 use std::iter::repeat;
 use std::ops::Range;
 
-use super::{ArrayCore, ArrayState};
-use crate::error::{Result, StoreError};
+use super::state::ArrayState;
+use crate::context::StoreContext;
+use crate::error::{Error, Result, StoreError};
 use crate::grid::ChunkGrid;
 use crate::region::element_count;
 use crate::store::StoreKey;
 
 /// The most chunks that are looked for one by one where the store cannot list.
-const MOST_PROBES: u64 = 1_000_000;
+const MAX_PROBES: u64 = 1_000_000;
 /// Up to this number of chunks, one request for each is cheaper than a listing of all.
-const FEW_PROBES: u64 = 4096;
+const MAX_PROBES_BEFORE_LISTING: u64 = 4096;
 
-/// A stored chunk: its key, its ordinals, and its size if the listing has it.
-type Stored = (StoreKey, Vec<u64>, Option<u64>);
+/// A stored chunk.
+pub(super) struct StoredChunk {
+    key: StoreKey,
+    grid_index: Vec<u64>,
+    /// How many bytes it has, if the listing says it.
+    size: Option<u64>,
+}
 
 /// What of an array is stored. See [`crate::Array::stored_size`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,90 +33,81 @@ pub struct StoredSize {
     pub bytes: u64,
 }
 
-impl ArrayCore {
-    /// How many chunks of the array are stored, by one listing.
-    pub async fn stored_chunks(&self) -> Result<u64> {
-        Ok(self.all_stored().await?.len() as u64)
-    }
-
-    /// How many chunks of the array are stored, and in how many bytes: by one listing, and one request for each where the listing
-    /// has no sizes.
-    pub async fn stored_size(&self) -> Result<StoredSize> {
-        let stored = self.all_stored().await?;
-        let sizes = stored.iter().map(|(key, _, size)| async {
-            match size {
-                Some(size) => Ok(Some(*size)),
-                None => self.context.size(key).await.map_err(|e| self.at(e).at_key(key)),
-            }
-        });
-        let sizes = self.context.join_bounded(sizes).await?;
-        let bytes = sizes.iter().flatten().fold(0, |sum: u64, &size| sum.saturating_add(size));
-        Ok(StoredSize { chunks: sizes.iter().flatten().count() as u64, bytes })
-    }
-
-    async fn all_stored(&self) -> Result<Vec<Stored>> {
-        self.context.listable().map_err(|e| self.at(e))?;
-        let state = self.state();
-        let grid = &state.supported().map_err(|e| self.at(e))?.grid;
-        let stored = self.stored(&state, &**grid, &state.metadata.shape).await?;
-        if stored.is_empty() {
-            self.check_not_gone().await?;
+/// How many chunks `stored` are, and in how many bytes: one request for each where the listing has no sizes.
+pub(super) async fn size_of(context: &StoreContext, stored: &[StoredChunk]) -> Result<StoredSize> {
+    let sizes = stored.iter().map(|chunk| async {
+        match chunk.size {
+            Some(size) => Ok(Some(size)),
+            None => context.size(&chunk.key).await.map_err(|e| e.at_key(&chunk.key)),
         }
-        Ok(stored)
-    }
+    });
+    let sizes = context.join_bounded(sizes).await?;
+    let bytes = sizes.iter().flatten().fold(0, |sum: u64, &size| sum.saturating_add(size));
+    Ok(StoredSize { chunks: sizes.iter().flatten().count() as u64, bytes })
+}
 
-    /// All stored chunks inside the grid of `shape`.
-    async fn stored(
-        &self,
-        state: &ArrayState,
-        grid: &dyn ChunkGrid,
-        shape: &[u64],
-    ) -> Result<Vec<Stored>> {
-        let listing = self.context.list_sized(state.prefix()).await.map_err(|e| self.at(e))?;
-        let ordinals = |key: &StoreKey| {
-            let key = state.prefix().strip(key)?;
-            let indices = state.metadata.chunk_keys.parse(key, shape.len())?;
-            let ordinal = |axis: usize| ordinal_of(grid, axis, indices[axis], shape[axis]);
-            (0..shape.len()).map(ordinal).collect::<Option<Vec<u64>>>()
-        };
-        let has_sizes = listing.sizes.len() == listing.keys.len();
-        let sizes = listing.sizes.into_iter().filter(|_| has_sizes).map(Some).chain(repeat(None));
-        let keys = listing.keys.into_iter().zip(sizes);
-        Ok(keys.filter_map(|(key, size)| ordinals(&key).map(|found| (key, found, size))).collect())
+/// All stored chunks inside the grid of `shape`, by one listing.
+pub(super) async fn stored_chunks(
+    context: &StoreContext,
+    state: &ArrayState,
+    grid: &dyn ChunkGrid,
+    shape: &[u64],
+) -> Result<Vec<StoredChunk>> {
+    let listing = context.list_sized(state.prefix()).await?;
+    let has_sizes = listing.sizes.len() == listing.keys.len();
+    let sizes = listing.sizes.into_iter().filter(|_| has_sizes).map(Some).chain(repeat(None));
+    let mut stored = Vec::new();
+    for (key, size) in listing.keys.into_iter().zip(sizes) {
+        if let Some(grid_index) = grid_index_of(state, grid, shape, &key) {
+            stored.push(StoredChunk { key, grid_index, size });
+        }
     }
+    Ok(stored)
+}
 
-    /// The ordinals of the chunks inside the grid of `shape` that may be stored and for which `is_selected` is true.
-    /// With `among`, only chunks of those ordinals on that axis can be. Where they are few, the store is not asked.
-    pub async fn maybe_stored(
-        &self,
-        state: &ArrayState,
-        grid: &dyn ChunkGrid,
-        shape: &[u64],
-        is_selected: impl Fn(&[u64]) -> bool,
-        among: Option<(usize, Range<u64>)>,
-    ) -> Result<Vec<Vec<u64>>> {
-        let ranges: Vec<Range<u64>> = (0..shape.len())
-            .map(|axis| match &among {
-                Some((a, ordinals)) if *a == axis => ordinals.clone(),
-                _ => 0..grid.count(axis, shape[axis]),
-            })
-            .collect();
-        let candidates = element_count(&ranges.iter().map(|r| r.end - r.start).collect::<Vec<_>>());
-        let mut chunks: Vec<Vec<u64>> = match candidates {
-            Some(n) if n <= FEW_PROBES => all_of(ranges),
-            _ if self.context.listable().is_ok() => {
-                let stored = self.stored(state, grid, shape).await?;
-                stored.into_iter().map(|(_, ordinals, _)| ordinals).collect()
-            }
-            Some(n) if n <= MOST_PROBES => all_of(ranges),
-            _ => {
-                let error = StoreError::not_capable("find the chunks to forget", "listable");
-                return Err(self.at(error).with_hint("set `keep_cut_off` to leave them"));
-            }
-        };
-        chunks.retain(|ordinals| is_selected(ordinals));
-        Ok(chunks)
-    }
+/// The place in the grid of the chunk with this key, if it is that of one.
+fn grid_index_of(
+    state: &ArrayState,
+    grid: &dyn ChunkGrid,
+    shape: &[u64],
+    key: &StoreKey,
+) -> Option<Vec<u64>> {
+    let key = state.prefix().strip(key)?;
+    let indices = state.metadata.chunk_keys.parse(key, shape.len())?;
+    (0..shape.len()).map(|axis| ordinal_of(grid, axis, indices[axis], shape[axis])).collect()
+}
+
+/// The places of the chunks inside the grid of `shape` that may be stored and for which `is_selected` is true.
+/// With `among`, only chunks of those ordinals on that axis can be. Where they are few, the store is not asked.
+pub(super) async fn maybe_stored(
+    context: &StoreContext,
+    state: &ArrayState,
+    grid: &dyn ChunkGrid,
+    shape: &[u64],
+    is_selected: impl Fn(&[u64]) -> bool,
+    among: Option<(usize, Range<u64>)>,
+) -> Result<Vec<Vec<u64>>> {
+    let ranges: Vec<Range<u64>> = (0..shape.len())
+        .map(|axis| match &among {
+            Some((a, ordinals)) if *a == axis => ordinals.clone(),
+            _ => 0..grid.count(axis, shape[axis]),
+        })
+        .collect();
+    let candidates = element_count(&ranges.iter().map(|r| r.end - r.start).collect::<Vec<_>>());
+    let mut chunks: Vec<Vec<u64>> = match candidates {
+        Some(n) if n <= MAX_PROBES_BEFORE_LISTING => all_of(ranges),
+        _ if context.listable().is_ok() => {
+            let stored = stored_chunks(context, state, grid, shape).await?;
+            stored.into_iter().map(|chunk| chunk.grid_index).collect()
+        }
+        Some(n) if n <= MAX_PROBES => all_of(ranges),
+        _ => {
+            let error = StoreError::not_capable("find the chunks to forget", "listable");
+            return Err(Error::from(error).with_hint("set `keep_cut_off` to leave them"));
+        }
+    };
+    chunks.retain(|grid_index| is_selected(grid_index));
+    Ok(chunks)
 }
 
 /// All chunks with ordinals in these ranges, in C order.

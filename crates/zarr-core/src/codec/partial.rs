@@ -174,6 +174,11 @@ impl<'a> PartialRead<'a> {
         self.orders.iter().fold(out, |out, order| out.transposed(order))
     }
 
+    /// Whether the segments are found by an index: they are the inner chunks of a shard.
+    pub(crate) fn has_index(&self) -> bool {
+        !matches!(self.decoder.index(), Ok(None))
+    }
+
     /// Whether this takes every byte of every segment.
     pub fn is_all(&self) -> bool {
         if matches!(self.decoder.index(), Ok(None)) {

@@ -6,7 +6,7 @@ use futures::future::BoxFuture;
 use super::check;
 use super::consolidated::refresh::{self, AffectedNodes, Change};
 use super::context::HierarchyContext;
-use crate::array::compare_and_swap::{self, Edited};
+use crate::array::swap::{self, Edited};
 use crate::context::StoreContext;
 use crate::error::{AccessError, MetadataError, Result};
 use crate::format::DocumentMember;
@@ -57,7 +57,7 @@ pub fn edit_document<'a>(
     Box::pin(async move {
         let mut after = Json::Null;
         let encoding = context.format.encoding();
-        let updated = compare_and_swap::update(context, &place.key, &mut |old: Option<&Bytes>| {
+        let updated = swap::update(context, &place.key, &mut |old: Option<&Bytes>| {
             let mut whole = match old {
                 Some(bytes) => encoding.decode(bytes).map_err(MetadataError::Json)?.0,
                 None if place.may_be_absent => Json::Object(Object::new()),

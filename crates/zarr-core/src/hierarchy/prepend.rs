@@ -10,8 +10,8 @@ use std::sync::Arc;
 use super::array_document;
 use super::context::HierarchyContext;
 use super::resize::{self, NOT_COPIED, left_as_fill, longer_by, slab};
-use crate::array::compare_and_swap::MAX_ATTEMPTS;
-use crate::array::{ArrayCore, ArrayState};
+use crate::array::swap::MAX_ATTEMPTS;
+use crate::array::{ArrayCore, ArrayState, ChunkLayout};
 use crate::element::Element;
 use crate::error::{AccessError, Error, Result};
 use crate::format::Layout;
@@ -105,7 +105,7 @@ async fn shrink_before(
 ) -> Result<bool> {
     let Prepended { state, place, axis, old, layout } = grown;
     let axis = *axis;
-    let known = state.clone().layout()?;
+    let known = ChunkLayout::from_state(state.clone())?;
     let grid = &*known.chunks().grid;
     let shape = &state.metadata.shape;
     let added = place.intervals()[axis].end;

@@ -13,9 +13,8 @@ use futures::future::BoxFuture;
 
 use super::context::HierarchyContext;
 use super::{array_document, edit};
-use crate::array::compare_and_swap::MAX_ATTEMPTS;
-use crate::array::untyped::Strided;
-use crate::array::{ArrayCore, ArrayState, ChunkLayout};
+use crate::array::swap::MAX_ATTEMPTS;
+use crate::array::{ArrayCore, ArrayState, ChunkLayout, Strided};
 use crate::element::Element;
 use crate::error::{AccessError, Error, Result};
 use crate::format::Layout;
@@ -238,7 +237,7 @@ async fn clear_new_part(
     new: &[u64],
     layout: &Layout,
 ) -> Result<bool> {
-    let Ok(known) = state.clone().layout() else { return Ok(true) };
+    let Ok(known) = ChunkLayout::from_state(state.clone()) else { return Ok(true) };
     let grid = &*known.chunks().grid;
     let mut chunks: Vec<Vec<u64>> = Vec::new();
     for axis in (0..old.len()).filter(|&axis| new[axis] > old[axis]) {
@@ -261,7 +260,7 @@ async fn clear_cut_off(
     new: &[u64],
     layout: &Layout,
 ) -> Result<()> {
-    let Ok(known) = state.clone().layout() else { return Ok(()) };
+    let Ok(known) = ChunkLayout::from_state(state.clone()) else { return Ok(()) };
     let grid = &*known.chunks().grid;
     let reaching_out = array.maybe_stored(
         state,

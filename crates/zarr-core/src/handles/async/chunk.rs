@@ -34,7 +34,7 @@ struct Owner {
 impl Chunk {
     pub(super) fn new(array: Array, grid_index: &[u64]) -> Result<Chunk> {
         let layout = array.core.layout()?;
-        let (indices, region) = array.core.chunk_place(&layout, grid_index)?;
+        let (indices, region) = layout.place_of_chunk(grid_index).map_err(|e| array.core.at(e))?;
         Ok(Chunk { owner: Arc::new(Owner { array, layout }), indices, region })
     }
 
@@ -48,7 +48,7 @@ impl Chunk {
         std::iter::from_fn(move || {
             let layout = &owner.layout;
             let (indices, region) =
-                walk.next_place(&*layout.chunks().grid, &layout.metadata.shape)?;
+                walk.next_place(&*layout.chunks().grid, &layout.metadata().shape)?;
             Some(Chunk { owner: owner.clone(), indices, region })
         })
     }
@@ -88,7 +88,7 @@ impl Chunk {
     /// # Errors
     /// What the store reports.
     pub async fn encoded(&self) -> Result<Option<Bytes>> {
-        self.array().core.encoded(&self.owner.layout, &self.indices).await
+        self.array().core.chunk(&self.owner.layout, &self.indices).encoded().await
     }
 
     /// The key at which it is written, which is not its usual one for scalars of the draft of 2020 that
@@ -99,7 +99,7 @@ impl Chunk {
     /// [`AccessError::ReadOnly`]; what the store reports.
     pub async fn key_to_write(&self) -> Result<StoreKey> {
         let shape = self.region.shape();
-        self.array().core.write_key(&self.owner.layout, &self.indices, &shape).await
+        self.array().core.chunk(&self.owner.layout, &self.indices).key_to_write(&shape).await
     }
 
     /// Erases it: its elements are fill from then on.
@@ -107,6 +107,6 @@ impl Chunk {
     /// # Errors
     /// [`AccessError::ReadOnly`]; what the store reports.
     pub async fn erase(&mut self) -> Result<()> {
-        self.array().core.erase_chunk(&self.owner.layout, &self.indices).await
+        self.array().core.chunk(&self.owner.layout, &self.indices).erase().await
     }
 }

@@ -2,8 +2,7 @@
 //! `async/elements.rs`.
 
 use super::{Array, Chunk};
-use crate::array::ChunkPart;
-use crate::array::untyped::Strided;
+use crate::array::{ChunkPart, Strided};
 use crate::element::Element;
 use crate::error::Result;
 #[cfg(doc)]

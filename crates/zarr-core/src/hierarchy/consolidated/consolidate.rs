@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 use super::copies;
 use super::refresh::{self, AffectedNodes, Change};
-use crate::array::compare_and_swap::{MAX_ATTEMPTS, update};
+use crate::array::swap::{MAX_ATTEMPTS, update};
 use crate::context::StoreContext;
 use crate::dialect::Dialect;
 use crate::error::{AccessError, Error, Result};

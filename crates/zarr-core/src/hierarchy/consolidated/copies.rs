@@ -9,7 +9,7 @@ use bytes::Bytes;
 use futures::future::BoxFuture;
 
 use super::view::ConsolidatedView;
-use crate::array::compare_and_swap::{Edited, update};
+use crate::array::swap::{Edited, update};
 use crate::context::{StoreContext, document, documents};
 use crate::error::{AccessError, Error, MetadataError, Result};
 use crate::format::consolidated::{ConsolidatedDocument, ConsolidatedEntries};

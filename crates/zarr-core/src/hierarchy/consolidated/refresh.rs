@@ -13,7 +13,7 @@ use bytes::Bytes;
 use futures::future::{BoxFuture, try_join_all};
 
 use super::copies::{self, RESTORE_HINT, usable_copies};
-use crate::array::compare_and_swap::{Edited, MAX_ATTEMPTS, compare_and_swap, update, whole};
+use crate::array::swap::{Edited, MAX_ATTEMPTS, compare_and_swap, update, whole};
 use crate::dialect::Dialect;
 use crate::error::{AccessError, Error, Result};
 use crate::format::consolidated::{

@@ -10,7 +10,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures::future::BoxFuture;
 
-use super::key_queue::QueuePlace;
+use crate::array::key_queue::QueuePlace;
 use crate::codec::SplicePart;
 use crate::context::StoreContext;
 use crate::error::{AccessError, CodecError, Result, StoreError};
@@ -33,17 +33,20 @@ pub(crate) enum Edited {
 impl Edited {
     /// The parts, those copied out of `old`, one after the other. A local store copies while it writes; for others the bytes are fetched.
     pub async fn spliced(parts: Vec<SplicePart>, old: Option<Arc<dyn Snapshot>>) -> Result<Edited> {
-        let kept = |part: &SplicePart| match part {
-            SplicePart::Copied(range) => Some(ByteRange::from(range.clone())),
-            SplicePart::New(_) => None,
-        };
-        let kept: Vec<ByteRange> = parts.iter().filter_map(kept).collect();
+        let mut value = Payload::default();
+        let mut kept: Vec<ByteRange> = Vec::new();
+        for part in &parts {
+            if let SplicePart::Copied(range) = part {
+                kept.push(range.clone().into());
+            }
+        }
         let Some(old) = old.filter(|_| !kept.is_empty()) else {
-            let new = |value: Payload<'static>, part| match part {
-                SplicePart::New(bytes) => value.and(bytes),
-                SplicePart::Copied(_) => value,
-            };
-            return Ok(Edited::Set(parts.into_iter().fold(Payload::default(), new)));
+            for part in parts {
+                if let SplicePart::New(bytes) = part {
+                    value = value.and(bytes);
+                }
+            }
+            return Ok(Edited::Set(value));
         };
         let size = old.size();
         let taken = kept.iter().try_fold(0u64, |taken, range| {
@@ -60,14 +63,15 @@ impl Edited {
             None => old.read(&kept).await?,
         };
         let mut fetched = fetched.into_iter();
-        let value =
-            parts.into_iter().fold(Payload::default(), |value, part| match (part, &blocking) {
+        for part in parts {
+            value = match (part, &blocking) {
                 (SplicePart::New(bytes), _) => value.and(bytes),
                 (SplicePart::Copied(range), Some(old)) => value.and_kept(old, range),
                 (SplicePart::Copied(_), None) => {
                     value.and_shared(fetched.next().unwrap_or_default())
                 }
-            });
+            };
+        }
         Ok(Edited::Set(value))
     }
 }
@@ -77,8 +81,8 @@ pub(crate) const ATTEMPTS_WITHOUT_QUEUE: u32 = 3;
 /// Attempts after which a change of a chunk or a document is given up: another writer was faster each time.
 pub(crate) const MAX_ATTEMPTS: u32 = 100_000;
 /// After a lost attempt at a remote store, the next one begins after a random time, of up to twice as long for each further
-/// loss, and up to this number of attempts.
-const MOST_PAUSES: u32 = 32;
+/// loss, and at most this many times as long as an attempt.
+const MAX_PAUSE_FACTOR: u32 = 32;
 /// A queueing writer waits as long as its slowest attempt took, and this much longer, for each writer before it.
 const EXTRA_WAIT_PER_WRITER: Duration = Duration::from_millis(50);
 
@@ -134,11 +138,11 @@ pub(crate) async fn compare_and_swap<F: Future<Output = Result<Edited>>>(
             Edited::Keep => true,
         });
     }
-    let can = context.store.capabilities();
-    if !can.swap {
+    let capabilities = context.store.capabilities();
+    if !capabilities.swap {
         return Err(StoreError::not_capable("guard a change", "conditional").into());
     }
-    let how = SnapshotOptions { limit, ..SnapshotOptions::for_update() };
+    let options = SnapshotOptions { limit, ..SnapshotOptions::for_update() };
     let mut slowest = Duration::ZERO;
     let mut place = None;
     for attempt in 0..attempts {
@@ -149,11 +153,11 @@ pub(crate) async fn compare_and_swap<F: Future<Output = Result<Edited>>>(
         }
         let begin = instant();
         // The store keeps the version for as long as the snapshot exists.
-        let old: Option<Arc<dyn Snapshot>> = context.store.open(key, how).await?.map(Arc::from);
+        let old: Option<Arc<dyn Snapshot>> = context.store.open(key, options).await?.map(Arc::from);
         let was = old.as_ref().map(|old| old.version().ok_or_else(no_version)).transpose()?;
         let unchanged = Precondition::unchanged(was.as_ref());
         // Without a condition only documents: such a store gets a chunk of fill in place of an erased one.
-        let to_erase = if can.swap_erase { unchanged } else { Precondition::Always };
+        let to_erase = if capabilities.swap_erase { unchanged } else { Precondition::Always };
         let done = match edit(old.clone()).await? {
             Edited::Set(value) => writeable.put(key, Some(value), unchanged).await?,
             Edited::Erase if was.is_none() => true,
@@ -165,8 +169,8 @@ pub(crate) async fn compare_and_swap<F: Future<Output = Result<Edited>>>(
             return Ok(true);
         }
         slowest = slowest.max(instant() - begin);
-        if !can.local {
-            pause_up_to(slowest * 2u32.saturating_pow(attempt).min(MOST_PAUSES)).await;
+        if !capabilities.local {
+            pause_up_to(slowest * 2u32.saturating_pow(attempt).min(MAX_PAUSE_FACTOR)).await;
         }
     }
     Ok(false)

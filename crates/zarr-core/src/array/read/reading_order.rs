@@ -8,7 +8,7 @@ use crate::sync::lock;
 
 /// How one array was read last, and how far it is read ahead. Dropped with the last handle of the array, it cancels that.
 #[derive(Debug, Default)]
-pub(super) struct ReadingOrder {
+pub(in crate::array) struct ReadingOrder {
     track: Arc<Mutex<Track>>,
     pub dropped: CancelToken,
 }
@@ -30,9 +30,9 @@ impl Drop for ReadingOrder {
 }
 
 /// The thread that reads ahead of one array: until it is dropped, there is no other.
-pub(super) struct Reader(Arc<Mutex<Track>>);
+pub(super) struct AheadReader(Arc<Mutex<Track>>);
 
-impl Drop for Reader {
+impl Drop for AheadReader {
     fn drop(&mut self) {
         lock(&self.0).reader = None;
     }
@@ -41,21 +41,25 @@ impl Drop for Reader {
 impl ReadingOrder {
     /// Records a read. If it begins where the one before it ended, and is the same along the other axes, those rows that were not requested
     /// yet, and the right to read them, unless another thread has it.
-    pub fn follow(
+    pub(super) fn follow(
         &self,
         region: &[Range<u64>],
-        rows: impl FnOnce() -> Vec<u64>,
-    ) -> Option<(Vec<u64>, Reader)> {
+        rows: impl FnOnce() -> Option<Vec<u64>>,
+    ) -> Option<(Vec<u64>, AheadReader)> {
         let mut track = lock(&self.track);
         let last = std::mem::replace(&mut track.last, region.to_vec());
         let ((last, before), (first, others)) = (last.split_first()?, region.split_first()?);
         if last.is_empty() || last.end != first.start || before != others {
             track.requested = 0;
         } else if track.reader != Some(std::process::id()) {
-            let rows: Vec<_> = rows().into_iter().filter(|row| *row >= track.requested).collect();
+            let rows: Vec<_> = rows()
+                .unwrap_or_default()
+                .into_iter()
+                .filter(|row| *row >= track.requested)
+                .collect();
             track.requested = rows.last()? + 1;
             track.reader = Some(std::process::id());
-            return Some((rows, Reader(self.track.clone())));
+            return Some((rows, AheadReader(self.track.clone())));
         }
         None
     }

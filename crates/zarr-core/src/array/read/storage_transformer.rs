@@ -23,7 +23,7 @@ const ENTRY: u64 = 16;
 
 impl Shard {
     /// The object of a chunk; `per_shard` chunks along each axis share one.
-    pub fn of(chunk: &[i64], per_shard: &[u64]) -> Shard {
+    pub fn new(chunk: &[i64], per_shard: &[u64]) -> Shard {
         let mut shard = Shard { indices: Vec::new(), slot: 0, slots: 1 };
         for (&index, &count) in chunk.iter().zip(per_shard) {
             let (index, count) = (index.max(0) as u64, count.max(1));
@@ -76,17 +76,17 @@ mod tests {
             |offset: u64, length: u64| [offset.to_le_bytes(), length.to_le_bytes()].concat();
         let object = |parts: &[&[u8]]| Bytes::from(parts.concat());
         let first = object(&[&[2, 0, 1, 0], &entry(2, 2), &entry(0, 2)]);
-        assert_eq!(Shard::of(&[0], &[2]).indices, [0]);
-        assert_eq!(Shard::of(&[0], &[2]).chunk(&first).unwrap().as_deref(), Some(&[1u8, 0][..]));
-        assert_eq!(Shard::of(&[1], &[2]).chunk(&first).unwrap().as_deref(), Some(&[2u8, 0][..]));
+        assert_eq!(Shard::new(&[0], &[2]).indices, [0]);
+        assert_eq!(Shard::new(&[0], &[2]).chunk(&first).unwrap().as_deref(), Some(&[1u8, 0][..]));
+        assert_eq!(Shard::new(&[1], &[2]).chunk(&first).unwrap().as_deref(), Some(&[2u8, 0][..]));
         let second = object(&[&[3, 0], &entry(0, 2), &entry(u64::MAX, u64::MAX)]);
-        assert_eq!(Shard::of(&[3], &[2]).indices, [1]);
-        assert_eq!(Shard::of(&[3], &[2]).chunk(&second).unwrap(), None);
-        assert!(Shard::of(&[0], &[2]).chunk(&first.slice(5..)).is_err());
-        assert!(Shard::of(&[0], &[u64::MAX]).chunk(&first).is_err());
+        assert_eq!(Shard::new(&[3], &[2]).indices, [1]);
+        assert_eq!(Shard::new(&[3], &[2]).chunk(&second).unwrap(), None);
+        assert!(Shard::new(&[0], &[2]).chunk(&first.slice(5..)).is_err());
+        assert!(Shard::new(&[0], &[u64::MAX]).chunk(&first).is_err());
         for (offset, length) in [(3, 2), (u64::MAX, 2), (0, u64::MAX), (36, 2)] {
             let damaged = object(&[&[2, 0, 1, 0], &entry(offset, length), &entry(0, 2)]);
-            assert!(Shard::of(&[0], &[2]).chunk(&damaged).is_err(), "{offset} {length}");
+            assert!(Shard::new(&[0], &[2]).chunk(&damaged).is_err(), "{offset} {length}");
         }
     }
 }

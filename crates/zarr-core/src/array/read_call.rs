@@ -1,0 +1,103 @@
+//! One call that reads: it counts the chunks that are done, looks for the array's document where none of them is stored, and
+//! begins to read ahead.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use futures::future::BoxFuture;
+
+use super::alloc::unset;
+use super::cells::Cells;
+use super::chunk_store::ChunkStore;
+use super::read::{Reader, ReadingOrder, read_ahead};
+use super::request::Request;
+use super::stale_handle::{check_not_gone, missing_or_gone};
+use crate::control::Counter;
+use crate::data_type::Repr;
+use crate::element::Element;
+use crate::error::Result;
+use crate::grid::{ChunkProjection, chunk_projections};
+use crate::var_buffer::{VAR_REF_SIZE, VarBuffer};
+use crate::view::ViewMut;
+
+/// What a call that reads needs of its array.
+#[derive(Clone, Copy)]
+pub(super) struct ReadCall<'a> {
+    pub store: ChunkStore<'a>,
+    pub order: &'a ReadingOrder,
+    /// Whether the store is known to have had the array's document.
+    pub was_stored: &'a AtomicBool,
+}
+
+impl<'a> ReadCall<'a> {
+    /// Reads native elements into memory with any strides that has the shape of the request's part. Where the store is local,
+    /// the calling thread must be one that may block.
+    pub fn read<'s>(
+        self,
+        request: &'s Request,
+        out: ViewMut<'s>,
+        var_buffer: Option<&'s Arc<VarBuffer>>,
+    ) -> BoxFuture<'s, Result<()>>
+    where
+        'a: 's,
+    {
+        // Large futures inside are boxed for themselves: this one is made for each read, and small enough for the allocator's cache.
+        Box::pin(async move {
+            let Request { layout, part, span, .. } = request;
+            let counter = Counter::new(&self.store.options.progress, || {
+                let (grid, shape) = (&*layout.chunks().grid, &layout.metadata().shape);
+                chunk_projections(grid, shape, part).count()
+            });
+            let (any_found, any_missing) = (AtomicBool::new(false), AtomicBool::new(false));
+            let done = |projection: &ChunkProjection, found: bool| {
+                let which = if found { &any_found } else { &any_missing };
+                which.store(true, Ordering::Relaxed);
+                counter.chunk_done(&projection.within, span.size);
+            };
+            let reader = Reader::new(self.store, layout, *span, var_buffer);
+            if let Err(e) = reader.read(part, out, &done).await {
+                return Err(Box::pin(missing_or_gone(self.store, self.was_stored, e)).await);
+            }
+            if any_missing.into_inner() && !any_found.into_inner() {
+                Box::pin(check_not_gone(self.store, self.was_stored)).await?;
+            }
+            read_ahead(self.store, self.order, layout, part);
+            Ok(())
+        })
+    }
+
+    /// Reads elements of a Rust type, as many as are selected.
+    pub async fn read_elements<T: Element>(self, request: &Request, out: &mut [T]) -> Result<()> {
+        if request.layout.chunks().repr == Repr::Variable {
+            self.read_cells(request).await?.to_elements(out);
+            return Ok(());
+        }
+        if let Some(memory) = T::memory(out) {
+            let out = ViewMut::new(memory, &request.part.lengths(), request.span.size);
+            return self.read(request, out, None).await;
+        }
+        let bytes = self.read_bytes(request).await?;
+        let elements = out.iter_mut().zip(bytes.chunks_exact(request.span.size));
+        elements.for_each(|(element, bytes)| *element = T::from_bytes(bytes));
+        Ok(())
+    }
+
+    /// Reads elements as native bytes; variable-length elements each after their length.
+    pub async fn read_bytes(self, request: &Request) -> Result<Vec<u8>> {
+        if request.layout.chunks().repr == Repr::Variable {
+            return Ok(self.read_cells(request).await?.to_stream());
+        }
+        let (shape, size) = (request.part.lengths(), request.span.size);
+        let mut bytes = unset(&shape, size, "the region")?;
+        self.read(request, ViewMut::new(&mut bytes, &shape, size), None).await?;
+        Ok(bytes)
+    }
+
+    async fn read_cells(self, request: &Request) -> Result<Cells> {
+        let shape = request.part.lengths();
+        let mut cells = Cells::unfilled(request.layout.fill_content(), &shape)?;
+        let out = ViewMut::new(&mut cells.memory, &shape, VAR_REF_SIZE);
+        self.read(request, out, Some(&cells.var_buffer)).await?;
+        Ok(cells)
+    }
+}
