@@ -525,11 +525,11 @@ def each_feature():
 
 @step("full")
 def sanitizer():
-    """The tests of the core's unsafe code, in the view and in the memory for elements, under AddressSanitizer."""
+    """The tests of the core's unsafe code, in the view and in the memory for elements and chunks, under AddressSanitizer."""
     host = output("rustc", "--print", "host-tuple")
     env = {"RUSTC_BOOTSTRAP": 1, "RUSTFLAGS": "-Zsanitizer=address"}
     target = ["--target", host, "--target-dir", TARGET / "sanitizer"]
-    cargo("test", "-p", "zarr-core", "--lib", *target, "--", "view::", "memory::", env=env)
+    cargo("test", "-p", "zarr-core", "--lib", *target, "--", "view::", "memory::", "buffer_pool::", env=env)
 
 
 @step("full")

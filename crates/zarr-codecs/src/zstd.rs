@@ -13,9 +13,9 @@ use zarr_core::codec::{
 use zarr_core::{CodecError, Dialect, MetadataError, Object};
 use zstd::bulk::Compressor;
 use zstd::stream::read::Decoder;
-use zstd::zstd_safe::{self, CParameter, DParameter, ResetDirective};
+use zstd::zstd_safe::{self, CParameter, DParameter, ResetDirective, WriteBuf};
 
-use crate::util::bounded_read::{read_all, scratch_for};
+use crate::util::bounded_read::{read_all, room_for};
 use crate::util::metadata::in_every_dialect;
 use crate::zstd_decoder::{DECODER, decompress};
 
@@ -84,8 +84,8 @@ impl BytesToBytes for Zstd {
                 return read_all(CODEC, reader, size).map(Cow::Owned);
             }
         };
-        let mut out = scratch_for(CODEC, expected, encoded.len(), BEST_RATIO)?;
-        decode_frames(&encoded, &mut out)?;
+        let mut out = room_for(CODEC, expected, encoded.len(), BEST_RATIO)?;
+        decode_frames(&encoded, &mut out, expected)?;
         Ok(Cow::Owned(out))
     }
 
@@ -93,7 +93,8 @@ impl BytesToBytes for Zstd {
         if let Some(declared) = declared_size(&encoded)? {
             DecodedSize::Exactly(out.len() as u64).check(CODEC, declared)?;
         }
-        decode_frames(&encoded, out)
+        let expected = out.len() as u64;
+        decode_frames(&encoded, out, expected)
     }
 
     fn decode_start(&self, encoded: &[u8], size: DecodedSize, needed: usize) -> Option<Vec<u8>> {
@@ -103,7 +104,7 @@ impl BytesToBytes for Zstd {
         if !is_one || is_checked || (needed as u64).div_ceil(BLOCK) >= all.div_ceil(BLOCK) {
             return None;
         }
-        let mut out = scratch_for(CODEC, all, encoded.len(), BEST_RATIO).ok()?;
+        let mut out = room_for(CODEC, all, encoded.len(), BEST_RATIO).ok()?;
         decompress_start(encoded, &mut out, needed).map(|()| out)
     }
 
@@ -123,7 +124,7 @@ fn corrupt(code: usize) -> CodecError {
 }
 
 /// Decodes blocks of one frame until `out`, which has room for all of them, has `needed` bytes. `None` if these are damaged.
-fn decompress_start(mut encoded: &[u8], out: &mut [u8], needed: usize) -> Option<()> {
+fn decompress_start(mut encoded: &[u8], out: &mut Vec<u8>, needed: usize) -> Option<()> {
     let mut out = zstd_safe::OutBuffer::around(out);
     let mut next = FRAME_HEADER;
     DECODER.with_borrow_mut(|decoder| {
@@ -139,13 +140,17 @@ fn decompress_start(mut encoded: &[u8], out: &mut [u8], needed: usize) -> Option
     })
 }
 
-/// Fills `out` from all frames.
-fn decode_frames(encoded: &[u8], out: &mut [u8]) -> Result<(), CodecError> {
-    let expected = DecodedSize::Exactly(out.len() as u64);
+/// Fills `out`, which has room for the `expected` bytes, from all frames.
+fn decode_frames(
+    encoded: &[u8],
+    out: &mut (impl WriteBuf + ?Sized),
+    expected: u64,
+) -> Result<(), CodecError> {
+    let expected = DecodedSize::Exactly(expected);
     match decompress(encoded, out) {
         Ok(found) => expected.check(CODEC, found as u64),
         Err(code) if zstd_safe::get_error_name(code).contains("too small") => {
-            expected.check(CODEC, out.len() as u64 + 1)
+            expected.check(CODEC, out.capacity() as u64 + 1)
         }
         Err(code) => Err(corrupt(code)),
     }

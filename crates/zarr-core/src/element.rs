@@ -33,7 +33,7 @@ pub trait Element: Clone + Default + Send + Sync + 'static {
         None
     }
 
-    /// Allocates `count` elements of any value; `None` if there is no memory.
+    /// Allocates `count` elements, all of which the caller overwrites; `None` if there is no memory.
     fn alloc(count: usize) -> Option<Vec<Self>> {
         let mut elements = Vec::new();
         elements.try_reserve_exact(count).ok()?;
@@ -90,7 +90,7 @@ fn type_of(scalar: Scalar) -> Option<DataType> {
 macro_rules! memory_of_any_bits {
     () => {
         fn alloc(count: usize) -> Option<Vec<Self>> {
-            crate::memory::unset(count)
+            crate::memory::for_overwrite(count)
         }
         fn memory(elements: &mut [Self]) -> Option<&mut [u8]> {
             Some(bytemuck::cast_slice_mut(elements))

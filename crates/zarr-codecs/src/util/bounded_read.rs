@@ -8,7 +8,7 @@ use std::io::{ErrorKind, Read};
 use zarr_core::CodecError;
 use zarr_core::codec::{DecodedSize, buffer_pool};
 
-/// Scratch of `size` bytes with any contents, if `encoded` bytes can hold that many when each holds at most `ratio`.
+/// Scratch of `size` bytes to be overwritten, if `encoded` bytes can hold that many when each holds at most `ratio`.
 ///
 /// # Errors
 /// [`CodecError::Length`] if they cannot.
@@ -18,13 +18,35 @@ pub(crate) fn scratch_for(
     encoded: usize,
     ratio: u64,
 ) -> Result<Vec<u8>, CodecError> {
+    let scratch = buffer_pool::acquire(believed_size(codec, size, encoded, ratio)?);
+    scratch.ok_or(CodecError::Limit { codec, limit: isize::MAX as u64 })
+}
+
+/// The same, empty and with room for at least `size` bytes: for decoders that write into the spare capacity of a vector.
+///
+/// # Errors
+/// [`CodecError::Length`] if they cannot.
+pub(crate) fn room_for(
+    codec: &'static str,
+    size: u64,
+    encoded: usize,
+    ratio: u64,
+) -> Result<Vec<u8>, CodecError> {
+    let room = buffer_pool::room(believed_size(codec, size, encoded, ratio)?);
+    room.ok_or(CodecError::Limit { codec, limit: isize::MAX as u64 })
+}
+
+fn believed_size(
+    codec: &'static str,
+    size: u64,
+    encoded: usize,
+    ratio: u64,
+) -> Result<usize, CodecError> {
     let most = (encoded as u64).saturating_mul(ratio);
-    if size <= most {
-        let scratch = usize::try_from(size).ok().and_then(buffer_pool::acquire);
-        scratch.ok_or(CodecError::Limit { codec, limit: isize::MAX as u64 })
-    } else {
-        Err(CodecError::Length { codec, expected: size, found: most })
+    if size > most {
+        return Err(CodecError::Length { codec, expected: size, found: most });
     }
+    usize::try_from(size).map_err(|_| CodecError::Limit { codec, limit: isize::MAX as u64 })
 }
 
 /// All that `reader` gives, if that is what is expected. It is read to its end, where checksums are.

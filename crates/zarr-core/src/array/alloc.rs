@@ -11,7 +11,7 @@ pub(super) fn zeroed(shape: &[u64], element: usize, what: &'static str) -> Resul
 
 /// The same, of any value: for elements that are all written before one of them is read.
 pub(super) fn unset(shape: &[u64], element: usize, what: &'static str) -> Result<Vec<u8>> {
-    bytes(shape, element, what, memory::unset)
+    bytes(shape, element, what, memory::for_overwrite)
 }
 
 fn bytes(

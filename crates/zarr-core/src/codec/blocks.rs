@@ -29,6 +29,8 @@ pub(super) fn decode_blocks(
     let copies_rows = out.is_outermost(0) || block / 16 >= row;
     let room = block.checked_add(row).filter(|&room| copies_rows && *block > 0 && room < size)?;
     let mut buffer = buffer_pool::acquire(room)?;
+    // The codec may be anyone's, and need not see what another chunk left there.
+    buffer.fill(0);
     // The first `held` bytes of the buffer are the beginning of row `next`.
     let (start, end) = (due.start as usize, due.end as usize);
     let (mut next, mut held) = (start, 0);

@@ -1,7 +1,7 @@
 //! Keeps memory for decoded bytes between chunks.
 //!
 //! A thread needs memory of the same size for each chunk. Memory that a chain no longer uses is kept for the next chunk, so
-//! that it is neither allocated nor zeroed again.
+//! that it is neither allocated nor zeroed again. All of it was written: a vector is as long as what is known of its memory.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -27,12 +27,27 @@ static OF_ALL: AtomicUsize = AtomicUsize::new(0);
 struct Kept(Vec<Vec<u8>>);
 
 impl Kept {
-    /// Memory for `size` bytes.
+    /// Memory that was written up to `size` bytes, if there is any, or else has room for them.
     fn take(&mut self, size: usize) -> Option<Vec<u8>> {
-        let fits = self.0.iter().rposition(|memory| memory.capacity() >= size)?;
-        let memory = self.0.swap_remove(fits);
+        let written = self.0.iter().rposition(|memory| memory.len() >= size);
+        let fits = written.or_else(|| self.room_for(size))?;
+        Some(self.remove(fits))
+    }
+
+    /// Memory that has room for `size` bytes.
+    fn take_room(&mut self, size: usize) -> Option<Vec<u8>> {
+        let fits = self.room_for(size)?;
+        Some(self.remove(fits))
+    }
+
+    fn room_for(&self, size: usize) -> Option<usize> {
+        self.0.iter().rposition(|memory| memory.capacity() >= size)
+    }
+
+    fn remove(&mut self, index: usize) -> Vec<u8> {
+        let memory = self.0.swap_remove(index);
         OF_ALL.fetch_sub(memory.capacity(), Ordering::Relaxed);
-        Some(memory)
+        memory
     }
 
     fn give(&mut self, memory: Vec<u8>) {
@@ -56,25 +71,31 @@ impl Drop for Kept {
     }
 }
 
-/// Memory of `size` bytes of any value; `None` if it cannot be allocated.
+/// Memory of `size` bytes, all of which the caller overwrites; `None` if it cannot be allocated.
+///
+/// It holds zeros, or what this thread last [released](release_vec).
 pub fn acquire(size: usize) -> Option<Vec<u8>> {
     let mut memory = KEPT.with_borrow_mut(|kept| kept.take(size)).unwrap_or_default();
-    crate::memory::resize(&mut memory, size).map(|()| memory)
+    crate::memory::resize_for_overwrite(&mut memory, size).map(|()| memory)
 }
 
-/// Makes memory `size` bytes long, of any value.
+/// Makes memory `size` bytes long, as [`acquire`] gives it.
 ///
 /// # Errors
 /// [`CodecError::Limit`] if it cannot be allocated; then it is empty.
-pub fn resize(codec: &'static str, memory: &mut Vec<u8>, size: u64) -> Result<(), CodecError> {
+pub(crate) fn resize(
+    codec: &'static str,
+    memory: &mut Vec<u8>,
+    size: u64,
+) -> Result<(), CodecError> {
     let size = usize::try_from(size).ok();
-    let resized = size.and_then(|size| crate::memory::resize(memory, size));
+    let resized = size.and_then(|size| crate::memory::resize_for_overwrite(memory, size));
     resized.ok_or(CodecError::Limit { codec, limit: isize::MAX as u64 })
 }
 
-/// Empty memory with room for `size` bytes; `None` if it cannot be allocated.
+/// Empty memory with room for at least `size` bytes; `None` if it cannot be allocated.
 pub fn room(size: usize) -> Option<Vec<u8>> {
-    let mut memory = KEPT.with_borrow_mut(|kept| kept.take(size)).unwrap_or_default();
+    let mut memory = KEPT.with_borrow_mut(|kept| kept.take_room(size)).unwrap_or_default();
     memory.clear();
     memory.try_reserve_exact(size).is_ok().then_some(memory)
 }
@@ -122,6 +143,8 @@ mod tests {
         release_vec(first);
         let again = acquire(900).unwrap();
         assert_eq!((again.len(), place(&again)), (900, at));
+        // What was released is there, and nothing else: the part that was cut off is written anew.
+        assert_eq!(again, [&[1; 500][..], &[0xa5; 400]].concat());
         assert_eq!(acquire(900).unwrap(), [0xa5; 900]);
         assert!(acquire(isize::MAX as usize).is_none());
     }

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use zarr_core::StoreError;
-use zarr_core::codec::buffer_pool;
 use zarr_core::store::{
     ByteRange, GetOptions, Got, NotSet, Payload, Result, StoreKey, SyncSnapshot, Target, Version,
     check_size,
@@ -71,21 +70,19 @@ pub(super) struct OpenFile {
 
 impl SyncSnapshot for OpenFile {
     fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>> {
-        let read = |range: &ByteRange| {
+        let mut values = Vec::with_capacity(ranges.len());
+        for range in ranges {
             let mut bytes = Vec::new();
             self.read_into(*range, &mut bytes)?;
-            Ok(Bytes::from(bytes))
-        };
-        ranges.iter().map(read).collect()
+            values.push(Bytes::from(bytes));
+        }
+        Ok(values)
     }
 
     fn read_into(&self, range: ByteRange, buf: &mut Vec<u8>) -> Result<()> {
         let range = range.resolve(&self.key, self.size)?;
-        let mut read = || {
-            make_room(buf, range.end - range.start)?;
-            read_exact_at(&self.file, buf, range.start)
-        };
-        read().map_err(StoreError::io("get", &self.key))
+        let read = replace_at(buf, &self.file, range.start, range.end - range.start);
+        read.map_err(StoreError::io("get", &self.key))
     }
 
     fn size(&self) -> u64 {
@@ -127,7 +124,9 @@ impl KeyPath<'_> {
         let found = self.opened().map_err(|e| self.failed(e))?;
         let Some((file, metadata)) = found else { return Ok(None) };
         check_size(self.key, metadata.len(), limit)?;
-        let value = Bytes::from(next_of(&file, metadata.len()).map_err(|e| self.failed(e))?);
+        let mut value = Vec::new();
+        replace_at(&mut value, &file, 0, metadata.len()).map_err(|e| self.failed(e))?;
+        let value = Bytes::from(value);
         let version = version.then(|| Version::of_content(value.clone()).marked(mark(&metadata)));
         Ok(Some((value, version)))
     }
@@ -203,13 +202,11 @@ impl KeyPath<'_> {
 
     /// Puts a value of at most `limit` bytes into `buf`, in place of what was there; returns its size.
     fn read_into(&self, buf: &mut Vec<u8>, limit: u64) -> Result<Option<u64>> {
-        self.read_by(|mut file, size| {
-            if size > limit {
-                return Ok(());
-            }
-            make_room(buf, size)?;
-            file.read_exact(buf)
-        })
+        self.read_by(
+            |file, size| {
+                if size > limit { Ok(()) } else { replace_at(buf, &file, 0, size) }
+            },
+        )
     }
 
     /// The size of the value, which `read` may read.
@@ -512,9 +509,52 @@ fn mark(metadata: &std::fs::Metadata) -> [u64; 4] {
     [0, metadata.len(), changed.as_secs(), u64::from(changed.subsec_nanos())]
 }
 
-/// Makes the buffer `size` bytes long. They are to be read over, and not cleared first.
-fn make_room(buf: &mut Vec<u8>, size: u64) -> io::Result<()> {
-    buffer_pool::resize("folder", buf, size).map_err(|_| ErrorKind::OutOfMemory.into())
+/// Puts the `size` bytes of the file from `offset` on in place of what `buf` holds, whatever other threads read of the file
+/// concurrently. After an error it holds anything.
+fn replace_at(buf: &mut Vec<u8>, file: &File, offset: u64, size: u64) -> io::Result<()> {
+    let size = usize::try_from(size).map_err(|_| ErrorKind::OutOfMemory)?;
+    if size <= buf.capacity() {
+        // A caller who reads again and again lends the same buffer: of that only what became longer is cleared.
+        buf.resize(size, 0);
+        return read_exact_at(file, buf, offset);
+    }
+    *buf = Vec::new();
+    buf.try_reserve_exact(size)?;
+    read_to_capacity_at(file, buf, offset, size)
+}
+
+/// Reads `size` bytes into the spare capacity of `buf`, which is empty and has just that much, so that nothing is cleared
+/// first.
+#[cfg(unix)]
+fn read_to_capacity_at(
+    file: &File,
+    buf: &mut Vec<u8>,
+    offset: u64,
+    size: usize,
+) -> io::Result<()> {
+    while buf.len() < size {
+        let at = offset + buf.len() as u64;
+        match rustix::io::pread(file, rustix::buffer::spare_capacity(buf), at) {
+            Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+            Ok(_) => {}
+            Err(e) if e == rustix::io::Errno::INTR => {}
+            Err(e) => return Err(e.into()),
+        }
+    }
+    // An allocator may have given more than was asked for.
+    buf.truncate(size);
+    Ok(())
+}
+
+#[cfg(windows)]
+fn read_to_capacity_at(
+    file: &File,
+    buf: &mut Vec<u8>,
+    offset: u64,
+    size: usize,
+) -> io::Result<()> {
+    buf.resize(size, 0);
+    read_exact_at(file, buf, offset)
 }
 
 /// Fills `buf` with the bytes from `offset` on, whatever other threads read of the file concurrently.
@@ -539,14 +579,4 @@ fn read_exact_at(file: &File, mut buf: &mut [u8], mut offset: u64) -> io::Result
         }
     }
     Ok(())
-}
-
-/// The next `size` bytes of `file`.
-fn next_of(file: &File, size: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let room = usize::try_from(size).map_err(|_| ErrorKind::OutOfMemory)?;
-    bytes.try_reserve_exact(room)?;
-    // Into room that is not zeroed first; past the last byte the system is not asked again.
-    file.take(size).read_to_end(&mut bytes)?;
-    if bytes.len() == room { Ok(bytes) } else { Err(ErrorKind::UnexpectedEof.into()) }
 }

@@ -18,7 +18,7 @@ use crate::array::key_queue::QueuePlace;
 use crate::array::layout::{ChunkLayout, FieldBytes};
 use crate::error::{Result, StoreError};
 use crate::grid::ChunkProjection;
-use crate::memory::unset;
+use crate::memory::for_overwrite;
 use crate::options::MissingChunks;
 use crate::selection::ResolvedSelection;
 use crate::store::{
@@ -261,7 +261,7 @@ impl OpenChunk for CachedChunk {
         let elements = match self.object.get(start).filter(|elements| elements.len() == size) {
             Some(elements) => elements,
             None => {
-                let Some(mut elements) = unset::<u8>(size) else {
+                let Some(mut elements) = for_overwrite::<u8>(size) else {
                     return self.inner.read_segment(range, projection, out, buffer, decode);
                 };
                 let all = ResolvedSelection::all(shape);

@@ -3,21 +3,26 @@
 //! The decoded size in four bytes, least significant first, then one raw LZ4 block without a frame
 //! (v2.md 7). Nothing may follow the block.
 
+mod ffi;
+
 use std::borrow::Cow;
 
-use lz4::block::{CompressionMode, compress_bound, compress_to_buffer, decompress_to_buffer};
+use lz4::block::{compress_bound, decompress_to_buffer};
 use zarr_core::codec::{
     BytesToBytes, ChunkContext, Codec, CodecResult, CodecSpec, DecodedSize, Parameters, buffer_pool,
 };
 use zarr_core::{CodecError, Dialect, MetadataError, Object};
 
-use crate::util::bounded_read::scratch_for;
+use crate::util::bounded_read::room_for;
 use crate::util::metadata::in_every_dialect;
 
 /// The most bytes that a block holds: `LZ4_MAX_INPUT_SIZE`.
 const MAX_SIZE: u64 = 0x7E00_0000;
 
 const CODEC: &str = "lz4";
+
+/// The bytes of the decoded size before the block.
+const SIZE: usize = size_of::<u32>();
 
 /// The most decoded bytes that one byte of a block holds: a byte lengthens a match by 255.
 const BEST_RATIO: u64 = 255;
@@ -39,15 +44,17 @@ pub(crate) fn build(spec: &CodecSpec, _: &ChunkContext) -> Result<Codec, Metadat
 
 impl BytesToBytes for Lz4 {
     fn encode<'a>(&self, decoded: Cow<'a, [u8]>) -> CodecResult<'a> {
-        let too_long = |_| CodecError::Value {
+        let too_long = || CodecError::Value {
             codec: CODEC,
             why: format!("{} bytes are more than a block holds", decoded.len()),
         };
-        let bound = compress_bound(decoded.len()).map_err(too_long)?;
-        let mut out = scratch_for(CODEC, bound as u64 + 4, bound + 4, 1)?;
-        let mode = CompressionMode::FAST(self.acceleration);
-        let len = compress_to_buffer(&decoded, Some(mode), true, &mut out).map_err(too_long)?;
-        out.truncate(len);
+        let bound = compress_bound(decoded.len()).map_err(|_| too_long())?;
+        let out = buffer_pool::room(SIZE + bound);
+        let mut out = out.ok_or(CodecError::Limit { codec: CODEC, limit: isize::MAX as u64 })?;
+        out.extend_from_slice(&(decoded.len() as u32).to_le_bytes());
+        if !ffi::compress(&decoded, self.acceleration, &mut out) {
+            return Err(too_long());
+        }
         buffer_pool::release(decoded);
         Ok(Cow::Owned(out))
     }
@@ -55,8 +62,9 @@ impl BytesToBytes for Lz4 {
     fn decode<'a>(&self, encoded: Cow<'a, [u8]>, size: DecodedSize) -> CodecResult<'a> {
         let (declared, block) = split(&encoded)?;
         size.check(CODEC, declared.into())?;
-        let mut out = scratch_for(CODEC, declared.into(), block.len(), BEST_RATIO)?;
-        decode_block(block, &mut out)?;
+        let mut out = room_for(CODEC, declared.into(), block.len(), BEST_RATIO)?;
+        let found = ffi::decompress(block, declared as usize, &mut out).ok_or_else(damaged)?;
+        DecodedSize::Exactly(declared.into()).check(CODEC, found as u64)?;
         Ok(Cow::Owned(out))
     }
 
@@ -88,9 +96,12 @@ fn decode_block(block: &[u8], out: &mut [u8]) -> Result<(), CodecError> {
     let (Ok(size), Ok(_)) = (i32::try_from(out.len()), i32::try_from(block.len())) else {
         return Err(CodecError::corrupt(CODEC, "a block is at most 2 GiB long"));
     };
-    let found = decompress_to_buffer(block, Some(size), out)
-        .map_err(|_| CodecError::corrupt(CODEC, "the block is damaged, or does not end there"))?;
+    let found = decompress_to_buffer(block, Some(size), out).map_err(|_| damaged())?;
     DecodedSize::Exactly(out.len() as u64).check(CODEC, found as u64)
+}
+
+fn damaged() -> CodecError {
+    CodecError::corrupt(CODEC, "the block is damaged, or does not end there")
 }
 
 #[cfg(test)]
