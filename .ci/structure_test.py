@@ -73,8 +73,8 @@ class Rules(Folder):
         cases = [
             (structure.only_these_files_block, {CORE + "hierarchy/array.rs": "fn f() { block_on(x) }"}, [CORE + "hierarchy/array.rs:1: block_on("]),
             (structure.only_these_files_block, {CORE + "handles/blocking/a.rs": "block_on(x)", CORE + "a.rs": "Instant::now();"}, []),
-            (structure.threads_are_counted_for_forks, {CORE + "x.rs": "fn f() { thread::scope(|s| g(s)) }"}, [CORE + "x.rs:1: thread::scope"]),
-            (structure.threads_are_counted_for_forks, {CORE + "x.rs": "thread::Builder::new().spawn(on_thread(work))"}, []),
+            (structure.only_runtime_starts_threads, {CORE + "x.rs": "fn f() { thread::scope(|s| g(s)) }"}, [CORE + "x.rs:1: thread::scope"]),
+            (structure.only_runtime_starts_threads, {CORE + "runtime/x.rs": "thread::Builder::new().spawn(guard_thread(work))"}, []),
             (
                 structure.handles_have_equal_faces,
                 {

@@ -63,6 +63,9 @@ mod primitives {
 mod error {
     pub use zarr_core::{CodecError, StoreError};
 }
+mod runtime {
+    pub use crate::store::pause;
+}
 mod limits {
     pub use zarr_core::Limits;
 }
@@ -76,7 +79,7 @@ mod system {
         error
     }
 }
-#[path = "../../crates/zarr-core/src/fork.rs"]
+#[path = "../../crates/zarr-core/src/runtime/fork.rs"]
 mod fork;
 #[path = "../../crates/zarr-stores/src/opened.rs"]
 mod opened;

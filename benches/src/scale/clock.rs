@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use zarr::store::{VirtualTime, block_on};
+use zarr::runtime::{VirtualTime, block_on};
 
 /// The time of this thread's simulation, and who waits.
 #[derive(Default)]

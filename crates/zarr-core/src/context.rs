@@ -19,7 +19,8 @@ use crate::metadata::NodeMetadata;
 use crate::options::Options;
 use crate::path::NodePath;
 use crate::registry::{Access, Registry};
-use crate::store::{ByteRange, Listing, SnapshotOptions, Store, StoreKey, StorePrefix, may_block};
+use crate::runtime::may_block;
+use crate::store::{ByteRange, Listing, SnapshotOptions, Store, StoreKey, StorePrefix};
 use crate::sync::lock;
 
 /// Names left out of a listing that get a warning each.

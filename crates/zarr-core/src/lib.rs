@@ -7,7 +7,7 @@
 //! - [`selection`]: which elements a caller selects. [`data_type`], [`grid`], [`region`], [`view`], [`var_buffer`]: elements, chunks, boxes of
 //!   elements, memory.
 //! - [`metadata`]: the model. [`mod@format`]: the documents of each dialect. [`registry`]: names of codecs, data types, grids and stores, and what they build.
-//! - [`store`]: keys and values. [`codec`]: how a chunk becomes bytes.
+//! - [`store`]: keys and values. [`codec`]: how a chunk becomes bytes. [`runtime`]: threads, time, forks.
 //!
 //! ```
 //! use zarr_core::{Dialect, NodePath, Region, Registry};
@@ -37,7 +37,6 @@ pub mod data_type;
 mod dialect;
 mod element;
 mod error;
-pub mod fork;
 pub mod format;
 pub mod grid;
 mod handles;
@@ -54,6 +53,7 @@ mod printable;
 mod record_element;
 pub mod region;
 pub mod registry;
+pub mod runtime;
 pub mod selection;
 mod shape;
 pub mod store;
@@ -89,6 +89,7 @@ pub use printable::{is_printable, printable};
 pub use record_element::{FieldElement, RecordElement, StructField};
 pub use region::Region;
 pub use registry::{Access, Registry};
+pub use runtime::fork;
 pub use selection::{AxisSelection, Selection, steps};
 pub use shape::ToShape;
 pub use suggestion::did_you_mean;

@@ -176,11 +176,7 @@ fn on_thread(work: Box<dyn FnOnce() + Send>) -> Receiver<()> {
         }
     };
     let there = work.clone();
-    let started = thread::Builder::new()
-        .name("zarrkit-call".into())
-        .spawn(zarr::fork::on_thread(move || run(there)))
-        .is_ok();
-    if !started {
+    if zarr::runtime::spawn_thread("zarrkit-call", move || run(there)).is_err() {
         run(work);
     }
     receive

@@ -1,13 +1,12 @@
 //! Any of the library's stores for Python: what `zarrkit.Store` is made of.
 
-use std::panic::resume_unwind;
 use std::sync::Arc;
-use std::thread;
 
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyDict;
+use zarr::runtime::Parallel;
 use zarr::store::{
     ByteRange, Bytes, ListOptions, Payload, Precondition, SnapshotOptions, Store, StoreKey,
     StorePrefix, SyncStore,
@@ -23,7 +22,7 @@ use crate::py_store::{self, Source};
 const ATTEMPTS: usize = 16;
 
 /// The most threads that ask a store at once which keys it has.
-const MOST_THREADS: usize = 16;
+const MAX_THREADS_ASKING: usize = 16;
 
 /// A store of the library with blocking calls, which run without Python's lock. Values are arrays of `uint8`; keys and prefixes are text
 /// as in the specification.
@@ -62,21 +61,13 @@ pub fn are_stored(
     if is_near || keys.len() < 2 {
         return ask(keys);
     }
-    thread::scope(|scope| {
-        let parts = keys.chunks(keys.len().div_ceil(MOST_THREADS));
-        let asked: Vec<_> = parts
-            .map(|part| {
-                let work = zarr::fork::on_thread(move || ask(part));
-                (part, thread::Builder::new().spawn_scoped(scope, work))
-            })
-            .collect();
-        let joined = asked.into_iter().map(|(part, thread)| match thread {
-            Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
-            // The system refuses a further thread.
-            Err(_) => ask(part),
-        });
-        Ok(joined.collect::<Result<Vec<_>, _>>()?.concat())
-    })
+    let parallel = Parallel { name: "zarrkit-keys", threads: MAX_THREADS_ASKING, cancel: None };
+    let mut stored = Vec::with_capacity(keys.len());
+    let parts = keys.chunks(keys.len().div_ceil(MAX_THREADS_ASKING));
+    for part in parallel.each(parts, ask) {
+        stored.extend(part?);
+    }
+    Ok(stored)
 }
 
 /// A range as Python says it: from the first to before the second byte, or to the end; a negative first byte counts from the end.

@@ -369,7 +369,7 @@ impl Folder {
     fn list(&self, below: &str, depth: usize, all: &mut Vec<Arc<Served>>) -> Result<()> {
         let prefix = if below.is_empty() { String::new() } else { format!("{below}/") };
         let prefix = StorePrefix::new(prefix)?;
-        let listing = zarr::store::block_on(self.store.list_dir(&prefix, ListOptions::CANDIDATES))?;
+        let listing = zarr::runtime::block_on(self.store.list_dir(&prefix, ListOptions::CANDIDATES))?;
         let files = listing.keys.iter().map(StoreKey::as_str).filter(|key| is_archive(key));
         let folders = listing.prefixes.iter().map(|it| (it.as_str().trim_end_matches('/'), true));
         let mut entries: Vec<_> = files.map(|key| (key, false)).chain(folders).collect();
@@ -420,7 +420,7 @@ fn open_root(target: &str, name: String, options: &TargetsOptions) -> Result<Roo
                 return Err(Error::from(AccessError::Argument(why)).at_store(url));
             }
             let prefix = StorePrefix::root();
-            let listing = zarr::store::block_on(store.list_dir(&prefix, ListOptions::CANDIDATES));
+            let listing = zarr::runtime::block_on(store.list_dir(&prefix, ListOptions::CANDIDATES));
             if !listing.is_ok_and(|it| !it.keys.is_empty() || !it.prefixes.is_empty()) {
                 return Err(e);
             }

@@ -1,31 +1,21 @@
 //! Threads for what decodes and draws: the same few ones, so that the allocator keeps little memory for each.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use tokio::sync::{Semaphore, oneshot};
-use zarr::sync::lock;
-
-type Job = Box<dyn FnOnce() + Send>;
+use zarr::runtime;
 
 /// A number of threads, which end with it.
 pub(crate) struct Workers {
-    jobs: Sender<Job>,
+    threads: runtime::Workers,
     places: Arc<Semaphore>,
 }
 
 impl Workers {
     /// Starts `count` threads.
     pub fn new(count: usize) -> Workers {
-        let (jobs, waiting) = channel::<Job>();
-        let waiting = Arc::new(Mutex::new(waiting));
-        for _ in 0..count {
-            let waiting = waiting.clone();
-            // Without a thread its share of the work waits for the others.
-            let _ = std::thread::Builder::new().name("answer".into()).spawn(move || work(&waiting));
-        }
-        Workers { jobs, places: Arc::new(Semaphore::new(count)) }
+        let threads = runtime::Workers::start("answer", count);
+        Workers { threads, places: Arc::new(Semaphore::new(count)) }
     }
 
     /// The result of a call, once a thread is free; nothing if it panicked. `before` is waited for in between: what it returns
@@ -46,17 +36,8 @@ impl Workers {
             // The client may have gone.
             let _ = done.send(call(before));
         };
-        let _ = self.jobs.send(Box::new(job));
+        self.threads.run(job);
         Ok(result.await.ok())
-    }
-}
-
-fn work(waiting: &Mutex<Receiver<Job>>) {
-    loop {
-        let job = lock(waiting).recv();
-        let Ok(job) = job else { return };
-        // What panicked has no result, and the thread goes on.
-        let _ = catch_unwind(AssertUnwindSafe(job));
     }
 }
 

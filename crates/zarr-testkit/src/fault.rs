@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use zarr_core::StoreError;
-use zarr_core::store::{Call, Observer, Request, pause};
+use zarr_core::runtime::pause;
+use zarr_core::store::{Call, Observer, Request};
 
 /// In which way a call fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use zarr_core::StoreError;
-use zarr_core::store::{Call, Observer, Request, pause};
+use zarr_core::runtime::pause;
+use zarr_core::store::{Call, Observer, Request};
 
 /// Delays every call on a store, as an [`Observer`], and makes the store a remote one.
 ///

@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
-use std::thread;
 use std::time::SystemTime;
 
 #[cfg(doc)]
 use zarr_core::AccessError;
+use zarr_core::runtime::available_threads;
 use zarr_core::store::{
     ByteRange, GetOptions, Payload, Precondition, SnapshotOptions, StoreKey, SyncSnapshot,
     SyncStore, Target,
@@ -150,10 +150,7 @@ impl Transfer {
         let remote = stores.iter().filter(|it| !it.local).map(|it| it.in_flight).max();
         match remote {
             Some(in_flight) => in_flight,
-            None => {
-                let processors = thread::available_parallelism().map_or(1, |count| count.get());
-                processors.min(MAX_LOCAL_THREADS)
-            }
+            None => available_threads(0).min(MAX_LOCAL_THREADS),
         }
     }
 

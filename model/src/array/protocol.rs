@@ -11,7 +11,7 @@ use zarr_core::store::StoreKey;
 use super::key_queue::QueuePlace;
 use super::latest_state::{LatestState, MOST_READINGS};
 use super::state::ArrayState;
-use crate::store::pause;
+use crate::runtime::pause;
 
 /// Patience that does not end in an execution, and one that may end at once.
 pub const PATIENT: Duration = Duration::from_secs(3600);

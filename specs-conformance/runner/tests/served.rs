@@ -10,7 +10,8 @@ use std::future::pending;
 use std::path::{Path, PathBuf};
 
 use flate2::read::GzDecoder;
-use zarr::store::{GetOptions, StorePrefix, block_on};
+use zarr::runtime::block_on;
+use zarr::store::{GetOptions, StorePrefix};
 use zarr::{CopyOptions, Dialect, ErrorKind, Hierarchy, Node, OpenOptions};
 use zarr_serve::{ServeOptions, Server, Targets, TargetsOptions};
 use zarr_testkit::sample;

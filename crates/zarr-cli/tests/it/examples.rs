@@ -16,6 +16,9 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("demo", "the step `demo` of CI runs it"),
 ];
 
+/// Stacks of 64 TiB: no further thread of the program can be started, as under a limit of threads.
+const NO_STACK: &str = "70368744177664";
+
 /// The verbs that the help lists, and the hidden one that people run.
 fn verbs(folder: &Folder) -> Vec<String> {
     let help = folder.good("--help");
@@ -125,6 +128,59 @@ fn clear(folder: &Folder, verb: &str, example: &str) {
 
 #[test]
 fn every_verb_has_examples_that_run() {
+    run_examples(None);
+}
+
+/// The system may refuse every further thread: the calling one does the work then.
+#[test]
+fn every_verb_works_without_further_threads() {
+    let folder = Folder::new();
+    folder.table("t.zarr", "v3");
+    let serve = folder.command("serve t.zarr --port 0").env("RUST_MIN_STACK", NO_STACK).output();
+    let serve = serve.unwrap();
+    let err = String::from_utf8_lossy(&serve.stderr);
+    assert!(err.contains("cannot start a thread") && !err.contains("panicked"), "{err}");
+    run_examples(Some(NO_STACK));
+}
+
+/// The same results come of one thread and of several.
+#[test]
+fn results_without_further_threads_are_the_same() {
+    let folder = Folder::new();
+    let numbers: Vec<String> = (0..40_000).map(|n| (n * n % 9973).to_string()).collect();
+    let numbers = format!("[{}]", numbers.join(","));
+    for (name, shards) in [("a.zarr", "--shards 100,100"), ("b.zarr", "")] {
+        let shape = "--path x --shape 200,200 --chunks 20,20";
+        folder.good(&format!("create {name} {shape} {shards} --dtype int32"));
+        let put = folder.feed(&format!("put {name} --path x"), numbers.as_bytes());
+        assert_eq!(put.code, 0, "{}", put.err);
+    }
+    folder.good("put b.zarr --path x --region 3,4 --value 1");
+    let lines = [
+        ("checksum a.zarr", 0),
+        ("diff a.zarr b.zarr", 1),
+        ("stats b.zarr --path x --json", 0),
+        ("validate a.zarr", 0),
+        ("get b.zarr --path x", 0),
+        ("copy b.zarr COPY.zarr --chunks 50,30", 0),
+        ("get COPY.zarr --path x", 0),
+        ("repair a.zarr", 0),
+    ];
+    for (line, code) in lines {
+        let run = |copy: &str, stack: Option<&str>| {
+            let line = format!("{} --threads 4 --quiet", line.replace("COPY", copy));
+            let mut command = folder.command(&line);
+            stack.map(|stack| command.env("RUST_MIN_STACK", stack));
+            let output = command.output().unwrap();
+            let err = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(code), "{line}: {err}");
+            String::from_utf8_lossy(&output.stdout).replace(copy, "COPY")
+        };
+        assert_eq!(run("one", Some(NO_STACK)), run("several", None), "{line}");
+    }
+}
+
+fn run_examples(stack: Option<&str>) {
     let bin = Path::new(env!("CARGO_BIN_EXE_zarr")).parent().unwrap();
     let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap_or_default());
     let base = Folder::new();
@@ -156,6 +212,7 @@ fn every_verb_has_examples_that_run() {
             let line = example.replace("s3://bucket/", "bucket/");
             let mut shell = Command::new("sh");
             shell.args(["-c", &line]).current_dir(folder.path("")).env("PATH", &path);
+            stack.map(|stack| shell.env("RUST_MIN_STACK", stack));
             let output = shell.stdin(Stdio::null()).output().unwrap();
             let err = String::from_utf8_lossy(&output.stderr);
             let code = output.status.code();

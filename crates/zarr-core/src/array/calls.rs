@@ -10,7 +10,6 @@ use std::sync::Arc;
 use super::array_core::ArrayCore;
 use super::chunk_parts::{ChunkPart, read_chunk_parts};
 use super::chunk_store::ChunkStore;
-use super::executor;
 use super::layout::ChunkLayout;
 use super::request::{
     Input, RepeatedElement, Request, Strided, check_element_size, check_values, check_view,
@@ -22,6 +21,7 @@ use crate::data_type::{ByteSwap, DataType, Endian, Origin};
 use crate::element::Element;
 use crate::error::{AccessError, Result};
 use crate::region::{Region, element_count};
+use crate::runtime::pool;
 use crate::selection::Selection;
 use crate::view::strided::StridedBuffer;
 use crate::view::{View, ViewMut};
@@ -212,7 +212,7 @@ impl ArrayCore {
             return Ok(work(core).await);
         }
         // Boxed: the future of work in place stays small.
-        Box::pin(executor::off_thread(&self.options, move || work(core))).await
+        Box::pin(pool::off_thread(&self.options, move || work(core))).await
     }
 
     /// Writes elements, or one field of them, after a look at the array's document.

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 
-use super::executor::Work;
 use super::layout::ChunkLayout;
 use super::read::Reader;
 use super::read_call::ReadCall;
@@ -12,8 +11,9 @@ use crate::control::Counter;
 use crate::error::{AccessError, Error, Result};
 use crate::grid::{ChunkProjection, extents};
 use crate::region::{Region, byte_count};
+use crate::runtime::may_block;
+use crate::runtime::pool::Work;
 use crate::selection::Selection;
-use crate::store::may_block;
 use crate::sync::{into_inner, lock};
 use crate::view::ViewMut;
 

@@ -12,7 +12,8 @@ use crate::error::{AccessError, CodecError, Error, Result, StoreError};
 use crate::grid::ChunkProjection;
 use crate::options::Options;
 use crate::path::NodePath;
-use crate::store::{Store, StoreKey, SyncStore, may_block};
+use crate::runtime::may_block;
+use crate::store::{Store, StoreKey, SyncStore};
 
 /// Where the chunks of one array are stored.
 #[derive(Clone, Copy, Debug)]

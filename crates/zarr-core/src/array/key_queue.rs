@@ -8,7 +8,8 @@ use futures::channel::oneshot;
 use futures::future::{Either, select};
 
 use crate::primitives::sync::Mutex;
-use crate::store::{StoreKey, pause};
+use crate::runtime::pause;
+use crate::store::StoreKey;
 use crate::sync::lock;
 
 /// The right of one writer to try next, among those of this process that lost several attempts at a key. The queue makes
@@ -71,7 +72,7 @@ mod tests {
     use futures::FutureExt;
 
     use super::*;
-    use crate::store::block_on;
+    use crate::runtime::block_on;
 
     const LONG: Duration = Duration::from_secs(3600);
 

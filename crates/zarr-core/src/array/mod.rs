@@ -12,7 +12,7 @@
 //! # A read
 //! 1. A handle checks the selection and the caller's memory against the newest state of the array ([`request`]).
 //! 2. The output is cut into one piece for each chunk that the selection touches. No two pieces overlap, so several threads
-//!    fill them at the same time ([`executor`]).
+//!    fill them at the same time ([`pool`](crate::runtime::pool)).
 //! 3. Each chunk is read in one of three ways: out of an object that it shares with others (a draft's storage transformer),
 //!    whole, or segment by segment. Segments are the inner chunks of a shard, or the rows of a plain chunk; the chain of codecs
 //!    says which bytes they are. A shard's index is read first and cached under the version of the shard ([`index_cache`]). A
@@ -43,7 +43,7 @@ mod chunk_access;
 pub(crate) mod chunk_cache;
 mod chunk_parts;
 mod chunk_store;
-pub(crate) mod executor;
+mod encode_threads;
 mod index_cache;
 mod key_queue;
 mod latest_state;

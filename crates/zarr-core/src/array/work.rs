@@ -1,7 +1,7 @@
 //! How much work the chunks are that a part of an array touches.
 
-use super::executor::{TOGETHER, Work};
 use crate::grid::ChunkGrid;
+use crate::runtime::pool::{TOGETHER, Work};
 use crate::selection::ResolvedSelection;
 
 /// The work on the chunks that a part touches, of elements of `element_size` bytes.

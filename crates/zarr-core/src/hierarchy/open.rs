@@ -9,7 +9,6 @@ use super::node::NodeCore;
 use super::options::{Consolidated, OpenOptions};
 use super::under_way::copy_under_way;
 use super::{create, list, new_document, probe};
-use crate::array::executor::elsewhere;
 use crate::array::{ArrayCore, MetadataOrigin, wrong_kind};
 use crate::context::{StoreContext, is_too_large};
 use crate::dialect::{Dialect, Era, Warning};
@@ -18,6 +17,7 @@ use crate::format::{Documents, Format, array_documents, node_below_entry_point};
 use crate::metadata::{ArrayMetadata, GroupMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
 use crate::registry::Access;
+use crate::runtime::pool::spawn_blocking;
 use crate::store::{Store, guarded};
 use crate::web_address::split_query;
 
@@ -275,7 +275,7 @@ fn is_document(context: &StoreContext, below: &[&str]) -> bool {
 /// The store that a URL names. Opening it may block, so it is done on a thread that may.
 async fn open_store(url: &str, options: &OpenOptions) -> Result<Arc<dyn Store>> {
     let (at, options) = (url.to_owned(), options.clone());
-    elsewhere(move || Ok(options.store(&at)?)).await
+    spawn_blocking(move || Ok(options.store(&at)?)).await
 }
 
 fn not_found() -> Error {

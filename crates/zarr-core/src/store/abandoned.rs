@@ -202,7 +202,7 @@ pub async fn wait_for(store: impl Fn() -> String, keys: impl Into<AffectedKeys>)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::block_on as wait;
+    use crate::runtime::block_on as wait;
 
     fn key(text: &str) -> AffectedKeys {
         AffectedKeys::Key(StoreKey::new(text).unwrap())

@@ -6,7 +6,6 @@ use std::time::SystemTime;
 use async_trait::async_trait;
 
 use super::abandoned::{self, AffectedKeys};
-use super::io_threads::{self, may_block, run};
 use super::{
     ByteRange, Bytes, Capabilities, GetOptions, Got, ListOptions, Listing, NotSet, Payload,
     Precondition, Snapshot, SnapshotOptions, Store, StoreKey, StorePrefix, SyncSnapshot, SyncStore,
@@ -38,12 +37,12 @@ impl FromSync {
         abandoned::wait_for(|| self.0.name(), keys).await;
     }
 
-    async fn elsewhere<T: Send + 'static>(
+    async fn spawn_blocking<T: Send + 'static>(
         &self,
         call: impl FnOnce(&dyn SyncStore) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let store = self.0.clone();
-        run(move || call(&*store)).await.unwrap_or_else(|| Err(lost_thread()))
+        spawn_blocking(move || call(&*store)).await.unwrap_or_else(|| Err(lost_thread()))
     }
 
     /// Changes keys on another thread.
@@ -54,7 +53,7 @@ impl FromSync {
     ) -> Result<T, StoreError> {
         let store = self.0.clone();
         let (caller, worker) = abandoned::change(|| self.0.name(), keys.into());
-        let changed = run(move || Some(worker.begin()?.run(|| change(&*store))));
+        let changed = spawn_blocking(move || Some(worker.begin()?.run(|| change(&*store))));
         let changed = changed.await.flatten();
         drop(caller);
         changed.unwrap_or_else(|| Err(lost_thread()))
@@ -80,7 +79,7 @@ impl Store for FromSync {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { local: true, in_flight: io_threads::THREADS, ..self.0.capabilities() }
+        Capabilities { local: true, in_flight: IO_THREADS, ..self.0.capabilities() }
     }
 
     fn as_sync(&self) -> Option<&Arc<dyn SyncStore>> {
@@ -97,7 +96,7 @@ impl Store for FromSync {
         let get = move |store: &dyn SyncStore| {
             store.get(&key, GetOptions { version, ..GetOptions::at_most(limit) })
         };
-        Ok(self.elsewhere(get).await?.map(|got| into.take(got)))
+        Ok(self.spawn_blocking(get).await?.map(|got| into.take(got)))
     }
 
     async fn open(
@@ -115,7 +114,7 @@ impl Store for FromSync {
                 let (first, expect) = (&first[..], expect.as_ref());
                 store.open(&key, SnapshotOptions { first, expect, for_update, limit })
             };
-            self.elsewhere(open).await?
+            self.spawn_blocking(open).await?
         };
         Ok(opened.map(|value| Box::new(FromSyncSnapshot(value.into())) as _))
     }
@@ -178,7 +177,7 @@ impl Store for FromSync {
             return self.0.list_prefix(prefix);
         }
         let prefix = prefix.clone();
-        self.elsewhere(move |store| store.list_prefix(&prefix)).await
+        self.spawn_blocking(move |store| store.list_prefix(&prefix)).await
     }
 
     async fn list_dir(
@@ -191,7 +190,7 @@ impl Store for FromSync {
             return self.0.list_dir(prefix, how);
         }
         let prefix = prefix.clone();
-        self.elsewhere(move |store| store.list_dir(&prefix, how)).await
+        self.spawn_blocking(move |store| store.list_dir(&prefix, how)).await
     }
 
     async fn link(&self, prefix: &StorePrefix, erase: bool) -> Result<bool, StoreError> {
@@ -223,7 +222,7 @@ impl Snapshot for FromSyncSnapshot {
             return self.0.read(ranges);
         }
         let (value, ranges) = (self.0.clone(), ranges.to_vec());
-        run(move || value.read(&ranges)).await.unwrap_or_else(|| Err(lost_thread()))
+        spawn_blocking(move || value.read(&ranges)).await.unwrap_or_else(|| Err(lost_thread()))
     }
     fn size(&self) -> u64 {
         self.0.size()

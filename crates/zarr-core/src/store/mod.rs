@@ -8,7 +8,6 @@
 pub mod abandoned;
 mod block_on;
 mod from_sync;
-mod io_threads;
 mod key;
 mod listing;
 mod observe;
@@ -18,7 +17,6 @@ mod process_cas;
 mod range;
 mod snapshot;
 mod sync;
-mod timer;
 mod version;
 
 use std::fmt::Debug;
@@ -29,11 +27,7 @@ pub use async_trait::async_trait;
 /// A value that was read: bytes that are shared, not copied.
 pub use bytes::Bytes;
 
-pub use self::block_on::block_on;
-pub(crate) use self::block_on::spawn;
 pub use self::from_sync::{from_sync, from_sync_arc};
-pub(crate) use self::io_threads::may_block;
-pub use self::io_threads::run;
 pub use self::key::{StoreKey, StorePrefix};
 pub use self::listing::Listing;
 pub use self::observe::{Call, ObservedStore, Observer, Outcome, Request};
@@ -46,8 +40,6 @@ pub(crate) use self::range::find;
 pub use self::range::{ByteRange, coalesce, slice};
 pub use self::snapshot::{InMemorySnapshot, Snapshot, SyncSnapshot};
 pub use self::sync::SyncStore;
-pub use self::timer::{VirtualTime, pause};
-pub(crate) use self::timer::{instant, pause_up_to};
 pub use self::version::Version;
 use crate::error::StoreError;
 

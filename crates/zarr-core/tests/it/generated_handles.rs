@@ -71,7 +71,7 @@ fn blocking_face(name: &str, source: &str) -> String {
         }
         // Not between an import and its `#[cfg]`.
         if imports_block_on && line.starts_with("use crate::") && !text.ends_with("]\n") {
-            text.push_str("use crate::store::block_on;\n");
+            text.push_str("use crate::runtime::block_on;\n");
             imports_block_on = false;
         }
         let mut line = line.replace("async fn", "fn");

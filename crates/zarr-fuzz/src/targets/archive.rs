@@ -4,7 +4,8 @@ use std::cell::RefCell;
 use std::io::{Seek, SeekFrom, Write};
 use std::sync::Arc;
 
-use zarr::store::{ByteRange, GetOptions, SnapshotOptions, Store, StoreKey, SyncStore, block_on};
+use zarr::runtime::block_on;
+use zarr::store::{ByteRange, GetOptions, SnapshotOptions, Store, StoreKey, SyncStore};
 use zarr::stores::{RemoteZipStore, ZipStore};
 use zarr::{Access, Hierarchy};
 

@@ -13,7 +13,7 @@ use super::plan::Plan;
 use super::scan::{Number, Rule};
 use super::tally::Tally;
 use super::texts::Texts;
-use super::{Request, fixed_texts, pool, texts_of_fill};
+use super::{Request, fixed_texts, texts_of_fill};
 use crate::meaning::Missing;
 
 /// How many columns are summed up in one pass: what is known of each waits in memory until the parts before are done.
@@ -108,7 +108,11 @@ fn one_pass(
             }
         }
     };
-    pool::run(request.threads(plan), plan.parts()?, Vec::new, work, &mut merge)?;
+    let merge_part = |sums| {
+        merge(sums);
+        Ok(())
+    };
+    request.parallel(plan).in_order(plan.parts()?, || Ok(Vec::new()), work, merge_part)?;
     let absent = plan.absent()?.filter(|_| !request.written_only);
     match absent {
         Some((count, place)) => merge(of_part(&place, Part::Fill(count))?),

@@ -23,7 +23,6 @@ mod histogram;
 mod json;
 mod moments;
 mod plan;
-mod pool;
 mod ranks;
 mod sample;
 mod scan;
@@ -34,6 +33,7 @@ use std::cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use zarr_core::data_type::{Scalar, ScalarValue};
+use zarr_core::runtime::{Parallel, available_threads};
 use zarr_core::{AccessError, Array, Region, Result};
 
 pub use self::along::{AlongAxes, Cell, statistics_along};
@@ -99,11 +99,11 @@ impl Request<'_> {
     }
 
     /// Threads, so that each has memory for a chunk.
-    fn threads(&self, plan: &Plan) -> usize {
-        let all = || std::thread::available_parallelism().map_or(1, usize::from);
-        let asked = if self.threads == 0 { all() } else { self.threads };
+    fn parallel(&self, plan: &Plan) -> Parallel<'static> {
         let chunk = plan.largest_part().max(1);
-        usize::try_from(self.memory / chunk).unwrap_or(usize::MAX).clamp(1, asked)
+        let fit = usize::try_from(self.memory / chunk).unwrap_or(usize::MAX);
+        let threads = fit.clamp(1, available_threads(self.threads));
+        Parallel { name: "zarr-stats", threads, cancel: None }
     }
 }
 
@@ -279,16 +279,16 @@ struct Own<X> {
 }
 
 impl Numerical<'_, '_> {
-    /// Goes through all parts once; see [`pool::run`].
+    /// Goes through all parts once; see [`Parallel::in_order`].
     fn pass<X: Send, P: Send>(
         &self,
         extra: impl Fn() -> X + Sync,
         work: impl Fn(&mut X, &Region, Part<'_>) -> P + Sync,
-        merge: impl FnMut(P) + Send,
+        mut merge: impl FnMut(P),
     ) -> Result<Vec<X>> {
         let (plan, column, shorts) = (self.plan, self.column, Shorts::of(self.column));
         let (done, all) = (AtomicU64::new(0), plan.count());
-        let own = || Own { memory: Vec::new(), extra: extra() };
+        let own = || Ok(Own { memory: Vec::new(), extra: extra() });
         let each = |own: &mut Own<X>, place: Region| {
             let count = place.element_count().unwrap_or(u64::MAX);
             plan.check_cancelled()?;
@@ -307,9 +307,11 @@ impl Numerical<'_, '_> {
             }
             Ok(result)
         };
-        let threads = self.request.threads(plan);
-        let mut merge = merge;
-        let owned = pool::run(threads, plan.parts()?, own, each, &mut merge)?;
+        let merge_one = |result| {
+            merge(result);
+            Ok(())
+        };
+        let owned = self.request.parallel(plan).in_order(plan.parts()?, own, each, merge_one)?;
         let mut owned: Vec<X> = owned.into_iter().map(|own| own.extra).collect();
         let absent = plan.absent()?.filter(|_| !self.request.written_only);
         if let (Some((count, place)), Some(own)) = (absent, owned.first_mut()) {
@@ -519,7 +521,11 @@ fn text_statistics(plan: &Plan, column: &Column, request: &Request<'_>) -> Resul
         Ok(texts)
     };
     let mut all = Texts::default();
-    pool::run(request.threads(plan), plan.parts()?, Vec::new, work, |texts| all.merge(texts))?;
+    let merge = |texts| {
+        all.merge(texts);
+        Ok(())
+    };
+    request.parallel(plan).in_order(plan.parts()?, || Ok(Vec::new()), work, merge)?;
     if let Some((count, place)) = plan.absent()?.filter(|_| !request.written_only) {
         // One stands for all.
         let mut one = work(&mut Vec::new(), place)?;

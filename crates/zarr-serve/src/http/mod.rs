@@ -35,6 +35,7 @@ use hyper::{Request, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use tokio::sync::Semaphore;
+use zarr::runtime::{available_threads, spawn_thread};
 
 use self::access::Watched;
 pub use self::access::{Access, Log};
@@ -163,10 +164,7 @@ impl Server {
         };
         listener.set_nonblocking(true)?;
         let names = options.hosts.iter().map(|name| name.to_ascii_lowercase()).collect();
-        let threads = match options.threads {
-            0 => std::thread::available_parallelism().map_or(4, Into::into),
-            threads => threads,
-        };
+        let threads = available_threads(options.threads);
         let metrics: Arc<Metrics> = Arc::default();
         // A quarter is for chunks that are being decoded, an eighth for what is kept of the view, and one for
         // `TargetsOptions::kept`.
@@ -243,6 +241,9 @@ impl Server {
         stop: impl Future<Output = ()>,
         stop_now: impl Future<Output = ()>,
     ) -> io::Result<Ended> {
+        // Where the system refuses threads, tokio would panic.
+        spawn_thread("zarr-serve", || ())
+            .map_err(|e| io::Error::new(e.kind(), format!("cannot start a thread: {e}")))?;
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
         let ended = runtime.block_on(self.serve(stop, stop_now));
         // Threads that block are left behind.

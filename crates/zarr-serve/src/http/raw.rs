@@ -7,10 +7,8 @@ use hyper::header::{ACCEPT, HeaderValue, LINK, LOCATION, RANGE, RETRY_AFTER};
 use hyper::{HeaderMap, Method, StatusCode};
 use tokio::sync::{Semaphore, oneshot};
 use zarr::StoreError;
-use zarr::store::{
-    ByteRange, Bytes, GetOptions, Got, ListOptions, Snapshot, SnapshotOptions, Store, StoreKey,
-    StorePrefix, block_on,
-};
+use zarr::runtime::{block_on, spawn_thread};
+use zarr::store::{ByteRange, Bytes, GetOptions, Got, ListOptions, Snapshot, SnapshotOptions, Store, StoreKey, StorePrefix};
 
 use super::path::{decoded, pairs};
 use super::range::{Wanted, wanted};
@@ -289,7 +287,7 @@ pub(crate) async fn list_with<E: Send + 'static>(
         let _ = done.send(made);
     };
     // If there is no thread, nothing comes of `made`.
-    let _ = std::thread::Builder::new().name("listing".into()).spawn(make);
+    let _ = spawn_thread("listing", make);
     match made.await {
         Ok(Ok(Some(Cut::Entries(entries, next)))) => {
             let letters: u64 = entries.iter().map(|entry| entry.name.len() as u64).sum();

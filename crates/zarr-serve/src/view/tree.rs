@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use zarr::store::{
-    Bytes, GetOptions, Listing, Payload, Precondition, StoreKey, StorePrefix, block_on,
-};
+use zarr::runtime::block_on;
+use zarr::store::{Bytes, GetOptions, Listing, Payload, Precondition, StoreKey, StorePrefix};
 use zarr::{AccessError, Hierarchy, Node, NodePath, Result};
 
 use super::node::{Shown, rules, shown, writing};

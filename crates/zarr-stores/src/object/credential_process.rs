@@ -13,7 +13,8 @@ use async_trait::async_trait;
 use futures::channel::oneshot;
 use object_store::CredentialProvider;
 use object_store::aws::AwsCredential;
-use zarr_core::{Json, fork};
+use zarr_core::Json;
+use zarr_core::runtime::spawn_thread;
 
 /// How long before they expire credentials are asked for again.
 const RENEWED_BEFORE_EXPIRY: Duration = Duration::from_secs(5 * 60);
@@ -89,9 +90,7 @@ impl CredentialProvider for ProcessCredentials {
         let (send, printed) = oneshot::channel();
         let words = self.words.clone();
         // The thread of requests must not wait for a program.
-        thread::Builder::new()
-            .name("zarr-credentials".into())
-            .spawn(fork::on_thread(move || drop(send.send(output(&words)))))
+        spawn_thread("zarr-credentials", move || drop(send.send(output(&words))))
             .map_err(|e| self.error(&format!("cannot be run: {e}")))?;
         let printed = printed.await.unwrap_or_else(|_| Err("cannot be run".into()));
         let now = printed.and_then(|printed| parse(&printed)).map_err(|why| self.error(&why))?;
@@ -110,11 +109,17 @@ fn output(words: &[String]) -> Result<Vec<u8>, String> {
         command.spawn().map_err(|e| format!("cannot be run: {e}; is the program installed?"))?;
     let stdout = child.stdout.take();
     let (send, received) = mpsc::channel();
-    thread::spawn(fork::on_thread(move || {
+    let reader = spawn_thread("zarr-credentials-read", move || {
         let mut printed = Vec::new();
         let read = stdout.map(|stdout| stdout.take(MAX_OUTPUT_BYTES).read_to_end(&mut printed));
         drop(send.send(read.transpose().map(|_| printed)));
-    }));
+    });
+    if let Err(e) = reader {
+        // The system refuses a further thread. The program ends, as nobody reads what it prints.
+        let _ = child.kill();
+        let _ = child.wait();
+        return Err(format!("cannot be run: {e}"));
+    }
     wait(&mut child)?;
     // A program that the command left in the background may keep its output open for ever.
     let printed = received.recv_timeout(OUTPUT_TIMEOUT);

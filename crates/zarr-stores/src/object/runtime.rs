@@ -7,11 +7,11 @@
 use std::future::pending;
 use std::io;
 use std::sync::{Mutex, mpsc};
-use std::thread;
 
 use futures::channel::oneshot::{self, Receiver};
 use tokio::runtime::{Builder, Handle};
 use tokio::task::AbortHandle;
+use zarr_core::runtime::spawn_thread;
 use zarr_core::store::Result;
 use zarr_core::{StoreError, sync};
 
@@ -56,7 +56,7 @@ fn start() -> io::Result<Handle> {
         }
         Err(e) => drop(send.send(Err(e))),
     };
-    thread::Builder::new().name("zarr-requests".into()).spawn(zarr_core::fork::on_thread(run))?;
+    spawn_thread("zarr-requests", run)?;
     started.recv().map_err(io::Error::other)?
 }
 

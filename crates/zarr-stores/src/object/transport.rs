@@ -15,6 +15,7 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::redirect::Policy;
 use reqwest::{Certificate, ClientBuilder as Builder, NoProxy, Proxy};
 use rustls::crypto::CryptoProvider;
+use zarr_core::runtime::spawn_thread;
 
 const USER_AGENT: &str = concat!("zarr-stores/", env!("CARGO_PKG_VERSION"));
 
@@ -129,9 +130,7 @@ impl Resolve for Resolver {
                 let found = (name.as_str(), 0).to_socket_addrs();
                 let _ = send.send(found.map(|found| shuffled(found.collect())));
             };
-            std::thread::Builder::new()
-                .name("zarr-dns".into())
-                .spawn(zarr_core::fork::on_thread(look_up))?;
+            spawn_thread("zarr-dns", look_up)?;
             let found: Addrs = Box::new(found.await??.into_iter());
             Ok(found)
         })

@@ -9,11 +9,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use async_trait::async_trait;
 use bytes::{Buf, Bytes};
-use zarr_core::store::{
-    ByteRange, Capabilities, GetOptions, Got, InMemorySnapshot, ListOptions, Listing, Result,
-    Snapshot, SnapshotOptions, Store, StoreKey, StorePrefix, SyncSnapshot, Version, block_on,
-    check_size,
-};
+use zarr_core::runtime::block_on;
+use zarr_core::store::{ByteRange, Capabilities, GetOptions, Got, InMemorySnapshot, ListOptions, Listing, Result, Snapshot, SnapshotOptions, Store, StoreKey, StorePrefix, SyncSnapshot, Version, check_size};
 use zarr_core::{Access, Registry, StoreError, split_query, sync};
 
 use super::archive::{Directory, Value, damaged};
@@ -36,7 +33,8 @@ const MOST_PIECES: usize = 64;
 ///
 /// ```
 /// use std::sync::Arc;
-/// use zarr_core::store::{StoreKey, block_on};
+/// use zarr_core::runtime::block_on;
+/// use zarr_core::store::StoreKey;
 /// use zarr_stores::RemoteZipStore;
 /// # fn of(store: Arc<dyn zarr_core::store::Store>) -> Result<(), zarr_core::StoreError> {
 /// let key = StoreKey::new("data/example.zip")?;

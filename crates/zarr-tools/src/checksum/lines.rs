@@ -8,10 +8,9 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
 use sha2::{Digest as _, Sha256};
-use zarr_core::fork::on_thread;
+use zarr_core::runtime::run_together;
 use zarr_core::sync::lock;
 use zarr_core::{AccessError, Array, Json, Region, Result, Selection};
 
@@ -248,15 +247,7 @@ impl<'a> LineHasher<'a> {
         };
         let is_small = elements.bytes.len() < 1 << 20;
         let helpers = if is_small { 0 } else { self.threads.min(blocks.len()).saturating_sub(1) };
-        thread::scope(|scope| {
-            for _ in 0..helpers {
-                // Where the system refuses a thread, the others do its work.
-                if thread::Builder::new().spawn_scoped(scope, on_thread(work)).is_err() {
-                    break;
-                }
-            }
-            work();
-        });
+        run_together("zarr-checksum", helpers, work);
         for (number, hashes) in lock(&finished).drain(..) {
             tree.add(number, block_hash(&hashes));
         }

@@ -13,6 +13,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use sha2::{Digest as _, Sha256};
+use zarr_core::runtime::available_threads;
 use zarr_core::{
     AccessError, Array, CancelToken, Error, Group, Node, NodeKind, Object, Region, Result,
 };
@@ -273,11 +274,7 @@ fn hash_blocks(
     let chunk = array.chunk_shape().unwrap_or_else(|| array.metadata().chunk_extent());
     let memory = if options.memory == 0 { MEMORY } else { options.memory };
     let lengths = piece_lengths(&division, &chunk, element, memory);
-    let threads = match options.threads {
-        0 => std::thread::available_parallelism().map_or(1, usize::from),
-        threads => threads,
-    };
-    let hasher = LineHasher::new(&division, threads);
+    let hasher = LineHasher::new(&division, available_threads(options.threads));
     let mut tree = Tree::new(count, options.regions);
     let bytes = |shape: &[u64]| shape.iter().fold(element, |bytes, len| bytes.saturating_mul(*len));
     // A chunk is decoded for each block in which it lies: that must cost less than to read all blocks.

@@ -1,10 +1,9 @@
 //! Compares the elements of two arrays, piece by piece.
 
 use std::collections::BTreeMap;
-use std::thread;
 
 use zarr_core::data_type::{Scalar, ScalarValue};
-use zarr_core::fork::on_thread;
+use zarr_core::runtime::{Parallel, available_threads, join};
 use zarr_core::{AccessError, Array, CancelToken, Region, Result};
 
 use super::DiffOptions;
@@ -14,6 +13,9 @@ use crate::checksum::lines::{Canonical, Pieces, piece_lengths};
 use crate::checksum::logical::{Elements, Logical};
 use crate::copy::holes::touched_blocks;
 use crate::tree_progress::TreeProgress;
+
+/// A thread compares no fewer elements than these.
+const MIN_ELEMENTS_PER_THREAD: usize = 4096;
 
 /// How many regions are remembered.
 const REGIONS: usize = 1000;
@@ -130,26 +132,16 @@ impl Pair<'_> {
             let count = one.len().min(other.len());
             found.diff.compared += count as u64;
             if self.logical[0].data_type != self.logical[1].data_type || one != other {
-                let slices = self.threads(options).min(count.div_ceil(4096)).max(1);
-                let slice = |n: usize| count * n / slices..count * (n + 1) / slices;
-                let compare = |n: usize| {
-                    self.compare_range(slice(n), (&one, &other), &parts, &piece, &division)
+                let slices = count.div_ceil(MIN_ELEMENTS_PER_THREAD).max(1);
+                let slices = available_threads(options.threads).min(slices);
+                let parallel = Parallel { name: "zarr-diff", threads: slices, cancel: None };
+                let compare = |slice: usize| {
+                    let range = count * slice / slices..count * (slice + 1) / slices;
+                    self.compare_range(range, (&one, &other), &parts, &piece, &division)
                 };
-                let compare = &compare;
-                thread::scope(|scope| {
-                    let spawned: Vec<_> = (1..slices)
-                        .map(|n| {
-                            let compare = on_thread(move || compare(n));
-                            (n, thread::Builder::new().spawn_scoped(scope, compare))
-                        })
-                        .collect();
-                    found.merge(compare(0), options.places);
-                    for (n, thread) in spawned {
-                        // Where the system refuses a thread, this one does its work.
-                        let joined = thread.ok().and_then(|thread| thread.join().ok());
-                        found.merge(joined.unwrap_or_else(|| compare(n)), options.places);
-                    }
-                });
+                for part in parallel.each(0..slices, compare) {
+                    found.merge(part, options.places);
+                }
             }
             are_fills_equal |= is_fill && found.diff.different == different;
             if let Some(call) = options.progress {
@@ -159,22 +151,11 @@ impl Pair<'_> {
         Ok(Some(found.finish()))
     }
 
-    fn threads(&self, options: &DiffOptions<'_>) -> usize {
-        match options.threads {
-            0 => thread::available_parallelism().map_or(1, usize::from),
-            threads => threads,
-        }
-    }
-
     /// Reads a piece of both arrays at the same time.
     fn read(&self, piece: &Region) -> Result<[Canonical; 2]> {
         let read = |n: usize| Canonical::read(self.arrays[n], self.logical[n], piece);
-        thread::scope(|scope| {
-            let other = thread::Builder::new().spawn_scoped(scope, on_thread(|| read(1))).ok();
-            let one = read(0);
-            let other = other.and_then(|thread| thread.join().ok()).unwrap_or_else(|| read(1));
-            Ok([one?, other?])
-        })
+        let (one, other) = join("zarr-diff", || read(0), || read(1));
+        Ok([one?, other?])
     }
 
     fn compare_range(

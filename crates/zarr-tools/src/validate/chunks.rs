@@ -15,7 +15,7 @@ use super::inventory::Inventory;
 use super::keys::StoredChunk;
 use super::problem::{Level, Problem, ProblemKind};
 use super::tree::{FoundArray, Tree};
-use super::{Context, Sink, pool, shards};
+use super::{Context, Sink, parallel, shards};
 
 /// The most missing chunks of one array that are reported one by one.
 const MOST_MISSING: u64 = 10_000;
@@ -44,7 +44,7 @@ pub(super) fn check(
             let chunk = ChunkPlace { context, array, key };
             limited(context.open.options.limits.decoded, || chunk.look())
         };
-        pool::run(context, stored.len(), look, |_, looked| {
+        parallel::run(context, stored.len(), look, |_, looked| {
             sink.report.chunks += 1;
             sink.report.inner_chunks += looked.inner_chunks;
             sink.report.bytes += looked.bytes;

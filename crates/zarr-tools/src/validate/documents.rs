@@ -15,7 +15,7 @@ use super::inventory::Inventory;
 use super::problem::{Correction, Problem, ProblemKind};
 use super::tools::Tools;
 use super::tree::{FoundArray, FoundNode, Tree};
-use super::{Context, Sink, clauses, correct, pool};
+use super::{Context, Sink, clauses, correct, parallel};
 
 /// What the documents of one node told.
 struct Checked {
@@ -54,7 +54,7 @@ pub(super) fn check(
         let (path, documents) = &candidates[at];
         check_node(context, path, documents)
     };
-    pool::run(context, candidates.len(), check, |_, checked| {
+    parallel::run(context, candidates.len(), check, |_, checked| {
         checked.problems.into_iter().for_each(|problem| sink.add(problem));
         if !checked.is_node {
             // Attributes of v2 make no node.

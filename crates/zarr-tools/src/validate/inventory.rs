@@ -8,7 +8,7 @@ use zarr_core::{Error, NodePath, Result, StoreError};
 
 use super::problem::{Problem, ProblemKind};
 use super::tree::Tree;
-use super::{Context, Sink, consolidated, pool};
+use super::{Context, Sink, consolidated, parallel};
 
 /// The most chunks for which a store is asked that cannot be listed.
 const MOST_ASKED: u64 = 1_000_000;
@@ -145,7 +145,7 @@ impl Inventory {
         keys.sort_unstable();
         keys.dedup();
         let is_there = |key: &StoreKey| is_there(context, key);
-        let there = pool::map(context, keys.len(), |at| is_there(&keys[at]))?;
+        let there = parallel::map(context, keys.len(), |at| is_there(&keys[at]))?;
         let keys = keys.into_iter().zip(there).filter(|(_, there)| *there).map(|(key, _)| key);
         let (left_out, unreadable) = (Vec::new(), Vec::new());
         Ok(Inventory { keys: keys.collect(), left_out, unreadable, is_listed: false })
@@ -165,7 +165,7 @@ impl Inventory {
                 continue;
             };
             let key = |ordinal| array.key(&array.indices(&array.ordinals(ordinal)));
-            let asked = pool::map(context, chunks as usize, |at| {
+            let asked = parallel::map(context, chunks as usize, |at| {
                 let key = key(at as u64)?;
                 is_there(context, &key).then_some(key)
             })?;

@@ -30,7 +30,7 @@ pub(crate) mod leftovers;
 mod names;
 #[cfg(feature = "nczarr")]
 mod netcdf;
-mod pool;
+mod parallel;
 mod problem;
 mod references;
 mod shards;
@@ -41,6 +41,7 @@ use std::io::ErrorKind as IoErrorKind;
 use std::sync::Arc;
 
 use zarr_core::format::{Format, is_zarr_key};
+use zarr_core::runtime::available_threads;
 use zarr_core::store::{Store, SyncStore};
 use zarr_core::{
     AccessError, Cause, Consolidated, Error, ErrorKind, Hierarchy, NodePath, OpenOptions, Result,
@@ -209,9 +210,8 @@ fn checked(
             _ => return Err(error),
         },
     };
-    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     let threads = match (open.options.threads, capabilities.local) {
-        (0, true) => cores(),
+        (0, true) => available_threads(0),
         (0, false) => capabilities.in_flight.clamp(1, 64),
         (given, _) => given,
     };

@@ -34,8 +34,8 @@ fn without_threads(folder: &str) -> Result<()> {
     array.write(7..9, &[7u16, 8])?;
     assert_eq!(array.read::<u16>(..)?, elements);
     let url = format!("{url}/a");
-    let array = zarr::store::block_on(zarr::aio::open(&url))?.into_array()?;
-    assert_eq!(zarr::store::block_on(array.read::<u16>(..))?, elements);
+    let array = zarr::runtime::block_on(zarr::aio::open(&url))?.into_array()?;
+    assert_eq!(zarr::runtime::block_on(array.read::<u16>(..))?, elements);
     // Twice: a failed start is not remembered as one that succeeded.
     for url in
         ["http://127.0.0.1:1/x", "http://localhost:1/x", "s3://bucket/x", "http://127.0.0.1:1/x"]

@@ -13,8 +13,8 @@ use crate::array::chunk_store::ChunkStore;
 use crate::array::layout::ChunkLayout;
 use crate::error::Result;
 use crate::region::{Region, element_count};
+use crate::runtime::spawn_future;
 use crate::selection::ResolvedSelection;
-use crate::store::spawn;
 use crate::view::ViewMut;
 
 /// Begins to read ahead if `part` follows the part that was read before it. It never waits.
@@ -39,7 +39,7 @@ pub(in crate::array) fn read_ahead(
     // The last handle drops the order of its reads, which ends this.
     options.cancel = Some(order.dropped.clone());
     let (layout, region) = (layout.clone(), region.clone());
-    spawn("zarr-read-ahead", move || async move {
+    spawn_future("zarr-read-ahead", move || async move {
         let store = ChunkStore { context: &context, path: &path, options: &options };
         // What fails is read again, and reported, when the caller asks for it.
         _ = cache_rows(store, &layout, &rows, &region).await;

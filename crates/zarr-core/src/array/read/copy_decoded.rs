@@ -5,11 +5,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::source::{ChunkDone, ChunkSource};
-use crate::array::executor::{self, Work};
 use crate::array::layout::FieldBytes;
 use crate::error::{Error, Result};
 use crate::grid::ChunkProjection;
 use crate::options::Options;
+use crate::runtime::pool::{self, Work};
 use crate::sync::{into_inner, lock};
 use crate::view::ViewMut;
 
@@ -54,7 +54,7 @@ where
         let bytes = work.total.saturating_sub(copied);
         let chunks = bytes / copied.max(1);
         let others = (bytes / BYTES_WORTH_A_THREAD).max(chunks / CHUNKS_WORTH_A_THREAD);
-        let is_copied = executor::together(options, others as usize, || copy.copy_all(&left));
+        let is_copied = pool::together(options, others as usize, || copy.copy_all(&left));
         if let Some(error) = into_inner(copy.failed) {
             return Err(error);
         }

@@ -16,12 +16,12 @@ use super::segments::inside;
 use super::source::{ALL, not_fetched};
 use crate::array::alloc::unset;
 use crate::array::chunk_store::{check_stored_bytes, decode_limited, read_error};
-use crate::array::executor::{self, UNDER_WAY, Work};
 use crate::array::layout::ChunkLayout;
 use crate::codec::{ChunkIndex, PartialRead};
 use crate::error::Result;
 use crate::grid::ChunkProjection;
 use crate::region::{Region, element_count};
+use crate::runtime::pool::{self, UNDER_WAY, Work};
 use crate::selection::ResolvedSelection;
 use crate::store::{ByteRange, Snapshot};
 use crate::view::{View, ViewMut};
@@ -113,7 +113,7 @@ impl LargePart<'_> {
             Some(group)
         });
         let fetched =
-            executor::in_flight(options, fetching, groups, |group| Self::fetch_group(value, group));
+            pool::in_flight(options, fetching, groups, |group| Self::fetch_group(value, group));
         let decoded = fetched
             .map_ok(|(group, bytes)| self.decode_group(projection, group, bytes))
             .try_buffer_unordered(decoding);
@@ -202,7 +202,7 @@ impl LargePart<'_> {
             }
             Ok(decoded)
         };
-        executor::on_pool(options, decode).await
+        pool::on_pool(options, decode).await
     }
 }
 

@@ -27,14 +27,15 @@ use super::source::{ChunkDone, ChunkSource, OpenChunk, WholeChunk};
 use super::whole_chunk::fetch_whole;
 use crate::array::alloc::zeroed;
 use crate::array::chunk_store::{ChunkStore, chunk_error, max_stored_bytes};
-use crate::array::executor::{self, Spawner, Work};
 use crate::array::layout::{ChunkLayout, FieldBytes};
 use crate::array::work::work_on_chunks;
 use crate::codec::{ChunkIndex, PartialRead, buffer_pool};
 use crate::error::{Cause, CodecError, Error, Result, StoreError};
 use crate::grid::{ChunkProjection, ChunkProjections, SplitOutput, only_projection};
+use crate::runtime::may_block;
+use crate::runtime::pool::{self, Spawner, Work};
 use crate::selection::ResolvedSelection;
-use crate::store::{GetOptions, SnapshotOptions, SyncStore, Target, abandoned, may_block};
+use crate::store::{GetOptions, SnapshotOptions, SyncStore, Target, abandoned};
 use crate::sync::{into_inner, lock};
 use crate::var_buffer::VarBuffer;
 use crate::view::{View, ViewMut};
@@ -186,7 +187,7 @@ impl<'a> Reader<'a> {
         groups: impl Iterator<Item: IntoIterator<Item = (ChunkProjection, ViewMut<'m>)> + Send> + Send,
         done: &ChunkDone<'_>,
     ) -> Result<()> {
-        executor::for_each_async(
+        pool::for_each_async(
             self.decoding.options,
             work,
             groups,
@@ -209,7 +210,7 @@ impl<'a> Reader<'a> {
     ) -> Result<()> {
         let size = self.decoding.span.size;
         let (var_buffer, out) = (out.var_buffer(), Mutex::new(out));
-        executor::for_each_async(
+        pool::for_each_async(
             self.decoding.options,
             work,
             projections.map(Some),
@@ -235,10 +236,10 @@ impl<'a> Reader<'a> {
         done: &ChunkDone<'_>,
     ) -> Result<()> {
         let options = self.decoding.options;
-        executor::in_scope(options, async |spawner| {
+        pool::in_scope(options, async |spawner| {
             let (chunks, groups_of_part) = self.in_flight(work);
             let pieces = groups.flatten();
-            let read = executor::in_flight(options, chunks, pieces, |(projection, out)| {
+            let read = pool::in_flight(options, chunks, pieces, |(projection, out)| {
                 self.fetch_piece(projection, out, groups_of_part, spawner)
             });
             let counted = read.try_for_each(|(projection, found)| {
@@ -291,7 +292,7 @@ impl<'a> Reader<'a> {
         let Decoding { options, span, .. } = self.decoding;
         let out = Mutex::new(out);
         let (chunks, groups_of_part) = self.in_flight(work);
-        let fetched = executor::in_flight(options, chunks, projections, |projection| {
+        let fetched = pool::in_flight(options, chunks, projections, |projection| {
             self.fetch_elements(projection, groups_of_part, &out)
         });
         let copied = fetched.try_for_each(|(projection, elements)| {
@@ -349,7 +350,7 @@ impl<'a> Reader<'a> {
             decoding.decode(&projection, &chunk, &mut Vec::new(), out)?;
             Ok((projection, Some(elements)))
         };
-        executor::on_pool(options, decode).await
+        pool::on_pool(options, decode).await
     }
 
     /// How many chunks are under way, and how many groups of a large part of each.

@@ -3,7 +3,7 @@
 //!
 //! The ranges of one chunk that a read needs go into few requests: a round asks for all that are known to be missing, neighbours
 //! as one. A request that a server never answers ends by the timeout of its store (`read_timeout`); until then the call that waits
-//! for it looks again and again whether its caller cancelled it ([`executor::in_flight`](crate::array::executor::in_flight)).
+//! for it looks again and again whether its caller cancelled it ([`pool::in_flight`](crate::runtime::pool::in_flight)).
 
 use std::ops::Range;
 

@@ -5,13 +5,13 @@ use std::ops::Range;
 use super::missing::{check_missing_inner, decode_to_read};
 use super::source::{ALL, OpenChunk, not_fetched};
 use crate::array::chunk_store::decode_limited;
-use crate::array::executor;
 use crate::array::layout::ChunkLayout;
 use crate::array::work::work_on_chunks;
 use crate::codec::{ChunkIndex, PartialRead};
 use crate::error::{CodecError, Result};
 use crate::grid::{ChunkProjection, SplitOutput, only_projection};
 use crate::options::Options;
+use crate::runtime::pool;
 use crate::view::ViewMut;
 
 /// Segments of which a read needs at most this many bytes go to one thread.
@@ -77,7 +77,7 @@ impl SegmentReader<'_> {
         match SplitOutput::new(grid, shape, within, partial.transposed(out)) {
             Ok(pieces) => {
                 let groups = pieces.groups(work.row > 1);
-                executor::for_each(self.options, work, groups, |buffer, (projection, out)| {
+                pool::for_each(self.options, work, groups, |buffer, (projection, out)| {
                     read(buffer, &projection, out)
                 })
             }

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::array::executor;
 use crate::array::layout::FieldBytes;
 use crate::error::Result;
 use crate::grid::ChunkProjection;
 use crate::options::Options;
+use crate::runtime::pool;
 use crate::var_buffer::VarBuffer;
 use crate::view::View;
 
@@ -62,9 +62,9 @@ impl Elements<'_> {
                 };
                 if is_alone {
                     // All threads of the pool may encode parts of it.
-                    return executor::elsewhere(work).await;
+                    return pool::spawn_blocking(work).await;
                 }
-                executor::on_pool(options, work).await
+                pool::on_pool(options, work).await
             }
         }
     }

@@ -3,12 +3,13 @@
 use std::borrow::Cow;
 
 use crate::array::alloc::zeroed;
-use crate::array::executor;
+use crate::array::encode_threads::encode_threads;
 use crate::array::layout::{ChunkLayout, FieldBytes};
 use crate::codec::Threads;
 use crate::error::Result;
 use crate::grid::ChunkProjection;
 use crate::options::Options;
+use crate::runtime::pool;
 use crate::view::{View, ViewMut};
 
 /// A whole chunk, encoded; `None` if it need not be stored.
@@ -50,7 +51,7 @@ pub(super) fn encode<'a>(
         return Ok(chain.encode(chunk)?);
     }
     let mut whole = Vec::new();
-    let threads = executor::threads(options, chunk.size());
+    let threads = encode_threads(options, chunk.size());
     for part in chain.encode_in_parts(chunk, threads).into_iter().flatten() {
         options.check_cancelled()?;
         whole.extend_from_slice(&part?);

@@ -8,12 +8,13 @@ use super::encode::{encode, pad_edge_chunk};
 use super::swap::{Edited, whole};
 use crate::array::alloc::zeroed;
 use crate::array::chunk_store::{ChunkStore, decode_limited, read_error};
-use crate::array::executor;
+use crate::array::encode_threads::encode_threads;
 use crate::array::layout::{ChunkLayout, FieldBytes};
 use crate::codec::{PartialWrite, SplicePart};
 use crate::error::Result;
 use crate::grid::ChunkProjection;
 use crate::options::{Guard, Options};
+use crate::runtime::pool;
 use crate::selection::ResolvedSelection;
 use crate::store::{Bytes, Capabilities, Snapshot};
 use crate::var_buffer::VarBuffer;
@@ -120,7 +121,7 @@ fn merge_into_chunk(
     let old = match existing {
         ExistingChunk::Parts(write) => {
             let part = part.clone().with_var_buffer(var_buffer);
-            let splice = write.apply(&part, executor::threads(options, part.size()))?;
+            let splice = write.apply(&part, encode_threads(options, part.size()))?;
             let is_erased = splice.is_fill && !keep_fill;
             return Ok((!is_erased).then_some(splice.parts));
         }

@@ -15,9 +15,10 @@ use crate::codec::SplicePart;
 use crate::context::StoreContext;
 use crate::error::{AccessError, CodecError, Result, StoreError};
 use crate::options::Guard;
+use crate::runtime::{instant, pause_up_to};
 use crate::store::{
     ByteRange, InMemorySnapshot, Payload, Precondition, Snapshot, SnapshotOptions, StoreKey,
-    check_size, instant, pause_up_to,
+    check_size,
 };
 use crate::sync::lock;
 

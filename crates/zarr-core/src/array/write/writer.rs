@@ -20,7 +20,7 @@ use super::merge::{merge, needs_stored_chunk};
 use super::swap::{ATTEMPTS_WITHOUT_QUEUE, MAX_ATTEMPTS, compare_and_swap, unless_given_up};
 use super::write_key::write_key;
 use crate::array::chunk_store::{ChunkStore, chunk_error, max_stored_bytes};
-use crate::array::executor::{self, TOGETHER, Work};
+use crate::array::encode_threads::encode_threads;
 use crate::array::layout::{ChunkLayout, FieldBytes};
 use crate::array::work::work_on_chunks;
 use crate::codec::{Threads, buffer_pool};
@@ -28,6 +28,7 @@ use crate::control::Counter;
 use crate::error::{CodecError, Error, Result, StoreError};
 use crate::grid::{ChunkProjection, ChunkProjections};
 use crate::options::Guard;
+use crate::runtime::pool::{self, TOGETHER, Work};
 use crate::selection::ResolvedSelection;
 use crate::store::{NotSet, Payload, Precondition, StoreKey};
 use crate::sync::lock;
@@ -144,14 +145,14 @@ impl<'a> Writer<'a> {
             }
         };
         let in_flight = work.in_flight(self.store.store().capabilities().in_flight);
-        executor::in_flight(options, in_flight, self.chunks(part), write).try_collect().await
+        pool::in_flight(options, in_flight, self.chunks(part), write).try_collect().await
     }
 
     /// Writes chunks of a local store on the threads of the pool.
     async fn write_lent(&self, part: &ResolvedSelection, elements: &View<'_>) -> Result<()> {
         let options = self.store.options;
         let mut work = self.work(part);
-        let threads = executor::threads(options, work.size).count;
+        let threads = encode_threads(options, work.size).count;
         // Of few large shards each is encoded by all threads.
         if work.size >= MIN_LARGE_SHARD_BYTES
             && self.chunks(part).take(threads).count() < threads
@@ -173,7 +174,7 @@ impl<'a> Writer<'a> {
             counter: Counter::new(&options.progress, || self.chunks(part).count()),
             contended: Mutex::default(),
         };
-        executor::for_each_async(options, work, groups, async |copy, group| {
+        pool::for_each_async(options, work, groups, async |copy, group| {
             lent.write_group(copy, group).await
         })?;
         lent.write_contended().await
@@ -316,10 +317,10 @@ impl<'a> Writer<'a> {
             why
         };
         let check = |made: Result<_, CodecError>| options.check_cancelled().and(Ok(made?));
-        let threads = executor::threads(options, part.size());
+        let threads = encode_threads(options, part.size());
         let parts = || chain.encode_in_parts(part.clone(), threads).into_iter().flatten();
-        let stored = executor::with_scope(async |scope| {
-            let parts = || executor::made_ahead(scope, threads, parts);
+        let stored = pool::with_scope(async |scope| {
+            let parts = || pool::made_ahead(scope, threads.count, parts);
             let make = || parts().map(|made| check(made).map_err(&refuse));
             self.set_whole(key, Some(Payload::default().and_made(make))).await
         });

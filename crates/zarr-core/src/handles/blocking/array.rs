@@ -23,10 +23,10 @@ use crate::metadata::ArrayMetadata;
 use crate::options::Options;
 use crate::path::NodePath;
 use crate::region::{Region, element_count};
+use crate::runtime::block_on;
 use crate::selection::Selection;
 use crate::shape::ToShape;
 use crate::store::Store;
-use crate::store::block_on;
 
 /// An array of a hierarchy.
 ///

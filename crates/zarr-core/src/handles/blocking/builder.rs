@@ -16,8 +16,8 @@ use crate::handles::new_array::{DimensionName, Fill, NewArray, lengths, type_nam
 use crate::hierarchy::create;
 use crate::json::{Json, Object};
 use crate::metadata::ArrayMetadata;
+use crate::runtime::block_on;
 use crate::shape::ToShape;
-use crate::store::block_on;
 
 /// An array that is about to be created. Shape and data type are required; the rest has defaults: chunks of
 /// about 1 MiB, no compression, zeros, little-endian, C order.

@@ -14,9 +14,9 @@ use crate::error::AccessError;
 use crate::error::Result;
 use crate::grid::Walk;
 use crate::region::{ByAxis, Region};
+use crate::runtime::block_on;
 use crate::selection::ResolvedSelection;
 use crate::store::StoreKey;
-use crate::store::block_on;
 
 /// One chunk of an array. [`Array::chunks`] gives each once, and it cannot be cloned, so that no two concurrent writers have
 /// the same chunk.

@@ -10,8 +10,8 @@ use crate::error::{AccessError, CodecError};
 #[cfg(feature = "ndarray")]
 use crate::handles::as_ndarray::AsNdarray;
 use crate::hierarchy::{prepend, resize};
+use crate::runtime::block_on;
 use crate::selection::Selection;
-use crate::store::block_on;
 use crate::view::{View, ViewMut};
 
 impl Array {

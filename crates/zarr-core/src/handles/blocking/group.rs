@@ -15,7 +15,7 @@ use crate::hierarchy::{GroupCore, attributes, create, erase, list, node};
 use crate::json::{Json, Object};
 use crate::metadata::{GroupMetadata, NodeKind};
 use crate::path::NodePath;
-use crate::store::block_on;
+use crate::runtime::block_on;
 
 /// A group of a hierarchy.
 #[derive(Clone)]

@@ -23,7 +23,7 @@ use crate::metadata::ArrayMetadata;
 use crate::options::Options;
 use crate::path::NodePath;
 use crate::registry::Registry;
-use crate::store::block_on;
+use crate::runtime::block_on;
 use crate::store::{Store, StoreKey};
 
 /// A node that the store could not read, and why.

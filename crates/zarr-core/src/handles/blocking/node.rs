@@ -13,7 +13,7 @@ use crate::hierarchy::attributes;
 use crate::json::{Json, Object};
 use crate::metadata::NodeKind;
 use crate::path::NodePath;
-use crate::store::block_on;
+use crate::runtime::block_on;
 
 /// A group or an array.
 #[derive(Clone)]

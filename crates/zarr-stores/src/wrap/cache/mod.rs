@@ -16,9 +16,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use async_trait::async_trait;
 use bytes::Bytes;
 use zarr_core::StoreError;
+use zarr_core::runtime::spawn_blocking;
 use zarr_core::store::{
     Capabilities, GetOptions, Got, InMemorySnapshot, ListOptions, Listing, Payload, Precondition,
-    Result, Snapshot, SnapshotOptions, Store, StoreKey, StorePrefix, Version, check_size, run,
+    Result, Snapshot, SnapshotOptions, Store, StoreKey, StorePrefix, Version, check_size,
 };
 
 pub use self::folder::CacheFolder;
@@ -127,7 +128,7 @@ impl CacheStore {
             return Some(ask(&*self.backend));
         }
         let backend = self.backend.clone();
-        run(move || ask(&*backend)).await
+        spawn_blocking(move || ask(&*backend)).await
     }
 
     async fn entry(&self, key: &StoreKey) -> Option<CacheEntry> {

@@ -14,10 +14,10 @@ mod spooled;
 mod stored;
 mod workers;
 
-use std::num::NonZero;
 use std::path::PathBuf;
 
 use zarr_core::metadata::ArrayMetadata;
+use zarr_core::runtime::available_threads;
 use zarr_core::store::SnapshotOptions;
 use zarr_core::{
     Array, CancelToken, Guard, Hierarchy, MissingChunks, Region, Result, Selection, View, ViewMut,
@@ -399,10 +399,7 @@ fn numbers(
 
 /// The plan within the memory that the caller gives; without such, one that can be.
 fn plan(from: &Array, numbers: &Numbers, memory: Option<u64>) -> Result<Plan> {
-    let threads = match from.hierarchy().options().threads {
-        0 => std::thread::available_parallelism().map_or(1, NonZero::get),
-        threads => threads,
-    };
+    let threads = available_threads(from.hierarchy().options().threads);
     let planned = |memory| numbers.plan(memory, threads, largest_spool(memory));
     match memory {
         Some(memory) => planned(memory),

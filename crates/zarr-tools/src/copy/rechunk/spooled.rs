@@ -3,9 +3,8 @@
 use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 
-use zarr_core::fork::on_thread;
+use zarr_core::runtime::join;
 use zarr_core::sync::lock;
 use zarr_core::{Array, Region, Result, View, ViewMut};
 
@@ -97,14 +96,13 @@ impl Rechunk<'_> {
             if next.is_none() && filled.is_none() {
                 return Ok(());
             }
-            let waiting = Mutex::new(next.map(|group| (group, free.take())));
+            let spool = if next.is_some() { free.take() } else { None };
             let read = || -> Result<Option<(Group, Spool)>> {
-                let Some((group, spool)) = lock(&waiting).take() else { return Ok(None) };
+                let Some(group) = next else { return Ok(None) };
                 let spool = copying.fill(&group, spool, &copying.buffers)?;
                 Ok(Some((group, spool)))
             };
-            let (drained, found) = thread::scope(|scope| {
-                let reader = thread::Builder::new().spawn_scoped(scope, on_thread(read));
+            let drain = || {
                 let drained = match &filled {
                     Some((group, spool)) => copying.drain(group, spool, done),
                     None => Ok(()),
@@ -112,14 +110,9 @@ impl Rechunk<'_> {
                 if drained.is_err() {
                     copying.stop.store(true, Ordering::Relaxed);
                 }
-                let found = match reader.map(thread::ScopedJoinHandle::join) {
-                    Ok(Ok(found)) => found,
-                    Ok(Err(panic)) => std::panic::resume_unwind(panic),
-                    // The system starts no thread: this one does the work.
-                    Err(_) => read(),
-                };
-                (drained, found)
-            });
+                drained
+            };
+            let (drained, found) = join("zarr-copy-read", drain, read);
             drained?;
             free = filled.take().map(|(_, spool)| spool);
             filled = found?;

@@ -1,11 +1,10 @@
 //! Does work on several threads, while the calling thread hears what is done.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, mpsc};
-use std::thread;
+use std::sync::Mutex;
 
 use zarr_core::codec::buffer_pool::zeroed;
-use zarr_core::fork::on_thread;
+use zarr_core::runtime::Parallel;
 use zarr_core::sync::lock;
 use zarr_core::{AccessError, CancelToken, Region, Result};
 
@@ -66,61 +65,14 @@ impl Workers<'_> {
         done: &mut dyn FnMut(&D) -> Result<()>,
     ) -> Result<()> {
         self.buffers.prepare(self.count, self.buffer);
-        if self.count <= 1 {
-            let mut buffer = self.buffers.take(self.buffer)?;
-            let result = items.into_iter().try_for_each(|item| {
-                self.check()?;
-                work(&mut buffer, item, &mut |what| done(&what))
-            });
-            self.buffers.give(buffer);
-            return result;
-        }
-        let (items, is_stopped) = (Mutex::new(items), AtomicBool::new(false));
-        let failed = Mutex::new(None);
-        let fail = |error| {
-            is_stopped.store(true, Ordering::Relaxed);
-            lock(&failed).get_or_insert(error);
+        let parallel = Parallel { name: "zarr-copy", threads: self.count, cancel: None };
+        let own = || self.buffers.take(self.buffer);
+        let check_and_work = |buffer: &mut Vec<u8>, item, tell: &mut dyn FnMut(D) -> Result<()>| {
+            self.check()?;
+            work(buffer, item, tell)
         };
-        let (tell, told) = mpsc::channel::<D>();
-        let each = |tell: mpsc::Sender<D>| {
-            let mut buffer = match self.buffers.take(self.buffer) {
-                Ok(buffer) => buffer,
-                Err(error) => return fail(error),
-            };
-            while !is_stopped.load(Ordering::Relaxed) {
-                let next = lock(&items).next();
-                let Some(item) = next else { break };
-                let mut tell = |what| {
-                    // The calling thread hears until all are done.
-                    let _ = tell.send(what);
-                    Ok(())
-                };
-                if let Err(error) = self.check().and_then(|()| work(&mut buffer, item, &mut tell)) {
-                    fail(error);
-                }
-            }
-            self.buffers.give(buffer);
-        };
-        thread::scope(|scope| {
-            let mut begun = 0;
-            for n in 0..self.count {
-                let (tell, each) = (tell.clone(), &each);
-                let name = thread::Builder::new().name(format!("zarr-copy-{n}"));
-                begun +=
-                    usize::from(name.spawn_scoped(scope, on_thread(move || each(tell))).is_ok());
-            }
-            if begun == 0 {
-                // The system starts no thread: this one does the work.
-                each(tell.clone());
-            }
-            drop(tell);
-            for what in told {
-                if let Err(error) = done(&what) {
-                    fail(error);
-                }
-            }
-        });
-        let failed = lock(&failed).take();
-        failed.map_or(Ok(()), Err)
+        let buffers = parallel.as_done(items, own, check_and_work, |what| done(&what))?;
+        buffers.into_iter().for_each(|buffer| self.buffers.give(buffer));
+        Ok(())
     }
 }

@@ -115,10 +115,7 @@ impl Clock {
                 clock.run();
             }
         };
-        let runs = thread::Builder::new()
-            .name("zarr-timer".into())
-            .spawn(crate::fork::on_thread(run))
-            .is_ok();
+        let runs = super::spawn_thread("zarr-timer", run).is_ok();
         let clock = Arc::new(Clock { due: Mutex::default(), changed: Condition::new(), runs });
         let _ = send.send(clock.clone());
         clock

@@ -81,7 +81,7 @@ impl Drop for Counted {
 
 /// `work` for a thread that is started right after this call. The standard library takes a lock as a thread starts and as it ends, which
 /// no forked process may find locked: no thread of it could start. So [`prepare`] waits for both.
-pub fn on_thread<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
+pub fn guard_thread<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
     let starting = Counted::new();
     move || {
         drop(starting);
@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn a_fork_waits_for_a_thread_that_starts_or_ends() {
-        let work = on_thread(|| {});
+        let work = guard_thread(|| {});
         assert!(!prepare_within(Duration::from_millis(20)), "a thread is about to start");
         parent();
         thread::spawn(work).join().unwrap();
@@ -239,7 +239,7 @@ mod tests {
         parent();
         // What is counted as a thread ends stays so until the standard library is done with it.
         let counted = thread::spawn(|| {
-            on_thread(|| {})();
+            guard_thread(|| {})();
             slot().load(Ordering::SeqCst)
         });
         assert!(counted.join().unwrap() > 0);

@@ -11,12 +11,11 @@ use std::time::Duration;
 use futures::FutureExt;
 use futures::stream::{self, Stream, StreamExt};
 
-use crate::codec::Threads;
+use super::parallel::spawn_scoped;
+use super::{block_on, pause};
 use crate::control::CancelToken;
 use crate::error::{AccessError, Error, Result};
-use crate::fork::on_thread;
 use crate::options::Options;
-use crate::store::{block_on, pause};
 
 /// How often a call that waits for requests looks whether its caller cancelled it: a server may never answer.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
@@ -36,7 +35,7 @@ pub(crate) struct Work {
 
 /// The chunks that are under way from or to a remote store together take about this many bytes of memory at most, unless
 /// they are no more than [`FEWEST`].
-pub(super) const UNDER_WAY: u64 = 1 << 26;
+pub(crate) const UNDER_WAY: u64 = 1 << 26;
 const FEWEST: usize = 4;
 /// A connection reads a chunk through a buffer of up to this many bytes.
 const BUFFER: u64 = 400 << 10;
@@ -52,15 +51,7 @@ impl Work {
 
 /// One thread gets up to this many bytes of neighbouring chunks: two threads should not write to the two halves of a line of
 /// the cache.
-pub(super) const TOGETHER: u64 = 1 << 18;
-
-/// What is worth fewer threads is done by one, if the pool has other work.
-#[cfg(feature = "rayon")]
-const FEW_OTHERS: usize = 4;
-
-/// About how long it takes to wake a thread.
-#[cfg(feature = "rayon")]
-const WAKING: Duration = Duration::from_micros(50);
+pub(crate) const TOGETHER: u64 = 1 << 18;
 
 /// A thread of another pool, which belongs to the caller, reads or writes up to this many bytes itself.
 #[cfg(feature = "rayon")]
@@ -110,7 +101,7 @@ pub(crate) fn for_each<T, G: IntoIterator<Item = T> + Send>(
             return on_pool();
         }
         return std::thread::scope(|scope| {
-            match std::thread::Builder::new().spawn_scoped(scope, on_thread(on_pool)) {
+            match spawn_scoped(scope, "zarr-wait", on_pool) {
                 Ok(waiting) => {
                     waiting.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
                 }
@@ -123,72 +114,24 @@ pub(crate) fn for_each<T, G: IntoIterator<Item = T> + Send>(
     serially(groups, work)
 }
 
-/// Calls `work` on this thread, and on up to `others` threads of the pool as they wake; its calls share what is to do. Returns
-/// when all have ended. Where it would wait for other work of the pool to end, this thread does what is little, and of more it
-/// calls nothing and returns `false`.
+/// What is worth fewer threads is done by one, where the caller's pool may not be joined by others.
+const MIN_THREADS_WORTH_A_POOL: usize = 4;
+
+/// Calls `work` on this thread and on up to `others` more, as many as the options allow; its calls share what is to do. Returns
+/// when all have ended. The threads are its own: those of the pool may have other work for long. Where the caller has a pool, and
+/// so decides how many threads there are, this one does what is little, and of more it calls nothing and returns `false`.
 pub(crate) fn together(options: &Options, others: usize, work: impl Fn() + Sync) -> bool {
     #[cfg(feature = "rayon")]
-    if let Some(pool) = (others > 0).then(|| pool(options)).flatten() {
-        use std::sync::atomic::{AtomicUsize, Ordering};
-        use std::time::Instant;
-
-        // Each call that uses a pool of this library holds what `pool` gave. Here two do: this call, and the map of pools.
-        let idle = options.pool.is_none() && std::sync::Arc::strong_count(&pool) == 2;
-        if !idle || rayon::current_thread_index().is_some() {
-            let little = others < FEW_OTHERS;
-            if little {
-                work();
-            }
-            return little;
-        }
-        let others = others.min(pool.current_num_threads() - 1);
-        let ended = AtomicUsize::new(0);
-        pool.in_place_scope(|scope| {
-            for _ in 0..others {
-                scope.spawn(|_| {
-                    work();
-                    ended.fetch_add(1, Ordering::Release);
-                });
-            }
+    if options.pool.is_some() || rayon::current_thread_index().is_some() {
+        let is_little = others < MIN_THREADS_WORTH_A_POOL;
+        if is_little {
             work();
-            // The others end about now: to sleep and to be woken takes longer.
-            let begun = Instant::now();
-            while ended.load(Ordering::Acquire) < others && begun.elapsed() < WAKING {
-                std::hint::spin_loop();
-            }
-        });
-        return true;
+        }
+        return is_little;
     }
-    let _ = (options, others);
-    work();
+    let others = others.min(super::available_threads(options.threads) - 1);
+    super::run_together("zarr-copy", others, work);
     true
-}
-
-/// Elements of fewer bytes are encoded by one thread.
-#[cfg(feature = "rayon")]
-const MIN_BYTES_FOR_THREADS: u64 = 1 << 20;
-
-/// The threads that may encode parts of a chunk of `size` bytes. For a thread of the pool only itself: the others have
-/// their own chunks.
-pub(crate) fn threads(options: &Options, size: u64) -> Threads<'_> {
-    #[cfg(feature = "rayon")]
-    if let Some(pool) = (size >= MIN_BYTES_FOR_THREADS).then(|| pool(options)).flatten()
-        && pool.current_thread_index().is_none()
-    {
-        let each = |options: Option<&Options>, count: usize, work: &(dyn Fn(usize) + Sync)| {
-            let Some(options) = options else { return };
-            let size = 32 * TOGETHER / count.max(1) as u64;
-            let kind = Work { many: true, size, total: u64::MAX, row: 1 };
-            // It fails only if the caller cancels.
-            _ = for_each(options, kind, (0..count).map(Some), |_, n| {
-                crate::codec::budget::limited(options.limits.decoded, || work(n));
-                Ok(())
-            });
-        };
-        return Threads { count: pool.current_num_threads(), options: Some(options), each };
-    }
-    let _ = (options, size);
-    Threads::ONE
 }
 
 /// The result of `work`, which may start threads that borrow from the caller.
@@ -201,13 +144,13 @@ pub(crate) fn with_scope<'e, R>(
 /// The items of `make`; if there are threads, another one makes those that follow while the caller uses one.
 pub(crate) fn made_ahead<'s, T: Send + 's, I: Iterator<Item = T> + 's>(
     scope: &'s std::thread::Scope<'s, '_>,
-    threads: Threads<'_>,
+    threads: usize,
     make: impl Fn() -> I + Copy + Send + 's,
 ) -> Box<dyn Iterator<Item = T> + 's> {
-    if threads.count > 1 {
+    if threads > 1 {
         let (send, receive) = std::sync::mpsc::sync_channel(1);
         let work = move || _ = make().try_for_each(|item| send.send(item));
-        if std::thread::Builder::new().spawn_scoped(scope, on_thread(work)).is_ok() {
+        if spawn_scoped(scope, "zarr-make", work).is_ok() {
             return Box::new(receive.into_iter());
         }
     }
@@ -312,7 +255,7 @@ pub(crate) async fn on_pool<T: Send + 'static>(
         return receive.await.unwrap_or_else(|_| Err(lost_worker()));
     }
     let _ = options;
-    elsewhere(work).await
+    spawn_blocking(work).await
 }
 
 thread_local! {
@@ -362,17 +305,14 @@ pub(crate) async fn off_thread<T: Send + 'static, F: Future<Output = T>>(
         let _before = Before(DROPPED.replace(Some(dropped)));
         block_on(work())
     };
-    crate::store::run(work).await.ok_or_else(lost_worker)
+    super::spawn_blocking(work).await.ok_or_else(lost_worker)
 }
 
-/// The result of `work`, which runs on a thread that may block.
-///
-/// # Errors
-/// Those of `work`; an error if the thread ended before the work was done.
-pub async fn elsewhere<T: Send + 'static>(
+/// As [`spawn_blocking`](super::spawn_blocking), of work that may fail: that it panicked is an error.
+pub(crate) async fn spawn_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T> + Send + 'static,
 ) -> Result<T> {
-    crate::store::run(work).await.unwrap_or_else(|| Err(lost_worker()))
+    super::spawn_blocking(work).await.unwrap_or_else(|| Err(lost_worker()))
 }
 
 fn lost_worker() -> Error {
@@ -381,7 +321,7 @@ fn lost_worker() -> Error {
 
 /// The pool for these options; `None` if one thread does all the work.
 #[cfg(feature = "rayon")]
-fn pool(options: &Options) -> Option<std::sync::Arc<rayon::ThreadPool>> {
+pub(crate) fn pool(options: &Options) -> Option<std::sync::Arc<rayon::ThreadPool>> {
     use std::collections::BTreeMap;
     use std::sync::{Arc, Mutex};
 
@@ -389,14 +329,11 @@ fn pool(options: &Options) -> Option<std::sync::Arc<rayon::ThreadPool>> {
     type Pools = BTreeMap<(u32, usize), Arc<rayon::ThreadPool>>;
     static POOLS: Mutex<Pools> = Mutex::new(BTreeMap::new());
     // In a process that was forked off, threads that its caller made before are gone.
-    let is_child = crate::fork::IS_CHILD.load(std::sync::atomic::Ordering::Relaxed);
+    let is_child = super::fork::IS_CHILD.load(std::sync::atomic::Ordering::Relaxed);
     if let Some(pool) = options.pool.as_ref().filter(|_| !is_child) {
         return Some(pool.clone());
     }
-    let threads = match options.threads {
-        0 => std::thread::available_parallelism().map_or(1, usize::from),
-        threads => threads,
-    };
+    let threads = super::available_threads(options.threads);
     if threads == 1 {
         return None;
     }
@@ -407,8 +344,7 @@ fn pool(options: &Options) -> Option<std::sync::Arc<rayon::ThreadPool>> {
     }
     // The system starts no threads: the calling thread does the work.
     let start = |thread: rayon::ThreadBuilder| {
-        let named = std::thread::Builder::new().name(format!("zarr-{}", thread.index()));
-        named.spawn(on_thread(|| thread.run())).map(drop)
+        super::spawn_thread(&format!("zarr-{}", thread.index()), || thread.run()).map(drop)
     };
     let builder = rayon::ThreadPoolBuilder::new().num_threads(threads).spawn_handler(start);
     let pool = Arc::new(builder.build().ok()?);
@@ -437,39 +373,35 @@ mod tests {
     #[cfg(feature = "rayon")]
     #[test]
     fn a_busy_pool_is_not_waited_for() {
+        use std::sync::Barrier;
         use std::sync::atomic::{AtomicUsize, Ordering};
-        use std::sync::{Arc, Barrier, mpsc};
 
         let options = Options { threads: 3, ..Options::default() };
-        let calls = Arc::new(AtomicUsize::new(0));
         let count = |others: usize| {
-            let (options, calls, (send, receive)) =
-                (options.clone(), calls.clone(), mpsc::channel());
-            std::thread::spawn(move || {
-                let called =
-                    together(&options, others, || _ = calls.fetch_add(1, Ordering::SeqCst));
-                send.send((called, calls.swap(0, Ordering::SeqCst)))
-            });
-            receive.recv_timeout(Duration::from_secs(60)).expect("it waits for nobody")
+            let calls = AtomicUsize::new(0);
+            let called = together(&options, others, || _ = calls.fetch_add(1, Ordering::SeqCst));
+            (called, calls.into_inner())
         };
-        assert_eq!(count(2), (true, 3));
-        assert_eq!(count(9), (true, 3));
         let (begun, end) = (Barrier::new(2), Barrier::new(2));
         let work = |_: &mut Vec<u8>, ()| {
             begun.wait();
             end.wait();
             Ok(())
         };
-        let busy = || {
-            let kind = Work { many: true, size: 1, total: 1, row: 1 };
-            for_each(&options, kind, [Some(())].into_iter(), work).expect("nothing fails");
-        };
         std::thread::scope(|scope| {
-            scope.spawn(busy);
+            scope.spawn(|| {
+                let kind = Work { many: true, size: 1, total: 1, row: 1 };
+                for_each(&options, kind, [Some(())].into_iter(), work).expect("nothing fails");
+            });
             begun.wait();
-            let [little, much] = [count(3), count(4)];
+            let counts = [count(0), count(2), count(9)];
             end.wait();
-            assert_eq!((little, much), ((true, 1), (false, 0)));
+            assert_eq!(counts, [(true, 1), (true, 3), (true, 3)]);
         });
+        let own = Options { pool: pool(&options), ..options.clone() };
+        let calls = AtomicUsize::new(0);
+        let call = || _ = calls.fetch_add(1, Ordering::SeqCst);
+        assert!(together(&own, 3, call) && !together(&own, 4, call));
+        assert_eq!(calls.into_inner(), 1);
     }
 }
