@@ -13,7 +13,7 @@ use crate::data_type::ParsedType;
 use crate::dialect::Dialect;
 use crate::error::{MetadataError, StoreError, Unsupported};
 use crate::format::{self, MetadataEncoding};
-use crate::grid::{ChunkGrid, ChunkKeyEncoding};
+use crate::grid::{self, ChunkGrid, ChunkKeys};
 use crate::json::{Json, Object};
 use crate::metadata::ArrayMetadata;
 use crate::store::Store;
@@ -30,8 +30,9 @@ pub type BuildNesting = fn(&CodecSpec, &ChunkContext, &Registry) -> Result<Codec
 /// Makes a chunk grid from its configuration, for an array of this shape.
 pub type BuildGrid = fn(&Object, shape: &[u64]) -> Result<Arc<dyn ChunkGrid>, MetadataError>;
 
-/// Makes a chunk key encoding from its configuration.
-pub type BuildKeyEncoding = fn(&Object) -> Result<Arc<dyn ChunkKeyEncoding>, MetadataError>;
+/// Makes a chunk key encoding from its configuration; a third party's own is [`ChunkKeys::registered`]. An
+/// [`MetadataError::Unsupported`] leaves the array's metadata readable, and its elements not.
+pub type BuildKeyEncoding = fn(&Object) -> Result<ChunkKeys, MetadataError>;
 
 /// Applies a storage transformer of final v3 to an array that has it: it changes the codecs, the grid or the chunk keys to
 /// those that the stored objects have. It gets the transformer's configuration.
@@ -72,7 +73,7 @@ pub enum Access {
 }
 
 /// Names and what they make: codecs, data types, grids, URL schemes, metadata encodings, extensions.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Registry {
     codecs: HashMap<(Dialect, String), Entry>,
     data_types: Vec<BuildDataType>,
@@ -125,10 +126,29 @@ impl fmt::Debug for Registry {
     }
 }
 
+impl Default for Registry {
+    fn default() -> Self {
+        Registry::new()
+    }
+}
+
 impl Registry {
-    /// A registry that knows the core's data types and grids, and no codec or store.
+    /// A registry that knows the core's data types, grids and chunk key encodings, and no codec or store.
     pub fn new() -> Self {
-        Self::default()
+        let registry = Registry {
+            codecs: HashMap::new(),
+            data_types: Vec::new(),
+            grids: HashMap::new(),
+            key_encodings: HashMap::new(),
+            storage_transformers: HashMap::new(),
+            schemes: HashMap::new(),
+            chains: HashMap::new(),
+            encodings: HashMap::new(),
+            extensions: HashMap::new(),
+            store_options: Arc::default(),
+            server_options: Arc::default(),
+        };
+        registry.with(grid::register_key_encodings)
     }
 
     /// The same registry, knowing what `register` brings.
@@ -343,12 +363,12 @@ impl Registry {
     /// Makes a chunk key encoding from its name and configuration; `None` for an unknown name.
     ///
     /// # Errors
-    /// [`MetadataError::Invalid`] for a configuration that cannot be.
+    /// [`MetadataError::Invalid`] for a configuration that cannot be; [`MetadataError::Unsupported`] for one that is not understood.
     pub fn build_key_encoding(
         &self,
         name: &str,
         configuration: &Object,
-    ) -> Option<Result<Arc<dyn ChunkKeyEncoding>, MetadataError>> {
+    ) -> Option<Result<ChunkKeys, MetadataError>> {
         self.key_encodings.get(name).map(|build| build(configuration))
     }
 

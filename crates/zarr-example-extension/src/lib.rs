@@ -7,6 +7,8 @@
 //! | [`run_length`] | a codec | `BytesToBytes` |
 //! | [`fixed_point`] | a data type with a fallback | `ExtensionType` |
 //! | [`offset_grid`] | a chunk grid that grows at both ends | `ChunkGrid` |
+//! | [`last_axis_first`] | a chunk key encoding | `ChunkKeyEncoding` |
+//! | [`squeezed`] | a storage transformer | none, a function |
 //! | [`morton`] | a memory layout | `ArrayToArray` |
 //! | [`cbor`] | a metadata encoding | `MetadataEncoding` |
 //! | [`pack`] | a store | `Store` and its four sides |
@@ -25,10 +27,12 @@
 
 pub mod cbor;
 pub mod fixed_point;
+pub mod last_axis_first;
 pub mod morton;
 pub mod offset_grid;
 pub mod pack;
 pub mod run_length;
+pub mod squeezed;
 pub mod unit;
 
 use std::sync::Arc;
@@ -37,6 +41,7 @@ use zarr_core::Registry;
 
 pub use self::cbor::Cbor;
 pub use self::fixed_point::FixedPoint;
+pub use self::last_axis_first::LastAxisFirst;
 pub use self::offset_grid::OffsetGrid;
 pub use self::pack::PackStore;
 
@@ -46,6 +51,8 @@ pub fn register(registry: &mut Registry) {
     registry.codec(&morton::NAMES, morton::build);
     registry.data_type(fixed_point::build);
     registry.grid(offset_grid::URI, offset_grid::build);
+    registry.key_encoding(last_axis_first::URI, last_axis_first::build);
+    registry.storage_transformer(squeezed::URI, squeezed::apply);
     registry.encoding(Arc::new(Cbor));
     registry.extension(unit::URI, unit::understand);
     registry.scheme("pack", pack::open);

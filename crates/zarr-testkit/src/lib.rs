@@ -1,4 +1,4 @@
-//! Checks that a third party's store, codec, data type or chunk grid keeps its promises, and has stores for tests.
+//! Checks that a third party's store, codec, data type, chunk grid or chunk key encoding keeps its promises, and has stores for tests.
 //!
 //! The checks panic at the first broken promise and say which one it is, so a store's test is
 //!
@@ -43,6 +43,7 @@ mod data_type;
 mod fault;
 mod forward;
 mod grid;
+mod key_encoding;
 mod latency;
 mod memory;
 mod reading;
@@ -52,6 +53,7 @@ mod sample;
 mod shared;
 mod short;
 mod skip;
+mod storage_transformer;
 mod store;
 mod swap;
 
@@ -61,12 +63,14 @@ pub use count::{Count, Counters};
 pub use data_type::{check_data_type, check_data_types_differ};
 pub use fault::{Fault, Faults};
 pub use grid::check_grid;
+pub use key_encoding::check_key_encoding;
 pub use latency::Latency;
 pub use record::{Records, record};
 pub use remote::Remote;
 pub use sample::sample;
 pub use short::ShortCalls;
 pub use skip::skipped;
+pub use storage_transformer::check_storage_transformer;
 pub use store::{check_contents, check_store, check_store_folding_case};
 #[doc(hidden)]
 pub use zarr_core;

@@ -6,13 +6,14 @@ use std::sync::{Arc, Mutex};
 use bytes::Bytes;
 
 use super::bytes::register_bytes;
+use zarr_core::data_type::CoreType;
 use zarr_core::store::{
     Capabilities, GetOptions, Got, Listing, Payload, Precondition, Store, StoreKey, StorePrefix,
     SyncStore, from_sync,
 };
 use zarr_core::{
-    Array, ArrayMetadata, Dialect, Hierarchy, NodePath, OpenOptions, Registry, Result, StoreError,
-    sync,
+    Array, ArrayMetadata, Dialect, Hierarchy, Json, NodePath, Object, OpenOptions, Registry, Result,
+    StoreError, sync,
 };
 
 /// A map.
@@ -80,10 +81,36 @@ impl Home {
         Ok((home, array))
     }
 
+    /// The keys of its store, in order.
+    pub fn keys(&self) -> Vec<String> {
+        let listed = self.store.to_sync().list_prefix(&StorePrefix::root());
+        let keys = listed.expect("memory is listed").keys;
+        keys.into_iter().map(|key| key.as_str().to_owned()).collect()
+    }
+
+    /// Changes the array's document, of final v3.
+    pub fn edit_document(&self, edit: impl FnOnce(&mut Object)) {
+        let (store, key) = (self.store.to_sync(), StoreKey::new("a/zarr.json"));
+        let key = key.expect("a good key");
+        let got = store.get(&key, GetOptions::default()).expect("memory is read");
+        let bytes = got.and_then(|got| got.bytes).expect("the array has a document");
+        let json = Json::parse(&bytes).expect("it is JSON");
+        let mut document = json.as_object().expect("it is an object").clone();
+        edit(&mut document);
+        let text = Json::from(document).to_string().into_bytes();
+        let put = store.put(&key, Some(text.into()), Precondition::Always);
+        assert!(put.expect("memory is written"), "nothing else is asked for");
+    }
+
     /// Opens the array again, with another registry.
     pub fn open(&self, registry: &Registry) -> Result<Array> {
         Hierarchy::open(self.store.clone(), &options(registry))?.array(&self.path)
     }
+}
+
+/// An array of `uint16` with a regular grid.
+pub(super) fn described(shape: &[u64], chunks: &[u64]) -> ArrayMetadata {
+    ArrayMetadata::new(shape, CoreType::Uint16.into(), chunks).expect("such an array can be")
 }
 
 /// Handles that write, on one thread, with `bytes` if the registry lacks it.

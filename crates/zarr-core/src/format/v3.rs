@@ -254,27 +254,18 @@ fn parse_array(
     };
 
     let (encoding, configuration) = extension("chunk_key_encoding", encoding)?;
-    let known = ["default", "v2"].contains(&encoding.as_str()).then_some(&["separator"][..]);
-    let is_understood = understands("chunk_key_encoding", known, &configuration, &mut unsupported);
-    let separator = |default| match configuration.get("separator") {
-        None => Ok(default),
-        Some(Json::String(text)) => ChunkKeys::check_separator("chunk_key_encoding", text),
-        Some(other) => Err(invalid(
-            "chunk_key_encoding",
-            format!("expected a separator of text, found {}", other.brief()),
-        )),
-    };
-    let chunk_keys = match encoding.as_str() {
-        _ if !is_understood => ChunkKeys::Unknown,
-        "default" => ChunkKeys::Default { separator: separator('/')? },
-        "v2" => ChunkKeys::V2 { separator: separator('.')? },
-        name => match reading.registry.build_key_encoding(name, &configuration) {
-            Some(keys) => ChunkKeys::Registered(RegisteredKeys(keys?)),
-            None => {
-                unsupported.push(lacking("chunk key encoding", encoding));
-                ChunkKeys::Unknown
-            }
-        },
+    let chunk_keys = match reading.registry.build_key_encoding(&encoding, &configuration) {
+        Some(Ok(keys)) => keys,
+        // Unsupported is not invalid: all but the chunks can be read.
+        Some(Err(MetadataError::Unsupported(lack))) => {
+            unsupported.push(lack);
+            ChunkKeys::Unknown
+        }
+        Some(Err(invalid)) => return Err(invalid),
+        None => {
+            unsupported.push(lacking("chunk key encoding", encoding));
+            ChunkKeys::Unknown
+        }
     };
 
     let mut codecs = match codecs {

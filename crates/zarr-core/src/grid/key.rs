@@ -5,8 +5,9 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use crate::dialect::Dialect;
-use crate::error::MetadataError;
-use crate::json::Json;
+use crate::error::{MetadataError, Unsupported};
+use crate::json::{Json, Object};
+use crate::registry::Registry;
 
 /// A third party's way of naming chunks, which [`Registry::key_encoding`](crate::Registry::key_encoding) adds.
 pub trait ChunkKeyEncoding: Debug + Send + Sync {
@@ -72,7 +73,42 @@ pub enum ChunkKeys {
     Unknown,
 }
 
+/// Adds final v3's own encodings, as a third party adds its own.
+pub(crate) fn register_key_encodings(registry: &mut Registry) {
+    registry.key_encoding("default", |configuration| {
+        Ok(ChunkKeys::Default { separator: separator_of(configuration, '/')? })
+    });
+    registry.key_encoding("v2", |configuration| {
+        Ok(ChunkKeys::V2 { separator: separator_of(configuration, '.')? })
+    });
+}
+
+/// The one member that the configuration of final v3's own encodings has.
+fn separator_of(configuration: &Object, default: char) -> Result<char, MetadataError> {
+    let names = configuration.iter().map(|(name, _)| name);
+    let unknown: Vec<&str> = names.filter(|name| *name != "separator").collect();
+    if !unknown.is_empty() {
+        // A member that is not understood may change what the others mean.
+        let name = format!("chunk_key_encoding: {}", unknown.join(", "));
+        let hint = "it must be understood, and is not".into();
+        return Err(Unsupported { what: "member", name, hint }.into());
+    }
+    match configuration.get("separator") {
+        None => Ok(default),
+        Some(Json::String(text)) => ChunkKeys::check_separator("chunk_key_encoding", text),
+        Some(other) => {
+            let why = format!("expected a separator of text, found {}", other.brief());
+            Err(MetadataError::invalid("chunk_key_encoding", why))
+        }
+    }
+}
+
 impl ChunkKeys {
+    /// The keys of a third party's encoding.
+    pub fn registered(encoding: impl ChunkKeyEncoding + 'static) -> ChunkKeys {
+        ChunkKeys::Registered(RegisteredKeys(Arc::new(encoding)))
+    }
+
     /// The key of a chunk, below its array's chunk prefix.
     pub fn key(&self, indices: &[i64]) -> String {
         self.key_after("", indices)

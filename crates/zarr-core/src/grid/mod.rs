@@ -21,6 +21,7 @@ pub(crate) use self::chunk_projection::{
 pub use self::chunk_projection::{ChunkProjection, chunk_count, chunk_projections};
 pub(crate) use self::default_shape::default_inner_shape;
 pub use self::default_shape::{default_chunk_shape, default_chunk_shape_named};
+pub(crate) use self::key::register_key_encodings;
 pub use self::key::{ChunkKeyEncoding, ChunkKeys, RegisteredKeys};
 pub(crate) use self::pieces::cut_along_borders;
 pub use self::pieces::{Piece, Pieces};

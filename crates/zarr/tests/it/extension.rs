@@ -435,7 +435,7 @@ fn chunk_keys_are_a_third_partys() -> Result<()> {
     assert_eq!(unknown.shape(), [4]);
 
     let mut registry = zarr::standard();
-    registry.key_encoding("example.named", |_| Ok(Arc::new(Named)));
+    registry.key_encoding("example.named", |_| Ok(zarr::grid::ChunkKeys::registered(Named)));
     let knowing = OpenOptions::new(registry).read_write();
     let hierarchy = Hierarchy::open(store.clone(), &knowing)?;
     let array = hierarchy.array("/")?;
