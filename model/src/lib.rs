@@ -65,6 +65,7 @@ mod error {
 }
 mod runtime {
     pub use crate::store::pause;
+    pub(crate) use crate::tuning;
 }
 mod limits {
     pub use zarr_core::Limits;
@@ -85,6 +86,8 @@ mod fork;
 mod opened;
 #[path = "../../crates/zarr-core/src/sync.rs"]
 mod sync;
+#[path = "../../crates/zarr-core/src/runtime/tuning.rs"]
+mod tuning;
 
 mod codec {
     #[path = "../../../crates/zarr-core/src/codec/budget.rs"]

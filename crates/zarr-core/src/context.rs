@@ -24,7 +24,7 @@ use crate::store::{ByteRange, Listing, SnapshotOptions, Store, StoreKey, StorePr
 use crate::sync::lock;
 
 /// Names left out of a listing that get a warning each.
-const MOST_LEFT_OUT: usize = 1000;
+const MAX_LEFT_OUT_WARNINGS: usize = 1000;
 
 /// A store, the format of its documents, and how they are read and written.
 #[derive(Debug)]
@@ -145,9 +145,9 @@ impl StoreContext {
         Ok(listing)
     }
 
-    /// Warns of the names that a listing left out (docs/internals/design/strictness.md), one by one up to [`MOST_LEFT_OUT`].
+    /// Warns of the names that a listing left out (docs/internals/design/strictness.md), one by one up to [`MAX_LEFT_OUT_WARNINGS`].
     pub fn warn_of_left_out(&self, place: &str, listing: &Listing) {
-        let named = listing.left_out.iter().take(MOST_LEFT_OUT);
+        let named = listing.left_out.iter().take(MAX_LEFT_OUT_WARNINGS);
         let warning = |name| format!("the store's `{name}` is left out: no key can say it");
         let mut warnings: Vec<_> = named.map(warning).collect();
         let more = listing.left_out.len() - warnings.len();

@@ -308,11 +308,11 @@ fn rust_type_of(data_type: &str) -> Option<&'static str> {
 }
 
 /// The most indices of a chunk in a message.
-const MOST_INDICES: usize = 16;
+const MAX_SHOWN_INDICES: usize = 16;
 /// The most characters of a path or a key in a message.
-const MOST_KEY: usize = 400;
+const MAX_SHOWN_KEY_LENGTH: usize = 400;
 /// The most characters of the cause in a message: it may contain names and values from documents.
-const MOST_TEXT: usize = 1000;
+const MAX_SHOWN_TEXT_LENGTH: usize = 1000;
 
 /// A text of at most `most` characters, what is left out of its middle told by three dots.
 pub(crate) fn shortened(text: &str, most: usize) -> Cow<'_, str> {
@@ -330,11 +330,12 @@ impl Error {
         let mut place = Vec::new();
         // The path of a root says nothing where the store is named.
         if let Some(path) = inner.path.as_ref().filter(|p| !p.is_root() || inner.store.is_none()) {
-            place.push(shortened(path.as_str(), MOST_KEY).into_owned());
+            place.push(shortened(path.as_str(), MAX_SHOWN_KEY_LENGTH).into_owned());
         }
         if let Some(chunk) = &inner.chunk {
-            let list: Vec<String> = chunk.iter().take(MOST_INDICES).map(i64::to_string).collect();
-            let more = chunk.len().checked_sub(MOST_INDICES + 1).map(|more| more + 1);
+            let list: Vec<String> =
+                chunk.iter().take(MAX_SHOWN_INDICES).map(i64::to_string).collect();
+            let more = chunk.len().checked_sub(MAX_SHOWN_INDICES + 1).map(|more| more + 1);
             let more = more.map_or_else(String::new, |more| format!(", and {more} more"));
             place.push(format!("chunk ({}{more})", list.join(", ")));
         }
@@ -350,13 +351,13 @@ impl Error {
             _ => None,
         };
         if let Some(key) = inner.key.as_ref().filter(|key| named != Some(key.as_str())) {
-            place.push_str(&format!(" at `{}`", shortened(key.as_str(), MOST_KEY)));
+            place.push_str(&format!(" at `{}`", shortened(key.as_str(), MAX_SHOWN_KEY_LENGTH)));
         }
         match place.trim_start() {
             "" => {}
             place => write!(f, "{place}: ")?,
         }
-        write!(f, "{}", shortened(&inner.cause.to_string(), MOST_TEXT))
+        write!(f, "{}", shortened(&inner.cause.to_string(), MAX_SHOWN_TEXT_LENGTH))
     }
 }
 
@@ -364,7 +365,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message())?;
         match &self.0.hint {
-            Some(hint) => write!(f, "; {}", printable(&shortened(hint, MOST_TEXT))),
+            Some(hint) => write!(f, "; {}", printable(&shortened(hint, MAX_SHOWN_TEXT_LENGTH))),
             None => Ok(()),
         }
     }

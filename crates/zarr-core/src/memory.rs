@@ -40,10 +40,8 @@ const UNWRITTEN: u8 = 0xa5;
 #[cfg(all(target_os = "linux", not(miri)))]
 fn advise_huge_pages<T>(memory: &mut [T]) {
     const HUGE_PAGE_BYTES: usize = 2 << 20;
-    // From this size on the allocator takes memory fresh from the system. NumPy has the same bound.
-    const MIN_BYTES_FOR_HUGE_PAGES: usize = 4 << 20;
     let size = size_of_val(memory);
-    if size < MIN_BYTES_FOR_HUGE_PAGES {
+    if size < crate::runtime::tuning::MIN_BYTES_FOR_HUGE_PAGES {
         return;
     }
     let begin = memory.as_mut_ptr().cast::<u8>();

@@ -7,7 +7,7 @@ pub fn did_you_mean<'a>(
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
     /// Longer names are compared only without regard for case.
-    const LONGEST: usize = 100;
+    const MAX_COMPARED_LENGTH: usize = 100;
     let wanted = name.to_lowercase();
     let distance = |candidate: &&'a str| {
         let lower = candidate.to_lowercase();
@@ -15,10 +15,10 @@ pub fn did_you_mean<'a>(
             return Some(0);
         }
         let (wanted, lower) = without_ending(&wanted, &lower);
-        let letters: Vec<char> = wanted.chars().take(LONGEST + 1).collect();
-        let other: Vec<char> = lower.chars().take(LONGEST + 1).collect();
+        let letters: Vec<char> = wanted.chars().take(MAX_COMPARED_LENGTH + 1).collect();
+        let other: Vec<char> = lower.chars().take(MAX_COMPARED_LENGTH + 1).collect();
         let most = (letters.len() / 3).clamp(1, 3);
-        if letters.len() > LONGEST || other.len() > LONGEST {
+        if letters.len() > MAX_COMPARED_LENGTH || other.len() > MAX_COMPARED_LENGTH {
             return None;
         }
         let near = Some(slips(&letters, &other)).filter(|&slips| slips <= most);

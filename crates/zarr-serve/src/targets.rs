@@ -369,7 +369,8 @@ impl Folder {
     fn list(&self, below: &str, depth: usize, all: &mut Vec<Arc<Served>>) -> Result<()> {
         let prefix = if below.is_empty() { String::new() } else { format!("{below}/") };
         let prefix = StorePrefix::new(prefix)?;
-        let listing = zarr::runtime::block_on(self.store.list_dir(&prefix, ListOptions::CANDIDATES))?;
+        let listing =
+            zarr::runtime::block_on(self.store.list_dir(&prefix, ListOptions::CANDIDATES))?;
         let files = listing.keys.iter().map(StoreKey::as_str).filter(|key| is_archive(key));
         let folders = listing.prefixes.iter().map(|it| (it.as_str().trim_end_matches('/'), true));
         let mut entries: Vec<_> = files.map(|key| (key, false)).chain(folders).collect();

@@ -53,7 +53,10 @@ fn check_keys(keys: &ChunkKeys, rank: usize) {
         let what = format!("{keys:?}: `{key}`");
         let parsed = calm(format_args!("{what}: parse"), || keys.parse(&key, rank));
         let Some(indices) = parsed else { continue };
-        assert!(indices.len() == rank, "{what} is parsed to {indices:?}, of another rank than {rank}");
+        assert!(
+            indices.len() == rank,
+            "{what} is parsed to {indices:?}, of another rank than {rank}"
+        );
         let own = keys.key(&indices);
         assert!(own == key, "{what} is parsed to {indices:?}, whose key is `{own}`");
     }

@@ -12,8 +12,8 @@ use zarr_core::store::{
     SyncStore, from_sync,
 };
 use zarr_core::{
-    Array, ArrayMetadata, Dialect, Hierarchy, Json, NodePath, Object, OpenOptions, Registry, Result,
-    StoreError, sync,
+    Array, ArrayMetadata, Dialect, Hierarchy, Json, NodePath, Object, OpenOptions, Registry,
+    Result, StoreError, sync,
 };
 
 /// A map.

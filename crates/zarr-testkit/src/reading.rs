@@ -5,7 +5,10 @@ use std::sync::Arc;
 use super::store::{key, ok};
 use zarr_core::StoreError;
 use zarr_core::runtime::block_on;
-use zarr_core::store::{ByteRange, Payload, Precondition, Snapshot, SnapshotOptions, Store, StoreKey, SyncSnapshot, SyncStore, Version};
+use zarr_core::store::{
+    ByteRange, Payload, Precondition, Snapshot, SnapshotOptions, Store, StoreKey, SyncSnapshot,
+    SyncStore, Version,
+};
 
 type Opened = Option<Box<dyn SyncSnapshot>>;
 

@@ -1,7 +1,8 @@
 //! How much work the chunks are that a part of an array touches.
 
 use crate::grid::ChunkGrid;
-use crate::runtime::pool::{TOGETHER, Work};
+use crate::runtime::pool::Work;
+use crate::runtime::tuning::MAX_BYTES_PER_BATCH;
 use crate::selection::ResolvedSelection;
 
 /// The work on the chunks that a part touches, of elements of `element_size` bytes.
@@ -23,7 +24,7 @@ pub(super) fn work_on_chunks(
         work.size = work.size.saturating_mul(grid.span(axis, first).len);
     }
     // Of fewer than 64 rows, threads take chunks.
-    if work.size.saturating_mul(work.row) > TOGETHER.min(total / 64) {
+    if work.size.saturating_mul(work.row) > MAX_BYTES_PER_BATCH.min(total / 64) {
         work.row = 1;
     }
     work

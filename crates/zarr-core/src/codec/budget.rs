@@ -9,13 +9,8 @@ use std::cell::Cell;
 use crate::error::CodecError;
 use crate::limits::Limits;
 use crate::primitives::sync::Mutex;
+use crate::runtime::tuning::{MIN_COUNTED_BYTES, MIN_ENCODED_LIMIT_BYTES};
 use crate::sync::{self, Condition, MutexGuard};
-
-/// Fewer bytes are not counted: each thread holds them once.
-const MIN_COUNTED_BYTES: u64 = 1 << 20;
-
-/// Bytes that any encoded chunk may have.
-const LEAST_ENCODED: u64 = 64 << 20;
 
 thread_local! {
     static LIMIT: Cell<Option<u64>> = const { Cell::new(None) };
@@ -64,7 +59,7 @@ pub(super) fn limit() -> u64 {
 pub fn most_encoded(decoded: Option<u64>) -> u64 {
     let limit = limit();
     match decoded {
-        Some(size) if limit != u64::MAX => size.saturating_mul(4).max(LEAST_ENCODED),
+        Some(size) if limit != u64::MAX => size.saturating_mul(4).max(MIN_ENCODED_LIMIT_BYTES),
         _ => limit,
     }
 }

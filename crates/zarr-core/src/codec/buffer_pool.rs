@@ -8,13 +8,9 @@ use std::cell::RefCell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::error::CodecError;
-
-/// The most bytes and pieces that a thread keeps.
-const MOST_BYTES: usize = 64 << 20;
-const MOST_PIECES: usize = 4;
-
-/// The most bytes that all threads together keep (docs/internals/design/limits.md).
-const MOST_OF_ALL: usize = 256 << 20;
+use crate::runtime::tuning::{
+    MAX_KEPT_BYTES, MAX_KEPT_BYTES_PER_THREAD, MAX_KEPT_PIECES_PER_THREAD,
+};
 
 thread_local! {
     static KEPT: RefCell<Kept> = const { RefCell::new(Kept(Vec::new())) };
@@ -53,10 +49,12 @@ impl Kept {
     fn give(&mut self, memory: Vec<u8>) {
         let size = memory.capacity();
         let held: usize = self.0.iter().map(Vec::capacity).sum();
-        if self.0.len() >= MOST_PIECES || held.saturating_add(size) > MOST_BYTES {
+        if self.0.len() >= MAX_KEPT_PIECES_PER_THREAD
+            || held.saturating_add(size) > MAX_KEPT_BYTES_PER_THREAD
+        {
             return;
         }
-        if OF_ALL.fetch_add(size, Ordering::Relaxed).saturating_add(size) <= MOST_OF_ALL {
+        if OF_ALL.fetch_add(size, Ordering::Relaxed).saturating_add(size) <= MAX_KEPT_BYTES {
             self.0.push(memory)
         } else {
             OF_ALL.fetch_sub(size, Ordering::Relaxed);
@@ -153,10 +151,10 @@ mod tests {
     fn a_thread_keeps_no_more_than_its_share() {
         let _alone = ALONE.lock();
         for _ in 0..10 {
-            release_vec(Vec::with_capacity(MOST_BYTES / 2));
+            release_vec(Vec::with_capacity(MAX_KEPT_BYTES_PER_THREAD / 2));
         }
         let held = || KEPT.with_borrow(|kept| kept.0.iter().map(Vec::capacity).sum::<usize>());
-        assert_eq!(held(), MOST_BYTES);
+        assert_eq!(held(), MAX_KEPT_BYTES_PER_THREAD);
     }
 
     /// What is kept does not grow with the number of threads.
@@ -166,13 +164,13 @@ mod tests {
         let all_have = Barrier::new(16);
         let held: usize = thread::scope(|scope| {
             let thread = || {
-                release_vec(Vec::with_capacity(MOST_BYTES));
+                release_vec(Vec::with_capacity(MAX_KEPT_BYTES_PER_THREAD));
                 all_have.wait();
                 KEPT.with_borrow(|kept| kept.0.iter().map(Vec::capacity).sum::<usize>())
             };
             let threads: Vec<_> = (0..16).map(|_| scope.spawn(thread)).collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).sum()
         });
-        assert!(held <= MOST_OF_ALL, "{held}");
+        assert!(held <= MAX_KEPT_BYTES, "{held}");
     }
 }

@@ -32,10 +32,10 @@ pub struct CodecChain {
 }
 
 /// The most codecs of a chain, each of which holds a shape (docs/internals/design/limits.md).
-const MOST_CODECS: usize = 256;
+const MAX_CODECS: usize = 256;
 
 /// The most axes that codecs make, where the array has fewer.
-const MOST_AXES: usize = 1024;
+const MAX_AXES_OF_CODECS: usize = 1024;
 
 impl CodecChain {
     /// Builds and checks the chain that `specs` name, for chunks as `context` says.
@@ -49,11 +49,11 @@ impl CodecChain {
         registry: &Registry,
     ) -> Result<CodecChain, MetadataError> {
         context.element_size()?;
-        if specs.len() > MOST_CODECS {
-            let why = format!("{} codecs; a chain has at most {MOST_CODECS}", specs.len());
+        if specs.len() > MAX_CODECS {
+            let why = format!("{} codecs; a chain has at most {MAX_CODECS}", specs.len());
             return Err(MetadataError::invalid("codecs", why));
         }
-        let most_axes = context.shape.len().max(MOST_AXES);
+        let most_axes = context.shape.len().max(MAX_AXES_OF_CODECS);
         // The chunk before the codecs on arrays, and before those on bytes.
         let (mut inner, mut after) = (context.clone(), context.clone());
         let (mut arrays, mut serializer, mut bytes) = (Vec::new(), None, Vec::new());
@@ -483,7 +483,7 @@ fn cell_of(context: &ChunkContext) -> usize {
 
 /// The most lengths of chunks that are checked with the codecs when the array is opened; others are checked as they are
 /// read.
-const MOST_LENGTHS: usize = 4096;
+const MAX_LENGTHS_CHECKED: usize = 4096;
 
 impl ArrayMetadata {
     /// The grid, the chain and the representation: all that reading and writing need.
@@ -505,7 +505,7 @@ impl ArrayMetadata {
             CodecChain::build(&self.codecs, &context, registry)
         };
         let first = self.chunk_extent();
-        let mut left = MOST_LENGTHS;
+        let mut left = MAX_LENGTHS_CHECKED;
         for axis in 0..first.len() {
             let lengths = self.grid.as_ref().map(|grid| grid.stored_lengths(axis));
             let others = lengths.unwrap_or_default().into_iter().filter(|&len| len != first[axis]);

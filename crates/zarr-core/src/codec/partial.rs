@@ -35,7 +35,7 @@ pub struct ChunkIndex {
 }
 
 /// About as many bytes of memory go with every index.
-const ENTRY: u64 = 128;
+const BYTES_PER_INDEX: u64 = 128;
 
 impl fmt::Debug for ChunkIndex {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -46,7 +46,7 @@ impl fmt::Debug for ChunkIndex {
 impl ChunkIndex {
     /// An index that takes `size` bytes of memory.
     pub fn new(parsed: Arc<dyn Any + Send + Sync>, size: u64) -> Self {
-        let size = Arc::new(AtomicU64::new(size.saturating_add(ENTRY)));
+        let size = Arc::new(AtomicU64::new(size.saturating_add(BYTES_PER_INDEX)));
         ChunkIndex { parsed, inner: Arc::default(), size }
     }
 

@@ -24,7 +24,7 @@ pub struct Reading<'a> {
 }
 
 /// The most characters of a warning that are kept: it may contain names from documents.
-const MOST_WARNING: usize = 500;
+const MAX_WARNING_LENGTH: usize = 500;
 
 impl<'a> Reading<'a> {
     /// A reading without warnings so far.
@@ -45,7 +45,7 @@ impl<'a> Reading<'a> {
     /// `what`, if the reading is strict.
     pub fn tolerate(&mut self, what: impl Into<String>) -> Result<(), String> {
         let what = what.into();
-        let what = shortened(&what, MOST_WARNING).into_owned();
+        let what = shortened(&what, MAX_WARNING_LENGTH).into_owned();
         match self.strictness {
             Strictness::Strict => Err(what),
             Strictness::Tolerant => {

@@ -1,9 +1,9 @@
 //! Chooses a chunk shape for callers who gave none (docs/internals/design/chunks.md).
 
 /// The size that is aimed at, in bytes of elements.
-const SIZE: u64 = 1 << 20;
+const TARGET_CHUNK_BYTES: u64 = 1 << 20;
 /// No chunk of more than one element is larger.
-const LARGEST: u64 = 4 << 20;
+const MAX_CHUNK_BYTES: u64 = 4 << 20;
 
 /// The names of axes that count planes: those of images, and of fields over time.
 const PLANES: [&str; 5] = ["t", "c", "z", "time", "channel"];
@@ -23,7 +23,7 @@ pub fn default_chunk_shape(shape: &[u64], item: u64) -> Vec<u64> {
     let (mut chunks, mut size) = grown(shape.len(), item, double);
     for (chunk, &len) in chunks.iter_mut().zip(&lengths) {
         let larger = resized(size, *chunk, len);
-        if len - *chunk <= *chunk / 4 && larger <= LARGEST {
+        if len - *chunk <= *chunk / 4 && larger <= MAX_CHUNK_BYTES {
             (*chunk, size) = (len, larger);
         }
     }
@@ -55,7 +55,7 @@ pub fn default_chunk_shape_named(shape: &[u64], item: u64, names: &[Option<Strin
         while chunks[axis] < len {
             let longer = chunks[axis].saturating_mul(2).min(len);
             let larger = resized(size, chunks[axis], longer);
-            if larger > SIZE {
+            if larger > TARGET_CHUNK_BYTES {
                 return chunks;
             }
             (chunks[axis], size) = (longer, larger);
@@ -68,7 +68,7 @@ pub fn default_chunk_shape_named(shape: &[u64], item: u64, names: &[Option<Strin
 pub(crate) fn default_inner_shape(shards: &[u64], item: u64) -> Vec<u64> {
     let next_divisor = |axis: usize, side: u64| {
         let len = shards[axis];
-        (side + 1..=len.min(LARGEST)).find(|&longer| len.is_multiple_of(longer))
+        (side + 1..=len.min(MAX_CHUNK_BYTES)).find(|&longer| len.is_multiple_of(longer))
     };
     grown(shards.len(), item, next_divisor).0
 }
@@ -82,11 +82,13 @@ fn grown(rank: usize, item: u64, longer: impl Fn(usize, u64) -> Option<u64>) -> 
         let axis = open[at];
         let side = longer(axis, chunks[axis]);
         let grown = side.map(|side| (side, resized(size, chunks[axis], side)));
-        let Some((side, larger)) = grown.filter(|&(_, larger)| larger <= LARGEST) else {
+        let Some((side, larger)) = grown.filter(|&(_, larger)| larger <= MAX_CHUNK_BYTES) else {
             open.remove(at);
             continue;
         };
-        if u128::from(larger) * u128::from(size) > u128::from(SIZE) * u128::from(SIZE) {
+        if u128::from(larger) * u128::from(size)
+            > u128::from(TARGET_CHUNK_BYTES) * u128::from(TARGET_CHUNK_BYTES)
+        {
             break;
         }
         (chunks[axis], size) = (side, larger);
@@ -178,7 +180,7 @@ mod tests {
             let size = chunks.iter().fold(u128::from(item), |size, &len| size.saturating_mul(len.into()));
             let whole = shape.iter().zip(&chunks).all(|(len, chunk)| len == chunk);
             let one = chunks.iter().all(|&len| len == 1);
-            prop_assert!(size <= LARGEST.into() || one, "{:?} of {}", chunks, item);
+            prop_assert!(size <= MAX_CHUNK_BYTES.into() || one, "{:?} of {}", chunks, item);
             prop_assert!(size >= 128 << 10 || whole, "{:?} of {}", chunks, item);
             for (&len, &chunk) in shape.iter().zip(&chunks) {
                 prop_assert!(chunk > 0);

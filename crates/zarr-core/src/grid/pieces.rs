@@ -9,10 +9,10 @@ use crate::region::Region;
 use crate::selection::{AxisIndices, AxisSelection, Elements, Selection, steps};
 
 /// How many bytes an element of variable length is taken to have.
-const VARIABLE: u64 = 256;
+const ASSUMED_VARIABLE_BYTES: u64 = 256;
 
 /// A row of chunks is one piece in C order if it has at most this many times the bytes of a piece.
-const ROW: u64 = 16;
+const MAX_PIECES_PER_ROW: u64 = 16;
 
 /// A part of a selection.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,7 +82,7 @@ impl Pieces {
         max_bytes: u64,
     ) -> Result<Pieces, AccessError> {
         let element = match metadata.data_type.repr() {
-            Some(_) if metadata.data_type.is_variable() => VARIABLE,
+            Some(_) if metadata.data_type.is_variable() => ASSUMED_VARIABLE_BYTES,
             repr => repr.map_or(1, |repr| repr.size() as u64),
         };
         let part = selection.of(metadata)?.part;
@@ -197,7 +197,7 @@ impl Pieces {
         for axis in (1..rank).rev() {
             row[axis - 1] = row[axis].saturating_mul(self.axes[axis].len().max(1));
         }
-        let most = self.max_bytes.saturating_mul(ROW);
+        let most = self.max_bytes.saturating_mul(MAX_PIECES_PER_ROW);
         let is_cut = |&axis: &usize| {
             let longest = self.longest(axis);
             // Nothing is read twice if chunks have one position along the axis.

@@ -7,11 +7,11 @@ use std::ops::Deref;
 #[derive(Clone)]
 pub struct Number(Text);
 
-const SHORT: usize = 22;
+const MAX_INLINE_LENGTH: usize = 22;
 
 #[derive(Clone)]
 enum Text {
-    Short { len: u8, bytes: [u8; SHORT] },
+    Short { len: u8, bytes: [u8; MAX_INLINE_LENGTH] },
     Long(Box<str>),
 }
 
@@ -37,7 +37,7 @@ impl Deref for Number {
 
 impl From<&str> for Number {
     fn from(text: &str) -> Number {
-        let mut bytes = [0; SHORT];
+        let mut bytes = [0; MAX_INLINE_LENGTH];
         match bytes.get_mut(..text.len()) {
             Some(place) => {
                 place.copy_from_slice(text.as_bytes());
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn texts_of_any_length_are_kept() {
-        for len in [0, 1, SHORT - 1, SHORT, SHORT + 1, 100] {
+        for len in [0, 1, MAX_INLINE_LENGTH - 1, MAX_INLINE_LENGTH, MAX_INLINE_LENGTH + 1, 100] {
             let text = "1".repeat(len);
             assert_eq!(*Number::from(text.as_str()), text);
             assert_eq!(Number::from(text.clone()), Number::from(text.as_str()));

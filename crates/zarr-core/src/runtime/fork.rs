@@ -26,12 +26,7 @@ use std::time::{Duration, Instant};
 
 use crate::primitives::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::primitives::thread;
-
-/// How long [`prepare`] waits for locks of other threads. A store's call may take long while it holds one.
-const LOCKS_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// How long a thread sleeps before it looks again.
-const PAUSE: Duration = Duration::from_micros(50);
+use crate::runtime::tuning::{FORK_LOCK_TIMEOUT, FORK_POLL_INTERVAL};
 
 /// Threads that hold a lock, counted in several places so that threads rarely write to the same line of the cache.
 static HOLDING: [Slot; 64] = [const { Slot(AtomicUsize::new(0)) }; 64];
@@ -114,7 +109,10 @@ pub fn hold() -> Hold {
         while CLOSED.load(Ordering::SeqCst) {
             slot.fetch_sub(1, Ordering::SeqCst);
             while CLOSED.load(Ordering::Relaxed) {
-                SLEEP.get().map_or_else(|| thread::sleep(PAUSE), |sleep| sleep(PAUSE));
+                SLEEP.get().map_or_else(
+                    || thread::sleep(FORK_POLL_INTERVAL),
+                    |sleep| sleep(FORK_POLL_INTERVAL),
+                );
             }
             slot.fetch_add(1, Ordering::SeqCst);
         }
@@ -144,7 +142,7 @@ pub fn sleep_by(sleep: fn(Duration)) {
 /// Returns whether that is so. A thread that holds a lock for more than 10 seconds is not waited for, because it may
 /// need something that the caller holds; then the forked process may hang where it needs the same lock.
 pub fn prepare() -> bool {
-    prepare_within(LOCKS_TIMEOUT)
+    prepare_within(FORK_LOCK_TIMEOUT)
 }
 
 /// As [`prepare`], with another time after which it gives up.
@@ -153,7 +151,7 @@ pub fn prepare_within(patience: Duration) -> bool {
         return true;
     }
     while CLOSED.swap(true, Ordering::SeqCst) {
-        thread::sleep(PAUSE);
+        thread::sleep(FORK_POLL_INTERVAL);
     }
     let give_up = Instant::now() + patience;
     if HELD.get() == 0 {
@@ -165,7 +163,7 @@ pub fn prepare_within(patience: Duration) -> bool {
         if Instant::now() > give_up {
             return false;
         }
-        thread::sleep(PAUSE);
+        thread::sleep(FORK_POLL_INTERVAL);
     }
     true
 }

@@ -11,10 +11,8 @@ use std::sync::{Arc, Mutex, mpsc};
 use futures::channel::oneshot;
 
 use super::spawn_thread;
+use super::tuning::IO_THREADS;
 use crate::sync::{lock, lock_uncounted};
-
-/// How many threads make blocking calls.
-pub(crate) const IO_THREADS: usize = 8;
 
 type Job = Box<dyn FnOnce() + Send>;
 

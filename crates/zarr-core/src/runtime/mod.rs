@@ -13,13 +13,12 @@ mod io_threads;
 mod parallel;
 pub(crate) mod pool;
 mod timer;
+pub(crate) mod tuning;
 
 pub use self::block_on::block_on;
 pub(crate) use self::block_on::spawn_future;
-pub(crate) use self::io_threads::{IO_THREADS, may_block};
+pub(crate) use self::io_threads::may_block;
 pub use self::io_threads::{Workers, spawn_blocking};
-pub use self::parallel::{
-    Parallel, available_threads, join, run_together, spawn_thread,
-};
+pub use self::parallel::{Parallel, available_threads, join, run_together, spawn_thread};
 pub use self::timer::{VirtualTime, pause};
 pub(crate) use self::timer::{instant, pause_up_to};

@@ -11,12 +11,10 @@ use std::sync::{Mutex, mpsc};
 use std::thread::{self, Builder, JoinHandle, Scope, ScopedJoinHandle};
 
 use super::fork::guard_thread;
+use super::tuning::MAX_WAITING_RESULTS;
 use crate::control::CancelToken;
 use crate::error::{Error, Result};
 use crate::sync::{Condition, into_inner, lock};
-
-/// How many results may wait for the one before them.
-const MAX_WAITING_RESULTS: u64 = 256;
 
 /// How many threads the machine runs at the same time; or `asked`, if that is not 0.
 pub fn available_threads(asked: usize) -> usize {
@@ -387,7 +385,9 @@ mod tests {
             let ended = parallel(threads).in_order(0.., || Ok(()), |(), n: u64| Ok(n), deliver);
             assert!(ended.is_err());
             assert_eq!(delivered, 6);
-            assert!(parallel(threads).in_order(0.., || work(5), |_, n: u64| Ok(n), |_| Ok(())).is_err());
+            assert!(
+                parallel(threads).in_order(0.., || work(5), |_, n: u64| Ok(n), |_| Ok(())).is_err()
+            );
         }
     }
 

@@ -6,19 +6,20 @@
 
 use std::cell::RefCell;
 use std::task::Poll;
-use std::time::Duration;
 
 use futures::FutureExt;
 use futures::stream::{self, Stream, StreamExt};
 
 use super::parallel::spawn_scoped;
+use super::tuning::{
+    CANCEL_POLL_INTERVAL, CONNECTION_BUFFER_BYTES, MAX_BYTES_IN_FLIGHT, MIN_CHUNKS_IN_FLIGHT,
+};
+#[cfg(feature = "rayon")]
+use super::tuning::{MAX_BYTES_ON_FOREIGN_THREAD, MAX_BYTES_PER_BATCH, MIN_THREADS_WORTH_A_POOL};
 use super::{block_on, pause};
 use crate::control::CancelToken;
 use crate::error::{AccessError, Error, Result};
 use crate::options::Options;
-
-/// How often a call that waits for requests looks whether its caller cancelled it: a server may never answer.
-const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
 /// The amount of work on some chunks.
 #[derive(Clone, Copy, Debug)]
@@ -33,29 +34,14 @@ pub(crate) struct Work {
     pub row: u64,
 }
 
-/// The chunks that are under way from or to a remote store together take about this many bytes of memory at most, unless
-/// they are no more than [`FEWEST`].
-pub(crate) const UNDER_WAY: u64 = 1 << 26;
-const FEWEST: usize = 4;
-/// A connection reads a chunk through a buffer of up to this many bytes.
-const BUFFER: u64 = 400 << 10;
-
 impl Work {
     /// How many chunks are under way at the same time, for a store that takes `requests`.
     pub fn in_flight(&self, requests: usize) -> usize {
         let size = self.size.min(self.total).max(1);
-        let most = UNDER_WAY / size.saturating_add(size.min(BUFFER));
-        usize::try_from(most).unwrap_or(usize::MAX).max(FEWEST).min(requests)
+        let fit = MAX_BYTES_IN_FLIGHT / size.saturating_add(size.min(CONNECTION_BUFFER_BYTES));
+        usize::try_from(fit).unwrap_or(usize::MAX).max(MIN_CHUNKS_IN_FLIGHT).min(requests)
     }
 }
-
-/// One thread gets up to this many bytes of neighbouring chunks: two threads should not write to the two halves of a line of
-/// the cache.
-pub(crate) const TOGETHER: u64 = 1 << 18;
-
-/// A thread of another pool, which belongs to the caller, reads or writes up to this many bytes itself.
-#[cfg(feature = "rayon")]
-const LITTLE: u64 = 1 << 22;
 
 /// Calls `work` for every item of every group, on several threads if there are many; each thread takes some groups and has a
 /// buffer that it reuses. Stops after the first error, and when the caller cancels.
@@ -74,10 +60,10 @@ pub(crate) fn for_each<T, G: IntoIterator<Item = T> + Send>(
         // that: each holds its chunks. A thread that belongs to no pool only waits.
         let foreign =
             rayon::current_thread_index().is_some() && pool.current_thread_index().is_none();
-        if foreign && kind.total <= LITTLE {
+        if foreign && kind.total <= MAX_BYTES_ON_FOREIGN_THREAD {
             return serially(groups, work);
         }
-        let most = TOGETHER / kind.size.saturating_mul(kind.row).max(1);
+        let most = MAX_BYTES_PER_BATCH / kind.size.saturating_mul(kind.row).max(1);
         let left = std::sync::Mutex::new(Some(groups));
         let left = || crate::sync::lock(&left).take();
         let on_pool = || {
@@ -113,9 +99,6 @@ pub(crate) fn for_each<T, G: IntoIterator<Item = T> + Send>(
     let _ = kind;
     serially(groups, work)
 }
-
-/// What is worth fewer threads is done by one, where the caller's pool may not be joined by others.
-const MIN_THREADS_WORTH_A_POOL: usize = 4;
 
 /// Calls `work` on this thread and on up to `others` more, as many as the options allow; its calls share what is to do. Returns
 /// when all have ended. The threads are its own: those of the pool may have other work for long. Where the caller has a pool, and
@@ -180,13 +163,13 @@ pub(crate) fn in_flight<T, R, F: Future<Output = Result<R>>>(
         async move { begun?.await }
     };
     let mut running = Box::pin(stream::iter(items).map(begin).buffer_unordered(count));
-    let mut look = options.cancel.is_some().then(|| pause(BETWEEN_LOOKS));
+    let mut look = options.cancel.is_some().then(|| pause(CANCEL_POLL_INTERVAL));
     stream::poll_fn(move |context| {
         while look.as_mut().is_some_and(|look| look.poll_unpin(context).is_ready()) {
             if let Err(cancelled) = options.check_cancelled() {
                 return Poll::Ready(Some(Err(cancelled)));
             }
-            look = Some(pause(BETWEEN_LOOKS));
+            look = Some(pause(CANCEL_POLL_INTERVAL));
         }
         running.poll_next_unpin(context)
     })

@@ -12,10 +12,12 @@ use super::{
     Version, set_each,
 };
 use crate::error::StoreError;
+use crate::runtime::tuning::IO_THREADS;
+use crate::runtime::{may_block, spawn_blocking};
 
 /// A [`Store`] of a store whose calls block.
 ///
-/// A call runs in place on a thread that may block: a thread in [`block_on`](super::block_on), and the threads of the
+/// A call runs in place on a thread that may block: a thread in [`block_on`](crate::runtime::block_on), and the threads of the
 /// library that make blocking calls. For other callers it runs on one of those threads, so that no async runtime is
 /// stopped. A change whose future is dropped before it has begun is not made; one that has begun ends before later calls
 /// on these keys (docs/internals/design/crash-safety.md).

@@ -9,6 +9,7 @@ use bytes::Bytes;
 
 use super::{ByteRange, SyncSnapshot};
 use crate::error::StoreError;
+use crate::runtime::tuning::PAYLOAD_STEP_BYTES;
 
 /// A value on its way into a store: pieces of bytes that follow each other.
 ///
@@ -28,9 +29,6 @@ enum Piece<'a> {
 
 /// Bytes that follow each other; what comes after an error means nothing.
 type Parts<'a> = Box<dyn Iterator<Item = Result<Cow<'a, [u8]>, StoreError>> + 'a>;
-
-/// How many bytes of a kept piece are read at a time.
-const STEP: usize = 1 << 18;
 
 impl fmt::Debug for Payload<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -53,8 +51,8 @@ impl Piece<'_> {
             Piece::Lent(bytes) => Box::new(std::iter::once(Ok(Cow::Borrowed(&bytes[..])))),
             Piece::Shared(bytes) => Box::new(std::iter::once(Ok(Cow::Borrowed(&bytes[..])))),
             Piece::Kept { value, range } => {
-                Box::new(range.clone().step_by(STEP).map(move |start| {
-                    let len = (range.end - start).min(STEP as u64);
+                Box::new(range.clone().step_by(PAYLOAD_STEP_BYTES).map(move |start| {
+                    let len = (range.end - start).min(PAYLOAD_STEP_BYTES as u64);
                     let bytes = value.read(&[ByteRange::Bounded { start, len }])?.pop();
                     Ok(Cow::Owned(Vec::from(bytes.unwrap_or_default())))
                 }))

@@ -35,15 +35,16 @@ pub(crate) fn guarded(store: Arc<dyn Store>) -> Arc<dyn Store> {
 #[derive(Debug)]
 struct ProcessCas(Arc<dyn SyncStore>);
 
-const LOCKS: usize = 64;
+/// Locks for all keys of all stores: two keys of one lock only wait for each other.
+const KEY_LOCKS: usize = 64;
 
 impl ProcessCas {
     /// The lock of a key: the same for every handle of a store of that name. Only calls of the store are made while it
     /// is held.
     fn lock(&self, key: &StoreKey) -> MutexGuard<'static, ()> {
-        static TABLE: [Mutex<()>; LOCKS] = [const { Mutex::new(()) }; LOCKS];
+        static TABLE: [Mutex<()>; KEY_LOCKS] = [const { Mutex::new(()) }; KEY_LOCKS];
         let hasher = BuildHasherDefault::<DefaultHasher>::default();
-        let at = hasher.hash_one((self.0.name(), key.as_str())) as usize % LOCKS;
+        let at = hasher.hash_one((self.0.name(), key.as_str())) as usize % KEY_LOCKS;
         lock(&TABLE[at])
     }
 }

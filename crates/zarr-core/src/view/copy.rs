@@ -111,7 +111,7 @@ fn reversed<const N: usize>(mut unit: [u8; N]) -> [u8; N] {
 }
 
 /// Squares are used where both axes have this many elements.
-const LEAST: usize = 4;
+const MIN_SQUARE_LENGTH: usize = 4;
 
 /// Two axes of a copy: along the one elements follow each other in the source, along the other in the target.
 #[derive(Debug)]
@@ -129,8 +129,9 @@ impl TransposedCopy {
     /// Takes the two axes out of those of a copy of runs of `run` bytes; `None`, and all stay, if it has none.
     pub fn of(axes: &mut Vec<Axis<2>>, element_size: usize, run: usize) -> Option<TransposedCopy> {
         let along = |window: usize| {
-            let follows =
-                |axis: &Axis<2>| axis.1[window] == element_size as isize && axis.0 >= LEAST;
+            let follows = |axis: &Axis<2>| {
+                axis.1[window] == element_size as isize && axis.0 >= MIN_SQUARE_LENGTH
+            };
             axes.iter().position(follows).filter(|_| run == element_size)
         };
         let (source, target) =

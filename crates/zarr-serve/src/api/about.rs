@@ -1,7 +1,7 @@
 //! Describes a node: metadata, attributes, documents, axes, and how it is shown.
 
-use zarr::store::GetOptions;
 use zarr::runtime::block_on;
+use zarr::store::GetOptions;
 use zarr::{Array, ArrayMetadata, Json, Node, Object};
 use zarr_plot::meaning::{Axis, AxisKind, Image, Meaning, MissingRule};
 use zarr_plot::picture::{PictureError, Subject};

@@ -8,7 +8,10 @@ use hyper::{HeaderMap, Method, StatusCode};
 use tokio::sync::{Semaphore, oneshot};
 use zarr::StoreError;
 use zarr::runtime::{block_on, spawn_thread};
-use zarr::store::{ByteRange, Bytes, GetOptions, Got, ListOptions, Snapshot, SnapshotOptions, Store, StoreKey, StorePrefix};
+use zarr::store::{
+    ByteRange, Bytes, GetOptions, Got, ListOptions, Snapshot, SnapshotOptions, Store, StoreKey,
+    StorePrefix,
+};
 
 use super::path::{decoded, pairs};
 use super::range::{Wanted, wanted};

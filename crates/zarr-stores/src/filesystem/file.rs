@@ -526,12 +526,7 @@ fn replace_at(buf: &mut Vec<u8>, file: &File, offset: u64, size: u64) -> io::Res
 /// Reads `size` bytes into the spare capacity of `buf`, which is empty and has just that much, so that nothing is cleared
 /// first.
 #[cfg(unix)]
-fn read_to_capacity_at(
-    file: &File,
-    buf: &mut Vec<u8>,
-    offset: u64,
-    size: usize,
-) -> io::Result<()> {
+fn read_to_capacity_at(file: &File, buf: &mut Vec<u8>, offset: u64, size: usize) -> io::Result<()> {
     while buf.len() < size {
         let at = offset + buf.len() as u64;
         match rustix::io::pread(file, rustix::buffer::spare_capacity(buf), at) {
@@ -547,12 +542,7 @@ fn read_to_capacity_at(
 }
 
 #[cfg(windows)]
-fn read_to_capacity_at(
-    file: &File,
-    buf: &mut Vec<u8>,
-    offset: u64,
-    size: usize,
-) -> io::Result<()> {
+fn read_to_capacity_at(file: &File, buf: &mut Vec<u8>, offset: u64, size: usize) -> io::Result<()> {
     buf.resize(size, 0);
     read_exact_at(file, buf, offset)
 }

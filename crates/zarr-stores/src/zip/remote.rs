@@ -10,7 +10,10 @@ use std::sync::{Arc, Mutex, OnceLock};
 use async_trait::async_trait;
 use bytes::{Buf, Bytes};
 use zarr_core::runtime::block_on;
-use zarr_core::store::{ByteRange, Capabilities, GetOptions, Got, InMemorySnapshot, ListOptions, Listing, Result, Snapshot, SnapshotOptions, Store, StoreKey, StorePrefix, SyncSnapshot, Version, check_size};
+use zarr_core::store::{
+    ByteRange, Capabilities, GetOptions, Got, InMemorySnapshot, ListOptions, Listing, Result,
+    Snapshot, SnapshotOptions, Store, StoreKey, StorePrefix, SyncSnapshot, Version, check_size,
+};
 use zarr_core::{Access, Registry, StoreError, split_query, sync};
 
 use super::archive::{Directory, Value, damaged};

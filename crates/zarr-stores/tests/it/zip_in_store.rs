@@ -8,7 +8,10 @@ use std::sync::Arc;
 
 use tempfile::tempdir;
 use zarr_core::runtime::block_on;
-use zarr_core::store::{ByteRange, Bytes, Capabilities, GetOptions, Payload, Store, StoreKey, SyncStore, async_trait, from_sync};
+use zarr_core::store::{
+    ByteRange, Bytes, Capabilities, GetOptions, Payload, Store, StoreKey, SyncStore, async_trait,
+    from_sync,
+};
 use zarr_core::{Access, Registry, StoreError};
 use zarr_stores::{Call, MemoryStore, ObservedStore, Observer, RemoteZipStore, ZipStore};
 use zarr_testkit::{Counters, ShortCalls, check_contents};

@@ -4,7 +4,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use zarr::runtime::pause;
-use zarr::store::{ByteRange, Bytes, Capabilities, GetOptions, Got, Snapshot, SnapshotOptions, Store, StoreKey, Version, async_trait, from_sync};
+use zarr::store::{
+    ByteRange, Bytes, Capabilities, GetOptions, Got, Snapshot, SnapshotOptions, Store, StoreKey,
+    Version, async_trait, from_sync,
+};
 use zarr::stores::MemoryStore;
 use zarr::{Array, Dialect, Hierarchy, NodePath, OpenOptions, Result, Selection, StoreError};
 

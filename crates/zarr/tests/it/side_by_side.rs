@@ -6,7 +6,10 @@ use std::sync::{Arc, Barrier, Condvar, Mutex};
 use std::time::Duration;
 
 use zarr::runtime::pause;
-use zarr::store::{Capabilities, GetOptions, Got, Payload, Precondition, Store, StoreKey, SyncStore, async_trait, from_sync};
+use zarr::store::{
+    Capabilities, GetOptions, Got, Payload, Precondition, Store, StoreKey, SyncStore, async_trait,
+    from_sync,
+};
 use zarr::{Array, Dialect, Guard, Hierarchy, OpenOptions, Result, StoreError};
 
 const DIALECTS: [Dialect; 3] = [Dialect::V2, Dialect::V3, Dialect::Draft];

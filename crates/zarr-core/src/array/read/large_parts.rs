@@ -21,7 +21,8 @@ use crate::codec::{ChunkIndex, PartialRead};
 use crate::error::Result;
 use crate::grid::ChunkProjection;
 use crate::region::{Region, element_count};
-use crate::runtime::pool::{self, UNDER_WAY, Work};
+use crate::runtime::pool::{self, Work};
+use crate::runtime::tuning::MAX_BYTES_IN_FLIGHT;
 use crate::selection::ResolvedSelection;
 use crate::store::{ByteRange, Snapshot};
 use crate::view::{View, ViewMut};
@@ -55,7 +56,7 @@ pub(super) fn in_flight(layout: &ChunkLayout, requests: usize, work: Work) -> (u
     let total = if partial.is_some() { work.total } else { u64::MAX };
     let chunks = Work { total, ..work }.in_flight(requests);
     let touched = (work.total / work.size.max(1)).clamp(1, chunks as u64);
-    (chunks, (UNDER_WAY / (2 * GROUP_BYTES * touched)).max(1) as usize)
+    (chunks, (MAX_BYTES_IN_FLIGHT / (2 * GROUP_BYTES * touched)).max(1) as usize)
 }
 
 /// The bytes that are stored of an inner chunk.

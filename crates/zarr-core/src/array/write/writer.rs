@@ -28,7 +28,8 @@ use crate::control::Counter;
 use crate::error::{CodecError, Error, Result, StoreError};
 use crate::grid::{ChunkProjection, ChunkProjections};
 use crate::options::Guard;
-use crate::runtime::pool::{self, TOGETHER, Work};
+use crate::runtime::pool::{self, Work};
+use crate::runtime::tuning::MAX_BYTES_PER_BATCH;
 use crate::selection::ResolvedSelection;
 use crate::store::{NotSet, Payload, Precondition, StoreKey};
 use crate::sync::lock;
@@ -162,7 +163,8 @@ impl<'a> Writer<'a> {
         }
         // Neighbours of few bytes go to the store in one call, if there are enough of them for all threads. A thread takes
         // whole rows, which mostly have separate folders: threads that change the same folder wait for each other.
-        let neighbours = (TOGETHER / 4).min(work.total / (4 * threads as u64)) / work.size.max(1);
+        let neighbours =
+            (MAX_BYTES_PER_BATCH / 4).min(work.total / (4 * threads as u64)) / work.size.max(1);
         let set_all = self.store.store().capabilities().set_all;
         let each = neighbours.clamp(1, if set_all { MAX_CHUNKS_SET_TOGETHER } else { 1 });
         work.row = (work.row * (each / work.row).max(1)).min(MAX_CHUNKS_OF_ROW);

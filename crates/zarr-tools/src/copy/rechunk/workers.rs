@@ -1,7 +1,7 @@
 //! Does work on several threads, while the calling thread hears what is done.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use zarr_core::codec::buffer_pool::zeroed;
 use zarr_core::runtime::Parallel;
