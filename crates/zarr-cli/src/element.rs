@@ -47,7 +47,7 @@ pub(crate) fn size(data_type: &DataType) -> usize {
 
 /// Appends a little-endian element, as [`crate::record::Shown::split`] gives it, to `out`.
 pub(crate) fn write(data_type: &DataType, element: &[u8], style: Style, out: &mut String) {
-    let after_length = || element.get(LENGTH..).unwrap_or_default();
+    let after_length = || element.get(VarStream::LENGTH_BYTES..).unwrap_or_default();
     match data_type {
         DataType::Time(time) => {
             match Scalar::Time(*time).load(&swapped(Scalar::Time(*time), element)) {

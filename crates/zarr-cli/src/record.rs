@@ -11,8 +11,9 @@ use std::collections::HashSet;
 
 use zarr::Json;
 use zarr::data_type::{DataType, Field, Scalar};
+use zarr::var_buffer::VarStream;
 
-use crate::element::{self, LENGTH, Style, say_text};
+use crate::element::{self, Style, say_text};
 
 /// How the program shows elements of a type: one value, a record of several, or one that may be missing.
 pub(crate) trait Shown {
@@ -42,10 +43,15 @@ impl Shown for DataType {
         let (mut rest, fixed) = (stream, element::size(self));
         let is_long = self.is_variable();
         std::iter::from_fn(move || {
-            let size = match rest.first_chunk::<LENGTH>() {
-                _ if rest.is_empty() => return None,
-                Some(length) if is_long => LENGTH + u32::from_le_bytes(*length) as usize,
-                _ => fixed,
+            if rest.is_empty() {
+                return None;
+            }
+            let size = if is_long {
+                let mut elements = VarStream::new(rest);
+                elements.next()?;
+                rest.len() - elements.rest().len()
+            } else {
+                fixed
             };
             let (element, after) = rest.split_at_checked(size)?;
             rest = after;

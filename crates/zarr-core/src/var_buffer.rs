@@ -138,9 +138,73 @@ impl Elements<'_> {
     }
 }
 
+/// The variable-length elements of a stream, each after its length in four bytes, little-endian: the form in which handles read
+/// and write such elements as bytes. It ends before an element that is cut off.
+///
+/// ```
+/// use zarr_core::var_buffer::VarStream;
+///
+/// let mut bytes = Vec::new();
+/// VarStream::push(&mut bytes, b"ab");
+/// VarStream::push(&mut bytes, b"");
+/// assert_eq!(bytes, b"\x02\0\0\0ab\0\0\0\0");
+/// assert!(VarStream::new(&bytes).eq([&b"ab"[..], b""]));
+/// ```
+#[derive(Clone, Debug)]
+pub struct VarStream<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> VarStream<'a> {
+    /// How many bytes a length has.
+    pub const LENGTH_BYTES: usize = size_of::<u32>();
+
+    /// The elements of these bytes.
+    pub fn new(bytes: &'a [u8]) -> VarStream<'a> {
+        VarStream { rest: bytes }
+    }
+
+    /// The bytes that are left: none after the last element, unless it was cut off.
+    pub fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
+    /// Appends an element to a stream.
+    ///
+    /// # Panics
+    /// If it is longer than 4 GiB, which no element of an array is.
+    pub fn push(bytes: &mut Vec<u8>, element: &[u8]) {
+        let length = u32::try_from(element.len()).expect("an element has less than 4 GiB");
+        bytes.extend_from_slice(&length.to_le_bytes());
+        bytes.extend_from_slice(element);
+    }
+}
+
+impl<'a> Iterator for VarStream<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let (length, after) = self.rest.split_first_chunk()?;
+        let (element, after) = after.split_at_checked(u32::from_le_bytes(*length) as usize)?;
+        self.rest = after;
+        Some(element)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_stream_ends_before_an_element_that_is_cut_off() {
+        let bytes = [1, 0, 0, 0, 7, 0, 0, 0, 0, 2, 0, 0, 0, 8];
+        let mut stream = VarStream::new(&bytes);
+        assert_eq!(stream.next(), Some(&[7][..]));
+        assert_eq!(stream.next(), Some(&[][..]));
+        assert_eq!((stream.next(), stream.rest()), (None, &bytes[9..]));
+        assert_eq!(VarStream::new(&bytes[..2]).next(), None);
+        assert_eq!(VarStream::new(&[255; 4]).next(), None);
+    }
 
     #[test]
     fn cells_stand_for_elements() {

@@ -9,8 +9,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 use zarr::Json;
 use zarr::data_type::{DataType, Endian};
+use zarr::var_buffer::VarStream;
 
-use crate::strings::{self, Elements};
+use crate::strings;
 use crate::{dtype, np};
 
 /// How elements are in NumPy's arrays.
@@ -167,9 +168,9 @@ impl Layout {
         }
         let objects: Vec<Py<PyAny>> = match &self.form {
             Form::Json => parse_all(py, stream)?,
-            _ => {
-                Elements(stream).map(|element| self.object(py, element)).collect::<PyResult<_>>()?
-            }
+            _ => VarStream::new(stream)
+                .map(|element| self.object(py, element))
+                .collect::<PyResult<_>>()?,
         };
         let array = PyArray1::from_vec(py, objects).into_any();
         array.call_method1("reshape", (PyTuple::new(py, shape)?,))
@@ -341,7 +342,7 @@ fn each_object(
 /// `None`.
 fn parse_all(py: Python<'_>, stream: &[u8]) -> PyResult<Vec<Py<PyAny>>> {
     let mut text = vec![b'['];
-    for (number, element) in Elements(stream).enumerate() {
+    for (number, element) in VarStream::new(stream).enumerate() {
         if number > 0 {
             text.push(b',');
         }

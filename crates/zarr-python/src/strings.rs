@@ -12,6 +12,7 @@ use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyCapsule;
+use zarr::var_buffer::VarStream;
 
 /// A string as NumPy shows it.
 #[repr(C)]
@@ -95,7 +96,7 @@ pub fn fill(array: &Bound<'_, PyUntypedArray>, stream: &[u8]) -> PyResult<()> {
     let object: *mut PyArrayObject = array.as_array_ptr();
     // SAFETY: the pointer is that of a live array.
     let first = unsafe { (*object).fields.data }.cast::<u8>();
-    let mut elements = Elements(stream);
+    let mut elements = VarStream::new(stream);
     for number in 0..array.len() {
         let element = elements.next().unwrap_or_default();
         std::str::from_utf8(element)
@@ -165,19 +166,5 @@ pub fn each(
             }
             at[axis] = 0;
         }
-    }
-}
-
-/// The elements of a stream, each after its length.
-pub struct Elements<'a>(pub &'a [u8]);
-
-impl<'a> Iterator for Elements<'a> {
-    type Item = &'a [u8];
-
-    fn next(&mut self) -> Option<&'a [u8]> {
-        let (len, rest) = self.0.split_first_chunk::<4>()?;
-        let (element, rest) = rest.split_at_checked(u32::from_le_bytes(*len) as usize)?;
-        self.0 = rest;
-        Some(element)
     }
 }

@@ -29,11 +29,11 @@ mod scan;
 mod tally;
 mod texts;
 
-use std::cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use zarr_core::data_type::{Scalar, ScalarValue};
 use zarr_core::runtime::{Parallel, available_threads};
+use zarr_core::var_buffer::VarStream;
 use zarr_core::{AccessError, Array, Region, Result};
 
 pub use self::along::{AlongAxes, Cell, statistics_along};
@@ -503,12 +503,8 @@ fn text_statistics(plan: &Plan, column: &Column, request: &Request<'_>) -> Resul
         let count = place.element_count().unwrap_or(0);
         if matches!(column.kind, Kind::Variable { .. }) {
             let bytes = plan.read_variable(&place)?;
-            let rest = cell::Cell::new(&bytes[..]);
-            while let Some((len, after)) = rest.get().split_first_chunk::<4>() {
-                let len = u32::from_le_bytes(*len) as usize;
-                let Some((element, after)) = after.split_at_checked(len) else { break };
+            for element in VarStream::new(&bytes) {
                 texts.add(element, length(element), 1);
-                rest.set(after);
             }
         } else if plan.read(&place, memory)? {
             texts = fixed_texts(column, memory, plan.element);

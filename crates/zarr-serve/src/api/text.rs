@@ -1,12 +1,11 @@
 //! Writes one element as text, for people.
 
 use zarr::data_type::{DataType, Scalar, ScalarValue};
+use zarr::var_buffer::VarStream;
 use zarr_plot::meaning::{Meaning, units_of_numpy};
 
-/// What precedes each element of variable length: its length in bytes.
-const LENGTH: usize = 4;
 /// Longer texts are cut.
-const LONGEST: usize = 200;
+const MAX_TEXT_LENGTH: usize = 200;
 
 /// The elements of native bytes, each by itself.
 pub(crate) fn split<'a>(data_type: &DataType, bytes: &'a [u8]) -> Vec<&'a [u8]> {
@@ -14,17 +13,7 @@ pub(crate) fn split<'a>(data_type: &DataType, bytes: &'a [u8]) -> Vec<&'a [u8]> 
     if !data_type.is_variable() {
         return bytes.chunks_exact(size.max(1)).collect();
     }
-    let mut found = Vec::new();
-    let mut rest = bytes;
-    while let Some((length, after)) = rest.split_first_chunk::<LENGTH>() {
-        let Some((element, after)) = after.split_at_checked(u32::from_le_bytes(*length) as usize)
-        else {
-            break;
-        };
-        found.push(element);
-        rest = after;
-    }
-    found
+    VarStream::new(bytes).collect()
 }
 
 /// An element as it is decoded: unpacked, a date, a text; `None` if it is missing.
@@ -102,7 +91,7 @@ pub(crate) fn stored(data_type: &DataType, element: &[u8]) -> String {
 }
 
 fn cut(text: &str) -> String {
-    match text.char_indices().nth(LONGEST) {
+    match text.char_indices().nth(MAX_TEXT_LENGTH) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }

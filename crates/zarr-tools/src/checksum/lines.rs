@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use sha2::{Digest as _, Sha256};
 use zarr_core::runtime::run_together;
 use zarr_core::sync::lock;
+use zarr_core::var_buffer::VarStream;
 use zarr_core::{AccessError, Array, Json, Region, Result, Selection};
 
 use super::blocks::{Division, Tree, block_hash};
@@ -63,11 +64,9 @@ impl Canonical {
 
     fn of_variable(bytes: Vec<u8>, is_json: bool) -> Canonical {
         let mut ends = vec![0];
-        let mut rest = &bytes[..];
-        while let Some((length, after)) = rest.split_first_chunk::<4>() {
-            let length = (u32::from_le_bytes(*length) as usize).min(after.len());
-            rest = &after[length..];
-            ends.push(bytes.len() - rest.len());
+        let mut stream = VarStream::new(&bytes);
+        while stream.next().is_some() {
+            ends.push(bytes.len() - stream.rest().len());
         }
         let plain = Canonical { bytes, ends, size: 0 };
         if !is_json {

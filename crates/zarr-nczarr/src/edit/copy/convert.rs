@@ -3,6 +3,7 @@
 
 use zarr_core::data_type::Repr;
 use zarr_core::metadata::ArrayMetadata;
+use zarr_core::var_buffer::VarStream;
 use zarr_core::{AccessError, Array, Region, Result, Selection};
 
 use crate::model::elements::{encode_texts, text_in, utf32};
@@ -77,14 +78,10 @@ impl Conversion {
     /// The bytes of each element that was read.
     fn split<'b>(&self, bytes: &'b [u8]) -> impl Iterator<Item = &'b [u8]> {
         let (size, mut rest) = (self.from.size(), bytes);
-        let is_variable = matches!(self.from, Repr::Variable);
+        let mut stream = matches!(self.from, Repr::Variable).then(|| VarStream::new(bytes));
         std::iter::from_fn(move || {
-            if is_variable {
-                let (len, behind) = rest.split_first_chunk::<4>()?;
-                let (element, behind) =
-                    behind.split_at_checked(u32::from_le_bytes(*len) as usize)?;
-                rest = behind;
-                return Some(element);
+            if let Some(stream) = &mut stream {
+                return stream.next();
             }
             let (element, behind) = rest.split_at_checked(size).filter(|_| !rest.is_empty())?;
             rest = behind;
