@@ -13,12 +13,10 @@ use std::fmt::Write;
 
 use zarr::data_type::{DataType, Repr, Scalar, ScalarValue, TimeKind};
 use zarr::data_type::{base64_decode, base64_encode};
+use zarr::var_buffer::VarStream;
 use zarr::{Json, Object};
 
 use crate::digits::Digits;
-
-/// Bytes before a variable-length element, which hold its length.
-pub(crate) const LENGTH: usize = 4;
 
 /// The notation of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -140,9 +140,21 @@ fn clock(attoseconds: i128, unit: TimeUnit) -> String {
 /// Days of 400 years.
 const ERA: i128 = 146_097;
 
-/// The date of a day counted from 1970-01-01. Years are taken to begin in March, so that the odd day is
-/// their last.
 fn date(days: i128) -> String {
+    let (year, month, day) = gregorian_date(days);
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
+/// The year, month and day of a day counted from 1970-01-01, in the proleptic Gregorian calendar; there is a year 0.
+///
+/// ```
+/// use zarr_core::data_type::{gregorian_date, gregorian_days};
+///
+/// assert_eq!(gregorian_date(19_000), (2022, 1, 8));
+/// assert_eq!(gregorian_days(2022, 1, 8), 19_000);
+/// ```
+pub fn gregorian_date(days: i128) -> (i128, i128, i128) {
+    // Years are taken to begin in March, so that the odd day is their last.
     let days = days + 719_468;
     let (era, day_of_era) = (days.div_euclid(ERA), days.rem_euclid(ERA));
     let leap_days = day_of_era / 1_460 - day_of_era / 36_524 + day_of_era / (ERA - 1);
@@ -151,12 +163,11 @@ fn date(days: i128) -> String {
     let from_march = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * from_march + 2) / 5 + 1;
     let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
-    let year = 400 * era + year_of_era + i128::from(month <= 2);
-    format!("{year:04}-{month:02}-{day:02}")
+    (400 * era + year_of_era + i128::from(month <= 2), month, day)
 }
 
-/// The day of a date, counted from 1970-01-01.
-fn days(year: i128, month: i128, day: i128) -> i128 {
+/// The day of a date in the proleptic Gregorian calendar, counted from 1970-01-01.
+pub fn gregorian_days(year: i128, month: i128, day: i128) -> i128 {
     let year = year - i128::from(month <= 2);
     let (era, year_of_era) = (year.div_euclid(400), year.rem_euclid(400));
     let from_march = (month + 9) % 12;
@@ -203,7 +214,7 @@ impl Moment {
     /// The units since 1970-01-01T00:00; `None` if those are not whole.
     fn units(&self, unit: TimeUnit) -> Option<i128> {
         let months = (self.year - 1970) * 12 + self.month - 1;
-        let days = days(self.year, self.month, self.day);
+        let days = gregorian_days(self.year, self.month, self.day);
         let begins = |holds: bool| (holds && self.attoseconds == 0).then_some(());
         match unit {
             TimeUnit::Year => begins(self.day == 1 && self.month == 1).map(|()| months / 12),

@@ -27,6 +27,7 @@ mod types;
 pub(crate) mod variable;
 
 pub use self::byte_swap::ByteSwap;
+pub use self::calendar::{gregorian_date, gregorian_days};
 pub use self::check::Origin;
 pub use self::core_type::CoreType;
 pub use self::datetime::{NumpyTime, TimeKind, TimeUnit};

@@ -4,18 +4,18 @@
 
 use std::fmt;
 
+use zarr_core::data_type::{gregorian_date, gregorian_days};
+
 /// Nanoseconds in a day.
 pub(crate) const DAY: i128 = 86_400_000_000_000;
 /// Years further off are not computed with.
 const MAX_YEAR: i64 = 1 << 40;
-/// Days of 400 Gregorian years.
-const ERA: i64 = 146_097;
 /// Days of 4 Julian years.
 const JULIAN_ERA: i64 = 1_461;
 /// The first day of the Gregorian calendar, 1582-10-15, in days before 1970-01-01.
 const REFORM: i64 = -141_427;
-/// How many days before 1970-01-01 a year that begins in March of the year 0 began: Gregorian, Julian.
-const MARCH_OF_0: (i64, i64) = (719_468, 719_470);
+/// How many days before the Gregorian 1970-01-01 the Julian year 0 began, if years begin in March.
+const JULIAN_MARCH_OF_0: i64 = 719_470;
 /// Days before each month of a year without a leap day.
 const BEFORE: [i64; 12] = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334];
 
@@ -186,26 +186,23 @@ fn to_march(year: i64, month: i64, day: i64) -> (i64, i64) {
 }
 
 fn gregorian(year: i64, month: i64, day: i64) -> i64 {
-    let (year, day_of_year) = to_march(year, month, day);
-    let (era, year) = (year.div_euclid(400), year.rem_euclid(400));
-    era * ERA + 365 * year + year / 4 - year / 100 + day_of_year - MARCH_OF_0.0
+    // Years are at most `MAX_YEAR` from 0.
+    gregorian_days(year.into(), month.into(), day.into()) as i64
 }
 
 fn of_gregorian(days: i64) -> (i64, i64, i64) {
-    let days = days + MARCH_OF_0.0;
-    let (era, day) = (days.div_euclid(ERA), days.rem_euclid(ERA));
-    let year = (day - day / 1_460 + day / 36_524 - day / (ERA - 1)) / 365;
-    of_march(400 * era + year, day - (365 * year + year / 4 - year / 100))
+    let (year, month, day) = gregorian_date(days.into());
+    (year as i64, month as i64, day as i64)
 }
 
 /// The day of a Julian date, counted from the Gregorian 1970-01-01.
 fn julian(year: i64, month: i64, day: i64) -> i64 {
     let (year, day_of_year) = to_march(year, month, day);
-    year.div_euclid(4) * JULIAN_ERA + 365 * year.rem_euclid(4) + day_of_year - MARCH_OF_0.1
+    year.div_euclid(4) * JULIAN_ERA + 365 * year.rem_euclid(4) + day_of_year - JULIAN_MARCH_OF_0
 }
 
 fn of_julian(days: i64) -> (i64, i64, i64) {
-    let days = days + MARCH_OF_0.1;
+    let days = days + JULIAN_MARCH_OF_0;
     let (era, day) = (days.div_euclid(JULIAN_ERA), days.rem_euclid(JULIAN_ERA));
     let year = (day - day / 1_460) / 365;
     of_march(4 * era + year, day - 365 * year)
