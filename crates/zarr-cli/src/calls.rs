@@ -10,8 +10,8 @@ use crate::human;
 use crate::progress::Progress;
 
 /// From this many calls, or this much time, on there is something to show: a short command shows nothing.
-const MANY: u64 = 50;
-const LONG: Duration = Duration::from_millis(500);
+const MIN_CALLS_TO_SHOW: u64 = 50;
+const MIN_TIME_TO_SHOW: Duration = Duration::from_millis(500);
 
 /// How often stores were asked, and how much they gave and took.
 #[derive(Debug)]
@@ -45,7 +45,7 @@ impl Calls {
             _ => 0,
         };
         if let Some(bar) = self.bar.get()
-            && (calls >= MANY || self.began.elapsed() >= LONG)
+            && (calls >= MIN_CALLS_TO_SHOW || self.began.elapsed() >= MIN_TIME_TO_SHOW)
         {
             bar.message(&human::size(self.read.load(Ordering::Relaxed)));
             bar.done(calls);

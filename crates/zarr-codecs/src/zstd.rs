@@ -25,10 +25,10 @@ const CODEC: &str = "zstd";
 const BEST_RATIO: u64 = 1 << 15;
 
 /// The bytes of a frame that tell how long its header is.
-const FRAME_HEADER: usize = 5;
+const FRAME_HEADER_BYTES: usize = 5;
 
 /// The most decoded bytes of a block.
-const BLOCK: u64 = 128 << 10;
+const MAX_BLOCK_BYTES: u64 = 128 << 10;
 
 thread_local! {
     // Making one costs as much as a small chunk; each call begins it anew.
@@ -101,7 +101,10 @@ impl BytesToBytes for Zstd {
         let all = declared_size(encoded).ok()?.filter(|&all| size == DecodedSize::Exactly(all))?;
         let is_one = zstd_safe::find_frame_compressed_size(encoded) == Ok(encoded.len());
         let is_checked = encoded.get(4)? & 4 != 0;
-        if !is_one || is_checked || (needed as u64).div_ceil(BLOCK) >= all.div_ceil(BLOCK) {
+        if !is_one
+            || is_checked
+            || (needed as u64).div_ceil(MAX_BLOCK_BYTES) >= all.div_ceil(MAX_BLOCK_BYTES)
+        {
             return None;
         }
         let mut out = room_for(CODEC, all, encoded.len(), BEST_RATIO).ok()?;
@@ -126,7 +129,7 @@ fn corrupt(code: usize) -> CodecError {
 /// Decodes blocks of one frame until `out`, which has room for all of them, has `needed` bytes. `None` if these are damaged.
 fn decompress_start(mut encoded: &[u8], out: &mut Vec<u8>, needed: usize) -> Option<()> {
     let mut out = zstd_safe::OutBuffer::around(out);
-    let mut next = FRAME_HEADER;
+    let mut next = FRAME_HEADER_BYTES;
     DECODER.with_borrow_mut(|decoder| {
         decoder.reset(ResetDirective::SessionAndParameters).ok()?;
         decoder.set_parameter(DParameter::StableOutBuffer(true)).ok()?;

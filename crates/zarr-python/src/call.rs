@@ -29,7 +29,7 @@ const BETWEEN_SIGNALS: Duration = Duration::from_millis(50);
 const GRACE: Duration = Duration::from_millis(100);
 
 /// A call to a local store that touches chunks of fewer bytes is over before anybody could interrupt it.
-const SHORT: u64 = 16 << 20;
+const MAX_BYTES_IN_PLACE: u64 = 16 << 20;
 
 /// A call that touches chunks of fewer bytes is faster without other threads.
 const TINY: u64 = 256 << 10;
@@ -81,7 +81,7 @@ pub fn on_array<M: Send + 'static, T: Send + 'static>(
     };
     let reporter = progress::reporter(py, call.progress)?;
     let of_task = OF_TASK.with_borrow(Option::clone);
-    let is_short = reporter.is_none() && touched < SHORT && is_local;
+    let is_short = reporter.is_none() && touched < MAX_BYTES_IN_PLACE && is_local;
     if is_short || (reporter.is_none() && !is_main_thread(py)?) {
         let array = array.with_options(|options| {
             options.threads = chosen;
@@ -273,7 +273,7 @@ impl Watch {
 pub fn touched(array: &Array, call: &Call<'_>) -> u64 {
     /// As many chunks are counted; of more the most is taken that there can be.
     const COUNTED: usize = 64;
-    if call.bytes >= SHORT {
+    if call.bytes >= MAX_BYTES_IN_PLACE {
         return call.bytes;
     }
     let metadata = array.metadata();

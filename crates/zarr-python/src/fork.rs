@@ -16,7 +16,7 @@ use crate::open::REGISTRY;
 const LOCKS_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long they are waited for with Python's lock: most are held for less.
-const SHORT: Duration = Duration::from_millis(1);
+const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
 #[pyfunction]
 fn before_fork(py: Python<'_>) {
@@ -25,9 +25,9 @@ fn before_fork(py: Python<'_>) {
     let give_up = Instant::now() + LOCKS_TIMEOUT;
     // Afterwards no thread takes one of the library's locks, also none that has Python's: it is not given up between here and
     // the fork. Threads that hold one may need Python's, to read a store of Python's.
-    while !fork::prepare_within(SHORT) && Instant::now() < give_up {
+    while !fork::prepare_within(POLL_INTERVAL) && Instant::now() < give_up {
         fork::parent();
-        py.detach(|| thread::sleep(SHORT));
+        py.detach(|| thread::sleep(POLL_INTERVAL));
     }
 }
 

@@ -19,7 +19,7 @@ use crate::pickle::hides_query;
 use crate::py_store::{self, Source};
 
 /// How often a value is read anew that another writer replaced in the meantime.
-const ATTEMPTS: usize = 16;
+const MAX_READ_ATTEMPTS: usize = 16;
 
 /// The most threads that ask a store at once which keys it has.
 const MAX_THREADS_ASKING: usize = 16;
@@ -117,7 +117,7 @@ fn read(
             value.read(&inside).map(Some)
         };
         match read() {
-            Err(StoreError::Changed { .. }) if attempt < ATTEMPTS => {}
+            Err(StoreError::Changed { .. }) if attempt < MAX_READ_ATTEMPTS => {}
             read => return read,
         }
     }

@@ -9,7 +9,7 @@ use zarr::{AccessError, CancelToken, Cause, Error, Result, StoreError};
 /// Bytes by which memory is counted.
 const UNIT: u64 = 1 << 10;
 /// How often what waits for memory looks whether there is enough, and whether its client is still there.
-const LOOK: Duration = Duration::from_millis(20);
+const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 /// How long an answer waits for the memory of others.
 const MEMORY_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -123,7 +123,7 @@ impl Budget {
             if Instant::now() >= until {
                 return Err(self.busy(what));
             }
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(LOOK_INTERVAL).await;
         }
     }
 
@@ -143,7 +143,7 @@ impl Budget {
             if Instant::now() >= until {
                 return Err(Error::from(self.busy(what)));
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(LOOK_INTERVAL);
         }
     }
 

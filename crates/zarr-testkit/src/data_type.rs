@@ -9,7 +9,7 @@ use zarr_core::data_type::{CoreType, DataType, Endian, Origin, ParsedType};
 use zarr_core::{Dialect, Json, Object, Registry};
 
 /// The largest element, in bytes.
-const LARGEST: usize = 1 << 24;
+const MAX_ELEMENT_BYTES: usize = 1 << 24;
 
 /// Checks every promise of the data type with these metadata in a dialect, with fill values of the same dialect: it is parsed and
 /// written in each dialect that it has metadata in, byte order included; elements have a sane size; its name differs from those of
@@ -84,7 +84,7 @@ fn parse(
 fn is_sane(data_type: &DataType) -> bool {
     data_type.repr().is_none_or(|repr| {
         let (size, unit) = (repr.size(), repr.swap_unit());
-        (1..=LARGEST).contains(&size) && unit > 0 && size.is_multiple_of(unit)
+        (1..=MAX_ELEMENT_BYTES).contains(&size) && unit > 0 && size.is_multiple_of(unit)
     })
 }
 
@@ -126,7 +126,10 @@ impl Subject<'_> {
     fn repr(&self) {
         let (name, repr) = (&self.name, self.data_type.repr());
         let sane = repr.is_some() && is_sane(&self.data_type);
-        assert!(sane, "{name}: an element has 1 to {LARGEST} bytes, in whole units: {repr:?}");
+        assert!(
+            sane,
+            "{name}: an element has 1 to {MAX_ELEMENT_BYTES} bytes, in whole units: {repr:?}"
+        );
     }
 
     fn names(&self) {

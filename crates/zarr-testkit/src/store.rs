@@ -19,7 +19,7 @@ use super::reading::{
 };
 
 /// How long a check waits for a call that the store must not keep waiting. The kit's own tests have a store that does.
-const LONGEST: Duration = Duration::from_secs(if cfg!(test) { 5 } else { 20 });
+const CALL_TIMEOUT: Duration = Duration::from_secs(if cfg!(test) { 5 } else { 20 });
 
 /// Checks every promise of a store that can be written and read, and of its other capabilities.
 ///
@@ -286,7 +286,7 @@ fn others_can_write(store: &Checked) {
         let (inner, other) = (store.store.clone(), other.clone());
         let (send, receive) = mpsc::channel();
         thread::spawn(move || _ = send.send(inner.set(&other, Payload::new(b"v"))));
-        let done = receive.recv_timeout(LONGEST);
+        let done = receive.recv_timeout(CALL_TIMEOUT);
         assert!(done.is_ok(), "other keys can be set while parts of a payload are made");
         [Ok(Cow::Borrowed(&b"made"[..]))].into_iter()
     };

@@ -96,10 +96,10 @@ impl Repeated {
 impl Read for Repeated {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         /// About how many bytes are made at a time.
-        const BLOCK: usize = 1 << 14;
+        const FILL_BLOCK_BYTES: usize = 1 << 14;
         if self.at == self.next.len() {
             (self.at, self.next) = (0, Vec::new());
-            while self.left > 0 && self.next.len() < BLOCK {
+            while self.left > 0 && self.next.len() < FILL_BLOCK_BYTES {
                 self.left -= 1;
                 self.next.extend_from_slice(&self.element);
                 if self.left > 0 {

@@ -22,7 +22,7 @@ const MAX_SIZE: u64 = 0x7E00_0000;
 const CODEC: &str = "lz4";
 
 /// The bytes of the decoded size before the block.
-const SIZE: usize = size_of::<u32>();
+const SIZE_BYTES: usize = size_of::<u32>();
 
 /// The most decoded bytes that one byte of a block holds: a byte lengthens a match by 255.
 const BEST_RATIO: u64 = 255;
@@ -49,7 +49,7 @@ impl BytesToBytes for Lz4 {
             why: format!("{} bytes are more than a block holds", decoded.len()),
         };
         let bound = compress_bound(decoded.len()).map_err(|_| too_long())?;
-        let out = buffer_pool::room(SIZE + bound);
+        let out = buffer_pool::room(SIZE_BYTES + bound);
         let mut out = out.ok_or(CodecError::Limit { codec: CODEC, limit: isize::MAX as u64 })?;
         out.extend_from_slice(&(decoded.len() as u32).to_le_bytes());
         if !ffi::compress(&decoded, self.acceleration, &mut out) {

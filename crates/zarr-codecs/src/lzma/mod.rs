@@ -24,7 +24,7 @@ use crate::util::metadata::in_every_dialect;
 const CODEC: &str = "lzma";
 
 /// What a decoder may use before it has decoded anything: twice the dictionary of preset 9.
-const MEMORY: u64 = 128 << 20;
+const MAX_DECODER_BYTES: u64 = 128 << 20;
 
 /// About as many bytes as one byte can stand for: a match of 273 bytes takes a third of a bit.
 const BEST_RATIO: u64 = 8192;
@@ -125,7 +125,7 @@ impl Lzma {
     fn decoder(&self, encoded: &[u8], size: DecodedSize) -> Result<Stream, CodecError> {
         let most = (encoded.len() as u64).saturating_mul(BEST_RATIO);
         let most = size.limit().min(most);
-        let memory = MEMORY.saturating_add(most);
+        let memory = MAX_DECODER_BYTES.saturating_add(most);
         let stream = match self.format {
             Format::Xz => Stream::new_stream_decoder(memory, CONCATENATED),
             Format::Alone => Stream::new_lzma_decoder(memory),

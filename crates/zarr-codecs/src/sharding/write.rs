@@ -32,8 +32,8 @@ pub(super) struct ShardWrite<'a> {
 }
 
 /// Bytes of small inner chunks that are handed on together, at least; of those that several threads encoded.
-const STEP: usize = 1 << 18;
-const LONG_STEP: usize = 1 << 22;
+const STEP_BYTES: usize = 1 << 18;
+const STEP_BYTES_OF_THREADS: usize = 1 << 22;
 
 /// Bytes of elements that several threads encode together, if that are enough inner chunks for all of them.
 const TOGETHER: u64 = 1 << 23;
@@ -71,7 +71,7 @@ impl<'a> ShardWrite<'a> {
 
     fn next_part(&mut self, has_index: &mut bool) -> Result<Option<Cow<'a, [u8]>>, CodecError> {
         let mut part = Cow::Borrowed(&[][..]);
-        let step = if self.threads.count > 1 { LONG_STEP } else { STEP };
+        let step = if self.threads.count > 1 { STEP_BYTES_OF_THREADS } else { STEP_BYTES };
         while part.len() < step && !*has_index {
             match self.next_inner()? {
                 Some(inner) if part.is_empty() => part = inner,

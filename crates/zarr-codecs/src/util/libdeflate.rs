@@ -21,7 +21,7 @@ mod calls {
     }
 
     /// Of fewer bytes libdeflate makes more than it could.
-    const WORTH: usize = 1 << 10;
+    const MIN_BYTES_AT_ONCE: usize = 1 << 10;
 
     /// What `encode` makes of memory of the size that `bound` tells, with the encoder of this level.
     fn to(
@@ -30,7 +30,7 @@ mod calls {
         bound: impl Fn(&mut Compressor) -> usize,
         encode: impl Fn(&mut Compressor, &mut [u8]) -> Option<usize>,
     ) -> Option<Vec<u8>> {
-        if decoded.len() < WORTH {
+        if decoded.len() < MIN_BYTES_AT_ONCE {
             return None;
         }
         ENCODER.with_borrow_mut(|kept| {

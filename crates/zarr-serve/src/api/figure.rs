@@ -12,7 +12,7 @@ const PER_PIXEL: u64 = 32;
 const SLAB: u64 = 64 << 20;
 /// Pixels of a figure, if nothing else is asked for, and the most of each side.
 const USUAL: (u32, u32) = (1000, 720);
-const LARGEST: u32 = 4000;
+const MAX_SIDE_PIXELS: u32 = 4000;
 
 /// A PNG with title, axes and colour bar; with `bare=1` one pixel for an element, the first row at the top.
 ///
@@ -99,11 +99,11 @@ fn size(question: &Question) -> Result<(u32, u32), Refusal> {
         .split_once('x')
         .and_then(|(width, height)| width.parse().ok().zip(height.parse().ok()));
     let fits = |&(width, height): &(u32, u32)| {
-        [width, height].iter().all(|side| (100..=LARGEST).contains(side))
+        [width, height].iter().all(|side| (100..=MAX_SIDE_PIXELS).contains(side))
     };
     sides.filter(fits).ok_or_else(|| {
         Refusal::wrong(format!(
-            "`size` is `{text}`, and must be like 1000x720, each from 100 to {LARGEST}"
+            "`size` is `{text}`, and must be like 1000x720, each from 100 to {MAX_SIDE_PIXELS}"
         ))
     })
 }

@@ -24,9 +24,9 @@ const PER_NODE: usize = 64;
 const SEARCH_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a whole list of nodes is used at least, and how many times as long as it took to make it.
 const FRESH: Duration = Duration::from_secs(1);
-const TIMES: u32 = 10;
+const FRESHNESS_FACTOR: u32 = 10;
 /// How often what waits for another answer's list looks whether its client is still there.
-const LOOK: Duration = Duration::from_millis(20);
+const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The nodes of hierarchies, by their names, as far as they were listed.
 #[derive(Debug, Default)]
@@ -66,7 +66,7 @@ impl Nodes {
     }
 
     fn is_stale(&self) -> bool {
-        let lasts = FRESH.max(self.took * TIMES);
+        let lasts = FRESH.max(self.took * FRESHNESS_FACTOR);
         self.read.is_none_or(|read| read.elapsed() > lasts)
     }
 
@@ -169,6 +169,6 @@ fn turn<'n>(
         if cancel.is_cancelled() || Instant::now() >= until {
             return None;
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(LOOK_INTERVAL);
     }
 }

@@ -10,7 +10,7 @@ use crate::{Answer, Question, Targets};
 /// The most percentiles and the most bins.
 const MAX_PERCENTILES_OR_BINS: usize = 1000;
 /// Bytes of decoded chunks that are held at once.
-const MEMORY: u64 = 256 << 20;
+const MAX_MEMORY_BYTES: u64 = 256 << 20;
 
 /// Statistics of all elements, decoded, as `zarr stats --json` has them (docs/stats.md), without what says which array it is.
 ///
@@ -18,7 +18,7 @@ const MEMORY: u64 = 256 << 20;
 pub(crate) fn statistics(question: &Question, targets: &Targets) -> Answered {
     let (array, kept) = parameters::elements(question, targets)?;
     let mut request = Request::new(Meaning::of(&array, MissingRule::Declared));
-    request.memory = question.share(MEMORY, 4);
+    request.memory = question.share(MAX_MEMORY_BYTES, 4);
     question.reserve(request.memory)?;
     request.threads = array.hierarchy().options().threads;
     if let Some(text) = question.get("percentile").filter(|text| !text.is_empty()) {

@@ -55,7 +55,7 @@ const FOR_READING: Duration = Duration::from_secs(30);
 /// Bytes of headers.
 const HEADER_BYTES: usize = 16 << 10;
 /// How many headers.
-const HEADERS: usize = 100;
+const MAX_HEADERS: usize = 100;
 /// How long answers may take once the server stops.
 const FOR_STOPPING: Duration = Duration::from_secs(5);
 /// The port that is tried first.
@@ -263,7 +263,7 @@ impl Server {
         http.timer(TokioTimer::new())
             .header_read_timeout(FOR_HEADERS)
             .max_buf_size(HEADER_BYTES)
-            .max_headers(HEADERS);
+            .max_headers(MAX_HEADERS);
         let mut stop = std::pin::pin!(stop);
         loop {
             let accepted = async {

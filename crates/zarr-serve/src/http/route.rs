@@ -22,7 +22,7 @@ use crate::{Answer, Question, api, listing, page};
 /// How long an answer below `/-/` may take.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 /// Bytes of memory that each of them has at least, while it is made.
-const LEAST: u64 = 4 << 20;
+const MIN_SHARE_BYTES: u64 = 4 << 20;
 
 /// Cancels what was begun for a client that has gone.
 pub(crate) struct Cancels(pub CancelToken);
@@ -219,7 +219,7 @@ async fn blocking(
         if question.cancel.is_cancelled() {
             return Answer::of_error(&zarr::AccessError::Cancelled.into());
         }
-        match question.reserve(question.share(LEAST, 16)) {
+        match question.reserve(question.share(MIN_SHARE_BYTES, 16)) {
             Ok(()) => call(&question, &of_call),
             Err(e) => Answer::of_error(&e),
         }

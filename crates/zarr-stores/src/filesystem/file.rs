@@ -17,7 +17,7 @@ use super::{FilesystemStore, not_locked, path};
 use crate::opened::{check_links, is_absence, make_folder};
 
 /// How often a writer begins anew because someone erased its folder under it.
-const ATTEMPTS: u32 = 1000;
+const MAX_ATTEMPTS: u32 = 1000;
 
 /// Where one key's value is, or will be.
 pub(super) struct KeyPath<'a> {
@@ -349,7 +349,7 @@ impl KeyPath<'_> {
 
     /// Tries until an attempt is not cut short because the folder vanished, for which it gives `None`.
     fn retry<T>(&self, mut attempt: impl FnMut() -> Result<Option<T>>) -> Result<T> {
-        for _ in 0..ATTEMPTS {
+        for _ in 0..MAX_ATTEMPTS {
             if let Some(done) = attempt()? {
                 return Ok(done);
             }

@@ -23,7 +23,7 @@ const GROWTH: f64 = 1.1;
 /// Requests that may be sent again before another succeeds.
 const SPARE: usize = 32;
 /// The time after which one more may, and after which refusals belong to fewer requests.
-const PAUSE: Duration = Duration::from_millis(100);
+const RATE_INTERVAL: Duration = Duration::from_millis(100);
 /// Bytes between two ranges that are fetched with them: until some have arrived, at least, and at most.
 const GAP: (f64, f64, f64) = ((64 << 10) as f64, (8 << 10) as f64, (256 << 10) as f64);
 /// The bytes from which on the time of an answer's body says how fast they arrive.
@@ -111,7 +111,7 @@ impl Limiter {
     /// Notes that the server refused a request because it has too many, or did not answer in time.
     pub fn refused(&self) {
         let mut state = lock(&self.state);
-        if since(state.refused) >= PAUSE {
+        if since(state.refused) >= RATE_INTERVAL {
             (state.refused, state.before) = (Some(Instant::now()), None);
             let limit = (state.limit / 2).max(FEWEST.min(self.most));
             self.begin(&mut state, limit);
@@ -123,12 +123,12 @@ impl Limiter {
         loop {
             {
                 let mut state = lock(&self.state);
-                if since(state.allowed) >= PAUSE {
+                if since(state.allowed) >= RATE_INTERVAL {
                     state.allowed = Some(Instant::now());
                     self.spare.add_permits(1);
                 }
             }
-            if let Ok(Ok(allowed)) = timeout(PAUSE, self.spare.acquire()).await {
+            if let Ok(Ok(allowed)) = timeout(RATE_INTERVAL, self.spare.acquire()).await {
                 return allowed.forget();
             }
         }
@@ -243,7 +243,7 @@ mod tests {
         limiter.refused();
         assert_eq!(limit(&limiter), 32, "refusals of one moment count once");
         for _ in 0..5 {
-            lock(&limiter.state).refused = Some(Instant::now() - 2 * PAUSE);
+            lock(&limiter.state).refused = Some(Instant::now() - 2 * RATE_INTERVAL);
             limiter.refused();
         }
         assert_eq!(limit(&limiter), FEWEST);
@@ -257,7 +257,7 @@ mod tests {
     #[tokio::test(flavor = "current_thread")]
     async fn requests_are_sent_again_as_others_succeed() {
         let limiter = limiter(256);
-        let soon = || timeout(PAUSE / 4, limiter.retry());
+        let soon = || timeout(RATE_INTERVAL / 4, limiter.retry());
         lock(&limiter.state).allowed = Some(Instant::now() + Duration::from_secs(3600));
         for _ in 0..SPARE {
             soon().await.expect("some are free");
@@ -266,7 +266,7 @@ mod tests {
         limiter.answered(None);
         soon().await.expect("one succeeded");
         assert!(soon().await.is_err());
-        lock(&limiter.state).allowed = Some(Instant::now() - PAUSE);
+        lock(&limiter.state).allowed = Some(Instant::now() - RATE_INTERVAL);
         soon().await.expect("time went by");
         (0..100).for_each(|_| limiter.answered(None));
         assert_eq!(limiter.spare.available_permits(), SPARE);

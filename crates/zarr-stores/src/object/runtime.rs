@@ -18,7 +18,7 @@ use zarr_core::{StoreError, sync};
 use super::answer::Exchange;
 
 /// They wait for sockets; decoding has its own threads.
-const THREADS: usize = 2;
+const REQUEST_THREADS: usize = 2;
 
 /// The threads of one process, which take turns.
 struct Threads {
@@ -36,7 +36,7 @@ fn handle() -> Result<Handle> {
         _ => {
             let first = start().map_err(StoreError::io("start", "a thread for requests"))?;
             // One is enough where there are no more.
-            let more = (1..THREADS).map_while(|_| start().ok());
+            let more = (1..REQUEST_THREADS).map_while(|_| start().ok());
             let handles = std::iter::once(first).chain(more).collect();
             known.insert(Threads { process: std::process::id(), handles, next: 0 })
         }

@@ -272,7 +272,7 @@ fn hash_blocks(
         ))
     })?;
     let chunk = array.chunk_shape().unwrap_or_else(|| array.metadata().chunk_extent());
-    let memory = if options.memory == 0 { MEMORY } else { options.memory };
+    let memory = if options.memory == 0 { DEFAULT_MEMORY_BYTES } else { options.memory };
     let lengths = piece_lengths(&division, &chunk, element, memory);
     let hasher = LineHasher::new(&division, available_threads(options.threads));
     let mut tree = Tree::new(count, options.regions);
@@ -322,4 +322,4 @@ fn hash_blocks(
 }
 
 /// About how many bytes of elements are held at once.
-const MEMORY: u64 = 256 << 20;
+const DEFAULT_MEMORY_BYTES: u64 = 256 << 20;

@@ -3,11 +3,11 @@
 /// What is taken where the system does not tell.
 const UNKNOWN: u64 = 8 << 30;
 /// The least that a copy takes by default.
-const LEAST: u64 = 256 << 20;
+const MIN_DEFAULT_BYTES: u64 = 256 << 20;
 
 /// The memory of a copy that has no bound of the caller: a quarter of the machine's, or of what the process may have.
 pub(crate) fn default_memory() -> u64 {
-    (physical().unwrap_or(UNKNOWN) / 4).max(LEAST)
+    (physical().unwrap_or(UNKNOWN) / 4).max(MIN_DEFAULT_BYTES)
 }
 
 /// Bytes of memory of the machine, or of the group of processes that this one belongs to, whichever is less.

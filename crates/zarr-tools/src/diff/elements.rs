@@ -18,7 +18,7 @@ use crate::tree_progress::TreeProgress;
 const MIN_ELEMENTS_PER_THREAD: usize = 4096;
 
 /// How many regions are remembered.
-const REGIONS: usize = 1000;
+const MAX_REGIONS: usize = 1000;
 
 /// How the elements of two arrays differ.
 #[derive(Clone, Debug, Default)]
@@ -266,7 +266,7 @@ impl Found {
     fn region(&mut self, index: &[u64], division: &Division) {
         let block: Vec<u64> = index.iter().zip(&division.block).map(|(at, len)| at / len).collect();
         let number = division.number(&block);
-        if self.boxes.len() >= REGIONS && !self.boxes.contains_key(&number) {
+        if self.boxes.len() >= MAX_REGIONS && !self.boxes.contains_key(&number) {
             self.diff.more_regions = true;
             return;
         }
@@ -294,7 +294,7 @@ impl Found {
                 for (own, axis) in own.iter_mut().zip(axes) {
                     *own = (own.0.min(axis.0), own.1.max(axis.1));
                 }
-            } else if self.boxes.len() < REGIONS {
+            } else if self.boxes.len() < MAX_REGIONS {
                 self.boxes.insert(number, axes);
             } else {
                 self.diff.more_regions = true;

@@ -22,7 +22,7 @@ pub(super) const FOLDER: &str = ".zarr-quarantine";
 const RECORDS: &str = ".records";
 
 /// How many bytes of two values are compared at a time.
-const STEP: u64 = 1 << 20;
+const COPY_STEP_BYTES: u64 = 1 << 20;
 
 /// A value and its version.
 pub(super) struct Held {
@@ -257,8 +257,8 @@ impl Quarantine {
         if there.size() != size {
             return Ok(false);
         }
-        for start in (0..size).step_by(STEP as usize) {
-            let part = ByteRange::Bounded { start, len: STEP.min(size - start) };
+        for start in (0..size).step_by(COPY_STEP_BYTES as usize) {
+            let part = ByteRange::Bounded { start, len: COPY_STEP_BYTES.min(size - start) };
             if there.read(&[part])? != value.read(&[part])? {
                 return Ok(false);
             }
