@@ -23,21 +23,25 @@ static OF_ALL: AtomicUsize = AtomicUsize::new(0);
 struct Kept(Vec<Vec<u8>>);
 
 impl Kept {
-    /// Memory that was written up to `size` bytes, if there is any, or else has room for them.
+    /// Memory that was written up to `size` bytes, if there is any, or else has room for them. A small piece of a large one is not
+    /// taken if there is a smaller one: what it is cut off would be cleared when the large one is needed again.
     fn take(&mut self, size: usize) -> Option<Vec<u8>> {
-        let written = self.0.iter().rposition(|memory| memory.len() >= size);
-        let fits = written.or_else(|| self.room_for(size))?;
+        let written = self.smallest(size, Vec::len);
+        let fits = written.or_else(|| self.smallest(size, Vec::capacity))?;
         Some(self.remove(fits))
     }
 
     /// Memory that has room for `size` bytes.
     fn take_room(&mut self, size: usize) -> Option<Vec<u8>> {
-        let fits = self.room_for(size)?;
+        let fits = self.smallest(size, Vec::capacity)?;
         Some(self.remove(fits))
     }
 
-    fn room_for(&self, size: usize) -> Option<usize> {
-        self.0.iter().rposition(|memory| memory.capacity() >= size)
+    /// The index of the smallest memory that has at least `size` bytes.
+    fn smallest(&self, size: usize, bytes_of: fn(&Vec<u8>) -> usize) -> Option<usize> {
+        let pieces = self.0.iter().map(bytes_of).enumerate();
+        let fits = pieces.filter(|(_, bytes)| *bytes >= size).min_by_key(|(_, bytes)| *bytes);
+        fits.map(|(index, _)| index)
     }
 
     fn remove(&mut self, index: usize) -> Vec<u8> {
@@ -145,6 +149,15 @@ mod tests {
         assert_eq!(again, [&[1; 500][..], &[0xa5; 400]].concat());
         assert_eq!(acquire(900).unwrap(), [0xa5; 900]);
         assert!(acquire(isize::MAX as usize).is_none());
+    }
+
+    #[test]
+    fn small_memory_is_not_cut_off_large_memory() {
+        let _alone = ALONE.lock();
+        release_vec(vec![1; 500]);
+        release_vec(vec![2; 4000]);
+        assert_eq!(acquire(300).unwrap(), [1; 300]);
+        assert_eq!(acquire(4000).unwrap(), [2; 4000]);
     }
 
     #[test]
