@@ -9,7 +9,7 @@ pub(super) fn zeroed(shape: &[u64], element: usize, what: &'static str) -> Resul
     bytes(shape, element, what, memory::zeroed)
 }
 
-/// The same, of any value: for elements that are all written before one of them is read.
+/// The same, for elements that are all written before one of them is read.
 pub(super) fn unset(shape: &[u64], element: usize, what: &'static str) -> Result<Vec<u8>> {
     bytes(shape, element, what, memory::for_overwrite)
 }

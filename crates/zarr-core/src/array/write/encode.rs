@@ -9,7 +9,6 @@ use crate::codec::Threads;
 use crate::error::Result;
 use crate::grid::ChunkProjection;
 use crate::options::Options;
-use crate::runtime::pool;
 use crate::view::{View, ViewMut};
 
 /// A whole chunk, encoded; `None` if it need not be stored.

@@ -14,7 +14,6 @@ use crate::codec::{PartialWrite, SplicePart};
 use crate::error::Result;
 use crate::grid::ChunkProjection;
 use crate::options::{Guard, Options};
-use crate::runtime::pool;
 use crate::selection::ResolvedSelection;
 use crate::store::{Bytes, Capabilities, Snapshot};
 use crate::var_buffer::VarBuffer;
