@@ -6,7 +6,7 @@ use zarr::data_type::{DataType, Scalar, TimeKind};
 use crate::element;
 use crate::human;
 use crate::nested::csv_columns;
-use crate::record::Shown;
+use crate::record::TextForm;
 
 /// A value between commas.
 #[derive(Clone, Debug, PartialEq, Eq)]

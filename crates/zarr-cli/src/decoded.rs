@@ -3,7 +3,7 @@
 use zarr::Array;
 use zarr::data_type::{CoreType, DataType, NumpyTime, Optional, Scalar, ScalarValue, TimeUnit};
 use zarr::nczarr::Values;
-use zarr::nczarr::cdl::{Show, Shown};
+use zarr::nczarr::cdl::{Show, TextForm};
 use zarr_plot::meaning::{Calendar, Date, Meaning, MissingRule, TimeUnits};
 
 use crate::commands::get::Format;
@@ -129,15 +129,15 @@ impl Decoded {
     /// What CDL has in place of elements.
     pub fn show(self) -> Show {
         Box::new(move |values, at| {
-            let Some(stored) = self.stored(values, at) else { return Shown::Itself };
+            let Some(stored) = self.stored(values, at) else { return TextForm::Itself };
             let number = self.meaning.decode(stored);
             match (self.form, number) {
-                (_, None) => Shown::Missing,
-                (Form::Nullable, Some(_)) => Shown::Itself,
+                (_, None) => TextForm::Missing,
+                (Form::Nullable, Some(_)) => TextForm::Itself,
                 (Form::Dates, Some(number)) => self
                     .moment(stored, number)
-                    .map_or(Shown::Itself, |date| Shown::Text(as_ncdump(&date))),
-                (_, Some(number)) => Shown::Number(number),
+                    .map_or(TextForm::Itself, |date| TextForm::Text(as_ncdump(&date))),
+                (_, Some(number)) => TextForm::Number(number),
             }
         })
     }

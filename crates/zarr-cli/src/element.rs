@@ -43,7 +43,7 @@ pub(crate) fn size(data_type: &DataType) -> usize {
     }
 }
 
-/// Appends a little-endian element, as [`crate::record::Shown::split`] gives it, to `out`.
+/// Appends a little-endian element, as [`crate::record::TextForm::split`] gives it, to `out`.
 pub(crate) fn write(data_type: &DataType, element: &[u8], style: Style, out: &mut String) {
     let after_length = || element.get(VarStream::LENGTH_BYTES..).unwrap_or_default();
     match data_type {

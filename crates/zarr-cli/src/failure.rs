@@ -18,7 +18,7 @@ pub(crate) enum Failure {
     /// No Zarr data was found, and this is there instead.
     Absent { error: Box<Error>, why: String, kind: ErrorKind },
     /// It was all told already, and this is the code.
-    Told(u8),
+    AlreadyReported(u8),
     /// Standard input or a file of the program's own failed.
     Stream(&'static str, io::Error),
     /// The reader of standard output went away.
@@ -42,7 +42,7 @@ impl Failure {
             Failure::Usage(_) => 2,
             Failure::Zarr(error) => error.kind().exit_code(),
             Failure::Absent { kind, .. } => kind.exit_code(),
-            Failure::Told(code) => *code,
+            Failure::AlreadyReported(code) => *code,
             Failure::Stream(..) | Failure::Unread(_) => 5,
         }
     }
@@ -50,7 +50,7 @@ impl Failure {
     /// What to say, if anything.
     pub fn message(&self) -> Option<String> {
         Some(match self {
-            Failure::Closed | Failure::Told(_) => return None,
+            Failure::Closed | Failure::AlreadyReported(_) => return None,
             Failure::No(why) | Failure::Unread(why) | Failure::Usage(why) => why.clone(),
             Failure::Zarr(error) => error.to_string(),
             Failure::Absent { error, why, .. } => match error.store() {
@@ -72,7 +72,7 @@ impl Failure {
     /// What to say to a program, if anything: `{"error": {"kind", "exit_code", "message", …}}` on one line.
     pub fn json(&self) -> Option<Json> {
         let (kind, error) = match self {
-            Failure::Closed | Failure::Told(_) => return None,
+            Failure::Closed | Failure::AlreadyReported(_) => return None,
             Failure::No(_) => ("no", None),
             Failure::Usage(_) => (ErrorKind::Argument.name(), None),
             Failure::Zarr(error) => (error.kind().name(), Some(error)),

@@ -6,7 +6,7 @@ use zarr::Json;
 use zarr::data_type::DataType;
 
 use crate::element::Style;
-use crate::record::Shown;
+use crate::record::TextForm;
 
 /// Bytes of the pieces that text is handed on in, about.
 const PIECE: usize = 1 << 16;

@@ -16,7 +16,7 @@ use zarr::var_buffer::VarStream;
 use crate::element::{self, Style, say_text};
 
 /// How the program shows elements of a type: one value, a record of several, or one that may be missing.
-pub(crate) trait Shown {
+pub(crate) trait TextForm {
     /// The elements of a stream, one by one.
     fn split<'a>(&self, stream: &'a [u8]) -> impl Iterator<Item = &'a [u8]> + use<'a, Self>;
 
@@ -38,7 +38,7 @@ pub(crate) trait Shown {
     fn read(&self, json: &Json, out: &mut Vec<u8>) -> Result<(), String>;
 }
 
-impl Shown for DataType {
+impl TextForm for DataType {
     fn split<'a>(&self, stream: &'a [u8]) -> impl Iterator<Item = &'a [u8]> + use<'a> {
         let (mut rest, fixed) = (stream, element::size(self));
         let is_long = self.is_variable();

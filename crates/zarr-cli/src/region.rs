@@ -14,7 +14,7 @@ pub(crate) const PIECE: u64 = 64 << 20;
 
 /// Which elements a verb is about.
 #[derive(Debug, Default, Args)]
-pub(crate) struct Which {
+pub(crate) struct SelectionArgs {
     /// Elements, axis by axis, as in 0:4,::2,-1,[1,5,9] or ...,-1; all, if not given
     #[arg(long, value_name = "REGION", allow_hyphen_values = true)]
     region: Option<String>,
@@ -73,7 +73,7 @@ fn tolerance(text: &str) -> Result<Reach, String> {
         .into())
 }
 
-impl Which {
+impl SelectionArgs {
     /// Whether something was chosen.
     #[cfg(feature = "plot")]
     pub fn is_given(&self) -> bool {
@@ -82,7 +82,7 @@ impl Which {
 
     /// What is chosen of one array of many, by the axes that it has; `None` if it has none of those that are named, so that all of it is.
     #[cfg(feature = "plot")]
-    pub fn by_axes_of(&self, array: &Array) -> Result<Option<Which>, Failure> {
+    pub fn by_axes_of(&self, array: &Array) -> Result<Option<SelectionArgs>, Failure> {
         let names: Vec<Option<String>> = match (&self.by_name, &self.sel) {
             (Some(_), _) => names_of(array)?,
             (None, Some(_)) => {
@@ -105,7 +105,7 @@ impl Which {
         let is_named = self.by_name.is_some() || self.sel.is_some();
         let is_other = is_named && by_name.is_none() && sel.is_none();
         let region = self.region.clone();
-        Ok((!is_other).then_some(Which { region, by_name, sel, near: self.near }))
+        Ok((!is_other).then_some(SelectionArgs { region, by_name, sel, near: self.near }))
     }
 
     /// The elements of the array that TARGET names; its coordinates may be above it.

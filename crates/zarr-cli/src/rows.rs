@@ -10,7 +10,7 @@ use crate::digits::Digits;
 use crate::element::{Style, say_text};
 use crate::failure::Failure;
 use crate::human;
-use crate::record::Shown;
+use crate::record::TextForm;
 use crate::region::Elements;
 
 /// The most elements of a table, whose columns are as wide as the widest cell.

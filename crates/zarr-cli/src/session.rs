@@ -138,7 +138,7 @@ pub(crate) struct NoMissing {
 
 /// How writers look out for each other.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Care {
+pub(crate) struct WriteOptions {
     /// Whether parts of chunks are guarded against other writers
     #[arg(long, value_name = "GUARD", default_value = "on", hide_default_value = true)]
     pub guard: Guard,
@@ -265,7 +265,7 @@ impl Session {
         Ok(options)
     }
 
-    pub fn writing(&self, care: &Care) -> Result<OpenOptions, Failure> {
+    pub fn writing(&self, care: &WriteOptions) -> Result<OpenOptions, Failure> {
         let off = care.no_lock || care.guard == Guard::Off;
         let guard = if off { zarr::Guard::Off } else { zarr::Guard::On };
         let mut options = self.options()?.read_write().guard(guard);
@@ -345,7 +345,7 @@ impl Session {
     }
 
     /// The node, for reading and writing.
-    pub fn open_rw(&self, target: &Target, care: &Care) -> Result<Node, Failure> {
+    pub fn open_rw(&self, target: &Target, care: &WriteOptions) -> Result<Node, Failure> {
         let node = self.find(target, &self.writing(care)?)?;
         self.written(node.hierarchy());
         Ok(node)
@@ -353,7 +353,7 @@ impl Session {
 
     /// As [`Session::open_rw`]; arrays that grow or shrink keep what is stored outside them.
     #[cfg(feature = "plot")]
-    pub fn open_rw_keeping(&self, target: &Target, care: &Care) -> Result<Node, Failure> {
+    pub fn open_rw_keeping(&self, target: &Target, care: &WriteOptions) -> Result<Node, Failure> {
         let mut options = self.writing(care)?;
         options.options.keep_cut_off = true;
         let node = self.find(target, &options)?;
@@ -372,7 +372,7 @@ impl Session {
         target: &Target,
         format: Option<Written>,
         default: Dialect,
-        care: &Care,
+        care: &WriteOptions,
     ) -> Result<NewPlace, Failure> {
         let options = self.new_place_options(format, care)?;
         let dialect = format.map(|format| format.dialect);
@@ -388,7 +388,7 @@ impl Session {
         target: &Target,
         format: Option<Written>,
         default: Dialect,
-        care: &Care,
+        care: &WriteOptions,
     ) -> Result<NewPlace, Failure> {
         let options = self.new_place_options(format, care)?;
         let dialect = format.map(|format| format.dialect);
@@ -401,7 +401,7 @@ impl Session {
     fn new_place_options(
         &self,
         format: Option<Written>,
-        care: &Care,
+        care: &WriteOptions,
     ) -> Result<OpenOptions, Failure> {
         let mut options = self.writing(care)?.any_dialect();
         // Of a copy, only the source is read.
@@ -414,7 +414,7 @@ impl Session {
     pub fn find_in_parent(
         &self,
         target: &Target,
-        care: &Care,
+        care: &WriteOptions,
     ) -> Result<(Hierarchy, NodePath), Failure> {
         let options = self.writing(care)?;
         let url = zarr::absolute_url(&target.target);
@@ -522,7 +522,7 @@ impl Session {
             self.tell(&failure);
             code.get_or_insert(failure.exit_code());
         }
-        code.map_or(Ok(()), |code| Err(Failure::Told(code)))
+        code.map_or(Ok(()), |code| Err(Failure::AlreadyReported(code)))
     }
 
     /// Says on standard error what a copy leaves behind.

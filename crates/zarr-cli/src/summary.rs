@@ -6,7 +6,7 @@ use zarr::data_type::DataType;
 
 use crate::digits::Digits;
 use crate::element::Style;
-use crate::record::Shown;
+use crate::record::TextForm;
 use crate::region::Elements;
 
 /// The most elements that are printed whole, as by NumPy.

@@ -24,7 +24,7 @@ impl Kernel for AsType {
     fn read(_: &CodecSpec, parameters: &mut Parameters<'_>) -> Result<Self, MetadataError> {
         match parameters.get("encode_dtype") {
             Some(_) => Ok(AsType),
-            None => Err(parameters.wrong("encode_dtype", "is missing")),
+            None => Err(parameters.invalid("encode_dtype", "is missing")),
         }
     }
 

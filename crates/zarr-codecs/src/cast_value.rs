@@ -49,12 +49,12 @@ pub(crate) fn build(
 ) -> Result<Codec, MetadataError> {
     let mut parameters = Parameters::new(spec);
     let json = parameters.get("data_type");
-    let json = json.ok_or_else(|| parameters.wrong("data_type", "is missing"))?;
+    let json = json.ok_or_else(|| parameters.invalid("data_type", "is missing"))?;
     let encoded = registry.parse_data_type(json, Dialect::V3)?.data_type;
     ChunkContext::new(encoded.clone(), []).element_size()?;
     let numbers = |data_type: &DataType| {
         real(data_type).ok_or_else(|| {
-            parameters.wrong("data_type", format!("`{data_type}` is not a type of real numbers"))
+            parameters.invalid("data_type", format!("`{data_type}` is not a type of real numbers"))
         })
     };
     let (from, to) = (numbers(&context.data_type)?, numbers(&encoded)?);
@@ -70,7 +70,7 @@ pub(crate) fn build(
     let out_of_range = parameters.choice("out_of_range", &words)?;
     if matches!(out_of_range, Some(OutOfRange::Wrap)) && !to.wraps() {
         let why = format!("`wrap` is for integers, not for `{encoded}`");
-        return Err(parameters.wrong("out_of_range", why));
+        return Err(parameters.invalid("out_of_range", why));
     }
     let scalar_map = parameters.get("scalar_map");
     let map = |way, from: &DataType, to: &DataType| map(scalar_map, way, from, to, &parameters);
@@ -110,7 +110,7 @@ fn map(
     let Some(json) = scalar_map else {
         return Ok(Map::new());
     };
-    let wrong = |why: &str| parameters.wrong(NAME, why);
+    let wrong = |why: &str| parameters.invalid(NAME, why);
     let ways = json.as_object().ok_or_else(|| wrong("is an object"))?;
     if let Some((other, _)) = ways.iter().find(|(name, _)| !["encode", "decode"].contains(name)) {
         return Err(wrong(&format!("`{other}` is neither `encode` nor `decode`")));

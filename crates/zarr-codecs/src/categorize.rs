@@ -116,7 +116,7 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
         Some(texts) => texts,
         None => {
             return Err(
-                parameters.wrong("dtype", "is not a type of strings, such as `<U5` or `|O`")
+                parameters.invalid("dtype", "is not a type of strings, such as `<U5` or `|O`")
             );
         }
     };
@@ -127,7 +127,7 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
     if !fits || texts == Texts::Objects && !is_flat {
         let why =
             format!("`{}` are not elements of `{}`", texts.dtype(spec.dialect), context.data_type);
-        return Err(parameters.wrong("dtype", why));
+        return Err(parameters.invalid("dtype", why));
     }
     let codes = NumberType::read(&mut parameters, "astype")?;
     let mut codes = codes.or(NumberType::native(CoreType::Uint8)).expect("bytes are numbers");
@@ -138,11 +138,11 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
     let text = |json: &Json| json.as_str().map(str::to_owned);
     let labels = labels.and_then(|list| list.iter().map(text).collect::<Option<Vec<_>>>());
     let Some(labels) = labels else {
-        return Err(parameters.wrong("labels", "is not a list of strings"));
+        return Err(parameters.invalid("labels", "is not a list of strings"));
     };
     if !has_codes(codes, labels.len()) {
         let why = format!("has no number for each of {} labels", labels.len());
-        return Err(parameters.wrong("astype", why));
+        return Err(parameters.invalid("astype", why));
     }
     parameters.finish()?;
     let codec = Categorize::new(texts, labels, codes);

@@ -35,7 +35,7 @@ pub(crate) fn build(
     let least = specs.len().div_ceil(8) as i64 * 8;
     let bits = parameters.integer("header_bits", least..=i64::MAX, Some(least))?;
     if bits % 8 != 0 {
-        return Err(parameters.wrong("header_bits", format!("{bits} is not a multiple of 8")));
+        return Err(parameters.invalid("header_bits", format!("{bits} is not a multiple of 8")));
     }
     let mut codecs = Vec::with_capacity(specs.len());
     for inner in &specs {
@@ -43,7 +43,7 @@ pub(crate) fn build(
             Codec::BytesToBytes(codec) => codecs.push(codec),
             _ => {
                 let why = format!("`{}` does not make bytes of bytes", inner.name);
-                return Err(parameters.wrong("codecs", why));
+                return Err(parameters.invalid("codecs", why));
             }
         }
     }

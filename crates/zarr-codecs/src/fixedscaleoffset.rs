@@ -35,13 +35,13 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
 impl Parameter {
     fn read(parameters: &mut Parameters<'_>, name: &'static str) -> Result<Self, MetadataError> {
         let Some(json) = parameters.get(name) else {
-            return Err(parameters.wrong(name, "is missing"));
+            return Err(parameters.invalid(name, "is missing"));
         };
         let text = json.as_number().unwrap_or_default();
         let value = match (text.parse(), text.parse::<f64>()) {
             (Ok(integer), _) => ScalarValue::Integer(integer),
             (_, Ok(float)) if float.is_finite() => ScalarValue::Float(float),
-            _ => return Err(parameters.wrong(name, format!("{} is not a number", json.brief()))),
+            _ => return Err(parameters.invalid(name, format!("{} is not a number", json.brief()))),
         };
         let text = json.clone();
         Ok(Parameter { value, text })
@@ -75,8 +75,8 @@ impl Kernel for FixedScaleOffset {
         let scale = Parameter::read(parameters, "scale")?;
         let offset = Parameter::read(parameters, "offset")?;
         match scale.value {
-            ScalarValue::Integer(0) => Err(parameters.wrong("scale", "is 0")),
-            ScalarValue::Float(0.0) => Err(parameters.wrong("scale", "is 0")),
+            ScalarValue::Integer(0) => Err(parameters.invalid("scale", "is 0")),
+            ScalarValue::Float(0.0) => Err(parameters.invalid("scale", "is 0")),
             _ => Ok(FixedScaleOffset { scale, offset }),
         }
     }

@@ -31,7 +31,7 @@ pub(crate) fn build(spec: &CodecSpec, _: &ChunkContext) -> Result<Codec, Metadat
         _ => None,
     };
     let Some(prefix) = prefix else {
-        return Err(parameters.wrong("prefix", "is null, text, or a list of bytes"));
+        return Err(parameters.invalid("prefix", "is null, text, or a list of bytes"));
     };
     parameters.finish()?;
     Ok(guard(JenkinsLookup3 { initval, prefix, prefix_json }, ChecksumLocation::End))

@@ -31,15 +31,15 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
     if let Some(encoding) = parameters.string("encoding")?
         && !["utf-8", "utf8", "ascii"].contains(&encoding.to_ascii_lowercase().as_str())
     {
-        return Err(parameters.wrong("encoding", format!("`{encoding}` is not UTF-8")));
+        return Err(parameters.invalid("encoding", format!("`{encoding}` is not UTF-8")));
     }
     if !matches!(parameters.get("indent"), None | Some(Json::Number(_) | Json::String(_))) {
-        return Err(parameters.wrong("indent", "is a number or a text"));
+        return Err(parameters.invalid("indent", "is a number or a text"));
     }
     let is_text = |json: &Json| json.as_str().is_some();
     let two = |json: &Json| json.as_array().is_some_and(|s| s.len() == 2 && s.iter().all(is_text));
     if parameters.get("separators").is_some_and(|json| !two(json)) {
-        return Err(parameters.wrong("separators", "is a list of two texts"));
+        return Err(parameters.invalid("separators", "is a list of two texts"));
     }
     parameters.finish()?;
     let others = ["encoding", "indent", "separators"];

@@ -170,7 +170,7 @@ codecs! {
         // Streams with a header, numcodecs' (F-104).
         "zfp" zfp: ["numcodecs.zfpy", "zfpy"], ["zfpy"], ["zfpy"];
     }
-    nesting_codec {
+    container_codec {
         "sharding" sharding: ["sharding_indexed"], [], [];
         "cast_value" cast_value: ["cast_value"], [], [];
         "optional" optional: ["zarrs.optional", "optional"], [], [];

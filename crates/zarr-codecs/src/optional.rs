@@ -47,7 +47,7 @@ pub(crate) fn build(
             "elements of `{}` are all there; the type is to be optional",
             context.data_type
         );
-        return Err(parameters.wrong("data type", why));
+        return Err(parameters.invalid("data type", why));
     };
     parameters.finish()?;
     let mask = ChunkContext::new(CoreType::Bool, context.shape.clone());

@@ -56,7 +56,7 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
              little-endian order",
             context.data_type
         );
-        return Err(parameters.wrong("data type", why));
+        return Err(parameters.invalid("data type", why));
     };
     let level = parameters.integer("level", 0..=12, Some(8))?;
     let pages = parameters.integer("equal_pages_up_to", 1..=MAX_NUMBERS_PER_PAGE, Some(1 << 18))?;
@@ -72,19 +72,21 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
         ("none", None) => DeltaSpec::NoOp,
         ("try_lookback", None) => DeltaSpec::TryLookback,
         ("try_consecutive", None) => {
-            return Err(parameters.wrong("delta_encoding_order", "is missing"));
+            return Err(parameters.invalid("delta_encoding_order", "is missing"));
         }
         ("none" | "try_lookback", Some(_)) => {
-            return Err(parameters.wrong("delta_encoding_order", "is for `try_consecutive` alone"));
+            return Err(
+                parameters.invalid("delta_encoding_order", "is for `try_consecutive` alone")
+            );
         }
         (other, _) => {
             let why =
                 format!("`{other}` is none of `auto`, `none`, `try_consecutive`, `try_lookback`");
-            return Err(parameters.wrong("delta_spec", why));
+            return Err(parameters.invalid("delta_spec", why));
         }
     };
     if !matches!(parameters.string("paging_spec")?, None | Some("equal_pages_up_to")) {
-        return Err(parameters.wrong("paging_spec", "is `equal_pages_up_to`"));
+        return Err(parameters.invalid("paging_spec", "is `equal_pages_up_to`"));
     }
     parameters.finish()?;
     let how = ChunkConfig::default()

@@ -36,18 +36,18 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
         json => json.as_u64().filter(|&size| size > 0).map(Length::Size),
     };
     if configuration.as_array().is_some_and(|list| list.len() > MOST_AXES) {
-        return Err(parameters.wrong("shape", "has more than 1,024 axes"));
+        return Err(parameters.invalid("shape", "has more than 1,024 axes"));
     }
     let lengths = configuration.as_array().and_then(|list| list.iter().map(length).collect());
     let lengths: Vec<Length> = lengths.ok_or_else(|| {
-        parameters.wrong("shape", "is not a list of positive integers, lists of axes, and -1")
+        parameters.invalid("shape", "is not a list of positive integers, lists of axes, and -1")
     })?;
     let axes: Vec<usize> = lengths.iter().flat_map(axes_of).copied().collect();
     if axes.windows(2).any(|pair| pair[0] >= pair[1]) {
-        return Err(parameters.wrong("shape", "axes are not in increasing order"));
+        return Err(parameters.invalid("shape", "axes are not in increasing order"));
     }
     if lengths.iter().filter(|length| **length == Length::Rest).count() > 1 {
-        return Err(parameters.wrong("shape", "duplicate -1"));
+        return Err(parameters.invalid("shape", "duplicate -1"));
     }
     parameters.finish()?;
     let codec = Reshape { lengths, configuration };

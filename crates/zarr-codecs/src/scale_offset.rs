@@ -38,7 +38,7 @@ fn scale_offset(spec: &CodecSpec, context: &ChunkContext) -> Result<ScaleOffset,
     let Some(numbers) = real(data_type).filter(|numbers| !matches!(numbers, Scalar::Time(_)))
     else {
         let why = format!("`{data_type}` is not a type of integers or floats");
-        return Err(parameters.wrong("data type", why));
+        return Err(parameters.invalid("data type", why));
     };
     let mut read = |name| {
         let json = parameters.get(name);
@@ -47,7 +47,7 @@ fn scale_offset(spec: &CodecSpec, context: &ChunkContext) -> Result<ScaleOffset,
     };
     let (offset, scale) = (read("offset")?, read("scale")?);
     if let Some(ScalarValue::Integer(0) | ScalarValue::Float(0.0)) = scale {
-        return Err(parameters.wrong("scale", "is 0"));
+        return Err(parameters.invalid("scale", "is 0"));
     }
     parameters.finish()?;
     Ok(ScaleOffset {

@@ -21,7 +21,7 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
     let rank = context.rank();
     let mut parameters = Parameters::new(spec);
     let order: Option<Vec<usize>> = match parameters.get("order") {
-        None => return Err(parameters.wrong("order", "is missing")),
+        None => return Err(parameters.invalid("order", "is missing")),
         Some(Json::String(word)) if word == "C" => Some((0..rank).collect()),
         Some(Json::String(word)) if word == "F" => Some((0..rank).rev().collect()),
         Some(Json::Array(axes)) => {
@@ -31,7 +31,7 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
     };
     let order = order.filter(|order| is_permutation(order, rank));
     let why = format!("must name each of the {rank} axes once");
-    let order = order.ok_or_else(|| parameters.wrong("order", why))?;
+    let order = order.ok_or_else(|| parameters.invalid("order", why))?;
     parameters.finish()?;
     Ok(Codec::array_to_array(Transpose { order }))
 }

@@ -43,7 +43,7 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
     // A third party's type says itself which codec stores it.
     let is_foreign = matches!(data_type, DataType::Extension(_)) && data_type.is_variable();
     if !is_stored && !is_foreign {
-        return Err(parameters.wrong("data type", format!("`{data_type}` is stored otherwise")));
+        return Err(parameters.invalid("data type", format!("`{data_type}` is stored otherwise")));
     }
     parameters.finish()?;
     Ok(Codec::array_to_bytes(Vlen { name, configuration, data_type }))

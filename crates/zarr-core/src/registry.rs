@@ -163,7 +163,7 @@ impl Registry {
     }
 
     /// Adds a codec that other codecs are part of under its names.
-    pub fn nesting_codec(&mut self, names: &Names, build: BuildNesting) {
+    pub fn container_codec(&mut self, names: &Names, build: BuildNesting) {
         self.codec_entry(names, Entry::Nesting(build));
     }
 

@@ -28,7 +28,7 @@ struct Morton;
 pub fn build(spec: &CodecSpec, _: &ChunkContext) -> Result<Codec, MetadataError> {
     let mut parameters = Parameters::new(spec);
     if spec.dialect == Dialect::Draft && parameters.get("type") != Some(&Json::from(TYPE)) {
-        return Err(parameters.wrong("type", format!("is `{TYPE}`")));
+        return Err(parameters.invalid("type", format!("is `{TYPE}`")));
     }
     parameters.finish()?;
     Ok(Codec::array_to_array(Morton))

@@ -27,14 +27,14 @@ pub struct Array {
 
 /// How a caller asks for one read or write.
 #[derive(Default)]
-pub struct How<'py> {
+pub struct CallOptions<'py> {
     /// How many threads read, write and (de)compress chunks.
     pub threads: Option<i64>,
     /// What is called with the progress.
     pub progress: Option<Bound<'py, PyAny>>,
 }
 
-impl<'py> How<'py> {
+impl<'py> CallOptions<'py> {
     /// A call that reads or writes a selection, of `bytes` bytes of elements.
     pub fn call<'a>(&self, selection: &'a Selection, bytes: u64) -> Call<'a>
     where
@@ -106,7 +106,7 @@ impl Array {
     pub fn read_key<'py>(
         &self,
         py: Python<'py>,
-        how: &How<'py>,
+        how: &CallOptions<'py>,
         key: Key,
         out: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
@@ -147,7 +147,7 @@ impl Array {
     pub fn write_key<'py>(
         &self,
         py: Python<'py>,
-        how: &How<'py>,
+        how: &CallOptions<'py>,
         key: Key,
         value: &Bound<'py, PyAny>,
     ) -> PyResult<()> {
@@ -247,7 +247,7 @@ fn out_array<'py>(
 fn read_into<'py>(
     py: Python<'py>,
     array: &zarr::Array,
-    how: &How<'py>,
+    how: &CallOptions<'py>,
     key: Key,
     out: &Bound<'py, PyUntypedArray>,
     is_lent: bool,
@@ -266,7 +266,7 @@ fn read_new<'py>(
     py: Python<'py>,
     layout: &Layout,
     array: &zarr::Array,
-    how: &How<'py>,
+    how: &CallOptions<'py>,
     mut key: Key,
 ) -> PyResult<Bound<'py, PyAny>> {
     let arranged = key.arranged.take();
@@ -350,7 +350,7 @@ impl Array {
         key: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let key = keys::numpy(key, &self.inner.shape())?;
-        self.read_key(py, &How::default(), key, None)
+        self.read_key(py, &CallOptions::default(), key, None)
     }
 
     fn __setitem__(
@@ -360,7 +360,7 @@ impl Array {
         value: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
         let key = keys::numpy(key, &self.inner.shape())?;
-        self.write_key(py, &How::default(), key, value)
+        self.write_key(py, &CallOptions::default(), key, value)
     }
 
     fn __delitem__(&self, _key: &Bound<'_, PyAny>) -> PyResult<()> {
@@ -386,7 +386,7 @@ impl Array {
     ) -> PyResult<Bound<'py, PyAny>> {
         let all = py.Ellipsis().into_bound(py);
         let key = keys::numpy(key.unwrap_or(&all), &self.inner.shape())?;
-        self.read_key(py, &How { threads, progress }, key, out)
+        self.read_key(py, &CallOptions { threads, progress }, key, out)
     }
 
     /// Writes `value`, broadcast to what `key` selects, as `a[key] = value` does. `threads` and `progress` are those of `read`.
@@ -403,7 +403,7 @@ impl Array {
         progress: Option<Bound<'py, PyAny>>,
     ) -> PyResult<()> {
         let key = keys::numpy(key, &self.inner.shape())?;
-        self.write_key(py, &How { threads, progress }, key, value)
+        self.write_key(py, &CallOptions { threads, progress }, key, value)
     }
 
     #[pyo3(signature = (dtype = None, copy = None))]
@@ -419,7 +419,7 @@ impl Array {
             ));
         }
         let all = keys::basic(&py.Ellipsis().into_bound(py), &self.inner.shape())?;
-        let elements = self.read_key(py, &How::default(), all, None)?;
+        let elements = self.read_key(py, &CallOptions::default(), all, None)?;
         match dtype {
             Some(dtype) => np::asarray_function(py)?.call1((elements, dtype)),
             None => Ok(elements),

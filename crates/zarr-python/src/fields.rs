@@ -5,7 +5,7 @@ use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
 
-use crate::array::{How, arrange, as_selected, size_of};
+use crate::array::{CallOptions, arrange, as_selected, size_of};
 use crate::call::Call;
 use crate::elements::Layout;
 use crate::keys::{Fields, Key};
@@ -42,7 +42,7 @@ pub fn read<'py>(
     py: Python<'py>,
     layout: &Layout,
     array: &zarr::Array,
-    how: &How<'py>,
+    how: &CallOptions<'py>,
     key: Key,
 ) -> PyResult<Bound<'py, PyAny>> {
     let Some(fields) = &key.fields else {
@@ -82,7 +82,7 @@ pub fn read<'py>(
 fn bytes_of<'py>(
     py: Python<'py>,
     array: &zarr::Array,
-    how: &How<'py>,
+    how: &CallOptions<'py>,
     key: &Key,
     name: &str,
     itemsize: usize,
@@ -101,7 +101,7 @@ pub fn write<'py>(
     py: Python<'py>,
     layout: &Layout,
     array: &zarr::Array,
-    how: &How<'py>,
+    how: &CallOptions<'py>,
     key: Key,
     value: &Bound<'py, PyAny>,
 ) -> PyResult<()> {

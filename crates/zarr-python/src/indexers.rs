@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use zarr::{AxisSelection, Selection, steps};
 
-use crate::array::{Array, How};
+use crate::array::{Array, CallOptions};
 use crate::keys::{self, Key};
 
 /// What an array is indexed with instead of NumPy's rules.
@@ -54,7 +54,7 @@ impl Indexer {
         key: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let array = self.array.get();
-        array.read_key(py, &How::default(), self.key(key)?, None)
+        array.read_key(py, &CallOptions::default(), self.key(key)?, None)
     }
 
     fn __setitem__(
@@ -64,7 +64,7 @@ impl Indexer {
         value: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
         let array = self.array.get();
-        array.write_key(py, &How::default(), self.key(key)?, value)
+        array.write_key(py, &CallOptions::default(), self.key(key)?, value)
     }
 
     fn __repr__(&self) -> String {
@@ -130,7 +130,7 @@ impl Array {
         let lens: Vec<u64> = lens.into_iter().flatten().collect();
         let is_scalar = lens.is_empty();
         let key = Key::new(Selection::outer(selected), lens, is_scalar);
-        self.read_key(py, &How::default(), key, None)
+        self.read_key(py, &CallOptions::default(), key, None)
     }
 }
 

@@ -19,7 +19,7 @@ use crate::tools::{Reporter, Target};
 /// The options of a copy, as Python gives them.
 #[derive(Clone, Debug, Default, FromPyObject)]
 #[pyo3(from_item_all)]
-pub struct How {
+pub struct CopyArguments {
     chunks: Option<Vec<u64>>,
     shards: Option<Vec<u64>>,
     codecs: Option<Vec<String>>,
@@ -93,9 +93,9 @@ impl<'py> FromPyObject<'_, 'py> for NamedCodecs {
     }
 }
 
-impl How {
+impl CopyArguments {
     /// What is asked for of this source. A node that was opened so has no missing chunks in other processes either.
-    fn of(mut self, source: &Target) -> How {
+    fn of(mut self, source: &Target) -> CopyArguments {
         self.no_missing |= source.origin.missing == MissingChunks::Error;
         self
     }
@@ -279,7 +279,7 @@ pub fn copy<'py>(
     source: &Bound<'py, PyAny>,
     target: &Bound<'py, PyAny>,
     to: Option<&str>,
-    how: How,
+    how: CopyArguments,
     progress: Option<Py<PyAny>>,
     source_options: Option<&Bound<'py, PyDict>>,
     storage_options: Option<&Bound<'py, PyDict>>,
@@ -354,7 +354,7 @@ pub fn plan_copy(
     source: &Bound<'_, PyAny>,
     target: &Bound<'_, PyAny>,
     to: Option<&str>,
-    how: How,
+    how: CopyArguments,
     source_options: Option<&Bound<'_, PyDict>>,
     storage_options: Option<&Bound<'_, PyDict>>,
     threads: Option<i64>,
@@ -407,7 +407,7 @@ struct State {
     source: Arc<Origin>,
     target: Arc<Origin>,
     ends: OnceLock<Ends>,
-    how: How,
+    how: CopyArguments,
 }
 
 impl State {
@@ -643,13 +643,13 @@ impl Plan {
         let plan = Json::from(member("plan")?.clone()).to_string();
         let plan = zarr::Plan::from_json(&plan).or_raise(py)?;
         let is_begun = object.get("begun").and_then(Json::as_bool).unwrap_or(false);
-        let how = How {
+        let how = CopyArguments {
             verify: how.get("verify").and_then(Json::as_str).map(str::to_owned),
             strict: flag("strict"),
             memory: how.get("memory").and_then(Json::as_u64),
             resume: true,
             parts: Some(plan.parts().len() as u64),
-            ..How::default()
+            ..CopyArguments::default()
         };
         Ok(Plan(Arc::new(State {
             plan: Mutex::new((plan, is_begun)),

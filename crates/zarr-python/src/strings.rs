@@ -16,14 +16,14 @@ use zarr::var_buffer::VarStream;
 
 /// A string as NumPy shows it.
 #[repr(C)]
-struct Shown {
+struct UnpackedString {
     size: usize,
     first: *const c_char,
 }
 
 type Allocator = *mut c_void;
 
-type Load = unsafe extern "C" fn(Allocator, *const c_void, *mut Shown) -> c_int;
+type Load = unsafe extern "C" fn(Allocator, *const c_void, *mut UnpackedString) -> c_int;
 type Pack = unsafe extern "C" fn(Allocator, *mut c_void, *const c_char, usize) -> c_int;
 type Acquire = unsafe extern "C" fn(*const c_void) -> Allocator;
 type Release = unsafe extern "C" fn(Allocator);
@@ -137,7 +137,7 @@ pub fn each(
     let mut at = vec![0; shape.len()];
     loop {
         let offset: isize = at.iter().zip(strides).map(|(&at, &stride)| at as isize * stride).sum();
-        let mut shown = Shown { size: 0, first: ptr::null() };
+        let mut shown = UnpackedString { size: 0, first: ptr::null() };
         // SAFETY: NumPy describes where its elements are, and `at` is inside the shape.
         let loaded = unsafe {
             (strings.functions.load)(strings.allocator, first.offset(offset).cast(), &mut shown)

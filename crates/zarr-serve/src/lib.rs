@@ -39,6 +39,6 @@ mod warm;
 mod workers;
 
 pub use self::answer::{Answer, Question};
-pub use self::http::{Access, Ended, Log, Origins, ServeOptions, Server, Tell};
+pub use self::http::{Access, Ended, Log, Logger, Origins, ServeOptions, Server};
 pub use self::listing::encoded;
 pub use self::targets::{Served, Targets, TargetsOptions};

@@ -35,7 +35,7 @@ impl Bytes {
         let endian = match parameters.string("endian")? {
             Some("big") => Endian::Big,
             None | Some("little") => Endian::Little,
-            Some(_) => return Err(parameters.wrong("endian", "is `little` or `big`")),
+            Some(_) => return Err(parameters.invalid("endian", "is `little` or `big`")),
         };
         parameters.finish()?;
         if context.data_type.is_variable() {

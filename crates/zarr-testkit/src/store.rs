@@ -150,7 +150,8 @@ fn text(key: &StoreKey) -> String {
 #[track_caller]
 fn is(store: &dyn SyncStore, key: &StoreKey, expected: Option<&[u8]>, promise: &str) {
     let same = |found: Option<&[u8]>, call: &str| {
-        let (found_words, expected_words) = (Shown(found, expected), Shown(expected, found));
+        let (found_words, expected_words) =
+            (BriefValue(found, expected), BriefValue(expected, found));
         assert!(
             found == expected,
             "{promise}: {call} of `{key}` gives {found_words}, not {expected_words}",
@@ -194,9 +195,9 @@ fn is(store: &dyn SyncStore, key: &StoreKey, expected: Option<&[u8]>, promise: &
 }
 
 /// A short description of a value, from the byte at which it differs from another.
-struct Shown<'a>(Option<&'a [u8]>, Option<&'a [u8]>);
+struct BriefValue<'a>(Option<&'a [u8]>, Option<&'a [u8]>);
 
-impl fmt::Display for Shown<'_> {
+impl fmt::Display for BriefValue<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(value) = self.0 else {
             return f.write_str("no value");

@@ -16,7 +16,7 @@ use crate::interrupt;
 use crate::nested;
 use crate::npy::{Header, Trouble};
 use crate::region::Elements;
-use crate::session::{Care, Session, Target};
+use crate::session::{Session, Target, WriteOptions};
 
 /// Make an array longer along an axis, and write elements from standard input there; or a dataset by another one
 #[derive(Debug, Args)]
@@ -51,7 +51,7 @@ pub(crate) struct Append {
     #[arg(long, value_name = "SRC", conflicts_with = "format")]
     from: Option<String>,
     #[command(flatten)]
-    care: Care,
+    care: WriteOptions,
 }
 
 impl Append {

@@ -20,7 +20,7 @@ use crate::human;
 use crate::interrupt;
 use crate::progress::Progress;
 use crate::region::PIECE;
-use crate::session::{self, Care, Session, Target};
+use crate::session::{self, Session, Target, WriteOptions};
 
 /// The arrays of a dataset by their paths in it.
 type Arrays = BTreeMap<String, Array>;
@@ -74,7 +74,7 @@ pub(super) fn append(
     target: &Target,
     source: &str,
     name: &str,
-    care: &Care,
+    care: &WriteOptions,
 ) -> Result<(), Failure> {
     let from = session.open_whole(&Target::new(source, "/"))?;
     let to = session.open_rw_keeping(target, care)?;

@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::human;
 use crate::interrupt;
 use crate::parse;
-use crate::session::{Care, Session, Target};
+use crate::session::{Session, Target, WriteOptions};
 
 /// Show or change the attributes of a node
 #[derive(Debug, Args)]
@@ -44,7 +44,7 @@ pub(crate) struct Attrs {
     #[arg(long, value_name = "KEY", alias = "unset", alias = "remove")]
     delete: Vec<String>,
     #[command(flatten)]
-    care: Care,
+    care: WriteOptions,
 }
 
 impl Attrs {

@@ -7,7 +7,7 @@ use super::Out;
 use crate::failure::Failure;
 use crate::human;
 use crate::interrupt;
-use crate::session::{Care, Session, Target};
+use crate::session::{Session, Target, WriteOptions};
 
 /// Copy all documents into one, for readers that fetch no other
 #[derive(Debug, Args)]
@@ -31,7 +31,7 @@ pub(crate) struct Consolidate {
     #[arg(long)]
     remove: bool,
     #[command(flatten)]
-    care: Care,
+    care: WriteOptions,
 }
 
 impl Consolidate {

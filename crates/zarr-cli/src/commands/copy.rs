@@ -24,7 +24,7 @@ use crate::progress::Progress;
 use crate::region::Elements;
 #[cfg(feature = "plot")]
 use crate::region::Near;
-use crate::session::{self, Care, NoMissing, Session, Target};
+use crate::session::{self, NoMissing, Session, Target, WriteOptions};
 
 /// Copy an array, or a group with everything below it, into a new place, in any format
 #[derive(Debug, Args)]
@@ -148,7 +148,7 @@ pub(crate) struct Copy {
     #[command(flatten)]
     missing_chunks: NoMissing,
     #[command(flatten)]
-    care: Care,
+    care: WriteOptions,
 }
 
 impl Copy {
@@ -726,7 +726,7 @@ pub(super) fn stopped(error: zarr::Error, place: &NewPlace) -> Failure {
     match under_way {
         Some(e) => {
             let _ = writeln!(io::stderr(), "stopped: {e}");
-            Failure::Told(STOPPED)
+            Failure::AlreadyReported(STOPPED)
         }
         None => error.into(),
     }

@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::foreign;
 use crate::interrupt;
 use crate::parse::{self, Shape, Written};
-use crate::session::{Care, Session, Target};
+use crate::session::{Session, Target, WriteOptions};
 
 /// Create an array or a group, and the hierarchy around it if there is none
 #[derive(Debug, Args)]
@@ -84,7 +84,7 @@ pub(crate) struct Create {
     #[arg(long, conflicts_with = "group")]
     no_purge: bool,
     #[command(flatten)]
-    care: Care,
+    care: WriteOptions,
 }
 
 impl Create {

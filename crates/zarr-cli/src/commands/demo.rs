@@ -13,7 +13,7 @@ use super::{Out, info, tree};
 use crate::calls::Calls;
 use crate::failure::Failure;
 use crate::human;
-use crate::session::{Care, Guard, Session, Target};
+use crate::session::{Guard, Session, Target, WriteOptions};
 
 /// A v2 hierarchy that zarr-python wrote; `assets/README.md` says what of.
 const IMAGE: &[u8] = include_bytes!("../../assets/astronaut.tar");
@@ -62,7 +62,7 @@ impl Demo {
         for (from, to, dialect) in [(&v2, &draft, Dialect::Draft), (&draft, &v3, Dialect::V3)] {
             writeln!(out, "$ zarr copy {from} {to} --to {dialect}")?;
             let source = open(session, from, "/")?;
-            let care = Care { guard: Guard::On, no_lock: false, sync: false };
+            let care = WriteOptions { guard: Guard::On, no_lock: false, sync: false };
             let target = Target::new(to, "/");
             let place = session.place(&target, Some(dialect.into()), dialect, &care)?;
             zarr::copy(&source, &place.hierarchy, &place.path, &CopyOptions::default())?;
@@ -142,7 +142,7 @@ fn shard(session: &Session, v3: &str, shards: &str, out: Out<'_>) -> Result<(), 
     writeln!(out, "\n4. All chunks in one object, a shard, of which a region is read\n")?;
     writeln!(out, "$ zarr copy {v3} {shards} --chunks 50,50,3 --shards 300,300,3 --codec zstd:5")?;
     let source = open(session, v3, "/")?;
-    let care = Care { guard: Guard::On, no_lock: false, sync: false };
+    let care = WriteOptions { guard: Guard::On, no_lock: false, sync: false };
     let target = Target::new(shards, "/");
     let place = session.place(&target, Some(Dialect::V3.into()), Dialect::V3, &care)?;
     let options = CopyOptions {

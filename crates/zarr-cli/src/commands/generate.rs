@@ -13,7 +13,7 @@ use super::netcdf;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::parse;
-use crate::session::{Care, Session};
+use crate::session::{Session, WriteOptions};
 
 /// Make a dataset of CDL, the text form of netCDF
 #[derive(Debug, Args)]
@@ -39,7 +39,7 @@ pub(crate) struct Generate {
     #[arg(long, value_name = "FORMAT", value_parser = format)]
     format: Option<NewDataset>,
     #[command(flatten)]
-    care: Care,
+    care: WriteOptions,
 }
 
 impl Generate {

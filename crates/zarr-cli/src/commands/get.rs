@@ -17,7 +17,7 @@ use crate::image::Image;
 use crate::nested::{Lines, Lists};
 use crate::npy::{self, Header};
 use crate::progress::Progress;
-use crate::region::{Elements, PIECE, Which};
+use crate::region::{Elements, PIECE, SelectionArgs};
 use crate::rows::{Labels, MAX_IN_TABLE, Rows};
 use crate::session::{NoMissing, Session, Target};
 use crate::summary::Summary;
@@ -72,7 +72,7 @@ pub(crate) struct Get {
     #[command(flatten)]
     target: Target,
     #[command(flatten)]
-    which: Which,
+    which: SelectionArgs,
     /// Write what CF says that elements stand for: unpacked by scale_factor and add_offset, missing ones null, times as dates.
     /// In raw, npy and tiff, numbers are float64, missing ones NaN, and times numbers, but datetime64 in npy if NumPy has their calendar
     #[cfg(feature = "plot")]

@@ -12,7 +12,7 @@ use crate::human;
 use crate::interrupt;
 use crate::parse::{self, Written};
 use crate::progress::Progress;
-use crate::session::{Care, Session, Target};
+use crate::session::{Session, Target, WriteOptions};
 
 /// Give a hierarchy documents of another format (v2 to v3, v3 to v2) without touching its chunks
 #[derive(Debug, Args)]
@@ -54,7 +54,7 @@ pub(crate) struct Migrate {
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
-    care: Care,
+    care: WriteOptions,
 }
 
 impl Migrate {

@@ -7,7 +7,7 @@ use zarr::nczarr::{CopyTarget, Dataset, DatasetOptions, NcUrl, NewDataset};
 use zarr::{ErrorKind, Hierarchy, Json, Node, Object, OpenOptions, Plan};
 
 use crate::failure::Failure;
-use crate::session::{Care, Session, Target};
+use crate::session::{Session, Target, WriteOptions};
 
 /// What is to be made where `target` means: what was asked for, unless the URL says otherwise; else what the URL
 /// says, as netCDF's library takes it; else NCZarr in v3.
@@ -66,7 +66,7 @@ pub(super) fn create(
     session: &Session,
     target: &str,
     asked: Option<&NewDataset>,
-    care: &Care,
+    care: &WriteOptions,
 ) -> Result<Dataset, Failure> {
     let options = session.writing(care)?;
     check_name(target, &options)?;
@@ -97,7 +97,7 @@ pub(super) fn copy_target(
     session: &Session,
     target: &str,
     new: &NewDataset,
-    care: &Care,
+    care: &WriteOptions,
 ) -> Result<CopyTarget, Failure> {
     let options = session.writing(care)?;
     check_name(target, &options)?;

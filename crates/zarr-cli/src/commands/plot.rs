@@ -15,7 +15,7 @@ use zarr_plot::picture::{
 use super::{Out, plot_json};
 use crate::failure::Failure;
 use crate::human;
-use crate::region::{Elements, Which};
+use crate::region::{Elements, SelectionArgs};
 use crate::session::{Session, Target};
 use crate::terminal::plain;
 use crate::tty;
@@ -52,7 +52,7 @@ pub(crate) struct Plot {
     #[command(flatten)]
     target: Target,
     #[command(flatten)]
-    which: Which,
+    which: SelectionArgs,
     /// Where to: a file .png or .svg, or - for a PNG on standard output; the terminal, if not given
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,

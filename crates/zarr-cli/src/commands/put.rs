@@ -15,8 +15,8 @@ use crate::nested;
 use crate::npy::{self, Header, Trouble};
 use crate::parse;
 use crate::progress::Progress;
-use crate::region::{Elements, PIECE, Which};
-use crate::session::{Care, Session, Target};
+use crate::region::{Elements, PIECE, SelectionArgs};
+use crate::session::{Session, Target, WriteOptions};
 
 /// Write elements from standard input, or one value, into an array
 #[derive(Debug, Args)]
@@ -44,7 +44,7 @@ pub(crate) struct Put {
     #[command(flatten)]
     target: Target,
     #[command(flatten)]
-    which: Which,
+    which: SelectionArgs,
     /// What standard input holds
     #[arg(long, value_name = "FORMAT", default_value = "json")]
     format: Format,
@@ -52,7 +52,7 @@ pub(crate) struct Put {
     #[arg(long, value_name = "VALUE", conflicts_with = "format", allow_hyphen_values = true)]
     value: Option<String>,
     #[command(flatten)]
-    care: Care,
+    care: WriteOptions,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -14,7 +14,7 @@ use crate::foreign;
 use crate::human;
 use crate::interrupt;
 use crate::progress::Progress;
-use crate::session::{Care, Session, Target};
+use crate::session::{Session, Target, WriteOptions};
 
 /// Give a node another path in its hierarchy, with everything below it
 #[derive(Debug, Args)]
@@ -38,7 +38,7 @@ pub(crate) struct Rename {
     #[arg(value_name = "NEW")]
     new: String,
     #[command(flatten)]
-    care: Care,
+    care: WriteOptions,
 }
 
 impl Rename {

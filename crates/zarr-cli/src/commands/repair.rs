@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::human::{self, printable};
 use crate::interrupt;
 use crate::progress::Progress;
-use crate::session::{Care, Session, Target};
+use crate::session::{Session, Target, WriteOptions};
 
 /// Repair what validate finds; without --apply, only say what would be done
 #[derive(Debug, Args)]
@@ -55,7 +55,7 @@ pub(crate) struct Repair {
     #[arg(long, conflicts_with_all = ["level", "restore", "skip", "orphans"])]
     undo_copies: bool,
     #[command(flatten)]
-    care: Care,
+    care: WriteOptions,
 }
 
 impl Repair {
@@ -109,7 +109,7 @@ impl Repair {
                 .with("applied", self.apply)
                 .with("report", report.to_json());
             writeln!(out, "{}", Json::from(object))?;
-            return if report.is_sound() { Ok(()) } else { Err(Failure::Told(1)) };
+            return if report.is_sound() { Ok(()) } else { Err(Failure::AlreadyReported(1)) };
         }
         if report.steps == 0 {
             writeln!(out, "nothing to repair at level {}", self.level.name())?;
@@ -188,7 +188,7 @@ impl Repair {
                 .with("applied", self.apply)
                 .with("left", left);
             writeln!(out, "{}", Json::from(object))?;
-            return if left == 0 { Ok(()) } else { Err(Failure::Told(1)) };
+            return if left == 0 { Ok(()) } else { Err(Failure::AlreadyReported(1)) };
         }
         if count == 0 {
             writeln!(out, "no copy is under way")?;
@@ -242,7 +242,7 @@ impl Repair {
         }
         match (left, session.is_json(), self.apply) {
             (0, ..) => Ok(()),
-            (_, true, _) => Err(Failure::Told(1)),
+            (_, true, _) => Err(Failure::AlreadyReported(1)),
             (left, false, true) => {
                 Err(Failure::No(format!("{url}: {} stayed", human::plural(left, "value"))))
             }

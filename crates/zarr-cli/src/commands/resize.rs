@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::human;
 use crate::interrupt;
 use crate::parse::{self, Shape};
-use crate::session::{Care, Session, Target};
+use crate::session::{Session, Target, WriteOptions};
 
 /// The most arrays that are named because they do not fit.
 const MOST_TOLD: usize = 5;
@@ -32,7 +32,7 @@ pub(crate) struct Resize {
     #[arg(long, value_name = "N,N,…", value_parser = parse::shape)]
     shape: Shape,
     #[command(flatten)]
-    care: Care,
+    care: WriteOptions,
 }
 
 impl Resize {
@@ -101,7 +101,7 @@ pub(super) fn publish_lengths(
     session: &Session,
     target: &Target,
     array: &Array,
-    care: &Care,
+    care: &WriteOptions,
 ) -> Result<(), Failure> {
     // An archive is written when it is flushed, and has one writer at a time.
     array.hierarchy().flush()?;

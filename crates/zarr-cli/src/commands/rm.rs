@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::foreign;
 use crate::human;
 use crate::interrupt;
-use crate::session::{Care, Session, Target};
+use crate::session::{Session, Target, WriteOptions};
 
 /// Erase a node with everything below it
 #[derive(Debug, Args)]
@@ -29,7 +29,7 @@ pub(crate) struct Rm {
     #[arg(long)]
     force: bool,
     #[command(flatten)]
-    care: Care,
+    care: WriteOptions,
 }
 
 impl Rm {

@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::human;
 use crate::parse;
 use crate::progress::Progress;
-use crate::region::Which;
+use crate::region::SelectionArgs;
 use crate::session::{self, NoMissing, Session, Target};
 
 /// Count, least, greatest, mean and standard deviation of an array's elements; percentiles, a histogram
@@ -48,7 +48,7 @@ pub(crate) struct Stats {
     #[command(flatten)]
     target: Target,
     #[command(flatten)]
-    which: Which,
+    which: SelectionArgs,
     /// Percentiles, from 0 to 100: exact, as NumPy's method `linear`; integers and floats of 32 bits are read twice more,
     /// of 64 bits four times
     #[arg(long, value_name = "P,…", value_delimiter = ',')]
@@ -231,7 +231,7 @@ impl Stats {
         &self,
         session: &Session,
         array: &Array,
-        which: &Which,
+        which: &SelectionArgs,
     ) -> Result<(Meaning, Statistics), Failure> {
         self.with_request(session, array, which, |request| statistics(array, request))
     }
@@ -241,7 +241,7 @@ impl Stats {
         &self,
         session: &Session,
         array: &Array,
-        which: &Which,
+        which: &SelectionArgs,
         find: impl FnOnce(&Request<'_>) -> zarr::Result<T>,
     ) -> Result<(Meaning, T), Failure> {
         let rule = match self.missing {

@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::human;
 use crate::interrupt::STOPPED;
 use crate::progress::Progress;
-use crate::session::{Care, Session, Target};
+use crate::session::{Session, Target, WriteOptions};
 
 /// Make a copy equal to its source again: copy only the stored objects that differ
 #[derive(Debug, Args)]
@@ -64,7 +64,7 @@ pub(crate) struct Sync {
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
-    care: Care,
+    care: WriteOptions,
 }
 
 impl Sync {
@@ -199,5 +199,5 @@ fn stopped(error: zarr::Error) -> Failure {
         return error.into();
     }
     let _ = writeln!(io::stderr(), "stopped: what was copied stays, and the same command goes on");
-    Failure::Told(STOPPED)
+    Failure::AlreadyReported(STOPPED)
 }

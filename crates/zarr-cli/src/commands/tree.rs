@@ -28,7 +28,7 @@ pub(crate) struct Tree {
 }
 
 /// A node as it is shown.
-struct Shown {
+struct ListedNode {
     path: String,
     /// `None` if its document is broken and does not tell.
     kind: Option<NodeKind>,
@@ -86,18 +86,24 @@ impl Tree {
     }
 }
 
-fn nodes(top: &Node) -> Result<Vec<Shown>, Failure> {
+fn nodes(top: &Node) -> Result<Vec<ListedNode>, Failure> {
     let hierarchy = top.hierarchy();
     let zarr::Listed { nodes: children, broken, .. } = zarr::tree_and_broken(top)?;
-    let mut nodes: Vec<Shown> = Vec::with_capacity(children.len());
+    let mut nodes: Vec<ListedNode> = Vec::with_capacity(children.len());
     for (path, error) in broken {
         let path = session::from(top.path(), &path);
-        let shown =
-            Shown { path, kind: None, implicit: false, array: None, trouble: None, axes: None };
-        nodes.push(Shown { trouble: Some(error), ..shown });
+        let shown = ListedNode {
+            path,
+            kind: None,
+            implicit: false,
+            array: None,
+            trouble: None,
+            axes: None,
+        };
+        nodes.push(ListedNode { trouble: Some(error), ..shown });
     }
     for child in children {
-        let mut shown = Shown {
+        let mut shown = ListedNode {
             path: session::from(top.path(), &child.path),
             kind: Some(child.kind.unwrap_or(NodeKind::Group)),
             implicit: child.implicit,
@@ -121,7 +127,7 @@ fn nodes(top: &Node) -> Result<Vec<Shown>, Failure> {
     Ok(nodes)
 }
 
-fn members(node: &Shown) -> Json {
+fn members(node: &ListedNode) -> Json {
     let kind = node.kind.map_or(Json::Null, |kind| kind.name().into());
     let mut object = Object::new().with("path", node.path.as_str()).with("node_type", kind);
     if node.implicit {
@@ -155,7 +161,7 @@ fn axes(array: &Array) -> Option<String> {
 }
 
 /// The nodes as lines; each begins with the branches that lead to it. Types and shapes of the arrays of a group are in columns.
-fn draw(nodes: &[Shown]) -> String {
+fn draw(nodes: &[ListedNode]) -> String {
     let mut lines: Vec<Line> = Vec::with_capacity(nodes.len());
     let paths: Vec<&str> = nodes.iter().map(|node| node.path.as_str()).collect();
     for (node, name) in nodes.iter().zip(zarr::tree_names(&paths)) {

@@ -89,8 +89,8 @@ impl Validate {
             writeln!(out, ", {}", rest.trim_start_matches('{'))?;
             return match (report.is_sound(), report.unreadable) {
                 (true, _) => Ok(()),
-                (false, 0) => Err(Failure::Told(1)),
-                (false, _) => Err(Failure::Told(5)),
+                (false, 0) => Err(Failure::AlreadyReported(1)),
+                (false, _) => Err(Failure::AlreadyReported(5)),
             };
         }
         let report = zarr::validate::validate(&url, &self.target.path, &options, &how, &mut |p| {

@@ -62,17 +62,17 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
     let own = spec.dialect == Dialect::V3 && spec.name == "blosc";
     let mut parameters = Parameters::new(spec);
     let name = match parameters.string("cname")? {
-        None if own => return Err(parameters.wrong("cname", "is missing")),
+        None if own => return Err(parameters.invalid("cname", "is missing")),
         name => name.unwrap_or("lz4"),
     };
     let compressor = COMPRESSORS.into_iter().find(|c| c.to_str() == Ok(name));
     let Some(compressor) = compressor else {
         let why = format!("`{name}` is none of blosclz, lz4, lz4hc, snappy, zlib, zstd");
-        return Err(parameters.wrong("cname", why));
+        return Err(parameters.invalid("cname", why));
     };
     let level = parameters.integer("clevel", 0..=9, (!own).then_some(5))? as u8;
     let shuffle = match parameters.get("shuffle") {
-        None if own => return Err(parameters.wrong("shuffle", "is missing")),
+        None if own => return Err(parameters.invalid("shuffle", "is missing")),
         None => Some(Shuffle::Bytes),
         Some(Json::String(word)) => match word.as_str() {
             "noshuffle" => Some(Shuffle::None),
@@ -96,7 +96,7 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
     let Some(shuffle) = shuffle else {
         let expected =
             if own { "is `noshuffle`, `shuffle` or `bitshuffle`" } else { "is -1, 0, 1 or 2" };
-        return Err(parameters.wrong("shuffle", expected));
+        return Err(parameters.invalid("shuffle", expected));
     };
     let least = i64::from(shuffle != Shuffle::None);
     let type_size = match parameters.get("typesize") {

@@ -55,20 +55,20 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
     let mut parameters = Parameters::new(spec);
     if context.data_type.is_variable() {
         let why = format!("`{}` has no fixed size; it needs another codec", context.data_type);
-        return Err(parameters.wrong("data type", why));
+        return Err(parameters.invalid("data type", why));
     }
     if !context.data_type.is_stored_whole() {
         let why = format!(
             "elements of `{}` may be missing; it needs `zarrs.optional`",
             context.data_type
         );
-        return Err(parameters.wrong("data type", why));
+        return Err(parameters.invalid("data type", why));
     }
     let words = [("little", Endian::Little), ("big", Endian::Big)];
     let endian = parameters.choice("endian", &words)?;
     if endian.is_none() && ordered {
         let why = format!("is missing, but `{}` needs it", context.data_type);
-        return Err(parameters.wrong("endian", why));
+        return Err(parameters.invalid("endian", why));
     }
     parameters.finish()?;
     let stored = endian.unwrap_or(Endian::NATIVE);

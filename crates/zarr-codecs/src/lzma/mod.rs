@@ -59,12 +59,12 @@ pub(crate) fn build(spec: &CodecSpec, _: &ChunkContext) -> Result<Codec, Metadat
     let check = parameters.integer("check", -1..=10, Some(-1))?;
     if check_of(check).is_none() || (format != Format::Xz && check > 0) {
         let why = format!("{check} is not a check of this format");
-        return Err(parameters.wrong("check", why));
+        return Err(parameters.invalid("check", why));
     }
     let preset = parameters.integer("preset", -1..=u32::MAX.into(), Some(-1))?;
     let preset = u32::try_from(preset).ok();
     if preset.is_some_and(|p| !is_preset(p)) {
-        return Err(parameters.wrong("preset", "is 0 to 9, or 2147483648 more"));
+        return Err(parameters.invalid("preset", "is 0 to 9, or 2147483648 more"));
     }
     let configuration = parameters.get("filters").cloned().unwrap_or(Json::Null);
     let filters = match &configuration {
@@ -72,19 +72,19 @@ pub(crate) fn build(spec: &CodecSpec, _: &ChunkContext) -> Result<Codec, Metadat
         Json::Array(items) => items.iter().map(Filter::read).collect(),
         other => Err(format!("expected a list of objects, found {}", other.kind())),
     };
-    let filters: Vec<Filter> = filters.map_err(|why| parameters.wrong("filters", why))?;
+    let filters: Vec<Filter> = filters.map_err(|why| parameters.invalid("filters", why))?;
     let why = match (format, &filters[..]) {
         (Format::Raw, []) => Some("are missing, and a raw stream needs them"),
         (_, [_, ..]) if preset.is_some() => Some("cannot be combined with a `preset`"),
         _ => None,
     };
     if let Some(why) = why {
-        return Err(parameters.wrong("filters", why));
+        return Err(parameters.invalid("filters", why));
     }
     let lzma = Lzma { format, check, preset, filters, configuration };
     // Chains that liblzma refuses are an error now, not at the first chunk.
     if !lzma.filters.is_empty() && lzma.encoder(0).is_err() {
-        return Err(parameters.wrong("filters", "cannot be chained like this for this format"));
+        return Err(parameters.invalid("filters", "cannot be chained like this for this format"));
     }
     parameters.finish()?;
     Ok(Codec::bytes_to_bytes(lzma))

@@ -30,7 +30,7 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
     };
     if !good {
         let why = format!("`{}` is packed otherwise: only bools are", context.data_type);
-        return Err(parameters.wrong("data type", why));
+        return Err(parameters.invalid("data type", why));
     }
     parameters.finish()?;
     Ok(in_dialect(PackBits, spec.dialect))

@@ -47,7 +47,7 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
     let scalar = context.data_type.scalar();
     let Some((numbers, number, all)) = scalar.and_then(numbers) else {
         let why = format!("`{}` has no bits of its own", context.data_type);
-        return Err(parameters.wrong("data type", why));
+        return Err(parameters.invalid("data type", why));
     };
     let first = parameters.integer("first_bit", 0..=all - 1, Some(0))?;
     let last = parameters.integer("last_bit", first..=all - 1, Some(all - 1))?;

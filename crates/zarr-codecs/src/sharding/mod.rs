@@ -57,8 +57,8 @@ pub(crate) fn build(
         .get("chunk_shape")
         .and_then(Json::as_array)
         .and_then(|lengths| lengths.iter().map(Json::as_u64).collect());
-    let inner_shape =
-        inner_shape.ok_or_else(|| parameters.wrong("chunk_shape", "expected a list of lengths"))?;
+    let inner_shape = inner_shape
+        .ok_or_else(|| parameters.invalid("chunk_shape", "expected a list of lengths"))?;
     let codecs = parameters.codecs("codecs")?;
     let index_codecs = parameters.codecs("index_codecs")?;
     let words = [("start", Location::Start), ("end", Location::End)];
@@ -66,7 +66,7 @@ pub(crate) fn build(
     // F-087.
     let counts = counts(&context.shape, &inner_shape).ok_or_else(|| {
         let why = format!("{inner_shape:?} does not divide shards of {:?}", context.shape);
-        parameters.wrong("chunk_shape", why)
+        parameters.invalid("chunk_shape", why)
     })?;
     parameters.finish()?;
     let inner_context = ChunkContext::new(context.data_type.clone(), inner_shape.clone())

@@ -81,7 +81,7 @@ pub(crate) fn build<K: Kernel>(
                 format!("`{}` is not a number, or not in little-endian order", context.data_type)
             }
         };
-        return Err(parameters.wrong(first, why));
+        return Err(parameters.invalid(first, why));
     };
     // Elements of arrays are native, whatever order the words say.
     let in_order = |number: NumberType| match spec.dialect {
@@ -90,11 +90,11 @@ pub(crate) fn build<K: Kernel>(
     };
     let types = Types { decoded: in_order(decoded), encoded: in_order(encoded.unwrap_or(decoded)) };
     if let Some(why) = kernel.refuses(types) {
-        return Err(parameters.wrong(first, why));
+        return Err(parameters.invalid(first, why));
     }
     if spec.dialect == Dialect::V3 && context.element_size()? != decoded.size() {
         let why = format!("does not have the size of `{}`", context.data_type);
-        return Err(parameters.wrong(first, why));
+        return Err(parameters.invalid(first, why));
     }
     parameters.finish()?;
     Ok(in_dialect(Numbers { kernel, types }, spec.dialect))

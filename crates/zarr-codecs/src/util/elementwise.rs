@@ -23,7 +23,7 @@ pub(crate) fn element(
     parameters: &Parameters<'_>,
 ) -> Result<FillValue, MetadataError> {
     data_type.element_from_json(json, Dialect::V3).map_err(|error| match error {
-        MetadataError::Invalid { why, .. } => parameters.wrong(name, why),
+        MetadataError::Invalid { why, .. } => parameters.invalid(name, why),
         other => other,
     })
 }

@@ -53,7 +53,7 @@ impl NumberType {
         if let Some((number, endian)) = core.and_then(native) {
             return Ok(Some(NumberType { endian: endian.unwrap_or(number.endian), ..number }));
         }
-        let wrong = |why: String| parameters.wrong(name, why);
+        let wrong = |why: String| parameters.invalid(name, why);
         if core.is_some() || NumpyTime::from_typestr(text).is_some() {
             let hint = wrong("numbers are integers or floats".into()).to_string();
             return Err(Unsupported { what: "data type", name: text.to_owned(), hint }.into());

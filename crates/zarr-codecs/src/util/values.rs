@@ -31,7 +31,7 @@ impl Values {
             return Ok(());
         }
         let why = format!("`{}` is stored otherwise", context.data_type);
-        Err(Parameters::new(spec).wrong("data type", why))
+        Err(Parameters::new(spec).invalid("data type", why))
     }
 
     /// The parameters of these names that are given, unchanged.

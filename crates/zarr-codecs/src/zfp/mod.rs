@@ -57,17 +57,17 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
             "integers of 8 to 64 bits, float32 and float64"
         };
         let why = format!("`{}` is not a type that {codec} encodes: {known}", context.data_type);
-        return Err(parameters.wrong("data type", why));
+        return Err(parameters.invalid("data type", why));
     };
     if zfp_shape(codec, &context.shape).is_none() {
         let why = format!("{:?} has more than 4 axes that zfp would have to see", context.shape);
-        return Err(parameters.wrong("chunk shape", why));
+        return Err(parameters.invalid("chunk shape", why));
     }
     let mode =
         if with_header { Mode::of_zfpy(&mut parameters) } else { Mode::of_zfp(&mut parameters) }?;
     let axes = zfp_shape(codec, &context.shape).map_or(1, |axes| axes.len());
     if let Err(error) = mode.config(scalar_type(numbers.core), axes) {
-        return Err(parameters.wrong("mode", error));
+        return Err(parameters.invalid("mode", error));
     }
     parameters.finish()?;
     let configuration = spec.configuration.clone();

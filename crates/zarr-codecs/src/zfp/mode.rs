@@ -46,7 +46,7 @@ impl Mode {
                     "`{other}` is none of `reversible`, `fixed_rate`, `fixed_precision`, \
                  `fixed_accuracy`, `expert`"
                 );
-                return Err(parameters.wrong("mode", why));
+                return Err(parameters.invalid("mode", why));
             }
         })
     }
@@ -98,10 +98,10 @@ impl Mode {
 /// Reads a number that must be there.
 fn number(parameters: &mut Parameters<'_>, name: &'static str) -> Result<f64, MetadataError> {
     let Some(value) = parameters.get(name) else {
-        return Err(parameters.wrong(name, "is missing"));
+        return Err(parameters.invalid(name, "is missing"));
     };
     match value.as_number().and_then(|text| text.parse::<f64>().ok()) {
         Some(number) if number.is_finite() => Ok(number),
-        _ => Err(parameters.wrong(name, "is not a number")),
+        _ => Err(parameters.invalid(name, "is not a number")),
     }
 }

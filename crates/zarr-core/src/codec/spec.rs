@@ -115,7 +115,7 @@ impl<'a> Parameters<'a> {
     }
 
     /// An error about parameter `name`.
-    pub fn wrong(&self, name: &str, why: impl Into<String>) -> MetadataError {
+    pub fn invalid(&self, name: &str, why: impl Into<String>) -> MetadataError {
         MetadataError::invalid(format!("codecs: {}: {name}", self.spec.name), why)
     }
 
@@ -131,7 +131,7 @@ impl<'a> Parameters<'a> {
     ) -> Result<i64, MetadataError> {
         match (self.get(name), default) {
             (Some(json), _) => json.as_i64().filter(|v| range.contains(v)).ok_or_else(|| {
-                self.wrong(
+                self.invalid(
                     name,
                     format!(
                         "{} is not an integer in {}..={}",
@@ -142,7 +142,7 @@ impl<'a> Parameters<'a> {
                 )
             }),
             (None, Some(default)) => Ok(default),
-            (None, None) => Err(self.wrong(name, "is missing")),
+            (None, None) => Err(self.invalid(name, "is missing")),
         }
     }
 
@@ -153,7 +153,7 @@ impl<'a> Parameters<'a> {
     pub fn boolean(&mut self, name: &'static str, default: bool) -> Result<bool, MetadataError> {
         match self.get(name) {
             None => Ok(default),
-            Some(json) => json.as_bool().ok_or_else(|| self.wrong(name, "is `true` or `false`")),
+            Some(json) => json.as_bool().ok_or_else(|| self.invalid(name, "is `true` or `false`")),
         }
     }
 
@@ -164,7 +164,7 @@ impl<'a> Parameters<'a> {
     pub fn string(&mut self, name: &'static str) -> Result<Option<&'a str>, MetadataError> {
         match self.get(name) {
             None => Ok(None),
-            Some(json) => json.as_str().map(Some).ok_or_else(|| self.wrong(name, "is a string")),
+            Some(json) => json.as_str().map(Some).ok_or_else(|| self.invalid(name, "is a string")),
         }
     }
 
@@ -183,7 +183,7 @@ impl<'a> Parameters<'a> {
             None => {
                 let known: Vec<String> =
                     words.iter().map(|(word, _)| format!("`{word}`")).collect();
-                Err(self.wrong(name, format!("`{word}` is none of {}", known.join(", "))))
+                Err(self.invalid(name, format!("`{word}` is none of {}", known.join(", "))))
             }
         }
     }
@@ -194,9 +194,9 @@ impl<'a> Parameters<'a> {
     /// [`MetadataError::Invalid`], also if it is not there.
     pub fn codecs(&mut self, name: &'static str) -> Result<Vec<CodecSpec>, MetadataError> {
         let list = self.get(name).and_then(Json::as_array);
-        let list = list.ok_or_else(|| self.wrong(name, "expected a list of codecs"))?;
+        let list = list.ok_or_else(|| self.invalid(name, "expected a list of codecs"))?;
         let codecs: Option<Vec<CodecSpec>> = list.iter().map(CodecSpec::from_v3).collect();
-        codecs.ok_or_else(|| self.wrong(name, "each is a name, or an object with one"))
+        codecs.ok_or_else(|| self.invalid(name, "each is a name, or an object with one"))
     }
 
     /// Ends the reading.

@@ -133,8 +133,9 @@ impl Store for FromSync {
         }
         let value = value.map(Payload::into_owned).transpose()?;
         let (owned, (only_if, version)) = (key.clone(), only_if.split());
-        let put =
-            move |store: &dyn SyncStore| store.put(&owned, value, only_if.again(version.as_ref()));
+        let put = move |store: &dyn SyncStore| {
+            store.put(&owned, value, only_if.with_version(version.as_ref()))
+        };
         self.change(key, put).await
     }
 

@@ -293,7 +293,7 @@ impl<'a> Precondition<'a> {
         matches!(self, Precondition::Absent | Precondition::Version(_))
     }
 
-    /// The same without borrowing the version, which is the second; [`Precondition::again`] puts them together.
+    /// The same without borrowing the version, which is the second; [`Precondition::with_version`] puts them together.
     pub(super) fn split(self) -> (Precondition<'static>, Option<Version>) {
         match self {
             Precondition::Always => (Precondition::Always, None),
@@ -303,7 +303,7 @@ impl<'a> Precondition<'a> {
         }
     }
 
-    pub(super) fn again(self, version: Option<&'a Version>) -> Self {
+    pub(super) fn with_version(self, version: Option<&'a Version>) -> Self {
         version.map_or(self, Precondition::Version)
     }
 }

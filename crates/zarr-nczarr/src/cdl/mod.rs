@@ -38,4 +38,4 @@ pub use print::{Printing, print};
 const PIECE: u64 = 1 << 20;
 
 pub use printf_g::Precision;
-pub use rows::{Rows, Show, Shown};
+pub use rows::{Rows, Show, TextForm};

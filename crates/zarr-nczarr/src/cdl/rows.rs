@@ -33,7 +33,7 @@ pub struct Rows<'a> {
 
 /// What is printed in place of an element.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Shown {
+pub enum TextForm {
     /// The element.
     Itself,
     /// `_`.
@@ -45,7 +45,7 @@ pub enum Shown {
 }
 
 /// Says what is printed in place of one of the values, by its position among them.
-pub type Show = Box<dyn Fn(&Values, usize) -> Shown>;
+pub type Show = Box<dyn Fn(&Values, usize) -> TextForm>;
 
 /// What a variable's lines depend on.
 pub(super) struct Frame {
@@ -100,17 +100,17 @@ impl<'a> Rows<'a> {
             self.text.clear();
             let fill = self.fill.as_ref().is_some_and(|fill| is_fill(values, at, fill));
             let shown = if fill {
-                Shown::Missing
+                TextForm::Missing
             } else {
-                show.map_or(Shown::Itself, |show| show(values, at))
+                show.map_or(TextForm::Itself, |show| show(values, at))
             };
             match shown {
-                Shown::Missing => self.text.push('_'),
-                Shown::Itself => push_element(&mut self.text, values, at, self.precision),
-                Shown::Number(number) => {
+                TextForm::Missing => self.text.push('_'),
+                TextForm::Itself => push_element(&mut self.text, values, at, self.precision),
+                TextForm::Number(number) => {
                     push_number(&mut self.text, number, self.precision.double, false);
                 }
-                Shown::Text(text) => push_quoted(&mut self.text, text.as_bytes()),
+                TextForm::Text(text) => push_quoted(&mut self.text, text.as_bytes()),
             }
             if self.is_last_of_row() {
                 self.end_row()?;

@@ -2,7 +2,7 @@
 
 use super::line::numbers_and_texts;
 use super::scene::{Anchor, FAINT, INK, Item, MISSING, Scene, Text};
-use super::show::{Legend, Shown, Style};
+use super::show::{Legend, Rendering, Style};
 use super::ticks::{self, Tick};
 use super::{ColorMap, PictureError, Raster, Stretch, Subject, View, text};
 use crate::meaning::{Axis, Coordinates};
@@ -339,7 +339,7 @@ impl Subject {
         Ok(scene)
     }
 
-    fn draw_legend(&self, scene: &mut Scene, area: Area, shown: &Shown) {
+    fn draw_legend(&self, scene: &mut Scene, area: Area, shown: &Rendering) {
         let x = area.x + area.width + 22.0;
         let mut y = area.y;
         let room = f64::from(scene.width) - x - 8.0;

@@ -47,7 +47,7 @@ pub use self::plane::{MOST_PIXELS, Plane, Reduce, bytes_to_read, slice, slice_in
 pub use self::raster::{Raster, label_color};
 pub use self::scene::Scene;
 pub use self::sheet::{MOST_ON_SHEET, sheet};
-pub use self::show::{Legend, Shown, Style};
+pub use self::show::{Legend, Rendering, Style};
 pub use self::stretch::{Ends, Stretch};
 pub use self::subject::Subject;
 pub use self::terminal::{Terminal, draw_line};

@@ -26,7 +26,7 @@ pub struct Style {
 
 /// What is shown.
 #[derive(Clone, Debug)]
-pub struct Shown {
+pub struct Rendering {
     /// Its pixels.
     pub raster: Raster,
     /// How many elements each pixel stands for, across and down.
@@ -63,7 +63,7 @@ impl Subject {
         view: &View,
         style: &Style,
         at_most: Option<(u64, u64)>,
-    ) -> Result<Shown, PictureError> {
+    ) -> Result<Rendering, PictureError> {
         let is_labels =
             style.is_labels || self.image.as_ref().is_some_and(|(image, _)| image.is_label);
         // The mean of two labels is none.
@@ -97,7 +97,7 @@ impl Subject {
         let has_missing = plane.values.iter().any(|value| value.is_nan());
         if is_labels {
             let raster = Raster::of_labels(&plane);
-            return Ok(Shown {
+            return Ok(Rendering {
                 raster,
                 block: plane.block,
                 legend: Legend::None,
@@ -107,7 +107,7 @@ impl Subject {
         let (stretch, map) = scale(&plane, style, self)?;
         let raster = Raster::of_values(&plane, stretch.as_ref(), map);
         let legend = stretch.map_or(Legend::NoValues, |stretch| Legend::Values(stretch, map));
-        Ok(Shown { raster, block: plane.block, legend, has_missing })
+        Ok(Rendering { raster, block: plane.block, legend, has_missing })
     }
 
     /// The axis of channels, if it goes neither across nor down.
@@ -176,7 +176,7 @@ impl Subject {
     }
 
     /// Bytes are colours as they are; other values are stretched, all by the same ends.
-    fn colors(&self, planes: &[Plane], style: &Style) -> Result<Shown, PictureError> {
+    fn colors(&self, planes: &[Plane], style: &Style) -> Result<Rendering, PictureError> {
         let stretch = if self.has_colors_as_bytes() && style.ends.is_none() {
             None
         } else {
@@ -205,7 +205,7 @@ impl Subject {
         let has_missing =
             (0..pixels).any(|n| planes.iter().take(3).all(|plane| plane.values[n].is_nan()));
         let block = planes.first().map_or((1, 1), |plane| plane.block);
-        Ok(Shown { raster, block, legend: Legend::None, has_missing })
+        Ok(Rendering { raster, block, legend: Legend::None, has_missing })
     }
 }
 
@@ -213,7 +213,7 @@ fn channels_shown(
     channels: &[Channel],
     style: &Style,
     read: impl Fn(u64) -> Result<Plane, PictureError>,
-) -> Result<Shown, PictureError> {
+) -> Result<Rendering, PictureError> {
     let is_any_active = channels.iter().any(|channel| channel.active);
     let mut found = Vec::new();
     for (n, channel) in
@@ -238,7 +238,7 @@ fn channels_shown(
         .map(|(n, (_, _, channel))| (name(n, channel), channel.color))
         .collect();
     let block = found.first().map_or((1, 1), |(plane, ..)| plane.block);
-    Ok(Shown { raster, block, legend: Legend::Channels(names), has_missing: false })
+    Ok(Rendering { raster, block, legend: Legend::Channels(names), has_missing: false })
 }
 
 /// The ends and the colours of a plane. Values on both sides of 0 get colours that part there, 0 in the middle.

@@ -62,7 +62,7 @@ const FOR_STOPPING: Duration = Duration::from_secs(5);
 const PORT: u16 = 8000;
 
 /// What is called with a line for a person.
-pub type Tell = Arc<dyn Fn(&str) + Send + Sync>;
+pub type Logger = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// How the server serves.
 #[derive(Clone)]
@@ -86,7 +86,7 @@ pub struct ServeOptions {
     /// Told of each request.
     pub log: Option<Log>,
     /// Told what a person should know.
-    pub tell: Option<Tell>,
+    pub tell: Option<Logger>,
 }
 
 impl Default for ServeOptions {
@@ -122,7 +122,7 @@ pub(crate) struct Shared {
     /// One store is listed at a time.
     pub listing: Arc<Semaphore>,
     log: Option<Log>,
-    tell: Option<Tell>,
+    tell: Option<Logger>,
 }
 
 impl Shared {

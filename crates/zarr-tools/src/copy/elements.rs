@@ -12,7 +12,7 @@ use super::run::source_of;
 use super::{CopyOptions, Progress, Steps};
 
 /// Which elements of an array are copied.
-pub(super) struct Which<'a> {
+pub(super) struct ElementChoice<'a> {
     /// Whether objects of nothing but the source's fill value are not written.
     pub leaves_holes: bool,
     /// The selected elements of the source; all, if there are none.
@@ -34,7 +34,7 @@ pub(super) fn box_start(steps: &[Steps]) -> Option<Vec<u64>> {
 pub(super) fn copy_elements(
     (from, to): (&Array, &Array),
     boxes: &[Region],
-    which: &Which<'_>,
+    which: &ElementChoice<'_>,
     (options, progress): (&CopyOptions<'_>, &mut Progress),
     done: &mut dyn FnMut(&Region, &mut Progress) -> Result<()>,
 ) -> Result<()> {

@@ -12,7 +12,7 @@ use zarr_core::{
 };
 
 use super::as_stored::{StoredCopy, chunk_number};
-use super::elements::{Which, box_start, copy_elements};
+use super::elements::{ElementChoice, box_start, copy_elements};
 use super::holes::{Chunks, MANY, runs, touched};
 use super::journal::Journal;
 use super::json::{DATASET, NO_MISSING};
@@ -419,7 +419,7 @@ impl Run<'_> {
         let region = pair.region.as_deref();
         let conversion = pair.conversion.as_ref();
         let leaves_holes = planned.leaves_holes;
-        let which = Which { leaves_holes, region, conversion, is_done: &is_done };
+        let which = ElementChoice { leaves_holes, region, conversion, is_done: &is_done };
         let arrays = (&pair.from, &pair.to);
         copy_elements(
             arrays,

@@ -106,7 +106,7 @@ fn as_stored(open: &OpenOptions) -> OpenOptions {
 }
 
 /// Takes a step that has ended.
-type Tell<'a> = dyn FnMut(&mut RepairReport, &RepairStep) + 'a;
+type StepCallback<'a> = dyn FnMut(&mut RepairReport, &RepairStep) + 'a;
 
 /// Looks for damage and repairs it. Returns `false` after only documents were restored, as `only_documents` lets it.
 fn repair_found(
@@ -115,7 +115,7 @@ fn repair_found(
     options: &RepairOptions<'_>,
     only_documents: bool,
     report: &mut RepairReport,
-    tell: &mut Tell<'_>,
+    tell: &mut StepCallback<'_>,
 ) -> Result<bool> {
     let Found { store, format, is_open, .. } = found;
     let sync = store.to_sync();

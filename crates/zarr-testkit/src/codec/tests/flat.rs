@@ -86,13 +86,15 @@ fn build(spec: &CodecSpec, _: &ChunkContext) -> Result<Codec, MetadataError> {
         (CannotBeRebuilt, Some(_))
             if spec.dialect == Dialect::V3 && spec.configuration.len() > 1 =>
         {
-            return Err(parameters.wrong("key", "is not alone"));
+            return Err(parameters.invalid("key", "is not alone"));
         }
         _ => parameters.integer("key", 0..=255, Some(7))?,
     };
     let more = spec.configuration.len() > 1;
     match (flaw, spec.dialect) {
-        (RefusesUnknown, Dialect::V2) if more => return Err(parameters.wrong("?", "is not known")),
+        (RefusesUnknown, Dialect::V2) if more => {
+            return Err(parameters.invalid("?", "is not known"));
+        }
         (TakesUnknown | CannotBeRebuilt, _) => {}
         _ => parameters.finish()?,
     }
