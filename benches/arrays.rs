@@ -38,7 +38,7 @@ fn create(path: &Path, codecs: &[&str]) -> zarr::Array {
         .data_type_named("uint16")
         .overwrite(true);
     for codec in codecs {
-        builder = builder.codec(zarr::codec(codec).expect("a codec"));
+        builder = builder.codec(zarr::tools::codec(codec).expect("a codec"));
     }
     builder.create().expect("created")
 }

@@ -51,7 +51,7 @@ fn create(folder: &Path) -> zarr::Result<()> {
     let hierarchy = Hierarchy::create(store, of_dialect(Dialect::V3), &options())?;
     let many = hierarchy.create_array(path("/many")).shape(&SHAPE).chunks(&[INNER, INNER]);
     let many = many.shards(&[SHARD, SHARD]).data_type_named("uint16");
-    many.codec(zarr::codec("zstd:1")?).create()?;
+    many.codec(zarr::tools::codec("zstd:1")?).create()?;
     let one = hierarchy.create_array(path("/one")).shape(&[GIB]).chunks(&[MIB]);
     one.shards(&[GIB]).data_type_named("uint8").create().map(drop)
 }

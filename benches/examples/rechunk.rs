@@ -23,7 +23,8 @@ use zarr::store::{
     StorePrefix, SyncSnapshot, SyncStore, from_sync,
 };
 use zarr::stores::{FilesystemStore, MemoryStore};
-use zarr::{CopyOptions, Dialect, Hierarchy, OpenOptions, StoreError};
+use zarr::tools::CopyOptions;
+use zarr::{Dialect, Hierarchy, OpenOptions, StoreError};
 use zarr_benches::field;
 
 const MIB: u64 = 1 << 20;
@@ -92,7 +93,7 @@ impl Case {
         let hierarchy = Hierarchy::create(store, of_dialect(Dialect::V3), &options())?;
         let mut new = hierarchy.create_array("/a").shape(shape).chunks(chunks);
         if self.codec != "none" {
-            new = new.codec(zarr::codec(self.codec)?);
+            new = new.codec(zarr::tools::codec(self.codec)?);
         }
         new.data_type_named(self.data_type).create()
     }
@@ -262,7 +263,7 @@ fn copy(
         ..CopyOptions::default()
     };
     let begun = Instant::now();
-    zarr::copy(&source.node("/a")?, &target, "/a", &how)?;
+    zarr::tools::copy(&source.node("/a")?, &target, "/a", &how)?;
     println!("{} {} {}", begun.elapsed().as_secs_f64(), peak(), puts.load(Ordering::Relaxed));
     Ok(())
 }

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 use zarr::format::of_dialect;
 use zarr::store::{Bytes, StoreKey};
 use zarr::stores::MemoryStore;
-use zarr::{CopyOptions, Dialect, Hierarchy, Result, plan_copy};
+use zarr::tools::{CopyOptions, plan_copy};
+use zarr::{Dialect, Hierarchy, Result};
 
 use super::bucket::{Bucket, Made, Nothing};
 use super::clock;
@@ -116,7 +117,7 @@ impl Rechunk {
                 parts: plan.parts().len() as u64,
                 planning,
                 planned,
-                part: plan.parts().first().map_or(0, zarr::Part::chunks),
+                part: plan.parts().first().map_or(0, zarr::tools::Part::chunks),
                 bills: Default::default(),
                 time: Duration::ZERO,
             };
@@ -139,7 +140,8 @@ impl Rechunk {
             let store = zarr::store::from_sync(MemoryStore::new());
             let hierarchy = Hierarchy::create(store, of_dialect(Dialect::V3), &options())?;
             let new = hierarchy.create_array("/a").shape(shape).chunks(&self.from);
-            let array = new.data_type_named("float32").codec(zarr::codec("crc32c")?).create()?;
+            let array =
+                new.data_type_named("float32").codec(zarr::tools::codec("crc32c")?).create()?;
             Ok::<_, zarr::Error>((hierarchy, array))
         };
         let (whole, _) = make(&self.shape)?;

@@ -11,7 +11,7 @@ use zarr::{
 use crate::failure::Failure;
 use crate::human;
 use crate::session::Session;
-use zarr::other_format::{head, other_format, parent};
+use zarr::tools::other_format::{head, other_format, parent};
 
 /// At most this many names are listed.
 const LISTED: usize = 10;

@@ -1,6 +1,6 @@
 //! Reads the chunks, shards and codecs that `zarr copy` gives by the names of arrays and dimensions, or as sizes.
 
-use zarr::{CodecRule, ShapeRule, WHOLE_AXIS};
+use zarr::tools::{CodecRule, ShapeRule, WHOLE_AXIS};
 
 use crate::parse::{self, Shape};
 
@@ -160,7 +160,7 @@ pub(crate) fn may_name_array(text: &str) -> bool {
 }
 
 fn is_codec(text: &str) -> bool {
-    let name = zarr::codec(text).map(|spec| spec.name);
+    let name = zarr::tools::codec(text).map(|spec| spec.name);
     name.is_ok_and(|name| !name.is_empty() && name.parse::<i64>().is_err())
 }
 

@@ -1,9 +1,10 @@
 //! Finds files that are not Zarr's where a node is erased, and warns of those that a new node is put among.
 
 use zarr::format::is_zarr_key;
-use zarr::other_format::other_format;
 use zarr::store::{ListOptions, StoreKey, StorePrefix};
-use zarr::{Era, Error, ErrorKind, Hierarchy, NewPlace, NodePath, Warning};
+use zarr::tools::NewPlace;
+use zarr::tools::other_format::other_format;
+use zarr::{Era, Error, ErrorKind, Hierarchy, NodePath, Warning};
 
 use crate::failure::Failure;
 use crate::human;

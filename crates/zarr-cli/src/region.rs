@@ -296,9 +296,9 @@ impl Elements {
     }
 
     /// They, axis by axis; nothing if an axis has a list.
-    pub fn steps(&self) -> Option<Vec<zarr::Steps>> {
+    pub fn steps(&self) -> Option<Vec<zarr::tools::Steps>> {
         let steps = |along: &Along| match *along {
-            Along::Steps { start, step, len } => Some(zarr::Steps { start, step, len }),
+            Along::Steps { start, step, len } => Some(zarr::tools::Steps { start, step, len }),
             Along::List(_) => None,
         };
         self.0.iter().map(steps).collect()

@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use clap::{ArgMatches, Args, FromArgMatches, ValueEnum};
 use zarr::store::StoreKey;
+use zarr::tools::{ChunkManifest, CopyUnderWay, NewPlace};
 use zarr::{
-    ChunkManifest, Consolidated, CopyUnderWay, Dialect, Error, ErrorKind, Hierarchy, Json,
-    MetadataError, MissingChunks, NewPlace, Node, NodePath, Object, OpenOptions, Registry, Warning,
+    Consolidated, Dialect, Error, ErrorKind, Hierarchy, Json, MetadataError, MissingChunks, Node,
+    NodePath, Object, OpenOptions, Registry, Warning,
 };
 
 use crate::calls::Calls;
@@ -216,7 +217,7 @@ impl Session {
         if self.global.consolidated.is_some() {
             return Ok(Vec::new());
         }
-        Ok(zarr::copies_under_way(node.hierarchy(), node.path())?)
+        Ok(zarr::tools::copies_under_way(node.hierarchy(), node.path())?)
     }
 
     pub fn options(&self) -> Result<OpenOptions, Failure> {
@@ -302,7 +303,7 @@ impl Session {
         opened: &Hierarchy,
         path: &NodePath,
     ) -> Result<Option<OpenOptions>, Failure> {
-        let Some(found) = zarr::without_copies(opened, path, &self.options()?)? else {
+        let Some(found) = zarr::tools::without_copies(opened, path, &self.options()?)? else {
             return Ok(None);
         };
         let warning =
@@ -327,7 +328,7 @@ impl Session {
         opened: &Hierarchy,
         path: &NodePath,
     ) -> Result<Option<OpenOptions>, Failure> {
-        let Some(found) = zarr::without_copies(opened, path, &self.options()?)? else {
+        let Some(found) = zarr::tools::without_copies(opened, path, &self.options()?)? else {
             return Ok(None);
         };
         let lost = found.only_copied.iter().map(|path| format!("{path}: {ONLY_COPIED}"));
@@ -362,7 +363,7 @@ impl Session {
     }
 
     fn find(&self, target: &Target, options: &OpenOptions) -> Result<Node, Failure> {
-        Ok(zarr::find_node(&target.target, &target.path, options)?)
+        Ok(zarr::tools::find_node(&target.target, &target.path, options)?)
     }
 
     /// The place of a node to be created: in the hierarchy at TARGET or above it; else in a new
@@ -376,7 +377,8 @@ impl Session {
     ) -> Result<NewPlace, Failure> {
         let options = self.new_place_options(format, care)?;
         let dialect = format.map(|format| format.dialect);
-        let place = zarr::new_place((&target.target, &target.path), dialect, default, &options)?;
+        let place =
+            zarr::tools::new_place((&target.target, &target.path), dialect, default, &options)?;
         self.written(&place.hierarchy);
         Ok(place)
     }
@@ -392,7 +394,8 @@ impl Session {
     ) -> Result<NewPlace, Failure> {
         let options = self.new_place_options(format, care)?;
         let dialect = format.map(|format| format.dialect);
-        let place = zarr::copy_place((&target.target, &target.path), dialect, default, &options)?;
+        let place =
+            zarr::tools::copy_place((&target.target, &target.path), dialect, default, &options)?;
         self.written(&place.hierarchy);
         Ok(place)
     }
@@ -417,20 +420,20 @@ impl Session {
         care: &WriteOptions,
     ) -> Result<(Hierarchy, NodePath), Failure> {
         let options = self.writing(care)?;
-        let url = zarr::absolute_url(&target.target);
+        let url = zarr::tools::absolute_url(&target.target);
         let (hierarchy, path) = match zarr::locate(&url, &options) {
             // Its own document may be what an interrupted erase has erased.
             Err(e) if e.kind() == ErrorKind::NotFound => {
-                match zarr::hierarchy_above(&url, &options) {
+                match zarr::tools::hierarchy_above(&url, &options) {
                     Some(above) => above,
                     None => interrupted(&url, &options).ok_or(e)?,
                 }
             }
             other => other?,
         };
-        let path = zarr::path_below(&path, &target.path)?;
+        let path = zarr::tools::path_below(&path, &target.path)?;
         if path.is_root()
-            && let Some((above, path)) = zarr::hierarchy_above(&url, &options)
+            && let Some((above, path)) = zarr::tools::hierarchy_above(&url, &options)
             && above.dialect() == hierarchy.dialect()
             && above.node(&path).is_ok()
         {
@@ -451,7 +454,8 @@ impl Session {
         if !array.path().is_root() {
             return Ok(array.clone());
         }
-        let above = zarr::hierarchy_above(&zarr::absolute_url(&target.target), options);
+        let above =
+            zarr::tools::hierarchy_above(&zarr::tools::absolute_url(&target.target), options);
         let found = above.and_then(|(above, path)| above.array(&path).ok());
         Ok(found.filter(|found| found.shape() == array.shape()).unwrap_or_else(|| array.clone()))
     }

@@ -8,10 +8,8 @@ use pyo3::types::{PyBool, PyDict, PyString};
 use zarr::codec::CodecSpec;
 use zarr::data_type::{Endian, ParsedType};
 use zarr::grid::RegularGrid;
-use zarr::{
-    AccessError, CopyOptions, DataType, Dialect, Error, ErrorKind, Hierarchy, Json, NewPlace,
-    NodePath, Object,
-};
+use zarr::tools::{CopyOptions, NewPlace};
+use zarr::{AccessError, DataType, Dialect, Error, ErrorKind, Hierarchy, Json, NodePath, Object};
 
 use crate::array::Array;
 use crate::group::Group;
@@ -241,7 +239,7 @@ impl NewArray {
         {
             options.shards = Some(shards);
         }
-        let mut metadata = zarr::metadata_like(like, target, &options)?;
+        let mut metadata = zarr::tools::metadata_like(like, target, &options)?;
         if let Some(shape) = self.shape {
             let chunks = metadata.shard_shape().or_else(|| metadata.chunk_shape());
             let chunks = chunks.ok_or_else(|| {
@@ -296,10 +294,10 @@ impl NewArray {
             (Some(texts), _) => texts
                 .iter()
                 .filter(|text| *text != "none")
-                .map(|text| zarr::codec(text))
+                .map(|text| zarr::tools::codec(text))
                 .collect::<zarr::Result<_>>()?,
             (None, Some(like)) => codecs_of(like),
-            (None, None) => zarr::default_codecs(hierarchy, rank),
+            (None, None) => zarr::tools::default_codecs(hierarchy, rank),
         };
         for spec in specs {
             builder = builder.codec(spec);
@@ -469,7 +467,7 @@ fn created<T: Send + 'static>(
     let (options, path, is_near) =
         (origin.creating_options(), path.to_owned(), open::is_near(&url));
     let work = move || -> zarr::Result<(T, NewPlace)> {
-        let place = zarr::new_place((&url, &path), dialect, Dialect::V3, &options)?;
+        let place = zarr::tools::new_place((&url, &path), dialect, Dialect::V3, &options)?;
         match create(&place) {
             Ok(node) => Ok((node, place)),
             Err(e) => {

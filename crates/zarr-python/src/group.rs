@@ -6,7 +6,8 @@ use pyo3::call::PyCallArgs;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyString, PyTuple};
-use zarr::{ErrorKind, NewPlace, Object};
+use zarr::tools::NewPlace;
+use zarr::{ErrorKind, Object};
 
 use crate::array::Array;
 use crate::call;
@@ -64,7 +65,7 @@ impl Group {
 
 /// The place of a new node below a group.
 fn place(group: &zarr::Group, path: &str) -> zarr::Result<NewPlace> {
-    let path = zarr::path_below(group.path(), path)?;
+    let path = zarr::tools::path_below(group.path(), path)?;
     Ok(NewPlace { hierarchy: group.hierarchy().clone(), path, begun: false })
 }
 

@@ -87,7 +87,7 @@ fn place_of(array: &Array) -> Option<(Hierarchy, NodePath)> {
     let (hierarchy, path) = (array.inner.hierarchy(), array.inner.path());
     let (hierarchy, path) = if path.is_root() {
         let url = array.origin.url.as_deref()?;
-        zarr::hierarchy_above(url, &array.origin.options())?
+        zarr::tools::hierarchy_above(url, &array.origin.options())?
     } else {
         (hierarchy.clone(), path.clone())
     };

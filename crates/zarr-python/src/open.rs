@@ -11,9 +11,10 @@ use pyo3::types::{PyBool, PyDict, PyString};
 use zarr::nczarr::{Dataset, DatasetOptions};
 use zarr::store::{Store, StoreKey, StorePrefix};
 use zarr::stores::{ByteCache, CacheStore};
+use zarr::tools::ChunkManifest;
 use zarr::{
-    ChunkManifest, Consolidated, Dialect, ErrorKind, Hierarchy, Limits, MissingChunks, Node,
-    NodePath, Object, OpenOptions, Registry,
+    Consolidated, Dialect, ErrorKind, Hierarchy, Limits, MissingChunks, Node, NodePath, Object,
+    OpenOptions, Registry,
 };
 
 use crate::array::Array;
@@ -168,11 +169,11 @@ impl Origin {
 
     /// The node that a URL names; with `creates`, a group that is created if nothing is there.
     fn find(&self, url: &str, creates: bool) -> zarr::Result<Node> {
-        match zarr::find_node(url, "/", &self.options()) {
+        match zarr::tools::find_node(url, "/", &self.options()) {
             Err(e) if creates && e.kind() == ErrorKind::NotFound && e.hint_id().is_none() => {
                 let options = self.creating_options();
                 let default = self.dialect.unwrap_or(Dialect::V3);
-                let place = zarr::new_place((url, "/"), self.dialect, default, &options)?;
+                let place = zarr::tools::new_place((url, "/"), self.dialect, default, &options)?;
                 create::group_at(&place, Object::new(), false).map(Node::Group)
             }
             found => found,

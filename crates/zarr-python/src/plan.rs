@@ -6,10 +6,8 @@ use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use zarr::nczarr::{CopyTarget, Dataset, DatasetOptions, NewDataset};
-use zarr::{
-    CodecRule, Consolidated, CopyOptions, Dialect, Hierarchy, Json, MissingChunks, NewPlace, Node,
-    NodePath, Object, ShapeRule, Verify,
-};
+use zarr::tools::{CodecRule, CopyOptions, NewPlace, ShapeRule, Verify};
+use zarr::{Consolidated, Dialect, Hierarchy, Json, MissingChunks, Node, NodePath, Object};
 
 use crate::errors::OrRaise;
 use crate::json;
@@ -190,10 +188,10 @@ impl Ready {
         }
     }
 
-    fn plan(&self, options: &CopyOptions<'_>) -> zarr::Result<zarr::Plan> {
+    fn plan(&self, options: &CopyOptions<'_>) -> zarr::Result<zarr::tools::Plan> {
         match self {
-            Ready::Node(node, to) => zarr::plan_copy(node, &to.hierarchy, &to.path, options),
-            Ready::Dataset(dataset, target) => zarr::plan_dataset(dataset, target, options),
+            Ready::Node(node, to) => zarr::tools::plan_copy(node, &to.hierarchy, &to.path, options),
+            Ready::Dataset(dataset, target) => zarr::tools::plan_dataset(dataset, target, options),
         }
     }
 }
@@ -232,14 +230,14 @@ impl To {
             Some(CopyFormat::Dataset(new)) => Some(new.clone()),
             None if goes_on => {
                 let options = DatasetOptions::of(self.origin.creating_options());
-                zarr::dataset_under_way(&self.url, &options)
+                zarr::tools::dataset_under_way(&self.url, &options)
             }
             _ => None,
         }
     }
 
     fn dataset_target(&self, new: &NewDataset) -> zarr::Result<CopyTarget> {
-        let url = zarr::dataset_url(&self.url)?.for_new(new);
+        let url = zarr::tools::dataset_url(&self.url)?.for_new(new);
         url.copy_target(&DatasetOptions::of(self.origin.creating_options()))
     }
 
@@ -253,12 +251,12 @@ impl To {
                 options = options.plain_draft();
             }
         }
-        zarr::copy_place((&self.url, "/"), dialect, default, &options)
+        zarr::tools::copy_place((&self.url, "/"), dialect, default, &options)
     }
 }
 
 /// What a copy did, for Python.
-fn done(progress: &zarr::Progress) -> Json {
+fn done(progress: &zarr::tools::Progress) -> Json {
     let list =
         |list: &[String]| list.iter().map(|text| Json::from(text.as_str())).collect::<Json>();
     Object::new()
@@ -292,7 +290,7 @@ pub fn copy<'py>(
     let origin = source.origin.clone();
     let (from, warnings, copied) = reporter.run(py, move |reporter| {
         let (ready, warnings) = to.ready(&source, how.resume)?;
-        let told = |progress: &zarr::Progress| tell(reporter, progress);
+        let told = |progress: &zarr::tools::Progress| tell(reporter, progress);
         let mut options = how.options();
         options.cancel = Some(reporter.cancel());
         options.progress = Some(&told);
@@ -306,7 +304,7 @@ pub fn copy<'py>(
     json::to_python(py, &done(&copied))
 }
 
-fn tell(reporter: &Reporter, progress: &zarr::Progress) {
+fn tell(reporter: &Reporter, progress: &zarr::tools::Progress) {
     let path = progress.path.as_ref().map(|path| path.as_str());
     reporter.tell(path, progress.bytes_done, progress.bytes_total);
 }
@@ -331,7 +329,7 @@ pub fn finish_copy<'py>(
                 (place.hierarchy, place.path)
             }
         };
-        match zarr::Plan::under_way(&target, &path)? {
+        match zarr::tools::Plan::under_way(&target, &path)? {
             Some(plan) => plan.finish(&target).map(Some),
             None => Ok(None),
         }
@@ -403,7 +401,7 @@ pub struct Plan(Arc<State>);
 
 struct State {
     /// The plan, and whether it was begun.
-    plan: Mutex<(zarr::Plan, bool)>,
+    plan: Mutex<(zarr::tools::Plan, bool)>,
     source: Arc<Origin>,
     target: Arc<Origin>,
     ends: OnceLock<Ends>,
@@ -411,7 +409,7 @@ struct State {
 }
 
 impl State {
-    fn plan(&self) -> (zarr::Plan, bool) {
+    fn plan(&self) -> (zarr::tools::Plan, bool) {
         zarr::sync::lock(&self.plan).clone()
     }
 
@@ -432,7 +430,7 @@ impl State {
         Ok(self.ends.get_or_init(|| Ends { source, target }).clone())
     }
 
-    fn begun(&self) -> zarr::Result<zarr::Plan> {
+    fn begun(&self) -> zarr::Result<zarr::tools::Plan> {
         let (plan, is_begun) = self.plan();
         if is_begun {
             return Ok(plan);
@@ -454,7 +452,7 @@ impl Plan {
     /// How many chunks, or shards, each part has.
     #[getter]
     fn part_chunks(&self) -> Vec<u64> {
-        self.0.plan().0.parts().iter().map(zarr::Part::chunks).collect()
+        self.0.plan().0.parts().iter().map(zarr::tools::Part::chunks).collect()
     }
 
     /// How many nodes are copied.
@@ -531,7 +529,7 @@ impl Plan {
         let state = self.0.clone();
         reporter.run(py, move |reporter| {
             let (plan, ends) = (state.begun()?, state.ends()?);
-            let told = |progress: &zarr::Progress| tell(reporter, progress);
+            let told = |progress: &zarr::tools::Progress| tell(reporter, progress);
             let mut options = state.how.options();
             options.cancel = Some(reporter.cancel());
             options.progress = Some(&told);
@@ -641,7 +639,7 @@ impl Plan {
         let how = member("how")?;
         let flag = |name: &str| how.get(name).and_then(Json::as_bool).unwrap_or(false);
         let plan = Json::from(member("plan")?.clone()).to_string();
-        let plan = zarr::Plan::from_json(&plan).or_raise(py)?;
+        let plan = zarr::tools::Plan::from_json(&plan).or_raise(py)?;
         let is_begun = object.get("begun").and_then(Json::as_bool).unwrap_or(false);
         let how = CopyArguments {
             verify: how.get("verify").and_then(Json::as_str).map(str::to_owned),

@@ -8,13 +8,11 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use zarr::nczarr::{Dataset, DatasetOptions};
-use zarr::repair::RepairOptions;
 use zarr::store::Store;
-use zarr::validate::{Level, Problem, ProblemKind, ValidateOptions, ValidateProgress};
-use zarr::{
-    CancelToken, Change, ChecksumOptions, DiffOptions, Hierarchy, Json, MissingChunks, Node,
-    NodePath, Object, OpenOptions, TreeProgress,
-};
+use zarr::tools::repair::RepairOptions;
+use zarr::tools::validate::{Level, Problem, ProblemKind, ValidateOptions, ValidateProgress};
+use zarr::tools::{Change, ChecksumOptions, DiffOptions, TreeProgress};
+use zarr::{CancelToken, Hierarchy, Json, MissingChunks, Node, NodePath, Object, OpenOptions};
 
 use crate::array::Array;
 use crate::call::cancellable;
@@ -180,7 +178,7 @@ impl Target {
                     return hierarchy.node(format!("/{}", self.path));
                 }
                 let url = url.as_deref().unwrap_or_default();
-                zarr::find_node(url, &self.path, &self.origin.options())
+                zarr::tools::find_node(url, &self.path, &self.origin.options())
             }
         }
     }
@@ -190,11 +188,12 @@ impl Target {
     pub fn find_whole(&self) -> zarr::Result<(Node, Option<Vec<String>>)> {
         let node = self.find()?;
         let options = self.origin.options();
-        let Some(found) = zarr::without_copies(node.hierarchy(), node.path(), &options)? else {
+        let Some(found) = zarr::tools::without_copies(node.hierarchy(), node.path(), &options)?
+        else {
             return Ok((node, None));
         };
         let whole = match &self.url {
-            Some(url) => zarr::find_node(url, &self.path, &found.options)?,
+            Some(url) => zarr::tools::find_node(url, &self.path, &found.options)?,
             None => {
                 let store = node.hierarchy().store().clone();
                 Hierarchy::open(store, &found.options)?.node(node.path())?
@@ -207,7 +206,8 @@ impl Target {
     pub fn find_dataset(&self) -> zarr::Result<(Dataset, Option<Vec<String>>)> {
         let options = self.origin.options();
         let dataset = self.open_dataset(&options)?;
-        let found = zarr::without_copies(&dataset.hierarchy(), dataset.root_path(), &options)?;
+        let found =
+            zarr::tools::without_copies(&dataset.hierarchy(), dataset.root_path(), &options)?;
         let Some(found) = found else { return Ok((dataset, None)) };
         let warnings = found.only_copied.iter().map(only_copied).collect();
         Ok((self.open_dataset(&found.options)?, Some(warnings)))
@@ -216,7 +216,7 @@ impl Target {
     fn open_dataset(&self, options: &OpenOptions) -> zarr::Result<Dataset> {
         let options = DatasetOptions::of(options.clone());
         if let Some(url) = &self.url {
-            let mut url = zarr::dataset_url(url)?;
+            let mut url = zarr::tools::dataset_url(url)?;
             if !self.path.is_empty() {
                 url.store = zarr::url_below(&url.store, &self.path);
             }
@@ -242,9 +242,9 @@ impl Target {
         if writeable {
             options = options.read_write();
         }
-        let placed = match zarr::netcdf_url(url) {
+        let placed = match zarr::tools::netcdf_url(url) {
             Ok(Some(url)) => url.hierarchy(&options),
-            Ok(None) => Ok((zarr::absolute_url(url), options)),
+            Ok(None) => Ok((zarr::tools::absolute_url(url), options)),
             Err(e) => Err(e),
         };
         Python::attach(|py| placed.or_raise(py))
@@ -316,9 +316,11 @@ fn validate<'py>(
         };
         let path = &target.path;
         let report = match &place {
-            Validated::Url(url, open) => zarr::validate::validate(url, path, open, &how, &mut add),
+            Validated::Url(url, open) => {
+                zarr::tools::validate::validate(url, path, open, &how, &mut add)
+            }
             Validated::Store(store, open) => {
-                zarr::validate::validate_store(store, path, open, &how, &mut add)
+                zarr::tools::validate::validate_store(store, path, open, &how, &mut add)
             }
         }?;
         Ok((found, report))
@@ -360,7 +362,7 @@ fn repair<'py>(
         let narrow = node.and_then(|node| zarr::nczarr::narrow_characters(&node, &open));
         let open = narrow.unwrap_or(open);
         let mut steps = Vec::new();
-        let report = zarr::repair::repair(&url, &target.path, &open, &how, &mut |step| {
+        let report = zarr::tools::repair::repair(&url, &target.path, &open, &how, &mut |step| {
             steps.push(step.to_json());
         })?;
         Ok((steps, report))
@@ -402,18 +404,18 @@ fn checksum<'py>(
             cancel: Some(reporter.cancel()),
             progress: Some(&show),
         };
-        let checksum = zarr::checksum(&node, &options)?;
+        let checksum = zarr::tools::checksum(&node, &options)?;
         Ok((node, warnings, checksum))
     })?;
     origin.tell(py, warnings.into_iter().flatten())?;
     origin.warn(py, node.hierarchy())?;
-    let one = |node: &zarr::NodeChecksum| -> Json {
+    let one = |node: &zarr::tools::NodeChecksum| -> Json {
         let mut object = Object::new()
             .with("path", node.path.as_str())
             .with("kind", node.kind.name())
             .with("digest", node.digest.to_string());
         if let Some(blocks) = node.blocks.as_ref().filter(|_| regions) {
-            let level = |level: &Vec<zarr::Digest>| -> Json {
+            let level = |level: &Vec<zarr::tools::Digest>| -> Json {
                 level.iter().map(|digest| Json::from(digest.to_string().as_str())).collect()
             };
             object.insert("block_shape", &blocks.block_shape[..]);
@@ -474,7 +476,7 @@ fn diff<'py>(
         let how = DiffOptions { progress: Some(&show), ..how };
         let ((a, of_a), (b, of_b)) = (a.find_whole()?, b.find_whole()?);
         let warnings = of_a.into_iter().chain(of_b).flatten().collect::<Vec<_>>();
-        let found = zarr::diff(&a, &b, &how)?;
+        let found = zarr::tools::diff(&a, &b, &how)?;
         Ok((found.nodes.iter().map(of_node).collect::<Vec<_>>(), found.compared, warnings))
     })?;
     origin.tell(py, warnings)?;
@@ -482,7 +484,7 @@ fn diff<'py>(
 }
 
 /// How a node differs, for Python: `path`, `changes` and `elements`.
-fn of_node(node: &zarr::NodeDiff) -> Json {
+fn of_node(node: &zarr::tools::NodeDiff) -> Json {
     let text = |text: &str| Json::from(text);
     let change = |change: &Change| -> Json {
         let (what, name, first, second) = match change {
@@ -516,7 +518,7 @@ fn of_node(node: &zarr::NodeDiff) -> Json {
         .with("path", node.path.as_str())
         .with("changes", node.changes.iter().map(change).collect::<Json>());
     if let Some(elements) = &node.elements {
-        let place = |place: &zarr::Place| -> Json {
+        let place = |place: &zarr::tools::Place| -> Json {
             let field = Some(&place.field).filter(|field| !field.is_empty());
             Object::new()
                 .with("index", &place.index[..])

@@ -397,9 +397,9 @@ fn is_archive(name: &str) -> bool {
 }
 
 fn open_root(target: &str, name: String, options: &TargetsOptions) -> Result<Root> {
-    let (url, open) = match zarr::netcdf_url(target)? {
+    let (url, open) = match zarr::tools::netcdf_url(target)? {
         Some(url) => url.hierarchy(&options.open)?,
-        None => (zarr::absolute_url(target), options.open.clone()),
+        None => (zarr::tools::absolute_url(target), options.open.clone()),
     };
     let store = open.store(&url)?;
     let path = inside::folder_of(&*store);
@@ -434,7 +434,7 @@ fn open_root(target: &str, name: String, options: &TargetsOptions) -> Result<Roo
 
 /// The last segment of a path or URL: `x.zarr`, of a bucket its name.
 fn name_of(target: &str) -> String {
-    let target = zarr::absolute_url(target);
+    let target = zarr::tools::absolute_url(target);
     let target = target.rsplit("::").next().unwrap_or_default();
     let is_url = target.contains("://");
     let target = if is_url { target.split(['?', '#']).next().unwrap_or_default() } else { target };

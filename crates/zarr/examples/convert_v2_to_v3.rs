@@ -1,6 +1,7 @@
 //! Copies a hierarchy from v2 to final v3, with other chunks and another codec.
 
-use zarr::{CopyOptions, Dialect};
+use zarr::Dialect;
+use zarr::tools::CopyOptions;
 
 fn main() -> zarr::Result<()> {
     let old = zarr::create("memory://old", Dialect::V2)?;
@@ -10,7 +11,7 @@ fn main() -> zarr::Result<()> {
         .chunks(&[100, 100])
         .data_type_named("<u2")
         .f_order(true)
-        .codec(zarr::codec("zlib:5")?)
+        .codec(zarr::tools::codec("zlib:5")?)
         .create()?;
     array.write(.., &(0..512 * 512).map(|i| (i % 977) as u16).collect::<Vec<_>>())?;
 
@@ -21,7 +22,7 @@ fn main() -> zarr::Result<()> {
         progress: Some(&|p| eprintln!("{} of {} bytes", p.bytes_done, p.bytes_total)),
         ..CopyOptions::default()
     };
-    zarr::copy(&old.node("/")?, &new, "/", &options)?;
+    zarr::tools::copy(&old.node("/")?, &new, "/", &options)?;
 
     let copy = new.array("/group/image")?;
     assert_eq!(copy.read::<u16>(..)?, array.read::<u16>(..)?);

@@ -43,7 +43,7 @@ fn main() -> zarr::Result<()> {
         .create_array("/a")
         .shape(&[4])
         .data_type_named("uint8")
-        .codec(zarr::codec(URI)?)
+        .codec(zarr::tools::codec(URI)?)
         .create()?;
     array.write(.., &[1u8, 2, 3, 255])?;
     println!("read: {:?}", array.read::<u8>(..)?);

@@ -82,7 +82,7 @@
 //!
 //! # Further
 //!
-//! - [`copy()`] copies and converts hierarchies; [`codec`](codec()) takes codecs as the program does.
+//! - [`tools`] copies, converts, validates, repairs and compares hierarchies; [`tools::codec`] takes codecs as the program does.
 //! - Everything of `zarr-core` is in this crate, too: [`data_type`], [`grid`], [`selection`], [`metadata`]. [`codecs`] and [`stores`] are the crates of these names.
 //! - [`standard`] is the [`Registry`] of this build; give [`OpenOptions::new`] one with your own codecs, data types, grids or stores.
 //! - The repository has more pages: `docs/indexing.md`, `docs/formats.md`, `docs/stores`, `docs/codecs.md`, `docs/errors.md`, `docs/reliability.md` and, for
@@ -100,7 +100,7 @@ pub use zarr_core::*;
 #[cfg(feature = "nczarr")]
 pub use zarr_nczarr as nczarr;
 pub use zarr_stores as stores;
-pub use zarr_tools::*;
+pub use zarr_tools as tools;
 
 /// Everything that this build brings: the core's data types, the codecs and the stores of its features.
 pub fn standard() -> Registry {
@@ -220,13 +220,13 @@ pub fn create_group(location: impl Location) -> Result<Group> {
     place.hierarchy.create_group(place.path, Object::new())
 }
 
-fn place_of_new(url: &str) -> Result<NewPlace> {
-    new_place((url, "/"), None, Dialect::V3, &OpenOptions::new(standard()).read_write())
+fn place_of_new(url: &str) -> Result<tools::NewPlace> {
+    tools::new_place((url, "/"), None, Dialect::V3, &OpenOptions::new(standard()).read_write())
 }
 
 /// Why no hierarchy begins at a URL: it is inside another store.
 fn is_inside_store(url: &str) -> Option<Error> {
-    let (store, inside) = split_at_store(url);
+    let (store, inside) = tools::split_at_store(url);
     if inside.is_empty() {
         return None;
     }

@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 use flate2::read::GzDecoder;
 use zarr::runtime::block_on;
 use zarr::store::{GetOptions, StorePrefix};
-use zarr::{CopyOptions, Dialect, ErrorKind, Hierarchy, Node, OpenOptions};
+use zarr::tools::CopyOptions;
+use zarr::{Dialect, ErrorKind, Hierarchy, Node, OpenOptions};
 use zarr_serve::{ServeOptions, Server, Targets, TargetsOptions};
 use zarr_testkit::sample;
 
@@ -64,7 +65,7 @@ fn is_refused(node: &Node) -> bool {
     let codecs = [None, Some(vec!["zstd".to_owned()])];
     codecs.into_iter().all(|codecs| {
         let how = CopyOptions { codecs, ..CopyOptions::default() };
-        zarr::node_copy(node, std::slice::from_ref(node), &target, &how).is_err()
+        zarr::tools::node_copy(node, std::slice::from_ref(node), &target, &how).is_err()
     })
 }
 
@@ -86,7 +87,9 @@ fn compare(stores: &[(PathBuf, bool)], base: &str, root: &Path) -> Compared {
     let mut compared = Compared::default();
     let Compared { hierarchies, arrays, refused, wrong } = &mut compared;
     for (path, is_sound) in stores {
-        let Ok(local) = zarr::find_node(&path.to_string_lossy(), "/", &options()) else { continue };
+        let Ok(local) = zarr::tools::find_node(&path.to_string_lossy(), "/", &options()) else {
+            continue;
+        };
         let local = local.hierarchy().clone();
         let below = path.strip_prefix(root).expect("it is there").display().to_string();
         let url = format!("{base}/{below}");

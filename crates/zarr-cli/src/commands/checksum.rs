@@ -6,9 +6,8 @@ use std::{fs, io};
 
 use clap::Args;
 use zarr::store::StoreKey;
-use zarr::{
-    Blocks, ChecksumOptions, ChunkManifest, Digest, Json, Node, NodeChecksum, Object, TreeProgress,
-};
+use zarr::tools::{Blocks, ChecksumOptions, ChunkManifest, Digest, NodeChecksum, TreeProgress};
+use zarr::{Json, Node, Object};
 
 use super::Out;
 use crate::failure::Failure;
@@ -76,7 +75,7 @@ impl Checksum {
             cancel: None,
             progress: Some(&shown),
         };
-        let checksum = zarr::checksum(&node, &options);
+        let checksum = zarr::tools::checksum(&node, &options);
         drop(bar);
         session.warn(node.hierarchy());
         let nodes: Vec<(String, NodeChecksum)> = checksum?
@@ -191,7 +190,7 @@ impl Checked {
 /// The nodes of a manifest.
 fn read_manifest(file: &str) -> Result<Manifest, Failure> {
     let option = "--check";
-    let lines = zarr::manifest_lines(&read_text(option, file)?);
+    let lines = zarr::tools::manifest_lines(&read_text(option, file)?);
     let mut manifest = lines.map_err(|e| wrong(option, file, &e))?;
     // Keys of chunks have no slash before them.
     manifest.retain(|path, _| path.starts_with('/'));

@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use clap::Args;
 use zarr::nczarr::{CopyTarget, Dataset, Profile};
+use zarr::tools::{CodecRule, CopyOptions, LayoutChange, NewPlace, Plan, Verify};
 use zarr::{
-    AccessError, Array, CancelToken, CodecRule, CopyOptions, ErrorKind, Hierarchy, Json,
-    LayoutChange, MissingChunks, NewPlace, Node, NodeKind, NodePath, Object, Plan, Verify,
+    AccessError, Array, CancelToken, ErrorKind, Hierarchy, Json, MissingChunks, Node, NodeKind,
+    NodePath, Object,
 };
 
 #[cfg(feature = "plot")]
@@ -182,10 +183,10 @@ impl Copy {
         }
         if under_way.is_none() && !self.overwrite {
             self.check_absent(&place)?;
-            foreign::warn(session, &place, &zarr::absolute_url(&self.target));
+            foreign::warn(session, &place, &zarr::tools::absolute_url(&self.target));
         }
         let bar = Progress::of_bytes(0, false);
-        let told = |progress: &zarr::Progress| {
+        let told = |progress: &zarr::tools::Progress| {
             bar.at(progress.bytes_done, progress.bytes_total, progress.path.as_ref());
         };
         let cancel = CancelToken::new();
@@ -223,7 +224,7 @@ impl Copy {
             "copied {}, {}{files}, to {} in {as_nczarr}{}",
             human::plural(copied.nodes_done, "node"),
             human::size(copied.bytes_done),
-            zarr::absolute_url(&self.target),
+            zarr::tools::absolute_url(&self.target),
             place.hierarchy.format_name(),
         ));
         Ok(())
@@ -298,7 +299,7 @@ impl Copy {
         session: &Session,
         source: &Source,
         cancel: CancelToken,
-        told: &'a (dyn Fn(&zarr::Progress) + Sync),
+        told: &'a (dyn Fn(&zarr::tools::Progress) + Sync),
     ) -> Result<CopyOptions<'a>, Failure> {
         let (chunks, chunk_rules) = by_name::split(&self.chunks);
         let (shards, shard_rules) = by_name::split(&self.shards);
@@ -321,7 +322,7 @@ impl Copy {
                 MissingChunks::Fill
             },
             no_extra_files: self.no_extra_files,
-            manifest: self.manifest.as_deref().map(zarr::absolute_url),
+            manifest: self.manifest.as_deref().map(zarr::tools::absolute_url),
             include: self.include.clone(),
             exclude: self.exclude.clone(),
             select: self.select.clone(),
@@ -400,7 +401,7 @@ impl Copy {
         // Listing takes time, and most codecs cannot be taken for those of one array.
         let mut nodes = Vec::new();
         if self.codec.iter().any(|text| by_name::may_name_array(text)) {
-            nodes = zarr::tree_and_broken(&base)?.nodes;
+            nodes = zarr::tools::tree_and_broken(&base)?.nodes;
         }
         nodes.retain(|child| child.kind == Some(NodeKind::Array));
         let is_array = |name: &str| nodes.iter().any(|child| is_called(&base, &child.path, name));
@@ -554,7 +555,7 @@ fn arrays_called(source: &Node, name: &str) -> Result<Vec<Array>, Failure> {
 }
 
 /// The steps of a region.
-fn steps(array: &Array, text: &str) -> Result<Vec<zarr::Steps>, Failure> {
+fn steps(array: &Array, text: &str) -> Result<Vec<zarr::tools::Steps>, Failure> {
     let place = || human::place(array.hierarchy(), array.path());
     let elements = Elements::of_region(Some(text), &array.shape());
     let elements = elements.map_err(|why| Failure::Usage(format!("{}: {why}", place())))?;
@@ -639,8 +640,10 @@ impl Source {
 
     fn plan(&self, place: &NewPlace, options: &CopyOptions<'_>) -> zarr::Result<Plan> {
         match self {
-            Source::Node(node) => zarr::plan_copy(node, &place.hierarchy, &place.path, options),
-            Source::Dataset(dataset, target) => zarr::plan_dataset(dataset, target, options),
+            Source::Node(node) => {
+                zarr::tools::plan_copy(node, &place.hierarchy, &place.path, options)
+            }
+            Source::Dataset(dataset, target) => zarr::tools::plan_dataset(dataset, target, options),
         }
     }
 
@@ -660,7 +663,7 @@ fn copy_part(
     from: &Hierarchy,
     to: &Hierarchy,
     options: &CopyOptions<'_>,
-) -> zarr::Result<zarr::Progress> {
+) -> zarr::Result<zarr::tools::Progress> {
     let plan = plan.begin(to, options)?;
     let done = plan.run(&[part as usize - 1], from, to, options)?;
     to.flush()?;
@@ -714,7 +717,8 @@ pub(super) fn stopped(error: zarr::Error, place: &NewPlace) -> Failure {
         Err(e) if e.hint_id() == Some("resume_copy") => Some(e),
         // In the drafts a group needs no document, and the root is there from the first chunk on.
         _ => {
-            let copies = zarr::copies_under_way(&place.hierarchy, &place.path).unwrap_or_default();
+            let copies =
+                zarr::tools::copies_under_way(&place.hierarchy, &place.path).unwrap_or_default();
             copies.into_iter().find(|copy| copy.path == place.path).map(|copy| {
                 let (percent, resume) = (copy.percent, copy.resume);
                 zarr::Error::from(AccessError::CopyUnderWay { percent, resume })

@@ -1,7 +1,8 @@
 //! Creates an array or a group.
 
 use clap::Args;
-use zarr::{AccessError, Dialect, Error, ErrorKind, Json, NewPlace, Node, NodePath, Object};
+use zarr::tools::NewPlace;
+use zarr::{AccessError, Dialect, Error, ErrorKind, Json, Node, NodePath, Object};
 
 use crate::failure::Failure;
 use crate::foreign;
@@ -98,7 +99,7 @@ impl Create {
         }
         let to_erase =
             if self.force { foreign::keys(&place.hierarchy, &place.path)? } else { Vec::new() };
-        foreign::warn(session, &place, &zarr::absolute_url(&self.target.target));
+        foreign::warn(session, &place, &zarr::tools::absolute_url(&self.target.target));
         let attributes: Object = self.attr.iter().cloned().collect();
         let created = if self.group {
             self.create_group(&place, attributes)
@@ -161,12 +162,12 @@ impl Create {
         }
         if self.codec.is_empty() {
             let rank = self.shape.as_ref().map_or(0, |Shape(shape)| shape.len());
-            for codec in zarr::default_codecs(hierarchy, rank) {
+            for codec in zarr::tools::default_codecs(hierarchy, rank) {
                 array = array.codec(codec);
             }
         }
         for codec in self.codec.iter().filter(|codec| *codec != "none") {
-            array = array.codec(zarr::codec(codec)?);
+            array = array.codec(zarr::tools::codec(codec)?);
         }
         if let Some(names) = &self.dims {
             let name = |name: &str| Some(name.trim().to_owned()).filter(|name| !name.is_empty());

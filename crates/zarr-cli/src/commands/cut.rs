@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use zarr::nczarr::Dataset;
-use zarr::{Array, Json, Node, NodePath, Steps};
+use zarr::tools::Steps;
+use zarr::{Array, Json, Node, NodePath};
 use zarr_plot::meaning::{Axis, Reach, axes_of};
 use zarr_plot::stats::Along;
 

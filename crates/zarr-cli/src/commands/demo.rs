@@ -7,7 +7,8 @@ use std::time::Instant;
 
 use clap::Args;
 use sha2::{Digest, Sha256};
-use zarr::{Array, CopyOptions, Dialect, Node};
+use zarr::tools::CopyOptions;
+use zarr::{Array, Dialect, Node};
 
 use super::{Out, info, tree};
 use crate::calls::Calls;
@@ -65,7 +66,7 @@ impl Demo {
             let care = WriteOptions { guard: Guard::On, no_lock: false, sync: false };
             let target = Target::new(to, "/");
             let place = session.place(&target, Some(dialect.into()), dialect, &care)?;
-            zarr::copy(&source, &place.hierarchy, &place.path, &CopyOptions::default())?;
+            zarr::tools::copy(&source, &place.hierarchy, &place.path, &CopyOptions::default())?;
         }
         writeln!(out, "\n$ zarr info {v3}/astronaut")?;
         let array = open(session, &v3, "astronaut")?.into_array()?;
@@ -151,7 +152,7 @@ fn shard(session: &Session, v3: &str, shards: &str, out: Out<'_>) -> Result<(), 
         codecs: Some(vec!["zstd:5".into()]),
         ..CopyOptions::default()
     };
-    zarr::copy(&source, &place.hierarchy, &place.path, &options)?;
+    zarr::tools::copy(&source, &place.hierarchy, &place.path, &options)?;
     writeln!(out, "$ zarr get {shards}/astronaut --region 60:64,100:104,0 --format csv --verbose")?;
     let calls = Arc::new(Calls::default());
     let counted = calls.clone();
@@ -159,7 +160,7 @@ fn shard(session: &Session, v3: &str, shards: &str, out: Out<'_>) -> Result<(), 
         let counted = counted.clone();
         zarr::stores::log(store, move |call| counted.count(call))
     });
-    let array = zarr::find_node(shards, "astronaut", &options)?.into_array()?;
+    let array = zarr::tools::find_node(shards, "astronaut", &options)?.into_array()?;
     let elements = array.read_le_bytes((60..64, 100..104, 0..1))?;
     for row in elements.chunks(4) {
         let row: Vec<String> = row.iter().map(u8::to_string).collect();
@@ -191,7 +192,7 @@ fn speed(image: &Array, url: &str, folder: &Path, out: Out<'_>) -> Result<(), Fa
         let array = hierarchy.create_array(path).shape(&[side, side, 3]).chunks(&[600, 600, 3]);
         let array = array.data_type_named("uint8");
         let array = match codec {
-            Some(codec) => array.codec(zarr::codec(codec)?),
+            Some(codec) => array.codec(zarr::tools::codec(codec)?),
             None => array,
         };
         Ok(array.create()?)

@@ -2,7 +2,8 @@
 
 use clap::{Args, ValueEnum};
 use zarr::data_type::ScalarValue;
-use zarr::{Change, DiffOptions, ElementsDiff, Json, NodeDiff, Object, TreeProgress};
+use zarr::tools::{Change, DiffOptions, ElementsDiff, NodeDiff, TreeProgress};
+use zarr::{Json, Object};
 
 use super::Out;
 use super::checksum::from_target;
@@ -115,7 +116,7 @@ impl Diff {
             cancel: None,
             progress: Some(&shown),
         };
-        let diff = zarr::diff(&first, &second, &options);
+        let diff = zarr::tools::diff(&first, &second, &options);
         drop(bar);
         session.warn(first.hierarchy());
         session.warn(second.hierarchy());
@@ -265,7 +266,7 @@ fn elements_json(elements: &ElementsDiff) -> Json {
         let axis = |range: &std::ops::Range<u64>| Json::from(&[range.start, range.end][..]);
         region.intervals().iter().map(axis).collect()
     };
-    let place = |place: &zarr::Place| {
+    let place = |place: &zarr::tools::Place| {
         let mut object = Object::new().with("index", Json::from(&place.index[..]));
         if !place.field.is_empty() {
             object.insert("field", place.field.as_str());

@@ -211,7 +211,7 @@ fn paths(group: &Group, path: &str, variables: &mut Vec<String>, groups: &mut Ve
 fn name_of(target: &Target) -> String {
     let last = |path: &str| path.rsplit('/').find(|name| !name.is_empty()).map(str::to_owned);
     let name = last(&target.path);
-    let url = zarr::netcdf_url(&target.target).ok().flatten();
+    let url = zarr::tools::netcdf_url(&target.target).ok().flatten();
     let store = url.map_or_else(|| target.target.clone(), |url| url.store);
     let name = name.or_else(|| last(store.split('?').next().unwrap_or_default()));
     let name = name.unwrap_or_else(|| "dataset".into());

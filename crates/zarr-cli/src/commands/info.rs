@@ -6,9 +6,10 @@ use clap::Args;
 use zarr::data_type::{DataType, Field};
 use zarr::format::Child;
 use zarr::grid::{ChunkGrid, ChunkKeys, RegularGrid, chunk_count};
+use zarr::tools::CopyUnderWay;
 use zarr::{
-    Array, ArrayMetadata, CopyUnderWay, ErrorKind, Group, Json, MetadataError, Node, Object,
-    StoredSize, Unsupported,
+    Array, ArrayMetadata, ErrorKind, Group, Json, MetadataError, Node, Object, StoredSize,
+    Unsupported,
 };
 
 use super::{Out, contents, ls, netcdf};

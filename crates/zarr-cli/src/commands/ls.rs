@@ -4,9 +4,9 @@ use std::io::{self, IsTerminal};
 
 use clap::{ArgAction, Args};
 use zarr::grid::chunk_count;
+use zarr::tools::Listed;
 use zarr::{
-    Array, ArrayMetadata, Error, ErrorKind, Json, Listed, Node, NodeKind, NodePath, Object,
-    StoredSize,
+    Array, ArrayMetadata, Error, ErrorKind, Json, Node, NodeKind, NodePath, Object, StoredSize,
 };
 
 use super::Out;
@@ -107,9 +107,9 @@ impl Ls {
             return Ok(vec![self.entry(name, Some(NodeKind::Array), Ok(array.clone()))]);
         }
         let Listed { nodes: children, broken, .. } = if self.recursive {
-            zarr::tree_and_broken(node)?
+            zarr::tools::tree_and_broken(node)?
         } else {
-            zarr::children_and_broken(node)?
+            zarr::tools::children_and_broken(node)?
         };
         let entry = |child: zarr::format::Child| {
             let is_top = &child.path == node.path();

@@ -1,10 +1,10 @@
 //! `zarr migrate`: gives a hierarchy documents of another format, and leaves its chunks alone.
 
 use clap::Args;
-use zarr::{
-    CancelToken, CopyOptions, Dialect, Json, MigrateOptions, Object, plan_migration,
-    plan_migration_into, plan_rest_of_removal,
+use zarr::tools::{
+    CopyOptions, MigrateOptions, plan_migration, plan_migration_into, plan_rest_of_removal,
 };
+use zarr::{CancelToken, Dialect, Json, Object};
 
 use super::{Out, copy};
 use crate::failure::Failure;
@@ -67,7 +67,7 @@ impl Migrate {
             "the old documents or the new ones are complete; the same command goes on",
         );
         let options = session.writing(&self.care)?;
-        let hierarchy = zarr::open_for_migration(&self.target, self.to, &options)?;
+        let hierarchy = zarr::tools::open_for_migration(&self.target, self.to, &options)?;
         session.written(&hierarchy);
         let options =
             MigrateOptions { keep_fill: self.keep_fill, keep_attributes: self.keep_attributes };
@@ -134,7 +134,7 @@ impl Migrate {
             )));
         }
         let bar = Progress::of_bytes(0, false);
-        let told = |progress: &zarr::Progress| {
+        let told = |progress: &zarr::tools::Progress| {
             bar.at(progress.bytes_done, progress.bytes_total, progress.path.as_ref());
         };
         let cancel = CancelToken::new();
@@ -162,8 +162,8 @@ impl Migrate {
             "wrote {} in {} to {}; its chunks are those of {}",
             human::plural(copied.nodes_done, "node"),
             self.to.name(),
-            zarr::absolute_url(into),
-            zarr::absolute_url(&self.target),
+            zarr::tools::absolute_url(into),
+            zarr::tools::absolute_url(&self.target),
         ));
         Ok(())
     }

@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use zarr::nczarr::schema::Variable;
 use zarr::nczarr::{CopyTarget, Dataset, DatasetOptions, NcUrl, NewDataset};
-use zarr::{ErrorKind, Hierarchy, Json, Node, Object, OpenOptions, Plan};
+use zarr::tools::Plan;
+use zarr::{ErrorKind, Hierarchy, Json, Node, Object, OpenOptions};
 
 use crate::failure::Failure;
 use crate::session::{Session, Target, WriteOptions};
@@ -12,7 +13,7 @@ use crate::session::{Session, Target, WriteOptions};
 /// What is to be made where `target` means: what was asked for, unless the URL says otherwise; else what the URL
 /// says, as netCDF's library takes it; else NCZarr in v3.
 fn new_dataset(target: &str, asked: Option<&NewDataset>) -> Result<NewDataset, Failure> {
-    let url = zarr::dataset_url(target)?;
+    let url = zarr::tools::dataset_url(target)?;
     let usual = match url.profile {
         Some(_) => NewDataset::nczarr_v2(),
         None => NewDataset::nczarr_v3(),
@@ -35,12 +36,12 @@ fn new_dataset(target: &str, asked: Option<&NewDataset>) -> Result<NewDataset, F
 
 /// The URL of a new dataset.
 fn url_of_new(target: &str, asked: Option<&NewDataset>) -> Result<NcUrl, Failure> {
-    Ok(zarr::dataset_url(target)?.for_new(&new_dataset(target, asked)?))
+    Ok(zarr::tools::dataset_url(target)?.for_new(&new_dataset(target, asked)?))
 }
 
 /// Refuses a new dataset whose name says that it is a file of another format, unless the mode in its URL says what it is.
 fn check_name(target: &str, options: &OpenOptions) -> Result<(), Failure> {
-    let url = zarr::absolute_url(target);
+    let url = zarr::tools::absolute_url(target);
     let is_there = || match Hierarchy::locate(&url, options) {
         Err(e) => e.kind() != ErrorKind::NotFound,
         Ok(_) => true,
@@ -48,12 +49,12 @@ fn check_name(target: &str, options: &OpenOptions) -> Result<(), Failure> {
     if target.contains("#mode=") || is_there() {
         return Ok(());
     }
-    Ok(zarr::refuse_other_name(&url)?)
+    Ok(zarr::tools::refuse_other_name(&url)?)
 }
 
 /// The dataset that TARGET means, for reading.
 pub(super) fn open(session: &Session, target: &Target) -> Result<Dataset, Failure> {
-    let mut url = zarr::dataset_url(&target.target)?;
+    let mut url = zarr::tools::dataset_url(&target.target)?;
     let inside = target.path.trim_matches('/');
     if !inside.is_empty() {
         url.store = zarr::url_below(&url.store, inside);
@@ -84,7 +85,7 @@ pub(super) fn take_back(dataset: &Dataset) {
 
 /// The dataset that a copy is made of.
 pub(super) fn source(session: &Session, source: &str) -> Result<Dataset, Failure> {
-    let url = zarr::dataset_url(source)?;
+    let url = zarr::tools::dataset_url(source)?;
     let dataset = url.open(&DatasetOptions::of(session.options()?))?;
     match session.whole_to_copy(&dataset.hierarchy(), dataset.root_path())? {
         Some(options) => Ok(url.open(&DatasetOptions::of(options))?),
@@ -110,7 +111,7 @@ pub(super) fn copy_target(
 /// What the copy to `target` that is under way is to be, if it is a netCDF dataset.
 pub(super) fn under_way(session: &Session, target: &str) -> Option<NewDataset> {
     let options = DatasetOptions::of(session.options().ok()?);
-    zarr::dataset_under_way(target, &options)
+    zarr::tools::dataset_under_way(target, &options)
 }
 
 /// Says on standard error what a tolerant reader overlooked, but for what the plan of a copy says better.

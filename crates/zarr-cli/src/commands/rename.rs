@@ -5,9 +5,8 @@ use std::path::{Component, Path, PathBuf};
 
 use clap::Args;
 use zarr::stores::FilesystemStore;
-use zarr::{
-    AccessError, CopyOptions, Dialect, Error, ErrorKind, Hierarchy, Node, NodePath, Object, Verify,
-};
+use zarr::tools::{CopyOptions, Verify};
+use zarr::{AccessError, Dialect, Error, ErrorKind, Hierarchy, Node, NodePath, Object};
 
 use crate::failure::Failure;
 use crate::foreign;
@@ -50,9 +49,9 @@ impl Rename {
             // Each group of v2 and v3 can be opened as a hierarchy. The outermost may have consolidated metadata that name the node.
             let options = session.writing(&self.care)?;
             while let Some((above, path)) =
-                zarr::hierarchy_above(&hierarchy.store().name(), &options)
+                zarr::tools::hierarchy_above(&hierarchy.store().name(), &options)
             {
-                let path = zarr::path_below(&path, old.as_str())?;
+                let path = zarr::tools::path_below(&path, old.as_str())?;
                 if above.dialect() != hierarchy.dialect() || above.node(&path).is_err() {
                     break;
                 }
@@ -62,14 +61,14 @@ impl Rename {
             // As in a shell, a path that begins with a slash begins at the root.
             let above = if self.new.starts_with('/') { None } else { old.parent() };
             let above = above.unwrap_or_else(NodePath::root);
-            let new = zarr::path_below(&above, &self.new)?;
+            let new = zarr::tools::path_below(&above, &self.new)?;
             return Ok((hierarchy, old, new));
         };
         let options = session.writing(&self.care)?;
-        let (hierarchy, base) = zarr::locate(&zarr::absolute_url(&self.target), &options)?;
+        let (hierarchy, base) = zarr::locate(&zarr::tools::absolute_url(&self.target), &options)?;
         session.written(&hierarchy);
-        let old = zarr::path_below(&base, path)?;
-        let new = zarr::path_below(&base, &self.new)?;
+        let old = zarr::tools::path_below(&base, path)?;
+        let new = zarr::tools::path_below(&base, &self.new)?;
         Ok((hierarchy, old, new))
     }
 
@@ -378,7 +377,7 @@ fn copy_and_erase(
     new: &NodePath,
 ) -> Result<(), Failure> {
     let bar = Progress::of_bytes(0, false);
-    let told = |progress: &zarr::Progress| {
+    let told = |progress: &zarr::tools::Progress| {
         bar.at(progress.bytes_done, progress.bytes_total, progress.path.as_ref());
     };
     let options = CopyOptions {
@@ -388,7 +387,7 @@ fn copy_and_erase(
         progress: Some(&told),
         ..CopyOptions::default()
     };
-    zarr::copy(node, hierarchy, new, &options)?;
+    zarr::tools::copy(node, hierarchy, new, &options)?;
     hierarchy.flush()?;
     // Files that are not Zarr's go first, while the old node tells what they belong to. What the copy leaves out stays.
     let mut files = foreign::keys(hierarchy, old)?;

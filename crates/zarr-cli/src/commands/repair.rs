@@ -1,9 +1,10 @@
 //! Repairs what `zarr validate` finds.
 
 use clap::Args;
-use zarr::repair::{RepairOptions, RepairReport, RepairStep, Restored, StepState};
-use zarr::validate::{Level, ProblemKind, ValidateProgress};
-use zarr::{Json, Object, UndoneCopy};
+use zarr::tools::UndoneCopy;
+use zarr::tools::repair::{RepairOptions, RepairReport, RepairStep, Restored, StepState};
+use zarr::tools::validate::{Level, ProblemKind, ValidateProgress};
+use zarr::{Json, Object};
 
 use super::Out;
 use crate::failure::Failure;
@@ -61,9 +62,9 @@ pub(crate) struct Repair {
 impl Repair {
     pub fn run(&self, session: &Session, out: Out<'_>) -> Result<(), Failure> {
         let options = if self.apply { session.writing(&self.care)? } else { session.options()? };
-        let (url, options) = match zarr::netcdf_url(&self.target.target)? {
+        let (url, options) = match zarr::tools::netcdf_url(&self.target.target)? {
             Some(url) => url.hierarchy(&options)?,
-            None => (zarr::absolute_url(&self.target.target), options),
+            None => (zarr::tools::absolute_url(&self.target.target), options),
         };
         if self.apply {
             let left = "each step is done or not, and none loses a byte: .zarr-quarantine has what was moved; \
@@ -94,7 +95,7 @@ impl Repair {
             .progress(&show);
         let mut steps = Vec::new();
         let mut written = Ok(());
-        let report = zarr::repair::repair(&url, path, &options, &how, &mut |step| {
+        let report = zarr::tools::repair::repair(&url, path, &options, &how, &mut |step| {
             if session.is_json() {
                 steps.push(step.to_json());
             } else if written.is_ok() {
@@ -180,7 +181,8 @@ impl Repair {
                 written = writeln!(out, "{}", printable(&line));
             }
         };
-        let left = zarr::undo_copies(url, &self.target.path, options, self.apply, &mut told)?;
+        let left =
+            zarr::tools::undo_copies(url, &self.target.path, options, self.apply, &mut told)?;
         written?;
         if session.is_json() {
             let object = Object::new()
@@ -229,7 +231,7 @@ impl Repair {
             }
         };
         let path = &self.target.path;
-        let left = zarr::repair::restore(url, path, options, self.apply, &mut told)?;
+        let left = zarr::tools::repair::restore(url, path, options, self.apply, &mut told)?;
         written?;
         if session.is_json() {
             let object = Object::new()

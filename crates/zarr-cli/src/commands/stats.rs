@@ -2,7 +2,8 @@
 
 use clap::{Args, ValueEnum};
 use zarr::data_type::ScalarValue;
-use zarr::{Array, ErrorKind, Json, Listed, Node, NodeKind, NodePath, Object};
+use zarr::tools::Listed;
+use zarr::{Array, ErrorKind, Json, Node, NodeKind, NodePath, Object};
 use zarr_plot::meaning::{Meaning, MissingRule, TimeUnits};
 use zarr_plot::stats::{
     Bins, Found, Histogram, Numbers, Request, Statistics, Texts, statistics, statistics_along,
@@ -162,7 +163,7 @@ impl Stats {
 
     /// One line an array.
     fn all(&self, session: &Session, top: &Node, out: Out<'_>) -> Result<(), Failure> {
-        let Listed { nodes: children, broken, .. } = zarr::tree_and_broken(top)?;
+        let Listed { nodes: children, broken, .. } = zarr::tools::tree_and_broken(top)?;
         let is_array = |child: &&zarr::format::Child| child.kind == Some(NodeKind::Array);
         let paths: Vec<&NodePath> =
             children.iter().filter(is_array).map(|child| &child.path).collect();

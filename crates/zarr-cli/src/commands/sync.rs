@@ -3,10 +3,8 @@
 use std::io::{self, Write};
 
 use clap::Args;
-use zarr::{
-    CancelToken, ErrorKind, Json, Object, SyncCompare, SyncOptions, SyncPlan, SyncProgress,
-    absolute_url, plan_sync,
-};
+use zarr::tools::{SyncCompare, SyncOptions, SyncPlan, SyncProgress, absolute_url, plan_sync};
+use zarr::{CancelToken, ErrorKind, Json, Object};
 
 use super::Out;
 use super::copy::stop_on_signal;

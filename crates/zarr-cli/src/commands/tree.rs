@@ -3,7 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use clap::Args;
-use zarr::{Array, CopyUnderWay, Json, Node, NodeKind, NodePath, Object, Warning};
+use zarr::tools::CopyUnderWay;
+use zarr::{Array, Json, Node, NodeKind, NodePath, Object, Warning};
 
 use super::{Out, netcdf};
 use crate::failure::Failure;
@@ -52,7 +53,7 @@ impl Tree {
         let options = zarr::nczarr::DatasetOptions::of(session.options()?);
         if let Some(dataset) = netcdf::dataset_of(node.hierarchy(), options) {
             for shown in &mut nodes {
-                let path = zarr::path_below(node.path(), &shown.path)?;
+                let path = zarr::tools::path_below(node.path(), &shown.path)?;
                 if let Some(axes) = netcdf::axes(&dataset, path.as_str()) {
                     shown.axes = Some(axes);
                 }
@@ -78,7 +79,7 @@ impl Tree {
             session.warn_of(&copies.iter().map(told).collect::<Vec<_>>());
         }
         let mut warnings = node.hierarchy().warnings();
-        let hidden = zarr::hidden_nodes(&node)?;
+        let hidden = zarr::tools::hidden_nodes(&node)?;
         let told: HashSet<String> = warnings.iter().map(|told| told.place.clone()).collect();
         warnings.extend(hidden.into_iter().filter(|it| !told.contains(&it.place)));
         let troubles = nodes.into_iter().filter_map(|node| node.trouble);
@@ -88,7 +89,7 @@ impl Tree {
 
 fn nodes(top: &Node) -> Result<Vec<ListedNode>, Failure> {
     let hierarchy = top.hierarchy();
-    let zarr::Listed { nodes: children, broken, .. } = zarr::tree_and_broken(top)?;
+    let zarr::tools::Listed { nodes: children, broken, .. } = zarr::tools::tree_and_broken(top)?;
     let mut nodes: Vec<ListedNode> = Vec::with_capacity(children.len());
     for (path, error) in broken {
         let path = session::from(top.path(), &path);

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use clap::Args;
-use zarr::validate::{Level, Problem, ProblemKind, Report, ValidateOptions, ValidateProgress};
+use zarr::tools::validate::{
+    Level, Problem, ProblemKind, Report, ValidateOptions, ValidateProgress,
+};
 use zarr::{Json, Object, OpenOptions};
 
 use super::{Out, checksum};
@@ -67,8 +69,12 @@ impl Validate {
         if session.is_json() {
             // Nothing is printed before the target is known to be there.
             let mut begun = false;
-            let report =
-                zarr::validate::validate(&url, &self.target.path, &options, &how, &mut |p| {
+            let report = zarr::tools::validate::validate(
+                &url,
+                &self.target.path,
+                &options,
+                &how,
+                &mut |p| {
                     if p.kind.is_note() {
                         if !self.quiet {
                             notes.push(p.to_json());
@@ -78,7 +84,8 @@ impl Validate {
                         begun = true;
                         written = write!(out, "{before}{}", p.to_json());
                     }
-                })?;
+                },
+            )?;
             written?;
             write!(out, "{}", if begun { "\n]" } else { "{\"problems\": []" })?;
             let rest = Object::new()
@@ -93,12 +100,13 @@ impl Validate {
                 (false, _) => Err(Failure::AlreadyReported(5)),
             };
         }
-        let report = zarr::validate::validate(&url, &self.target.path, &options, &how, &mut |p| {
-            unchecked += u64::from(p.kind == ProblemKind::NotChecked);
-            if written.is_ok() && !(self.quiet && p.kind.is_note()) {
-                written = writeln!(out, "{}", line(p));
-            }
-        })?;
+        let report =
+            zarr::tools::validate::validate(&url, &self.target.path, &options, &how, &mut |p| {
+                unchecked += u64::from(p.kind == ProblemKind::NotChecked);
+                if written.is_ok() && !(self.quiet && p.kind.is_note()) {
+                    written = writeln!(out, "{}", line(p));
+                }
+            })?;
         written?;
         drop(bar);
         if report.is_sound() {
@@ -123,9 +131,9 @@ impl Validate {
     /// The URL and the options of the target.
     fn place(&self, session: &Session) -> Result<(String, OpenOptions), Failure> {
         let options = session.options()?;
-        let (url, options) = match zarr::netcdf_url(&self.target.target)? {
+        let (url, options) = match zarr::tools::netcdf_url(&self.target.target)? {
             Some(url) => url.hierarchy(&options)?,
-            None => (zarr::absolute_url(&self.target.target), options),
+            None => (zarr::tools::absolute_url(&self.target.target), options),
         };
         Ok((url, options))
     }

@@ -3,7 +3,8 @@
 use std::fs;
 
 use crate::common::Folder;
-use zarr::{Json, ProblemKind};
+use zarr::Json;
+use zarr::tools::ProblemKind;
 
 /// An array of v2 of four numbers, uncompressed.
 const V2: &str = r#"{"zarr_format": 2, "shape": [4], "chunks": [2], "dtype": "<i4", "compressor": null, "fill_value": 0, "filters": null, "order": "C"}"#;

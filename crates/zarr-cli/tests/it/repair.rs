@@ -23,7 +23,7 @@ fn values(url: &str) -> BTreeMap<String, Vec<u8>> {
 fn damaged(url: &str, count: u64) {
     let hierarchy = zarr::create_with(url, Dialect::V3, &options()).unwrap();
     let array = hierarchy.create_array("/a").shape(&[count * 4]).chunks(&[4]);
-    let array = array.data_type_named("int32").codec(zarr::codec("gzip").unwrap());
+    let array = array.data_type_named("int32").codec(zarr::tools::codec("gzip").unwrap());
     let numbers: Vec<i32> = (1..=(count * 4) as i32).collect();
     array.create().unwrap().write(.., &numbers).unwrap();
     hierarchy.flush().unwrap();

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, SystemTime};
 
-use zarr::SyncOptions;
+use zarr::tools::SyncOptions;
 
 use crate::common::killed::kills;
 use crate::common::stores::stores;
@@ -344,10 +344,11 @@ fn changes_of_the_source_meanwhile_are_named() {
     folder.table("s", "v2");
     let options = zarr::OpenOptions::new(zarr::standard()).read_write();
     let path = |name: &str| folder.path(name).display().to_string();
-    let source = zarr::find_node(&path("s"), "/", &options).unwrap();
-    let place = zarr::copy_place((&path("t"), "/"), None, zarr::Dialect::V2, &options).unwrap();
+    let source = zarr::tools::find_node(&path("s"), "/", &options).unwrap();
+    let place =
+        zarr::tools::copy_place((&path("t"), "/"), None, zarr::Dialect::V2, &options).unwrap();
     let sync = SyncOptions::default();
-    let plan = || zarr::plan_sync(&source, &place.hierarchy, &place.path, &sync).unwrap();
+    let plan = || zarr::tools::plan_sync(&source, &place.hierarchy, &place.path, &sync).unwrap();
     let planned = plan();
     folder.write("s/a/0.0", "a chunk of another size");
     folder.write("s/a/9.9", "new");

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use zarr::format::Child;
-use zarr::{Error, ErrorKind, Group, Json, Listed, Node, NodeKind, NodePath, Object};
+use zarr::tools::Listed;
+use zarr::{Error, ErrorKind, Group, Json, Node, NodeKind, NodePath, Object};
 
 use super::{Answered, Refusal, parameters};
 use crate::{Answer, Question, Targets};
@@ -46,7 +47,7 @@ pub(crate) fn children(question: &Question, targets: &Targets) -> Answered {
 
 /// The children of a group as members of an object.
 pub(crate) fn of_group(group: &Group) -> Result<Object, Refusal> {
-    let listed = match zarr::children_and_broken(&Node::Group(group.clone())) {
+    let listed = match zarr::tools::children_and_broken(&Node::Group(group.clone())) {
         Ok(listed) => listed,
         Err(e) if e.kind() == ErrorKind::NotCapable => {
             return Ok(Object::new()

@@ -247,7 +247,7 @@ fn counted(name: &str, kept: u64) -> (Targets, Records<String>) {
     let url = format!("memory://{name}");
     let hierarchy = zarr::create(&url, Dialect::V3).unwrap();
     let array = hierarchy.create_array("/a").shape(&[64, 128, 128]).chunks(&[64, 64, 64]);
-    let array = array.data_type_named("float32").codec(zarr::codec("zstd:1").unwrap());
+    let array = array.data_type_named("float32").codec(zarr::tools::codec("zstd:1").unwrap());
     let values: Vec<f32> = (0..64 * 128 * 128).map(|n| n as f32).collect();
     array.create().unwrap().write(.., &values).unwrap();
     let records: Arc<Mutex<Option<Records<String>>>> = Arc::default();

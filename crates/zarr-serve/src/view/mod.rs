@@ -1,6 +1,6 @@
 //! Shows a hierarchy of any dialect as final v3.
 //!
-//! Documents are those that a copy to v3 writes (`zarr::node_copy`), with consolidated metadata at the root (`tree`). Keys of
+//! Documents are those that a copy to v3 writes (`zarr::tools::node_copy`), with consolidated metadata at the root (`tree`). Keys of
 //! chunks are mapped (`chunk`): where only documents differ, stored bytes are sent; where the codecs are none that readers of v3
 //! have, the chunk is decoded and encoded anew (`recode`), and kept in a bounded cache.
 

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use zarr::codec::CodecSpec;
 use zarr::store::{Bytes, from_sync};
 use zarr::stores::MemoryStore;
+use zarr::tools::{CopyOptions, NodeCopy, node_copy};
 use zarr::{
-    Array, ArrayMetadata, CopyOptions, Dialect, ErrorKind, Hierarchy, Json, Node, NodeCopy, Object,
-    OpenOptions, Result, node_copy,
+    Array, ArrayMetadata, Dialect, ErrorKind, Hierarchy, Json, Node, Object, OpenOptions, Result,
 };
 
 use crate::Served;
@@ -130,7 +130,8 @@ pub(crate) fn shown(node: &Node, served: &Served) -> Result<Shown> {
     let fills_holes = !copy.leaves_holes && metadata.fill_bytes() != stored.fill_bytes();
     let dialects = (source.hierarchy().dialect(), Dialect::V3);
     let is_stored = is_stored
-        && zarr::stored_difference(&stored, &metadata, dialects, target.registry()).is_none();
+        && zarr::tools::stored_difference(&stored, &metadata, dialects, target.registry())
+            .is_none();
     let source = source.clone();
     Ok(Shown::Array(Arc::new(ShownArray { source, metadata, document, is_stored, fills_holes })))
 }

@@ -335,8 +335,11 @@ fn work_for_a_client_that_is_gone_stops() {
     // One chunk that is decoded at once, and looked through for some time.
     let len = 16_000_000_u64;
     let array = root.hierarchy().create_array("/large").shape(&[len]).chunks(&[len]);
-    let array =
-        array.data_type_named("uint8").codec(zarr::codec("gzip:1").unwrap()).create().unwrap();
+    let array = array
+        .data_type_named("uint8")
+        .codec(zarr::tools::codec("gzip:1").unwrap())
+        .create()
+        .unwrap();
     array.write(.., &vec![7_u8; len as usize]).unwrap();
     let server = serve(&path, 1 << 30);
     let ask =

@@ -210,7 +210,7 @@ fn single_elements_of_large_chunks_take_64_mib() -> Result<()> {
     let options = OpenOptions::new(zarr::standard()).read_write();
     let hierarchy = Hierarchy::begin(values.clone(), options.format(Dialect::V3), &options)?;
     let array = hierarchy.create_array(NodePath::root()).shape(&[len as u64]);
-    let array = array.chunks(&[4 * MIB as u64]).codec(zarr::codec("crc32c")?);
+    let array = array.chunks(&[4 * MIB as u64]).codec(zarr::tools::codec("crc32c")?);
     array.data_type_named("uint8").create()?.write(.., &elements(len, 0))?;
     let chunks = Far { values, asked: Arc::default(), replaced: Arc::default() };
     for (store, requests) in [(shards, 33), (chunks, 32)] {

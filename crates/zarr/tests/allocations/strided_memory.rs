@@ -27,7 +27,7 @@ fn nothing_as_large_as_the_selection_is_allocated() {
             builder = builder.shards(&shards);
         }
         if let Some(codec) = codec {
-            builder = builder.codec(zarr::codec(codec).unwrap());
+            builder = builder.codec(zarr::tools::codec(codec).unwrap());
         }
         let array = builder.create().unwrap();
         // Transposed, every other element, each row from its end.

@@ -21,7 +21,7 @@ async fn what_is_written_waiting_reads_back_blocking() -> Result<()> {
         .shape(&[20, 30])
         .chunks(&[6, 7])
         .data_type_named("float64")
-        .codec(zarr::codec("gzip:1")?)
+        .codec(zarr::tools::codec("gzip:1")?)
         .create()
         .await?;
     let data: Vec<f64> = (0..600).map(f64::from).collect();

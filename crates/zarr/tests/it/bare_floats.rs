@@ -8,7 +8,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tempfile::{TempDir, tempdir};
-use zarr::{Consolidated, CopyOptions, Dialect, Hierarchy, Json, NodePath, OpenOptions};
+use zarr::tools::CopyOptions;
+use zarr::{Consolidated, Dialect, Hierarchy, Json, NodePath, OpenOptions};
 
 const DIALECTS: [(&str, Dialect); 3] =
     [("v3", Dialect::V3), ("v2", Dialect::V2), ("draft", Dialect::Draft)];
@@ -136,7 +137,7 @@ fn copies_keep_bare_floats_but_in_a_draft() {
             let target = tempdir().unwrap();
             let copy = zarr::create(target.path().to_str().unwrap(), to).unwrap();
             let is_kept = to == dialect || to != Dialect::Draft;
-            let copied = zarr::copy(&node, &copy, NodePath::root(), &CopyOptions::default());
+            let copied = zarr::tools::copy(&node, &copy, NodePath::root(), &CopyOptions::default());
             let lost = copied.unwrap().not_kept;
             assert_eq!(lost.is_empty(), is_kept, "{name} to {to}: {lost:?}");
             let is_json = |text: &String| Json::parse(text.as_bytes()).is_ok();

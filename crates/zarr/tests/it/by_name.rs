@@ -6,10 +6,8 @@ use std::sync::Arc;
 use zarr::format::of_dialect;
 use zarr::store::{Store, from_sync};
 use zarr::stores::MemoryStore;
-use zarr::{
-    Array, CodecRule, CopyOptions, Dialect, ErrorKind, Hierarchy, Node, OpenOptions, Plan,
-    ShapeRule,
-};
+use zarr::tools::{CodecRule, CopyOptions, Plan, ShapeRule};
+use zarr::{Array, Dialect, ErrorKind, Hierarchy, Node, OpenOptions};
 
 fn begun(dialect: Dialect) -> Hierarchy {
     let store: Arc<dyn Store> = from_sync(MemoryStore::new());
@@ -39,7 +37,7 @@ fn climate(dialect: Dialect) -> Hierarchy {
     for (path, dimensions, shape, chunks) in ARRAYS {
         let builder = hierarchy.create_array(path).shape(shape).chunks(chunks);
         let builder = builder.data_type_named("<i4").dimension_names(dimensions.iter().copied());
-        let array = builder.codec(zarr::codec("gzip:1").unwrap()).create().unwrap();
+        let array = builder.codec(zarr::tools::codec("gzip:1").unwrap()).create().unwrap();
         let count: u64 = shape.iter().product();
         let elements: Vec<u8> = (1..=count as u32).flat_map(u32::to_le_bytes).collect();
         array.write_le_bytes(.., &elements).unwrap();
@@ -65,7 +63,7 @@ fn chunked(rules: &[ShapeRule]) -> CopyOptions<'static> {
 
 fn planned(source: &Hierarchy, options: &CopyOptions<'_>) -> zarr::Result<Plan> {
     let root = source.node("/").unwrap();
-    zarr::plan_copy(&root, &begun(source.dialect()), "/", options)
+    zarr::tools::plan_copy(&root, &begun(source.dialect()), "/", options)
 }
 
 /// Copies all, and checks that elements are kept, that these arrays have these chunks and all others their own, and that only
@@ -74,12 +72,12 @@ fn planned(source: &Hierarchy, options: &CopyOptions<'_>) -> zarr::Result<Plan> 
 fn check(dialect: Dialect, options: &CopyOptions<'_>, changed: &[(&str, &[u64])]) -> Hierarchy {
     let (source, target) = (climate(dialect), begun(dialect));
     let root = source.node("/").unwrap();
-    let plan = zarr::plan_copy(&root, &target, "/", options).unwrap();
+    let plan = zarr::tools::plan_copy(&root, &target, "/", options).unwrap();
     let mut recoded: Vec<String> = plan.recoded().map(|(path, _)| path.to_string()).collect();
     recoded.sort();
     let names: Vec<&str> = changed.iter().map(|(path, _)| *path).collect();
     assert_eq!(recoded, names, "{:?}", options.chunk_rules);
-    zarr::copy(&root, &target, "/", options).unwrap();
+    zarr::tools::copy(&root, &target, "/", options).unwrap();
     for (path, _, _, chunks) in ARRAYS {
         let (from, to) = (source.array(path).unwrap(), target.array(path).unwrap());
         let due = changed.iter().find(|(it, _)| *it == path).map_or(chunks, |(_, due)| due);
@@ -183,7 +181,7 @@ fn a_name_of_one_array_without_names_of_axes_is_found() {
     let (source, target) = (begun(Dialect::V3), begun(Dialect::V3));
     source.create_array("/x").shape(&[8]).chunks(&[2]).data_type_named("<i4").create().unwrap();
     let root = source.node("/").unwrap();
-    zarr::copy(&root, &target, "/", &chunked(&[dimension("x", 4)])).unwrap();
+    zarr::tools::copy(&root, &target, "/", &chunked(&[dimension("x", 4)])).unwrap();
     assert_eq!(target.array("/x").unwrap().chunk_shape(), Some(vec![4]));
 }
 
@@ -231,7 +229,7 @@ fn an_array_that_keeps_its_chunks_is_copied_undecoded() {
     let broken = Some(b"no such chunk"[..].into());
     store.put(&key(&mask), broken, zarr::store::Precondition::Always).unwrap();
     let options = chunked(&[dimension("time", 20)]);
-    zarr::copy(&source.node("/").unwrap(), &target, "/", &options).unwrap();
+    zarr::tools::copy(&source.node("/").unwrap(), &target, "/", &options).unwrap();
     let copied = target.store().to_sync().value(&key(&target.array("/mask").unwrap())).unwrap();
     assert_eq!(copied.as_deref(), Some(&b"no such chunk"[..]));
 }
@@ -277,12 +275,12 @@ fn shards_that_no_rule_is_about_stay() {
         shard_rules: vec![ShapeRule::Shape(vec![20, 20, 30])],
         ..CopyOptions::default()
     };
-    zarr::copy(&climate(Dialect::V3).node("/").unwrap(), &sharded, "/", &options).unwrap();
+    zarr::tools::copy(&climate(Dialect::V3).node("/").unwrap(), &sharded, "/", &options).unwrap();
     let copied = |options: &CopyOptions<'_>| {
         let target = begun(Dialect::V3);
         let root = sharded.node("/").unwrap();
-        let plan = zarr::plan_copy(&root, &target, "/", options).unwrap();
-        zarr::copy(&root, &target, "/", options).unwrap();
+        let plan = zarr::tools::plan_copy(&root, &target, "/", options).unwrap();
+        zarr::tools::copy(&root, &target, "/", options).unwrap();
         let recoded: Vec<String> = plan.recoded().map(|(path, _)| path.to_string()).collect();
         (target, recoded, plan.notes().to_vec())
     };
@@ -343,15 +341,15 @@ fn a_copy_goes_on_with_the_rules_with_which_it_was_begun() {
         parts: Some(2),
         ..chunked(&[dimension("time", 20), ShapeRule::Size(1_000), array_shape("pr", &[5, 5, 5])])
     };
-    zarr::plan_copy(&root, &target, "/", &asked).unwrap().begin(&target, &asked).unwrap();
+    zarr::tools::plan_copy(&root, &target, "/", &asked).unwrap().begin(&target, &asked).unwrap();
     let other = CopyOptions { resume: true, ..chunked(&[dimension("time", 10)]) };
-    let e = zarr::copy(&root, &target, "/", &other).unwrap_err();
+    let e = zarr::tools::copy(&root, &target, "/", &other).unwrap_err();
     assert!(
         e.to_string().contains("the copy that is under way is another one: its `chunk_rules`"),
         "{e}"
     );
     let same = CopyOptions { resume: true, ..CopyOptions::default() };
-    zarr::copy(&root, &target, "/", &same).unwrap();
+    zarr::tools::copy(&root, &target, "/", &same).unwrap();
     let pr = target.array("/pr").unwrap();
     assert_eq!(pr.metadata().inner_chunk_shape(), Some(vec![5, 5, 5]));
     assert_eq!(pr.metadata().shard_shape(), Some(vec![40, 20, 30]));
@@ -362,6 +360,7 @@ fn a_copy_goes_on_with_the_rules_with_which_it_was_begun() {
 fn a_single_array_is_called_by_its_name() {
     let (source, target) = (climate(Dialect::V3), begun(Dialect::V3));
     let t2m = Node::Array(source.array("/deep/t2m").unwrap());
-    zarr::copy(&t2m, &target, "/a", &chunked(&[array_dimension("t2m", "depth", 2)])).unwrap();
+    zarr::tools::copy(&t2m, &target, "/a", &chunked(&[array_dimension("t2m", "depth", 2)]))
+        .unwrap();
     assert_eq!(target.array("/a").unwrap().chunk_shape(), Some(vec![10, 2]));
 }

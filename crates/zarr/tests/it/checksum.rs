@@ -17,9 +17,10 @@ use crate::server::Server;
 use zarr::format::of_dialect;
 use zarr::store::{Store, from_sync};
 use zarr::stores::{MemoryStore, ObjectStore};
+use zarr::tools::{ChecksumOptions, CopyOptions, TreeProgress};
 use zarr::{
-    Access, Array, CancelToken, ChecksumOptions, CopyOptions, DataType, Dialect, ErrorKind,
-    Hierarchy, Json, Node, NodePath, Object, OpenOptions, Result, TreeProgress,
+    Access, Array, CancelToken, DataType, Dialect, ErrorKind, Hierarchy, Json, Node, NodePath,
+    Object, OpenOptions, Result,
 };
 
 fn options() -> OpenOptions {
@@ -95,7 +96,7 @@ fn dataset(dialect: Dialect) -> Result<Hierarchy> {
 }
 
 fn checksum_of(node: &Node) -> Result<String> {
-    Ok(zarr::checksum(node, &ChecksumOptions::default())?.digest.to_string())
+    Ok(zarr::tools::checksum(node, &ChecksumOptions::default())?.digest.to_string())
 }
 
 fn checksum(hierarchy: &Hierarchy) -> Result<String> {
@@ -103,7 +104,7 @@ fn checksum(hierarchy: &Hierarchy) -> Result<String> {
 }
 
 fn copied(from: &Hierarchy, to: &Hierarchy, options: &CopyOptions<'_>) -> Result<()> {
-    let progress = zarr::copy(&from.node("/")?, to, "/", options)?;
+    let progress = zarr::tools::copy(&from.node("/")?, to, "/", options)?;
     assert_eq!(progress.not_kept, Vec::<String>::new());
     Ok(())
 }
@@ -310,7 +311,7 @@ fn large(shape: &[u64], chunks: &[u64]) -> Result<Array> {
 fn the_order_in_which_an_array_is_read_does_not_matter() -> Result<()> {
     let shape = [50, 40, 700];
     let whole = large(&shape, &shape)?;
-    let expected = zarr::checksum(
+    let expected = zarr::tools::checksum(
         &Node::Array(whole),
         &ChecksumOptions { regions: true, ..ChecksumOptions::default() },
     )?;
@@ -322,7 +323,7 @@ fn the_order_in_which_an_array_is_read_does_not_matter() -> Result<()> {
         let node = Node::Array(large(&shape, &chunks)?);
         for (memory, threads) in [(0, 0), (1 << 20, 1), (1 << 16, 3)] {
             let options = ChecksumOptions { memory, threads, regions: true, ..Default::default() };
-            let found = zarr::checksum(&node, &options)?;
+            let found = zarr::tools::checksum(&node, &options)?;
             assert_eq!(found.digest, expected.digest, "{chunks:?} {memory}");
             assert_eq!(found.nodes[0].blocks, expected.nodes[0].blocks);
         }
@@ -335,9 +336,9 @@ fn the_order_in_which_an_array_is_read_does_not_matter() -> Result<()> {
 fn the_hashes_of_blocks_tell_where_arrays_differ() -> Result<()> {
     let shape = [40, 40, 600];
     let array = large(&shape, &[20, 20, 100])?;
-    let blocks = |array: &Array| -> Result<zarr::Blocks> {
+    let blocks = |array: &Array| -> Result<zarr::tools::Blocks> {
         let options = ChecksumOptions { regions: true, ..ChecksumOptions::default() };
-        let found = zarr::checksum(&Node::Array(array.clone()), &options)?;
+        let found = zarr::tools::checksum(&Node::Array(array.clone()), &options)?;
         Ok(found.nodes[0].blocks.clone().expect("blocks"))
     };
     let before = blocks(&array)?;
@@ -371,7 +372,7 @@ fn a_checksum_is_cancelled_and_tells_how_far_it_is() -> Result<()> {
         progress: Some(&tell),
         ..ChecksumOptions::default()
     };
-    let error = zarr::checksum(&Node::Array(array), &options).unwrap_err();
+    let error = zarr::tools::checksum(&Node::Array(array), &options).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Cancelled);
     assert_eq!(error.path(), Some(&NodePath::new("/a")?));
     assert!((1 << 20..4 << 20).contains(&seen.load(Ordering::Relaxed)));

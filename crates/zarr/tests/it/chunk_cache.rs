@@ -29,7 +29,7 @@ fn create(store: Arc<dyn Store>, dialect: Dialect, sharded: bool) -> Vec<i32> {
     let hierarchy =
         Hierarchy::create(store, zarr::format::of_dialect(dialect), &options).expect("created");
     let array = hierarchy.create_array("/a").shape(&[SIDE; 3]).data_type_named("int32");
-    let array = array.chunks(&[8; 3]).codec(zarr::codec("zstd:1").expect("a codec"));
+    let array = array.chunks(&[8; 3]).codec(zarr::tools::codec("zstd:1").expect("a codec"));
     let array = if sharded { array.shards(&[16; 3]) } else { array };
     let elements: Vec<i32> = (1..=(SIDE * SIDE * SIDE) as i32).collect();
     array.create().expect("created").write(.., &elements).expect("written");
@@ -120,7 +120,8 @@ fn files_that_change_within_a_moment_are_seen() {
     let create = OpenOptions::new(zarr::standard()).read_write();
     let array = zarr::create_with(&url, Dialect::V3, &create).expect("created");
     let array = array.create_array("/a").shape(&[8]).chunks(&[8]).data_type_named("int32");
-    let writer = array.codec(zarr::codec("zstd:1").expect("a codec")).create().expect("created");
+    let writer =
+        array.codec(zarr::tools::codec("zstd:1").expect("a codec")).create().expect("created");
     let cached = OpenOptions::new(zarr::standard()).chunk_cache(1 << 20);
     let reader = zarr::open_with(&url, &cached).expect("opened").into_group().expect("a group");
     let reader = reader.array("a").expect("there");

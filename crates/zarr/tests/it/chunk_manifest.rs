@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use zarr::store::{Store, StoreKey, from_sync};
 use zarr::stores::MemoryStore;
-use zarr::{ChunkManifest, Dialect, ErrorKind, Hierarchy, Node, OpenOptions, Result};
+use zarr::tools::ChunkManifest;
+use zarr::{Dialect, ErrorKind, Hierarchy, Node, OpenOptions, Result};
 use zarr_testkit::Remote;
 
 fn options() -> OpenOptions {

@@ -4,9 +4,8 @@
 use std::sync::Arc;
 
 use zarr::grid::RectilinearGrid;
-use zarr::{
-    Array, CopyOptions, Dialect, ErrorKind, Hierarchy, Json, Node, NodePath, Object, Result,
-};
+use zarr::tools::CopyOptions;
+use zarr::{Array, Dialect, ErrorKind, Hierarchy, Json, Node, NodePath, Object, Result};
 
 fn hierarchy(dialect: Dialect) -> Hierarchy {
     zarr::create("memory://", dialect).expect("a new hierarchy")
@@ -21,7 +20,7 @@ fn array(dialect: Dialect, data_type: &str, codecs: &[&str]) -> Result<Array> {
     let hierarchy = hierarchy(dialect);
     let mut builder = hierarchy.create_array(path()).shape(&[3, 4]).chunks(&[2, 3]);
     for codec in codecs {
-        builder = builder.codec(zarr::codec(codec)?);
+        builder = builder.codec(zarr::tools::codec(codec)?);
     }
     let array = builder.data_type_named(data_type).create()?;
     let numbers: Vec<u8> = (0..12).collect();
@@ -37,7 +36,7 @@ fn copy(array: &Array, dialect: Dialect, codecs: Option<&[&str]>) -> Result<Arra
     let target = hierarchy(dialect);
     let codecs = codecs.map(|codecs| codecs.iter().map(|&text| text.to_owned()).collect());
     let options = CopyOptions { codecs, ..CopyOptions::default() };
-    zarr::copy(&Node::Array(array.clone()), &target, path(), &options)?;
+    zarr::tools::copy(&Node::Array(array.clone()), &target, path(), &options)?;
     target.array(path())
 }
 
@@ -152,7 +151,7 @@ fn a_codec_that_does_not_encode_is_refused_with_a_way_out() -> Result<()> {
         let target = self::hierarchy(Dialect::V3);
         let options = CopyOptions { shards, ..CopyOptions::default() };
         let node = Node::Array(array.clone());
-        let refused = zarr::copy(&node, &target, path(), &options).expect_err("not encoded");
+        let refused = zarr::tools::copy(&node, &target, path(), &options).expect_err("not encoded");
         let text = refused.to_string();
         assert!(text.contains("snappy is decoded, not encoded"), "{text}");
         assert!(text.contains("--codec gzip"), "{text}");

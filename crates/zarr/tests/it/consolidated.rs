@@ -596,7 +596,7 @@ fn copies_keep_the_consolidated_metadata_of_groups() {
             let target = Hierarchy::create(target, of_dialect(to), &writing()).unwrap();
             let root = hierarchy.node(NodePath::root()).unwrap();
             let progress =
-                zarr::copy(&root, &target, NodePath::root(), &Default::default()).unwrap();
+                zarr::tools::copy(&root, &target, NodePath::root(), &Default::default()).unwrap();
             assert!(!target.is_consolidated().unwrap());
             let group = target.group(path("/g")).unwrap();
             let keeps = to != Dialect::Draft;

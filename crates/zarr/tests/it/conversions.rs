@@ -8,9 +8,10 @@ use zarr::data_type::{CoreType, FillValue};
 use zarr::format::{Draft, Format, of_dialect};
 use zarr::store::{Store, StoreKey, from_sync};
 use zarr::stores::MemoryStore;
+use zarr::tools::CopyOptions;
 use zarr::{
-    Array, ArrayMetadata, CopyOptions, Dialect, Era, ErrorKind, Hierarchy, Json, Node, NodePath,
-    Object, OpenOptions, missing_value,
+    Array, ArrayMetadata, Dialect, Era, ErrorKind, Hierarchy, Json, Node, NodePath, Object,
+    OpenOptions, missing_value,
 };
 use zarr_testkit::sample;
 
@@ -216,7 +217,7 @@ fn create(hierarchy: &Hierarchy, made: &Made) -> Option<Array> {
     // Differences of floats lose bits, by what they are.
     let is_whole = ["i", "u", "<i", ">i", "<u", ">u"].iter().any(|t| made.data_type.starts_with(t));
     for codec in made.codecs.iter().filter(|codec| is_whole || **codec != "delta") {
-        builder = builder.codec(zarr::codec(codec).expect("a codec"));
+        builder = builder.codec(zarr::tools::codec(codec).expect("a codec"));
     }
     let array = match builder.create() {
         Ok(array) => array,
@@ -293,7 +294,7 @@ proptest! {
         for way in ways {
             let to = way.begun();
             let root = NodePath::root();
-            let copied = zarr::copy(&from.node(&root).expect("a root"), &to, &root, &CopyOptions::default());
+            let copied = zarr::tools::copy(&from.node(&root).expect("a root"), &to, &root, &CopyOptions::default());
             let copied = match copied {
                 Ok(copied) => copied,
                 Err(e) => {
@@ -351,14 +352,14 @@ proptest! {
 #[cfg(feature = "transpose")]
 #[test]
 fn an_order_that_leaves_all_axes_is_left_out_of_copies() -> zarr::Result<()> {
-    let order = zarr::codec(r#"{"name":"transpose","configuration":{"order":[0,1,2]}}"#)?;
+    let order = zarr::tools::codec(r#"{"name":"transpose","configuration":{"order":[0,1,2]}}"#)?;
     let array = Target::V3.begun().create_array(path("/a")).shape(&[2, 3, 2]);
     let array = array.data_type(CoreType::Int16).codec(order).create()?;
     let elements: Vec<i16> = (0..12).collect();
     array.write(.., &elements)?;
     for target in [Target::V2, Target::Draft, Target::PlainText] {
         let to = target.begun();
-        zarr::copy(&Node::Array(array.clone()), &to, path("/a"), &CopyOptions::default())?;
+        zarr::tools::copy(&Node::Array(array.clone()), &to, path("/a"), &CopyOptions::default())?;
         assert_eq!(to.array(path("/a"))?.read::<i16>(..)?, elements, "{target:?}");
     }
     Ok(())
@@ -383,7 +384,7 @@ fn a_filter_on_what_another_makes_of_elements_is_copied() -> zarr::Result<()> {
     assert_eq!(array.read::<i32>(..)?, [1, -2, 1024, 7]);
     for target in [Target::V2, Target::V3] {
         let to = target.begun();
-        zarr::copy(&Node::Array(array.clone()), &to, path("/a"), &CopyOptions::default())?;
+        zarr::tools::copy(&Node::Array(array.clone()), &to, path("/a"), &CopyOptions::default())?;
         assert_eq!(to.array(path("/a"))?.read::<i32>(..)?, [1, -2, 1024, 7], "{target:?}");
     }
     Ok(())
@@ -484,7 +485,7 @@ proptest! {
         let corners = (aged.read_le_bytes(&corner), array.read_le_bytes(&corner));
         prop_assert_eq!(corners.0.expect("read"), corners.1.expect("read"));
         let to = way.begun();
-        match zarr::copy(&Node::Array(aged), &to, path("/b"), &CopyOptions::default()) {
+        match zarr::tools::copy(&Node::Array(aged), &to, path("/b"), &CopyOptions::default()) {
             Ok(_) => same(&to.array(path("/b")).expect("the copy"), "the copy")?,
             Err(e) => prop_assert_eq!(e.kind(), ErrorKind::Unsupported, "{}", e),
         }

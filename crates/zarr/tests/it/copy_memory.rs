@@ -9,7 +9,8 @@ use std::path::Path;
 use std::process::Command;
 
 use tempfile::tempdir;
-use zarr::{Array, CopyOptions, Dialect, ErrorKind, Hierarchy};
+use zarr::tools::CopyOptions;
+use zarr::{Array, Dialect, ErrorKind, Hierarchy};
 use zarr_testkit::{peak_memory, test_command};
 
 const FOLDER: &str = "ZARR_TEST_COPY_FOLDER";
@@ -53,7 +54,7 @@ fn child() {
     };
     let before = peak_memory().expect("Linux tells");
     assert!(before < BOUND / 3, "the program has {before} bytes before it copies");
-    let copied = zarr::copy(&from.node("/a").unwrap(), &to, "/a", &options).unwrap();
+    let copied = zarr::tools::copy(&from.node("/a").unwrap(), &to, "/a", &options).unwrap();
     println!("peak {} {}", peak_memory().expect("Linux tells"), copied.spool);
 }
 
@@ -85,7 +86,7 @@ fn a_copy_that_compresses_worse_than_its_source_stays_within_its_memory() {
     let folder = tempdir().unwrap();
     let new = hierarchy(folder.path(), "from").create_array("/a").shape(&[ROW_COUNT, 4, 512]);
     let new = new.chunks(&[16, 4, 512]).data_type_named("uint32");
-    let array = new.codec(zarr::codec("zstd:1").unwrap()).create().unwrap();
+    let array = new.codec(zarr::tools::codec("zstd:1").unwrap()).create().unwrap();
     let mut random = 7u64;
     let mut row = || -> Vec<u32> {
         let next = |_| {
@@ -114,7 +115,7 @@ fn a_copy_that_compresses_worse_than_its_source_stays_within_its_memory() {
 /// Slabs, each of which is one of three.
 fn slabs(folder: &Path) -> Array {
     let new = hierarchy(folder, "from").create_array("/a").shape(&SHAPE).chunks(&SLAB);
-    let new = new.data_type_named("uint16").codec(zarr::codec("zstd:1").unwrap());
+    let new = new.data_type_named("uint16").codec(zarr::tools::codec("zstd:1").unwrap());
     let array = new.create().unwrap();
     for n in 0..3u64 {
         let count = SLAB.iter().product::<u64>();
@@ -167,7 +168,7 @@ fn what_needs_more_memory_is_refused_before_it_is_written() {
     let to = hierarchy(folder.path(), "to");
     // Stored objects go through in pieces, whatever their size.
     let options = CopyOptions { memory: Some(256 << 20), recode: true, ..CopyOptions::default() };
-    let error = zarr::copy(&from.node("/a").unwrap(), &to, "/a", &options).unwrap_err();
+    let error = zarr::tools::copy(&from.node("/a").unwrap(), &to, "/a", &options).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Argument);
     let text = error.to_string();
     assert!(text.contains("256 MiB of memory are too little"), "{text}");

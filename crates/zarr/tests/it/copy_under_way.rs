@@ -11,10 +11,8 @@ use zarr::store::{
     StoreKey, SyncStore, async_trait, from_sync, from_sync_arc,
 };
 use zarr::stores::MemoryStore;
-use zarr::{
-    CopyOptions, Dialect, ErrorKind, Hierarchy, Node, NodePath, Object, OpenOptions, Plan,
-    StoreError, Verify,
-};
+use zarr::tools::{CopyOptions, Plan, Verify};
+use zarr::{Dialect, ErrorKind, Hierarchy, Node, NodePath, Object, OpenOptions, StoreError};
 use zarr_testkit::{Counters, sample};
 
 const DIALECTS: [Dialect; 3] = [Dialect::V2, Dialect::V3, Dialect::Draft];
@@ -36,7 +34,7 @@ fn source(dialect: Dialect) -> Hierarchy {
         [("/a", &[40u64, 30][..], &[7u64, 8][..]), ("/g/b", &[100], &[3]), ("/g/h/c", &[], &[])]
     {
         let array = hierarchy.create_array(at).shape(shape).chunks(chunks).data_type_named("int32");
-        let array = array.codec(zarr::codec("gzip:1").unwrap()).create().unwrap();
+        let array = array.codec(zarr::tools::codec("gzip:1").unwrap()).create().unwrap();
         let all: Vec<i32> = (1..).take(array.len() as usize).collect();
         array.write(.., &all).unwrap();
     }
@@ -117,7 +115,7 @@ fn parts_read_no_chunk_of_the_source_twice() {
     let options =
         CopyOptions { chunks: Some(vec![16, 16, 16]), parts: Some(3), ..CopyOptions::default() };
     let to = target(from_sync(MemoryStore::new()), Dialect::V3, true);
-    let plan = zarr::plan_copy(&from.node("/").unwrap(), &to, "/", &options).unwrap();
+    let plan = zarr::tools::plan_copy(&from.node("/").unwrap(), &to, "/", &options).unwrap();
     let plan = plan.begin(&to, &options).unwrap();
     counters.take();
     for part in 0..3 {
@@ -150,7 +148,8 @@ fn a_copy_that_is_killed_anywhere_is_gone_on_with() {
             store
         };
         let whole = store();
-        zarr::copy(&root, &target(whole.clone(), dialect, is_new), at, &options(false)).unwrap();
+        zarr::tools::copy(&root, &target(whole.clone(), dialect, is_new), at, &options(false))
+            .unwrap();
         let whole = keys(&whole);
         let (mut seen, mut changes) = (BTreeSet::new(), sample(kind as u64, 0));
         loop {
@@ -158,8 +157,12 @@ fn a_copy_that_is_killed_anywhere_is_gone_on_with() {
             let before = keys(&store);
             let killed = ObservedStore::new(store.clone(), Killed(AtomicU64::new(changes)));
             let place = format!("{dialect:?} at {at}, killed after {changes} changes");
-            let first =
-                zarr::copy(&root, &target(Arc::new(killed), dialect, is_new), at, &options(false));
+            let first = zarr::tools::copy(
+                &root,
+                &target(Arc::new(killed), dialect, is_new),
+                at,
+                &options(false),
+            );
             let left = keys(&store);
             let is_done = chunks(&left) == chunks(&whole);
             let new: BTreeSet<_> = left.difference(&before).collect();
@@ -209,7 +212,7 @@ fn a_copy_that_is_killed_anywhere_is_gone_on_with() {
             // After the plan is erased only the end of the journal is left.
             let is_whole = Plan::under_way(&again, &path(at)).unwrap().is_none() && is_done;
             if !is_whole {
-                zarr::copy(&root, &again, at, &options(true)).unwrap();
+                zarr::tools::copy(&root, &again, at, &options(true)).unwrap();
             }
             let put: BTreeSet<String> = put.lock().unwrap().iter().cloned().collect();
             let twice: Vec<_> =
@@ -274,14 +277,14 @@ fn a_copy_that_verifies_notices_what_the_store_spoils() {
         let to = || target(from_sync_arc(spoiling.clone()), Dialect::V3, true);
         let options =
             CopyOptions { codecs: Some(Vec::new()), verify, resume: true, ..options(true) };
-        let copied = zarr::copy(&root, &to(), "/", &options);
+        let copied = zarr::tools::copy(&root, &to(), "/", &options);
         assert!(spoiling.spoils.lock().unwrap().is_none());
         if verify == Verify::Stored {
             let error = copied.unwrap_err();
             assert_eq!(error.kind(), ErrorKind::CorruptData, "{error}");
             assert!(error.to_string().contains("read back otherwise"), "{error}");
             assert_eq!(spoiling.inner.value(&key).unwrap(), None);
-            zarr::copy(&root, &to(), "/", &options).unwrap();
+            zarr::tools::copy(&root, &to(), "/", &options).unwrap();
             same(&from, &Hierarchy::open(from_sync_arc(spoiling), &writing()).unwrap(), "/");
         } else {
             copied.unwrap();
@@ -296,7 +299,7 @@ fn copied_in_parts(from: &Hierarchy) -> (Arc<dyn Store>, Plan) {
     let store: Arc<dyn Store> = from_sync(MemoryStore::new());
     let to = target(store.clone(), Dialect::V3, true);
     let options = CopyOptions { codecs: Some(Vec::new()), ..options(false) };
-    let plan = zarr::plan_copy(&from.node("/").unwrap(), &to, "/", &options).unwrap();
+    let plan = zarr::tools::plan_copy(&from.node("/").unwrap(), &to, "/", &options).unwrap();
     let plan = plan.begin(&to, &options).unwrap();
     plan.run(&[0, 1, 2, 3, 4], from, &to, &options).unwrap();
     assert_eq!(plan.missing(&to).unwrap(), Vec::<usize>::new());
@@ -327,12 +330,12 @@ fn a_resumed_copy_that_verifies_looks_at_what_is_there() {
         store.to_sync().set(&key, Payload::new(chunk)).unwrap();
         let to = || target(store.clone(), Dialect::V3, true);
         let options = CopyOptions { codecs: Some(Vec::new()), verify, ..options(true) };
-        let copied = zarr::copy(&root, &to(), "/", &options);
+        let copied = zarr::tools::copy(&root, &to(), "/", &options);
         if verify == Verify::Stored {
             let error = copied.unwrap_err();
             assert_eq!(error.kind(), ErrorKind::CorruptData, "{error}");
             assert_eq!(store.to_sync().value(&key).unwrap(), None);
-            zarr::copy(&root, &to(), "/", &options).unwrap();
+            zarr::tools::copy(&root, &to(), "/", &options).unwrap();
             same(&from, &Hierarchy::open(store, &writing()).unwrap(), "/");
         } else {
             copied.unwrap();
@@ -355,7 +358,7 @@ fn marks_of_an_older_copy_are_not_those_of_a_new_one() {
     assert!(keys(&store).iter().any(|key| key.contains("/done/")), "marks are left");
     let to = target(store.clone(), Dialect::V3, true);
     let options = CopyOptions { codecs: Some(Vec::new()), ..options(false) };
-    let plan = zarr::plan_copy(&from.node("/").unwrap(), &to, "/", &options).unwrap();
+    let plan = zarr::tools::plan_copy(&from.node("/").unwrap(), &to, "/", &options).unwrap();
     let plan = plan.begin(&to, &options).unwrap();
     assert_eq!(plan.missing(&to).unwrap(), [0, 1, 2, 3, 4]);
     let refused = plan.finish(&to).unwrap_err();
@@ -379,10 +382,10 @@ fn what_others_have_left_is_erased_before_a_copy_is_gone_on_with() {
     let to = || target(store.clone(), Dialect::V3, true);
     let in_parts = CopyOptions { codecs: Some(Vec::new()), ..options(true) };
     // One of several processes does not: another one may be erasing them, and copy at once.
-    let refused = zarr::copy(&root, &to(), "/", &in_parts).unwrap_err();
+    let refused = zarr::tools::copy(&root, &to(), "/", &in_parts).unwrap_err();
     assert!(refused.to_string().contains("chunks are left"), "{refused}");
     let whole = CopyOptions { parts: None, ..in_parts };
-    zarr::copy(&root, &to(), "/", &whole).unwrap();
+    zarr::tools::copy(&root, &to(), "/", &whole).unwrap();
     same(&from, &Hierarchy::open(store, &writing()).unwrap(), "/");
 }
 
@@ -393,7 +396,7 @@ fn a_copy_does_not_go_on_with_another_one() {
     let root = from.node("/").unwrap();
     let to = target(from_sync(MemoryStore::new()), Dialect::V3, true);
     let other = CopyOptions { codecs: Some(Vec::new()), ..options(true) };
-    let planned = |options| zarr::plan_copy(&root, &to, "/", options).unwrap();
+    let planned = |options| zarr::tools::plan_copy(&root, &to, "/", options).unwrap();
     let [first, same, second] = [&options(true), &options(true), &other].map(planned);
     first.begin(&to, &options(true)).unwrap();
     same.begin(&to, &options(true)).unwrap();
@@ -427,9 +430,9 @@ fn nodes_that_are_copied_into_a_consolidated_group_are_in_its_metadata() {
         let only =
             |name: &str| CopyOptions { only: Some([path(name)].into()), ..CopyOptions::default() };
         let root = Node::Group(from.root().unwrap());
-        zarr::copy(&root, &to, "/", &only("/a")).unwrap();
+        zarr::tools::copy(&root, &to, "/", &only("/a")).unwrap();
         to.consolidate().unwrap();
-        zarr::copy(&root, &to, "/", &only("/g/b")).unwrap();
+        zarr::tools::copy(&root, &to, "/", &only("/g/b")).unwrap();
         let found = Hierarchy::open(store, &writing()).unwrap();
         assert!(found.is_consolidated().unwrap());
         assert_eq!(found.check_consolidated().unwrap(), [], "{dialect:?}");
@@ -449,12 +452,13 @@ fn a_copy_does_not_overwrite_its_source_in_memory() {
     let all = CopyOptions { overwrite: true, ..CopyOptions::default() };
     for (from, at) in [("/", "/"), ("/g", "/"), ("/g/a", "/g"), ("/g", "/g/a"), ("/g/a", "/g/a")] {
         let (source, target) = (open(), open());
-        let refused = zarr::copy(&source.node(from).unwrap(), &target, at, &all).unwrap_err();
+        let refused =
+            zarr::tools::copy(&source.node(from).unwrap(), &target, at, &all).unwrap_err();
         assert!(refused.to_string().contains("would erase"), "{from} to {at}: {refused}");
         assert_eq!(keys(&from_sync(memory.clone())), before, "{from} to {at}");
         // One handle is told before anything is put.
-        assert!(zarr::plan_copy(&source.node(from).unwrap(), &source, at, &all).is_err());
+        assert!(zarr::tools::plan_copy(&source.node(from).unwrap(), &source, at, &all).is_err());
     }
-    zarr::copy(&open().node("/g/a").unwrap(), &open(), "/b", &all).unwrap();
+    zarr::tools::copy(&open().node("/g/a").unwrap(), &open(), "/b", &all).unwrap();
     assert_eq!(open().array("/b").unwrap().read::<i8>(..).unwrap(), [1, 2, 3]);
 }

@@ -22,7 +22,7 @@ fn what_is_written_reads_back_in_every_dialect() -> Result<()> {
             .chunks(&[3, 4])
             .data_type_named("int32")
             .fill_value(7i64)
-            .codec(zarr::codec("gzip:1")?)
+            .codec(zarr::tools::codec("gzip:1")?)
             .attributes(Object::new().with("units", "K"))
             .create()?;
         array.write((1..6, 2..9), &(0..35).collect::<Vec<i32>>())?;
@@ -62,19 +62,28 @@ fn every_dialect_converts_to_every_other() -> Result<()> {
                 .chunks(&[2, 4])
                 .data_type_named(">f8")
                 .f_order(true)
-                .codec(zarr::codec("blosc-zstd:3")?)
+                .codec(zarr::tools::codec("blosc-zstd:3")?)
                 .dimension_names(["t", "lon"])
                 .create()?;
             let data: Vec<f64> = (0..30).map(f64::from).collect();
             array.write(.., &data)?;
             let target = zarr::create(&target, to)?;
-            zarr::copy(&zarr::open(&source)?, &target, "/", &zarr::CopyOptions::default())?;
+            zarr::tools::copy(
+                &zarr::open(&source)?,
+                &target,
+                "/",
+                &zarr::tools::CopyOptions::default(),
+            )?;
             let copy = target.array("/g/x")?;
             assert_eq!(copy.read::<f64>(..)?, data, "{from} to {to}");
             assert_eq!(copy.metadata().dimension_names, array.metadata().dimension_names);
             assert_eq!(copy.chunk_shape(), array.chunk_shape());
-            let again =
-                zarr::copy(&zarr::open(&source)?, &target, "/", &zarr::CopyOptions::default());
+            let again = zarr::tools::copy(
+                &zarr::open(&source)?,
+                &target,
+                "/",
+                &zarr::tools::CopyOptions::default(),
+            );
             assert_eq!(again.unwrap_err().kind(), zarr::ErrorKind::Exists);
         }
     }
@@ -200,7 +209,12 @@ fn every_data_type_goes_through_every_dialect() -> Result<()> {
         {
             let target = zarr::create(&format!("{path}{}", n + 1), dialect)?;
             let root = "/";
-            zarr::copy(&source.node(root)?, &target, root, &zarr::CopyOptions::default())?;
+            zarr::tools::copy(
+                &source.node(root)?,
+                &target,
+                root,
+                &zarr::tools::CopyOptions::default(),
+            )?;
             source = target;
             let copy = zarr::open(&format!("{path}{}", n + 1))?.into_group()?.array("a")?;
             assert_eq!(copy.read_le_bytes(..)?, want, "{name} in {dialect}");
@@ -221,7 +235,7 @@ fn times_are_counts() -> Result<()> {
             .chunks(&[2])
             .data_type_named(">M8[25s]")
             .fill_value("NaT")
-            .codec(zarr::codec("gzip:1")?)
+            .codec(zarr::tools::codec("gzip:1")?)
             .create()?;
         array.write(0..2, &[63_113_472i64, -1])?;
         let array = zarr::open(&path)?.into_group()?.array("a")?;
@@ -251,13 +265,14 @@ fn what_cannot_be_said_is_refused() -> Result<()> {
     let v2 = zarr::create("memory://", Dialect::V2)?;
     for path in ["/some", "/other", "/nan", "/generic"] {
         let node = from.node(path)?;
-        let refused = zarr::copy(&node, &v2, path, &zarr::CopyOptions::default());
+        let refused = zarr::tools::copy(&node, &v2, path, &zarr::tools::CopyOptions::default());
         assert_eq!(refused.unwrap_err().kind(), zarr::ErrorKind::Unsupported, "{path}");
     }
     // With codecs asked for by name alone, every parameter is said.
     let to = zarr::create("memory://", Dialect::V3)?;
-    let options = zarr::CopyOptions { codecs: Some(vec!["blosc".into()]), ..Default::default() };
-    zarr::copy(&from.node("/nan")?, &to, "/nan", &options)?;
+    let options =
+        zarr::tools::CopyOptions { codecs: Some(vec!["blosc".into()]), ..Default::default() };
+    zarr::tools::copy(&from.node("/nan")?, &to, "/nan", &options)?;
     let metadata = to.array("/nan")?.metadata();
     assert_eq!(metadata.codecs[1].configuration.get("typesize").and_then(Json::as_u64), Some(4));
     Ok(())

@@ -113,7 +113,7 @@ fn nothing_is_read_and_written() -> Result<()> {
                     let builder = hierarchy.create_array(&NodePath::new(at)?).shape(shape);
                     let mut builder = builder.chunks(&vec![2; rank]).data_type_named(data_type);
                     for codec in &list {
-                        builder = builder.codec(zarr::codec(codec)?);
+                        builder = builder.codec(zarr::tools::codec(codec)?);
                     }
                     builder.create()
                 };

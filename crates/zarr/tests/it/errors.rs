@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use zarr::store::{Store, StoreKey, SyncStore, from_sync};
 use zarr::stores::MemoryStore;
-use zarr::{CopyOptions, Dialect, Error, Hierarchy, NodePath, Object, OpenOptions, Region, Result};
+use zarr::tools::CopyOptions;
+use zarr::{Dialect, Error, Hierarchy, NodePath, Object, OpenOptions, Region, Result};
 
 /// The messages, one after the other, each under the name of what was done.
 struct Messages(String);
@@ -192,13 +193,16 @@ fn messages_say_what_where_and_what_to_do() -> Result<()> {
         .create_array("/two")
         .shape(&[4])
         .data_type_named("u1")
-        .codec(zarr::codec("gzip")?)
-        .codec(zarr::codec("crc32c")?)
+        .codec(zarr::tools::codec("gzip")?)
+        .codec(zarr::tools::codec("crc32c")?)
         .create()?;
     let draft =
         Hierarchy::create(store(&[]), zarr::format::of_dialect(Dialect::Draft), &options())?;
     let node = hierarchy.node(chain.path())?;
-    all.add("two codecs in the draft", zarr::copy(&node, &draft, "/two", &CopyOptions::default()));
+    all.add(
+        "two codecs in the draft",
+        zarr::tools::copy(&node, &draft, "/two", &CopyOptions::default()),
+    );
     all.add("a name that the draft forbids", draft.create_group("/é", Object::new()));
     all.add(
         "attributes that the draft would read as codecs",
@@ -215,7 +219,7 @@ fn messages_say_what_where_and_what_to_do() -> Result<()> {
         read_only.array(&a()?)?.write(Region::all(&[100, 4]), &[0f32; 400]),
     );
     all.add("a scheme that nobody registered", zarr::open("ftp://example.org/x.zarr"));
-    all.add("a codec shorthand", zarr::codec("gzip:fast"));
+    all.add("a codec shorthand", zarr::tools::codec("gzip:fast"));
 
     assert!(all.0.matches("## ").count() >= 30);
     // zfp is there if another crate of the workspace asked for it.

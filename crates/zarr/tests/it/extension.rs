@@ -10,9 +10,10 @@ use zarr::data_type::{CoreType, DataType, Endian, ExtensionType, FillValue, Pars
 use zarr::format::Draft;
 use zarr::store::{Payload, Store, StoreKey, from_sync};
 use zarr::stores::MemoryStore;
+use zarr::tools::CopyOptions;
 use zarr::{
-    Array, ArrayBuilder, CodecError, CopyOptions, Dialect, ErrorKind, Hierarchy, Json,
-    MetadataError, NodePath, Object, OpenOptions, Result,
+    Array, ArrayBuilder, CodecError, Dialect, ErrorKind, Hierarchy, Json, MetadataError, NodePath,
+    Object, OpenOptions, Result,
 };
 use zarr_example_extension::{Cbor, FixedPoint, morton, run_length, unit};
 
@@ -117,7 +118,7 @@ fn conversions_keep_all_values_in_each_direction() -> Result<()> {
             created.push((what, array));
         }
         let all = source.node(NodePath::root())?;
-        zarr::copy(&all, &target, NodePath::root(), &CopyOptions::default())?;
+        zarr::tools::copy(&all, &target, NodePath::root(), &CopyOptions::default())?;
         let again = Hierarchy::open(store, &knowing())?;
         for (what, array) in created {
             let copy = again.array(array.path())?;
@@ -138,7 +139,7 @@ fn v2_takes_the_codec_and_equal_chunks_and_refuses_the_rest() -> Result<()> {
         let array = builder.create()?;
         array.write(.., &(0..35).collect::<Vec<i32>>())?;
         let node = source.node(array.path())?;
-        let copied = zarr::copy(&node, &target, array.path(), &CopyOptions::default());
+        let copied = zarr::tools::copy(&node, &target, array.path(), &CopyOptions::default());
         match what {
             "codec" | "chunk grid" => {
                 copied?;
@@ -160,7 +161,7 @@ fn copies_go_between_grids() -> Result<()> {
     let elements: Vec<i32> = (0..72).collect();
     array.write(.., &elements)?;
     let regular = CopyOptions { chunks: Some(vec![5, 5]), ..CopyOptions::default() };
-    zarr::copy(&source.node(path("/a"))?, &target, path("/r"), &regular)?;
+    zarr::tools::copy(&source.node(path("/a"))?, &target, path("/r"), &regular)?;
     let copy = target.array(path("/r"))?;
     assert_eq!(copy.read::<i32>(..)?, elements);
     assert_eq!(copy.chunk_shape(), Some(vec![5, 5]));
@@ -203,7 +204,7 @@ fn a_hierarchy_in_cbor_is_like_one_in_json() -> Result<()> {
 
     let (_b, target) = common::hierarchy(Dialect::V3);
     let all = hierarchy.node(NodePath::root())?;
-    zarr::copy(&all, &target, NodePath::root(), &CopyOptions::default())?;
+    zarr::tools::copy(&all, &target, NodePath::root(), &CopyOptions::default())?;
     let copy = target.array(path("/all"))?;
     assert_eq!(copy.read::<i32>(..)?, hierarchy.array(path("/all"))?.read::<i32>(..)?);
     Ok(())
@@ -244,7 +245,8 @@ fn a_pack_is_one_file() -> Result<()> {
         let url = format!("pack://{}", folder.path().join("x.pack").display());
         let hierarchy = zarr::create_with(&url, dialect, &knowing())?;
         let array = hierarchy.create_array(path("/g/a")).shape(&[40, 40]).chunks(&[7, 9]);
-        let array = array.data_type(CoreType::Float64).codec(zarr::codec("gzip:1")?).create()?;
+        let array =
+            array.data_type(CoreType::Float64).codec(zarr::tools::codec("gzip:1")?).create()?;
         let elements: Vec<f64> = (0..1600).map(f64::from).collect();
         array.write(.., &elements)?;
         array.append(0, &elements[..40])?;
@@ -264,16 +266,17 @@ fn a_pack_is_one_file() -> Result<()> {
 
 #[test]
 fn a_uri_is_a_name_of_a_codec() -> Result<()> {
-    let spec = zarr::codec(run_length::URI)?;
+    let spec = zarr::tools::codec(run_length::URI)?;
     assert_eq!(spec, CodecSpec::v3(run_length::URI, Object::new()));
-    let spec = zarr::codec("https://example.org:80/x:5")?;
+    let spec = zarr::tools::codec("https://example.org:80/x:5")?;
     assert_eq!(spec.to_string(), r#"https://example.org:80/x {"level":5}"#);
-    assert!(zarr::codec("gzip:x").is_err());
-    let whole = zarr::codec(r#"{"name":"https://example.org/x","configuration":{"a":[1]}}"#)?;
+    assert!(zarr::tools::codec("gzip:x").is_err());
+    let whole =
+        zarr::tools::codec(r#"{"name":"https://example.org/x","configuration":{"a":[1]}}"#)?;
     assert_eq!(whole.to_string(), r#"https://example.org/x {"a":[1]}"#);
-    assert_eq!(zarr::codec(r#"{"name":"gzip"}"#)?, CodecSpec::v3("gzip", Object::new()));
+    assert_eq!(zarr::tools::codec(r#"{"name":"gzip"}"#)?, CodecSpec::v3("gzip", Object::new()));
     for wrong in ["{", "{}", r#"{"name":1}"#, r#"{"name":"gzip","configuration":5}"#] {
-        assert_eq!(zarr::codec(wrong).unwrap_err().kind(), ErrorKind::Argument, "{wrong}");
+        assert_eq!(zarr::tools::codec(wrong).unwrap_err().kind(), ErrorKind::Argument, "{wrong}");
     }
     Ok(())
 }
@@ -447,7 +450,7 @@ fn chunk_keys_are_a_third_partys() -> Result<()> {
     // A copy keeps them where it can.
     let target: Arc<dyn Store> = from_sync(MemoryStore::new());
     let copy = Hierarchy::create(target.clone(), zarr::format::of_dialect(Dialect::V3), &knowing)?;
-    zarr::copy(&hierarchy.node("/")?, &copy, "/a", &CopyOptions::default())?;
+    zarr::tools::copy(&hierarchy.node("/")?, &copy, "/a", &CopyOptions::default())?;
     assert_eq!(copy.array("/a")?.read::<u8>(..)?, [0, 8]);
     assert!(keys(&target).contains(&"a/n0".to_owned()), "{:?}", keys(&target));
     Ok(())
@@ -502,12 +505,12 @@ fn an_unknown_member_of_a_configuration_leaves_the_metadata_alone_readable() -> 
 
         // It is not damaged.
         let (mut problems, mut notes) = (Vec::new(), Vec::new());
-        let how = zarr::validate::ValidateOptions::new(zarr::Level::Data);
-        let mut found = |problem: &zarr::validate::Problem| {
+        let how = zarr::tools::validate::ValidateOptions::new(zarr::tools::Level::Data);
+        let mut found = |problem: &zarr::tools::validate::Problem| {
             let list = if problem.kind.is_note() { &mut notes } else { &mut problems };
             list.push(problem.message.clone());
         };
-        zarr::validate::validate_store(&store, "/", &plain(), &how, &mut found)?;
+        zarr::tools::validate::validate_store(&store, "/", &plain(), &how, &mut found)?;
         assert!(problems.is_empty(), "{new}: {problems:?}");
         assert!(notes.iter().any(|note| note.contains("is not supported")), "{new}: {notes:?}");
     }

@@ -25,7 +25,8 @@ use std::sync::Arc;
 use crate::injected::{ERRORS, KINDS, Kind, injector, is_whole};
 use zarr::nczarr::schema::{Group, Variable};
 use zarr::nczarr::{Dataset, DatasetOptions, Dimension, Lengths, NewDataset, Slab, Type, Values};
-use zarr::{CopyOptions, Dialect, Hierarchy, Json, Node, NodePath, OpenOptions, Registry, Result};
+use zarr::tools::CopyOptions;
+use zarr::{Dialect, Hierarchy, Json, Node, NodePath, OpenOptions, Registry, Result};
 use zarr_example_extension::OffsetGrid;
 use zarr_testkit::test_name;
 
@@ -213,7 +214,7 @@ impl Handle {
             Copy => {
                 let target = zarr::create_with(&kind.url(within, copy), Dialect::V3, &options())?;
                 let root = hierarchy.node(NodePath::root())?;
-                zarr::copy(&root, &target, NodePath::root(), &CopyOptions::default())?;
+                zarr::tools::copy(&root, &target, NodePath::root(), &CopyOptions::default())?;
             }
             Records => unreachable!("a dataset is no hierarchy"),
         }

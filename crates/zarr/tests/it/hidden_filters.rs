@@ -7,9 +7,8 @@ use std::sync::Arc;
 use zarr::format::{Draft, of_dialect};
 use zarr::store::{Store, StoreKey, from_sync};
 use zarr::stores::MemoryStore;
-use zarr::{
-    CopyOptions, Dialect, ErrorKind, Hierarchy, Json, NodePath, Object, OpenOptions, Result,
-};
+use zarr::tools::CopyOptions;
+use zarr::{Dialect, ErrorKind, Hierarchy, Json, NodePath, Object, OpenOptions, Result};
 
 fn options() -> OpenOptions {
     OpenOptions::new(zarr::standard()).read_write()
@@ -48,7 +47,7 @@ fn hierarchy(extensions: &str, attributes: &str, options: &OpenOptions) -> Hiera
 }
 
 fn copied(from: &Hierarchy, to: &Hierarchy) -> Result<()> {
-    zarr::copy(&from.node(path("/a"))?, to, path("/a"), &CopyOptions::default()).map(drop)
+    zarr::tools::copy(&from.node(path("/a"))?, to, path("/a"), &CopyOptions::default()).map(drop)
 }
 
 /// Q5: filters that are taken for attributes must not become filters again in the copy.

@@ -211,7 +211,7 @@ fn decoded_chunks_share_one_limit() {
     let hierarchy = zarr::create(folder.path().to_str().unwrap(), zarr::Dialect::V3).unwrap();
     let builder = hierarchy.create_array("/a").shape(&[8 * CHUNK as u64]);
     let builder = builder.chunks(&[CHUNK as u64]).data_type_named("uint8");
-    let array = builder.codec(zarr::codec("gzip:1").unwrap()).create().unwrap();
+    let array = builder.codec(zarr::tools::codec("gzip:1").unwrap()).create().unwrap();
     array.write(0..CHUNK as u64, &vec![1u8; CHUNK]).unwrap();
     let chunks = folder.path().join("a/c");
     for n in 1..8 {

@@ -36,7 +36,7 @@ fn bytes(store: &Arc<dyn Store>, inner: u64, count: u64, codec: &str) -> Result<
     let hierarchy = hierarchy(store, &options())?;
     let builder = hierarchy.create_array(path()).shape(&[inner * count]).chunks(&[inner]);
     let builder = builder.shards(&[inner * count]).data_type_named("uint8");
-    builder.codec(zarr::codec(codec)?).create()
+    builder.codec(zarr::tools::codec(codec)?).create()
 }
 
 fn stored(store: &Arc<dyn Store>) -> Vec<u8> {
@@ -103,7 +103,7 @@ fn frames_are_decoded_one_by_one() -> Result<()> {
     });
     let hierarchy = hierarchy(&store, &options())?;
     let builder = hierarchy.create_array(path()).shape(&[16]).chunks(&[4]).shards(&[16]);
-    let array = builder.data_type_named("int32").codec(zarr::codec("zstd:0")?).create()?;
+    let array = builder.data_type_named("int32").codec(zarr::tools::codec("zstd:0")?).create()?;
     let key = StoreKey::new("a/c/0")?;
     store.to_sync().set(&key, unhex(FRAMES).into())?;
     for (chunk, elements, bytes) in [
@@ -161,7 +161,8 @@ fn memory_of_indices_changes_nothing() -> Result<()> {
         let store = memory();
         let builder = hierarchy(&store, &options)?;
         let builder = builder.create_array(path()).shape(&[24]).chunks(&[8]).fill_value("é");
-        let array = builder.data_type_named("string").codec(zarr::codec(nested)?).create()?;
+        let array =
+            builder.data_type_named("string").codec(zarr::tools::codec(nested)?).create()?;
         let mut whole = vec!["é".to_owned(); 24];
         // The second shard stays away, and of the others some inner shards and chunks.
         for at in [0u64, 1, 7, 18] {

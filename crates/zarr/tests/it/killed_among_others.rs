@@ -51,8 +51,8 @@ fn begin(place: &str) -> Result<()> {
     let (url, options) = options(place);
     let hierarchy = zarr::create_with(url, Dialect::V3, &options)?;
     let make = |name: &str| hierarchy.create_array(name).shape(&[LEN]).data_type_named("int64");
-    make("a").chunks(&[CHUNK]).codec(zarr::codec("gzip:1")?).create()?;
-    make("s").shards(&[CHUNK]).chunks(&[6]).codec(zarr::codec("crc32c")?).create()?;
+    make("a").chunks(&[CHUNK]).codec(zarr::tools::codec("gzip:1")?).create()?;
+    make("s").shards(&[CHUNK]).chunks(&[6]).codec(zarr::tools::codec("crc32c")?).create()?;
     hierarchy.flush()
 }
 

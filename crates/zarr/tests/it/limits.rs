@@ -156,7 +156,7 @@ fn a_chunk_beyond_the_limit_is_not_held() {
     let url = folder.path().to_str().unwrap();
     let hierarchy = zarr::create(url, Dialect::V3).unwrap();
     let array = hierarchy.create_array("/a").shape(&[8]).chunks(&[4]);
-    array.data_type_named("uint8").codec(zarr::codec("gzip").unwrap()).create().unwrap();
+    array.data_type_named("uint8").codec(zarr::tools::codec("gzip").unwrap()).create().unwrap();
     fs::create_dir(folder.path().join("a/c")).unwrap();
     for chunk in ["a/c/0", "a/c/1"] {
         fs::File::create(folder.path().join(chunk)).unwrap().set_len(1 << 42).unwrap();
@@ -246,7 +246,7 @@ fn no_array_is_created_whose_chunks_nobody_could_write_or_read() {
         let hierarchy = zarr::create(url, dialect).unwrap();
         let create = |codec: &str, len: u64| {
             let builder = hierarchy.create_array("/a").shape(&[len]).chunks(&[len]);
-            builder.data_type_named("uint8").codec(zarr::codec(codec).unwrap()).create()
+            builder.data_type_named("uint8").codec(zarr::tools::codec(codec).unwrap()).create()
         };
         let error = create("blosc", (1 << 31) + 100).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Argument, "{error}");

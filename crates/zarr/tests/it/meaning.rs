@@ -7,9 +7,9 @@ use crate::common::{document, keys, path};
 use zarr::format::of_dialect;
 use zarr::store::{Payload, Store, StoreKey, from_sync};
 use zarr::stores::MemoryStore;
+use zarr::tools::{CopyOptions, Progress};
 use zarr::{
-    Array, CopyOptions, Dialect, ErrorKind, Hierarchy, Json, Node, NodeKind, Object, OpenOptions,
-    Progress, Result,
+    Array, Dialect, ErrorKind, Hierarchy, Json, Node, NodeKind, Object, OpenOptions, Result,
 };
 
 fn options() -> OpenOptions {
@@ -38,7 +38,7 @@ fn set(store: &Arc<dyn Store>, key: &str, text: &str) {
 }
 
 fn copied(from: &Hierarchy, to: &Hierarchy) -> Result<Progress> {
-    zarr::copy(&from.node(path("/"))?, to, path("/"), &CopyOptions::default())
+    zarr::tools::copy(&from.node(path("/"))?, to, path("/"), &CopyOptions::default())
 }
 
 /// An array `/a` of 16 integers in chunks of one, whose axis is called `x`; so many of its chunks are never stored.
@@ -155,7 +155,7 @@ fn chunks_never_stored_are_written_where_their_value_would_change() -> Result<()
         assert_eq!(progress.not_kept.is_empty(), is_kept, "{:?}", progress.not_kept);
         let (_, strict) = begun(Dialect::V2);
         let exact = CopyOptions { strict: true, ..CopyOptions::default() };
-        let refused = zarr::copy(&source.node(path("/"))?, &strict, path("/"), &exact);
+        let refused = zarr::tools::copy(&source.node(path("/"))?, &strict, path("/"), &exact);
         assert_eq!(
             refused.map_err(|e| e.kind()).err(),
             (!is_kept).then_some(ErrorKind::Unsupported)
@@ -486,10 +486,10 @@ fn what_cannot_be_copied_is_skipped_by_name_if_asked() -> Result<()> {
     set(&store, "unknown/zarr.json", &unknown);
     let root = source.node(path("/"))?;
     let (_, target) = begun(Dialect::Draft);
-    assert!(zarr::copy(&root, &target, path("/"), &CopyOptions::default()).is_err());
+    assert!(zarr::tools::copy(&root, &target, path("/"), &CopyOptions::default()).is_err());
     assert!(target.children(path("/"))?.is_empty());
     let skipping = CopyOptions { skip_unsupported: true, ..CopyOptions::default() };
-    let progress = zarr::copy(&root, &target, path("/"), &skipping)?;
+    let progress = zarr::tools::copy(&root, &target, path("/"), &skipping)?;
     let tree: Vec<_> = target.tree(path("/"))?.into_iter().map(|node| node.path).collect();
     assert_eq!(tree, [path("/"), path("/good")]);
     assert_eq!(progress.skipped.len(), 2, "{:?}", progress.skipped);
@@ -508,12 +508,12 @@ fn a_chunk_shape_for_no_array_is_an_error() -> Result<()> {
     let with = |chunks: &[u64]| CopyOptions { chunks: Some(chunks.to_vec()), ..Default::default() };
     let (_, target) = begun(Dialect::V3);
     let line = Node::Array(source.array(path("/line"))?);
-    let refused = zarr::copy(&line, &target, path("/one"), &with(&[2, 2]));
+    let refused = zarr::tools::copy(&line, &target, path("/one"), &with(&[2, 2]));
     assert_eq!(refused.map_err(|e| e.kind()).err(), Some(ErrorKind::Argument));
     let root = source.node(path("/"))?;
-    let refused = zarr::copy(&root, &target, path("/"), &with(&[2, 2, 2]));
+    let refused = zarr::tools::copy(&root, &target, path("/"), &with(&[2, 2, 2]));
     assert_eq!(refused.map_err(|e| e.kind()).err(), Some(ErrorKind::Argument));
-    let progress = zarr::copy(&root, &target, path("/"), &with(&[2, 2]))?;
+    let progress = zarr::tools::copy(&root, &target, path("/"), &with(&[2, 2]))?;
     assert_eq!(target.array(path("/plane"))?.chunk_shape(), Some(vec![2, 2]));
     assert_eq!(target.array(path("/line"))?.chunk_shape(), Some(vec![4]));
     assert!(progress.notes[0].starts_with("/line: has 1 axes"), "{:?}", progress.notes);

@@ -13,7 +13,7 @@ fn array(data_type: &str, codecs: &[&str]) -> Result<Array> {
     let builder = hierarchy.create_array(&NodePath::new("/a")?).shape(&[4, 5, 6]);
     let mut builder = builder.chunks(&[2, 4, 6]).data_type_named(data_type);
     for codec in codecs {
-        builder = builder.codec(zarr::codec(codec)?);
+        builder = builder.codec(zarr::tools::codec(codec)?);
     }
     builder.create()
 }

@@ -8,10 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use zarr::format::of_dialect;
 use zarr::store::{Call, ObservedStore, Observer, Request, Store, async_trait, from_sync};
 use zarr::stores::MemoryStore;
-use zarr::{
-    Dialect, ErrorKind, Hierarchy, MigrateOptions, Migration, Node, OpenOptions, StoreError,
-    plan_migration,
-};
+use zarr::tools::{MigrateOptions, Migration, plan_migration};
+use zarr::{Dialect, ErrorKind, Hierarchy, Node, OpenOptions, StoreError};
 
 fn writing() -> OpenOptions {
     OpenOptions::new(zarr::standard()).read_write()
@@ -25,7 +23,7 @@ fn source() -> (Arc<dyn Store>, Hierarchy) {
     for (at, names, codec) in [("/a", &["y", "x"], "gzip:1"), ("/g/h/b", &["t", "x"], "zlib:1")] {
         let builder = hierarchy.create_array(at).shape(&[40, 30]).chunks(&[10, 10]);
         let builder = builder.data_type_named(">i4").dimension_names(*names);
-        let array = builder.codec(zarr::codec(codec).unwrap()).create().unwrap();
+        let array = builder.codec(zarr::tools::codec(codec).unwrap()).create().unwrap();
         array.write((0..25, ..), &(1..=25 * 30).collect::<Vec<i32>>()).unwrap();
     }
     hierarchy.create_array("/g/s").shape(()).chunks(()).data_type_named("<f8").create().unwrap();

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use crate::common::{document, hierarchy, keys, path};
 use zarr::store::{Store, StoreKey};
-use zarr::{CopyOptions, Dialect, ErrorKind, Node, Result};
+use zarr::tools::CopyOptions;
+use zarr::{Dialect, ErrorKind, Node, Result};
 
 const BLOCKS: &str = r#"{"name":"n5_default","configuration":{"codecs":[{"name":"transpose","configuration":{"order":[1,0]}},{"name":"bytes","configuration":{"endian":"big"}}]}}"#;
 
@@ -75,7 +76,8 @@ fn blocks_of_others_are_read() -> Result<()> {
 fn blocks_are_written_as_others_write_them() -> Result<()> {
     let (store, hierarchy) = hierarchy(Dialect::V3);
     let builder = hierarchy.create_array(path("/a")).shape(&[3, 5]).chunks(&[2, 3]);
-    let builder = builder.data_type_named("int16").codec(zarr::codec(BLOCKS)?).separator('.');
+    let builder =
+        builder.data_type_named("int16").codec(zarr::tools::codec(BLOCKS)?).separator('.');
     builder.create()?.write(.., &numbers())?;
     let metadata = document(&store, "a/zarr.json");
     let found = metadata.as_object().and_then(|object| object.get("chunk_key_encoding"));
@@ -116,7 +118,7 @@ fn a_copy_takes_the_keys_of_n5() -> Result<()> {
     array.write(.., &numbers())?;
     let (store, to) = hierarchy(Dialect::V3);
     let options = CopyOptions { codecs: Some(vec![BLOCKS.into()]), ..CopyOptions::default() };
-    zarr::copy(&Node::Array(array), &to, path("/a"), &options)?;
+    zarr::tools::copy(&Node::Array(array), &to, path("/a"), &options)?;
     assert_eq!(to.array(path("/a"))?.read::<i16>(..)?, numbers());
     assert!(STORED.iter().all(|(key, _)| keys(&store).iter().any(|found| found == key)));
     Ok(())

@@ -3,7 +3,8 @@
 
 use zarr::data_type::{FloatFormat, Rounding};
 use zarr::store::StoreKey;
-use zarr::{Array, CopyOptions, Dialect, ErrorKind, Hierarchy, Node, NodePath, Result};
+use zarr::tools::CopyOptions;
+use zarr::{Array, Dialect, ErrorKind, Hierarchy, Node, NodePath, Result};
 
 fn hierarchy(dialect: Dialect) -> Hierarchy {
     zarr::create("memory://", dialect).expect("a new hierarchy")
@@ -14,7 +15,7 @@ fn array(data_type: &str, codecs: &[&str]) -> Array {
     let path = NodePath::new("/a").expect("a good path");
     let mut builder = hierarchy.create_array(&path).shape(&[4]).chunks(&[3]);
     for codec in codecs {
-        builder = builder.codec(zarr::codec(codec).expect("a codec"));
+        builder = builder.codec(zarr::tools::codec(codec).expect("a codec"));
     }
     builder.data_type_named(data_type).create().expect("a new array")
 }
@@ -93,7 +94,7 @@ fn other_dialects_refuse_them_and_say_why() -> Result<()> {
             let new = new.expect_err("no words");
             assert_eq!(new.kind(), ErrorKind::Unsupported, "{new}");
             let whole = Node::Array(narrow.clone());
-            let copied = zarr::copy(&whole, &target, &path, &CopyOptions::default());
+            let copied = zarr::tools::copy(&whole, &target, &path, &CopyOptions::default());
             for refused in [new.to_string(), copied.expect_err("no words").to_string()] {
                 assert!(refused.contains(&format!("the data type `{name}`")), "{refused}");
                 assert!(refused.contains("choose another type, or v3"), "{refused}");

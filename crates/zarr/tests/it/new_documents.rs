@@ -11,9 +11,9 @@ use std::sync::Arc;
 
 use zarr::store::{Store, StoreKey, from_sync};
 use zarr::stores::MemoryStore;
+use zarr::tools::CopyOptions;
 use zarr::{
-    ArrayBuilder, CopyOptions, Dialect, ErrorKind, Hierarchy, Json, NodePath, Object, OpenOptions,
-    Result,
+    ArrayBuilder, Dialect, ErrorKind, Hierarchy, Json, NodePath, Object, OpenOptions, Result,
 };
 
 fn path(text: &str) -> NodePath {
@@ -60,8 +60,9 @@ fn extensions_are_objects() -> Result<()> {
     let (store, hierarchy) = hierarchy(Dialect::V3)?;
     let builder = hierarchy.create_array(path("/a")).shape(&[8, 8]).chunks(&[2, 2]);
     let builder = builder.shards(&[4, 4]).data_type_named("int16").f_order(true);
-    let builder = builder.codec(zarr::codec("blosc-zstd")?).codec(zarr::codec("gzip:1")?);
-    builder.codec(zarr::codec("zstd:3")?).codec(zarr::codec("crc32c")?).create()?;
+    let builder =
+        builder.codec(zarr::tools::codec("blosc-zstd")?).codec(zarr::tools::codec("gzip:1")?);
+    builder.codec(zarr::tools::codec("zstd:3")?).codec(zarr::tools::codec("crc32c")?).create()?;
     let document = document(&store, "a/zarr.json");
     assert_eq!(document.get("data_type"), Some(&Json::from("int16")));
     for name in ["chunk_grid", "chunk_key_encoding"] {
@@ -157,7 +158,7 @@ fn integers_lose_their_fraction() -> Result<()> {
         let (store, hierarchy) = hierarchy(dialect)?;
         store.to_sync().set(&key, written.as_bytes().into())?;
         let node = hierarchy.node(path("/a"))?;
-        zarr::copy(&node, &hierarchy, path("/b"), &CopyOptions::default())?;
+        zarr::tools::copy(&node, &hierarchy, path("/b"), &CopyOptions::default())?;
         assert_eq!(hierarchy.array(path("/b"))?.read::<i16>(..)?, [7, 7]);
         let copy = document(&store, &format!("b/{name}"));
         assert_eq!(
@@ -281,7 +282,7 @@ fn attributes_of_conventions_stay() -> Result<()> {
     let mut from = first;
     for dialect in [Dialect::V3, Dialect::Draft, Dialect::V2, Dialect::V3] {
         let (_, target) = hierarchy(dialect)?;
-        zarr::copy(&from.node(path("/a"))?, &target, path("/a"), &CopyOptions::default())?;
+        zarr::tools::copy(&from.node(path("/a"))?, &target, path("/a"), &CopyOptions::default())?;
         let copy = target.array(path("/a"))?;
         assert_eq!(copy.metadata().dimension_names, Some(names.clone()), "{dialect}");
         let mut found = copy.attributes();
@@ -311,7 +312,12 @@ fn the_payload_of_a_nan_stays() -> Result<()> {
     let array = builder.fill_value(fill.clone()).create()?;
     array.update_attributes(|attributes| drop(attributes.insert("added", true)))?;
     array.resize(&[3])?;
-    zarr::copy(&hierarchy.node(path("/a"))?, &hierarchy, path("/b"), &CopyOptions::default())?;
+    zarr::tools::copy(
+        &hierarchy.node(path("/a"))?,
+        &hierarchy,
+        path("/b"),
+        &CopyOptions::default(),
+    )?;
     for key in ["a/zarr.json", "b/zarr.json"] {
         assert_eq!(document(&store, key).get("fill_value"), Some(&fill), "{key}");
     }
@@ -340,7 +346,7 @@ fn a_lone_filter_is_no_compressor() -> Result<()> {
     ];
     let spec = |text: &str| -> Result<_> {
         let Ok(Json::Object(mut object)) = Json::parse(text.as_bytes()) else {
-            return zarr::codec(text);
+            return zarr::tools::codec(text);
         };
         let id = object.remove("id").and_then(|id| id.as_str().map(str::to_owned));
         Ok(zarr::codec::CodecSpec::new(Dialect::V2, id.expect("an id"), object))
@@ -357,7 +363,7 @@ fn a_lone_filter_is_no_compressor() -> Result<()> {
     }
     for name in ["gzip:1", "zlib:1", "zstd:1", "blosc-lz4-shuffle:5", "lz4", "bz2:1", "lzma"] {
         let build = |member_name| {
-            let codec = zarr::codec(name)?;
+            let codec = zarr::tools::codec(name)?;
             member(Dialect::V2, member_name, |array| array.data_type_named("int32").codec(codec))
         };
         assert_eq!(build("filters")?.as_deref(), Some("null"), "{name}");
@@ -372,7 +378,7 @@ fn a_lone_filter_is_no_compressor() -> Result<()> {
 fn numcodecs_codecs_always_have_a_configuration() -> Result<()> {
     for name in ["crc32", "adler32", "fletcher32", "jenkins_lookup3", "lz4", "zlib:1", "shuffle:4"]
     {
-        let codec = zarr::codec(name)?;
+        let codec = zarr::tools::codec(name)?;
         let build = |array: ArrayBuilder| array.data_type_named("int32").codec(codec);
         let codecs = json(&member(Dialect::V3, "codecs", build)?.expect("codecs"));
         let mut named = 0;
@@ -412,7 +418,7 @@ fn stale_consolidated_metadata_are_not_copied_into_new_documents() -> Result<()>
     {
         let (copied, target) = self::hierarchy(Dialect::V3)?;
         let node = source.node(path(from))?;
-        zarr::copy(&node, &target, path(to), &CopyOptions::default())?;
+        zarr::tools::copy(&node, &target, path(to), &CopyOptions::default())?;
         assert_eq!(
             target.array(path(&format!("{to}/a").replace("//", "/")))?.read::<i16>(..)?,
             [1, 2]

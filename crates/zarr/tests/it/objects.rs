@@ -11,9 +11,8 @@ use std::sync::Arc;
 
 use zarr::store::{Store, StoreKey, from_sync};
 use zarr::stores::MemoryStore;
-use zarr::{
-    Array, CopyOptions, Dialect, ErrorKind, Hierarchy, Json, Node, NodePath, OpenOptions, Result,
-};
+use zarr::tools::CopyOptions;
+use zarr::{Array, Dialect, ErrorKind, Hierarchy, Json, Node, NodePath, OpenOptions, Result};
 
 fn options() -> OpenOptions {
     OpenOptions::new(zarr::standard()).read_write()
@@ -92,7 +91,7 @@ fn writing_one_element_leaves_its_neighbours_as_they_were() -> Result<()> {
             let target: Arc<dyn Store> = from_sync(MemoryStore::new());
             let target = Hierarchy::create(target, zarr::format::of_dialect(dialect), &options())?;
             let options = CopyOptions { chunks: Some(vec![2]), ..CopyOptions::default() };
-            zarr::copy(&Node::Array(array.clone()), &target, "/a", &options)?;
+            zarr::tools::copy(&Node::Array(array.clone()), &target, "/a", &options)?;
             let copy = target.array("/a")?;
             assert_eq!(values(&copy)?, [r#""z""#, "NaN", r#"{"b":-Infinity}"#, "Infinity"]);
         }
@@ -266,6 +265,6 @@ fn copied(array: &Array, to: Dialect) -> Result<Array> {
     let format = zarr::format::of_dialect(to);
     let target = Hierarchy::create(store, format, &options())?;
     let path = NodePath::new("/a")?;
-    zarr::copy(&Node::Array(array.clone()), &target, &path, &CopyOptions::default())?;
+    zarr::tools::copy(&Node::Array(array.clone()), &target, &path, &CopyOptions::default())?;
     target.array(&path)
 }

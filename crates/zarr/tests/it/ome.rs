@@ -7,10 +7,8 @@ use std::sync::Arc;
 use zarr::format::of_dialect;
 use zarr::store::{Store, StoreKey, from_sync};
 use zarr::stores::MemoryStore;
-use zarr::{
-    CopyOptions, Dialect, DiffOptions, ErrorKind, Hierarchy, Json, MigrateOptions, Node, Object,
-    OpenOptions, plan_copy, plan_migration,
-};
+use zarr::tools::{CopyOptions, DiffOptions, MigrateOptions, plan_copy, plan_migration};
+use zarr::{Dialect, ErrorKind, Hierarchy, Json, Node, Object, OpenOptions};
 
 fn writing(dialect: Option<Dialect>) -> OpenOptions {
     let mut options = OpenOptions::new(zarr::standard()).read_write();
@@ -74,7 +72,7 @@ fn attributes(hierarchy: &Hierarchy, path: &str) -> Object {
 fn a_copy_has_the_version_for_its_dialect_and_a_copy_back_is_equal() {
     let (_, old) = source();
     let (store, new) = target(Dialect::V3);
-    let told = zarr::copy(&root(&old), &new, "/", &CopyOptions::default()).unwrap();
+    let told = zarr::tools::copy(&root(&old), &new, "/", &CopyOptions::default()).unwrap();
     assert!(told.not_kept.is_empty(), "{:?}", told.not_kept);
     let [converted] = &told.notes[..] else { panic!("{:?}", told.notes) };
     assert!(converted.contains("from 0.4 to 0.5 in 2 groups (/well, /well/0)"), "{converted}");
@@ -92,18 +90,18 @@ fn a_copy_has_the_version_for_its_dialect_and_a_copy_back_is_equal() {
     assert_eq!(image.get("attributes").and_then(Json::as_object), Some(&object(NESTED)));
 
     let (_, back) = target(Dialect::V2);
-    zarr::copy(&root(&new), &back, "/", &CopyOptions::default()).unwrap();
+    zarr::tools::copy(&root(&new), &back, "/", &CopyOptions::default()).unwrap();
     for path in ["/well", "/well/0"] {
         assert_eq!(attributes(&back, path), attributes(&old, path), "{path}");
     }
     for (one, other) in [(&old, &new), (&new, &old), (&new, &back)] {
-        let diff = zarr::diff(&root(one), &root(other), &DiffOptions::default()).unwrap();
+        let diff = zarr::tools::diff(&root(one), &root(other), &DiffOptions::default()).unwrap();
         assert!(diff.is_equal(), "{diff:?}");
     }
     // Another channel name is still a difference.
     let image = back.group("/well/0").unwrap();
     image.update_attributes(|all| drop(all.insert("operator", "you"))).unwrap();
-    let diff = zarr::diff(&root(&new), &root(&back), &DiffOptions::default()).unwrap();
+    let diff = zarr::tools::diff(&root(&new), &root(&back), &DiffOptions::default()).unwrap();
     assert_eq!(diff.nodes.len(), 1, "{diff:?}");
 }
 
@@ -111,17 +109,18 @@ fn a_copy_has_the_version_for_its_dialect_and_a_copy_back_is_equal() {
 fn an_image_that_is_copied_alone_or_level_by_level_is_converted() {
     let (_, old) = source();
     let (_, new) = target(Dialect::V3);
-    zarr::copy(&old.node("/well/0").unwrap(), &new, "/", &CopyOptions::default()).unwrap();
+    zarr::tools::copy(&old.node("/well/0").unwrap(), &new, "/", &CopyOptions::default()).unwrap();
     assert_eq!(attributes(&new, "/"), object(NESTED));
     // The groups above the array name its axes.
     let (_, level) = target(Dialect::V3);
     let options = CopyOptions::default();
-    let told = zarr::copy(&old.node("/well/0/deep/1").unwrap(), &level, "/a", &options).unwrap();
+    let told =
+        zarr::tools::copy(&old.node("/well/0/deep/1").unwrap(), &level, "/a", &options).unwrap();
     assert!(told.notes[0].contains("1 array (/well/0/deep/1)"), "{:?}", told.notes);
     assert!(level.array("/a").unwrap().metadata().dimension_names.is_some());
     let only = CopyOptions { select: vec!["0".into()], ..CopyOptions::default() };
     let (_, some) = target(Dialect::V3);
-    zarr::copy(&root(&old), &some, "/", &only).unwrap();
+    zarr::tools::copy(&root(&old), &some, "/", &only).unwrap();
     assert!(some.array("/well/0/0").unwrap().metadata().dimension_names.is_some());
 }
 
@@ -133,11 +132,11 @@ fn attributes_are_kept_on_request_and_a_copy_under_way_remembers_it() {
     let plan = plan_copy(&root(&old), &new, "/", &keep).unwrap().begin(&new, &keep).unwrap();
     plan.run(&[0], &old, &new, &keep).unwrap();
     let resumed = CopyOptions { resume: true, ..CopyOptions::default() };
-    let told = zarr::copy(&root(&old), &new, "/", &resumed).unwrap();
+    let told = zarr::tools::copy(&root(&old), &new, "/", &resumed).unwrap();
     assert!(told.notes.is_empty(), "{:?}", told.notes);
     assert_eq!(attributes(&new, "/well/0"), object(IMAGE));
     assert_eq!(new.array("/well/0/0").unwrap().metadata().dimension_names, None);
-    let diff = zarr::diff(&root(&old), &root(&new), &DiffOptions::default()).unwrap();
+    let diff = zarr::tools::diff(&root(&old), &root(&new), &DiffOptions::default()).unwrap();
     assert!(diff.is_equal(), "{diff:?}");
 }
 
@@ -161,7 +160,7 @@ fn a_migration_converts_there_and_back() {
     migration.write().unwrap();
     let new = Hierarchy::open(store.clone(), &writing(Some(Dialect::V3))).unwrap();
     assert_eq!(attributes(&new, "/well/0"), object(NESTED));
-    let diff = zarr::diff(&root(&old), &root(&new), &DiffOptions::default()).unwrap();
+    let diff = zarr::tools::diff(&root(&old), &root(&new), &DiffOptions::default()).unwrap();
     assert!(diff.is_equal(), "{diff:?}");
     // The old documents go only if the new ones are those of the same migration.
     let refused = plan(Dialect::V2, Dialect::V3, true).remove_old().expect_err("it is refused");

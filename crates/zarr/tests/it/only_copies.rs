@@ -7,14 +7,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use zarr::format::of_dialect;
-use zarr::repair::{RepairAction, RepairOptions, RepairStep};
 use zarr::store::{ObservedStore, Store, StoreKey, from_sync};
 use zarr::stores::MemoryStore;
-use zarr::validate::{Problem, ValidateOptions};
-use zarr::{
-    Consolidated, Dialect, ErrorKind, Hierarchy, Json, Level, NodePath, Object, OpenOptions,
-    ProblemKind,
-};
+use zarr::tools::repair::{RepairAction, RepairOptions, RepairStep};
+use zarr::tools::validate::{Problem, ValidateOptions};
+use zarr::tools::{Level, ProblemKind};
+use zarr::{Consolidated, Dialect, ErrorKind, Hierarchy, Json, NodePath, Object, OpenOptions};
 use zarr_testkit::Faults;
 
 const DIALECTS: [Dialect; 3] = [Dialect::V2, Dialect::V3, Dialect::Draft];
@@ -312,14 +310,15 @@ fn url() -> String {
 fn repair(url: &str) -> Vec<RepairStep> {
     let mut steps = Vec::new();
     let how = RepairOptions::new().apply(true);
-    zarr::repair::repair(url, "/", &writing(), &how, &mut |step| steps.push(step.clone())).unwrap();
+    zarr::tools::repair::repair(url, "/", &writing(), &how, &mut |step| steps.push(step.clone()))
+        .unwrap();
     steps
 }
 
 fn problems(url: &str) -> Vec<Problem> {
     let mut problems = Vec::new();
     let how = ValidateOptions::new(Level::Data);
-    zarr::validate::validate(url, "/", &reading(), &how, &mut |problem| {
+    zarr::tools::validate::validate(url, "/", &reading(), &how, &mut |problem| {
         if !problem.kind.is_note() {
             problems.push(problem.clone());
         }

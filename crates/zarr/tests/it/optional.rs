@@ -7,9 +7,9 @@ use zarr::data_type::{DataType, Optional};
 use zarr::format::of_dialect;
 use zarr::store::{StoreKey, SyncStore, from_sync, from_sync_arc};
 use zarr::stores::MemoryStore;
+use zarr::tools::CopyOptions;
 use zarr::{
-    Array, CopyOptions, Dialect, Element, ErrorKind, Hierarchy, Json, Node, NodePath, OpenOptions,
-    Result,
+    Array, Dialect, Element, ErrorKind, Hierarchy, Json, Node, NodePath, OpenOptions, Result,
 };
 
 /// `array_optional.zarr` of zarrs' own tests, of 4 × 4 elements:
@@ -202,7 +202,7 @@ fn create(data_type: DataType, codecs: &[&str], shards: bool) -> Result<Array> {
         builder = builder.shards(&[4, 6]);
     }
     for codec in codecs {
-        builder = builder.codec(zarr::codec(codec)?);
+        builder = builder.codec(zarr::tools::codec(codec)?);
     }
     let array = builder.data_type(data_type).create()?;
     // What was created is what its document says.
@@ -285,7 +285,7 @@ fn every_type_of_fixed_size_may_be_missing() -> Result<()> {
                 }
                 let copy = zarr::create("memory://", Dialect::V3)?;
                 let node = Node::Array(array.clone());
-                zarr::copy(&node, &copy, path(), &CopyOptions::default())?;
+                zarr::tools::copy(&node, &copy, path(), &CopyOptions::default())?;
                 assert_eq!(copy.array(path())?.read_bytes(..)?, bytes, "{data_type}");
             }
         }
@@ -423,7 +423,8 @@ fn final_v3_alone_has_words_for_it() -> Result<()> {
             let target = zarr::create("memory://", dialect)?;
             let options = CopyOptions { codecs, ..CopyOptions::default() };
             let node = Node::Array(array.clone());
-            let refused = zarr::copy(&node, &target, path(), &options).expect_err("no words");
+            let refused =
+                zarr::tools::copy(&node, &target, path(), &options).expect_err("no words");
             assert_eq!(refused.kind(), ErrorKind::Unsupported);
             let due = format!(
                 "{format} cannot represent elements that may be missing, `optional(uint8)`"

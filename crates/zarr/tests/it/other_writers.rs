@@ -13,8 +13,9 @@
 
 use crate::repairs::{Place, set};
 use zarr::data_type::NumpyTime;
-use zarr::repair::{RepairAction, RepairOptions, RepairStep, StepState};
-use zarr::{Array, CopyOptions, ErrorKind, OpenOptions, ProblemKind, Strictness};
+use zarr::tools::repair::{RepairAction, RepairOptions, RepairStep, StepState};
+use zarr::tools::{CopyOptions, ProblemKind};
+use zarr::{Array, ErrorKind, OpenOptions, Strictness};
 
 /// A hierarchy of another writer's.
 struct Case {
@@ -327,7 +328,7 @@ fn such_arrays_are_written_and_copied() -> zarr::Result<()> {
         let dialect = hierarchy.dialect();
         let copy = zarr::create_with(&target.url, dialect, &crate::repairs::options())?;
         let from = hierarchy.node(zarr::NodePath::root())?;
-        zarr::copy(&from, &copy, zarr::NodePath::root(), &CopyOptions::default())
+        zarr::tools::copy(&from, &copy, zarr::NodePath::root(), &CopyOptions::default())
             .unwrap_or_else(|e| panic!("{what}: {e}"));
         assert_eq!(elements(&target, &case, Strictness::Strict)?, case.expected, "{what}");
     }
@@ -358,7 +359,7 @@ fn bare_nan_in_copies_of_final_v3_hides_no_array() -> zarr::Result<()> {
     };
     assert_eq!(read(Strictness::Tolerant)?, "[1.0, 2.0, NaN]");
     let problems = place.problems();
-    let is_of_copies = |p: &zarr::Problem| {
+    let is_of_copies = |p: &zarr::tools::Problem| {
         p.key.as_deref() == Some("zarr.json") || p.kind == ProblemKind::ConsolidatedDiffers
     };
     assert!(problems.iter().all(is_of_copies), "{problems:?}");
@@ -418,7 +419,7 @@ fn times_without_a_fill_value_are_no_times() -> zarr::Result<()> {
         let target = Place::new("memory");
         let copy = zarr::create_with(&target.url, zarr::Dialect::V3, &crate::repairs::options())?;
         let from = hierarchy.node(zarr::NodePath::root())?;
-        zarr::copy(&from, &copy, zarr::NodePath::root(), &CopyOptions::default())?;
+        zarr::tools::copy(&from, &copy, zarr::NodePath::root(), &CopyOptions::default())?;
         assert_eq!(times(&open(&target, Strictness::Strict)?.array("/")?)?, nat, "{dtype}");
     }
     Ok(())

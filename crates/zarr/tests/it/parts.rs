@@ -17,7 +17,7 @@ fn array(data_type: &str, shape: &[u64], chunks: &[u64], codecs: &[String]) -> R
     let hierarchy = Hierarchy::create(from_sync(MemoryStore::new()), format, &options)?;
     let mut builder = hierarchy.create_array(&NodePath::new("/a")?).shape(shape).chunks(chunks);
     for codec in codecs {
-        builder = builder.codec(zarr::codec(codec)?);
+        builder = builder.codec(zarr::tools::codec(codec)?);
     }
     builder.data_type_named(data_type).create()
 }

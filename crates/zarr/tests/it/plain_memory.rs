@@ -287,7 +287,7 @@ impl Layout {
     }
 
     fn create<T: Sample>(&self, hierarchy: &Hierarchy, shape: &[u64], fill: &T) -> Array {
-        let codec = |words: &str| zarr::codec(words).expect("a codec");
+        let codec = |words: &str| zarr::tools::codec(words).expect("a codec");
         let mut builder = hierarchy.create_array(path()).shape(shape).fill_value(fill.json());
         builder = builder.data_type_named(T::DATA_TYPE);
         let (serializers, before) = T::CODECS;

@@ -38,7 +38,7 @@ fn create_in_chunks(
     let hierarchy = Hierarchy::create(store.clone(), zarr::format::of_dialect(dialect), &options)
         .expect("created");
     let array = hierarchy.create_array("/a").shape(&[SIDE; 3]).data_type_named("int32");
-    let array = array.chunks(chunks).codec(zarr::codec("zstd:1").expect("a codec"));
+    let array = array.chunks(chunks).codec(zarr::tools::codec("zstd:1").expect("a codec"));
     let array = if sharded { array.shards(&[16; 3]) } else { array };
     let elements: Vec<i32> = (1..=(SIDE * SIDE * SIDE) as i32).collect();
     array.create().expect("created").write(.., &elements).expect("written");

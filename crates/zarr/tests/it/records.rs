@@ -5,9 +5,8 @@ use std::sync::{Arc, Barrier};
 
 use bytemuck::{Pod, Zeroable};
 use zarr::data_type::Endian;
-use zarr::{
-    Array, CopyOptions, Dialect, ErrorKind, Guard, Hierarchy, Json, Node, OpenOptions, Result,
-};
+use zarr::tools::CopyOptions;
+use zarr::{Array, Dialect, ErrorKind, Guard, Hierarchy, Json, Node, OpenOptions, Result};
 
 const DIALECTS: [Dialect; 3] = [Dialect::V2, Dialect::V3, Dialect::Draft];
 
@@ -48,7 +47,7 @@ fn folder() -> (tempfile::TempDir, String) {
 
 fn create(hierarchy: &Hierarchy, words: &str) -> Result<Array> {
     let array = hierarchy.create_array("/a").shape(&[10]).chunks(&[4]);
-    array.data_type_named(words).codec(zarr::codec("zlib:1")?).create()
+    array.data_type_named(words).codec(zarr::tools::codec("zlib:1")?).create()
 }
 
 fn le_hex(array: &Array) -> Result<String> {
@@ -65,7 +64,7 @@ fn structs_are_elements() -> Result<()> {
         for words in [WORDS, &WORDS.replace('<', ">"), &WORDS.replace('>', "<")] {
             let (_folder, path) = folder();
             let array = zarr::create(&path, dialect)?.create_array("/a").shape(&[10]);
-            let array = array.chunks(&[4]).data_type_named(words).codec(zarr::codec(codec)?);
+            let array = array.chunks(&[4]).data_type_named(words).codec(zarr::tools::codec(codec)?);
             let array = array.create()?;
             let data: Vec<Outer> = (0..10).map(outer).collect();
             array.write(.., &data)?;
@@ -151,7 +150,7 @@ fn a_field_with_a_shape_is_read_and_written_whole() -> Result<()> {
     assert!(array.write_field("q", 0, &[1i16; 5]).is_err());
     let cannot = zarr::create("memory://", Dialect::V3)?;
     let from = array.hierarchy().node("/a")?;
-    let refused = zarr::copy(&from, &cannot, "/a", &CopyOptions::default()).unwrap_err();
+    let refused = zarr::tools::copy(&from, &cannot, "/a", &CopyOptions::default()).unwrap_err();
     assert!(
         refused.to_string().contains("the data type `{n: uint8, q: int16[2, 3]}`"),
         "{refused}"
@@ -236,7 +235,7 @@ fn conversion_keeps_values_and_names() -> Result<()> {
     let mut kept = Vec::new();
     for to in [Dialect::Draft, Dialect::V2, Dialect::V3, Dialect::Draft, Dialect::V3, Dialect::V2] {
         let target = zarr::create("memory://", to)?;
-        zarr::copy(&node, &target, "/a", &CopyOptions::default())?;
+        zarr::tools::copy(&node, &target, "/a", &CopyOptions::default())?;
         let copied = target.array("/a")?;
         assert_eq!(copied.data_type(), array.data_type());
         assert_eq!(copied.metadata().fill_value, array.metadata().fill_value);
@@ -252,7 +251,7 @@ fn conversion_keeps_values_and_names() -> Result<()> {
     assert_eq!(big.metadata().endian(), Endian::Big);
     let target = zarr::create("memory://", Dialect::V3)?;
     let node = from.node("/big")?;
-    zarr::copy(&node, &target, "/big", &CopyOptions::default())?;
+    zarr::tools::copy(&node, &target, "/big", &CopyOptions::default())?;
     assert_eq!(target.array("/big")?.metadata().endian(), Endian::Big);
     Ok(())
 }
@@ -269,7 +268,7 @@ fn the_old_name_is_not_written() -> Result<()> {
         "fill_value":"AACAPwAAAEA=","codecs":[{"name":"bytes"}],"attributes":{}}"#;
     std::fs::write(format!("{path}/zarr.json"), document).expect("a document");
     let target = zarr::create("memory://", Dialect::V3)?;
-    zarr::copy(&zarr::open(&path)?, &target, "/a", &CopyOptions::default())?;
+    zarr::tools::copy(&zarr::open(&path)?, &target, "/a", &CopyOptions::default())?;
     let metadata = target.array("/a")?.metadata();
     assert!(metadata.declared_type.to_string().contains(r#""name":"struct""#));
     assert_eq!(metadata.declared_fill.to_string(), r#"{"x":1.0,"y":2.0}"#);
@@ -332,7 +331,7 @@ fn a_copy_spells_the_fill_value_of_raw_bytes_in_a_record_as_its_type() -> Result
     std::fs::write(at("a.zarr/zarr.json"), document).expect("a file");
     let source = zarr::open_array(&at("a.zarr"))?;
     let target = zarr::create(&at("b.zarr"), Dialect::V3)?;
-    zarr::copy(&Node::Array(source), &target, "/copy", &CopyOptions::default())?;
+    zarr::tools::copy(&Node::Array(source), &target, "/copy", &CopyOptions::default())?;
     let copied = std::fs::read(at("b.zarr/copy/zarr.json")).expect("a document");
     let copied = Json::parse(&copied).expect("JSON");
     let copied = copied.as_object().and_then(|it| it.get("fill_value")).expect("a fill value");

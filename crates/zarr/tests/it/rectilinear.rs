@@ -8,9 +8,8 @@ use zarr::format::of_dialect;
 use zarr::grid::RectilinearGrid;
 use zarr::store::from_sync;
 use zarr::stores::MemoryStore;
-use zarr::{
-    Array, CopyOptions, Dialect, ErrorKind, Hierarchy, Json, NodePath, OpenOptions, Region, Result,
-};
+use zarr::tools::CopyOptions;
+use zarr::{Array, Dialect, ErrorKind, Hierarchy, Json, NodePath, OpenOptions, Region, Result};
 
 fn hierarchy(dialect: Dialect) -> Result<Hierarchy> {
     let options = OpenOptions::new(zarr::standard()).read_write();
@@ -30,7 +29,7 @@ fn array(axes: &[&str], shape: &[u64], codecs: &[&str]) -> Result<Array> {
     let builder = hierarchy.create_array(path()).shape(shape).grid(grid);
     let mut builder = builder.data_type_named("int16").fill_value(7u64);
     for codec in codecs {
-        builder = builder.codec(zarr::codec(codec)?);
+        builder = builder.codec(zarr::tools::codec(codec)?);
     }
     builder.create()
 }
@@ -84,14 +83,14 @@ fn other_dialects_have_none() -> Result<()> {
     let node = array.hierarchy().node(path())?;
     for dialect in [Dialect::V2, Dialect::Draft] {
         let target = hierarchy(dialect)?;
-        let refused = zarr::copy(&node, &target, path(), &CopyOptions::default());
+        let refused = zarr::tools::copy(&node, &target, path(), &CopyOptions::default());
         assert_eq!(refused.expect_err("no words").kind(), ErrorKind::Unsupported, "{dialect}");
         let options = CopyOptions { chunks: Some(vec![4]), ..CopyOptions::default() };
-        zarr::copy(&node, &target, path(), &options)?;
+        zarr::tools::copy(&node, &target, path(), &options)?;
         assert_eq!(target.array(path())?.read::<i16>(..)?, elements, "{dialect}");
     }
     let target = hierarchy(Dialect::V3)?;
-    zarr::copy(&node, &target, path(), &CopyOptions::default())?;
+    zarr::tools::copy(&node, &target, path(), &CopyOptions::default())?;
     assert_eq!(target.array(path())?.chunk_shape(), None);
     assert_eq!(target.array(path())?.read::<i16>(..)?, elements);
     Ok(())

@@ -15,10 +15,11 @@ use crate::repairs::{
 use std::fs::File;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
-use zarr::repair::{RepairAction, RepairOptions, StepState, restore};
+use zarr::tools::repair::{RepairAction, RepairOptions, StepState, restore};
 
 use zarr::store::{Capabilities, Payload, Precondition, Store, StoreKey, SyncStore, from_sync};
-use zarr::{Dialect, Guard, Level, ProblemKind, StoreError};
+use zarr::tools::{Level, ProblemKind};
+use zarr::{Dialect, Guard, StoreError};
 
 type Damage = fn(&dyn SyncStore, Dialect);
 
@@ -545,7 +546,7 @@ fn a_document_that_can_be_read_stays() {
         set(store, stray(Dialect::V3), b"passed over");
     });
     let found = place.problems();
-    let deviates = |problem: &zarr::Problem| problem.kind == ProblemKind::DeviatingDocument;
+    let deviates = |problem: &zarr::tools::Problem| problem.kind == ProblemKind::DeviatingDocument;
     assert!(found.iter().any(deviates), "{found:?}");
     let before = place.values();
     let skip = [ProblemKind::StrayKey, ProblemKind::ConsolidatedDiffers];

@@ -14,10 +14,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::repairs::{KINDS, Place, chunk, document, edit, fill, key, set};
-use zarr::repair::{RepairOptions, RepairStep, StepState};
 use zarr::store::{
     Call, GetOptions, ObservedStore, Observer, Payload, Request, Store, async_trait,
 };
+use zarr::tools::repair::{RepairOptions, RepairStep, StepState};
 use zarr::{Dialect, OpenOptions, StoreError};
 use zarr_testkit::sample;
 
@@ -69,7 +69,8 @@ fn damaged(kind: &str, dialect: Dialect) -> Place {
         let array = zarr::open_rw(&place.url).expect("opened").into_group().expect("a group");
         let array = array.create_array("s").shape(&[8, 8]).chunks(&[2, 2]);
         let array = array.shards(&[4, 4]).data_type_named("int32");
-        let array = array.codec(zarr::codec("gzip").expect("known")).create().expect("created");
+        let array =
+            array.codec(zarr::tools::codec("gzip").expect("known")).create().expect("created");
         array.write(.., &repairs::shard_numbers()).expect("written");
         array.hierarchy().flush().expect("flushed");
     }
@@ -286,7 +287,8 @@ fn a_value_that_was_mended_meanwhile_stays() {
             states.insert(name, step.state);
         };
         let how = RepairOptions::new().apply(true);
-        zarr::repair::repair(&place.url, "/", &repairs::options(), &how, &mut told).expect("done");
+        zarr::tools::repair::repair(&place.url, "/", &repairs::options(), &how, &mut told)
+            .expect("done");
         let mended = mended.expect("there was a step");
         assert_eq!(states.get(&mended), Some(&StepState::Overtaken), "{kind}: {states:?}");
         let values = place.values();

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use crate::repairs::{Place, Values, set};
 use flate2::read::GzDecoder;
 use zarr::codec::CodecSpec;
-use zarr::repair::RepairOptions;
+use zarr::tools::repair::RepairOptions;
 use zarr::{Dialect, Object};
 use zarr_testkit::sample;
 
@@ -153,7 +153,7 @@ fn inner_chunks_of_every_codec_with_an_end_are_found() {
         let hierarchy = zarr::create(&place.url, Dialect::V3).expect("made");
         let array = hierarchy.create_array("/arr").shape(&[16, 12]).chunks(&[4, 4]);
         let array = array.shards(&[8, 12]).data_type_named(data_type);
-        let codec = |name: &&str| match zarr::codec(name) {
+        let codec = |name: &&str| match zarr::tools::codec(name) {
             Ok(spec) => spec,
             Err(_) => CodecSpec::v3(*name, Object::new().with("level", 1u64)),
         };

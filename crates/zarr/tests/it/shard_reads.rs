@@ -158,7 +158,7 @@ fn nested_shards_are_read_by_their_inner_indices() -> Result<()> {
         "index_codecs":[{{"name":"bytes","configuration":{{"endian":"little"}}}},{{"name":"crc32c"}}]}}}}"#
     );
     let builder = hierarchy.create_array(path()).shape(&[40, 40]).chunks(&[20, 20]);
-    let builder = builder.data_type_named("uint8").codec(zarr::codec(&outer)?);
+    let builder = builder.data_type_named("uint8").codec(zarr::tools::codec(&outer)?);
     let array = builder.create()?;
     let elements: Vec<u8> = (0..1600u32).map(|n| (n % 251 + 1) as u8).collect();
     array.write(.., &elements)?;
@@ -267,7 +267,7 @@ fn a_thousand_points_of_a_large_array_cost_no_byte_more_than_they_must() -> Resu
     let hierarchy = create(store, &options());
     let builder = hierarchy.create_array(path()).shape(&[LEN, LEN]).chunks(&[INNER, INNER]);
     let builder = builder.shards(&[SHARD, SHARD]).data_type_named("uint8");
-    let array = builder.codec(zarr::codec("zstd:1")?).create()?;
+    let array = builder.codec(zarr::tools::codec("zstd:1")?).create()?;
     let element = |row: u64, column: u64| match (row / INNER + column / INNER) % 3 {
         0 => 0,
         other => (row / INNER * other + column / INNER + row % 7 + 1) as u8,
@@ -566,7 +566,7 @@ fn a_version_is_checked_without_a_request_of_its_own() -> Result<()> {
         "codecs":[{"name":"bytes"}],
         "index_codecs":[{"name":"bytes","configuration":{"endian":"little"}}]}}"#;
     let builder = hierarchy.create_array(path()).shape(&[3]).chunks(&[3]);
-    let array = builder.data_type_named("uint8").codec(zarr::codec(index)?).create()?;
+    let array = builder.data_type_named("uint8").codec(zarr::tools::codec(index)?).create()?;
     array.write(.., &[7u8, 9, 11])?;
     let requests = || std::mem::take(&mut *remote.requests.lock().unwrap());
     requests();

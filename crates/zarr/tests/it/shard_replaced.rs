@@ -41,7 +41,7 @@ fn on_disk(kind: &str, folder: &Path) -> Arc<dyn Store> {
 fn create(store: Arc<dyn Store>) -> Hierarchy {
     let hierarchy = Hierarchy::create(store, of_dialect(Dialect::V3), &options()).unwrap();
     let builder = hierarchy.create_array(path()).shape(&SHAPE).chunks(&[4, 4]).shards(&SHAPE);
-    let builder = builder.data_type_named("uint64").codec(zarr::codec("gzip:1").unwrap());
+    let builder = builder.data_type_named("uint64").codec(zarr::tools::codec("gzip:1").unwrap());
     let array = builder.create().unwrap();
     array.write(.., &version(1)).unwrap();
     hierarchy

@@ -37,7 +37,7 @@ fn shard_of(hierarchy: &Hierarchy, shape: u64, inner: u64, location: &str) -> Re
         "index_codecs":[{{"name":"bytes","configuration":{{"endian":"little"}}}}]}}}}"#
     );
     let builder = hierarchy.create_array(path()).shape(&[shape]).chunks(&[shape]);
-    builder.data_type_named("uint8").codec(zarr::codec(&codec)?).create()
+    builder.data_type_named("uint8").codec(zarr::tools::codec(&codec)?).create()
 }
 
 fn stored(hierarchy: &Hierarchy) -> Vec<u8> {
@@ -160,7 +160,7 @@ fn watched(store: Arc<dyn Store>, codec: &str) -> Result<Array> {
     });
     let hierarchy = create(store, &OpenOptions::new(registry).read_write());
     let builder = hierarchy.create_array(path()).shape(&[32]).chunks(&[2]).shards(&[16]);
-    builder.data_type_named("uint8").codec(zarr::codec(codec)?).create()
+    builder.data_type_named("uint8").codec(zarr::tools::codec(codec)?).create()
 }
 
 /// Only inner chunks of which some is left are decoded, and only those that change are encoded.

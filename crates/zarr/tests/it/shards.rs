@@ -4,7 +4,8 @@
 use zarr::format::of_dialect;
 use zarr::store::from_sync;
 use zarr::stores::{Call, MemoryStore};
-use zarr::{Array, CopyOptions, Dialect, Hierarchy, NodePath, OpenOptions, Result};
+use zarr::tools::CopyOptions;
+use zarr::{Array, Dialect, Hierarchy, NodePath, OpenOptions, Result};
 use zarr_testkit::{Records, record};
 
 fn options() -> OpenOptions {
@@ -32,7 +33,7 @@ fn sharded(hierarchy: &Hierarchy, f_order: bool) -> Array {
         .data_type_named("uint16")
         .fill_value(7u64)
         .f_order(f_order)
-        .codec(zarr::codec("gzip:1").unwrap())
+        .codec(zarr::tools::codec("gzip:1").unwrap())
         .create()
         .unwrap()
 }
@@ -129,7 +130,7 @@ fn shards_come_and_go_when_arrays_are_copied() -> Result<()> {
             let target = zarr::create("memory://", dialect)?;
             let shards = (dialect == Dialect::V3).then(|| vec![4, 15]);
             let options = CopyOptions { shards, ..CopyOptions::default() };
-            zarr::copy(&from.node(path(at))?, &target, path("/a"), &options)?;
+            zarr::tools::copy(&from.node(path(at))?, &target, path("/a"), &options)?;
             let copy = target.array(path("/a"))?;
             assert_eq!(copy.read::<u16>(..)?, elements, "{dialect}");
             assert_eq!(copy.chunk_shape(), Some(vec![2, 5]), "{dialect}");

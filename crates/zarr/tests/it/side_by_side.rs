@@ -90,7 +90,7 @@ fn sixteen_threads_of_four_processes_share_one_chunk() -> Result<()> {
         .shape(&[len])
         .chunks(&[len])
         .data_type_named("int64")
-        .codec(zarr::codec("gzip:1")?)
+        .codec(zarr::tools::codec("gzip:1")?)
         .create()?;
     let name = "sixteen_threads_of_four_processes_share_one_chunk";
     let mut children: Vec<_> = (0..PROCESSES).map(|n| child(name, &path, &n.to_string())).collect();
@@ -149,7 +149,7 @@ fn a_reader_sees_the_old_or_the_new_chunk() -> Result<()> {
         .shape(&[20_000])
         .chunks(&[20_000])
         .data_type_named("int32")
-        .codec(zarr::codec("zstd")?)
+        .codec(zarr::tools::codec("zstd")?)
         .create()?;
     let done = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|scope| {

@@ -17,10 +17,8 @@ use std::sync::Arc;
 use zarr::format::{Draft, Format, of_dialect};
 use zarr::store::{Precondition, Store, StoreKey, from_sync};
 use zarr::stores::{FilesystemStore, MemoryStore};
-use zarr::{
-    Array, CodecError, CopyOptions, Dialect, ErrorKind, Hierarchy, Node, NodePath, OpenOptions,
-    Steps, Verify,
-};
+use zarr::tools::{CopyOptions, Steps, Verify};
+use zarr::{Array, CodecError, Dialect, ErrorKind, Hierarchy, Node, NodePath, OpenOptions};
 
 const DIALECTS: [Dialect; 3] = [Dialect::V2, Dialect::V3, Dialect::Draft];
 
@@ -35,7 +33,7 @@ fn array(hierarchy: &Hierarchy, data_type: &str, codecs: &[&str]) -> zarr::Resul
     let mut builder = hierarchy.create_array("/a").shape(&[40, 30]).chunks(&[10, 10]);
     builder = builder.data_type_named(data_type);
     for codec in codecs {
-        builder = builder.codec(zarr::codec(codec).unwrap());
+        builder = builder.codec(zarr::tools::codec(codec).unwrap());
     }
     let array = builder.create()?;
     let elements: Vec<u8> = (1..=30 * 30u32).flat_map(u32::to_le_bytes).collect();
@@ -67,9 +65,11 @@ fn is_copied_as_stored(
 ) -> Option<bool> {
     let (source, target) = (begun(from), begun(to));
     let array = array(&source, data_type, codecs).ok()?;
-    let plan = zarr::plan_copy(&Node::Array(array.clone()), &target, "/a", &CopyOptions::default());
+    let plan =
+        zarr::tools::plan_copy(&Node::Array(array.clone()), &target, "/a", &CopyOptions::default());
     let is_stored = plan.ok()?.recoded().next().is_none();
-    let copied = zarr::copy(&Node::Array(array.clone()), &target, "/a", &CopyOptions::default());
+    let copied =
+        zarr::tools::copy(&Node::Array(array.clone()), &target, "/a", &CopyOptions::default());
     copied.unwrap();
     let copy = target.array("/a").unwrap();
     assert_eq!(copy.read_bytes(..).unwrap(), array.read_bytes(..).unwrap());
@@ -83,7 +83,7 @@ fn is_copied_as_stored(
         // What cannot be decoded was not decoded.
         let target = begun(to);
         put(&array, &[1, 1], b"no such chunk");
-        zarr::copy(&Node::Array(array), &target, "/a", &CopyOptions::default()).unwrap();
+        zarr::tools::copy(&Node::Array(array), &target, "/a", &CopyOptions::default()).unwrap();
         let copy = target.array("/a").unwrap();
         assert_eq!(stored(&copy, &[1, 1]).as_deref(), Some(&b"no such chunk"[..]));
     }
@@ -148,9 +148,9 @@ fn a_scalar_copied_as_stored_is_where_readers_of_the_draft_look() {
             };
             let target = Hierarchy::create(store, format, &options).unwrap();
             let (node, settings) = (Node::Array(scalar.clone()), CopyOptions::default());
-            let plan = zarr::plan_copy(&node, &target, "/s", &settings).unwrap();
+            let plan = zarr::tools::plan_copy(&node, &target, "/s", &settings).unwrap();
             assert_eq!(plan.recoded().count(), 0, "{from:?}");
-            zarr::copy(&node, &target, "/s", &settings).unwrap();
+            zarr::tools::copy(&node, &target, "/s", &settings).unwrap();
             assert_eq!(target.array("/s").unwrap().read::<i32>(..).unwrap(), [7]);
             let store = target.store().to_sync();
             let is_there = |name: &str| {
@@ -198,9 +198,9 @@ fn filters_of_v2_keep_the_byte_order_in_which_they_write() {
                 let options = CopyOptions { recode, ..CopyOptions::default() };
                 let target = begun(Dialect::V3);
                 let node = Node::Array(array.clone());
-                let plan = zarr::plan_copy(&node, &target, "/a", &options).unwrap();
+                let plan = zarr::tools::plan_copy(&node, &target, "/a", &options).unwrap();
                 stored += usize::from(plan.recoded().next().is_none());
-                zarr::copy(&node, &target, "/a", &options).unwrap();
+                zarr::tools::copy(&node, &target, "/a", &options).unwrap();
                 let copy = target.array("/a").unwrap();
                 assert_eq!(copy.read::<f64>(..).unwrap(), elements, "{document}, recode: {recode}");
             }
@@ -216,7 +216,8 @@ fn shards_and_regions_at_chunk_borders_are_copied_as_stored() {
     let sharded = builder.data_type_named("int32").create().unwrap();
     sharded.write(.., &(1..=1200).collect::<Vec<i32>>()).unwrap();
     let target = begun(Dialect::V3);
-    zarr::copy(&Node::Array(sharded.clone()), &target, "/s", &CopyOptions::default()).unwrap();
+    zarr::tools::copy(&Node::Array(sharded.clone()), &target, "/s", &CopyOptions::default())
+        .unwrap();
     assert_eq!(stored(&target.array("/s").unwrap(), &[1, 2]), stored(&sharded, &[1, 2]));
 
     let array = array(&source, "<i4", &["gzip:1"]).unwrap();
@@ -230,7 +231,8 @@ fn shards_and_regions_at_chunk_borders_are_copied_as_stored() {
         let regions = [(NodePath::new("/a").unwrap(), steps)].into();
         let options = CopyOptions { regions, ..CopyOptions::default() };
         let target = begun(Dialect::V2);
-        let plan = zarr::plan_copy(&Node::Array(array.clone()), &target, "/a", &options).unwrap();
+        let plan =
+            zarr::tools::plan_copy(&Node::Array(array.clone()), &target, "/a", &options).unwrap();
         assert_eq!(plan.recoded().next().is_none(), is_stored, "{axes:?}");
         plan.copy(&source, &target, &options).unwrap();
         let [rows, columns] = axes.map(|(start, len)| start..start + len);
@@ -244,7 +246,7 @@ fn what_is_asked_for_is_encoded_again() {
     let source = begun(Dialect::V3);
     let array = Node::Array(array(&source, "<i4", &["gzip:1"]).unwrap());
     let other = |options: CopyOptions<'_>| {
-        let plan = zarr::plan_copy(&array, &begun(Dialect::V3), "/a", &options).unwrap();
+        let plan = zarr::tools::plan_copy(&array, &begun(Dialect::V3), "/a", &options).unwrap();
         let mut recoded = plan.recoded();
         recoded.next().map(|(_, why)| why.to_owned())
     };
@@ -266,8 +268,12 @@ fn missing_chunks_are_written_where_the_fill_value_differs() {
     let array = builder.fill_value(7.0).dimension_names(["x"]).create().unwrap();
     array.write(0..30, &(0..30).map(f64::from).collect::<Vec<_>>()).unwrap();
     let target = begun(Dialect::V3);
-    let copied =
-        zarr::copy(&Node::Group(source.root().unwrap()), &target, "/", &CopyOptions::default());
+    let copied = zarr::tools::copy(
+        &Node::Group(source.root().unwrap()),
+        &target,
+        "/",
+        &CopyOptions::default(),
+    );
     copied.unwrap();
     let copy = target.array("/a").unwrap();
     assert_eq!(stored(&copy, &[1]), stored(&array, &[1]));
@@ -318,7 +324,7 @@ fn unknown_codecs_and_types_are_copied_into_the_same_dialect() {
         let target = Hierarchy::of_format(copy.clone(), of_dialect(dialect), &open);
         let root = Node::Group(source.root().unwrap());
         let options = CopyOptions { verify: Verify::Stored, ..CopyOptions::default() };
-        let copied = zarr::copy(&root, &target, "/", &options).unwrap();
+        let copied = zarr::tools::copy(&root, &target, "/", &options).unwrap();
         assert!(copied.notes.iter().any(|note| note.contains("org.example")), "{copied:?}");
         let keys = documents.iter().map(|(key, _)| *key).chain(chunks);
         for key in keys.filter(|key| key.starts_with("a/")) {
@@ -328,7 +334,7 @@ fn unknown_codecs_and_types_are_copied_into_the_same_dialect() {
         }
         // Another dialect may have other words for it.
         let other = begun(if dialect == Dialect::V3 { Dialect::V2 } else { Dialect::V3 });
-        let refused = zarr::copy(&root, &other, "/", &CopyOptions::default()).unwrap_err();
+        let refused = zarr::tools::copy(&root, &other, "/", &CopyOptions::default()).unwrap_err();
         assert_eq!(refused.kind(), ErrorKind::Unsupported, "{refused}");
     }
 }
@@ -379,7 +385,7 @@ fn verify_compares_stored_objects() {
     let open = OpenOptions::new(zarr::standard()).read_write();
     let target = Hierarchy::of_format(store.clone(), of_dialect(Dialect::V3), &open);
     let options = CopyOptions { verify: Verify::Stored, ..CopyOptions::default() };
-    let error = zarr::copy(&array, &target, "/a", &options).unwrap_err();
+    let error = zarr::tools::copy(&array, &target, "/a", &options).unwrap_err();
     assert!(matches!(error.cause(), zarr::Cause::Codec(CodecError::Corrupt { .. })), "{error}");
     let key = StoreKey::new("a/c/1/1").unwrap();
     assert!(store.to_sync().value(&key).unwrap().is_none(), "it is erased");
@@ -394,7 +400,7 @@ fn comparing_elements_finds_chunks_that_cannot_be_decoded() {
     let copy = |verify: Verify| {
         let target = begun(Dialect::V3);
         let options = CopyOptions { verify, ..CopyOptions::default() };
-        zarr::copy(&node, &target, "/a", &options)
+        zarr::tools::copy(&node, &target, "/a", &options)
     };
     copy(Verify::Elements).unwrap();
     put(&array, &[1, 1], b"no such chunk");

@@ -11,9 +11,9 @@ use std::sync::Arc;
 
 use zarr::store::{Store, StoreKey, from_sync};
 use zarr::stores::MemoryStore;
+use zarr::tools::CopyOptions;
 use zarr::{
-    Array, ArrayBuilder, CopyOptions, Dialect, Error, ErrorKind, Hierarchy, Node, NodePath,
-    OpenOptions, Result,
+    Array, ArrayBuilder, Dialect, Error, ErrorKind, Hierarchy, Node, NodePath, OpenOptions, Result,
 };
 use zarr_testkit::ShortCalls;
 
@@ -92,7 +92,7 @@ fn what_is_written_reads_back_in_every_dialect() -> Result<()> {
             let make = |data_type| {
                 let builder = builder(dialect, data_type, &[5, 3], &[2, 2]);
                 match codec {
-                    Some(codec) => builder.codec(zarr::codec(codec)?),
+                    Some(codec) => builder.codec(zarr::tools::codec(codec)?),
                     None => builder,
                 }
                 .create()
@@ -403,7 +403,7 @@ fn copied(array: &Array, to: Dialect) -> Result<Array> {
 
 fn copied_with(array: &Array, to: Dialect, options: CopyOptions<'_>) -> Result<Array> {
     let target = hierarchy(to);
-    zarr::copy(&Node::Array(array.clone()), &target, path(), &options)?;
+    zarr::tools::copy(&Node::Array(array.clone()), &target, path(), &options)?;
     target.array(path())
 }
 
@@ -414,7 +414,7 @@ fn copies_go_among_all_dialects() -> Result<()> {
         for codecs in [None, Some(vec![]), Some(vec!["gzip:3".to_owned()])] {
             for f_order in [false, true] {
                 let array = builder(from, "string", &[5, 3], &[2, 2]).fill_value("fill");
-                let array = array.codec(zarr::codec("gzip:1")?).f_order(f_order).create()?;
+                let array = array.codec(zarr::tools::codec("gzip:1")?).f_order(f_order).create()?;
                 let data = many(6);
                 array.write((0..2, ..), &data)?;
                 let options = CopyOptions { codecs: codecs.clone(), ..CopyOptions::default() };
@@ -441,7 +441,7 @@ fn copies_go_among_all_dialects() -> Result<()> {
 #[test]
 fn blosc_is_told_that_it_has_bytes() -> Result<()> {
     let created =
-        builder(Dialect::V3, "string", &[3], &[3]).codec(zarr::codec("blosc")?).create()?;
+        builder(Dialect::V3, "string", &[3], &[3]).codec(zarr::tools::codec("blosc")?).create()?;
     let filters = r#"[{"id":"vlen-utf8"}]"#;
     let compressor = r#"{"id":"blosc","cname":"lz4","clevel":5,"shuffle":-1,"blocksize":0}"#;
     let array = open(&[(".zarray", v2(filters, compressor, "\"\"").as_bytes())])?;

@@ -11,7 +11,8 @@ use std::sync::Arc;
 
 use zarr::store::{Store, from_sync};
 use zarr::stores::{FilesystemStore, MemoryStore};
-use zarr::{Array, Dialect, Hierarchy, OpenOptions, Region, codec};
+use zarr::tools::codec;
+use zarr::{Array, Dialect, Hierarchy, OpenOptions, Region};
 use zarr_testkit::{Remote, sample};
 
 /// Stored values and their keys.

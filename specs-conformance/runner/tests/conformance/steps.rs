@@ -74,7 +74,7 @@ fn create_array(hierarchy: &Hierarchy, step: &Object) -> zarr::Result<()> {
         builder = builder.dimension_names(names);
     }
     for codec in step.get("codecs").and_then(Json::as_array).unwrap_or_default() {
-        builder = builder.codec(zarr::codec(codec.as_str().unwrap_or_default())?);
+        builder = builder.codec(zarr::tools::codec(codec.as_str().unwrap_or_default())?);
     }
     builder.create().map(drop)
 }

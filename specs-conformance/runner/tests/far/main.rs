@@ -38,7 +38,7 @@ fn create(url: &str) -> zarr::Result<Array> {
     let hierarchy = zarr::create_with(url, Dialect::V3, &options())?;
     let len = (WRITERS * WRITES) as u64;
     let builder = hierarchy.create_array(path()).shape(&[len]).chunks(&[len]);
-    let array = builder.data_type_named("int32").codec(zarr::codec("zstd:1")?).create()?;
+    let array = builder.data_type_named("int32").codec(zarr::tools::codec("zstd:1")?).create()?;
     hierarchy.flush()?;
     Ok(array)
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use zarr::store::{Payload, Store, StoreKey, SyncStore};
 use zarr::stores::MemoryStore;
-use zarr::validate::{Level, Problem, ProblemKind, ValidateOptions, validate_store};
+use zarr::tools::validate::{Level, Problem, ProblemKind, ValidateOptions, validate_store};
 use zarr::{Hierarchy, Json, Node, NodePath, OpenOptions};
 
 use crate::stores::in_memory;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use zarr::OpenOptions;
-use zarr::validate::{Level, Problem, ValidateOptions, validate};
+use zarr::tools::validate::{Level, Problem, ValidateOptions, validate};
 
 use crate::stores::Fixture;
 

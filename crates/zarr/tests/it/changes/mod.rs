@@ -289,7 +289,7 @@ pub fn make(hierarchy: &Hierarchy, change: &Change) -> zarr::Result<()> {
                 1 => new.chunks(&[CHUNK]).shards(&[4 * CHUNK]),
                 _ => {
                     let grid = OffsetGrid::new(&[CHUNK], &[0], &[3 * CHUNK]);
-                    new.grid(Arc::new(grid?)).codec(zarr::codec("crc32c")?)
+                    new.grid(Arc::new(grid?)).codec(zarr::tools::codec("crc32c")?)
                 }
             };
             new.create().map(drop)

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use zarr::store::Store;
-use zarr::{CopyOptions, Dialect, Hierarchy, Node, NodePath, OpenOptions, Region};
+use zarr::tools::CopyOptions;
+use zarr::{Dialect, Hierarchy, Node, NodePath, OpenOptions, Region};
 
 /// Something done to the bytes of a document.
 #[derive(Clone, Debug)]
@@ -121,7 +122,7 @@ pub fn read_all(store: Arc<dyn Store>, options: &OpenOptions) {
         let memory = zarr::create("memory://", Dialect::V3).expect("created");
         if small && array.data_type().repr().is_none_or(|repr| repr.size() < 1000) {
             let node = Node::Array(array);
-            let _ = zarr::copy(&node, &memory, "/a", &CopyOptions::default());
+            let _ = zarr::tools::copy(&node, &memory, "/a", &CopyOptions::default());
         }
     }
 }

@@ -66,12 +66,12 @@ impl Case {
                     "index_codecs":[{{"name":"bytes","configuration":{{"endian":"big"}}}}]}}}}"#,
                     self.chunks
                 );
-                let inner = zarr::codec(&inner).expect("a codec");
+                let inner = zarr::tools::codec(&inner).expect("a codec");
                 array.chunks(&times(2)).shards(&times(4)).codec(inner)
             }
             Kind::Reshaped => {
                 let flat = r#"{"name":"reshape","configuration":{"shape":[-1]}}"#;
-                array.chunks(&self.chunks).codec(zarr::codec(flat).expect("a codec"))
+                array.chunks(&self.chunks).codec(zarr::tools::codec(flat).expect("a codec"))
             }
             Kind::Rectilinear => {
                 let axis = |(&len, &chunk): (&u64, &u64)| {
@@ -85,7 +85,7 @@ impl Case {
             Kind::Offset => array.grid(offset(&self.chunks, &self.origin, &self.shape)),
         };
         let array = if self.compress {
-            array.codec(zarr::codec("gzip:1").expect("a codec"))
+            array.codec(zarr::tools::codec("gzip:1").expect("a codec"))
         } else {
             array
         };

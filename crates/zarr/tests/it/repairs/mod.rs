@@ -14,10 +14,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tempfile::TempDir;
-use zarr::repair::{RepairOptions, RepairReport, RepairStep};
 use zarr::store::{Payload, Store, StoreKey, SyncStore};
-use zarr::validate::{Problem, ValidateOptions};
-use zarr::{Dialect, Hierarchy, Level, OpenOptions, Result};
+use zarr::tools::Level;
+use zarr::tools::repair::{RepairOptions, RepairReport, RepairStep};
+use zarr::tools::validate::{Problem, ValidateOptions};
+use zarr::{Dialect, Hierarchy, OpenOptions, Result};
 
 pub type Values = BTreeMap<String, Vec<u8>>;
 
@@ -78,7 +79,7 @@ impl Place {
     ) -> Result<(RepairReport, Vec<RepairStep>)> {
         let mut steps = Vec::new();
         let mut told = |step: &RepairStep| steps.push(step.clone());
-        let report = zarr::repair::repair(&self.url, "/", open, how, &mut told)?;
+        let report = zarr::tools::repair::repair(&self.url, "/", open, how, &mut told)?;
         Ok((report, steps))
     }
 
@@ -86,7 +87,7 @@ impl Place {
     pub fn problems(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
         let how = ValidateOptions::new(Level::Data);
-        zarr::validate::validate(&self.url, "/", &options(), &how, &mut |problem| {
+        zarr::tools::validate::validate(&self.url, "/", &options(), &how, &mut |problem| {
             if !problem.kind.is_note() {
                 problems.push(problem.clone());
             }
@@ -148,7 +149,8 @@ pub fn fill(place: &Place, dialect: Dialect) {
     hierarchy.create_group("/g", zarr::Object::new().with("a", "b")).expect("created");
     for name in ["/g/a", "/b"] {
         let array = hierarchy.create_array(name).shape(&[6, 6]).chunks(&[2, 2]);
-        let array = array.data_type_named("int32").codec(zarr::codec("gzip").expect("known"));
+        let array =
+            array.data_type_named("int32").codec(zarr::tools::codec("gzip").expect("known"));
         let numbers: Vec<i32> = (1..=36).collect();
         array.create().expect("created").write(.., &numbers).expect("written");
     }
@@ -162,7 +164,7 @@ pub fn fill_shards(place: &Place, codec: Option<&str>) -> Hierarchy {
     let builder = hierarchy.create_array("/s").shape(&[8, 8]).chunks(&[2, 2]).shards(&[4, 4]);
     let builder = builder.data_type_named("int32");
     let builder = match codec {
-        Some(codec) => builder.codec(zarr::codec(codec).expect("known")),
+        Some(codec) => builder.codec(zarr::tools::codec(codec).expect("known")),
         None => builder,
     };
     let array = builder.create().expect("created");
