@@ -5,6 +5,7 @@
 //! - [`plan_sync`] makes an existing copy equal to its source by stored bytes.
 //! - [`validate()`](validate()) finds what is wrong with a hierarchy.
 //! - [`repair()`] repairs what that finds, and never destroys the only copy of a byte.
+//! - [`plan_pyramid`] adds levels of lower resolution to images.
 //! - [`checksum()`] computes a checksum of what a node is, however it is stored.
 //! - [`ChunkManifest`] has the digests of stored chunks, against which they are checked when they are read.
 //! - [`diff()`] compares two nodes with all below them: metadata and elements.
@@ -26,6 +27,7 @@ mod ome;
 mod other_files;
 #[doc(hidden)]
 pub mod other_format;
+mod pyramid;
 pub mod repair;
 mod shorthand;
 mod sync;
@@ -49,6 +51,10 @@ pub use migrate::{
     plan_rest_of_removal,
 };
 pub use other_files::hidden_nodes;
+pub use pyramid::{
+    PyramidLevel, PyramidMethod, PyramidOptions, PyramidPlan, PyramidProgress, PyramidRounding,
+    plan_pyramid,
+};
 pub use repair::{
     RepairAction, RepairOptions, RepairReport, RepairStep, Restored, StepState, repair, restore,
 };

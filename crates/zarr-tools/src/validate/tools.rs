@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use zarr_core::NodePath;
 use zarr_core::format::{CopyHead, is_tool_key};
 use zarr_core::store::{GetOptions, StoreKey, StorePrefix};
+use zarr_core::{Json, NodePath};
 
 use super::inventory::Inventory;
 use super::problem::{Problem, ProblemKind};
 use super::{Context, Sink};
+use crate::pyramid::{PLAN, PYRAMID};
 
 /// The folder of journals, that of what was put aside, and that of the lists of `zarrkit.dask.store`.
 const COPY: &str = ".zarr-copy";
@@ -78,6 +79,15 @@ pub(super) fn take(context: &Context<'_>, inventory: &mut Inventory, sink: &mut 
         sink.add(Problem::new(&path, ProblemKind::RunUnderWay, what).at(folder));
     }
     for (journal, done) in journals {
+        if journal.rsplit('/').next().is_some_and(|id| id.starts_with(PYRAMID)) {
+            let image = pyramid_image(context, &journal);
+            let what = "levels are being added to this image, and that has not ended".to_owned();
+            let advice = "go on with `zarr pyramid ... --resume`, or begin anew with `--restart`";
+            let problem = Problem::new(&image, ProblemKind::CopyUnderWay, what).advise(advice);
+            sink.add(problem.at(format!("{journal}/{PLAN}")));
+            tools.prefixes.extend(context.format.children_prefix(&image));
+            continue;
+        }
         let plan = plan(context, &journal);
         let above = journal.rsplit_once(COPY).map_or("", |(above, _)| above.trim_matches('/'));
         let target = plan.as_ref().map_or_else(NodePath::root, |plan| plan.at.clone());
@@ -107,6 +117,17 @@ fn run_target(context: &Context<'_>, folder: &str) -> NodePath {
     let below = folder.strip_prefix(prefix.as_str()).unwrap_or(folder);
     let above = below.strip_suffix(RUN).unwrap_or(below);
     NodePath::new(above.trim_matches('/')).unwrap_or(root)
+}
+
+/// The image that a pyramid under way adds levels to.
+fn pyramid_image(context: &Context<'_>, journal: &str) -> NodePath {
+    let limit = context.open.options.limits.document;
+    let path = || {
+        let key = StoreKey::new(format!("{journal}/{PLAN}")).ok()?;
+        let bytes = context.store.get(&key, GetOptions::at_most(limit)).ok()??.bytes?;
+        NodePath::new(Json::parse(&bytes).ok()?.get("path")?.as_str()?).ok()
+    };
+    path().unwrap_or_else(NodePath::root)
 }
 
 /// The plan of a copy, as its journal has it.

@@ -1,0 +1,501 @@
+//! Makes what was planned: parts first, then the levels above them, and the documents last.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+
+use zarr_core::data_type::NumpyTime;
+use zarr_core::metadata::ArrayMetadata;
+use zarr_core::{
+    AccessError, Array, DataType, Error, ErrorKind, Group, Guard, Json, Node, Result, missing_value,
+};
+
+use super::build::{Build, Image, Make};
+use super::gaussian::Gaussian;
+use super::image;
+use super::journal::{Handover, Journal};
+use super::plan::{PlannedImage, PyramidPlan};
+use super::reduce::{Mean, Missing, Pick};
+use super::sample::Sample;
+use super::tiles::Tiles;
+use super::{PyramidMethod, PyramidOptions, PyramidProgress};
+use crate::copy::holes::touched_blocks;
+use crate::copy::{Buffers, Workers, default_memory};
+
+/// The attributes that name missing values.
+const MISSING: [&str; 2] = [missing_value::FILL_VALUE, "missing_value"];
+/// The most parts that a message names.
+const MAX_NAMED: usize = 20;
+
+/// What one process makes.
+#[derive(Clone, Copy)]
+enum Work {
+    All,
+    /// Of so many parts, the one of this number from 0 on.
+    Part(u64, u64),
+    /// What is above all parts.
+    Top,
+}
+
+/// An image whose levels are about to be made.
+struct Source<'a> {
+    number: usize,
+    planned: &'a PlannedImage,
+    tiles: Tiles,
+    base: Array,
+    levels: Vec<Option<Array>>,
+}
+
+impl PyramidPlan {
+    /// Makes all levels, and then their documents and the image's own.
+    ///
+    /// # Errors
+    /// What the store or a codec reports; [`AccessError::Cancelled`]. What is made stays, and
+    /// [`PyramidOptions::resume`] goes on with it.
+    pub fn run(&self, options: &PyramidOptions<'_>) -> Result<()> {
+        if self.images.is_empty() {
+            return Ok(());
+        }
+        let begun = self.begin(options)?;
+        let made = begun.make(Work::All, options).and_then(|()| begun.write_documents());
+        made.map_err(|e| {
+            if e.hint().is_some() {
+                return e;
+            }
+            e.with_hint("what is made so far stays: go on with `--resume` (library: `PyramidOptions::resume`)")
+        })
+    }
+
+    /// Makes one of several parts, which are counted from 0. Each process plans with the same [`PyramidOptions::parts`]; at any time, and in
+    /// any order. When all parts are made, one process calls [`PyramidPlan::finish`].
+    ///
+    /// # Errors
+    /// As [`PyramidPlan::run`]; [`AccessError::Argument`] for a part that there is not.
+    pub fn run_part(&self, part: u64, options: &PyramidOptions<'_>) -> Result<()> {
+        let parts = options.parts.unwrap_or(1);
+        if part >= parts {
+            let why = format!("part {} of {parts} does not exist", part + 1);
+            return Err(self.argument(why));
+        }
+        if self.images.is_empty() {
+            return Ok(());
+        }
+        let begun = self.begin(options)?;
+        begun.make(Work::Part(part, parts), options)?;
+        begun.hierarchy.flush()
+    }
+
+    /// Makes what is above all parts, and then the documents.
+    ///
+    /// # Errors
+    /// [`AccessError::Argument`] naming the parts that are not done; as [`PyramidPlan::run`].
+    pub fn finish(&self, options: &PyramidOptions<'_>) -> Result<()> {
+        let journal = Journal::new(&self.hierarchy, &self.path)?;
+        if journal.plan()?.is_none() {
+            return Err(self.argument("no pyramid of this image is under way".into()));
+        }
+        for (number, planned) in self.images.iter().enumerate() {
+            let source = self.source(number, planned, options)?;
+            let stored = source.stored(options)?;
+            let roots = source.tiles.roots(planned.part_level);
+            let done = journal.parts_done(number, roots)?;
+            let missing: Vec<String> = roots_of(roots, stored.as_ref())
+                .filter(|root| !done.contains(root))
+                .take(MAX_NAMED)
+                .map(|root| root.to_string())
+                .collect();
+            if !missing.is_empty() {
+                let why =
+                    format!("not all is made below {}: {}", planned.group, missing.join(", "));
+                return Err(self
+                    .argument(why)
+                    .with_hint("run all parts with `--part`, or the rest with `--resume`"));
+            }
+        }
+        self.make(Work::Top, options)?;
+        self.write_documents()
+    }
+
+    fn argument(&self, why: String) -> Error {
+        let error = Error::from(AccessError::Argument(why));
+        error.at_store(self.hierarchy.store().name()).at_path(&self.path)
+    }
+
+    /// Puts the plan in the journal, or finds the one that is there, and erases what others have left where levels are to be.
+    fn begin(&self, options: &PyramidOptions<'_>) -> Result<PyramidPlan> {
+        let journal = Journal::new(&self.hierarchy, &self.path)?;
+        if options.restart {
+            self.erase_old(&journal)?;
+        }
+        let mut plan = self.clone();
+        if !journal.put_plan(&self.to_json())? {
+            let found = journal.plan()?;
+            let found =
+                found.and_then(|json| PyramidPlan::from_json(&self.hierarchy, &self.path, &json));
+            let found = found.ok_or_else(|| journal.broken("it is not a plan of a pyramid"))?;
+            if found.images != self.images {
+                let why = "the pyramid that is under way is another one".to_owned();
+                return Err(self
+                    .argument(why)
+                    .with_hint("give the options with which it was begun"));
+            }
+            plan = found;
+        }
+        if journal.is_cleared(&plan.begun)? {
+            return Ok(plan);
+        }
+        let is_ours = plan.begun == self.begun;
+        let mut left = Vec::new();
+        for (path, metadata) in plan.new_arrays()? {
+            left.extend(self.hierarchy.chunk_keys(&path, &metadata)?);
+        }
+        // Another process may have cleared the places and begun to write.
+        if journal.is_cleared(&plan.begun)? {
+            return Ok(plan);
+        }
+        if options.parts.is_some() && !left.is_empty() && !is_ours {
+            let why = format!("{} chunks are left where levels are to be", left.len());
+            return Err(self.argument(why).with_hint(
+                "another process is erasing them, or was killed while it did; if so, run it once with `--resume` and without `--part`",
+            ));
+        }
+        self.erase(&left)?;
+        journal.set_cleared(&plan.begun)?;
+        Ok(plan)
+    }
+
+    fn erase(&self, keys: &[zarr_core::store::StoreKey]) -> Result<()> {
+        let store = self.hierarchy.store().to_sync();
+        for key in keys {
+            store.erase(key).map_err(|e| Error::from(e).at_store(store.name()).at_key(key))?;
+        }
+        Ok(())
+    }
+
+    /// Erases the chunks that a pyramid under way has written, and its journal. Arrays whose documents are there stay.
+    fn erase_old(&self, journal: &Journal) -> Result<()> {
+        let json = journal.plan().ok().flatten();
+        let old = json.and_then(|json| PyramidPlan::from_json(&self.hierarchy, &self.path, &json));
+        if let Some(old) = old {
+            for (path, metadata) in old.new_arrays()? {
+                match self.hierarchy.node(&path) {
+                    Err(e) if e.kind() == ErrorKind::NotFound => {
+                        let keys = self.hierarchy.chunk_keys(&path, &metadata)?;
+                        self.erase(&keys)?;
+                    }
+                    found => drop(found?),
+                }
+            }
+        }
+        journal.erase()
+    }
+
+    /// The arrays that are to be made.
+    fn new_arrays(&self) -> Result<Vec<(zarr_core::NodePath, ArrayMetadata)>> {
+        let mut found = Vec::new();
+        for planned in &self.images {
+            let (group, image) = self.image_of(planned)?;
+            let base = group.array(&planned.base)?;
+            for level in planned.levels.iter().filter(|level| level.path.is_some()) {
+                found.push((planned.path_of(level)?, planned.metadata(&base, &image, level)?));
+            }
+        }
+        Ok(found)
+    }
+
+    fn image_of(&self, planned: &PlannedImage) -> Result<(Group, image::Image)> {
+        let group = self.hierarchy.group(&planned.group)?;
+        let image = image::Image::of(&group)?;
+        let image = image
+            .ok_or_else(|| self.argument(format!("{} is not an image any more", planned.group)))?;
+        Ok((group, image))
+    }
+
+    fn source<'a>(
+        &self,
+        number: usize,
+        planned: &'a PlannedImage,
+        options: &PyramidOptions<'_>,
+    ) -> Result<Source<'a>> {
+        let (group, image) = self.image_of(planned)?;
+        let base = group.array(&planned.base)?;
+        let memory = options.memory.unwrap_or_else(default_memory);
+        let with = |array: Array| {
+            array.with_options(|all| {
+                // Threads work on different tiles. No other writer writes what is not there yet.
+                all.threads = 1;
+                all.guard = Guard::Off;
+                all.index_memory = all.index_memory.or(Some(memory / 16));
+                all.cancel = options.cancel.clone().or(all.cancel.take());
+            })
+        };
+        let mut levels = Vec::new();
+        for level in &planned.levels {
+            levels.push(match &level.path {
+                None => None,
+                Some(_) => {
+                    let metadata = planned.metadata(&base, &image, level)?;
+                    let path = planned.path_of(level)?;
+                    Some(with(self.hierarchy.array_of_metadata(&path, metadata)?))
+                }
+            });
+        }
+        Ok(Source { number, planned, tiles: planned.tiles(), base: with(base), levels })
+    }
+
+    /// Makes what one process is to make of all images.
+    fn make(&self, work: Work, options: &PyramidOptions<'_>) -> Result<()> {
+        let journal = Journal::new(&self.hierarchy, &self.path)?;
+        let done = AtomicU64::new(0);
+        let total = self.images.iter().fold(0u64, |sum, image| {
+            let base =
+                self.hierarchy.group(&image.group).and_then(|group| group.array(&image.base));
+            let size = base.ok().map_or(0, |base| size_of(&base).saturating_mul(base.len()));
+            sum.saturating_add(size)
+        });
+        for (number, planned) in self.images.iter().enumerate() {
+            let source = self.source(number, planned, options)?;
+            let element = size_of(&source.base);
+            let report = |elements: u64| {
+                let bytes = elements * element;
+                let bytes_done = done.fetch_add(bytes, Ordering::Relaxed) + bytes;
+                if let Some(call) = options.progress {
+                    let path = Some(planned.group.clone());
+                    call(&PyramidProgress { path, bytes_done, bytes_total: total });
+                }
+            };
+            source.make(work, &journal, &report, options)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the documents of the levels, those of labels first, and then lists them in the documents of the images, the image's own
+    /// last; erases the journal.
+    fn write_documents(&self) -> Result<()> {
+        // No document is there before the chunks are.
+        self.hierarchy.flush()?;
+        for planned in self.images.iter().rev() {
+            let (group, image) = self.image_of(planned)?;
+            let base = group.array(&planned.base)?;
+            for level in planned.levels.iter().filter(|level| level.path.is_some()) {
+                let path = planned.path_of(level)?;
+                let metadata = planned.metadata(&base, &image, level)?;
+                match self.hierarchy.node(&path) {
+                    Err(e) if e.kind() == ErrorKind::NotFound => {
+                        // What is left of others is erased since the beginning.
+                        let array = self.hierarchy.create_array(&path).from_metadata(metadata);
+                        array.purge(false).create()?;
+                    }
+                    Ok(Node::Array(array)) if is_like(&array, &metadata) => {}
+                    found => {
+                        found?;
+                        let error = Error::from(AccessError::Exists("a node"));
+                        let error = error.at_store(self.hierarchy.store().name()).at_path(&path);
+                        return Err(error.with_hint("another program has created it meanwhile; erase it, and go on with `--resume`"));
+                    }
+                }
+            }
+            let new = planned.new_levels();
+            group.update_attributes(|attributes| new.add(attributes))?;
+        }
+        self.hierarchy.flush()?;
+        Journal::new(&self.hierarchy, &self.path)?.erase()?;
+        self.hierarchy.flush()
+    }
+}
+
+/// Whether an array is the one that this metadata describes, as an earlier call has created it.
+fn is_like(array: &Array, metadata: &ArrayMetadata) -> bool {
+    let found = array.metadata();
+    found.shape == metadata.shape
+        && found.data_type == metadata.data_type
+        && found.chunk_shape() == metadata.chunk_shape()
+        && found.attributes == metadata.attributes
+}
+
+fn size_of(array: &Array) -> u64 {
+    array.data_type().repr().map_or(1, |repr| repr.size() as u64)
+}
+
+/// The numbers of roots, of so many, that may have something.
+fn roots_of(
+    count: u64,
+    stored: Option<&BTreeSet<u64>>,
+) -> Box<dyn Iterator<Item = u64> + Send + '_> {
+    match stored {
+        Some(stored) => Box::new(stored.iter().copied()),
+        None => Box::new(0..count),
+    }
+}
+
+impl Source<'_> {
+    /// Makes what one process is to make of this image.
+    fn make(
+        &self,
+        work: Work,
+        journal: &Journal,
+        read: &(dyn Fn(u64) + Sync),
+        options: &PyramidOptions<'_>,
+    ) -> Result<()> {
+        macro_rules! by_type {
+            ($($element:ty)*) => {$(
+                if <$element as zarr_core::Element>::is(&self.base.data_type()) {
+                    return self.make_of::<$element>(work, journal, read, options);
+                }
+            )*};
+        }
+        by_type!(u8 i8 u16 i16 u32 i32 u64 i64 f32 f64 bool);
+        let why =
+            format!("levels of elements of type `{}` are not supported", self.base.data_type());
+        Err(Error::from(AccessError::Argument(why)).at_path(self.base.path()))
+    }
+
+    fn make_of<T: Sample>(
+        &self,
+        work: Work,
+        journal: &Journal,
+        read: &(dyn Fn(u64) + Sync),
+        options: &PyramidOptions<'_>,
+    ) -> Result<()> {
+        let planned = self.planned;
+        let fill = T::from_bytes(&self.base.metadata().fill_bytes());
+        let missing = missing_values(&self.base, planned, fill);
+        let handover = if planned.is_journaled {
+            Handover::Journal(journal, self.number)
+        } else {
+            Handover::Memory(Mutex::new(HashMap::new()))
+        };
+        let image = Image {
+            tiles: &self.tiles,
+            base: self.base.clone(),
+            levels: self.levels.clone(),
+            part_level: planned.part_level,
+            handover,
+            read,
+        };
+        let stored = self.stored(options)?;
+        let (method, rounding, min_valid) = (planned.method, planned.rounding, planned.min_valid);
+        match method {
+            PyramidMethod::Mean => {
+                let reducer = Mean { missing, rounding, min_valid };
+                let build = Build { image, reducer, stored: stored.clone(), fill };
+                self.make_roots(&build, stored.as_ref(), work, journal, options)
+            }
+            PyramidMethod::Gaussian => {
+                let gaussian = Gaussian::new(image, missing, fill, min_valid);
+                self.make_roots(&gaussian, stored.as_ref(), work, journal, options)
+            }
+            _ => {
+                let reducer = Pick { method, missing };
+                let build = Build { image, reducer, stored: stored.clone(), fill };
+                self.make_roots(&build, stored.as_ref(), work, journal, options)
+            }
+        }
+    }
+
+    fn make_roots(
+        &self,
+        make: &dyn Make,
+        stored: Option<&BTreeSet<u64>>,
+        work: Work,
+        journal: &Journal,
+        options: &PyramidOptions<'_>,
+    ) -> Result<()> {
+        let planned = self.planned;
+        let (part_level, top) = (planned.part_level, self.tiles.top());
+        let by_memory = planned.check_memory(&self.base, options.memory)?;
+        let asked = self.base.hierarchy().options().threads;
+        let machine = || thread::available_parallelism().map_or(1, usize::from);
+        let threads = if asked == 0 { machine() } else { asked };
+        let workers = Workers {
+            count: threads.min(by_memory),
+            buffer: 0,
+            buffers: &Buffers::default(),
+            cancel: options.cancel.as_ref(),
+            stop: None,
+        };
+        let roots = self.tiles.roots(part_level);
+        let in_work = match work {
+            Work::All => 0..roots,
+            Work::Part(part, parts) => {
+                let bound =
+                    |part: u64| (u128::from(roots) * u128::from(part) / u128::from(parts)) as u64;
+                bound(part)..bound(part + 1)
+            }
+            Work::Top => 0..0,
+        };
+        // What stays in memory is lost with the process: its parts are made again.
+        let is_marked = planned.is_journaled || part_level == top;
+        let done =
+            if is_marked { journal.parts_done(self.number, roots)? } else { BTreeSet::new() };
+        let items =
+            roots_of(roots, stored).filter(|root| in_work.contains(root) && !done.contains(root));
+        workers.run(
+            items,
+            |_, root, tell: &mut dyn FnMut(u64) -> Result<()>| {
+                make.make_part(root)?;
+                tell(root)
+            },
+            &mut |&root| if is_marked { journal.set_done(self.number, root) } else { Ok(()) },
+        )?;
+        if part_level < top && !matches!(work, Work::Part(..)) {
+            workers.run(
+                0..self.tiles.roots(top),
+                |_, root, _: &mut dyn FnMut(()) -> Result<()>| make.make_top(root),
+                &mut |()| Ok(()),
+            )?;
+        }
+        Ok(())
+    }
+
+    /// The roots of the part level below which something is stored, if that is known, and if the levels of nothing but the fill value
+    /// have nothing but the fill value.
+    fn stored(&self, options: &PyramidOptions<'_>) -> Result<Option<BTreeSet<u64>>> {
+        macro_rules! by_type {
+            ($($element:ty)*) => {$(
+                if <$element as zarr_core::Element>::is(&self.base.data_type()) {
+                    let fill = <$element>::from_bytes(&self.base.metadata().fill_bytes());
+                    let missing = missing_values(&self.base, self.planned, fill);
+                    let stays = missing.is_none_or(|it| !it.has(fill) || it.is_written_as(fill));
+                    if !(fill.is_exact() && stays) {
+                        return Ok(None);
+                    }
+                }
+            )*};
+        }
+        if self.planned.method == PyramidMethod::Gaussian {
+            // What is stored reaches beyond its root.
+            return Ok(None);
+        }
+        use zarr_core::Element as _;
+        by_type!(u8 i8 u16 i16 u32 i32 u64 i64 f32 f64 bool);
+        let block = self.tiles.base_shape_of_root(self.planned.part_level);
+        let memory = options.memory.unwrap_or_else(default_memory);
+        touched_blocks(&self.base, &self.base.shape(), &block, memory)
+    }
+}
+
+/// The missing values of a base; `None` if none of its elements can be missing.
+fn missing_values<T: Sample>(base: &Array, planned: &PlannedImage, fill: T) -> Option<Missing<T>> {
+    let (data_type, attributes) = (base.data_type(), base.attributes());
+    let mut values: Vec<T> = Vec::new();
+    for name in MISSING {
+        let items = match attributes.get(name) {
+            Some(Json::Array(items)) => items.clone(),
+            Some(value) => vec![value.clone()],
+            None => continue,
+        };
+        let parsed = items.iter().filter_map(|item| missing_value::from_json(&data_type, item));
+        values.extend(parsed.map(|value| T::from_bytes(value.as_bytes())));
+    }
+    if let DataType::Time(_) = data_type {
+        values.push(T::from_bytes(&NumpyTime::NAT.to_ne_bytes()));
+    }
+    let nan = T::nan().filter(|_| !planned.keep_nan);
+    values.retain(|value| !value.is_nan());
+    // A NaN as the array has it.
+    let nan_written = nan.map(|nan| if fill.is_nan() { fill } else { nan });
+    let written = values.first().copied().or(nan_written)?;
+    Some(Missing { values, nan: nan.is_some(), written })
+}

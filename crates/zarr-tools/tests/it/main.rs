@@ -1,0 +1,3 @@
+//! The integration tests of the tools: one program, a module for each subject.
+
+mod pyramid;
