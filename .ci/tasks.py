@@ -606,8 +606,8 @@ def kills_of_copies():
 
 @step("full", limit=60, shows=r"kills: ")
 def kills_of_moves():
-    """Copies in each way, migrations and syncs are killed 200 times each, and continued."""
-    run(*workspace_test("killed_moves::", "killed_syncs"), env={"ZARR_COPY_KILLS": 200})
+    """Copies in each way, migrations, pyramids and syncs are killed 200 times each, and continued."""
+    run(*workspace_test("killed_moves::", "killed_pyramids", "killed_syncs"), env={"ZARR_COPY_KILLS": 200})
 
 
 @step("full", limit=60, shows=r"power cuts: ")

@@ -671,7 +671,7 @@ fn copy_part(
 }
 
 /// `3/8`: the third of eight parts.
-fn part(text: &str) -> Result<(u64, u64), String> {
+pub(super) fn part(text: &str) -> Result<(u64, u64), String> {
     let numbers = text.split_once('/').and_then(|(part, parts)| {
         Some((part.trim().parse::<u64>().ok()?, parts.trim().parse::<u64>().ok()?))
     });

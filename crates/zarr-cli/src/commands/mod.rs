@@ -30,6 +30,7 @@ mod plot;
 #[cfg(feature = "plot")]
 mod plot_json;
 pub(crate) mod put;
+mod pyramid;
 mod rename;
 mod repair;
 mod resize;
@@ -78,6 +79,7 @@ pub(crate) enum Command {
     #[command(visible_aliases = ["cp", "convert"])]
     Copy(copy::Copy),
     Sync(sync::Sync),
+    Pyramid(pyramid::Pyramid),
     Migrate(migrate::Migrate),
     Dump(dump::Dump),
     Gen(generate::Generate),
@@ -120,6 +122,7 @@ pub(crate) fn run(command: &Command, session: &Session, out: Out<'_>) -> Result<
         Command::Rename(rename) => rename.run(session),
         Command::Copy(copy) => copy.run(session, out),
         Command::Sync(sync) => sync.run(session, out),
+        Command::Pyramid(pyramid) => pyramid.run(session, out),
         Command::Migrate(migrate) => migrate.run(session, out),
         Command::Dump(dump) => dump.run(session, out),
         Command::Gen(generate) => generate.run(session),

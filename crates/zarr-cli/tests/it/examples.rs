@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::common::Folder;
+use crate::common::image::image;
 
 /// Verbs whose examples are not run, and why.
 const NOT_RUN: &[(&str, &str)] = &[
@@ -77,6 +78,10 @@ fn prepare(folder: &Folder) {
     array("old-v2.zarr", "x", "--shape 8 --chunks 4 --format v2");
     array("v2.zarr", "x", "--shape 8 --chunks 4 --format v2");
     array("v3.zarr", "x", "--shape 8 --chunks 4");
+    for target in ["cells.ome.zarr", "big.ome.zarr", "plate.zarr/A/1/0"] {
+        image(folder, target, &[40, 50], &[8, 8]);
+    }
+    image(folder, "brain.ome.zarr", &[1, 8, 40, 50], &[1, 4, 8, 8]);
     array("scan.zarr", "0", "--shape 1,2,20,30 --chunks 1,1,20,30");
     let cube = "--path cube --shape 64,64,64 --chunks 1,64,64 --dtype int8";
     folder.good(&format!("create slabs2.zarr {cube}"));

@@ -2,53 +2,12 @@
 //! it is under way; and the same command goes on.
 #![cfg(unix)]
 
-use std::process::{Child, Stdio};
-use std::time::Duration;
-
 use crate::common::Folder;
 use crate::common::copied::source;
-use crate::common::killed::{Random, kill_after_changes, kills, measure};
+use crate::common::killed::kill_all;
 
 /// How many chunks the source has.
 const CHUNKS: usize = 60;
-
-fn traced(folder: &Folder, line: &str) -> Child {
-    let mut command = folder.command(&format!("{line} --trace"));
-    command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
-}
-
-/// Kills `kills()` runs of a line, each in a place of its own, which `prepare` makes and `check` looks at after the kill.
-fn kill_all(
-    folder: &Folder,
-    name: &str,
-    line: impl Fn(&str) -> String,
-    prepare: impl Fn(&str),
-    check: impl Fn(&str, &str),
-) {
-    let mut random = Random::new();
-    prepare("measured");
-    let (changes, first, end) = measure(traced(folder, &line("measured")));
-    assert!(changes > 2, "{name}: {changes} changes");
-    let one = (end - first).div_f64(changes as f64).as_nanos() as u64;
-    let (mut killed, mut ended) = (0, 0);
-    while killed < kills() {
-        assert!(ended < 20 + 4 * kills(), "{name}: too few were killed");
-        let target = format!("t{}", killed + ended);
-        prepare(&target);
-        let after = random.below(changes + 1);
-        let most = if after == 0 { first.as_nanos() as u64 } else { 4 * one };
-        let delay = Duration::from_nanos(random.below(most));
-        if kill_after_changes(traced(folder, &line(&target)), after, delay) {
-            killed += 1;
-            check(&target, &format!("{name}: {delay:?} after change {after} of {changes}"));
-        } else {
-            ended += 1;
-        }
-        std::fs::remove_dir_all(folder.path(&target)).unwrap_or_default();
-    }
-    std::fs::remove_dir_all(folder.path("measured")).unwrap();
-    println!("kills: {name}: {killed} killed and continued, {ended} ended before");
-}
 
 /// What a reader finds of `big` at a place: all of it, or a copy under way, or nothing. Whether it was all.
 fn is_whole(folder: &Folder, target: &str, all: &str, place: &str) -> bool {

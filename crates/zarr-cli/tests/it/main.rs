@@ -39,6 +39,7 @@ mod pages;
 mod pictures;
 mod plot;
 mod process_credentials;
+mod pyramids;
 mod remedies;
 mod repair;
 mod reshape;

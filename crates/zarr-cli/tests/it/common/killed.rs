@@ -1,9 +1,11 @@
 //! Runs of the program that are killed after a number of changes of a store, which `--trace` tells.
 
 use std::io::{BufRead, BufReader};
-use std::process::Child;
+use std::process::{Child, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use super::Folder;
 
 /// Numbers that look random, the same in every run; `ZARR_KILLS_SEED` gives others.
 pub struct Random(u64);
@@ -56,4 +58,42 @@ pub fn kill_after_changes(mut child: Child, changes: u64, delay: Duration) -> bo
 /// How many runs are killed in each way: `ZARR_COPY_KILLS=200`, or 3.
 pub fn kills() -> u32 {
     std::env::var("ZARR_COPY_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(3)
+}
+
+fn traced(folder: &Folder, line: &str) -> Child {
+    let mut command = folder.command(&format!("{line} --trace"));
+    command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// Kills `kills()` runs of a line, each in a place of its own, which `prepare` makes and `check` looks at after the kill.
+pub fn kill_all(
+    folder: &Folder,
+    name: &str,
+    line: impl Fn(&str) -> String,
+    prepare: impl Fn(&str),
+    check: impl Fn(&str, &str),
+) {
+    let mut random = Random::new();
+    prepare("measured");
+    let (changes, first, end) = measure(traced(folder, &line("measured")));
+    assert!(changes > 2, "{name}: {changes} changes");
+    let one = (end - first).div_f64(changes as f64).as_nanos() as u64;
+    let (mut killed, mut ended) = (0, 0);
+    while killed < kills() {
+        assert!(ended < 20 + 4 * kills(), "{name}: too few were killed");
+        let target = format!("t{}", killed + ended);
+        prepare(&target);
+        let after = random.below(changes + 1);
+        let most = if after == 0 { first.as_nanos() as u64 } else { 4 * one };
+        let delay = Duration::from_nanos(random.below(most));
+        if kill_after_changes(traced(folder, &line(&target)), after, delay) {
+            killed += 1;
+            check(&target, &format!("{name}: {delay:?} after change {after} of {changes}"));
+        } else {
+            ended += 1;
+        }
+        std::fs::remove_dir_all(folder.path(&target)).unwrap_or_default();
+    }
+    std::fs::remove_dir_all(folder.path("measured")).unwrap();
+    println!("kills: {name}: {killed} killed and continued, {ended} ended before");
 }

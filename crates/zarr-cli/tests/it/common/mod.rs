@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test file uses its own part")]
 
 pub mod copied;
+pub mod image;
 pub mod killed;
 pub mod stores;
 

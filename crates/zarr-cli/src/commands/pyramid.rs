@@ -1,0 +1,239 @@
+//! `zarr pyramid`: adds the levels of lower resolution to images.
+
+use std::io::{self, Write};
+
+use clap::Args;
+use zarr::{
+    CancelToken, ErrorKind, Json, Node, Object, PyramidMethod, PyramidOptions, PyramidPlan,
+    PyramidProgress, PyramidRounding, plan_pyramid,
+};
+
+use super::Out;
+use super::copy::{part, stop_on_signal};
+use crate::failure::Failure;
+use crate::human;
+use crate::interrupt::STOPPED;
+use crate::parse::{self, Shape};
+use crate::progress::Progress;
+use crate::session::{Care, Session, Target};
+
+/// Add the levels of lower resolution that an OME-Zarr image lacks, and those of its labels
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  zarr pyramid cells.ome.zarr --dry-run
+  zarr pyramid cells.ome.zarr
+  zarr pyramid cells.ome.zarr --method max --levels 5
+  zarr pyramid brain.ome.zarr --factor z=2,y=2,x=2 --chunks 1,64,64,64
+  zarr pyramid big.ome.zarr --memory 1GiB             after a kill: the same with --resume
+  zarr pyramid big.ome.zarr --part 3/8                one of 8 jobs; after all: --finish
+  zarr pyramid plate.zarr/A/1/0
+
+TARGET is an OME-Zarr image, 0.4 or 0.5. Each level has half the length of the one before along y and x, and along z once elements
+are as far from each other along y and x as along z, until the image is one chunk. The levels that are there stay as they are, and
+so do all other attributes. A level's position follows from the elements that it is made of: its scale is exactly the base's times
+the factor, and its translation the middle of a block.
+
+The base is read once and no level is read back. The result is the same bit by bit whatever --threads, --memory and --part are. All
+chunks are written before the first document, and the image's own document last: a pyramid that was killed is not listed in the
+image, and --resume goes on with it. Labels get as many levels as the image, by the mode, or by the nearest.
+
+Means are those of the elements of the base, not of a level between, and are rounded once, halves to even. NaN and elements equal to
+the array's attributes _FillValue or missing_value are left out. Of an even number of elements the median is the lesser of the two
+in the middle; of several most frequent elements the mode is the least.")]
+pub(crate) struct Pyramid {
+    #[command(flatten)]
+    target: Target,
+    /// What becomes of the elements of a block: mean, min, max, median, mode or nearest (its first element) [default: mean; of
+    /// bools mode]
+    #[arg(long, value_name = "METHOD", value_parser = str::parse::<PyramidMethod>)]
+    method: Option<PyramidMethod>,
+    /// How many elements become one from level to level, as in 2; or along each axis, as in z=2,y=2,x=2 [default: 2 along y and x,
+    /// and along z as soon as it is as fine]
+    #[arg(long, value_name = "FACTOR", value_parser = factor)]
+    factor: Option<Factor>,
+    /// How many levels the image has at the end, with the base [default: until one is a single chunk]
+    #[arg(long, value_name = "N")]
+    levels: Option<usize>,
+    /// The chunks of new levels [default: those of the base, unless they have more than 16 MiB]
+    #[arg(long, value_name = "SHAPE", value_parser = parse::shape)]
+    chunks: Option<Shape>,
+    /// The shards of new levels (v3), or none [default: those of the base]
+    #[arg(long, value_name = "SHAPE", value_parser = shards)]
+    shards: Option<Shape>,
+    /// How means of integers are rounded: half-even, half-away (from zero) or toward-zero
+    #[arg(long, value_name = "HOW", value_parser = str::parse::<PyramidRounding>, default_value = "half-even")]
+    rounding: PyramidRounding,
+    /// Let a NaN make its block NaN, in place of leaving it out
+    #[arg(long)]
+    keep_nan: bool,
+    /// Make means missing where a smaller share of the block is there, from 0 to 1
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
+    min_valid: f64,
+    /// Leave out the image's labels
+    #[arg(long)]
+    no_labels: bool,
+    /// How much memory the program may take, as in 256MiB [default: a quarter of the machine's]
+    #[arg(long, value_name = "SIZE", value_parser = parse::size)]
+    memory: Option<u64>,
+    /// Go on with the pyramid that is under way, if one is, with the options with which it was begun
+    #[arg(long)]
+    resume: bool,
+    /// Erase what a pyramid that is under way has written, and begin anew
+    #[arg(long, conflicts_with_all = ["resume", "part", "finish"])]
+    restart: bool,
+    /// Make one of N parts, I from 1 to N; other processes make the others, at any time
+    #[arg(long, value_name = "I/N", value_parser = part, conflicts_with = "finish")]
+    part: Option<(u64, u64)>,
+    /// Make the levels above all parts, and write the documents
+    #[arg(long)]
+    finish: bool,
+    /// Only say which levels would be made
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    care: Care,
+}
+
+/// How many elements become one.
+#[derive(Clone, Debug)]
+enum Factor {
+    All(u64),
+    ByAxis(Vec<(String, u64)>),
+}
+
+/// `2`, or `z=1,y=2,x=2`.
+fn factor(text: &str) -> Result<Factor, String> {
+    let why =
+        || "a factor is a number, as in 2, or one for each axis, as in z=2,y=2,x=2".to_owned();
+    if !text.contains('=') {
+        return text.trim().parse().map(Factor::All).map_err(|_| why());
+    }
+    let axes = text.split(',').map(|axis| {
+        let (name, factor) = axis.split_once('=')?;
+        Some((name.trim().to_owned(), factor.trim().parse().ok()?))
+    });
+    axes.collect::<Option<Vec<_>>>().map(Factor::ByAxis).ok_or_else(why)
+}
+
+/// A shape, or `none`.
+fn shards(text: &str) -> Result<Shape, String> {
+    if text == "none" { Ok(Shape(Vec::new())) } else { parse::shape(text) }
+}
+
+impl Pyramid {
+    pub fn run(&self, session: &Session, out: Out<'_>) -> Result<(), Failure> {
+        let node = if self.dry_run {
+            session.open(&self.target)?
+        } else {
+            session.open_rw(&self.target, &self.care)?
+        };
+        let group = match node {
+            Node::Group(group) => group,
+            Node::Array(array) => {
+                let place = human::place(array.hierarchy(), array.path());
+                let why = "this is an array; name the group of its image";
+                return Err(Failure::Usage(format!("{place}: {why}")));
+            }
+        };
+        let bar = Progress::of_bytes(0, false);
+        let told = |progress: &PyramidProgress| {
+            bar.at(progress.bytes_done, progress.bytes_total, progress.path.as_ref());
+        };
+        let cancel = CancelToken::new();
+        let (factor, factors) = match self.factor.clone() {
+            Some(Factor::All(factor)) => (Some(factor), Vec::new()),
+            Some(Factor::ByAxis(factors)) => (None, factors),
+            None => (None, Vec::new()),
+        };
+        let options = PyramidOptions {
+            method: self.method,
+            factor,
+            factors,
+            levels: self.levels,
+            chunks: self.chunks.clone().map(|Shape(chunks)| chunks),
+            shards: self.shards.clone().map(|Shape(shards)| shards),
+            rounding: self.rounding,
+            keep_nan: self.keep_nan,
+            min_valid: self.min_valid,
+            memory: self.memory,
+            parts: self.part.map(|(_, parts)| parts),
+            resume: self.resume || self.finish,
+            restart: self.restart,
+            no_labels: self.no_labels,
+            cancel: Some(cancel.clone()),
+            progress: Some(&told),
+        };
+        let plan = plan_pyramid(&group, &options)?;
+        session.warn(group.hierarchy());
+        session.tell_notes(plan.notes());
+        if self.dry_run {
+            return tell(session, &plan, out);
+        }
+        stop_on_signal(cancel);
+        let made = match self.part {
+            Some((part, _)) => plan.run_part(part - 1, &options),
+            None if self.finish => plan.finish(&options),
+            None => plan.run(&options),
+        };
+        drop(bar);
+        made.map_err(stopped)?;
+        let levels = plan.levels().len() as u64;
+        if let Some((part, parts)) = self.part {
+            session.talk(&format!("part {part}/{parts} is done"));
+        } else if levels == 0 {
+            session.talk("nothing to do: the image has all its levels; `--levels N` asks for more");
+        } else {
+            session.talk(&format!("made {}", human::plural(levels, "level")));
+        }
+        Ok(())
+    }
+}
+
+/// Says which levels would be made.
+fn tell(session: &Session, plan: &PyramidPlan, out: Out<'_>) -> Result<(), Failure> {
+    let levels = plan.levels();
+    if session.is_json() {
+        let level = |level: &zarr::PyramidLevel| {
+            let shards = level.shards.as_ref().map_or(Json::Null, |shards| Json::from(&shards[..]));
+            Object::new()
+                .with("path", level.path.as_str())
+                .with("shape", &level.shape[..])
+                .with("chunks", &level.chunks[..])
+                .with("shards", shards)
+                .with("factors", &level.factors[..])
+                .with("method", level.method.name())
+        };
+        let levels: Json = levels.iter().map(|it| level(it).into()).collect();
+        writeln!(out, "{}", Json::from(Object::new().with("levels", levels)))?;
+        return Ok(());
+    }
+    for level in &levels {
+        let shards = match &level.shards {
+            Some(shards) => format!(", shards {}", human::shape(shards)),
+            None => String::new(),
+        };
+        writeln!(
+            out,
+            "{}  {}, chunks {}{shards}, {} of {}",
+            level.path,
+            human::shape(&level.shape),
+            human::shape(&level.chunks),
+            level.method.name(),
+            human::shape(&level.factors),
+        )?;
+    }
+    if levels.is_empty() {
+        writeln!(out, "nothing to do: the image has all its levels; `--levels N` asks for more")?;
+    }
+    Ok(())
+}
+
+/// The failure of a pyramid; one that was stopped says how it goes on.
+fn stopped(error: zarr::Error) -> Failure {
+    if error.kind() != ErrorKind::Cancelled {
+        return error.into();
+    }
+    let _ = writeln!(io::stderr(), "stopped: what was made stays, and --resume goes on");
+    Failure::Told(STOPPED)
+}
