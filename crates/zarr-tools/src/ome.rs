@@ -16,7 +16,7 @@ const NEW: &str = "0.5";
 /// The attribute that has all of it in 0.5.
 pub(crate) const OME: &str = "ome";
 /// The attributes of 0.4, which are the members of `ome` in 0.5.
-const MEMBERS: [&str; 8] = [
+pub(crate) const MEMBERS: [&str; 8] = [
     "multiscales",
     "omero",
     "labels",
@@ -178,7 +178,7 @@ fn version(json: &Json) -> Option<String> {
 }
 
 /// Whether an attribute of 0.4 is what OME-Zarr has under this name, and not another program's.
-fn is_ome(name: &str, value: &Json, path: &NodePath) -> bool {
+pub(crate) fn is_ome(name: &str, value: &Json, path: &NodePath) -> bool {
     let is_in = |group: &str| path.names().last() == Some(group);
     let texts = || value.as_array().is_some_and(|it| it.iter().all(|it| it.as_str().is_some()));
     let has = |name: &str| {

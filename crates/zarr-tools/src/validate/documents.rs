@@ -16,6 +16,7 @@ use super::problem::{Correction, Problem, ProblemKind};
 use super::tools::Tools;
 use super::tree::{FoundArray, FoundNode, Tree};
 use super::{Context, Sink, clauses, correct, parallel};
+use crate::ome::{MEMBERS, OME};
 
 /// What the documents of one node told.
 struct Checked {
@@ -63,6 +64,7 @@ pub(super) fn check(
         }
         let kind = checked.kind;
         let has_levels = checked.attributes.as_ref().is_some_and(has_levels);
+        let ome = checked.attributes.as_ref().filter(|it| may_be_ome(it)).cloned();
         if checked.path.is_root() {
             tree.root_attributes = checked.attributes;
         }
@@ -77,7 +79,7 @@ pub(super) fn check(
             tree.arrays.push(array);
             tree.arrays.len() - 1
         });
-        let node = FoundNode { kind, documents: checked.documents, array, has_levels };
+        let node = FoundNode { kind, documents: checked.documents, array, has_levels, ome };
         tree.nodes.insert(checked.path, node);
     })?;
     sink.report.nodes = tree.nodes.len() as u64;
@@ -88,6 +90,11 @@ pub(super) fn check(
 fn has_levels(attributes: &Object) -> bool {
     let ome = attributes.get("ome").and_then(Json::as_object);
     attributes.contains("multiscales") || ome.is_some_and(|ome| ome.contains("multiscales"))
+}
+
+/// Whether attributes have members of the names of OME-Zarr's.
+fn may_be_ome(attributes: &Object) -> bool {
+    attributes.contains(OME) || MEMBERS.iter().any(|name| attributes.contains(name))
 }
 
 /// The places where documents are.

@@ -30,6 +30,7 @@ pub(crate) mod leftovers;
 mod names;
 #[cfg(feature = "nczarr")]
 mod netcdf;
+mod ome;
 mod parallel;
 mod problem;
 mod references;
@@ -249,6 +250,7 @@ fn checked(
     names::check(&context, &inventory, &tree, &mut sink);
     references::check(&context, &inventory, &tree, &mut sink);
     dimensions::check(&tree, &mut sink);
+    ome::check(context.format.dialect(), &tree, &mut sink);
     consolidated::check(&context, &tree, consolidated, &mut sink)?;
     #[cfg(feature = "nczarr")]
     netcdf::check(&context, store, &tree, &mut sink);

@@ -125,6 +125,21 @@ kinds! {
     /// Other metadata of NCZarr that are wrong, such as a variable that is listed and not there.
     NczarrMetadata, "nczarr_metadata", Meta, problem,
         "correct the attribute that is named, with `zarr attrs --set`";
+    /// Metadata of OME-Zarr in a place, or of a version, that readers do not look for.
+    OmeVersion, "ome_version", Meta, problem,
+        "`zarr copy` and `zarr migrate` convert between 0.4 in v2 and 0.5 in v3; correct the attribute with `zarr attrs --set`";
+    /// An OME-Zarr image whose axes, levels or transformations break its specification.
+    OmeImage, "ome_image", Meta, problem,
+        "correct `multiscales` with `zarr attrs --set`";
+    /// Channels of an OME-Zarr image that break its specification.
+    OmeChannels, "ome_channels", Meta, problem,
+        "correct `omero` with `zarr attrs --set`";
+    /// Labels of an OME-Zarr image that break its specification.
+    OmeLabels, "ome_labels", Meta, problem,
+        "correct `labels` or `image-label` with `zarr attrs --set`; `zarr pyramid` adds levels";
+    /// An OME-Zarr plate, well or collection that breaks its specification.
+    OmePlate, "ome_plate", Meta, problem,
+        "correct `plate` or `well` with `zarr attrs --set`";
     /// A copy that has not ended.
     CopyUnderWay, "copy_under_way", Meta, problem,
         "go on with `zarr copy ... --resume`; if its journal is broken, erase the target with `zarr rm`, and copy again";
@@ -201,6 +216,9 @@ kinds! {
     DimensionLengths, "dimension_lengths", Meta, note,
         "xarray and netCDF open the group only when each dimension has one length: `zarr append` or `zarr resize` the arrays that differ, if \
          it is to be opened so";
+    /// What the specification of OME-Zarr recommends, and is otherwise.
+    OmeAdvice, "ome_advice", Meta, note,
+        "most readers show the image all the same; correct the attribute with `zarr attrs --set`";
     /// An attribute that names a variable that is not there.
     DanglingReference, "dangling_reference", Meta, note,
         "correct the attribute, or copy the variable";

@@ -26,6 +26,8 @@ pub(super) struct FoundNode {
     pub array: Option<usize>,
     /// Whether its attributes say that its arrays are the levels of a multiscale image.
     pub has_levels: bool,
+    /// The attributes of a group that may have metadata of OME-Zarr.
+    pub ome: Option<Object>,
 }
 
 /// An array whose document could be read.

@@ -1,3 +1,4 @@
 //! The integration tests of the tools: one program, a module for each subject.
 
+mod ome_validation;
 mod pyramid;
