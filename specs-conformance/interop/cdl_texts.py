@@ -20,7 +20,7 @@ TEXTS = Path(__file__).resolve().parents[3] / "shared" / "cdl" / "cdl-texts.tar.
 # What ncgen takes and we refuse: what our error says, and why. The last ones name their texts.
 REFUSED = {
     r"declares a type: enum, opaque, vlen and compound types": "types that a file declares are not kept in Zarr",
-    r"a number is wanted here; take the quotes away": "times among the data, or a text where numbers are due, which ncgen takes for 0",
+    r"expected a number; remove the quotes": "times among the data, or a text where numbers are due, which ncgen takes for 0",
     r"does not fit into an integer of \d+ bits": "ncgen cuts off what does not fit",
     r"there are \d+ values, and room for \d+": "ncgen leaves out what there is no room for",
     r"the text is not UTF-8": "names and texts of netCDF-4 are UTF-8",

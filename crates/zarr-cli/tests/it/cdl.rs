@@ -141,7 +141,7 @@ fn mistakes_in_the_text_are_told_where_they_are_and_nothing_is_made() {
     folder.write("bad.cdl", SEA.replace("282, 283", "282, \"283\""));
     let run = folder.run("gen bad.cdl -o bad.zarr");
     assert_eq!(run.code, 2);
-    let due = "error: bad.cdl: line 22, column 8: a number is wanted here; take the quotes away\n";
+    let due = "error: bad.cdl: line 22, column 8: expected a number; remove the quotes\n";
     assert_eq!(run.err, due);
     assert!(!folder.path("bad.zarr").exists());
     folder.write("latin.cdl", b"netcdf x {\n:a = \"\xe9\" ;\n}".as_slice());

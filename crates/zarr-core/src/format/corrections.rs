@@ -66,7 +66,7 @@ pub(super) fn v2_array(object: &mut Object, reading: &mut Reading<'_>) -> Correc
         && text != "NaT"
     {
         // zarr-python 3.0 wrote dates (Z2-053).
-        let what = format!("the date `{text}` stands for a count of time");
+        let what = format!("the date `{text}` is read as a count of time");
         reading.tolerate_member("fill_value", &what)?;
         object.insert("fill_value", count);
     }
@@ -96,7 +96,7 @@ pub(super) fn v3_node(object: &mut Object, reading: &mut Reading<'_>) -> Correct
     v3_codecs(object, reading)?;
     if object.get("fill_value") == Some(&Json::Null) {
         // GDAL 3.8 to 3.10 write it where there is no missing value, and read zeros.
-        reading.tolerate_member("fill_value", "null stands for zero")?;
+        reading.tolerate_member("fill_value", "null is read as zero")?;
         object.insert("fill_value", zero(core));
     }
     fill_in_list(object, Some(core), reading)?;
@@ -121,7 +121,7 @@ fn one_length(
 ) -> Corrected {
     if let Some(length @ Json::Number(_)) = object.get(member) {
         let length = length.clone();
-        reading.tolerate_member(named, "a number stands for a list of one axis")?;
+        reading.tolerate_member(named, "a number is read as a list of one axis")?;
         object.insert(member, Json::Array(vec![length]));
     }
     Ok(())
@@ -184,7 +184,7 @@ fn texts_of_any_length(object: &mut Object, reading: &mut Reading<'_>) -> Correc
         (Some('S' | 'V'), Some("vlen-bytes")) => "vlen-bytes",
         _ => return Ok(()),
     };
-    let what = format!("`{typestr}` stands for the objects (`|O`) that `{filter}` stores");
+    let what = format!("`{typestr}` is read as the objects (`|O`) that `{filter}` stores");
     reading.tolerate_member("dtype", &what)?;
     object.insert("dtype", "|O");
     Ok(())
@@ -200,7 +200,7 @@ fn fill_in_list(object: &mut Object, core: Option<Scalar>, reading: &mut Reading
         return Ok(());
     };
     let element = element.clone();
-    reading.tolerate_member("fill_value", "a list of one stands for the element in it")?;
+    reading.tolerate_member("fill_value", "a list of one is read as the element in it")?;
     object.insert("fill_value", element);
     Ok(())
 }
@@ -214,12 +214,12 @@ fn fill_of_number(object: &mut Object, core: Scalar, reading: &mut Reading<'_>) 
             Ok(number @ Json::Number(_)) => ("a number is written as a string", number),
             _ => return Ok(()),
         },
-        Json::Bool(false) if is_number => ("`false` stands for zero", zero(core)),
+        Json::Bool(false) if is_number => ("`false` is read as zero", zero(core)),
         Json::Number(number) if core == Scalar::Bool && (&**number == "0" || &**number == "1") => {
             ("a bool is `true` or `false`, not a number", Json::Bool(&**number == "1"))
         }
         bare if bare.has_bare_floats() => {
-            let what = "bare `NaN` or `Infinity` is not JSON; it stands for a string";
+            let what = "bare `NaN` or `Infinity` is not JSON; it is read as a string";
             (what, bare.clone().into_standard())
         }
         _ => return Ok(()),
@@ -248,7 +248,7 @@ fn v3_codecs(object: &mut Object, reading: &mut Reading<'_>) -> Corrected {
             Some("F") if is_transpose => (0..rank).rev().map(Json::from).collect(),
             _ => continue,
         };
-        let what = "transpose: a letter stands for the list of axes in their order";
+        let what = "transpose: a letter is read as the list of axes in their order";
         reading.tolerate_member("codecs", what)?;
         let configuration = configuration.clone().with("order", order);
         members.insert("configuration", configuration);

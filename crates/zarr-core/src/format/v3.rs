@@ -289,7 +289,7 @@ fn parse_array(
             }
         }
         Some(Json::Null) => {
-            tolerate(reading, "storage_transformers", "null stands for an empty list")?
+            tolerate(reading, "storage_transformers", "null is read as an empty list")?
         }
         Some(other) => {
             return Err(invalid(
@@ -356,7 +356,7 @@ fn read_record(
 ) -> Result<(), MetadataError> {
     if !crate::data_type::record_json::is_legacy(declared) {
         return match fill {
-            Json::String(_) => tolerate(reading, "fill_value", "base64 stands for an object"),
+            Json::String(_) => tolerate(reading, "fill_value", "base64 is read as an object"),
             _ => Ok(()),
         };
     }
@@ -386,7 +386,7 @@ fn parse_group(
 fn v3_attributes(object: &mut Object, reading: &mut Reading<'_>) -> Result<Object, MetadataError> {
     match object.remove("attributes") {
         Some(Json::Null) => {
-            tolerate(reading, "attributes", "null stands for an empty object")?;
+            tolerate(reading, "attributes", "null is read as an empty object")?;
             Ok(Object::new())
         }
         Some(Json::Object(attributes)) => Ok(attributes),
@@ -407,7 +407,7 @@ fn dimension_names(
     match json {
         None => Ok(None),
         Some(Json::Null) => {
-            tolerate(reading, "dimension_names", "null stands for no names")?;
+            tolerate(reading, "dimension_names", "null is read as no names")?;
             Ok(None)
         }
         Some(json) => match json.as_array().and_then(|items| items.iter().map(name).collect()) {

@@ -25,7 +25,7 @@ pub(super) enum Constant<'a> {
     Pair(&'a str, &'a str),
 }
 
-const PAIR: &str = "a complex number is wanted here: two numbers between braces, as in `{1, -2}`";
+const PAIR: &str = "expected a complex number: two numbers in braces, as in `{1, -2}`";
 
 impl<'a> Constant<'a> {
     /// The constant that a token is, if it is one.
@@ -150,7 +150,7 @@ impl<'a> Constant<'a> {
                     byte @ -128..=255 => bytes.push(byte as u8),
                     _ => return Err("a number in text is one byte; write it between quotes".into()),
                 },
-                _ => return Err("text is wanted here; write it between double quotes".into()),
+                _ => return Err("expected text; put it in double quotes".into()),
             },
             Values::String(strings) => match (self, fill) {
                 (Constant::Text(text), _) => {
@@ -160,7 +160,7 @@ impl<'a> Constant<'a> {
                 }
                 (Constant::Nil, _) => strings.push(String::new()),
                 (Constant::Fill, Values::String(fill)) => strings.extend(fill.first().cloned()),
-                _ => return Err("a string is wanted here; write it between double quotes".into()),
+                _ => return Err("expected a string; put it in double quotes".into()),
             },
             Values::Bool(values) => match (self, fill) {
                 (Constant::Truth(value), _) => values.push(*value),
@@ -169,7 +169,7 @@ impl<'a> Constant<'a> {
                     number @ (0 | 1) => values.push(number == 1),
                     number => return Err(format!("{number} is neither TRUE nor FALSE")),
                 },
-                _ => return Err("TRUE or FALSE is wanted here".into()),
+                _ => return Err("expected TRUE or FALSE".into()),
             },
             Values::Complex64(values) => match (self.pair(), fill) {
                 (Some([r, i]), _) => values.push([r.float()?, i.float()?]),
@@ -200,14 +200,14 @@ impl<'a> Constant<'a> {
         match self {
             Constant::Number(number) => Number::read(number),
             Constant::Byte(byte) => Ok(Number::Integer(i128::from(*byte), Type::Byte)),
-            _ => Err("a number is wanted here; take the quotes away".into()),
+            _ => Err("expected a number; remove the quotes".into()),
         }
     }
 
     fn integer<T: TryFrom<i128>>(&self) -> Result<T, String> {
         let value = match self.number()? {
             Number::Integer(value, _) => value,
-            Number::NotFinite(..) => return Err("an integer is wanted here".into()),
+            Number::NotFinite(..) => return Err("expected an integer".into()),
             Number::Float(digits) | Number::Double(digits) => {
                 let value: f64 = digits.parse().unwrap_or(f64::NAN);
                 if value.fract() != 0.0 || value.abs() > 1e30 {

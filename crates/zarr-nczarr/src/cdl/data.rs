@@ -83,11 +83,11 @@ fn walk<'a, E: From<CdlError>>(
                 if level == deepest {
                     let why = match deepest {
                         0 => {
-                            "braces stand around records of an unlimited dimension that is not the first, and this \
-                              variable has none; take them away"
+                            "braces group the records of an unlimited dimension that is not the first, which this \
+                              variable does not have; remove them"
                         }
                         _ => {
-                            "there are more braces than unlimited dimensions behind the first; take some away"
+                            "there are more braces than unlimited dimensions after the first; remove some"
                         }
                     };
                     return Err(error(why.into()));
@@ -108,31 +108,30 @@ fn walk<'a, E: From<CdlError>>(
             token if wants_value => match Constant::of(token).map_err(&error)? {
                 Some(constant) => {
                     if level < deepest {
-                        let why = "records of an unlimited dimension that is not the first stand between braces; \
-                                   write `{` before the first value of each, and `}` behind the last";
+                        let why = "records of an unlimited dimension that is not the first are put in braces; write `{` \
+                                   before the first value of each record and `}` after the last";
                         return Err(error(why.into()));
                     }
                     each(Met::Value(constant), at)?;
                     (wants_value, first) = (false, false);
                 }
                 None if token == Token::End => {
-                    return Err(error("the text ends in the data; close them with `;`".into()));
+                    return Err(error(
+                        "unexpected end of the text in the data; end them with `;`".into(),
+                    ));
                 }
                 None => {
-                    return Err(error(format!(
-                        "a value is wanted here, and this is {}",
-                        describe(token)
-                    )));
+                    return Err(error(format!("expected a value, found {}", describe(token))));
                 }
             },
             Token::End => {
-                return Err(error("the text ends in the data; close them with `;`".into()));
+                return Err(error(
+                    "unexpected end of the text in the data; end them with `;`".into(),
+                ));
             }
             token => {
-                let why = format!(
-                    "a `,` or the end of the values is wanted here, and this is {}",
-                    describe(token)
-                );
+                let why =
+                    format!("expected `,` or the end of the values, found {}", describe(token));
                 return Err(error(why));
             }
         }

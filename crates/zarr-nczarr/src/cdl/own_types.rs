@@ -40,7 +40,7 @@ pub(super) fn pair<'a>(lexer: &mut Lexer<'a>) -> Result<Constant<'a>, CdlError> 
     let mut parts = [""; 2];
     for (part, end) in parts.iter_mut().zip([',', '}']) {
         let lexeme = lexer.next()?;
-        let wrong = |token| format!("a number is wanted here, and this is {}", describe(token));
+        let wrong = |token| format!("expected a number, found {}", describe(token));
         match Constant::of(lexeme.token) {
             Ok(Some(Constant::Number(number))) => *part = number,
             _ => return Err(lexer.error(lexeme.start, wrong(lexeme.token))),
@@ -48,7 +48,7 @@ pub(super) fn pair<'a>(lexer: &mut Lexer<'a>) -> Result<Constant<'a>, CdlError> 
         let lexeme = lexer.next()?;
         if lexeme.token != Token::Mark(end) {
             let why = format!(
-                "`{end}` is wanted in a complex number, which is two numbers, and this is {}",
+                "expected `{end}` in a complex number, which has two numbers, found {}",
                 describe(lexeme.token)
             );
             return Err(lexer.error(lexeme.start, why));

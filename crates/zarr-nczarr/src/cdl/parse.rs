@@ -29,10 +29,8 @@ pub(super) fn parse(text: &str) -> Result<Document<'_>, CdlError> {
     let mut lexer = Lexer::new(text, if text.starts_with('\u{feff}') { 3 } else { 0 });
     let begin = lexer.next()?;
     if !matches!(begin.token, Token::Word("netcdf" | "NETCDF" | "netCDF")) {
-        let why = format!(
-            "a CDL text begins with `netcdf NAME {{`, and this is {}",
-            describe(begin.token)
-        );
+        let why =
+            format!("a CDL text begins with `netcdf NAME {{`, found {}", describe(begin.token));
         return Err(lexer.error(begin.start, why));
     }
     let (title, _) = lexer.title()?;
@@ -89,8 +87,7 @@ impl<'a> Parser<'a> {
     fn wants(&mut self, mark: char, what: &str) -> Result<usize, CdlError> {
         let lexeme = self.lexer.next()?;
         if lexeme.token != Token::Mark(mark) {
-            let why =
-                format!("`{mark}` is wanted here, {what}, and this is {}", describe(lexeme.token));
+            let why = format!("expected `{mark}` {what}, found {}", describe(lexeme.token));
             return self.error(lexeme.start, why);
         }
         Ok(lexeme.end)
@@ -108,10 +105,7 @@ impl<'a> Parser<'a> {
                 };
                 self.error(
                     lexeme.start,
-                    format!(
-                        "the name of {what} is wanted here, and this is {}{hint}",
-                        describe(token)
-                    ),
+                    format!("expected the name of {what}, found {}{hint}", describe(token)),
                 )
             }
         }
@@ -234,7 +228,7 @@ impl<'a> Parser<'a> {
                 (Section::Variables, None) => self.error(
                     at,
                     format!(
-                        "`{word}` is no atomic type; there are byte, ubyte, char, short, ushort, int, uint, int64, \
+                        "unknown type `{word}`; the atomic types are byte, ubyte, char, short, ushort, int, uint, int64, \
                          uint64, float, double and string. Types that a file declares itself are not kept in Zarr"
                     ),
                 ),
@@ -290,10 +284,8 @@ impl<'a> Parser<'a> {
                 Token::Mark(',') => {}
                 Token::Mark(';') => return Ok(()),
                 token => {
-                    let why = format!(
-                        "`,` or `;` is wanted behind a variable, and this is {}",
-                        describe(token)
-                    );
+                    let why =
+                        format!("expected `,` or `;` after a variable, found {}", describe(token));
                     return self.error(lexeme.start, why);
                 }
             }
@@ -333,7 +325,7 @@ impl<'a> Parser<'a> {
                     Token::Mark(')') => break,
                     token => {
                         let why = format!(
-                            "`,` or `)` is wanted behind a dimension, and this is {}",
+                            "expected `,` or `)` after a dimension, found {}",
                             describe(token)
                         );
                         return self.error(lexeme.start, why);
@@ -377,10 +369,7 @@ impl<'a> Parser<'a> {
                     }
                 }
                 token => {
-                    let why = format!(
-                        "a length or UNLIMITED is wanted here, and this is {}",
-                        describe(token)
-                    );
+                    let why = format!("expected a length or UNLIMITED, found {}", describe(token));
                     return self.error(lexeme.start, why);
                 }
             };
@@ -394,10 +383,8 @@ impl<'a> Parser<'a> {
                 Token::Mark(',') => (name, at) = self.name("a dimension")?,
                 Token::Mark(';') => return Ok(()),
                 token => {
-                    let why = format!(
-                        "`,` or `;` is wanted behind a dimension, and this is {}",
-                        describe(token)
-                    );
+                    let why =
+                        format!("expected `,` or `;` after a dimension, found {}", describe(token));
                     return self.error(lexeme.start, why);
                 }
             }
@@ -439,7 +426,7 @@ impl<'a> Parser<'a> {
                         Token::Mark(';') => break,
                         token => {
                             let why = format!(
-                                "`,` or `;` is wanted behind a value, and this is {}",
+                                "expected `,` or `;` after a value, found {}",
                                 describe(token)
                             );
                             return self.error(end.start, why);
@@ -448,7 +435,7 @@ impl<'a> Parser<'a> {
                 }
                 Ok(None) if lexeme.token == Token::Mark(';') && constants.is_empty() => break,
                 Ok(None) => {
-                    format!("a value is wanted here, and this is {}", describe(lexeme.token))
+                    format!("expected a value, found {}", describe(lexeme.token))
                 }
                 Err(why) => why,
             };
@@ -548,5 +535,5 @@ fn lost(section: Section, token: Token<'_>) -> String {
         Section::Variables => "a type and a variable, an attribute, or another section",
         Section::Data => "`variable = values`, or `group:`",
     };
-    format!("{what} is wanted here, and this is {}", describe(token))
+    format!("expected {what}, found {}", describe(token))
 }

@@ -94,7 +94,7 @@ pub(super) fn of_dataset(
     attribute: &Attribute,
 ) -> Result<bool, String> {
     let value = &attribute.value;
-    let text = || value.as_text().map(str::to_owned).ok_or("a text is wanted here");
+    let text = || value.as_text().map(str::to_owned).ok_or("expected text");
     match attribute.name.as_str() {
         "_NCProperties" => provenance.properties = Some(text()?),
         "_Format" => provenance.format = Some(text()?),

@@ -135,7 +135,7 @@ fn a_fill_value_may_be_quoted() {
     assert_eq!(fill("float", "\"-9\""), Ok(vec![-9f32].into()));
     assert_eq!(fill("short", "\"-30000\""), Ok(vec![-30000i16].into()));
     assert_eq!(fill("double", "\" 1.5e3 \""), Ok(vec![1500.0].into()));
-    assert!(fill("double", "\"x\"").unwrap_err().contains("a number is wanted"));
+    assert!(fill("double", "\"x\"").unwrap_err().contains("expected a number"));
     assert!(fill("byte", "\"300\"").unwrap_err().contains("does not fit"));
     assert_eq!(fill("char", "\"7\""), Ok("7".into()));
     assert_eq!(fill("string", "\"7\""), Ok(vec!["7".to_owned()].into()));

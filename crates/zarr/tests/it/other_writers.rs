@@ -121,13 +121,13 @@ fn cases() -> Vec<Case> {
             ..v2("webknossos", &[], "is not the integer 2")
         },
         v2("a format in text", &[("2,", "\"2\",")], "is not the integer 2"),
-        v2("Rarr", &[("[4]", "4"), ("[2]", "2")], "a number stands for a list of one axis"),
+        v2("Rarr", &[("[4]", "4"), ("[2]", "2")], "a number is read as a list of one axis"),
         v2("no compressor", &[("\"compressor\": null, ", "")], "`compressor` is missing"),
         Case {
             expected: "[1, 2, -32767, -32767]",
-            ..v2("netcdf-c 4.8", &[("e\": 0", "e\": [-32767]")], "a list of one stands for")
+            ..v2("netcdf-c 4.8", &[("e\": 0", "e\": [-32767]")], "a list of one is read as")
         },
-        v2("a bool for a number", &[("e\": 0", "e\": false")], "`false` stands for zero"),
+        v2("a bool for a number", &[("e\": 0", "e\": false")], "`false` is read as zero"),
         v2("a text for a number", &[("e\": 0", "e\": \"0\"")], "a number is written as a string"),
         Case {
             values: vec![
@@ -137,7 +137,7 @@ fn cases() -> Vec<Case> {
             array: "/",
             elements: float64,
             expected: "[1.0, 2.0, 0.0, 0.0]",
-            ..v2("a bool for a float", &[], "`false` stands for zero")
+            ..v2("a bool for a float", &[], "`false` is read as zero")
         },
         Case {
             values: vec![
@@ -185,9 +185,9 @@ fn cases() -> Vec<Case> {
         v3("a format in text", &[("3,", "\"3\","), ("7.0", "0.0")], "is not the integer 3"),
         v3("a number for a shape", &[("[4]", "4"), ("[2]", "2"), ("7.0", "0.0")], "a list of one axis"),
         v3("zero as text", &[("7.0", "\"0\"")], "a number is written as a string"),
-        v3("a bool for zero", &[("7.0", "false")], "`false` stands for zero"),
-        v3("null for zero", &[("7.0", "null")], "null stands for zero"),
-        v3("zero in a list", &[("7.0", "[0.0]")], "a list of one stands for"),
+        v3("a bool for zero", &[("7.0", "false")], "`false` is read as zero"),
+        v3("null for zero", &[("7.0", "null")], "null is read as zero"),
+        v3("zero in a list", &[("7.0", "[0.0]")], "a list of one is read as"),
         Case {
             expected: "[1.0, 2.0, NaN, NaN]",
             ..v3("bare NaN", &[("7.0", "NaN")], "bare `NaN`")
@@ -228,7 +228,7 @@ fn cases() -> Vec<Case> {
                 "1f8b0800000000000003e3606060e004622e200600de4b2b0d0c000000",
                 "1f8b0800000000000003e3664000006162470a0c000000",
             ],
-            "a letter stands for the list of axes",
+            "a letter is read as the list of axes",
         ),
     ];
     let date = r#"{"zarr_format": 2, "shape": [4], "chunks": [2], "dtype": "<M8[s]", "compressor": null, "fill_value": "1970-01-01T00:00:05", "filters": null, "order": "C"}"#;
@@ -237,7 +237,7 @@ fn cases() -> Vec<Case> {
         array: "/",
         elements: times,
         expected: "[1, 2, 5, 5]",
-        ..v2("a date for a count", &[], "stands for a count of time")
+        ..v2("a date for a count", &[], "is read as a count of time")
     });
     cases
 }

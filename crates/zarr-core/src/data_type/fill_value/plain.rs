@@ -212,7 +212,7 @@ impl FillParser<'_> {
                 }
             }
             (Dialect::V2, json) if json.as_i64() == Some(0) => {
-                self.tolerate("0 stands for zero bytes")?;
+                self.tolerate("0 is read as zero bytes")?;
                 Ok(vec![0; size])
             }
             _ => Err(format!("expected an element of {size} bytes, found {}", json.kind())),
