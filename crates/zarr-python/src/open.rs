@@ -112,7 +112,7 @@ impl Origin {
     }
 
     /// A store as it is read: as [`Origin::aged`], and checked against the manifest, if there is one.
-    fn wrapped(&self, store: Arc<dyn Store>) -> Arc<dyn Store> {
+    pub fn wrapped(&self, store: Arc<dyn Store>) -> Arc<dyn Store> {
         let store = self.aged(store);
         match &self.manifest {
             Some(manifest) => manifest.checked(&store),
@@ -366,7 +366,7 @@ pub fn missing(text: &str) -> PyResult<MissingChunks> {
 ///
 /// # Errors
 /// `OSError` if it cannot be read, `ValueError` if it holds something else.
-fn read_manifest(file: &Path) -> PyResult<Arc<ChunkManifest>> {
+pub fn read_manifest(file: &Path) -> PyResult<Arc<ChunkManifest>> {
     let text = std::fs::read_to_string(file).map_err(|e| {
         let (number, why) = (e.raw_os_error(), e.to_string());
         PyOSError::new_err((number, why, file.display().to_string()))

@@ -1,5 +1,7 @@
 //! Copies, and the class `Plan`: a copy whose parts are run one by one, maybe by several processes.
 
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use pyo3::exceptions::{PyIndexError, PyValueError};
@@ -39,9 +41,11 @@ pub struct CopyArguments {
     parts: Option<u64>,
     strict: bool,
     skip_unsupported: bool,
+    /// The file of digests that each chunk of the source is checked against; with a copy that goes on, else that of its first run.
+    manifest: Option<PathBuf>,
 }
 
-/// Chunks or shards by name, from a `dict` with some of `array`, `dimension`, `shape`, `size` and `len`.
+/// Chunks or shards by name, from a `dict` with some of `array`, `dimension`, `shape`, `size`, `len` and `none`.
 #[derive(Clone, Debug)]
 struct NamedShape(ShapeRule);
 
@@ -58,6 +62,12 @@ impl<'py> FromPyObject<'_, 'py> for NamedShape {
         };
         let shape: Option<Vec<u64>> =
             rule.get_item("shape")?.map(|value| value.extract()).transpose()?;
+        if rule.get_item("none")?.is_some() {
+            return Ok(NamedShape(match text("array")? {
+                Some(array) => ShapeRule::ArrayNoShards { array },
+                None => ShapeRule::NoShards,
+            }));
+        }
         let rule = match (text("array")?, text("dimension")?, shape) {
             (None, None, Some(shape)) => Some(ShapeRule::Shape(shape)),
             (None, None, None) => number("size")?.map(ShapeRule::Size),
@@ -93,9 +103,20 @@ impl<'py> FromPyObject<'_, 'py> for NamedCodecs {
 
 impl CopyArguments {
     /// What is asked for of this source. A node that was opened so has no missing chunks in other processes either.
-    fn of(mut self, source: &Target) -> CopyArguments {
+    ///
+    /// # Errors
+    /// As [`Target::check_against`].
+    fn of(mut self, source: &mut Target) -> PyResult<CopyArguments> {
         self.no_missing |= source.origin.missing == MissingChunks::Error;
-        self
+        if let Some(file) = &self.manifest {
+            source.check_against(open::read_manifest(file)?)?;
+        }
+        Ok(self)
+    }
+
+    /// Whether a copy that is under way may go on.
+    fn goes_on(&self) -> bool {
+        self.resume || self.parts.is_some()
     }
 
     fn options(&self) -> CopyOptions<'static> {
@@ -117,6 +138,7 @@ impl CopyArguments {
             keep_keys: how.keep_keys,
             keep_attributes: how.keep_attributes,
             no_extra_files: how.no_extra_files,
+            manifest: how.manifest.map(|file| zarr::absolute_url(&file.to_string_lossy())),
             missing: if how.no_missing { MissingChunks::Error } else { MissingChunks::Fill },
             overwrite: how.overwrite,
             memory: how.memory,
@@ -213,14 +235,28 @@ impl To {
         Ok(To { url: open::url_of(url)?, format, origin })
     }
 
-    /// The copy of a source; also what to warn of. `goes_on` says that it may be under way, so that it says itself what it is to be.
-    fn ready(&self, source: &Target, goes_on: bool) -> zarr::Result<(Ready, Option<Vec<String>>)> {
+    /// The copy of a source; also what to warn of. `goes_on` says that it may be under way, so that it says itself what it is to be,
+    /// and which manifest its source is checked against.
+    fn ready(
+        &self,
+        source: &mut Target,
+        goes_on: bool,
+    ) -> zarr::Result<(Ready, Option<Vec<String>>)> {
         if let Some(new) = self.dataset(goes_on) {
+            let target = self.dataset_target(&new)?;
+            if goes_on {
+                check_as_begun(source, target.hierarchy(), &NodePath::root())?;
+            }
             let (dataset, warnings) = source.find_dataset()?;
-            return Ok((Ready::Dataset(dataset, Box::new(self.dataset_target(&new)?)), warnings));
+            source.check_keys(&dataset.hierarchy().node(dataset.root_path())?)?;
+            return Ok((Ready::Dataset(dataset, Box::new(target)), warnings));
         }
-        let (node, warnings) = source.find_whole()?;
+        let (mut node, mut warnings) = source.find_whole()?;
         let place = self.place(node.hierarchy().dialect())?;
+        if goes_on && check_as_begun(source, &place.hierarchy, &place.path)? {
+            (node, warnings) = source.find_whole()?;
+        }
+        source.check_keys(&node)?;
         Ok((Ready::Node(node, place), warnings))
     }
 
@@ -255,6 +291,25 @@ impl To {
     }
 }
 
+/// Has a source checked against the manifest with which the copy at this place was begun, if it was with one and the caller names
+/// none; whether it was so.
+fn check_as_begun(source: &mut Target, target: &Hierarchy, path: &NodePath) -> zarr::Result<bool> {
+    if source.origin.manifest.is_some() {
+        return Ok(false);
+    }
+    let plan = zarr::tools::Plan::under_way(target, path)?;
+    let Some(file) = plan.as_ref().and_then(zarr::tools::Plan::manifest) else { return Ok(false) };
+    let checked = Python::attach(|_| {
+        open::read_manifest(Path::new(file)).and_then(|manifest| source.check_against(manifest))
+    });
+    checked.map_err(|e| {
+        let why =
+            format!("the copy was begun with a manifest, and {e}; give `manifest` where it is now");
+        zarr::AccessError::Argument(why)
+    })?;
+    Ok(true)
+}
+
 /// What a copy did, for Python.
 fn done(progress: &zarr::tools::Progress) -> Json {
     let list =
@@ -283,13 +338,13 @@ pub fn copy<'py>(
     storage_options: Option<&Bound<'py, PyDict>>,
     threads: Option<i64>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let source = Target::of(source, "", source_options, false, threads)?;
-    let how = how.of(&source);
+    let mut source = Target::of(source, "", source_options, false, threads)?;
+    let how = how.of(&mut source)?;
     let to = To::of(target, to, storage_options, threads)?;
     let reporter = Reporter::new(progress);
     let origin = source.origin.clone();
     let (from, warnings, copied) = reporter.run(py, move |reporter| {
-        let (ready, warnings) = to.ready(&source, how.resume)?;
+        let (ready, warnings) = to.ready(&mut source, how.resume)?;
         let told = |progress: &zarr::tools::Progress| tell(reporter, progress);
         let mut options = how.options();
         options.cancel = Some(reporter.cancel());
@@ -357,19 +412,21 @@ pub fn plan_copy(
     storage_options: Option<&Bound<'_, PyDict>>,
     threads: Option<i64>,
 ) -> PyResult<Plan> {
-    let source = Target::of(source, "", source_options, false, threads)?;
-    let how = how.of(&source);
+    let mut source = Target::of(source, "", source_options, false, threads)?;
+    let how = how.of(&mut source)?;
     let to = To::of(target, to, storage_options, threads)?;
     let reporter = Reporter::new(None);
-    let (mut origin, mut target) = ((*source.origin).clone(), to.origin.clone());
+    let mut target = to.origin.clone();
     let asked = how.clone();
-    let (ends, warnings, plan) = reporter.run(py, move |reporter| {
-        let (ready, warnings) = to.ready(&source, asked.resume || asked.parts.is_some())?;
+    let (ends, warnings, plan, origin) = reporter.run(py, move |reporter| {
+        let (ready, warnings) = to.ready(&mut source, asked.goes_on())?;
         let mut options = asked.options();
         options.cancel = Some(reporter.cancel());
         let plan = ready.plan(&options)?;
-        Ok((Ends { source: ready.source(), target: ready.target() }, warnings, plan))
+        let ends = Ends { source: ready.source(), target: ready.target() };
+        Ok((ends, warnings, plan, source.origin))
     })?;
+    let mut origin = (*origin).clone();
     if warnings.is_some() {
         // Those who do the parts read the same documents.
         origin.consolidated = Consolidated::Ignore;
@@ -495,6 +552,24 @@ impl Plan {
     #[getter]
     fn notes(&self) -> Vec<String> {
         self.0.plan().0.notes().to_vec()
+    }
+
+    /// The arrays that are decoded and encoded again, by their paths in the copy, each with the reason. All others are copied as they are
+    /// stored.
+    #[getter]
+    fn recoded(&self) -> BTreeMap<String, String> {
+        let plan = self.0.plan().0;
+        plan.recoded().map(|(path, why)| (path.to_string(), why.to_owned())).collect()
+    }
+
+    /// The arrays whose chunks or shards change, by their paths in the copy: `chunks`, `shards` and `reads`, the number of chunks that
+    /// are decoded to read one element, lines and planes, each with the old and the new value. A plan that was pickled does not tell.
+    #[getter]
+    fn layouts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let plan = self.0.plan().0;
+        let layouts = plan.layout_changes().iter();
+        let layouts = layouts.map(|change| (change.path.to_string(), change.to_json()));
+        json::to_python(py, &layouts.collect::<Object>().into())
     }
 
     /// Puts the plan in the target, and erases what others left there. `run` does it if nothing did; call it before other
@@ -635,11 +710,13 @@ impl Plan {
             )?;
             Ok(origin)
         };
-        let (source, target) = (end("source", source_options)?, end("target", storage_options)?);
+        let (mut source, target) =
+            (end("source", source_options)?, end("target", storage_options)?);
         let how = member("how")?;
         let flag = |name: &str| how.get(name).and_then(Json::as_bool).unwrap_or(false);
         let plan = Json::from(member("plan")?.clone()).to_string();
         let plan = zarr::tools::Plan::from_json(&plan).or_raise(py)?;
+        source.manifest = plan.manifest().map(Path::new).map(open::read_manifest).transpose()?;
         let is_begun = object.get("begun").and_then(Json::as_bool).unwrap_or(false);
         let how = CopyArguments {
             verify: how.get("verify").and_then(Json::as_str).map(str::to_owned),

@@ -11,7 +11,7 @@ use zarr::nczarr::{Dataset, DatasetOptions};
 use zarr::store::Store;
 use zarr::tools::repair::RepairOptions;
 use zarr::tools::validate::{Level, Problem, ProblemKind, ValidateOptions, ValidateProgress};
-use zarr::tools::{Change, ChecksumOptions, DiffOptions, TreeProgress};
+use zarr::tools::{Change, ChecksumOptions, ChunkManifest, DiffOptions, TreeProgress};
 use zarr::{CancelToken, Hierarchy, Json, MissingChunks, Node, NodePath, Object, OpenOptions};
 
 use crate::array::Array;
@@ -167,6 +167,28 @@ impl Target {
         Ok(())
     }
 
+    /// Has each chunk checked against a manifest when it is read.
+    ///
+    /// # Errors
+    /// For a node that is open.
+    pub fn check_against(&mut self, manifest: Arc<ChunkManifest>) -> PyResult<()> {
+        if self.node.is_some() {
+            let why = "`manifest` is for a URL: a node that is open has its own; open it with manifest=...";
+            return Err(PyValueError::new_err(why));
+        }
+        Arc::make_mut(&mut self.origin).manifest = Some(manifest);
+        Ok(())
+    }
+
+    /// Refuses a node that has no chunk in common with the manifest, or lacks one that is in it.
+    pub fn check_keys(&self, node: &Node) -> zarr::Result<()> {
+        match (&self.node, &self.origin.manifest) {
+            // A node that is open was checked when it was opened.
+            (None, Some(manifest)) => manifest.check_keys(node),
+            _ => Ok(()),
+        }
+    }
+
     /// The node.
     pub fn find(&self) -> zarr::Result<Node> {
         match (&self.node, &self.url) {
@@ -174,7 +196,8 @@ impl Target {
             (Some(node), _) => node.hierarchy().node(format!("/{}", self.path)),
             (None, url) => {
                 if let Some(store) = &self.store {
-                    let hierarchy = Hierarchy::open(store.clone(), &self.origin.options())?;
+                    let store = self.origin.wrapped(store.clone());
+                    let hierarchy = Hierarchy::open(store, &self.origin.options())?;
                     return hierarchy.node(format!("/{}", self.path));
                 }
                 let url = url.as_deref().unwrap_or_default();

@@ -70,3 +70,51 @@ def test_what_is_no_manifest_is_refused(made, tmp_path):
         zarrkit.open(url, "r+", manifest=manifest)
     with pytest.raises(TypeError, match="manifest"):
         pickle.dumps(zarrkit.open(url, manifest=manifest))
+
+
+def test_a_copy_checks_each_chunk_of_its_source(made, tmp_path):
+    url, manifest = made
+    report = zarrkit.copy(url, tmp_path / "b.zarr", manifest=manifest)
+    assert report.nodes == 3
+    assert (zarrkit.open(tmp_path / "b.zarr")["g/t"][...] == np.arange(1200).reshape(40, 30) + 1).all()
+    with pytest.raises(ValueError, match="open it with manifest="):
+        zarrkit.copy(zarrkit.open(url), tmp_path / "c.zarr", manifest=manifest)
+    # Swapped: both are sound by themselves.
+    chunks = url / "g/t/c"
+    (chunks / "1/1").write_bytes((chunks / "0/0").read_bytes())
+    for options in [{}, {"recode": True}, {"chunks": (20, 30)}, {"to": "nczarr-v3"}]:
+        with pytest.raises(zarrkit.ZarrError, match="manifest"):
+            zarrkit.copy(url, tmp_path / "d.zarr", manifest=manifest, overwrite=True, **options)
+        with pytest.raises(zarrkit.NotFoundError):
+            zarrkit.open(tmp_path / "d.zarr")
+
+
+def test_a_copy_that_goes_on_remembers_its_manifest(made, tmp_path):
+    url, manifest = made
+    place = tmp_path / "b.zarr"
+    zarrkit.copy(url, place, manifest=manifest, part="1/2")
+    message = pickle.dumps(zarrkit.plan_copy(url, place, parts=2, resume=True))
+    manifest.rename(tmp_path / "elsewhere")
+    with pytest.raises(ValueError, match="begun with a manifest.*give `manifest`"):
+        zarrkit.copy(url, place, part="2/2")
+    with pytest.raises(FileNotFoundError):
+        pickle.loads(message)
+    (tmp_path / "elsewhere").rename(manifest)
+    chunk = url / "g/t/c/3/2"
+    sound = chunk.read_bytes()
+    chunk.write_bytes((url / "g/t/c/0/0").read_bytes())
+    with pytest.raises(zarrkit.ZarrError, match="manifest"):
+        pickle.loads(message).run([0, 1])
+    chunk.write_bytes(sound)
+    pickle.loads(message).run([0, 1])
+    zarrkit.copy(url, place, finish=True)
+    assert zarrkit.diff(url, place).is_equal
+
+
+def test_a_store_of_python_is_checked_too(made, tmp_path):
+    url, manifest = made
+    store = zarr.storage.LocalStore(url, read_only=True)
+    zarrkit.copy(store, tmp_path / "b.zarr", manifest=manifest)
+    (url / "g/t/c/1/1").write_bytes((url / "g/t/c/0/0").read_bytes())
+    with pytest.raises(zarrkit.ZarrError, match="manifest"):
+        zarrkit.copy(store, tmp_path / "c.zarr", manifest=manifest)

@@ -421,6 +421,24 @@ def test_copy_takes_chunks_shards_and_codecs_by_name(tmp_path):
     assert [type(codec).__name__ for codec in after["t2m"].compressors] == ["ZstdCodec"]
 
 
+def test_whole_axes_no_shards_and_the_plan_that_tells_of_them(tmp_path):
+    source, place = climate(tmp_path), tmp_path / "b.zarr"
+    zarrkit.copy(source, place, chunks={"time": -1, "pr": (5, -1, -1)}, shards={"t2m": {"lat": -1}})
+    after = zarr.open_group(place, mode="r")
+    assert after["t2m"].chunks == (40, 10, 10) and after["t2m"].shards == (40, 20, 10)
+    assert after["pr"].chunks == (5, 20, 30)
+    plan = zarrkit.copy(place, tmp_path / "c.zarr", shards="none", chunks={"t2m": {"lat": 5}}, dry_run=True)
+    assert plan.layouts["/t2m"]["shards"] == [[40, 20, 10], None]
+    assert plan.layouts["/t2m"]["chunks"] == [[40, 10, 10], [40, 5, 10]]
+    assert plan.layouts["/t2m"]["reads"]["lat"] == [2, 4] and plan.layouts["/t2m"]["reads"]["element"] == [1, 1]
+    assert set(plan.recoded) == {"/t2m"} and "chunks" in plan.recoded["/t2m"]
+    zarrkit.copy(place, tmp_path / "c.zarr", shards={"t2m": "none"})
+    assert zarr.open_array(tmp_path / "c.zarr/t2m").shards is None
+    assert zarrkit.diff(source, tmp_path / "c.zarr").is_equal
+    with pytest.raises(ValueError, match="none"):
+        zarrkit.copy(source, tmp_path / "d.zarr", chunks="none")
+
+
 def test_names_that_a_copy_has_not_are_refused(tmp_path):
     source = climate(tmp_path)
     with pytest.raises(zarrkit.ArgumentError, match="did you mean `time`"):

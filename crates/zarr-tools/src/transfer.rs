@@ -26,7 +26,7 @@ const MAX_LOCAL_THREADS: usize = 4;
 /// How many values are set together, in a store that sets several faster than one by one.
 const SET_TOGETHER: usize = 16;
 /// Values up to this size are set together.
-const MAX_SET_TOGETHER: u64 = 64 << 10;
+const MAX_SET_TOGETHER: usize = 64 << 10;
 /// How often a value is read again after another writer replaced it meanwhile.
 const MAX_ATTEMPTS: u32 = 5;
 
@@ -37,6 +37,9 @@ fn at((store, key): Value<'_>) -> impl Fn(StoreError) -> Error {
     move |e| Error::from(e).at_store(store.name()).at_key(key)
 }
 
+/// Bytes of large values that are held at the same time: what several uploads in parts need to fill a fast line.
+const MAX_ROOM: u64 = 256 << 20;
+
 /// Memory for large values, which a store that does not stream holds as a whole while it sets them.
 pub(crate) struct Room {
     all: u64,
@@ -45,8 +48,9 @@ pub(crate) struct Room {
 }
 
 impl Room {
-    pub fn new(all: u64) -> Room {
-        Room { all, used: Mutex::default(), freed: Condition::new() }
+    /// Room in half of the memory that a process may take.
+    pub fn of_memory(memory: u64) -> Room {
+        Room { all: (memory / 2).min(MAX_ROOM), used: Mutex::default(), freed: Condition::new() }
     }
 
     /// Does what holds this number of bytes, once there is room for them. A value that is larger than all of it goes alone.
@@ -162,13 +166,19 @@ impl Transfer {
     ) -> Result<()> {
         let mut small: Vec<(usize, Vec<u8>)> = Vec::new();
         for (index, place) in places.iter().enumerate() {
-            if places.len() > 1
-                && let Some(bytes) = self.small(place)?
-            {
-                small.push((index, bytes));
-                continue;
-            }
-            let size = self.copy_one(place)?;
+            let held = if places.len() > 1 { self.held(place)? } else { None };
+            let size = match held {
+                Some(bytes) if bytes.len() <= MAX_SET_TOGETHER => {
+                    small.push((index, bytes));
+                    continue;
+                }
+                Some(bytes) => {
+                    let to = (&*self.to, &place.to);
+                    put(to, Payload::new(&bytes), Precondition::always(self.guarded))?;
+                    Some(bytes.len() as u64)
+                }
+                None => self.copy_one(place)?,
+            };
             if self.verify && size.is_some() {
                 self.check(place)?;
             }
@@ -187,12 +197,11 @@ impl Transfer {
         Ok(())
     }
 
-    /// The value of a small object; `None` if it is large or absent.
-    fn small(&self, place: &Place) -> Result<Option<Vec<u8>>> {
+    /// The value at the usual key, if it is small enough to be held; `None` if it is larger or absent.
+    fn held(&self, place: &Place) -> Result<Option<Vec<u8>>> {
         let Some(key) = place.from.first() else { return Ok(None) };
         let mut bytes = Vec::new();
-        let how =
-            GetOptions { limit: MAX_SET_TOGETHER, into: Target::Vec(&mut bytes), version: false };
+        let how = GetOptions { limit: MAX_HELD, into: Target::Vec(&mut bytes), version: false };
         match self.from.get(key, how) {
             Err(StoreError::TooLarge { .. }) => Ok(None),
             Err(e) => Err(at((&*self.from, key))(e)),
@@ -269,13 +278,12 @@ fn copy_version(
     only_if: Precondition<'_>,
     room: &Room,
 ) -> Result<Option<u64>> {
-    let put = |payload| to.0.put(to.1, Some(payload), only_if).map(drop).map_err(at(to));
     let mut held = Vec::new();
     let how = GetOptions { limit: MAX_HELD, into: Target::Vec(&mut held), version: false };
     match from.0.get(from.1, how) {
         Ok(None) => return Ok(None),
         Ok(Some(_)) => {
-            put(Payload::new(&held[..]))?;
+            put(to, Payload::new(&held[..]), only_if)?;
             return Ok(Some(held.len() as u64));
         }
         Err(StoreError::TooLarge { .. }) => {}
@@ -294,11 +302,15 @@ fn copy_version(
         })
     };
     if to.0.capabilities().streams {
-        put(payload)?;
+        put(to, payload, only_if)?;
     } else {
-        room.hold(size, || put(payload))?;
+        room.hold(size, || put(to, payload, only_if))?;
     }
     Ok(Some(size))
+}
+
+fn put(to: Value<'_>, payload: Payload<'_>, only_if: Precondition<'_>) -> Result<()> {
+    to.0.put(to.1, Some(payload), only_if).map(drop).map_err(at(to))
 }
 
 /// Whether two values are equal; one that is absent is equal to none.

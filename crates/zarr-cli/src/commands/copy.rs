@@ -475,6 +475,8 @@ pub(super) fn tell(session: &Session, plan: &Plan, out: &mut dyn Write) -> Resul
     if session.is_json() {
         let paths = plan.paths();
         let recoded = plan.recoded().map(|(path, why)| (path.to_string(), why.into()));
+        let layouts = plan.layout_changes().iter();
+        let layouts = layouts.map(|change| (change.path.to_string(), change.to_json()));
         let object = Object::new()
             .with("nodes", plan.nodes())
             .with("chunks", plan.chunks())
@@ -484,7 +486,7 @@ pub(super) fn tell(session: &Session, plan: &Plan, out: &mut dyn Write) -> Resul
             .with("temporary_file", plan.spool())
             .with("arrays", plan.array_count() as u64)
             .with("recoded", recoded.collect::<Object>())
-            .with("layouts", plan.layout_changes().iter().map(layout_json).collect::<Object>())
+            .with("layouts", layouts.collect::<Object>())
             .with("paths", paths.iter().map(|path| path.as_str().into()).collect::<Json>());
         writeln!(out, "{}", Json::from(object))?;
         return Ok(());
@@ -582,45 +584,13 @@ fn write_layout(change: &LayoutChange, out: &mut dyn Write) -> io::Result<()> {
     let reads = change.patterns().into_iter().filter_map(|axes| {
         let old = before.chunks_along(&change.shape, &axes)?;
         let new = after.chunks_along(&change.shape, &axes)?;
-        Some(format!("{} {old} → {new}", pattern(change, &axes)))
+        Some(format!("{} {old} → {new}", change.pattern_name(&axes)))
     });
     let reads: Vec<String> = reads.collect();
     if !reads.is_empty() {
         writeln!(out, "    chunks to read: {}", reads.join(", "))?;
     }
     Ok(())
-}
-
-/// What is read along these axes: `element`, `time`, `lat × lon`.
-fn pattern(change: &LayoutChange, axes: &[usize]) -> String {
-    let name = |axis: &usize| match change.dimensions.get(*axis) {
-        Some(Some(name)) => name.clone(),
-        _ => format!("axis {axis}"),
-    };
-    match axes {
-        [] => "element".to_owned(),
-        axes => axes.iter().map(name).collect::<Vec<String>>().join(" × "),
-    }
-}
-
-/// As [`write_layout`]: the path, and `chunks`, `shards` and `reads`, each with the old and the new value.
-fn layout_json(change: &LayoutChange) -> (String, Json) {
-    let shape = |shape: &Option<Vec<u64>>| match shape {
-        Some(shape) => Json::from(&shape[..]),
-        None => Json::Null,
-    };
-    let pair = |old: Json, new: Json| Json::from(vec![old, new]);
-    let (before, after) = (&change.before, &change.after);
-    let reads = change.patterns().into_iter().filter_map(|axes| {
-        let old = before.chunks_along(&change.shape, &axes)?;
-        let new = after.chunks_along(&change.shape, &axes)?;
-        Some((pattern(change, &axes), pair(old.into(), new.into())))
-    });
-    let object = Object::new()
-        .with("chunks", pair(shape(&before.chunks), shape(&after.chunks)))
-        .with("shards", pair(shape(&before.shards), shape(&after.shards)))
-        .with("reads", reads.collect::<Object>());
-    (change.path.to_string(), object.into())
 }
 
 /// What is copied.

@@ -66,18 +66,34 @@ def _format(to: str | int | None) -> str | None:
     raise TypeError(f"`to` is the name of a format, such as \"v3\", not {type(to)}")
 
 
+#: What the length -1, a whole axis, is to the library.
+WHOLE_AXIS = 2**64 - 1
+
+
+def _len(value: Any) -> int:
+    return WHOLE_AXIS if value == -1 else int(value)
+
+
 def _lens(value: int | Sequence[int] | None) -> list[int] | None:
     if value is None:
         return None
-    return [int(value)] if hasattr(value, "__index__") else [int(length) for length in value]  # type: ignore[union-attr, call-overload]
+    return [_len(value)] if hasattr(value, "__index__") else [_len(length) for length in value]  # type: ignore[union-attr]
+
+
+def _named(option: str, value: str) -> dict[str, Any]:
+    """What a text says: a size, or of shards "none"."""
+    if option == "shards" and value == "none":
+        return {"none": True}
+    return {"size": bytes_of(value)}
 
 
 def _shapes(option: str, given: Shapes) -> tuple[list[int] | None, list[dict[str, Any]]]:
-    """The shape for all arrays of one rank, and the rules for others: `{"array": …, "dimension": …, "shape": …, "size": …, "len": …}`."""
+    """The shape for all arrays of one rank, and the rules for others: `{"array": …, "dimension": …, "shape": …, "size": …, "len": …, "none": True}`."""
     if isinstance(given, str):
-        return None, [{"size": bytes_of(given)}]
+        return None, [_named(option, given)]
     if not isinstance(given, Mapping):
-        return _lens(given), []
+        lens = _lens(given)
+        return (None, [{"shape": lens}]) if lens is not None and WHOLE_AXIS in lens else (lens, [])
     every: list[int] | None = None
     rules: list[dict[str, Any]] = []
     for name, value in given.items():
@@ -87,12 +103,12 @@ def _shapes(option: str, given: Shapes) -> tuple[list[int] | None, list[dict[str
         elif not isinstance(name, str):
             raise TypeError(f"`{option}` has names of arrays and dimensions, or `...` for all, not {name!r}")
         elif isinstance(value, Mapping):
-            rules += [{"array": name, "dimension": dimension, "len": int(length)} for dimension, length in value.items()]
+            rules += [{"array": name, "dimension": dimension, "len": _len(length)} for dimension, length in value.items()]
         elif isinstance(value, str):
-            rules.append({"array": name, "size": bytes_of(value)})
+            rules.append({"array": name, **_named(option, value)})
         elif hasattr(value, "__index__") and "/" not in name:
             # With a slash it is the path of an array.
-            rules.append({"dimension": name, "len": int(value)})
+            rules.append({"dimension": name, "len": _len(value)})
         else:
             rules.append({"array": name, "shape": _lens(value)})
     return every, rules
@@ -152,6 +168,7 @@ def copy(
     keep_attributes: bool = False,
     no_extra_files: bool = False,
     missing: str = "fill",
+    manifest: Url | None = None,
     overwrite: bool = False,
     memory: int | str | None = None,
     include: str | Iterable[str] | None = None,
@@ -174,14 +191,16 @@ def copy(
     given. As a netCDF dataset: "nczarr-v2", "nczarr-v3", or plain Zarr, "zarr-v2", "zarr-v3"; such a copy is of a whole dataset, without
     shards. `chunks` and `shards` are those of arrays of that rank in the copy, a size ("16MiB"), or by name:
     `{"time": 100}` is a length along a dimension of all arrays but its coordinate, `{"t2m": (100, 10, 10)}` or `{"t2m": "16MiB"}` of an array,
-    `{"t2m": {"time": 100}}` along one dimension of an array; `...` is a name for all others. The most specific counts. `codecs` are those of all
+    `{"t2m": {"time": 100}}` along one dimension of an array; `...` is a name for all others. The length -1 is a whole axis, and the shards
+    "none" are none. The most specific counts. `codecs` are those of all
     arrays, or by name, `{"t2m": "zstd:3"}`.
     All chunks are written before the first document: a copy that was killed is not taken for a complete one, and `resume=True` goes on with it.
     `verify` reads every chunk back, and compares it by stored bytes where those are copied as they are, else by elements; with "data" always by
     elements. `recode` decodes and encodes every chunk again, also where its bytes could be copied as they are. `keep_keys` keeps the chunk keys of
     v2 in a copy to v3, `keep_attributes` the metadata of OME-Zarr images as they are. `no_extra_files` leaves out the files that are not Zarr's,
     and names them in the report. `missing="error"` raises `CorruptDataError` where `src` does not store a chunk, or an inner chunk of a shard, and
-    the copy is not finished. `overwrite` erases what is at `dst` once nothing of the copy was refused. `memory` is about how much memory
+    the copy is not finished. `manifest` is the path of a file that `zarr checksum SRC --manifest --chunks` printed: a chunk of `src` that is not
+    as it says is an error when it is read; a copy that goes on remembers it. `overwrite` erases what is at `dst` once nothing of the copy was refused. `memory` is about how much memory
     the process may take ("2GiB"), a quarter of the machine's if not given.
 
     `include` and `exclude` are patterns of paths below `src`: `*` in a name, `**` in a path, `?`. `select` names the arrays to be copied.
@@ -198,7 +217,7 @@ def copy(
     if part is not None:
         number, parts = _part(part)
     keeps = dict(recode=recode, keep_keys=keep_keys, keep_attributes=keep_attributes, no_extra_files=no_extra_files, no_missing=_refuses(missing))
-    how = _how(chunks, shards, codecs, keeps, resume, verify, overwrite, memory, include, exclude, select, strict, skip_unsupported)
+    how = _how(chunks, shards, codecs, keeps, resume, verify, overwrite, memory, include, exclude, select, strict, skip_unsupported, manifest)
     options = _dict(source_options), _dict(storage_options)
     if number is None and not dry_run:
         return _report(_zarrkit._copy(src, dst, _format(to), how, callback(progress, "copy"), *options, threads))
@@ -225,6 +244,7 @@ def plan_copy(
     keep_attributes: bool = False,
     no_extra_files: bool = False,
     missing: str = "fill",
+    manifest: Url | None = None,
     overwrite: bool = False,
     memory: int | str | None = None,
     include: str | Iterable[str] | None = None,
@@ -241,7 +261,7 @@ def plan_copy(
     this process or another one, that the plan was pickled to; `plan.finish()` writes the documents. `parts` is how many there are to be.
     """
     keeps = dict(recode=recode, keep_keys=keep_keys, keep_attributes=keep_attributes, no_extra_files=no_extra_files, no_missing=_refuses(missing))
-    how = _how(chunks, shards, codecs, keeps, resume, verify, overwrite, memory, include, exclude, select, strict, skip_unsupported)
+    how = _how(chunks, shards, codecs, keeps, resume, verify, overwrite, memory, include, exclude, select, strict, skip_unsupported, manifest)
     how["parts"] = parts
     return _zarrkit._plan_copy(src, dst, _format(to), how, _dict(source_options), _dict(storage_options), threads)
 
@@ -260,6 +280,7 @@ def _how(
     select: Any,
     strict: bool,
     skip_unsupported: bool,
+    manifest: Url | None,
 ) -> dict[str, Any]:
     (chunks, chunk_rules), (shards, shard_rules) = _shapes("chunks", chunks), _shapes("shards", shards)
     codecs, codec_rules = _named_codecs(codecs)
@@ -280,6 +301,7 @@ def _how(
         "parts": None,
         "strict": _flag("strict", strict),
         "skip_unsupported": _flag("skip_unsupported", skip_unsupported),
+        "manifest": None if manifest is None else os.fspath(manifest),
         **{name: _flag(name, value) for name, value in keeps.items()},
     }
 

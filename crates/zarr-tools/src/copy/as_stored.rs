@@ -178,7 +178,7 @@ impl<'a> StoredCopy<'a> {
             // The place was cleared before, and the copy is its only writer.
             guarded: false,
             again: AGAIN,
-            room: Room::new(options.memory.unwrap_or_else(default_memory) / 2),
+            room: Room::of_memory(options.memory.unwrap_or_else(default_memory)),
         };
         let is_scalar = counts.is_empty();
         let key_of_scalar = is_scalar.then(|| to.chunk(())?.key_to_write()).transpose()?;

@@ -219,7 +219,7 @@ impl Plan {
             verify: options.verify != Verify::No,
             guarded: true,
             again: AGAIN,
-            room: Room::new(options.memory.unwrap_or_else(default_memory) / 2),
+            room: Room::of_memory(options.memory.unwrap_or_else(default_memory)),
         };
         let mut files: Vec<&PlannedFile> =
             parts.iter().flat_map(|&part| &self.files[self.files_of(part)]).collect();

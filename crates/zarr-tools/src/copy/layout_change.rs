@@ -1,7 +1,7 @@
 //! What a copy changes in the chunks of an array, and how many chunks readers need before and after.
 
-use zarr_core::NodePath;
 use zarr_core::metadata::ArrayMetadata;
+use zarr_core::{Json, NodePath, Object};
 
 /// How the chunks or shards of an array change in a copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,6 +66,44 @@ impl LayoutChange {
         let lines = (0..rank).map(|axis| vec![axis]);
         let planes = (0..rank).flat_map(|one| (one + 1..rank).map(move |other| vec![one, other]));
         std::iter::once(Vec::new()).chain(lines).chain(planes).collect()
+    }
+
+    /// The name of one of [`LayoutChange::patterns`]: `element`, `time`, `lat × lon`. An axis without a name is `axis 0`.
+    pub fn pattern_name(&self, axes: &[usize]) -> String {
+        if axes.is_empty() {
+            return "element".to_owned();
+        }
+        let names: Vec<String> = axes
+            .iter()
+            .map(|axis| match self.dimensions.get(*axis) {
+                Some(Some(name)) => name.clone(),
+                _ => format!("axis {axis}"),
+            })
+            .collect();
+        names.join(" × ")
+    }
+
+    /// `chunks`, `shards` and, by pattern, `reads` (the number of chunks to be decoded), each with the old and the new value.
+    pub fn to_json(&self) -> Json {
+        let shape = |shape: &Option<Vec<u64>>| match shape {
+            Some(shape) => Json::from(&shape[..]),
+            None => Json::Null,
+        };
+        let pair = |old: Json, new: Json| Json::from(vec![old, new]);
+        let (before, after) = (&self.before, &self.after);
+        let mut reads = Object::new();
+        for axes in self.patterns() {
+            let old = before.chunks_along(&self.shape, &axes);
+            let new = after.chunks_along(&self.shape, &axes);
+            if let (Some(old), Some(new)) = (old, new) {
+                reads.insert(self.pattern_name(&axes), pair(old.into(), new.into()));
+            }
+        }
+        Object::new()
+            .with("chunks", pair(shape(&before.chunks), shape(&after.chunks)))
+            .with("shards", pair(shape(&before.shards), shape(&after.shards)))
+            .with("reads", reads)
+            .into()
     }
 }
 

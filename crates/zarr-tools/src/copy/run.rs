@@ -472,7 +472,8 @@ impl Run<'_> {
         let of_chunk = planned.bytes / planned.chunks.max(1);
         let before = progress.bytes_done;
         let mut copied = BTreeSet::new();
-        for (_, range) in chunks {
+        // Threads are started once for all of them, not for each part.
+        for range in joined(chunks) {
             copy.refuse_missing(&pair.from, range.clone(), of_source.as_ref())?;
             // In blocks, since a store that does not list is asked for each chunk of what may be a great many.
             let mut numbers: Box<dyn Iterator<Item = u64>> = match &of_source {
@@ -509,8 +510,8 @@ impl Run<'_> {
             }
         }
         if self.options.verify == Verify::Elements {
-            for (_, range) in chunks {
-                for run in runs(&copied, range.clone()) {
+            for range in joined(chunks) {
+                for run in runs(&copied, range) {
                     for region in place.regions(&run) {
                         verify(pair, &region, &|_| true)?;
                     }
@@ -527,6 +528,18 @@ impl Run<'_> {
 
 /// How many chunks of a part are copied before what was written is flushed, if that is due.
 const BLOCK_OF_CHUNKS: usize = 1 << 12;
+
+/// The numbers of the chunks of several parts: one range for parts that follow each other.
+fn joined(chunks: &[(usize, Range<u64>)]) -> Vec<Range<u64>> {
+    let mut joined: Vec<Range<u64>> = Vec::new();
+    for (_, range) in chunks {
+        match joined.last_mut() {
+            Some(last) if last.end == range.start => last.end = range.end,
+            _ => joined.push(range.clone()),
+        }
+    }
+    joined
+}
 
 /// How many chunks of a box belong to each part.
 fn parts_of(

@@ -196,7 +196,7 @@ pub fn plan_sync(
         // Others may read and write the target meanwhile.
         guarded: true,
         again: "run the same command again",
-        room: Room::new(options.memory.unwrap_or_else(|| default_memory() / 2)),
+        room: Room::of_memory(options.memory.unwrap_or_else(default_memory)),
     };
     let Compared { mut pairs, mut only_here } = compare::compare(&there, &here, options.compare);
     if there.may_hide() {

@@ -29,7 +29,7 @@ impl SyncPlan {
             verify: options.verify,
             guarded: true,
             again: "run the same command again",
-            room: Room::new(options.memory.unwrap_or_else(|| default_memory() / 2)),
+            room: Room::of_memory(options.memory.unwrap_or_else(default_memory)),
         };
         let total = self.bytes();
         let done = AtomicU64::new(0);
