@@ -208,6 +208,30 @@ fn targets_that_are_no_copies_are_refused() {
     }
 }
 
+/// A cut of a hierarchy, synced onto the whole one, would erase the rest: the two were probably swapped.
+#[test]
+fn a_longer_target_is_refused_unless_deleting_is_asked_for() {
+    for dialect in ["v3", "v2"] {
+        let folder = Folder::new();
+        folder.table("whole", dialect);
+        folder.good("copy whole cut --region a=0:2,:");
+        let before = files(&folder.path("whole"));
+        let err = folder.bad("sync cut whole", 2);
+        assert!(
+            err.contains("/a: longer than in the source: its shape is [4, 5], there [2, 5]"),
+            "{err}"
+        );
+        assert!(err.contains("were SOURCE and TARGET swapped?"), "{err}");
+        assert_eq!(files(&folder.path("whole")), before);
+        folder.good("sync cut whole --delete");
+        folder.good("diff cut whole");
+        // An array that has grown is what syncs are for.
+        folder.good("resize cut --path a --shape 6,5");
+        folder.good("sync cut whole");
+        folder.good("diff cut whole");
+    }
+}
+
 /// Deleting does not reach through links, and links that lead out of the source are not followed for other files.
 #[cfg(unix)]
 #[test]

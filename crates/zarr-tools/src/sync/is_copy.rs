@@ -1,7 +1,8 @@
 //! Refuses a target that is no copy of the source: a sync would replace what is there.
 //!
 //! An array that is in both places must store its elements the same way, and of the nodes below the root both places must
-//! have one in common. Shapes, attributes and fill values may differ: they are what changes over time.
+//! have one in common. Shapes, attributes and fill values may differ: they are what changes over time. But arrays grow, they
+//! seldom shrink: where the target has more elements than the source, source and target may have been swapped.
 
 use std::collections::HashSet;
 
@@ -26,9 +27,13 @@ const MEMBERS_OF_V3: [&str; 6] = [
 const MEMBERS_OF_V2: [&str; 6] =
     ["dtype", "chunks", "compressor", "filters", "order", "dimension_separator"];
 
+/// Of an array that has more elements in the target.
+const LONGER: &str = "longer than in the source";
+
 const HINT: &str = "sync to another place, or replace what is there with `zarr copy --overwrite`";
 
-/// Refuses a target that is no copy, unless it is empty, or a sync from the same source has begun it.
+/// Refuses a target that is no copy, unless it is empty, or a sync from the same source has begun it. `may_shrink` says that the
+/// caller deletes what the source lacks, so that arrays may get shorter.
 ///
 /// # Errors
 /// [`zarr_core::AccessError::Argument`]; what the stores report.
@@ -36,7 +41,7 @@ pub(super) fn check(
     plan: &SyncPlan,
     target: &Hierarchy,
     at: &NodePath,
-    is_resumed: bool,
+    (is_resumed, may_shrink): (bool, bool),
 ) -> Result<()> {
     if plan.target.objects.is_empty() || is_resumed {
         return Ok(());
@@ -71,7 +76,8 @@ pub(super) fn check(
     }
     for document in plan.documents.iter().filter(|document| !document.is_new) {
         if makes_node(target.dialect(), &document.name)
-            && let Some(why) = difference(plan, target, &document.name, &document.bytes)?
+            && let Some(why) =
+                difference(plan, target, (&document.name, &document.bytes), may_shrink)?
         {
             obstacles.push(format!("{}: {why}", path_of(&document.name)));
         }
@@ -84,6 +90,10 @@ pub(super) fn check(
     obstacles.truncate(MAX_NAMED);
     let more = if more > 0 { format!("; and {more} more") } else { String::new() };
     let why = format!("it is not a copy of the source: {}{more}", obstacles.join("; "));
+    if obstacles.iter().any(|obstacle| obstacle.contains(LONGER)) {
+        let hint = "were SOURCE and TARGET swapped? If the source has become shorter, `--delete` makes the target so";
+        return Err(refusal(target, at, &why, hint));
+    }
     let hint = "erase what differs with `zarr rm`, or replace it with `zarr copy --overwrite`, and sync again";
     Err(refusal(target, at, &why, hint))
 }
@@ -107,8 +117,8 @@ fn path_of(document: &str) -> String {
 fn difference(
     plan: &SyncPlan,
     target: &Hierarchy,
-    name: &str,
-    there: &[u8],
+    (name, there): (&str, &[u8]),
+    may_shrink: bool,
 ) -> Result<Option<String>> {
     let limit = target.options().limits.document;
     // A document that is damaged in the target is mended.
@@ -128,6 +138,13 @@ fn difference(
         || kind(&new).as_deref() == Some("array");
     if !is_array {
         return Ok(None);
+    }
+    if !may_shrink
+        && let (Some(old), Some(new)) = (shape(&old), shape(&new))
+        && old.len() == new.len()
+        && old.iter().zip(&new).any(|(old, new)| old > new)
+    {
+        return Ok(Some(format!("{LONGER}: its shape is {old:?}, there {new:?}")));
     }
     let members =
         MEMBERS_OF_V3.iter().chain(&MEMBERS_OF_V2).chain(&["chunk_memory_layout", "compressor"]);
@@ -160,6 +177,10 @@ fn difference(
 
 fn object(bytes: &[u8]) -> Option<Object> {
     Json::parse(bytes).ok()?.as_object().cloned()
+}
+
+fn shape(document: &Object) -> Option<Vec<u64>> {
+    document.get("shape").and_then(Json::as_array)?.iter().map(Json::as_u64).collect()
 }
 
 fn rank(document: &Object) -> Option<usize> {

@@ -216,7 +216,7 @@ pub fn plan_sync(
         notes,
     };
     plan.sort_out(pairs, &transfer, (options.compare, from.options().limits.document))?;
-    is_copy::check(&plan, target, at, is_resumed)?;
+    is_copy::check(&plan, target, at, (is_resumed, options.delete))?;
     plan.add_deletions(only_here, options.delete, &mut not_kept);
     if !at.is_root() && !plan.documents.is_empty() && target.is_consolidated().unwrap_or(false) {
         let what = "the consolidated metadata of the groups above are not updated; `zarr consolidate` does";
