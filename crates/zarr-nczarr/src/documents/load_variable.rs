@@ -69,7 +69,11 @@ impl Loader<'_> {
         let masks_fill =
             dialect != Dialect::V3 && metadata.fill_value.is_some() && ty != Type::Bool;
         // netCDF has no fill value for complex numbers, which readers would mask without a word.
-        let is_usual = ty.is_atomic() && is_identical(&fill, &ty.default_fill());
+        let is_default = ty.is_atomic() && is_identical(&fill, &ty.default_fill());
+        // netCDF masks its default fill value without an attribute, but xarray takes plain Zarr's fill value for a missing value,
+        // and that of a netCDF file only if the attribute is there.
+        let is_implied = self.profile != Profile::Pure || matches!(ty, Type::Char | Type::String);
+        let is_usual = is_default && is_implied;
         if masks_fill && declared.is_none() && !is_usual {
             attributes.push(Attribute { name: "_FillValue".into(), value: fill.clone() });
         } else if masks_fill && declared.is_some() && self.profile == Profile::Pure {

@@ -152,10 +152,40 @@ fn dimensions_of_length_0_are_read_again() {
     }
 }
 
+/// xarray masks the fill value of plain Zarr in v2, but netCDF's default one in a netCDF file only if an attribute says so (N-054).
+#[test]
+fn the_default_fill_value_of_plain_zarr_is_an_attribute() {
+    for (dtype, fill, shown) in [
+        ("<i2", "-32767", "-32767s"),
+        ("<i4", "-2147483647", "-2147483647"),
+        ("<f4", "9.969209968386869e36", "9.96921e+36f"),
+        ("|u1", "255", "255UB"),
+    ] {
+        let array = format!(
+            r#"{{"zarr_format":2,"shape":[2],"dtype":"{dtype}","chunks":[2],"fill_value":{fill},"order":"C","compressor":null,"filters":null}}"#
+        );
+        let store = holding(&[
+            (".zgroup", r#"{"zarr_format":2}"#),
+            ("v/.zarray", &array),
+            ("v/.zattrs", r#"{"_ARRAY_DIMENSIONS":["x"]}"#),
+        ]);
+        let text = dump(&Dataset::open(store, &options()).unwrap());
+        assert!(text.contains(&format!("v:_FillValue = {shown} ;")), "{dtype}: {text}");
+        for new in [
+            NewDataset::nczarr_v2(),
+            NewDataset::nczarr_v3(),
+            NewDataset::pure(Dialect::V2),
+            NewDataset::pure(Dialect::V3),
+        ] {
+            assert_eq!(dump(&made(&text, &new)), text, "{dtype}");
+        }
+    }
+}
+
 /// Names that CDL has for special attributes are those of attributes in plain Zarr: `ncdump` prints them as special ones.
 #[test]
 fn attributes_with_the_names_of_special_ones_are_read_again() {
-    let array = r#"{"zarr_format":2,"shape":[2],"dtype":"<i4","chunks":[2],"fill_value":null,"order":"C","compressor":null,"filters":null}"#;
+    let array = r#"{"zarr_format":2,"shape":[2],"dtype":"<i4","chunks":[2],"fill_value":0,"order":"C","compressor":null,"filters":null}"#;
     let store = holding(&[
         (".zgroup", r#"{"zarr_format":2}"#),
         (".zattrs", r#"{"_Format":"mine","_IsNetcdf4":7,"_Storage":"here","ok":1}"#),
