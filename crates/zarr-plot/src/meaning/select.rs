@@ -28,8 +28,8 @@ impl Axis {
     /// `2020-03:2020-05`, each of which may be left out; or the one nearest to a number or a date, and the text of its coordinate
     /// if that is another one; of texts the equal one. `reach` says how far the nearest one may be.
     ///
-    /// The end `2020-05` is the end of that month, and `2020-05-17` that of the day. Of a date that names a year, a month or a day,
-    /// coordinates in it are nearer than all others. Longitudes that differ by 360 degrees are the same: `-10` is `350`, and `350:10` of
+    /// The end `2020-05` is the end of that month, and `2020-05-17` that of the day. A date that names a year, a month or a day selects
+    /// all coordinates in it, as in xarray; if there is none, the nearest. Longitudes that differ by 360 degrees are the same: `-10` is `350`, and `350:10` of
     /// ascending coordinates crosses the meridian, in the order of the text.
     ///
     /// # Errors
@@ -86,6 +86,10 @@ fn positions(
         return Ok((Along::range(at..at + 1), None));
     }
     if let Some(wanted) = point(text, found.time) {
+        let inside = between(found, wanted.0, wanted.1);
+        if inside.len() > 1 && wanted.1 > wanted.0 {
+            return Ok((along(inside), None));
+        }
         return nearest(found, text, wanted, reach, wraps);
     }
     let point = |text: &str| point(text.trim(), found.time);
@@ -105,12 +109,19 @@ fn positions(
     } else {
         between(found, low.min(high), low.max(high))
     };
-    match (list.first(), list.last()) {
-        (Some(&first), Some(&last)) if list.iter().copied().eq(first..=last) => {
-            Ok((Along::range(first..last + 1), None))
+    if list.is_empty() {
+        return Err(format!("no coordinate is in `{text}`; {}", range(found)?));
+    }
+    Ok((along(list), None))
+}
+
+/// What selects these positions: a range where each follows the one before.
+fn along(positions: Vec<u64>) -> Along {
+    match (positions.first(), positions.last()) {
+        (Some(&first), Some(&last)) if positions.iter().copied().eq(first..=last) => {
+            Along::range(first..last + 1)
         }
-        (Some(_), _) => Ok((Along::List(list), None)),
-        (None, _) => Err(format!("no coordinate is in `{text}`; {}", range(found)?)),
+        _ => Along::List(positions),
     }
 }
 
@@ -383,6 +394,9 @@ mod tests {
         assert_eq!(positions(&time, "2000-02-01"), Ok(Along::range(31..32)));
         assert_eq!(positions(&time, "2000-02:2000-03"), Ok(Along::range(31..90)));
         assert_eq!(positions(&time, "2000-12:2000-12"), Ok(Along::range(334..365)));
+        // As xarray's `sel(time="2000-02")`.
+        assert_eq!(positions(&time, "2000-02"), Ok(Along::range(31..59)));
+        assert_eq!(positions(&time, "2000"), Ok(Along::range(0..365)));
         assert_eq!(positions(&time, "2000-01-02T12:00:2000-01-04"), Ok(Along::range(2..4)));
         assert_eq!(positions(&time, "2000-01-02T11:00"), Ok(Along::range(1..2)));
         assert!(positions(&time, "1999").unwrap_err().contains("`1999` is out of range"));
