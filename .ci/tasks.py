@@ -21,7 +21,7 @@ PYTHON = sys.executable
 # One case in this many goes to the peers in the step `interop`, and through a server in the step `servers`.
 SAMPLE = 12
 # The crates whose features are checked.
-CRATES = ["zarr-core", "zarr-codecs", "zarr-stores", "zarr-nczarr", "zarr-tools", "zarr"]
+CRATES = ["zarr-core", "zarr-codecs", "zarr-stores", "zarr-nczarr", "zarr-tools", "zarrkit"]
 
 
 @dataclass
@@ -219,7 +219,7 @@ def check_features(crate, features):
 @step("run", limit=60)
 def features():
     """Choices of features compile: none, each codec and each store by itself. The step `clippy` has all of them, `each_feature` the others."""
-    facade = features_of("zarr")
+    facade = features_of("zarrkit")
     for crate in CRATES:
         check("-p", crate, "--no-default-features")
         # Every codec, every store and CDL is a feature of `zarr`, too; `bytes` it always has.
@@ -236,8 +236,8 @@ def crate_counts():
     readme = (TOP / "README.md").read_text()
     builds = [
         ("`zarr-core` without features", "no", ["-p", "zarr-core", "--no-default-features"]),
-        ("`zarr` with only `pure`", "no", ["-p", "zarr", "--no-default-features", "--features", "pure"]),
-        ("`zarr`", "yes", ["-p", "zarr"]),
+        ("`zarr` with only `pure`", "no", ["-p", "zarrkit", "--no-default-features", "--features", "pure"]),
+        ("`zarr`", "yes", ["-p", "zarrkit"]),
         ("`zarr-cli`", "yes", ["-p", "zarr-cli"]),
     ]
     wrong = []
@@ -518,9 +518,9 @@ def each_feature():
         check_features(crate, features)
     # An error about something that a build left out names its feature.
     cargo("test", "-p", "zarr-codecs", "-p", "zarr-stores", "--no-default-features", "--lib")
-    cargo("test", "-p", "zarr", "--no-default-features", "--test", "it", "left_out::")
+    cargo("test", "-p", "zarrkit", "--no-default-features", "--test", "it", "left_out::")
     # The facade works by its own features, not by those that others of the workspace ask for.
-    cargo("test", "-p", "zarr", "--test", "it", "dialects::")
+    cargo("test", "-p", "zarrkit", "--test", "it", "dialects::")
 
 
 @step("full")

@@ -12,7 +12,7 @@ fn every_example_ends_well() {
     for source in std::fs::read_dir(sources).expect("there are examples") {
         let name = source.expect("a file").path().with_extension(std::env::consts::EXE_EXTENSION);
         let program = built.join(name.file_name().expect("a file has a name"));
-        assert!(program.exists(), "build it with `cargo build -p zarr --examples`");
+        assert!(program.exists(), "build it with `cargo build -p zarrkit --examples`");
         let output = Command::new(&program).output().expect("a program");
         let told = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{}: {told}", program.display());

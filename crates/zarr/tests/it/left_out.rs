@@ -1,6 +1,6 @@
 //! Errors name the feature that this build left out.
 //!
-//! Builds with fewer features say more here: `cargo test -p zarr --no-default-features --test it left_out::`.
+//! Builds with fewer features say more here: `cargo test -p zarrkit --no-default-features --test it left_out::`.
 
 use zarr::codec::{ChunkContext, CodecSpec};
 use zarr::data_type::CoreType;
