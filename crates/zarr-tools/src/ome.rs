@@ -205,6 +205,17 @@ fn is_image(json: &Json) -> bool {
     has_datasets && (version(json).is_some() || image.contains("axes"))
 }
 
+/// Whether the attributes of a group describe an image of several levels, in any version.
+pub(crate) fn has_image(attributes: &Object) -> bool {
+    let of_ome =
+        attributes.get(OME).and_then(Json::as_object).and_then(|ome| ome.get("multiscales"));
+    let images = of_ome.or_else(|| attributes.get("multiscales")).and_then(Json::as_array);
+    let has_datasets = |image: &Json| {
+        image.as_object().and_then(|image| image.get("datasets")?.as_array()).is_some()
+    };
+    images.is_some_and(|images| images.iter().any(has_datasets))
+}
+
 /// The names of an image's axes.
 fn axes(image: &Json) -> Option<Vec<String>> {
     let axes = image.as_object()?.get("axes")?.as_array()?;

@@ -736,6 +736,7 @@ impl Layouts {
             return;
         }
         let (path, what) = (&subject.path, rules.what.name());
+        let len = if len == WHOLE_AXIS { "-1".to_owned() } else { len.to_string() };
         let how = format!("`--{what} {name}:{name}={len}` gives it others");
         self.notes.push(format!("{path}: the coordinate keeps its {what}; {how}"));
     }

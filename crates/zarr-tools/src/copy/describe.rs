@@ -292,7 +292,9 @@ fn in_words_of(
         chain.check_encodes().map_err(|e| Error::from(e).with_hint(WAYS_OUT))?;
     }
     match options.shards.as_ref().filter(|shards| shards.len() == metadata.rank()) {
-        Some(shards) if target.dialect() == Dialect::V3 => Ok(metadata.sharded(shards)?),
+        Some(shards) if target.dialect() == Dialect::V3 => {
+            metadata.sharded(shards).map_err(|e| AccessError::Argument(e.to_string()).into())
+        }
         Some(_) => {
             let why = format!("{} has no shards; copy into v3", target.format_name());
             Err(AccessError::Argument(why).into())

@@ -323,6 +323,11 @@ pub(super) fn planned_anew(
     let neighbours = Neighbours::of(of_all, &above, from.dialect(), options);
     let mut plan = Plan::new((source, &nodes), target, at, (options, options.to_json()));
     plan.told = told;
+    let images: HashSet<&NodePath> = nodes
+        .iter()
+        .filter(|node| matches!(node, Node::Group(_)) && ome::has_image(&node.attributes()))
+        .map(Node::path)
+        .collect();
     let (mut documents, mut of_arrays) = (Vec::new(), Vec::new());
     for node in &nodes {
         let path = node.path().clone();
@@ -351,6 +356,15 @@ pub(super) fn planned_anew(
             described => described?,
         };
         plan.told.add(node, target, described.as_ref(), options.keep_attributes);
+        let begins_later = options
+            .regions
+            .get(&path)
+            .is_some_and(|region| region.iter().any(|steps| steps.start > 0 || steps.step > 1));
+        if begins_later && let Some(image) = path.ancestors().find(|above| images.contains(above)) {
+            plan.told.not_kept.push(format!(
+                "{path}: the position and scale of the part: the coordinate transformations of {image} stay those of the whole image"
+            ));
+        }
         if let (Node::Array(array), true) = (node, with_files)
             && described.as_ref().is_some_and(|it| it.verbatim.is_some())
             && has_unknown_keys(&array.metadata())
