@@ -22,7 +22,7 @@ fn line(failure: Failure) -> String {
 pub fn put(array: &Array, region: Option<&str>, format: &str, input: &[u8]) -> Result<(), String> {
     let elements = elements(array, region)?;
     let format = put::Format::from_str(format, false)?;
-    put::write(array, &elements, format, &mut &*input).map_err(line)
+    put::write(array, &elements, format, (put::STDIN, &mut &*input)).map_err(line)
 }
 
 /// What `zarr get` writes.

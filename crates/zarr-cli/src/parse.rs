@@ -133,10 +133,14 @@ pub(crate) fn size(text: &str) -> Result<u64, String> {
     if unit == 1 || !(0.0..1e18).contains(&bytes) { Err(why()) } else { Ok(bytes as u64) }
 }
 
-/// JSON, or else the text itself as a string. JSON that nests too deep for a document is neither.
+/// JSON, or else the text itself as a string. JSON that nests too deep for a document is neither; nor is what begins as a list, an object
+/// or a string in quotes, and is not JSON: it was meant as one.
 pub(crate) fn json_or_text(text: &str) -> Result<Json, String> {
     match Json::parse(text.as_bytes()) {
         Err(why) if why.starts_with("nests deeper") => Err(format!("the value {why}")),
+        Err(why) if text.starts_with(['[', '{', '"']) => Err(format!(
+            "the value `{text}` begins as JSON, but is not ({why}); put text in quotes, as in '\"[text\"'"
+        )),
         parsed => Ok(parsed.unwrap_or_else(|_| Json::from(text))),
     }
 }
@@ -194,6 +198,9 @@ mod tests {
         assert!(member("a").is_err());
         let deep = format!("a={}1{}", "[".repeat(500), "]".repeat(500));
         assert_eq!(member(&deep), Err("the value nests deeper than 128 levels".into()));
-        assert!(member(&deep[..400]).is_ok(), "no JSON, so a text");
+        for broken in ["a=[1,2", "a={\"b\": 1", "a=\"text"] {
+            assert!(member(broken).unwrap_err().contains("begins as JSON"), "{broken}");
+        }
+        assert_eq!(member("a=\"[1,2\"").unwrap().1, Json::from("[1,2"));
     }
 }

@@ -74,6 +74,14 @@ fn tolerance(text: &str) -> Result<Reach, String> {
 }
 
 impl SelectionArgs {
+    /// Whether elements are selected by coordinates.
+    pub fn has_coordinates(&self) -> bool {
+        #[cfg(feature = "plot")]
+        return self.sel.is_some();
+        #[cfg(not(feature = "plot"))]
+        false
+    }
+
     /// Whether something was chosen.
     #[cfg(feature = "plot")]
     pub fn is_given(&self) -> bool {
@@ -259,7 +267,15 @@ impl Elements {
                 let known: Vec<String> = axes.iter().filter_map(named).collect();
                 let known =
                     if known.is_empty() { "none has a name".into() } else { known.join(", ") };
-                return Err(refuse(format!("`{name}` is not one axis; axes: {known}")));
+                let near =
+                    zarr::did_you_mean(name, axes.iter().filter_map(|axis| axis.name.as_deref()));
+                let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+                let why = if axes.iter().any(|axis| axis.name.as_deref() == Some(name)) {
+                    format!("several axes have the name `{name}`; select with --region")
+                } else {
+                    format!("there is no axis `{name}`; axes: {known}{near}")
+                };
+                return Err(refuse(why));
             };
             if found[n].is_some() {
                 return Err(refuse(format!("duplicate name `{name}`")));

@@ -104,7 +104,7 @@ impl Append {
         let mut grown = old.clone();
         grown[axis] += count;
         let added = Elements::slab(&grown, axis, old[axis]);
-        if let Err(failure) = put::write(&array, &added, self.format, &mut *input) {
+        if let Err(failure) = put::write(&array, &added, self.format, (put::STDIN, &mut *input)) {
             if resize::change(&array, &grown, &old).is_err() {
                 let (start, end) = (old[axis], grown[axis]);
                 session.warn_of(&[zarr::Warning {

@@ -41,7 +41,8 @@ be left out; ... stands for all axes that are not given. Negative numbers count 
 in any order. A single number n means n:n+1: all axes stay, so 0,: of a table is a table with one row.
 Nothing may leave the array. --by-name says the same of the dimensions it names. --sel takes coordinates: all from one to
 another, both among them, or the one at a number or a date, or nearest to it and at most half a step away; --nearest takes it
-however far it is. 2020-03:2020-05 ends with May. Longitudes wrap: -10 is 350, and 350:10 crosses the meridian.
+however far it is. 2020-03 is all of March, and 2020-03:2020-05 ends with May. Longitudes wrap: -10 is 350, and 350:10
+crosses the meridian.
 
 Formats, all in C order:
   json  nested lists. Integers are exact, floats the shortest text that reads back the same, with
@@ -150,6 +151,15 @@ impl Get {
         let (decoded, warnings) =
             if self.is_decoded() { Decoded::of(&array, format) } else { (None, Vec::new()) };
         session.warn_about(&array, &warnings);
+        // Who reads elements, or selects them by coordinates, may take packed numbers for values.
+        let is_read = format == Format::Summary || self.which.has_coordinates();
+        let is_packed = ["scale_factor", "add_offset"]
+            .iter()
+            .any(|name| array.metadata().attributes.contains(name));
+        if is_read && is_packed && !self.is_decoded() {
+            let what = "these are packed numbers as they are stored; --cf unpacks them";
+            session.warn_about(&array, &[what.to_owned()]);
+        }
         if elements.count().is_none_or(|count| count > MAX_PRINTED) {
             let count = elements.count().map_or("more than 2^64".into(), |count| count.to_string());
             let why = format!(

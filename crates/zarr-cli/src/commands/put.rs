@@ -63,6 +63,9 @@ pub(crate) enum Format {
     Csv,
 }
 
+/// Where elements come from, unless an option has them.
+pub(crate) const STDIN: &str = "standard input";
+
 /// Elements as they come in, in native C order unless said otherwise.
 struct Input<'a> {
     from: &'a mut dyn Read,
@@ -125,14 +128,14 @@ impl Put {
         let left = "what was written until now stays, of an archive nothing; the same command writes all of it again";
         interrupt::leaves(session, left);
         let result = match &self.value {
-            None => write(&array, &elements, self.format, &mut io::stdin().lock()),
+            None => write(&array, &elements, self.format, (STDIN, &mut io::stdin().lock())),
             Some(value) => {
                 let value = parse::json_or_text(value);
                 let value = value.map_err(|why| Failure::usage(format!("--value: {why}")))?;
                 let count = elements.count();
                 let count = count.ok_or_else(|| Failure::usage("the region is too large"))?;
                 let mut list = Repeated::new(&value, count);
-                write(&array, &elements, Format::Json, &mut list)
+                write(&array, &elements, Format::Json, ("--value", &mut list))
             }
         };
         session.warn(array.hierarchy());
@@ -145,7 +148,7 @@ pub(crate) fn write(
     array: &Array,
     region: &Elements,
     format: Format,
-    input: &mut dyn Read,
+    (source, input): (&str, &mut dyn Read),
 ) -> Result<(), Failure> {
     let data_type = array.data_type();
     let Some(kind) = data_type.resolved() else {
@@ -163,7 +166,10 @@ pub(crate) fn write(
         Format::Csv => "CSV",
     };
     let place = human::place(array.hierarchy(), array.path());
-    let what = format!("{place}: standard input, read as {name}");
+    let what = match source {
+        STDIN => format!("{place}: {STDIN}, read as {name}"),
+        source => format!("{place}: {source}"),
+    };
     let mut input = Input { from: input, what, swap: None, total, read: 0 };
     match (&kind, format) {
         (one, Format::Raw) if one.is_variable() => {
@@ -248,6 +254,11 @@ impl Input<'_> {
         Failure::Usage(format!("{}, {why}", self.what))
     }
 
+    /// Of input that is read, and says what the array cannot hold.
+    fn invalid(&self, why: impl std::fmt::Display) -> Failure {
+        Failure::Usage(format!("{}: {why}", self.what))
+    }
+
     /// Writes elements. Those that are none of the array's type are the input's fault: nothing that is stored is corrupt.
     fn write(
         &self,
@@ -259,7 +270,7 @@ impl Input<'_> {
             Cause::Codec(CodecError::Corrupt { why, .. })
                 if e.chunk().is_none() && e.key().is_none() =>
             {
-                self.wrong(format!("cannot be taken: {why}"))
+                self.invalid(why)
             }
             _ => e.into(),
         })
@@ -338,7 +349,7 @@ impl Input<'_> {
         let text = String::from_utf8(self.text(&shape)?)
             .map_err(|_| self.wrong("is not text in UTF-8"))?;
         let elements = csv::elements(text.strip_prefix('\u{feff}').unwrap_or(&text), kind, &shape)
-            .map_err(|why| self.wrong(format!("cannot be taken: {why}")))?;
+            .map_err(|why| self.invalid(why))?;
         array.write_le_bytes(region, &elements)?;
         Ok(())
     }
@@ -350,8 +361,7 @@ impl Input<'_> {
         let (json, _) =
             Json::parse_tolerant(&text).map_err(|why| self.wrong(nested::no_json(&why)))?;
         drop(text);
-        let elements = nested::elements(&json, kind, &shape)
-            .map_err(|why| self.wrong(format!("cannot be taken: {why}")))?;
+        let elements = nested::elements(&json, kind, &shape).map_err(|why| self.invalid(why))?;
         array.write_le_bytes(region, &elements)?;
         Ok(())
     }

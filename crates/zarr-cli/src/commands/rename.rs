@@ -33,7 +33,8 @@ pub(crate) struct Rename {
     /// The node, from the one that TARGET means; TARGET itself, if not given
     #[arg(long, value_name = "PATH")]
     path: Option<String>,
-    /// The node's new path, from the one that TARGET means; of TARGET itself, from the group that it is in
+    /// The node's new path, from the one that TARGET means; of TARGET itself, from the group that it is in, or with the hierarchy
+    /// as in TARGET
     #[arg(value_name = "NEW")]
     new: String,
     #[command(flatten)]
@@ -58,6 +59,10 @@ impl Rename {
                 (hierarchy, old) = (above, path);
             }
             session.written(&hierarchy);
+            if let Some(new) = self.new_in_store(&old) {
+                let new = zarr::path_below(&NodePath::root(), &new)?;
+                return Ok((hierarchy, old, new));
+            }
             // As in a shell, a path that begins with a slash begins at the root.
             let above = if self.new.starts_with('/') { None } else { old.parent() };
             let above = above.unwrap_or_else(NodePath::root);
@@ -72,6 +77,16 @@ impl Rename {
         Ok((hierarchy, old, new))
     }
 
+    /// The new path from the root of the hierarchy, if NEW begins with the place of the hierarchy, as it does for `mv`:
+    /// `zarr rename data.zarr/a data.zarr/b`.
+    fn new_in_store(&self, old: &NodePath) -> Option<String> {
+        let place = self.target.trim_end_matches('/').strip_suffix(old.as_str())?;
+        [place.to_owned(), zarr::absolute_url(place)]
+            .iter()
+            .find_map(|place| self.new.strip_prefix(place.as_str())?.strip_prefix('/'))
+            .map(str::to_owned)
+    }
+
     pub fn run(&self, session: &Session) -> Result<(), Failure> {
         let (hierarchy, old, new) = self.paths(session)?;
         if old.is_root() || new.is_root() || new.is_within(&old) {
@@ -80,6 +95,8 @@ impl Rename {
             } else if new.is_root() {
                 "the root cannot be the new path; `zarr copy` makes a hierarchy of a node"
                     .to_owned()
+            } else if new == old {
+                format!("{old} has this path already")
             } else {
                 format!("{new} is inside {old}; choose a path outside")
             };

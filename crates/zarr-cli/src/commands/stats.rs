@@ -52,13 +52,14 @@ pub(crate) struct Stats {
     which: SelectionArgs,
     /// Percentiles, from 0 to 100: exact, as NumPy's method `linear`; integers and floats of 32 bits are read twice more,
     /// of 64 bits four times
-    #[arg(long, value_name = "P,…", value_delimiter = ',')]
+    #[arg(long, value_name = "P,…", value_delimiter = ',', value_parser = percentile)]
     percentile: Vec<f64>,
     /// A histogram with this number of bins, or with these edges; reads the elements once more
     #[arg(long, value_name = "BINS|EDGE,…", value_parser = bins)]
     histogram: Option<Bins>,
-    /// A line for each coordinate of these axes, over all of the others: names of dimensions, or numbers from 0
-    #[arg(long, value_name = "AXIS,…", value_delimiter = ',', conflicts_with_all = ["percentile", "histogram"])]
+    /// A line for each coordinate of these axes, over all of the others: names of dimensions, or numbers from 0, negative ones from
+    /// the end
+    #[arg(long, value_name = "AXIS,…", value_delimiter = ',', allow_hyphen_values = true, conflicts_with_all = ["percentile", "histogram"])]
     axis: Vec<String>,
     /// How to write the lines of --axis; a table, if not given. Numbers of csv are in full; npy is an array of records, with counts in
     /// uint64 and all else in float64
@@ -124,6 +125,10 @@ fn bins(text: &str) -> Result<Bins, String> {
             "invalid bins `{text}`: expected a number, as in 10, or a list of edges, as in 0,1,5"
         )
     })
+}
+
+fn percentile(text: &str) -> Result<f64, String> {
+    text.trim().parse().map_err(|_| format!("expected a number from 0 to 100, found `{text}`"))
 }
 
 fn percent(text: &str) -> Result<f64, String> {
@@ -208,6 +213,8 @@ impl Stats {
 
     /// Statistics for each coordinate of some axes.
     fn along(&self, session: &Session, array: &Array, out: Out<'_>) -> Result<(), Failure> {
+        // Coordinates are in the groups above, also where the array itself is named.
+        let array = &session.in_its_hierarchy(&self.target, array, &session.options()?)?;
         let axes = stats_along::axes(&self.axis, array)?;
         let (meaning, found) = self.with_request(session, array, &self.which, |request| {
             statistics_along(array, request, &axes)

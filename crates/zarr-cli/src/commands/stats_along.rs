@@ -25,10 +25,15 @@ const SHOWN: usize = 20;
 
 /// The axes that a list of names or numbers means.
 pub(super) fn axes(words: &[String], array: &Array) -> Result<Vec<usize>, Failure> {
-    let names = array.dimension_names().unwrap_or_default();
+    // Images have the names of their axes in the group above.
+    let names: Vec<Option<String>> = axes_of(array)?.into_iter().map(|axis| axis.name).collect();
+    let rank = array.rank() as i64;
     let axis = |word: &String| {
         let named = names.iter().position(|name| name.as_deref() == Some(word.trim()));
-        let numbered = || word.trim().parse().ok().filter(|&axis: &usize| axis < array.rank());
+        let numbered = || {
+            let number: i64 = word.trim().parse().ok()?;
+            (-rank..rank).contains(&number).then(|| number.rem_euclid(rank) as usize)
+        };
         named.or_else(numbered).ok_or_else(|| {
             let known: Vec<&str> = names.iter().flatten().map(String::as_str).collect();
             let known =

@@ -29,7 +29,7 @@ data decodes every chunk. Notes are no problems; -q leaves them out.
 With --json, one document is printed: {\"problems\": [{\"path\", \"key\", \"kind\", \"message\", ...}], \"notes\": [...],
 \"checked\": {...}}. The repository's docs/validating.md lists the kinds.
 
-Exit codes: 0 nothing is wrong; 1 something is; 3 no Zarr data are there; 5 some of it, or all, could not be read.")]
+Exit codes: 0 no problems; 1 problems were found; 3 no Zarr data are there; 5 some of it, or all, could not be read.")]
 pub(crate) struct Validate {
     #[command(flatten)]
     target: Target,
@@ -112,8 +112,8 @@ impl Validate {
         if report.is_sound() {
             let checked = checked(&report, self.level);
             match unchecked {
-                0 => writeln!(out, "nothing is wrong: {checked}")?,
-                _ => writeln!(out, "nothing is wrong with what could be checked: {checked}")?,
+                0 => writeln!(out, "no problems found: {checked}")?,
+                _ => writeln!(out, "no problems found in what could be checked: {checked}")?,
             }
             return Ok(());
         }

@@ -397,9 +397,9 @@ fn messages_count_as_english_does_and_say_why() {
     }
     folder.good("create t.zarr --path a --shape 1,2 --dtype int8");
     for (format, input, why) in [
-        ("csv", "1\n", "CSV, cannot be taken: line 1 has 1 value, expected 2"),
+        ("csv", "1\n", "CSV: line 1 has 1 value, expected 2"),
         ("json", "[1", "JSON, is not JSON: "),
-        ("json", "[1,2,3]", "JSON, cannot be taken: "),
+        ("json", "[1,2,3]", "JSON: "),
         ("raw", "1", "raw elements, ends after 1 byte of elements, expected 2"),
         ("npy", "1", "a NumPy file, is not one: "),
     ] {

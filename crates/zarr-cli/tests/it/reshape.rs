@@ -147,6 +147,24 @@ fn a_renamed_node_is_all_there() {
     }
 }
 
+/// As people type it for `mv`.
+#[test]
+fn the_new_path_may_begin_with_the_hierarchy() {
+    let folder = Folder::new();
+    folder.table("t.zarr", "v3");
+    folder.good("create t.zarr/g/h --group");
+    folder.good("rename t.zarr/a t.zarr/g/b");
+    folder.good("info t.zarr/g/b");
+    let whole = folder.path("t.zarr");
+    folder.good(&format!("mv t.zarr/g/b {}/g/h/c", whole.display()));
+    folder.good("info t.zarr/g/h/c");
+    folder.good(&format!("rename {0}/g/h/c {0}/c", whole.display()));
+    folder.good("rename t.zarr/c d");
+    folder.good("info t.zarr/d");
+    let said = folder.bad("rename t.zarr/d t.zarr/d", 2);
+    assert!(said.contains("/d has this path already"), "{said}");
+}
+
 #[test]
 fn a_renaming_that_cannot_be_changes_nothing() {
     let folder = Folder::new();

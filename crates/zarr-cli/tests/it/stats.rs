@@ -181,3 +181,23 @@ fn of_a_group_coordinates_choose_from_the_arrays_that_have_the_axis() {
     let run = folder.run("stats d.zarr --sel tine=20");
     assert!(run.code == 2 && run.err.contains("no array has an axis"), "{}", run.err);
 }
+
+/// Coordinates and names of axes are found however the array is named.
+#[test]
+fn axes_are_named_and_counted_from_either_end() {
+    let folder = Folder::new();
+    folder.good("create t.zarr/time --shape 2 --dtype int32 --dims time");
+    let mut units = folder.command("attrs t.zarr/time --set");
+    assert!(units.arg("units=days since 2020-01-01").status().unwrap().success());
+    folder.good("put t.zarr/time --value 1");
+    folder.good("create t.zarr/a --shape 2,3 --dtype int32 --dims time,x");
+    folder.good("put t.zarr/a --value 4");
+    let by_path = folder.good("stats t.zarr --path a --axis time");
+    assert!(by_path.text().contains("2020-01-02"), "{}", by_path.text());
+    assert_eq!(folder.good("stats t.zarr/a --axis time").text(), by_path.text());
+    assert_eq!(folder.good("stats t.zarr/a --axis -2").text(), by_path.text());
+    let said = folder.bad("stats t.zarr/a --axis -3", 2);
+    assert!(said.contains("there is no axis `-3`"), "{said}");
+    let said = folder.bad("stats t.zarr/a --percentile abc", 2);
+    assert!(said.contains("expected a number from 0 to 100, found `abc`"), "{said}");
+}

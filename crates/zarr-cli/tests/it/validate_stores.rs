@@ -97,7 +97,7 @@ fn what_a_store_that_does_not_list_keeps_from_being_checked_is_said() {
     for told in [
         "does not list its keys, and there are no consolidated metadata",
         "Not checked: nodes below it, stray keys, what writers left, chunks outside the grid",
-        "nothing is wrong with what could be checked: checked 1 node",
+        "no problems found in what could be checked: checked 1 node",
     ] {
         assert!(run.text().contains(told), "{told}: {}", run.text());
     }

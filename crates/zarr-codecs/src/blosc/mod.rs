@@ -233,7 +233,7 @@ impl Header {
         }
         if word(12) != encoded.len() {
             let (says, is) = (word(12), encoded.len());
-            let why = format!("the header tells of {says} encoded bytes, there are {is}");
+            let why = format!("the header promises {says} encoded bytes, found {is}");
             return Err(CodecError::corrupt(CODEC, why));
         }
         let size = ffi::declared_size(encoded);
@@ -461,10 +461,7 @@ mod tests {
         assert_eq!(why(&large, 16), "blosc: decoded 2130771967 bytes, expected 16");
         assert!(why(&large, 2_130_771_967).contains("decoded 1048576 bytes"));
         let beyond = format!("02012104100000001000000010270000{zeros}");
-        assert_eq!(
-            why(&beyond, 16),
-            "blosc: the header tells of 10000 encoded bytes, there are 32"
-        );
+        assert_eq!(why(&beyond, 16), "blosc: the header promises 10000 encoded bytes, found 32");
         assert_eq!(
             why("071c0c0c40874299a9d259b02b13318f80de5e5bb306e6a4", 16),
             "blosc: this is not a Blosc 1 buffer"
