@@ -3,10 +3,10 @@
 use std::io::{self, Write};
 
 use clap::Args;
-use zarr::{
-    CancelToken, ErrorKind, Json, Node, Object, PyramidMethod, PyramidOptions, PyramidPlan,
-    PyramidProgress, PyramidRounding, plan_pyramid,
+use zarr::tools::{
+    PyramidMethod, PyramidOptions, PyramidPlan, PyramidProgress, PyramidRounding, plan_pyramid,
 };
+use zarr::{CancelToken, ErrorKind, Json, Node, Object};
 
 use super::Out;
 use super::copy::{part, stop_on_signal};
@@ -15,7 +15,7 @@ use crate::human;
 use crate::interrupt::STOPPED;
 use crate::parse::{self, Shape};
 use crate::progress::Progress;
-use crate::session::{Care, Session, Target};
+use crate::session::{Session, Target, WriteOptions};
 
 /// Add the levels of lower resolution that an OME-Zarr image lacks, and those of its labels
 #[derive(Debug, Args)]
@@ -92,7 +92,7 @@ pub(crate) struct Pyramid {
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
-    care: Care,
+    care: WriteOptions,
 }
 
 /// How many elements become one.
@@ -194,7 +194,7 @@ impl Pyramid {
 fn tell(session: &Session, plan: &PyramidPlan, out: Out<'_>) -> Result<(), Failure> {
     let levels = plan.levels();
     if session.is_json() {
-        let level = |level: &zarr::PyramidLevel| {
+        let level = |level: &zarr::tools::PyramidLevel| {
             let shards = level.shards.as_ref().map_or(Json::Null, |shards| Json::from(&shards[..]));
             Object::new()
                 .with("path", level.path.as_str())
@@ -235,5 +235,5 @@ fn stopped(error: zarr::Error) -> Failure {
         return error.into();
     }
     let _ = writeln!(io::stderr(), "stopped: what was made stays, and --resume goes on");
-    Failure::Told(STOPPED)
+    Failure::AlreadyReported(STOPPED)
 }

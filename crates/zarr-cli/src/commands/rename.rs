@@ -60,7 +60,7 @@ impl Rename {
             }
             session.written(&hierarchy);
             if let Some(new) = self.new_in_store(&old) {
-                let new = zarr::path_below(&NodePath::root(), &new)?;
+                let new = zarr::tools::path_below(&NodePath::root(), &new)?;
                 return Ok((hierarchy, old, new));
             }
             // As in a shell, a path that begins with a slash begins at the root.
@@ -81,7 +81,7 @@ impl Rename {
     /// `zarr rename data.zarr/a data.zarr/b`.
     fn new_in_store(&self, old: &NodePath) -> Option<String> {
         let place = self.target.trim_end_matches('/').strip_suffix(old.as_str())?;
-        [place.to_owned(), zarr::absolute_url(place)]
+        [place.to_owned(), zarr::tools::absolute_url(place)]
             .iter()
             .find_map(|place| self.new.strip_prefix(place.as_str())?.strip_prefix('/'))
             .map(str::to_owned)

@@ -376,12 +376,12 @@ class ValidationReport:
 
     @property
     def is_sound(self) -> bool:
-        """Whether nothing is wrong."""
+        """Whether no problem was found."""
         return not self.problems
 
     def __str__(self) -> str:
         checked = f"{self.nodes} nodes, {self.keys} keys, {self.chunks} chunks were checked"
-        what = "nothing is wrong" if self.is_sound else f"{len(self.problems)} problems"
+        what = "no problems found" if self.is_sound else f"{len(self.problems)} problems"
         return "\n".join([*map(str, self.problems), f"{what}: {checked}"])
 
 

@@ -172,13 +172,13 @@ kinds! {
         "move the one that no reader looks for to the quarantine with `zarr repair --apply`";
     /// A value without bytes, where none can be.
     EmptyValue, "empty_value", Keys, problem,
-        "restore it from a copy; `zarr repair --apply` moves it away, and the chunk reads as fill";
+        "restore it from a copy; `zarr repair --apply` moves it to the quarantine; the chunk then reads as the fill value";
     /// A chunk that was never written, or is lost.
     MissingChunk, "missing_chunk", Keys, problem,
         "restore it from a copy, if it was written";
     /// A chunk or shard of another size than its elements need.
     WrongSize, "wrong_size", Index, problem,
-        "restore it from a copy; `zarr repair --apply` moves it away, and the chunk reads as fill";
+        "restore it from a copy; `zarr repair --apply` moves it to the quarantine; the chunk then reads as the fill value";
     /// An index of a shard that is damaged, or that points outside the shard.
     ShardIndex, "shard_index", Index, problem,
         "restore the shard from a copy, or let `zarr repair --apply` look for its inner chunks";
@@ -190,7 +190,7 @@ kinds! {
         "strict readers may refuse it: `zarr repair --apply` writes it without the zeros";
     /// Bytes that do not decode: cut short, too long, a wrong checksum, elements that are none of their type.
     Undecodable, "undecodable", Data, problem,
-        "restore it from a copy; `zarr repair --apply` moves it away, and what cannot be decoded reads as fill";
+        "restore it from a copy; `zarr repair --apply` moves it to the quarantine; its elements then read as the fill value";
     /// A value, or a folder, that the store could not read: it may not be read, a link leads to nothing, a request failed.
     Unreadable, "unreadable", Meta, problem,
         "look at the store's message: let it be read, fetch what a link leads to, or restore it from a copy";
