@@ -138,7 +138,7 @@ impl CopyArguments {
             keep_keys: how.keep_keys,
             keep_attributes: how.keep_attributes,
             no_extra_files: how.no_extra_files,
-            manifest: how.manifest.map(|file| zarr::absolute_url(&file.to_string_lossy())),
+            manifest: how.manifest.map(|file| zarr::tools::absolute_url(&file.to_string_lossy())),
             missing: if how.no_missing { MissingChunks::Error } else { MissingChunks::Fill },
             overwrite: how.overwrite,
             memory: how.memory,
