@@ -74,14 +74,6 @@ fn tolerance(text: &str) -> Result<Reach, String> {
 }
 
 impl SelectionArgs {
-    /// Whether elements are selected by coordinates.
-    pub fn has_coordinates(&self) -> bool {
-        #[cfg(feature = "plot")]
-        return self.sel.is_some();
-        #[cfg(not(feature = "plot"))]
-        false
-    }
-
     /// Whether something was chosen.
     #[cfg(feature = "plot")]
     pub fn is_given(&self) -> bool {

@@ -151,8 +151,8 @@ impl Get {
         let (decoded, warnings) =
             if self.is_decoded() { Decoded::of(&array, format) } else { (None, Vec::new()) };
         session.warn_about(&array, &warnings);
-        // Who reads elements, or selects them by coordinates, may take packed numbers for values.
-        let is_read = format == Format::Summary || self.which.has_coordinates();
+        // A person may take packed numbers for values; a program gets what it asks for without a word.
+        let is_read = format == Format::Summary;
         let is_packed = ["scale_factor", "add_offset"]
             .iter()
             .any(|name| array.metadata().attributes.contains(name));

@@ -70,9 +70,12 @@ impl Loader<'_> {
             dialect != Dialect::V3 && metadata.fill_value.is_some() && ty != Type::Bool;
         // netCDF has no fill value for complex numbers, which readers would mask without a word.
         let is_default = ty.is_atomic() && is_identical(&fill, &ty.default_fill());
-        // netCDF masks its default fill value without an attribute, but xarray takes plain Zarr's fill value for a missing value,
-        // and that of a netCDF file only if the attribute is there.
-        let is_implied = self.profile != Profile::Pure || matches!(ty, Type::Char | Type::String);
+        // netCDF masks its default fill value without an attribute. xarray masks the fill value of plain Zarr, but that of a netCDF
+        // file only if the attribute is there: packed numbers, which xarray writes with one, keep it.
+        let is_packed = attributes
+            .iter()
+            .any(|attribute| ["scale_factor", "add_offset"].contains(&&*attribute.name));
+        let is_implied = self.profile != Profile::Pure || !is_packed;
         let is_usual = is_default && is_implied;
         if masks_fill && declared.is_none() && !is_usual {
             attributes.push(Attribute { name: "_FillValue".into(), value: fill.clone() });

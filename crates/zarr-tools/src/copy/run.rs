@@ -501,12 +501,12 @@ impl Run<'_> {
                     }
                     progress.bytes_done = progress.bytes_done.saturating_add(of_chunk);
                     report(self.options, progress);
+                    if self.written - self.flushed >= FIRST_FLUSH.max(self.flushed) {
+                        self.target.flush()?;
+                        self.flushed = self.written;
+                    }
                     Ok(())
                 })?;
-                if self.written - self.flushed >= FIRST_FLUSH.max(self.flushed) {
-                    self.target.flush()?;
-                    self.flushed = self.written;
-                }
             }
         }
         if self.options.verify == Verify::Elements {
@@ -526,7 +526,7 @@ impl Run<'_> {
     }
 }
 
-/// How many chunks of a part are copied before what was written is flushed, if that is due.
+/// How many chunks are asked for at a time.
 const BLOCK_OF_CHUNKS: usize = 1 << 12;
 
 /// The numbers of the chunks of several parts: one range for parts that follow each other.
