@@ -218,7 +218,7 @@ fn a_longer_target_is_refused_unless_deleting_is_asked_for() {
         let before = files(&folder.path("whole"));
         let err = folder.bad("sync cut whole", 2);
         assert!(
-            err.contains("/a: longer than in the source: its shape is [4, 5], there [2, 5]"),
+            err.contains("/a: longer than in the source: its shape is [4, 5], the source's [2, 5]"),
             "{err}"
         );
         assert!(err.contains("were SOURCE and TARGET swapped?"), "{err}");

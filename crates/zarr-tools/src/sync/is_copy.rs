@@ -144,7 +144,7 @@ fn difference(
         && old.len() == new.len()
         && old.iter().zip(&new).any(|(old, new)| old > new)
     {
-        return Ok(Some(format!("{LONGER}: its shape is {old:?}, there {new:?}")));
+        return Ok(Some(format!("{LONGER}: its shape is {old:?}, the source's {new:?}")));
     }
     let members =
         MEMBERS_OF_V3.iter().chain(&MEMBERS_OF_V2).chain(&["chunk_memory_layout", "compressor"]);
