@@ -1,7 +1,7 @@
 //! A storage transformer of final v3: every stored object is run-length encoded.
 //!
 //! The codecs of the document say what a chunk is without that. A reader that knows the transformer adds the codec
-//! [`run_length`](crate::run_length) behind them; one that does not must not take the objects for chunks. There are no parameters.
+//! [`crate::run_length`] behind them; one that does not must not take the objects for chunks. There are no parameters.
 
 use zarr_core::codec::CodecSpec;
 use zarr_core::{ArrayMetadata, MetadataError, Object};
