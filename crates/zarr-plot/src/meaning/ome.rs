@@ -1,7 +1,8 @@
-//! Reads what OME-Zarr 0.4 and 0.5 say of an image: axes, levels, channels.
+//! Reads what OME-Zarr 0.4, 0.5 and 0.6 say of an image: axes, levels, channels.
 //!
 //! In 0.4 a group has the attributes `multiscales` and `omero`, in 0.5 both are in the attribute `ome`. Earlier versions have axes
-//! as names only, or none.
+//! as names only, or none. In 0.6 the axes are those of a coordinate system, into which each level has one transformation: a scale,
+//! the identity, or a sequence of a scale and a translation.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -132,7 +133,7 @@ impl Image {
         let image = |json: &Json| {
             let json = json.as_object()?;
             let datasets = json.get("datasets")?.as_array()?;
-            let axes = axes(json.get("axes"));
+            let axes = axes(json.get("axes").or_else(|| axes_of_system(json)));
             if axes.len() > MAX_AXES {
                 return None;
             }
@@ -159,6 +160,26 @@ impl Image {
         };
         found.iter().filter_map(image).collect()
     }
+}
+
+/// The axes of the coordinate system in which an image of 0.6 has its levels: the one into which its first level is transformed,
+/// else the first.
+fn axes_of_system(image: &Object) -> Option<&Json> {
+    let systems = image.get("coordinateSystems")?.as_array()?;
+    let systems = || systems.iter().filter_map(Json::as_object);
+    let first_level = image.get("datasets")?.as_array()?.first()?.as_object()?;
+    let transformation = first_level
+        .get("coordinateTransformations")
+        .and_then(Json::as_array)
+        .and_then(|list| list.first())
+        .and_then(Json::as_object);
+    let output = transformation.and_then(|it| it.get("output")).and_then(|output| match output {
+        Json::Object(output) => output.get("name")?.as_str(),
+        output => output.as_str(),
+    });
+    let named = systems()
+        .find(|system| output.is_some() && system.get("name").and_then(Json::as_str) == output);
+    named.or_else(|| systems().next())?.get("axes")
 }
 
 /// Axes: objects with a name, a type and a unit; in 0.3 names only; before five of a fixed order.
@@ -192,8 +213,17 @@ fn kind(name: &str, declared: Option<&str>) -> AxisKind {
 /// kind or length is left out.
 fn steps(json: Option<&Json>, rank: usize) -> (Vec<f64>, Vec<f64>) {
     let (mut scale, mut translation) = (vec![1.0; rank], vec![0.0; rank]);
-    for step in json.and_then(Json::as_array).unwrap_or_default() {
-        let Some(step) = step.as_object() else { continue };
+    let listed =
+        json.and_then(Json::as_array).unwrap_or_default().iter().filter_map(Json::as_object);
+    // A sequence of 0.6 is its parts, none of which is a sequence again.
+    let steps = listed.flat_map(|step| match step.get("type").and_then(Json::as_str) {
+        Some("sequence") => {
+            let parts = step.get("transformations").and_then(Json::as_array).unwrap_or_default();
+            parts.iter().filter_map(Json::as_object).collect()
+        }
+        _ => vec![step],
+    });
+    for step in steps {
         let numbers = |name: &str| -> Option<Vec<f64>> {
             let number = |json: &Json| json.as_number()?.parse::<f64>().ok();
             let list: Option<Vec<f64>> = step.get(name)?.as_array()?.iter().map(number).collect();
@@ -277,6 +307,33 @@ mod tests {
         let [dapi, other] = &image.channels[..] else { panic!() };
         assert_eq!((dapi.color, dapi.window), ([0, 0, 255], Some((5.0, 900.5))));
         assert_eq!((other.color, other.window, other.active), ([255; 3], None, true));
+    }
+
+    #[test]
+    fn an_image_of_version_0_6_has_the_axes_of_its_coordinate_system() {
+        let [image] = &images(
+            r#"{"ome": {"version": "0.6", "multiscales": [{
+            "coordinateSystems": [
+                {"name": "stage", "axes": [{"name": "y"}]},
+                {"name": "physical", "axes": [{"name": "y", "type": "space", "unit": "micrometer"},
+                    {"name": "x", "type": "space", "unit": "micrometer"}]}],
+            "datasets": [
+                {"path": "0", "coordinateTransformations": [{"type": "scale", "scale": [0.5, 0.25],
+                    "input": {"path": "0"}, "output": {"name": "physical"}}]},
+                {"path": "1", "coordinateTransformations": [{"type": "sequence", "input": {"path": "1"},
+                    "output": {"name": "physical"}, "transformations": [
+                        {"type": "scale", "scale": [1, 0.5]},
+                        {"type": "translation", "translation": [0.25, 0.125]}]}]}]}]}}"#,
+        )[..] else {
+            panic!()
+        };
+        let micrometer = || Some("micrometer".to_owned());
+        let axes =
+            [("y".into(), AxisKind::Y, micrometer()), ("x".into(), AxisKind::X, micrometer())];
+        assert_eq!(image.axes, axes);
+        assert_eq!(image.levels[0].scale, [0.5, 0.25]);
+        assert_eq!(image.levels[1].scale, [1.0, 0.5]);
+        assert_eq!(image.levels[1].translation, [0.25, 0.125]);
     }
 
     #[test]
