@@ -207,6 +207,8 @@ def _call(match):
 
 # What the library and the program say, and what Python says. They follow each other.
 _WORDS = [
+    (re.compile(r"set it with `shape`, as in `\.shape\(\[([^`]*)\]\)`"), r"give it as in `shape=(\1)`"),
+    (re.compile(r"set it with `data_type`, as in `[^`]*`"), 'give it as in `dtype="float32"`'),
     (re.compile(r" \(library: `[^`]*`\)"), ""),
     (re.compile(r"; enable the feature `[^`]*` of `[^`]*`"), " of zarrkit"),
     (re.compile(r"enable the feature `[^`]*` of `[^`]*`"), "use a build of zarrkit that has it"),
