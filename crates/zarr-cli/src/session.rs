@@ -1,6 +1,7 @@
 //! Shares the global options, and how TARGET becomes a node, among all commands.
 
 use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 
@@ -173,6 +174,8 @@ pub(crate) struct Session {
     missing: Cell<MissingChunks>,
     /// What the chunks that are read are checked against.
     manifest: RefCell<Option<Arc<ChunkManifest>>>,
+    /// What was said already: a hierarchy that is opened twice warns twice of the same.
+    said: RefCell<HashSet<String>>,
     /// What a person types to run the program.
     pub program: String,
 }
@@ -180,9 +183,9 @@ pub(crate) struct Session {
 impl Session {
     pub fn new(registry: Registry, global: Global, program: String) -> Session {
         progress::set_quiet(global.quiet);
-        let (written, calls, missing, manifest, headers) = Default::default();
+        let (written, calls, missing, manifest, headers, said) = Default::default();
         let registry = Arc::new(registry);
-        Session { registry, global, headers, written, calls, missing, manifest, program }
+        Session { registry, global, headers, written, calls, missing, manifest, said, program }
     }
 
     /// Has chunks of what is opened from now on checked against a manifest when they are read; with `None` not any more.
@@ -470,6 +473,9 @@ impl Session {
             return;
         }
         for warning in warnings {
+            if !self.said.borrow_mut().insert(warning.to_string()) {
+                continue;
+            }
             if self.global.json {
                 let line = Object::new()
                     .with("place", warning.place.as_str())

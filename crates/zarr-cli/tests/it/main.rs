@@ -35,6 +35,7 @@ mod migrations;
 mod missing_chunks;
 mod netcdf;
 mod other_files;
+mod output_files;
 mod pages;
 mod pictures;
 mod plot;
@@ -56,6 +57,7 @@ mod validate_stores;
 mod verbs;
 mod web_servers;
 mod words;
+mod wrong_commands;
 
 // Shared with the tests of the library.
 #[path = "../../../zarr/tests/it/server/mod.rs"]
