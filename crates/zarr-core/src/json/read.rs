@@ -228,8 +228,10 @@ impl<'a, 'o> Reader<'a, 'o> {
     /// `true`, `false`, `null`, or a number.
     fn word(&mut self) -> Result<Json, String> {
         let rest = &self.text[self.at..];
-        let ends = |c: char| matches!(c, ',' | ']' | '}') || c.is_ascii_whitespace();
-        let word = rest.split(ends).next().unwrap_or_default();
+        let end = rest
+            .find(|c: char| matches!(c, ',' | ']' | '}') || c.is_ascii_whitespace())
+            .unwrap_or(rest.len());
+        let word = &rest[..end];
         self.at += word.len();
         match word {
             "" => Err(self.broken()),
