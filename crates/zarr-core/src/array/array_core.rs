@@ -1,6 +1,5 @@
 //! Keeps what the handles of one array share.
 
-use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -13,11 +12,10 @@ use super::read_call::ReadCall;
 use super::stale_handle::check_not_gone;
 use super::state::ArrayState;
 use super::stored::{self, StoredChunk, StoredSize};
-use super::write::clear_outside;
 use crate::context::StoreContext;
 use crate::error::{AccessError, Error, Result};
-use crate::format::{DocumentMember, Layout};
-use crate::grid::{ChunkGrid, Pieces, cut_along_borders};
+use crate::format::DocumentMember;
+use crate::grid::{Pieces, cut_along_borders};
 use crate::metadata::ArrayMetadata;
 use crate::options::Options;
 use crate::path::NodePath;
@@ -141,20 +139,6 @@ impl ArrayCore {
         Ok(stored)
     }
 
-    /// The places of the chunks inside the grid of `shape` that may be stored and for which `is_selected` is true.
-    /// With `among`, only chunks of those ordinals on that axis can be. Where they are few, the store is not asked.
-    pub async fn maybe_stored(
-        &self,
-        state: &ArrayState,
-        grid: &dyn ChunkGrid,
-        shape: &[u64],
-        is_selected: impl Fn(&[u64]) -> bool,
-        among: Option<(usize, Range<u64>)>,
-    ) -> Result<Vec<Vec<u64>>> {
-        let found = stored::maybe_stored(&self.context, state, grid, shape, is_selected, among);
-        found.await.map_err(|e| self.at(e))
-    }
-
     /// The latest layout of the array, and what is selected of it.
     pub fn prepare(&self, selection: impl Into<Selection>) -> Result<(ChunkLayout, Resolved)> {
         let layout = self.layout()?;
@@ -188,20 +172,5 @@ impl ArrayCore {
     pub fn document(&self) -> Result<DocumentMember> {
         let place = self.context.format.shape_member(&self.path).map_err(|e| self.at(e))?;
         Ok(DocumentMember { member: None, ..place })
-    }
-
-    /// Makes the elements of one chunk outside `inside` fill, if the document has this layout; `false` if it has another.
-    /// A chunk without elements inside is erased.
-    pub async fn clear_outside(
-        &self,
-        known: &ChunkLayout,
-        grid_index: &[u64],
-        inside: &Region,
-        layout: &Layout,
-    ) -> Result<bool> {
-        let document = self.document()?.key;
-        let store = self.chunk_store();
-        let cleared = clear_outside(store, known, grid_index, inside, &document, layout).await;
-        cleared.map_err(|e| self.at(e))
     }
 }

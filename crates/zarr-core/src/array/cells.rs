@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::alloc::zeroed;
+use super::element_memory::zeroed;
 use crate::data_type::DataType;
 use crate::element::Element;
 use crate::error::{AccessError, CodecError, Error, Result};

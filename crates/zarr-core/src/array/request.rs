@@ -7,8 +7,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::alloc::allocated;
 use super::cells::Cells;
+use super::element_memory::allocate;
 use super::layout::{ChunkLayout, FieldBytes};
 use super::write::{Memory, WriteInput};
 use crate::data_type::{DataType, Field, Origin, Repr};
@@ -123,9 +123,9 @@ impl Request {
     }
 
     /// Memory for the elements, of any value.
-    pub fn alloc<T: Element>(&self) -> Result<Vec<T>> {
+    pub fn allocate_output<T: Element>(&self) -> Result<Vec<T>> {
         let hint = "read a smaller region";
-        Ok(allocated(&self.shape, size_of::<T>(), "the region", hint, T::alloc)?)
+        Ok(allocate(&self.shape, size_of::<T>(), "the region", hint, T::alloc)?)
     }
 }
 

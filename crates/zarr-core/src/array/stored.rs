@@ -114,10 +114,13 @@ pub(super) async fn maybe_stored(
 fn all_of(ranges: Vec<Range<u64>>) -> Vec<Vec<u64>> {
     let mut all = vec![Vec::new()];
     for range in ranges {
-        let longer = |head: Vec<u64>| {
-            range.clone().map(move |ordinal| head.iter().copied().chain([ordinal]).collect())
-        };
-        all = all.into_iter().flat_map(longer).collect();
+        let mut longer = Vec::new();
+        for head in &all {
+            for ordinal in range.clone() {
+                longer.push([&head[..], &[ordinal]].concat());
+            }
+        }
+        all = longer;
     }
     all
 }

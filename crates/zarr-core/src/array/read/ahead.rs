@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use super::reader::Reader;
 use super::reading_order::ReadingOrder;
-use crate::array::alloc::unset;
 use crate::array::chunk_cache::ChunkCache;
 use crate::array::chunk_store::ChunkStore;
+use crate::array::element_memory::for_overwrite;
 use crate::array::layout::ChunkLayout;
 use crate::error::Result;
 use crate::region::{Region, element_count};
@@ -67,14 +67,14 @@ fn next_rows(
     if !is_kept || bytes > cache.limit {
         return None;
     }
-    let row_after = |&start: &u64| {
+    let last = region[0].end.checked_sub(1);
+    let rows = successors(last, |&start| {
         let chunk = grid.span(0, grid.locate(0, start));
         let len = if metadata.has_shards() { inner[0] } else { chunk.stored };
         let next = ((start - chunk.start + chunk.before) / len + 1) * len - chunk.before;
         Some(chunk.start + next.min(chunk.len)).filter(|next| *next < metadata.shape[0])
-    };
-    let last = region[0].end.checked_sub(1);
-    Some(successors(last, row_after).skip(1).take(count as usize).collect())
+    });
+    Some(rows.skip(1).take(count as usize).collect())
 }
 
 /// Reads the first plane of each row, which puts its chunks into the cache.
@@ -91,7 +91,7 @@ async fn cache_rows(
         let plane = std::iter::once(*row..row + 1).chain(others.iter().cloned());
         let plane = Region::new(plane);
         let shape = plane.shape();
-        let mut memory = unset(&shape, span.size, "a plane")?;
+        let mut memory = for_overwrite(&shape, span.size, "a plane")?;
         let out = ViewMut::new(&mut memory, &shape, span.size);
         reader.read(&(&plane).into(), out, &|_, _| ()).await?;
     }

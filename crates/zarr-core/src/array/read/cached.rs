@@ -19,10 +19,10 @@ use crate::array::layout::{ChunkLayout, FieldBytes};
 use crate::error::{Result, StoreError};
 use crate::grid::ChunkProjection;
 use crate::memory::for_overwrite;
-use crate::options::MissingChunks;
+use crate::options::{MissingChunks, Options};
 use crate::selection::ResolvedSelection;
 use crate::store::{
-    ByteRange, Snapshot, SnapshotOptions, StoreKey, SyncSnapshot, SyncStore, Version,
+    ByteRange, Snapshot, SnapshotOptions, Store, StoreKey, SyncSnapshot, SyncStore, Version,
 };
 use crate::sync::lock;
 use crate::view::{View, ViewMut};
@@ -99,6 +99,10 @@ impl<'a> CachedSource<'a> {
 }
 
 impl ChunkSource for CachedSource<'_> {
+    fn store(&self) -> (&dyn Store, &Options) {
+        self.inner.store()
+    }
+
     fn open<'a>(
         &'a self,
         key: &'a StoreKey,

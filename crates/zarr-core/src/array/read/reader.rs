@@ -25,8 +25,8 @@ use super::missing::fill_missing;
 use super::remote::{RemoteSource, fetch_segments, first_ranges};
 use super::source::{ChunkDone, ChunkSource, OpenChunk, WholeChunk};
 use super::whole_chunk::fetch_whole;
-use crate::array::alloc::zeroed;
 use crate::array::chunk_store::{ChunkStore, chunk_error, max_stored_bytes};
+use crate::array::element_memory::zeroed;
 use crate::array::layout::{ChunkLayout, FieldBytes};
 use crate::array::work::work_on_chunks;
 use crate::codec::{ChunkIndex, PartialRead, buffer_pool};
@@ -261,8 +261,11 @@ impl<'a> Reader<'a> {
     ) -> Result<(ChunkProjection, bool)> {
         let decoding = self.decoding;
         let memory = Mutex::new(out);
-        let lend = |copy: &mut dyn FnMut(ViewMut<'_>)| copy(lock(&memory).reborrow());
-        let large = LargePart { decoding, in_flight, out: &lend };
+        let large = LargePart {
+            decoding,
+            in_flight,
+            out: &|copy: &mut dyn FnMut(ViewMut<'_>)| copy(lock(&memory).reborrow()),
+        };
         let fetched = self.fetch(&projection, Some(&large)).await?;
         let out = into_inner(memory);
         match fetched {
@@ -272,11 +275,11 @@ impl<'a> Reader<'a> {
             }
             Fetched::Decoded => Ok((projection, true)),
             Fetched::Chunk(chunk) => {
-                let decode = move || {
+                let decoded = spawner.run(move || {
                     decoding.decode(&projection, &chunk, &mut Vec::new(), out)?;
                     Ok((projection, true))
-                };
-                spawner.run(decode).await
+                });
+                decoded.await
             }
         }
     }
@@ -325,15 +328,18 @@ impl<'a> Reader<'a> {
         let decoding = self.decoding;
         let Decoding { layout, options, span } = decoding;
         let elements = Mutex::new(Vec::new());
-        let lend = |copy: &mut dyn FnMut(ViewMut<'_>)| {
-            if let Some(region) = projection.output.as_region() {
-                return copy(lock(out).reborrow().part(region));
-            }
-            let (mut elements, shape) = (lock(&elements), projection.within.shape());
-            elements.resize(shape.iter().product::<u64>() as usize * span.size, 0);
-            copy(ViewMut::new(&mut elements, &shape, span.size));
+        let large = LargePart {
+            decoding,
+            in_flight,
+            out: &|copy: &mut dyn FnMut(ViewMut<'_>)| {
+                if let Some(region) = projection.output.as_region() {
+                    return copy(lock(out).reborrow().part(region));
+                }
+                let (mut elements, shape) = (lock(&elements), projection.within.shape());
+                elements.resize(shape.iter().product::<u64>() as usize * span.size, 0);
+                copy(ViewMut::new(&mut elements, &shape, span.size));
+            },
         };
-        let large = LargePart { decoding, in_flight, out: &lend };
         let chunk = match self.fetch(&projection, Some(&large)).await? {
             Fetched::Missing => return Ok((projection, None)),
             Fetched::Decoded => return Ok((projection, Some(into_inner(elements)))),
@@ -341,7 +347,7 @@ impl<'a> Reader<'a> {
         };
         let (layout, owned_options) = (layout.clone(), options.clone());
         let var_buffer = self.var_buffer.cloned();
-        let decode = move || {
+        pool::on_pool(options, move || {
             let shape = projection.within.shape();
             let mut elements = zeroed(&shape, span.size, "the region")?;
             let out = ViewMut::new(&mut elements, &shape, span.size)
@@ -349,8 +355,8 @@ impl<'a> Reader<'a> {
             let decoding = Decoding { layout: &layout, options: &owned_options, span };
             decoding.decode(&projection, &chunk, &mut Vec::new(), out)?;
             Ok((projection, Some(elements)))
-        };
-        pool::on_pool(options, decode).await
+        })
+        .await
     }
 
     /// How many chunks are under way, and how many groups of a large part of each.

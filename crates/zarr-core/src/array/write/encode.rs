@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::array::alloc::zeroed;
+use crate::array::element_memory::zeroed;
 use crate::array::encode_threads::encode_threads;
 use crate::array::layout::{ChunkLayout, FieldBytes};
 use crate::codec::Threads;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::elements::Elements;
 use super::encode::{encode, pad_edge_chunk};
 use super::swap::{Edited, whole};
-use crate::array::alloc::zeroed;
 use crate::array::chunk_store::{ChunkStore, decode_limited, read_error};
+use crate::array::element_memory::zeroed;
 use crate::array::encode_threads::encode_threads;
 use crate::array::layout::{ChunkLayout, FieldBytes};
 use crate::codec::{PartialWrite, SplicePart};
@@ -65,12 +65,12 @@ pub(super) async fn merge(
     let existing = existing_chunk(layout, options, projection, span, old.as_deref()).await?;
     let keep_fill = keeps_fill(store, layout);
     let (layout, owned_options, here) = (layout.clone(), options.clone(), projection.clone());
-    let merge = move |part: View<'_>| {
+    let merged = elements.encode(options, projection, move |part| {
         decode_limited(&owned_options, || {
             merge_into_chunk(&layout, &owned_options, &here, span, existing, &part, keep_fill)
         })
-    };
-    let edited = match elements.encode(options, projection, merge).await? {
+    });
+    let edited = match merged.await? {
         Some(parts) => Edited::spliced(parts, old).await?,
         None => Edited::Erase,
     };

@@ -25,7 +25,7 @@ use crate::array::layout::{ChunkLayout, FieldBytes};
 use crate::array::work::work_on_chunks;
 use crate::codec::{Threads, buffer_pool};
 use crate::control::Counter;
-use crate::error::{CodecError, Error, Result, StoreError};
+use crate::error::{Error, Result, StoreError};
 use crate::grid::{ChunkProjection, ChunkProjections};
 use crate::options::Guard;
 use crate::runtime::pool::{self, Work};
@@ -116,14 +116,14 @@ impl<'a> Writer<'a> {
 
     /// Writes many chunks of a remote store at the same time. Each copies its elements when it begins.
     async fn write_copies(&self, part: &ResolvedSelection, elements: &View<'_>) -> Result<()> {
-        let share = |projection: ChunkProjection| {
+        let written = self.write_shared(part, |projection| {
             let (shape, mut copy) = (projection.within.shape(), Vec::new());
             let memory = elements.select(&projection.output, &mut copy).to_bytes().into_owned();
             let output = ResolvedSelection::all(&shape);
             let projection = ChunkProjection { output, ..projection };
             (projection, self.shared(Arc::new(memory), shape))
-        };
-        self.write_shared(part, share).await
+        });
+        written.await
     }
 
     /// Writes many chunks at the same time.
@@ -134,7 +134,8 @@ impl<'a> Writer<'a> {
     ) -> Result<()> {
         let (options, work) = (self.store.options, self.work(part));
         let counter = &Counter::new(&options.progress, || self.chunks(part).count());
-        let write = |projection| {
+        let in_flight = work.in_flight(self.store.store().capabilities().in_flight);
+        let written = pool::in_flight(options, in_flight, self.chunks(part), |projection| {
             let (projection, mut shared) = share(projection);
             shared.is_alone = !work.many;
             async move {
@@ -144,9 +145,8 @@ impl<'a> Writer<'a> {
                 counter.chunk_done(&projection.within, self.span.size);
                 Ok(())
             }
-        };
-        let in_flight = work.in_flight(self.store.store().capabilities().in_flight);
-        pool::in_flight(options, in_flight, self.chunks(part), write).try_collect().await
+        });
+        written.try_collect().await
     }
 
     /// Writes chunks of a local store on the threads of the pool.
@@ -286,12 +286,11 @@ impl<'a> Writer<'a> {
         let options = self.store.options;
         let (layout, here, owned_options) =
             (self.layout.clone(), projection.clone(), options.clone());
-        let encode = move |part: View<'_>| {
+        let chunk = elements.encode(options, projection, move |part| {
             let chunk = encode_whole(&owned_options, &layout, &here, &part)?;
             Ok(chunk.map(Cow::into_owned))
-        };
-        let chunk = elements.encode(options, projection, encode).await?;
-        self.set_whole(key, chunk.map(Into::into)).await
+        });
+        self.set_whole(key, chunk.await?.map(Into::into)).await
     }
 
     /// Encodes a whole chunk, part after part if it can be, and sets it or erases it.
@@ -313,18 +312,23 @@ impl<'a> Writer<'a> {
         }
         // The error of the codec, or that the caller cancelled, is returned, and not that of the store, which got no bytes.
         let refused = Mutex::new(None);
-        let refuse = |e: Error| {
-            let why = StoreError::Backend(e.to_string().into());
-            lock(&refused).get_or_insert(e);
-            why
-        };
-        let check = |made: Result<_, CodecError>| options.check_cancelled().and(Ok(made?));
         let threads = encode_threads(options, part.size());
-        let parts = || chain.encode_in_parts(part.clone(), threads).into_iter().flatten();
         let stored = pool::with_scope(async |scope| {
-            let parts = || pool::made_ahead(scope, threads.count, parts);
-            let make = || parts().map(|made| check(made).map_err(&refuse));
-            self.set_whole(key, Some(Payload::default().and_made(make))).await
+            // Made anew for each attempt of the store to write them.
+            let payload = Payload::default().and_made(|| {
+                let parts = pool::made_ahead(scope, threads.count, || {
+                    chain.encode_in_parts(part.clone(), threads).into_iter().flatten()
+                });
+                parts.map(|made| {
+                    let made = made.map_err(Error::from);
+                    made.and_then(|part| options.check_cancelled().map(|()| part)).map_err(|e| {
+                        let why = StoreError::Backend(e.to_string().into());
+                        lock(&refused).get_or_insert(e);
+                        why
+                    })
+                })
+            });
+            self.set_whole(key, Some(payload)).await
         });
         lock(&refused).take().map_or(stored, Err)
     }
