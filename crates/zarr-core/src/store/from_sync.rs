@@ -95,10 +95,12 @@ impl Store for FromSync {
         }
         let key = key.clone();
         let GetOptions { limit, into, version } = how;
-        let get = move |store: &dyn SyncStore| {
-            store.get(&key, GetOptions { version, ..GetOptions::at_most(limit) })
-        };
-        Ok(self.spawn_blocking(get).await?.map(|got| into.take(got)))
+        let got = self
+            .spawn_blocking(move |store| {
+                store.get(&key, GetOptions { version, ..GetOptions::at_most(limit) })
+            })
+            .await?;
+        Ok(got.map(|got| into.take(got)))
     }
 
     async fn open(
@@ -112,11 +114,11 @@ impl Store for FromSync {
         } else {
             let (key, first, expect) = (key.clone(), how.first.to_vec(), how.expect.cloned());
             let SnapshotOptions { for_update, limit, .. } = how;
-            let open = move |store: &dyn SyncStore| {
+            self.spawn_blocking(move |store| {
                 let (first, expect) = (&first[..], expect.as_ref());
                 store.open(&key, SnapshotOptions { first, expect, for_update, limit })
-            };
-            self.spawn_blocking(open).await?
+            })
+            .await?
         };
         Ok(opened.map(|value| Box::new(FromSyncSnapshot(value.into())) as _))
     }
@@ -133,10 +135,10 @@ impl Store for FromSync {
         }
         let value = value.map(Payload::into_owned).transpose()?;
         let (owned, (only_if, version)) = (key.clone(), only_if.split());
-        let put = move |store: &dyn SyncStore| {
+        self.change(key, move |store| {
             store.put(&owned, value, only_if.with_version(version.as_ref()))
-        };
-        self.change(key, put).await
+        })
+        .await
     }
 
     async fn set_all(&self, values: &[(StoreKey, &[u8])], guarded: bool) -> Result<(), NotSet> {

@@ -128,14 +128,15 @@ pub(super) struct TransposedCopy {
 impl TransposedCopy {
     /// Takes the two axes out of those of a copy of runs of `run` bytes; `None`, and all stay, if it has none.
     pub fn of(axes: &mut Vec<Axis<2>>, element_size: usize, run: usize) -> Option<TransposedCopy> {
-        let along = |window: usize| {
-            let follows = |axis: &Axis<2>| {
+        if run != element_size {
+            return None;
+        }
+        let [target, source] = [0, 1].map(|window| {
+            axes.iter().position(|axis| {
                 axis.1[window] == element_size as isize && axis.0 >= MIN_SQUARE_LENGTH
-            };
-            axes.iter().position(follows).filter(|_| run == element_size)
-        };
-        let (source, target) =
-            along(1).zip(along(0)).filter(|(source, target)| source != target)?;
+            })
+        });
+        let (source, target) = source.zip(target).filter(|(source, target)| source != target)?;
         let (target_axis, source_axis) = (axes[target], axes[source]);
         axes.remove(source.max(target));
         axes.remove(source.min(target));
@@ -263,16 +264,19 @@ unsafe fn tile<const N: usize>(from: *const u8, from_step: isize, to: *mut u8, t
     use std::arch::x86_64::*;
     // SAFETY: every processor of this kind has these instructions; the caller's promise.
     unsafe {
-        let shuffled = |a, b| match N {
-            16 => [_mm_unpacklo_epi8(a, b), _mm_unpackhi_epi8(a, b)],
-            8 => [_mm_unpacklo_epi16(a, b), _mm_unpackhi_epi16(a, b)],
-            4 => [_mm_unpacklo_epi32(a, b), _mm_unpackhi_epi32(a, b)],
-            _ => [_mm_unpacklo_epi64(a, b), _mm_unpackhi_epi64(a, b)],
-        };
         let mut rows: [__m128i; N] =
             std::array::from_fn(|n| _mm_loadu_si128(from.offset(n as isize * from_step).cast()));
         for _ in 0..N.ilog2() {
-            rows = std::array::from_fn(|n| shuffled(rows[n / 2], rows[n / 2 + N / 2])[n % 2]);
+            rows = std::array::from_fn(|n| {
+                let (a, b) = (rows[n / 2], rows[n / 2 + N / 2]);
+                let shuffled = match N {
+                    16 => [_mm_unpacklo_epi8(a, b), _mm_unpackhi_epi8(a, b)],
+                    8 => [_mm_unpacklo_epi16(a, b), _mm_unpackhi_epi16(a, b)],
+                    4 => [_mm_unpacklo_epi32(a, b), _mm_unpackhi_epi32(a, b)],
+                    _ => [_mm_unpacklo_epi64(a, b), _mm_unpackhi_epi64(a, b)],
+                };
+                shuffled[n % 2]
+            });
         }
         for (n, row) in rows.into_iter().enumerate() {
             _mm_storeu_si128(to.offset(n as isize * to_step).cast(), row);
