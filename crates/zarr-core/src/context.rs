@@ -168,7 +168,8 @@ impl StoreContext {
         if !(may_block() && self.store.as_sync().is_some()) {
             // One that takes long keeps none behind it from beginning.
             let in_flight = self.store.capabilities().in_flight.max(1);
-            let (mut futures, mut running) = (futures.enumerate(), FuturesUnordered::new());
+            let mut futures = futures.enumerate();
+            let mut running = FuturesUnordered::new();
             let mut all = Vec::new();
             loop {
                 for (number, future) in futures.by_ref().take(in_flight - running.len()) {

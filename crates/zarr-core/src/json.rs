@@ -209,7 +209,9 @@ impl Text {
 /// Puts quotes around `NaN`, `Infinity` and `-Infinity` outside strings; `None` if there are none.
 fn quote_bare_floats(text: &str) -> Option<String> {
     let mut out = String::with_capacity(text.len() + 16);
-    let (mut rest, mut in_string, mut found) = (text, false, false);
+    let mut rest = text;
+    let mut in_string = false;
+    let mut found = false;
     while let Some(c) = rest.chars().next() {
         if in_string {
             let step = if c == '\\' {

@@ -145,7 +145,7 @@ pub fn convert(metadata: &mut ArrayMetadata, from: Dialect, to: Dialect) -> Opti
     let is_said = said.as_ref() == Some(&missing)
         || said.as_ref().is_some_and(|said| is_nan(&metadata.data_type, said))
             && is_nan(&metadata.data_type, &missing);
-    let other = declared.as_ref().filter(|_| !is_said);
+    let other = if is_said { None } else { declared.as_ref() };
     match to_json(&metadata.data_type, &missing) {
         Some(json) => {
             let lost = other.map(|declared| {

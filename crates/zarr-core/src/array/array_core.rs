@@ -65,8 +65,10 @@ impl ArrayCore {
     pub fn with_options(&self, change: impl FnOnce(&mut Options)) -> ArrayCore {
         let mut options = self.options.clone();
         change(&mut options);
-        let (context, path) = (self.context.clone(), self.path.clone());
-        let (latest, order) = (self.latest.clone(), self.order.clone());
+        let context = self.context.clone();
+        let path = self.path.clone();
+        let latest = self.latest.clone();
+        let order = self.order.clone();
         let was_stored = self.was_stored.clone();
         ArrayCore { context, path, options, latest, order, was_stored }
     }
@@ -131,7 +133,8 @@ impl ArrayCore {
     async fn list_stored(&self) -> Result<Vec<StoredChunk>> {
         self.context.listable()?;
         let state = self.state();
-        let (grid, shape) = (&state.supported()?.grid, &state.metadata.shape);
+        let grid = &state.supported()?.grid;
+        let shape = &state.metadata.shape;
         let stored = stored::stored_chunks(&self.context, &state, &**grid, shape).await?;
         if stored.is_empty() {
             check_not_gone(self.chunk_store(), &self.was_stored).await?;

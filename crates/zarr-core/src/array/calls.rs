@@ -148,7 +148,8 @@ impl ArrayCore {
     /// Reads native elements into memory that the caller lends. Where the store is local, the calling thread must be one that
     /// may block.
     pub async fn read_view(self: &Arc<Self>, selection: Selection, out: ViewMut<'_>) -> Result<()> {
-        let (layout, shape) = (self.layout()?, out.shape());
+        let layout = self.layout()?;
+        let shape = out.shape();
         let request = Request::of_memory(layout, selection, &shape, out.element_size());
         let request = request.map_err(|e| self.at(e))?;
         let out = out.with_axes_of_one(&request.part.shape());
@@ -288,7 +289,8 @@ impl ArrayCore {
         elements: Strided<'_>,
     ) -> Result<()> {
         let view = elements.view();
-        let (layout, shape) = (self.layout()?, view.shape());
+        let layout = self.layout()?;
+        let shape = view.shape();
         let request = Request::of_memory(layout, selection, &shape, view.element_size());
         let request = request.map_err(|e| self.at(e))?;
         check_view(request.data_type(), &view).map_err(|e| self.at(e))?;

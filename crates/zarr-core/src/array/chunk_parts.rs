@@ -37,7 +37,9 @@ pub(super) async fn read_chunk_parts(
     parts: &[ChunkPart],
     out: ViewMut<'_>,
 ) -> Result<Vec<bool>> {
-    let (options, span, shape) = (call.store.options, layout.span(), out.shape());
+    let options = call.store.options;
+    let span = layout.span();
+    let shape = out.shape();
     let projections: Vec<ChunkProjection> =
         parts.iter().map(|part| projection(layout, part, &shape)).collect::<Result<_>>()?;
     let counter = Counter::new(&options.progress, || projections.len());
@@ -172,7 +174,8 @@ fn split<'m>(
         return;
     }
     let Some((axis, groups)) = groups(&boxes) else { return };
-    let (mut rest, mut begin) = (Some(out), from[axis]);
+    let mut rest = Some(out);
+    let mut begin = from[axis];
     let mut groups = groups.into_iter().peekable();
     while let (Some(memory), Some((_, group))) = (rest.take(), groups.next()) {
         let mut here_from = from.clone();

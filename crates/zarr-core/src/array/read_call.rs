@@ -45,7 +45,8 @@ impl<'a> ReadCall<'a> {
         Box::pin(async move {
             let Request { layout, part, span, .. } = request;
             let counter = Counter::new(&self.store.options.progress, || {
-                let (grid, shape) = (&*layout.chunks().grid, &layout.metadata().shape);
+                let grid = &*layout.chunks().grid;
+                let shape = &layout.metadata().shape;
                 chunk_projections(grid, shape, part).count()
             });
             let (any_found, any_missing) = (AtomicBool::new(false), AtomicBool::new(false));
@@ -89,7 +90,8 @@ impl<'a> ReadCall<'a> {
         if request.layout.chunks().repr == Repr::Variable {
             return Ok(self.read_cells(request).await?.to_stream());
         }
-        let (shape, size) = (request.part.lengths(), request.span.size);
+        let shape = request.part.lengths();
+        let size = request.span.size;
         let mut bytes = for_overwrite(&shape, size, "the region")?;
         self.read(request, ViewMut::new(&mut bytes, &shape, size), None).await?;
         Ok(bytes)

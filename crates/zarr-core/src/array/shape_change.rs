@@ -62,7 +62,8 @@ pub(crate) fn check_elements<T: Element>(array: &ArrayCore, elements: &[T]) -> R
 pub(crate) fn check_appended(array: &ArrayCore, axis: usize, elements: &View<'_>) -> Result<()> {
     // One state: another thread may change the shape at any time.
     let layout = array.layout()?;
-    let (shape, found) = (&layout.metadata().shape, elements.shape());
+    let shape = &layout.metadata().shape;
+    let found = elements.shape();
     let fits = shape.len() == found.len()
         && (0..shape.len()).all(|other| other == axis || shape[other] == found[other]);
     if !fits {

@@ -55,7 +55,8 @@ pub(super) async fn stored_chunks(
 ) -> Result<Vec<StoredChunk>> {
     let listing = context.list_sized(state.prefix()).await?;
     let has_sizes = listing.sizes.len() == listing.keys.len();
-    let sizes = listing.sizes.into_iter().filter(|_| has_sizes).map(Some).chain(repeat(None));
+    let sizes = if has_sizes { listing.sizes } else { Vec::new() };
+    let sizes = sizes.into_iter().map(Some).chain(repeat(None));
     let mut stored = Vec::new();
     for (key, size) in listing.keys.into_iter().zip(sizes) {
         if let Some(grid_index) = grid_index_of(state, grid, shape, &key) {

@@ -231,7 +231,10 @@ impl ArrayMetadata {
 
     /// The shape of a shard, if there are shards and all have one.
     pub fn shard_shape(&self) -> Option<Vec<u64>> {
-        let stored = self.chunk_shape().filter(|_| self.has_shards())?;
+        if !self.has_shards() {
+            return None;
+        }
+        let stored = self.chunk_shape()?;
         let per_shard = self.shards.clone().unwrap_or_else(|| vec![1; stored.len()]);
         stored.iter().zip(per_shard).map(|(len, count)| len.checked_mul(count)).collect()
     }

@@ -158,8 +158,10 @@ impl CodecChain {
 
     /// The size of a chunk in bytes, if all of it is decoded for each part.
     pub(crate) fn decoded_at_once(&self) -> Option<u64> {
-        let has_codecs = !self.bytes.is_empty() && self.inner.data_type.is_stored_whole();
-        self.inner.size().filter(|_| has_codecs)
+        if self.bytes.is_empty() || !self.inner.data_type.is_stored_whole() {
+            return None;
+        }
+        self.inner.size()
     }
 
     /// Encodes a chunk of native elements.
@@ -238,7 +240,9 @@ impl CodecChain {
         shape: &[u64],
         within: &ResolvedSelection,
     ) -> Option<(Vec<u64>, ResolvedSelection, Vec<Vec<usize>>)> {
-        let (mut shape, mut within, mut orders) = (shape.to_vec(), within.clone(), Vec::new());
+        let mut shape = shape.to_vec();
+        let mut within = within.clone();
+        let mut orders = Vec::new();
         for (codec, _) in &self.arrays {
             let order = codec.axis_order()?;
             shape = order.iter().map(|&a| shape[a]).collect();

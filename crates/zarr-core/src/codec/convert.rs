@@ -255,10 +255,13 @@ fn written_endian(spec: &CodecSpec) -> Option<&'static str> {
 
 /// A codec on elements becomes one on their bytes; its own types must say the order of those.
 fn in_byte_order(mut spec: CodecSpec, big_endian: bool) -> CodecSpec {
+    if !big_endian {
+        return spec;
+    }
     for member in ["dtype", "astype", "encode_dtype", "decode_dtype"] {
         let little =
             spec.configuration.get(member).and_then(|json| json.as_str()?.strip_prefix('<'));
-        if let Some(rest) = little.filter(|_| big_endian) {
+        if let Some(rest) = little {
             let big = format!(">{rest}");
             spec.configuration.insert(member, big);
         }
@@ -351,7 +354,9 @@ pub(crate) fn order_codecs(
     registry: &Registry,
 ) -> Result<Vec<CodecSpec>, MetadataError> {
     let mut here = ChunkContext::new(metadata.data_type.clone(), metadata.chunk_extent());
-    let (mut arrays, mut rest, mut serializer) = (Vec::new(), Vec::new(), Some(bytes));
+    let mut arrays = Vec::new();
+    let mut rest = Vec::new();
+    let mut serializer = Some(bytes);
     for spec in codecs {
         let mut codec = registry.build_codec(&spec, &here)?;
         if matches!(codec, Codec::BytesToBytes(_)) && !here.data_type.is_stored_whole() {

@@ -63,10 +63,16 @@ impl Field {
     }
 
     fn measure(&self) -> Option<usize> {
-        let lengths = self.shape.iter().map(|&len| usize::try_from(len).ok().filter(|&n| n > 0));
         // Fields have a fixed size, and are always there.
-        let one = self.data_type.repr().filter(|_| self.data_type.is_stored_whole())?.size();
-        lengths.into_iter().try_fold(one, |size, len| size.checked_mul(len?))
+        if !self.data_type.is_stored_whole() {
+            return None;
+        }
+        let mut size = self.data_type.repr()?.size();
+        for &len in &self.shape {
+            let len = usize::try_from(len).ok().filter(|&len| len > 0)?;
+            size = size.checked_mul(len)?;
+        }
+        Some(size)
     }
 }
 

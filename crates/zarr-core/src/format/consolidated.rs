@@ -111,7 +111,10 @@ impl ConsolidatedDocument {
 
     /// The name that it gives the copy of a document.
     fn name<'k>(&self, key: &'k StoreKey) -> Option<&'k str> {
-        let below = self.prefix.strip(key).filter(|_| is_document(self.dialect, key))?;
+        if !is_document(self.dialect, key) {
+            return None;
+        }
+        let below = self.prefix.strip(key)?;
         match self.dialect {
             // It has no copy of itself.
             Dialect::V3 => below.strip_suffix("/zarr.json"),
@@ -180,8 +183,10 @@ impl ConsolidatedDocument {
     /// The text of each copy in the document; `None` if it is a group's document without any.
     fn parse(&self, bytes: &Bytes) -> Result<Option<CopiedText>, MetadataError> {
         let text = Text::of(bytes).map_err(MetadataError::Json)?;
-        let (mut found, mut others) = (Members::default(), Object::new());
-        let (mut is_there, mut oddities) = (self.dialect != Dialect::V3, Oddities::default());
+        let mut found = Members::default();
+        let mut others = Object::new();
+        let mut is_there = self.dialect != Dialect::V3;
+        let mut oddities = Oddities::default();
         let mut reader = text.reader(&mut oddities);
         let read = reader.members(|reader, name| {
             if self.dialect != Dialect::V3 {

@@ -84,7 +84,8 @@ pub(super) fn v3_node(object: &mut Object, reading: &mut Reading<'_>) -> Correct
         && grid.get("name").and_then(Json::as_str) == Some("regular")
         && let Some(Json::Object(configuration)) = grid.get("configuration")
     {
-        let (mut grid, mut configuration) = (grid.clone(), configuration.clone());
+        let mut grid = grid.clone();
+        let mut configuration = configuration.clone();
         one_length(&mut configuration, "chunk_shape", "chunk_grid: chunk_shape", reading)?;
         grid.insert("configuration", configuration);
         object.insert("chunk_grid", grid);

@@ -87,8 +87,10 @@ pub fn is_zarr_key(key: &StoreKey) -> bool {
 
 /// The last part of a chunk's key: `c`, `c0`, `0`, `c.1.2`, `c1.2`, `-1.2`.
 fn is_chunk(name: &str) -> bool {
-    let numbers = name.strip_prefix('c').unwrap_or(name);
-    let numbers = numbers.strip_prefix('.').filter(|_| name.starts_with('c')).unwrap_or(numbers);
+    let numbers = match name.strip_prefix('c') {
+        Some(rest) => rest.strip_prefix('.').unwrap_or(rest),
+        None => name,
+    };
     name == "c"
         || numbers.split('.').all(|number| {
             let digits = number.strip_prefix('-').unwrap_or(number);

@@ -64,7 +64,9 @@ impl Format for V3 {
         match object.get("node_type").map(|json| (json, json.as_str())) {
             Some((_, Some("array"))) => {
                 let parsed = parse_array(object, reading)?;
-                if let Some(templates) = reading.templates.filter(|_| reading.warnings.is_empty()) {
+                if let Some(templates) = reading.templates
+                    && reading.warnings.is_empty()
+                {
                     templates.keep(bytes, &parsed);
                 }
                 Ok(Some(NodeMetadata::Array(Box::new(parsed))))

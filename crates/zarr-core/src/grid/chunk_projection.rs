@@ -48,7 +48,8 @@ pub(crate) fn chunk_place(grid: &dyn ChunkGrid, grid_index: &[u64], shape: &[u64
 }
 
 fn place(spans: impl Iterator<Item = ChunkExtent>, shape: &[u64]) -> ChunkPlace {
-    let (mut indices, mut intervals) = (ByAxis::new(), ByAxis::new());
+    let mut indices = ByAxis::new();
+    let mut intervals = ByAxis::new();
     for (span, &len) in spans.zip(shape) {
         indices.push(span.index);
         // Of a broken grid of a third party it may end before it begins.
@@ -82,12 +83,16 @@ pub(crate) fn only_projection(
     part: &ResolvedSelection,
 ) -> Option<ChunkProjection> {
     let region = part.as_region().filter(|region| !region.is_empty())?;
-    let (rank, mut whole) = (region.rank(), true);
-    let (mut grid_index, mut key_index) = (Vec::with_capacity(rank), Vec::with_capacity(rank));
-    let (mut chunk_shape, mut within) = (Vec::with_capacity(rank), ByAxis::new());
+    let rank = region.rank();
+    let mut whole = true;
+    let mut grid_index = Vec::with_capacity(rank);
+    let mut key_index = Vec::with_capacity(rank);
+    let mut chunk_shape = Vec::with_capacity(rank);
+    let mut within = ByAxis::new();
     for (axis, r) in region.intervals().iter().enumerate() {
         let ordinal = grid.locate(axis, r.start);
-        let (span, len) = (grid.span(axis, ordinal), r.end - r.start);
+        let span = grid.span(axis, ordinal);
+        let len = r.end - r.start;
         if r.start < span.start || r.end > span.start.saturating_add(span.len) {
             return None;
         }

@@ -74,7 +74,8 @@ pub(crate) fn default_inner_shape(shards: &[u64], item: u64) -> Vec<u64> {
 /// A chunk grown from one element: the shortest side is made longer, as `longer` has it, until that would lead
 /// further away from the size than leaving it. With its size in bytes.
 fn grown(rank: usize, item: u64, longer: impl Fn(usize, u64) -> Option<u64>) -> (Vec<u64>, u64) {
-    let (mut chunks, mut size) = (vec![1u64; rank], item.max(1));
+    let mut chunks = vec![1u64; rank];
+    let mut size = item.max(1);
     let mut open: Vec<usize> = (0..rank).rev().collect();
     while let Some(at) = (0..open.len()).min_by_key(|&at| chunks[open[at]]) {
         let axis = open[at];

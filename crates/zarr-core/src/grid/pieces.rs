@@ -104,7 +104,8 @@ impl Pieces {
         max_bytes: u64,
     ) -> Pieces {
         let next = axes.iter().all(|axis| axis.len() > 0).then(|| vec![0; axes.len()]);
-        let (element, ends) = (element.max(1), Vec::new());
+        let element = element.max(1);
+        let ends = Vec::new();
         let mut pieces = Pieces { grid, axes, points, element, max_bytes, ends, next };
         pieces.ends = match pieces.points {
             Some(_) => vec![End::Row { fit: (max_bytes / pieces.element).max(1), most: 0 }],

@@ -33,7 +33,8 @@ impl<'a, 'm> SplitOutput<'a, 'm> {
             Ok(axes) => Arc::new(axes),
             Err(tiles) => return Err(Box::new((tiles, out))),
         };
-        let (left, pieces) = (Vec::with_capacity(axes.len() + 1), Vec::with_capacity(axes.len()));
+        let left = Vec::with_capacity(axes.len() + 1);
+        let pieces = Vec::with_capacity(axes.len());
         let mut cut = SplitOutput { grid, shape, axes, left, pieces };
         if !part.is_empty() {
             cut.left.push((Some(out), 0));

@@ -264,7 +264,8 @@ fn are_distinct(members: &[(String, Json)]) -> bool {
 
 fn without_duplicates(all: Vec<(String, Json)>) -> (Vec<(String, Json)>, Vec<String>) {
     let mut places: HashMap<String, usize> = HashMap::new();
-    let (mut members, mut duplicates) = (Vec::<(String, Json)>::new(), Vec::new());
+    let mut members = Vec::<(String, Json)>::new();
+    let mut duplicates = Vec::new();
     for (name, value) in all {
         match places.get(&name) {
             Some(&place) => {

@@ -81,7 +81,8 @@ impl<'a, 'o> Reader<'a, 'o> {
             self.at += values.byte_offset();
             return Ok(value.get());
         }
-        let (begin, bytes) = (self.at, self.text.as_bytes());
+        let begin = self.at;
+        let bytes = self.text.as_bytes();
         let mut depth = 0usize;
         loop {
             match bytes.get(self.at) {

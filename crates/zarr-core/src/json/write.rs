@@ -31,8 +31,9 @@ fn write_json(value: &Json, indent: Option<usize>, out: &mut impl Write) -> fmt:
         Json::Number(text) => out.write_str(text)?,
         Json::String(text) => write_string(text, out)?,
         Json::Array(items) => {
-            let inner =
-                indent.filter(|_| items.iter().any(|i| i.as_object().is_some())).map(|i| i + 1);
+            // Only an array with objects goes over several lines.
+            let has_objects = items.iter().any(|item| item.as_object().is_some());
+            let inner = if has_objects { indent.map(|level| level + 1) } else { None };
             out.write_char('[')?;
             for (n, item) in items.iter().enumerate() {
                 if n > 0 {

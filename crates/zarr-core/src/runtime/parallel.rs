@@ -206,7 +206,8 @@ impl Parallel<'_> {
         work: impl Fn(&mut S, T) -> Result<R> + Sync,
         mut deliver: impl FnMut(R) -> Result<()>,
     ) -> Result<Vec<S>> {
-        let (mut early, mut next) = (BTreeMap::new(), 0);
+        let mut early = BTreeMap::new();
+        let mut next = 0;
         self.run(
             items,
             MAX_WAITING_RESULTS,
@@ -263,7 +264,10 @@ impl Parallel<'_> {
                 let mut started = Vec::new();
                 for number in 0..threads {
                     let name = format!("{}-{number}", self.name);
-                    let (send, shared, own, work) = (send.clone(), &shared, &own, &work);
+                    let send = send.clone();
+                    let shared = &shared;
+                    let own = &own;
+                    let work = &work;
                     let thread =
                         spawn_scoped(scope, &name, move || self.work_off(shared, send, own, work));
                     match thread {

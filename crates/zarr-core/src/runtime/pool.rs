@@ -329,7 +329,9 @@ pub(crate) fn pool(options: &Options) -> Option<std::sync::Arc<rayon::ThreadPool
     static POOLS: Mutex<Pools> = Mutex::new(BTreeMap::new());
     // In a process that was forked off, threads that its caller made before are gone.
     let is_child = super::fork::IS_CHILD.load(std::sync::atomic::Ordering::Relaxed);
-    if let Some(pool) = options.pool.as_ref().filter(|_| !is_child) {
+    if let Some(pool) = &options.pool
+        && !is_child
+    {
         return Some(pool.clone());
     }
     let threads = super::available_threads(options.threads);

@@ -217,7 +217,8 @@ where
             match *element {
                 ndarray::SliceInfoElem::Index(index) => axes.push(index.into()),
                 ndarray::SliceInfoElem::Slice { start, end, step } => {
-                    let (start, stop) = (Some(Position::new(start)), end.map(Position::new));
+                    let start = Some(Position::new(start));
+                    let stop = end.map(Position::new);
                     axes.push(between(start, stop, step as i64));
                 }
                 ndarray::SliceInfoElem::NewAxis => {

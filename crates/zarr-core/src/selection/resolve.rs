@@ -62,7 +62,8 @@ fn outer(axes: Vec<AxisSelection>, shape: &[u64]) -> Result<Resolved, AccessErro
     if axes.len() != shape.len() {
         return Err(AccessError::Rank { expected: shape.len(), found: axes.len() });
     }
-    let (mut picks, mut lengths) = (Vec::with_capacity(axes.len()), ByAxis::new());
+    let mut picks = Vec::with_capacity(axes.len());
+    let mut lengths = ByAxis::new();
     for (axis, (along, &len)) in axes.into_iter().zip(shape).enumerate() {
         let stays = along.keeps_axis();
         let along = along.picks(axis, len)?;

@@ -112,10 +112,13 @@ impl Store for FromSync {
         let opened = if may_block() {
             self.0.open(key, how)?
         } else {
-            let (key, first, expect) = (key.clone(), how.first.to_vec(), how.expect.cloned());
+            let key = key.clone();
+            let first = how.first.to_vec();
+            let expect = how.expect.cloned();
             let SnapshotOptions { for_update, limit, .. } = how;
             self.spawn_blocking(move |store| {
-                let (first, expect) = (&first[..], expect.as_ref());
+                let first = &first[..];
+                let expect = expect.as_ref();
                 store.open(&key, SnapshotOptions { first, expect, for_update, limit })
             })
             .await?
@@ -162,8 +165,10 @@ impl Store for FromSync {
         if may_block() {
             return self.0.create(key, value, absent, leftovers);
         }
-        let (owned, value) = (key.clone(), value.into_owned()?);
-        let (absent, leftovers) = (absent.to_vec(), leftovers.to_vec());
+        let owned = key.clone();
+        let value = value.into_owned()?;
+        let absent = absent.to_vec();
+        let leftovers = leftovers.to_vec();
         self.change(key, move |store| store.create(&owned, value, &absent, &leftovers)).await
     }
 
@@ -226,7 +231,8 @@ impl Snapshot for FromSyncSnapshot {
         if may_block() {
             return self.0.read(ranges);
         }
-        let (value, ranges) = (self.0.clone(), ranges.to_vec());
+        let value = self.0.clone();
+        let ranges = ranges.to_vec();
         spawn_blocking(move || value.read(&ranges)).await.unwrap_or_else(|| Err(lost_thread()))
     }
     fn size(&self) -> u64 {

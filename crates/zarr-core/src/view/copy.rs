@@ -189,7 +189,10 @@ impl TransposedCopy {
                 8 => self.tiles::<2>(from, to, begin, end),
                 _ => self.elements(from, to, begin, end),
             }
-            for s in (begin[0]..end[0]).filter(|_| unit > 1) {
+            if unit <= 1 {
+                return;
+            }
+            for s in begin[0]..end[0] {
                 let (_, row) = self.places(from, to, [s, begin[1]]);
                 let len = (end[1] - begin[1]) * self.element_size;
                 swap(std::slice::from_raw_parts_mut(row, len), unit);
@@ -227,7 +230,8 @@ impl TransposedCopy {
     /// # Safety
     /// As [`TransposedCopy::square`].
     unsafe fn elements(&self, from: *const u8, to: *mut u8, begin: [usize; 2], end: [usize; 2]) {
-        let (element_size, count) = (self.element_size, end[1] - begin[1]);
+        let element_size = self.element_size;
+        let count = end[1] - begin[1];
         for s in begin[0]..end[0] {
             // SAFETY: the caller's promise.
             unsafe {

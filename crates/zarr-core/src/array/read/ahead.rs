@@ -38,7 +38,8 @@ pub(in crate::array) fn read_ahead(
     (options.read_ahead, options.progress) = (0, None);
     // The last handle drops the order of its reads, which ends this.
     options.cancel = Some(order.dropped.clone());
-    let (layout, region) = (layout.clone(), region.clone());
+    let layout = layout.clone();
+    let region = region.clone();
     spawn_future("zarr-read-ahead", move || async move {
         let store = ChunkStore { context: &context, path: &path, options: &options };
         // What fails is read again, and reported, when the caller asks for it.
@@ -55,7 +56,8 @@ fn next_rows(
     region: &[Range<u64>],
     count: u64,
 ) -> Option<Vec<u64>> {
-    let (grid, metadata) = (&layout.chunks().grid, layout.metadata());
+    let grid = &layout.chunks().grid;
+    let metadata = layout.metadata();
     let inner = metadata.inner_chunk_shape().unwrap_or_else(|| metadata.chunk_extent());
     let whole =
         region.iter().zip(&inner).skip(1).map(|(range, len)| {

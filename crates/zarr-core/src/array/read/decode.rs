@@ -94,7 +94,8 @@ impl Decoding<'_> {
         encoded: &[u8],
         out: ViewMut<'_>,
     ) -> Result<()> {
-        let (chain, shape) = (&self.layout.chunks().chain, &projection.chunk_shape);
+        let chain = &self.layout.chunks().chain;
+        let shape = &projection.chunk_shape;
         let encoded = Cow::Borrowed(encoded);
         Ok(decode_to_read(self.options, || {
             chain.decode_into(encoded, shape, &projection.within, out)

@@ -181,8 +181,10 @@ impl LargePart<'_> {
         fetched: Vec<Bytes>,
     ) -> Result<Vec<DecodedSegment>> {
         let Decoding { layout, options, span } = self.decoding;
-        let (layout, owned_options) = (layout.clone(), options.clone());
-        let (chunk_shape, within) = (projection.chunk_shape.clone(), projection.within.clone());
+        let layout = layout.clone();
+        let owned_options = options.clone();
+        let chunk_shape = projection.chunk_shape.clone();
+        let within = projection.within.clone();
         pool::on_pool(options, move || {
             let partial = layout.chunks().chain.partial(&chunk_shape, &within);
             let partial = partial.ok_or_else(not_fetched)?;

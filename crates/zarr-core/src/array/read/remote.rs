@@ -127,7 +127,10 @@ pub(super) async fn fetch_segments(
     loop {
         let segments = SegmentReader { layout, options, chunk: &*chunk };
         let missing = coalesce(segments.missing(partial, index.as_ref())?, 0);
-        let Some(value) = chunk.remote_value().filter(|_| !missing.is_empty()) else { break };
+        if missing.is_empty() {
+            break;
+        }
+        let Some(value) = chunk.remote_value() else { break };
         options.check_cancelled()?;
         sizes.extend(missing.iter().map(|range| range.end - range.start));
         check_stored_bytes(layout, options, projection, sizes.iter().copied())?;

@@ -170,7 +170,8 @@ async fn get_one_version(
     key: &StoreKey,
     limit: u64,
 ) -> Result<Option<WholeChunk>> {
-    let (store, all) = (store.readable()?, [ByteRange::ALL]);
+    let store = store.readable()?;
+    let all = [ByteRange::ALL];
     let open_options = SnapshotOptions { limit, ..SnapshotOptions::first(&all) };
     loop {
         options.check_cancelled()?;

@@ -43,7 +43,9 @@ pub(in crate::array) async fn clear_outside(
     }));
     let key = known.key(&indices);
     let with_chunk = |e: Error| e.at_chunk(&indices).at_key(&key);
-    let (stored, keep, is_same) = (&stored, &keep, &AtomicBool::new(true));
+    let stored = &stored;
+    let keep = &keep;
+    let is_same = &AtomicBool::new(true);
     let capabilities = store.store().capabilities();
     // Also if the caller has the guard off, where the store can compare: other writers may know the old shape.
     let guard = if capabilities.swap { Guard::On } else { Guard::Off };
@@ -107,7 +109,8 @@ fn cleared_outside(
     keep: &Region,
     old: &Bytes,
 ) -> Result<Edited> {
-    let (chain, repr) = (&layout.chunks().chain, layout.chunks().repr);
+    let chain = &layout.chunks().chain;
+    let repr = layout.chunks().repr;
     let mut chunk = zeroed(chunk_shape, repr.size(), "a chunk")?;
     let all = ResolvedSelection::all(chunk_shape);
     let var_buffer = match repr {

@@ -62,7 +62,8 @@ impl Elements<'_> {
         match self {
             Elements::Lent(elements) => work(elements.clone()),
             Elements::Shared(shared) => {
-                let (shared, projection) = (shared.clone(), projection.clone());
+                let shared = shared.clone();
+                let projection = projection.clone();
                 if shared.is_alone {
                     // All threads of the pool may encode parts of it.
                     return pool::spawn_blocking(move || shared.lend(&projection, work)).await;

@@ -41,7 +41,8 @@ impl Edited {
                 kept.push(range.clone().into());
             }
         }
-        let Some(old) = old.filter(|_| !kept.is_empty()) else {
+        let old = if kept.is_empty() { None } else { old };
+        let Some(old) = old else {
             for part in parts {
                 if let SplicePart::New(bytes) = part {
                     value = value.and(bytes);

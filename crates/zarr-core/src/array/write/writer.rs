@@ -106,7 +106,8 @@ impl<'a> Writer<'a> {
 
     /// The chunks that a part touches.
     fn chunks(&self, part: &ResolvedSelection) -> ChunkProjections<'_> {
-        let (grid, shape) = (&*self.layout.chunks().grid, &self.layout.metadata().shape);
+        let grid = &*self.layout.chunks().grid;
+        let shape = &self.layout.metadata().shape;
         ChunkProjections::new(grid, shape, part)
     }
 
@@ -117,7 +118,8 @@ impl<'a> Writer<'a> {
     /// Writes many chunks of a remote store at the same time. Each copies its elements when it begins.
     async fn write_copies(&self, part: &ResolvedSelection, elements: &View<'_>) -> Result<()> {
         let written = self.write_shared(part, |projection| {
-            let (shape, mut copy) = (projection.within.shape(), Vec::new());
+            let shape = projection.within.shape();
+            let mut copy = Vec::new();
             let memory = elements.select(&projection.output, &mut copy).to_bytes().into_owned();
             let output = ResolvedSelection::all(&shape);
             let projection = ChunkProjection { output, ..projection };
@@ -132,14 +134,16 @@ impl<'a> Writer<'a> {
         part: &ResolvedSelection,
         share: impl Fn(ChunkProjection) -> (ChunkProjection, SharedElements),
     ) -> Result<()> {
-        let (options, work) = (self.store.options, self.work(part));
+        let options = self.store.options;
+        let work = self.work(part);
         let counter = &Counter::new(&options.progress, || self.chunks(part).count());
         let in_flight = work.in_flight(self.store.store().capabilities().in_flight);
         let written = pool::in_flight(options, in_flight, self.chunks(part), |projection| {
             let (projection, mut shared) = share(projection);
             shared.is_alone = !work.many;
             async move {
-                let (projection, elements) = (Arc::new(projection), Elements::Shared(shared));
+                let projection = Arc::new(projection);
+                let elements = Elements::Shared(shared);
                 let is_done = self.write_chunk(&projection, &elements, MAX_ATTEMPTS).await?;
                 unless_given_up(is_done).map_err(|e| e.at_chunk(&projection.key_index))?;
                 counter.chunk_done(&projection.within, self.span.size);
@@ -187,7 +191,8 @@ impl<'a> Writer<'a> {
         if self.needs_stored_chunk(projection) {
             return false;
         }
-        let (chain, shape) = (&self.layout.chunks().chain, &projection.chunk_shape);
+        let chain = &self.layout.chunks().chain;
+        let shape = &projection.chunk_shape;
         chain.partial(shape, &projection.within).is_some_and(|partial| partial.has_index())
     }
 
@@ -203,7 +208,9 @@ impl<'a> Writer<'a> {
         copy: &mut Vec<u8>,
     ) -> Result<()> {
         let options = self.store.options;
-        let (mut stored, mut keys, mut encoded) = (Vec::new(), Vec::new(), Vec::new());
+        let mut stored = Vec::new();
+        let mut keys = Vec::new();
+        let mut encoded = Vec::new();
         for projection in projections {
             options.check_cancelled()?;
             let key = self.write_key(projection).await?;
@@ -300,7 +307,8 @@ impl<'a> Writer<'a> {
         key: &StoreKey,
         part: &View<'_>,
     ) -> Result<()> {
-        let (options, chain) = (self.store.options, &self.layout.chunks().chain);
+        let options = self.store.options;
+        let chain = &self.layout.chunks().chain;
         let in_parts = projection.within.is_all(&projection.chunk_shape)
             && chain.encode_in_parts(part.clone(), Threads::ONE).is_some()
             && is_stored(options, self.layout, part);
@@ -334,7 +342,8 @@ impl<'a> Writer<'a> {
     }
 
     async fn write_key(&self, projection: &ChunkProjection) -> Result<StoreKey> {
-        let (indices, shape) = (&projection.key_index, &projection.chunk_shape);
+        let indices = &projection.key_index;
+        let shape = &projection.chunk_shape;
         write_key(self.store, self.layout, indices, shape).await
     }
 

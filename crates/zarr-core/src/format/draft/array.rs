@@ -42,9 +42,9 @@ pub(super) fn parse(
         return Err(MetadataError::Missing("zarr_format"));
     }
     check_inner_format(&object)?;
-    object.remove("zarr_format").filter(|_| era > Era::E1).map_or(Ok(()), |_| {
-        reading.tolerate_member("zarr_format", "it belongs into the entry point alone")
-    })?;
+    if object.remove("zarr_format").is_some() && era > Era::E1 {
+        reading.tolerate_member("zarr_format", "it belongs into the entry point alone")?;
+    }
     for member in ["shape", "data_type", "chunk_grid"] {
         if !object.contains(member) {
             return Err(MetadataError::Missing(member));

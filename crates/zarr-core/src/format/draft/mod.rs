@@ -283,7 +283,8 @@ impl Format for Draft {
             }
         }
         for name in listing.prefixes.iter().map(StorePrefix::name) {
-            match path.child(name).ok().filter(|_| name_flaw(name).is_none()) {
+            let child = if name_flaw(name).is_none() { path.child(name).ok() } else { None };
+            match child {
                 Some(path) if !children.iter().any(|c| c.path == path) => {
                     add(&mut children, path, NodeKind::Group, true);
                 }

@@ -54,7 +54,9 @@ fn is_sharding(transformer: &Json) -> bool {
 fn chunks_per_shard(configuration: &Json, rank: usize) -> Option<Vec<u64>> {
     let counts = configuration["chunks_per_shard"].as_array()?;
     let counts: Vec<u64> = counts.iter().map(Json::as_u64).collect::<Option<_>>()?;
-    let is_valid = counts.len() == rank && !counts.contains(&0);
-    crate::region::element_count(&counts).filter(|_| is_valid)?;
+    if counts.len() != rank || counts.contains(&0) {
+        return None;
+    }
+    crate::region::element_count(&counts)?;
     Some(counts)
 }

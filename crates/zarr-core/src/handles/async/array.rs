@@ -408,7 +408,8 @@ impl Array {
 
 impl fmt::Debug for Array {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (store, metadata) = (self.hierarchy.store(), self.metadata());
+        let store = self.hierarchy.store();
+        let metadata = self.metadata();
         text::debug_node(f, "Array", &**store, self.path(), Some(&metadata))
     }
 }

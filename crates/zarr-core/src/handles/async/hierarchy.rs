@@ -336,7 +336,8 @@ impl Hierarchy {
     /// # Errors
     /// For metadata of which no array can be made.
     pub fn array_of_metadata(&self, path: &NodePath, metadata: ArrayMetadata) -> Result<Array> {
-        let (context, path) = (self.core.context.clone(), path.clone());
+        let context = self.core.context.clone();
+        let path = path.clone();
         let core = ArrayCore::new(context, path, metadata, MetadataOrigin::Caller)?;
         Ok(self.array_of(Arc::new(core)))
     }
