@@ -319,9 +319,10 @@ pub(crate) fn shortened(text: &str, most: usize) -> Cow<'_, str> {
     if text.len() <= most || text.char_indices().nth(most).is_none() {
         return text.into();
     }
-    let at = |n: usize| text.char_indices().nth(n).map_or(text.len(), |(at, _)| at);
+    let head_length = most - most / 4 - 3;
+    let head = text.char_indices().nth(head_length).map_or(text.len(), |(at, _)| at);
     let tail = text.char_indices().rev().nth(most / 4).map_or(0, |(at, _)| at);
-    format!("{}...{}", &text[..at(most - most / 4 - 3)], &text[tail..]).into()
+    format!("{}...{}", &text[..head], &text[tail..]).into()
 }
 
 impl Error {

@@ -319,12 +319,9 @@ impl Registry {
                 "pickled objects run code when they are read; they are refused".into()
             }
             None => {
+                let mut known = self.codec_names(spec.dialect);
                 // Names with a prefix are aliases of those without.
-                let known = self.codec_names(spec.dialect);
-                let is_prefixed =
-                    |name: &str| ["numcodecs.", "zarrs."].iter().any(|p| name.starts_with(p));
-                let known: Vec<&str> =
-                    known.into_iter().filter(|name| !is_prefixed(name)).collect();
+                known.retain(|name| !name.starts_with("numcodecs.") && !name.starts_with("zarrs."));
                 let meant = crate::did_you_mean(&spec.name, known.iter().copied());
                 let meant = meant.map_or(String::new(), |name| format!("did you mean `{name}`? "));
                 format!("{meant}known are: {}; register an extension for others", known.join(", "))

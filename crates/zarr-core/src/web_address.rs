@@ -55,10 +55,10 @@ pub fn url_below(url: &str, relative: &str) -> String {
 /// for what begins as an address of a server and is none, with a path, say.
 pub fn split_server(text: &str) -> Option<(Option<String>, &str)> {
     let text = text.trim_matches([' ', '\t']);
-    let begins = |scheme: &str| {
+    let is_address = ["http://", "https://"].iter().any(|scheme| {
         text.get(..scheme.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(scheme))
-    };
-    if !begins("http://") && !begins("https://") {
+    });
+    if !is_address {
         return Some((None, text));
     }
     let (address, rest) = text.split_once('=')?;

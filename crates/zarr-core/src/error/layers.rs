@@ -269,12 +269,12 @@ impl CodecError {
 
 /// The message of [`CodecError::MissingChunk`].
 fn missing_chunk(inner_chunks: &[Vec<i64>], other_key: Option<&str>) -> String {
-    let named = |indices: &Vec<i64>| {
+    // The innermost is the one that is not stored.
+    let inner = inner_chunks.iter().rev().map(|indices| {
         let indices: Vec<String> = indices.iter().map(i64::to_string).collect();
         format!("inner chunk ({})", indices.join(", "))
-    };
-    // The innermost is the one that is not stored.
-    let inner: Vec<String> = inner_chunks.iter().rev().map(named).collect();
+    });
+    let inner: Vec<String> = inner.collect();
     match (inner.is_empty(), other_key) {
         (false, _) => format!("{} is not stored", inner.join(" of ")),
         (true, Some(other)) => format!("the chunk is not stored, neither there nor at `{other}`"),

@@ -28,9 +28,9 @@ fn without_user(text: &str) -> String {
             !port.ends_with(']') && port.bytes().any(|byte| !byte.is_ascii_digit())
         }),
     };
-    match rest.rsplit_once('@').filter(|_| is_secret) {
-        Some((_, rest)) => format!("{before}://{rest}"),
-        None => text.to_owned(),
+    match rest.rsplit_once('@') {
+        Some((_, rest)) if is_secret => format!("{before}://{rest}"),
+        _ => text.to_owned(),
     }
 }
 

@@ -94,7 +94,8 @@ pub fn array_of_document(
     let name = store.name();
     let parsed = parse_array_document(store, path, document, options);
     let (hierarchy, metadata) = parsed.map_err(|e| e.at_store(name).at_path(path))?;
-    let (context, path) = (hierarchy.context.clone(), path.clone());
+    let context = hierarchy.context.clone();
+    let path = path.clone();
     let array = ArrayCore::new(context, path, metadata, MetadataOrigin::Caller)?;
     Ok((hierarchy, Arc::new(array)))
 }
@@ -233,7 +234,8 @@ async fn holding_copies(
     url: &str,
     options: &OpenOptions,
 ) -> (Option<(Arc<HierarchyContext>, NodePath)>, Vec<Warning>) {
-    let (mut found, mut beyond) = (None, Vec::new());
+    let mut found = None;
+    let mut beyond = Vec::new();
     for (base, below) in with_parents(url).into_iter().skip(1) {
         let Ok(store) = open_store(&base, options).await else { break };
         match probe::probe(guarded(store.clone()), options).await {
@@ -274,7 +276,8 @@ fn is_document(context: &StoreContext, below: &[&str]) -> bool {
 
 /// The store that a URL names. Opening it may block, so it is done on a thread that may.
 async fn open_store(url: &str, options: &OpenOptions) -> Result<Arc<dyn Store>> {
-    let (at, options) = (url.to_owned(), options.clone());
+    let at = url.to_owned();
+    let options = options.clone();
     spawn_blocking(move || Ok(options.store(&at)?)).await
 }
 

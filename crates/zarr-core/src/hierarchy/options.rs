@@ -222,7 +222,8 @@ impl OpenOptions {
     ) -> OpenOptions {
         // What is no address is that of no store.
         let server = web_server(server).unwrap_or_default();
-        let (name, value) = (name.into(), value.into());
+        let name = name.into();
+        let value = value.into();
         self.server_options.retain(|known| known.server != server || known.name != name);
         self.server_options.push(ServerOption { server, name, value });
         self
