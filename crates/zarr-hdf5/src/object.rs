@@ -335,6 +335,13 @@ impl File {
     }
 }
 
+impl Object {
+    /// The bytes of its header's messages.
+    pub(crate) fn header_bytes(&self) -> u64 {
+        self.messages.iter().map(|message| message.body.len() as u64).sum()
+    }
+}
+
 impl ChunkedStorage {
     /// A cursor before the first stored chunk.
     pub fn cursor(&self) -> ChunkCursor {

@@ -11,6 +11,9 @@ use crate::{Blocks, Dataspace};
 const MAX_VALUE_BYTES: usize = 64 << 20;
 const ELEMENT_BYTES: usize = size_of::<Value>();
 
+/// Enumerations of more members have values without names: finding them would take too long.
+const MAX_NAMED_MEMBERS: usize = 256;
+
 /// One element.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
@@ -20,7 +23,7 @@ pub enum Value {
     Float32(f32),
     /// A number of 64 bits.
     Float64(f64),
-    /// A member of an enumeration: its name, if the value has one.
+    /// A member of an enumeration: its name, if the value has one and the members are at most 256.
     Enumeration(i128, Option<String>),
     /// Text without its padding.
     Text(Vec<u8>),
@@ -131,8 +134,12 @@ impl Decoder<'_> {
                 None => self.bytes(raw)?,
             }),
             Class::Enumeration { base, members } => {
-                let name = members.iter().find(|(_, value)| value == raw);
-                let name = name.map(|(name, _)| name.clone());
+                let mut name = None;
+                if members.len() <= MAX_NAMED_MEMBERS {
+                    let found = members.iter().find(|(_, value)| value == raw);
+                    name = found.map(|(name, _)| name.clone());
+                    self.count(name.as_ref().map_or(0, String::len))?;
+                }
                 match self.element(base, raw)? {
                     Value::Integer(value) => Ok(Value::Enumeration(value, name)),
                     other => Ok(other),
@@ -162,6 +169,7 @@ impl Decoder<'_> {
                 self.count(fields.len() * ELEMENT_BYTES)?;
                 let mut values = Vec::with_capacity(fields.len());
                 for field in fields {
+                    self.count(field.name.len())?;
                     let start = field.offset as usize;
                     let bytes = &raw[start..start + field.datatype.size as usize];
                     values.push((field.name.clone(), self.element(&field.datatype, bytes)?));
@@ -190,7 +198,7 @@ impl Decoder<'_> {
         if collection == 0 {
             return Ok(Value::Region(None));
         }
-        let object = self.heap.object(&self.source, HeapObject { collection, index })?;
+        let object = self.heap.object(&self.source, HeapObject { collection, index }, 8)?;
         Ok(Value::Region(address(&self.source, &object)?))
     }
 }
@@ -219,15 +227,14 @@ fn variable(
     let Ok(index) = u16::try_from(index) else {
         return Err(place.damaged(format!("expected an object up to 65535, found {index}")));
     };
-    let mut bytes = heap.object(source, HeapObject { collection, index })?;
     let length = count.saturating_mul(element_size);
+    let bytes = heap.object(source, HeapObject { collection, index }, length)?;
     if length > bytes.len() as u64 {
         return Err(Place::new("global heap", collection).damaged(format!(
             "expected {length} bytes in object {index}, found {}",
             bytes.len()
         )));
     }
-    bytes.truncate(length as usize);
     Ok(bytes)
 }
 

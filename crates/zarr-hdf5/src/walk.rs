@@ -30,6 +30,8 @@ pub struct Found {
 pub struct Walk {
     waiting: VecDeque<(String, u64, usize)>,
     paths: HashMap<u64, String>,
+    /// The bytes of headers and links that were read.
+    read_bytes: u64,
 }
 
 impl Walk {
@@ -39,6 +41,7 @@ impl Walk {
         Walk {
             waiting: VecDeque::from([("/".to_owned(), root, 0)]),
             paths: HashMap::from([(root, "/".to_owned())]),
+            read_bytes: 0,
         }
     }
 
@@ -53,10 +56,13 @@ impl Walk {
                 ObjectKind::Group => file.links(blocks, &object)?,
                 _ => Vec::new(),
             };
-            Ok((object.kind, links))
+            Ok((object.kind, links, object.header_bytes()))
         });
         let found = match read {
-            Ok((kind, links)) => Found { path, address, kind: Ok(kind), links },
+            Ok((kind, links, header_bytes)) => {
+                self.read_bytes += header_bytes + links.len() as u64;
+                Found { path, address, kind: Ok(kind), links }
+            }
             Err(Fault::Error(error)) => {
                 let error = error.at_path(&path);
                 Found { path, address, kind: Err(error), links: Vec::new() }
@@ -64,6 +70,11 @@ impl Walk {
             Err(missing) => return Err(missing),
         };
         self.waiting.pop_front();
+        // Objects do not overlap; else reading them all would be quadratic work.
+        if self.read_bytes > blocks.file_length() {
+            let place = crate::error::Place::new("object header", address);
+            return Err(place.damaged("the objects together are longer than the file"));
+        }
         for link in &found.links {
             let Target::Hard(target) = link.target else { continue };
             if self.paths.contains_key(&target) || link.name.is_empty() {

@@ -149,18 +149,15 @@ impl FractalHeap {
         let Some(tree) = self.huge_objects else {
             return Err(self.place.damaged("it has no index of huge objects"));
         };
-        let mut found = None;
-        btree2::visit(source, tree, "index of huge objects", |class, record| {
-            if class != 1 {
-                let what = format!("expected an index of huge objects of type 1, found {class}");
-                return Err(self.place.unsupported(what));
-            }
+        let tree = btree2::Tree::open(source, tree, "index of huge objects")?;
+        if tree.class != 1 {
+            let what = format!("expected an index of huge objects of type 1, found {}", tree.class);
+            return Err(self.place.unsupported(what));
+        }
+        let found = btree2::search(source, &tree, |record| {
             let address = record.defined_address("huge object")?;
             let length = record.length()?;
-            if record.length()? == key {
-                found = Some((address, length));
-            }
-            Ok(())
+            Ok((record.length()?.cmp(&key), (address, length)))
         })?;
         let Some((address, length)) = found else {
             return Err(self.place.damaged(format!("it has no huge object {key}")));

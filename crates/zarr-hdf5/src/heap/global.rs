@@ -16,6 +16,7 @@ pub(crate) struct HeapObject {
 #[derive(Debug, Default)]
 pub(crate) struct GlobalHeap {
     collections: HashMap<u64, HashMap<u16, Span>>,
+    listed_bytes: u64,
 }
 
 /// Where an object lies within its collection.
@@ -26,23 +27,41 @@ struct Span {
 }
 
 impl GlobalHeap {
-    /// The bytes of an object.
-    pub fn object(&mut self, source: &Source<'_>, object: HeapObject) -> Result<Vec<u8>> {
+    /// The first bytes of an object, at most `length`.
+    pub fn object(
+        &mut self,
+        source: &Source<'_>,
+        object: HeapObject,
+        length: u64,
+    ) -> Result<Vec<u8>> {
         let place = Place::new("global heap", object.collection);
         if !self.collections.contains_key(&object.collection) {
             let listed = list(source, place)?;
-            self.collections.insert(object.collection, listed);
+            // Collections do not overlap; else listing them would be quadratic work.
+            self.listed_bytes = self.listed_bytes.saturating_add(listed.length);
+            if self.listed_bytes > source.blocks.file_length() {
+                return Err(place.damaged("it overlaps another one"));
+            }
+            self.collections.insert(object.collection, listed.objects);
         }
         let Some(span) = self.collections[&object.collection].get(&object.index) else {
             return Err(place.damaged(format!("it has no object {}", object.index)));
         };
         let place = Place::new("global heap object", object.collection.saturating_add(span.start));
-        Ok(source.bytes(place, span.length)?.into_owned())
+        Ok(source.bytes(place, span.length.min(length))?.into_owned())
     }
 }
 
-fn list(source: &Source<'_>, place: Place) -> Result<HashMap<u16, Span>> {
-    let prefix_length = 8 + source.sizes.length;
+/// The objects of a collection, and its length in bytes.
+struct Listed {
+    objects: HashMap<u16, Span>,
+    length: u64,
+}
+
+fn list(source: &Source<'_>, place: Place) -> Result<Listed> {
+    // The headers of the collection and of each object are padded to eight bytes, as the objects are.
+    let padding = (8 + source.sizes.length).next_multiple_of(8) - (8 + source.sizes.length);
+    let prefix_length = 8 + source.sizes.length + padding;
     let prefix = source.bytes(place, prefix_length as u64)?;
     let mut cursor = source.cursor(&prefix, place);
     cursor.signature(b"GCOL")?;
@@ -53,7 +72,7 @@ fn list(source: &Source<'_>, place: Place) -> Result<HashMap<u16, Span>> {
     let mut cursor = source.cursor(&bytes, place);
     cursor.skip(prefix_length)?;
     let mut objects = HashMap::new();
-    while cursor.remaining() >= 8 + source.sizes.length {
+    while cursor.remaining() >= prefix_length {
         let index = cursor.u16()?;
         cursor.skip(6)?;
         let length = cursor.length()?;
@@ -61,6 +80,7 @@ fn list(source: &Source<'_>, place: Place) -> Result<HashMap<u16, Span>> {
         if index == 0 {
             break;
         }
+        cursor.skip(padding)?;
         let start = cursor.position() as u64;
         let available = cursor.remaining() as u64;
         if length > available {
@@ -72,5 +92,5 @@ fn list(source: &Source<'_>, place: Place) -> Result<HashMap<u16, Span>> {
         // The last one may end without padding.
         cursor.skip(length.next_multiple_of(8).min(available) as usize)?;
     }
-    Ok(objects)
+    Ok(Listed { objects, length: total })
 }

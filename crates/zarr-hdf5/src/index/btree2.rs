@@ -1,11 +1,9 @@
 //! Chunks in a B-tree of version 2: datasets with several unlimited axes since HDF5 1.10.
 
-use std::cmp::Ordering;
-
 use super::{Entry, Grid};
 use crate::error::{Place, Result};
 use crate::source::{Cursor, Source};
-use crate::tree::btree2::{Node, NodeAddress, Tree};
+use crate::tree::btree2::{self, Node, NodeAddress, Tree};
 
 /// The types of the trees, without and with filters.
 const UNFILTERED: u8 = 10;
@@ -56,23 +54,10 @@ pub(super) fn lookup(
     coordinates: &[u64],
 ) -> Result<Option<Entry>> {
     let tree = open(source, root)?;
-    let mut next = tree.root;
-    while let Some(address) = next {
-        let node = Node::read(source, &tree, address)?;
-        let (mut low, mut high) = (0, node.count());
-        while low < high {
-            let middle = usize::midpoint(low, high);
-            let (found, entry) =
-                parse(&tree, &mut node.record(middle)?, grid.rank(), chunk_bytes)?;
-            match found.as_slice().cmp(coordinates) {
-                Ordering::Equal => return Ok(Some(entry)),
-                Ordering::Greater => high = middle,
-                Ordering::Less => low = middle + 1,
-            }
-        }
-        next = if address.level > 0 { Some(node.child(low)?) } else { None };
-    }
-    Ok(None)
+    btree2::search(source, &tree, |record| {
+        let (found, entry) = parse(&tree, record, grid.rank(), chunk_bytes)?;
+        Ok((found.as_slice().cmp(coordinates), entry))
+    })
 }
 
 /// The chunks and the children of a node.

@@ -1,6 +1,7 @@
 //! B-trees of version 2: links and attributes of large objects, huge objects, and chunks.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::collections::HashSet;
 
 use crate::error::{Place, Result};
@@ -161,6 +162,30 @@ impl<'a> Node<'a> {
         let count = cursor.uint(self.child_count_size)?;
         Ok(NodeAddress { address, level: self.address.level - 1, count })
     }
+}
+
+/// The record for which `compare` says `Equal`; it says whether a record's key is less or greater than the wanted one.
+pub(crate) fn search<T>(
+    source: &Source<'_>,
+    tree: &Tree,
+    mut compare: impl FnMut(&mut Cursor<'_>) -> Result<(Ordering, T)>,
+) -> Result<Option<T>> {
+    let mut next = tree.root;
+    while let Some(address) = next {
+        let node = Node::read(source, tree, address)?;
+        let (mut low, mut high) = (0, node.count());
+        while low < high {
+            let middle = usize::midpoint(low, high);
+            let (order, found) = compare(&mut node.record(middle)?)?;
+            match order {
+                Ordering::Equal => return Ok(Some(found)),
+                Ordering::Greater => high = middle,
+                Ordering::Less => low = middle + 1,
+            }
+        }
+        next = if address.level > 0 { Some(node.child(low)?) } else { None };
+    }
+    Ok(None)
 }
 
 /// Calls `each` with the tree's type and each record, in an order that is not that of the keys.

@@ -13,7 +13,7 @@ mod tree;
 
 use crate::{Blocks, Dataset, File, Fill, Result, Storage};
 
-pub use self::codecs::{Codec, apply_skipped};
+pub use self::codecs::{Codec, apply_skipped, codec_of};
 pub use self::data_type::DataType;
 pub use self::storage::{Grid, Location};
 pub use self::tree::{Entry, EntryKind, Tree};
@@ -166,7 +166,7 @@ fn array_codecs(dataset: &Dataset, mapped: &data_type::Mapped) -> Vec<Codec> {
         let name = if why.contains("virtual") { "virtual_dataset" } else { "external_files" };
         codecs.push(Codec::new(&format!("hdf5.{name}"), &[]));
     }
-    codecs.extend(dataset.filters.iter().filter_map(codecs::codec));
+    codecs.extend(dataset.filters.iter().filter_map(codecs::codec_of));
     codecs
 }
 

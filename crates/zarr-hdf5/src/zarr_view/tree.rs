@@ -20,6 +20,8 @@ pub struct Tree {
     file: File,
     /// Links of groups that were listed, by address.
     links: HashMap<u64, Vec<Link>>,
+    /// The numbers of axes without scales, by the address of the group.
+    phony: HashMap<u64, Phony>,
     /// The walk over the whole file, once a reference needs it.
     walk: Option<Walk>,
     walk_is_done: bool,
@@ -56,7 +58,7 @@ struct Found {
 impl Tree {
     /// The paths of a file.
     pub fn new(file: File) -> Tree {
-        Tree { file, links: HashMap::new(), walk: None, walk_is_done: false }
+        Tree { file, links: HashMap::new(), phony: HashMap::new(), walk: None, walk_is_done: false }
     }
 
     /// The file.
@@ -80,9 +82,10 @@ impl Tree {
     fn target(&mut self, blocks: &Blocks, group: u64, name: &str) -> Result<Option<Target>> {
         let hidden = format!("{}{name}", dimensions::NOT_A_COORDINATE);
         let links = self.links(blocks, group)?;
-        let find = |name: &str| links.iter().find(|link| link.name == name);
-        let link = find(&hidden).or_else(|| find(name));
-        Ok(link.map(|link| link.target.clone()))
+        // They are sorted.
+        let find = |name: &str| links.binary_search_by(|link| link.name.as_str().cmp(name)).ok();
+        let position = find(&hidden).or_else(|| find(name));
+        Ok(position.map(|position| links[position].target.clone()))
     }
 
     /// Follows a path from the root. `None` if a name is missing, a link leads out of the file or in a circle.
@@ -171,44 +174,43 @@ impl Tree {
         for link in links {
             let shown = link.name.strip_prefix(dimensions::NOT_A_COORDINATE).unwrap_or(&link.name);
             let name = shown.to_owned();
-            let kind = self.member(blocks, path, &link, &name)?;
+            let kind = self.member(blocks, path, &found, &link, &name)?;
             entries.push(Entry { name, kind });
         }
         entries.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(Some(unique(entries)))
     }
 
-    fn member(&mut self, blocks: &Blocks, group: &str, link: &Link, name: &str) -> Result<EntryKind> {
+    /// What the link of a group is that is shown by a name.
+    fn member(
+        &mut self,
+        blocks: &Blocks,
+        group_path: &str,
+        group: &Found,
+        link: &Link,
+        name: &str,
+    ) -> Result<EntryKind> {
         let left_out = |what: String| Ok(EntryKind::LeftOut(what));
-        match &link.target {
+        let path = crate::walk::join(group_path, name);
+        let kind = match &link.target {
             Target::External { file, path } => {
                 return left_out(format!("it is an external link to {path} in {file}"));
             }
             Target::UserDefined(class) => {
                 return left_out(format!("it is a user-defined link of class {class}"));
             }
-            Target::Hard(_) | Target::Soft(_) => {}
-        }
-        let path = crate::walk::join(group, name);
-        // The bare dimension beside a variable of its name is not that variable.
-        let kind = match &link.target {
-            Target::Hard(address) if link.name == name => {
-                let address = *address;
-                match self.find(blocks, group)? {
-                    Some(found) if found.parents.contains(&address) || found.address == address => {
-                        return left_out("it leads to a group that it lies in".to_owned());
-                    }
-                    _ => self.kind_of(blocks, address),
-                }
+            Target::Hard(address) if group.address == *address || group.parents.contains(address) => {
+                return left_out("it leads to a group that it lies in".to_owned());
             }
-            _ => match self.kind(blocks, &path) {
-                Ok(Some(kind)) => Ok(kind),
-                Ok(None) => return left_out("it leads nowhere, or to a group that it lies in".to_owned()),
-                Err(fault) => Err(fault),
-            },
+            Target::Hard(_) if group.parents.len() >= MAX_DEPTH => {
+                return left_out(format!("it is nested deeper than {MAX_DEPTH} groups"));
+            }
+            Target::Hard(address) => self.kind_of(blocks, *address).map(Some),
+            Target::Soft(_) => self.kind(blocks, &path),
         };
         match kind {
-            Ok(kind) => Ok(kind),
+            Ok(Some(kind)) => Ok(kind),
+            Ok(None) => left_out("it leads nowhere, or to a group that it lies in".to_owned()),
             Err(Fault::Error(error)) => Ok(EntryKind::Damaged(error.at_path(&path))),
             Err(missing) => Err(missing),
         }
@@ -230,10 +232,10 @@ impl Tree {
     /// The dataset is damaged, or has a part that is not supported and without which nothing can be said of it.
     pub fn array(&mut self, blocks: &Blocks, path: &str) -> Result<ArrayView> {
         let Some(found) = self.find(blocks, path)? else { return Err(absent(path)) };
-        self.view(blocks, path, &found).map_err(|fault| fault.at_path(path))
+        self.view(blocks, &found).map_err(|fault| fault.at_path(path))
     }
 
-    fn view(&mut self, blocks: &Blocks, path: &str, found: &Found) -> Result<ArrayView> {
+    fn view(&mut self, blocks: &Blocks, found: &Found) -> Result<ArrayView> {
         let object = self.file.object(blocks, found.address)?;
         let dataset = self.file.dataset(blocks, &object)?;
         let attributes = self.attributes(blocks, &object)?;
@@ -253,7 +255,6 @@ impl Tree {
             self.phony_names(blocks, found, &shape, &mut names)?;
         }
         let fill = fill_value(&self.file, blocks, &dataset)?;
-        let _ = path;
         Ok(ArrayView::new(dataset, fill, &shape, names, attributes))
     }
 
@@ -333,34 +334,49 @@ impl Tree {
         shape: &[u64],
         names: &mut [Option<String>],
     ) -> Result<()> {
-        let mut lengths: Vec<u64> = Vec::new();
         let group = found.parents.last().copied().unwrap_or(self.file.root());
-        let links = self.links(blocks, group)?.to_vec();
-        for link in links {
-            let Target::Hard(address) = link.target else { continue };
-            if address == found.address {
-                break;
+        if !self.phony.contains_key(&group) {
+            let numbers = self.number_group(blocks, group)?;
+            if self.phony.len() >= MAX_GROUPS {
+                self.phony.clear();
             }
-            let Ok(object) = present(self.file.object(blocks, address))? else { continue };
-            if object.kind != ObjectKind::Dataset {
-                continue;
-            }
-            let Ok(dataset) = present(self.file.dataset(blocks, &object))? else { continue };
-            let attributes = dimensions::readable(&self.file, blocks, &object)?;
-            let has_scales = attributes.iter().any(|attribute| {
-                matches!(attribute.name.as_str(), "DIMENSION_LIST" | "_Netcdf4Coordinates" | "CLASS")
-            });
-            if !has_scales {
-                number_lengths(dataset.dataspace.shape().unwrap_or(&[]), &mut lengths);
-            }
+            self.phony.insert(group, numbers);
         }
-        let numbers = number_lengths(shape, &mut lengths);
+        let Some(phony) = self.phony.get_mut(&group) else { return Ok(()) };
+        let numbers = match phony.by_address.get(&found.address) {
+            Some(numbers) => numbers.clone(),
+            None => phony.lengths.number(shape),
+        };
         for (name, number) in names.iter_mut().zip(numbers) {
             if name.is_none() {
                 *name = Some(format!("phony_dim_{number}"));
             }
         }
         Ok(())
+    }
+
+    /// Numbers the axes of all datasets of a group that have no scales.
+    fn number_group(&mut self, blocks: &Blocks, group: u64) -> Result<Phony> {
+        let mut phony = Phony::default();
+        for link in self.links(blocks, group)?.to_vec() {
+            let Target::Hard(address) = link.target else { continue };
+            let Ok(object) = present(self.file.object(blocks, address))? else { continue };
+            if object.kind != ObjectKind::Dataset {
+                continue;
+            }
+            let Ok(dataset) = present(self.file.dataset(blocks, &object))? else { continue };
+            let Ok(attributes) = present(dimensions::readable(&self.file, blocks, &object))? else {
+                continue;
+            };
+            let has_scales = attributes.iter().any(|attribute| {
+                matches!(attribute.name.as_str(), "DIMENSION_LIST" | "_Netcdf4Coordinates" | "CLASS")
+            });
+            if !has_scales {
+                let numbers = phony.lengths.number(dataset.dataspace.shape().unwrap_or(&[]));
+                phony.by_address.insert(address, numbers);
+            }
+        }
+        Ok(phony)
     }
 
     /// Attributes that are shown, as JSON text.
@@ -418,18 +434,38 @@ fn split(path: &str) -> impl DoubleEndedIterator<Item = String> + '_ {
     path.split('/').filter(|name| !name.is_empty()).map(str::to_owned)
 }
 
-/// Numbers for the lengths of a shape; new lengths are added.
-fn number_lengths(shape: &[u64], lengths: &mut Vec<u64>) -> Vec<usize> {
-    let mut used = Vec::new();
-    for length in shape {
-        let known = (0..lengths.len()).find(|n| lengths[*n] == *length && !used.contains(n));
-        let number = known.unwrap_or_else(|| {
-            lengths.push(*length);
-            lengths.len() - 1
-        });
-        used.push(number);
+/// The numbers of the axes without scales in a group.
+#[derive(Debug, Default)]
+struct Phony {
+    by_address: HashMap<u64, Vec<usize>>,
+    lengths: Lengths,
+}
+
+/// Lengths of axes, and the numbers that they have.
+#[derive(Debug, Default)]
+struct Lengths {
+    numbers: HashMap<u64, Vec<usize>>,
+    count: usize,
+}
+
+impl Lengths {
+    /// The numbers of a shape's axes; new lengths get new ones.
+    fn number(&mut self, shape: &[u64]) -> Vec<usize> {
+        let mut used = Vec::new();
+        for length in shape {
+            let known = self.numbers.entry(*length).or_default();
+            let number = match known.iter().find(|number| !used.contains(*number)) {
+                Some(number) => *number,
+                None => {
+                    known.push(self.count);
+                    self.count += 1;
+                    self.count - 1
+                }
+            };
+            used.push(number);
+        }
+        used
     }
-    used
 }
 
 /// Of two members of one name, a bare dimension and a variable, the variable.

@@ -209,6 +209,14 @@ def snapshot(path):
     return {"root": root, "objects": objects}
 
 
+def netcdf_variables(group, path=""):
+    """The dimensions and shapes of all variables, as netCDF4-python sees them."""
+    found = {f"{path}/{name}": [list(v.dimensions), list(v.shape)] for name, v in group.variables.items()}
+    for name, inner in group.groups.items():
+        found.update(netcdf_variables(inner, f"{path}/{name}"))
+    return found
+
+
 def h5_open(group, name):
     opened = h5o.open(group.id, name.encode("utf-8", "surrogateescape"))
     if isinstance(opened, h5d.DatasetID):
@@ -566,7 +574,11 @@ def main():
         make("sizes-2-2", small_sizes, 2, 2)
         make("netcdf", netcdf)
     for path in made:
-        path.with_suffix(".json").write_text(json.dumps(snapshot(path), ensure_ascii=False, separators=(",", ":")) + "\n")
+        seen = snapshot(path)
+        if path.stem == "netcdf":
+            with netCDF4.Dataset(path) as file:
+                seen["variables"] = netcdf_variables(file)
+        path.with_suffix(".json").write_text(json.dumps(seen, ensure_ascii=False, separators=(",", ":")) + "\n")
 
 
 main()

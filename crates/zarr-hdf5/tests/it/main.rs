@@ -3,3 +3,4 @@
 mod common;
 mod damaged;
 mod equal;
+mod view;
