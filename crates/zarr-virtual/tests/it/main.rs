@@ -1,0 +1,6 @@
+//! Reads files that other implementations wrote, and compares what they read themselves.
+
+mod common;
+mod n5;
+mod netcdf3;
+mod references;
