@@ -173,9 +173,9 @@ impl Blocks {
         }
         let limit = self.budget.max(MAX_FETCH_BYTES).saturating_mul(4);
         if self.cached.saturating_add(bytes.len() as u64) > limit {
-            return Err(place.limit(format!(
-                "one step needs more than {limit} bytes of metadata at once"
-            )));
+            return Err(
+                place.limit(format!("one step needs more than {limit} bytes of metadata at once"))
+            );
         }
         let first = start / self.block_length;
         for (number, part) in (first..).zip(bytes.chunks(self.block_length as usize)) {

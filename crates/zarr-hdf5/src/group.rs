@@ -19,8 +19,7 @@ const SOFT_LINK: u32 = 2;
 pub(crate) fn links(source: &Source<'_>, messages: &[Message]) -> Result<Vec<Link>> {
     let mut links = Vec::new();
     for message in messages {
-        let mut cursor =
-            source.cursor(&message.body, Place::new("object header", message.address));
+        let mut cursor = source.cursor(&message.body, Place::new("object header", message.address));
         match message.kind {
             kind::SYMBOL_TABLE => {
                 let tree = cursor.defined_address("B-tree of names")?;

@@ -70,7 +70,8 @@ fn read_old(source: &Source<'_>, place: Place) -> Result<Vec<Message>> {
     cursor.skip(4)?;
     let length = u64::from(cursor.u32()?);
     let mut messages = Messages::new(place);
-    let first = place.address.checked_add(16).ok_or_else(|| place.damaged("it ends beyond 2^64"))?;
+    let first =
+        place.address.checked_add(16).ok_or_else(|| place.damaged("it ends beyond 2^64"))?;
     messages.parts.push(Part { address: first, length });
     while let Some(part) = messages.next_part()? {
         let part_place = Place::new("object header", part.address);

@@ -222,9 +222,8 @@ impl File {
             } else {
                 Err(place.damaged("an attribute is shared, but the file has no table of them"))
             };
-            let attribute = attribute.and_then(|body| {
-                Attribute::parse(source, self.shared.as_ref(), &body, place)
-            });
+            let attribute = attribute
+                .and_then(|body| Attribute::parse(source, self.shared.as_ref(), &body, place));
             attributes.push(or_error(attribute)?);
             if attributes.len() > MAX_ATTRIBUTES {
                 return Err(place.limit(format!("it has more than {MAX_ATTRIBUTES} attributes")));
@@ -291,7 +290,8 @@ impl File {
         if let Fill::Value(bytes) = &fill
             && bytes.len() != datatype.size as usize
         {
-            let what = format!("expected a fill value of {} bytes, found {}", datatype.size, bytes.len());
+            let what =
+                format!("expected a fill value of {} bytes, found {}", datatype.size, bytes.len());
             return Err(place.damaged(what));
         }
         let has_external = object.messages.iter().any(|m| m.kind == kind::EXTERNAL_FILES);
@@ -402,7 +402,8 @@ fn storage(
             };
             // The library allows more bytes than elements need, never less.
             if length.is_some_and(|length| length < total) {
-                let what = format!("expected {total} bytes of elements, found {}", length.unwrap_or(0));
+                let what =
+                    format!("expected {total} bytes of elements, found {}", length.unwrap_or(0));
                 return Err(place.damaged(what));
             }
             let address = source.absolute(Place::new("elements", address))?;

@@ -48,7 +48,13 @@ impl Table {
     }
 
     /// The shared message of a kind that has this identifier of eight bytes.
-    pub fn message(&self, source: &Source<'_>, kind: u16, id: &[u8], place: Place) -> Result<Vec<u8>> {
+    pub fn message(
+        &self,
+        source: &Source<'_>,
+        kind: u16,
+        id: &[u8],
+        place: Place,
+    ) -> Result<Vec<u8>> {
         let heap = self.heaps.iter().find(|(kinds, _)| kind < 16 && kinds & (1 << kind) != 0);
         let Some((_, Some(address))) = heap else {
             return Err(place.damaged(format!("no heap has shared messages of type {kind}")));

@@ -45,7 +45,10 @@ impl<'a> Source<'a> {
 
     /// The place of a structure in the file.
     pub fn absolute(&self, place: Place) -> Result<u64> {
-        place.address.checked_add(self.base).ok_or_else(|| place.damaged("the address is too large"))
+        place
+            .address
+            .checked_add(self.base)
+            .ok_or_else(|| place.damaged("the address is too large"))
     }
 
     /// The bytes of a structure whose last four are the checksum of the others, without these.
@@ -178,8 +181,7 @@ impl<'a> Cursor<'a> {
             return Ok(found);
         }
         let (first, last) = (supported.start(), supported.end());
-        let expected =
-            if first == last { first.to_string() } else { format!("{first} to {last}") };
+        let expected = if first == last { first.to_string() } else { format!("{first} to {last}") };
         Err(self.place.unsupported(format!("expected version {expected}, found {found}")))
     }
 

@@ -57,7 +57,12 @@ impl File {
     ///
     /// # Errors
     /// The bytes are no whole elements, the global heap is damaged, or the texts have more than `max_bytes`.
-    pub fn variable_texts(&self, blocks: &Blocks, raw: &[u8], max_bytes: usize) -> Result<Vec<Vec<u8>>> {
+    pub fn variable_texts(
+        &self,
+        blocks: &Blocks,
+        raw: &[u8],
+        max_bytes: usize,
+    ) -> Result<Vec<Vec<u8>>> {
         let source = self.source(blocks);
         let place = Place::new("text of variable length", 0);
         let size = 4 + source.sizes.offset + 4;
@@ -125,10 +130,12 @@ impl Decoder<'_> {
     /// One element. The depth of types is limited where they are parsed.
     fn element(&mut self, datatype: &Datatype, raw: &[u8]) -> Result<Value> {
         match &datatype.class {
-            Class::Integer { order, signed, .. } => Ok(match integer(datatype, raw, *order, *signed) {
-                Some(value) => Value::Integer(value),
-                None => self.bytes(raw)?,
-            }),
+            Class::Integer { order, signed, .. } => {
+                Ok(match integer(datatype, raw, *order, *signed) {
+                    Some(value) => Value::Integer(value),
+                    None => self.bytes(raw)?,
+                })
+            }
             Class::Float(_) => Ok(match float(datatype, raw) {
                 Some(value) => value,
                 None => self.bytes(raw)?,
@@ -230,10 +237,8 @@ fn variable(
     let length = count.saturating_mul(element_size);
     let bytes = heap.object(source, HeapObject { collection, index }, length)?;
     if length > bytes.len() as u64 {
-        return Err(Place::new("global heap", collection).damaged(format!(
-            "expected {length} bytes in object {index}, found {}",
-            bytes.len()
-        )));
+        return Err(Place::new("global heap", collection)
+            .damaged(format!("expected {length} bytes in object {index}, found {}", bytes.len())));
     }
     Ok(bytes)
 }
@@ -282,8 +287,11 @@ fn float(datatype: &Datatype, raw: &[u8]) -> Option<Value> {
     if datatype.is_bfloat16() {
         let Class::Float(format) = &datatype.class else { return None };
         let pair = [raw[0], raw[1]];
-        let half =
-            if format.order == Order::Big { u16::from_be_bytes(pair) } else { u16::from_le_bytes(pair) };
+        let half = if format.order == Order::Big {
+            u16::from_be_bytes(pair)
+        } else {
+            u16::from_le_bytes(pair)
+        };
         return Some(Value::Float32(f32::from_bits(u32::from(half) << 16)));
     }
     let (size, order) = datatype.ieee_float()?;

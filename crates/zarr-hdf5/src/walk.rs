@@ -2,10 +2,10 @@
 
 use std::collections::{HashMap, VecDeque};
 
+use crate::Blocks;
 use crate::error::{Error, Fault, Result};
 use crate::messages::link::{Link, Target};
 use crate::object::{File, ObjectKind};
-use crate::Blocks;
 
 /// How deep groups may lie within each other.
 const MAX_DEPTH: usize = 64;

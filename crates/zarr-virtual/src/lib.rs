@@ -11,6 +11,8 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "hdf5")]
+pub mod hdf5;
 mod location;
 #[cfg(feature = "n5")]
 pub mod n5;
@@ -40,4 +42,6 @@ pub fn register(registry: &mut zarr_core::Registry) {
     open::register(registry);
     #[cfg(feature = "n5")]
     registry.codec(&n5::lz4_block::NAMES, n5::lz4_block::build);
+    #[cfg(feature = "hdf5")]
+    registry.codec(&hdf5::lzf::NAMES, hdf5::lzf::build);
 }

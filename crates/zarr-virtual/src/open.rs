@@ -32,6 +32,10 @@ pub fn register(registry: &mut Registry) {
     registry.chain_with_options("netcdf3", &[], open_netcdf3);
     #[cfg(not(feature = "netcdf3"))]
     registry.chain_left_out("netcdf3", "netcdf3");
+    #[cfg(feature = "hdf5")]
+    registry.chain_with_options("hdf5", &[], open_hdf5);
+    #[cfg(not(feature = "hdf5"))]
+    registry.chain_left_out("hdf5", "hdf5");
     registry.recognizer(recognize);
 }
 
@@ -91,6 +95,21 @@ fn open_netcdf3(
     let file = file(url, registry)?;
     let source = zarr_core::runtime::block_on(crate::netcdf3::Netcdf3::open(file))?;
     Ok(crate::ReferenceStore::over(source))
+}
+
+#[cfg(feature = "hdf5")]
+fn open_hdf5(
+    link: &str,
+    url: &str,
+    access: Access,
+    registry: &Registry,
+    options: &Options,
+) -> Result<Arc<dyn Store>> {
+    check_reading(link, url, access)?;
+    options_of(link, options, &[])?;
+    let file = file(url, registry)?;
+    let source = crate::hdf5::Hdf5::open(file, registry.clone());
+    Ok(crate::ReferenceStore::over(zarr_core::runtime::block_on(source)?))
 }
 
 #[cfg(feature = "n5")]
@@ -162,12 +181,23 @@ fn format_of_file(head: &[u8]) -> Option<(&'static str, &'static str)> {
     if [b"CDF\x01", b"CDF\x02", b"CDF\x05"].iter().any(|magic| head.starts_with(*magic)) {
         return Some(("a netCDF-3 file", "netcdf3"));
     }
+    #[cfg(feature = "hdf5")]
+    if is_hdf5(head) {
+        return Some(("an HDF5 or netCDF-4 file", "hdf5"));
+    }
     #[cfg(feature = "references")]
     if is_kerchunk(head) {
         return Some(("a file with references of kerchunk", "kerchunk"));
     }
     let _ = head;
     None
+}
+
+/// HDF5's signature at the beginning, or after a user block of 512, 1024 or 2048 bytes.
+#[cfg(feature = "hdf5")]
+fn is_hdf5(head: &[u8]) -> bool {
+    let starts = [0, 512, 1024, 2048];
+    starts.iter().any(|start| head.get(*start..).is_some_and(|h| h.starts_with(&zarr_hdf5::SIGNATURE)))
 }
 
 /// JSON with the documents of a Zarr hierarchy as members, or as members of `refs`.

@@ -41,7 +41,8 @@ impl FractalHeap {
     pub fn open(source: &Source<'_>, address: u64) -> Result<FractalHeap> {
         let place = Place::new("fractal heap", address);
         let sizes = source.sizes;
-        let length = 4 + 1 + 2 + 2 + 1 + 4 + 12 * sizes.length + 3 * sizes.offset + 2 + 2 + 2 + 2 + 4;
+        let length =
+            4 + 1 + 2 + 2 + 1 + 4 + 12 * sizes.length + 3 * sizes.offset + 2 + 2 + 2 + 2 + 4;
         // With filters it is longer, and its checksum elsewhere; those heaps are not read.
         let bytes = source.bytes(place, length as u64)?;
         let mut cursor = source.cursor(&bytes, place);
@@ -112,9 +113,9 @@ impl FractalHeap {
             }
             HUGE => self.huge(source, &mut cursor),
             TINY => self.tiny(first, &mut cursor),
-            class => {
-                Err(self.place.unsupported(format!("expected an identifier of type 0 to 2, found {class}")))
-            }
+            class => Err(self
+                .place
+                .unsupported(format!("expected an identifier of type 0 to 2, found {class}"))),
         }
     }
 
@@ -126,11 +127,8 @@ impl FractalHeap {
     fn tiny(&self, first: u8, cursor: &mut Cursor<'_>) -> Result<Vec<u8>> {
         let low = usize::from(first & 0x0f);
         // With identifiers of more than 18 bytes the length has twelve bits.
-        let length = if self.id_length > 18 {
-            (low << 8 | usize::from(cursor.u8()?)) + 1
-        } else {
-            low + 1
-        };
+        let length =
+            if self.id_length > 18 { (low << 8 | usize::from(cursor.u8()?)) + 1 } else { low + 1 };
         Ok(cursor.take(length)?.to_vec())
     }
 
@@ -197,7 +195,8 @@ impl FractalHeap {
                 let what = format!("the place {offset} lies beyond its blocks");
                 return Err(self.place.damaged(what));
             };
-            let child = self.child(source, address, rows, row * self.width + column, block_offset)?;
+            let child =
+                self.child(source, address, rows, row * self.width + column, block_offset)?;
             let size = self.row_size(row);
             if size <= self.max_direct_block {
                 return self.in_direct_block(source, child, size, rest, length);

@@ -113,13 +113,18 @@ impl Array {
             block.first_block += block.block_count;
             block.number += 1;
             block.block_count = 1 << (block.number / 2);
-            block.block_entries =
-                self.min_entries.saturating_mul(1 << block.number.div_ceil(2));
+            block.block_entries = self.min_entries.saturating_mul(1 << block.number.div_ceil(2));
         }
     }
 
     /// Checks the beginning of a block.
-    fn check_block(&self, source: &Source<'_>, bytes: &[u8], place: Place, signature: &[u8; 4]) -> Result<()> {
+    fn check_block(
+        &self,
+        source: &Source<'_>,
+        bytes: &[u8],
+        place: Place,
+        signature: &[u8; 4],
+    ) -> Result<()> {
         let mut cursor = source.cursor(bytes, place);
         cursor.signature(signature)?;
         cursor.version(0..=0)?;

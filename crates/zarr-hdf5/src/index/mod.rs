@@ -66,9 +66,12 @@ impl Chunks {
             Index::FixedArray => {
                 fixed::lookup(source, address, self.chunk_bytes, self.grid.number(coordinates))?
             }
-            Index::ExtensibleArray => {
-                extensible::lookup(source, address, self.chunk_bytes, self.grid.number(coordinates))?
-            }
+            Index::ExtensibleArray => extensible::lookup(
+                source,
+                address,
+                self.chunk_bytes,
+                self.grid.number(coordinates),
+            )?,
         };
         entry.map(|entry| self.chunk(source, coordinates.to_vec(), entry)).transpose()
     }
@@ -139,7 +142,11 @@ impl ChunkCursor {
     }
 
     /// The next chunks, one node's or one page's, or `None` at the end.
-    pub(crate) fn next(&mut self, source: &Source<'_>, chunks: &Chunks) -> Result<Option<Vec<Chunk>>> {
+    pub(crate) fn next(
+        &mut self,
+        source: &Source<'_>,
+        chunks: &Chunks,
+    ) -> Result<Option<Vec<Chunk>>> {
         let Some(address) = chunks.address else { return Ok(None) };
         loop {
             let found = match &mut self.state {
@@ -149,7 +156,8 @@ impl ChunkCursor {
                     let read = btree1::read(source, node, parent, &chunks.grid)?;
                     waiting.pop();
                     check_first_visit(&mut self.visited, node)?;
-                    waiting.extend(read.children.iter().rev().map(|child| (*child, Some(read.level))));
+                    waiting
+                        .extend(read.children.iter().rev().map(|child| (*child, Some(read.level))));
                     read.chunks
                 }
                 State::BTree2(is_open, waiting) => {
@@ -199,10 +207,8 @@ impl Chunks {
     /// The unit of a numbered index that begins at this number, or `None` at the end.
     fn unit(&self, source: &Source<'_>, address: u64, next: u64) -> Result<Option<Unit>> {
         match self.index {
-            Index::Single(filtered) => Ok((next == 0).then(|| Unit {
-                entries: vec![(0, self.single(address, filtered))],
-                next: 1,
-            })),
+            Index::Single(filtered) => Ok((next == 0)
+                .then(|| Unit { entries: vec![(0, self.single(address, filtered))], next: 1 })),
             Index::Implicit => {
                 /// How many chunks are made at once.
                 const UNIT: u64 = 1024;
@@ -219,7 +225,9 @@ impl Chunks {
                 let last = entries.last().map_or(0, |(_, entry)| entry.address);
                 if last > source.blocks.file_length() {
                     let place = Place::new("implicit chunk index", address);
-                    return Err(place.damaged(format!("the chunk {end} lies beyond the file's end")));
+                    return Err(
+                        place.damaged(format!("the chunk {end} lies beyond the file's end"))
+                    );
                 }
                 Ok(Some(Unit { entries, next: end }))
             }
@@ -241,7 +249,13 @@ struct EntryFormat {
 
 impl EntryFormat {
     /// `class` is 0 without filters, 1 with them.
-    fn new(source: &Source<'_>, class: u8, entry_length: usize, chunk_bytes: u64, place: Place) -> Result<EntryFormat> {
+    fn new(
+        source: &Source<'_>,
+        class: u8,
+        entry_length: usize,
+        chunk_bytes: u64,
+        place: Place,
+    ) -> Result<EntryFormat> {
         let offset = source.sizes.offset;
         let length_size = match class {
             0 if entry_length == offset => 0,

@@ -46,7 +46,11 @@ impl Attribute {
         let end = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
         let name = text(&name[..end]);
         let part = |bytes: &[u8], kind: u16, is_shared: bool| {
-            if is_shared { shared::resolve(source, table, kind, bytes, place) } else { Ok(bytes.to_vec()) }
+            if is_shared {
+                shared::resolve(source, table, kind, bytes, place)
+            } else {
+                Ok(bytes.to_vec())
+            }
         };
         let datatype = cursor.take(padded(datatype_length))?;
         let datatype = part(datatype, kind::DATATYPE, flags & 1 != 0)?;

@@ -428,7 +428,9 @@ impl fmt::Display for Datatype {
                 let order = if size == 1 { "|" } else { order.sign() };
                 write!(f, "{order}{}{size}", if *signed { 'i' } else { 'u' })
             }
-            Class::Float(float) if self.is_bfloat16() => write!(f, "{}bfloat16", float.order.sign()),
+            Class::Float(float) if self.is_bfloat16() => {
+                write!(f, "{}bfloat16", float.order.sign())
+            }
             Class::Float(float) => write!(f, "{}f{size}", float.order.sign()),
             Class::Time => write!(f, "time{size}"),
             Class::String(_) => write!(f, "string{size}"),

@@ -73,7 +73,8 @@ fn unsupported(filter: &Filter) -> Codec {
 }
 
 fn blosc(filter: &Filter) -> Option<Codec> {
-    let parameter = |number: usize, default| filter.parameters.get(number).copied().unwrap_or(default);
+    let parameter =
+        |number: usize, default| filter.parameters.get(number).copied().unwrap_or(default);
     let compressors = ["blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd"];
     let Some(compressor) = compressors.get(parameter(6, 0) as usize) else {
         return Some(unsupported(filter));

@@ -65,7 +65,11 @@ pub fn coordinates(
 }
 
 /// The number of the dimension that a scale stands for.
-pub fn dimension_number(file: &File, blocks: &Blocks, attributes: &[Attribute]) -> Result<Option<i128>> {
+pub fn dimension_number(
+    file: &File,
+    blocks: &Blocks,
+    attributes: &[Attribute],
+) -> Result<Option<i128>> {
     let values = values(file, blocks, attributes, "_Netcdf4Dimid")?;
     Ok(values.and_then(|values| values.first().and_then(integer)))
 }

@@ -105,7 +105,10 @@ mod tests {
 
     #[test]
     fn base64_is_padded() {
-        assert_eq!(["", "f", "fo", "foo"].map(|t| base64(t.as_bytes())), ["", "Zg==", "Zm8=", "Zm9v"]);
+        assert_eq!(
+            ["", "f", "fo", "foo"].map(|t| base64(t.as_bytes())),
+            ["", "Zg==", "Zm8=", "Zm9v"]
+        );
     }
 
     #[test]

@@ -53,7 +53,9 @@ impl ArrayView {
         let element_bytes = u64::from(dataset.datatype.size) / inner_count;
         let grid = storage::grid(&dataset, shape, &mapped.inner_shape, element_bytes);
         let fill = match &fill {
-            Some(crate::value::Value::List(values)) => mapped.data_type.fill_to_json(values.first()),
+            Some(crate::value::Value::List(values)) => {
+                mapped.data_type.fill_to_json(values.first())
+            }
             fill => mapped.data_type.fill_to_json(fill.as_ref()),
         };
         let codecs = array_codecs(&dataset, &mapped);
@@ -122,7 +124,8 @@ impl ArrayView {
             }
         };
         let separator = json::object([("separator".to_owned(), json::text("/"))]);
-        let codecs = self.codecs.iter().map(|codec| named(&codec.name, codec.configuration.clone()));
+        let codecs =
+            self.codecs.iter().map(|codec| named(&codec.name, codec.configuration.clone()));
         let names = self.dimension_names.iter().map(|name| match name {
             Some(name) => json::text(name),
             None => "null".to_owned(),
@@ -185,7 +188,11 @@ pub fn vlen_utf8(texts: &[Vec<u8>]) -> std::result::Result<Vec<u8>, String> {
 }
 
 /// The fill value of a dataset as a value, `None` for zeros.
-fn fill_value(file: &File, blocks: &Blocks, dataset: &Dataset) -> Result<Option<crate::value::Value>> {
+fn fill_value(
+    file: &File,
+    blocks: &Blocks,
+    dataset: &Dataset,
+) -> Result<Option<crate::value::Value>> {
     let Fill::Value(bytes) = &dataset.fill else { return Ok(None) };
     Ok(file.values(blocks, &dataset.datatype, bytes)?.into_iter().next())
 }

@@ -162,7 +162,10 @@ mod tests {
     #[test]
     fn large_runs_are_divided_into_equal_chunks() {
         let grid = divided(vec![1000, 1 << 20], 4);
-        assert_eq!((grid.chunk_shape.as_slice(), grid.short_axis), ([10, 1 << 20].as_slice(), None));
+        assert_eq!(
+            (grid.chunk_shape.as_slice(), grid.short_axis),
+            ([10, 1 << 20].as_slice(), None)
+        );
         let location = in_one_run(100, &grid, 4, &[3, 0]);
         assert_eq!(location, Location::Range { offset: 100 + (30 << 22), length: 10 << 22 });
         let grid = divided(vec![10_007, 1 << 20], 4);

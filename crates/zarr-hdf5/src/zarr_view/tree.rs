@@ -199,7 +199,9 @@ impl Tree {
             Target::UserDefined(class) => {
                 return left_out(format!("it is a user-defined link of class {class}"));
             }
-            Target::Hard(address) if group.address == *address || group.parents.contains(address) => {
+            Target::Hard(address)
+                if group.address == *address || group.parents.contains(address) =>
+            {
                 return left_out("it leads to a group that it lies in".to_owned());
             }
             Target::Hard(_) if group.parents.len() >= MAX_DEPTH => {
@@ -300,8 +302,7 @@ impl Tree {
                     continue;
                 }
                 let attributes = dimensions::readable(&self.file, blocks, &object)?;
-                if let Some(number) =
-                    dimensions::dimension_number(&self.file, blocks, &attributes)?
+                if let Some(number) = dimensions::dimension_number(&self.file, blocks, &attributes)?
                 {
                     by_number.insert(number, address);
                 }
@@ -317,7 +318,10 @@ impl Tree {
             let link = links.iter().find(|link| link.target == Target::Hard(address));
             if let Some(link) = link {
                 let name = &link.name;
-                return Ok(name.strip_prefix(dimensions::NOT_A_COORDINATE).unwrap_or(name).to_owned());
+                return Ok(name
+                    .strip_prefix(dimensions::NOT_A_COORDINATE)
+                    .unwrap_or(name)
+                    .to_owned());
             }
         }
         let path = self.paths(blocks)?.get(&address);
@@ -369,7 +373,10 @@ impl Tree {
                 continue;
             };
             let has_scales = attributes.iter().any(|attribute| {
-                matches!(attribute.name.as_str(), "DIMENSION_LIST" | "_Netcdf4Coordinates" | "CLASS")
+                matches!(
+                    attribute.name.as_str(),
+                    "DIMENSION_LIST" | "_Netcdf4Coordinates" | "CLASS"
+                )
             });
             if !has_scales {
                 let numbers = phony.lengths.number(dataset.dataspace.shape().unwrap_or(&[]));

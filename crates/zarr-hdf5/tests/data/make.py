@@ -217,6 +217,59 @@ def netcdf_variables(group, path=""):
     return found
 
 
+UNREADABLE = {"quadruple", "twelve", "bits", "reference", "region", "ragged", "nested", "gaps", "spaces"}
+UNREADABLE |= {"external", "virtual", "scale", "nbit", "lz4", "bitshuffle", "bitshuffle_none", "null"}
+
+
+def elements_of(data):
+    """All elements: little-endian bytes as hexadecimal digits, or their hash if they are many; texts as such."""
+    if data.dtype.kind == "O":
+        texts = np.asarray(data[()]).ravel().tolist()
+        return {"shape": list(data.shape), "texts": [text.decode() for text in texts]}
+    kind = data.id.get_type()
+    if kind.get_class() in (11, h5t.OPAQUE) or describe(kind).endswith("bfloat16"):
+        raw = np.zeros(kind.get_size() * data.size, np.uint8)
+        data.id.read(h5s.ALL, h5s.ALL, raw, kind)
+        return {"shape": list(data.shape), "values": raw.tobytes().hex()}
+    return numbers_of(np.asarray(data[()]))
+
+
+def numbers_of(values):
+    raw = values.astype(values.dtype.newbyteorder("<")).tobytes()
+    found = {"shape": list(values.shape), "values": raw.hex()}
+    if len(raw) > 4096:
+        # FNV-1a of 64 bits.
+        number = 0xCBF29CE484222325
+        for byte in raw:
+            number = (number ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
+        found["values"] = f"{number:016x}"
+    return found
+
+
+def all_elements(path):
+    """The elements of each dataset that can be read as Zarr, by its path."""
+    found = {}
+    if path.stem == "netcdf":
+        with netCDF4.Dataset(path) as file:
+            file.set_auto_maskandscale(False)
+            for name in netcdf_variables(file):
+                variable = file[name]
+                values = np.asarray(variable[...])
+                if variable.dtype is str:
+                    found[name] = {"shape": list(variable.shape), "texts": values.ravel().tolist()}
+                else:
+                    found[name] = numbers_of(values)
+        return found
+
+    def visit(name, thing):
+        if isinstance(thing, h5py.Dataset) and name.split("/")[-1] not in UNREADABLE:
+            found["/" + name] = elements_of(thing)
+
+    with h5py.File(path) as file:
+        file.visititems(visit)
+    return found
+
+
 def h5_open(group, name):
     opened = h5o.open(group.id, name.encode("utf-8", "surrogateescape"))
     if isinstance(opened, h5d.DatasetID):
@@ -573,6 +626,8 @@ def main():
         make("sizes-4-4", small_sizes, 4, 4)
         make("sizes-2-2", small_sizes, 2, 2)
         make("netcdf", netcdf)
+    elements = {path.stem: all_elements(path) for path in made}
+    (folder / "elements.json").write_text(json.dumps(elements, ensure_ascii=False, separators=(",", ":")) + "\n")
     for path in made:
         seen = snapshot(path)
         if path.stem == "netcdf":

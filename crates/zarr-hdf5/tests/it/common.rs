@@ -50,7 +50,8 @@ pub fn files() -> Vec<(PathBuf, Vec<u8>, Json)> {
             let path = entry.expect("the folder can be listed").path();
             if path.extension().is_some_and(|extension| extension == "h5") {
                 let bytes = fs::read(&path).expect("the file can be read");
-                let expected = fs::read(path.with_extension("json")).expect("h5py's view is beside");
+                let expected =
+                    fs::read(path.with_extension("json")).expect("h5py's view is beside");
                 let expected = serde_json::from_slice(&expected).expect("it is JSON");
                 found.push((path, bytes, expected));
             }

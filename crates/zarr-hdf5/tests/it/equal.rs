@@ -31,18 +31,21 @@ fn lookup_finds_what_enumeration_finds() {
     for (path, bytes, _) in files() {
         let mut opened = Opened::new(bytes, 4096).expect("it is HDF5");
         for address in addresses(&mut opened) {
-            let object = opened.run(|file, blocks| file.object(blocks, address)).expect("it is read");
+            let object =
+                opened.run(|file, blocks| file.object(blocks, address)).expect("it is read");
             if object.kind != ObjectKind::Dataset {
                 continue;
             }
-            let dataset = opened.run(|file, blocks| file.dataset(blocks, &object)).expect("it is read");
+            let dataset =
+                opened.run(|file, blocks| file.dataset(blocks, &object)).expect("it is read");
             let Storage::Chunked(storage) = &dataset.storage else { continue };
             let chunks = chunks(&mut opened, &dataset);
             let shape = dataset.dataspace.shape().expect("it has a shape");
             let counts: Vec<u64> =
                 shape.iter().zip(&storage.chunk_shape).map(|(n, c)| n.div_ceil(*c)).collect();
             for chunk in &chunks {
-                let found = opened.run(|file, blocks| file.chunk(blocks, storage, &chunk.coordinates));
+                let found =
+                    opened.run(|file, blocks| file.chunk(blocks, storage, &chunk.coordinates));
                 assert_eq!(found.expect("it is read").as_ref(), Some(chunk), "{}", path.display());
             }
             let total: u64 = counts.iter().product();
@@ -210,8 +213,12 @@ fn dataset(opened: &mut Opened, object: &Object) -> Json {
             entry["chunk_shape"] = json!(storage.chunk_shape);
             let mut list: Vec<(Vec<u64>, u64, u64, u32)> = Vec::new();
             for chunk in chunks(opened, &dataset) {
-                let start =
-                    chunk.coordinates.iter().zip(&storage.chunk_shape).map(|(c, n)| c * n).collect();
+                let start = chunk
+                    .coordinates
+                    .iter()
+                    .zip(&storage.chunk_shape)
+                    .map(|(c, n)| c * n)
+                    .collect();
                 list.push((start, chunk.address, chunk.length, chunk.filter_mask));
             }
             list.sort();

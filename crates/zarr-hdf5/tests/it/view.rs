@@ -42,7 +42,8 @@ fn netcdf_variables_have_netcdf_dimensions() {
     for (path, kind) in paths(&blocks, &mut tree) {
         if kind == EntryKind::Array {
             let array = tree.array(&blocks, &path).expect("it is read");
-            let names: Vec<Json> = array.dimension_names.iter().map(|n| serde_json::json!(n)).collect();
+            let names: Vec<Json> =
+                array.dimension_names.iter().map(|n| serde_json::json!(n)).collect();
             variables.insert(path, serde_json::json!([names, array.grid.shape]));
         }
     }

@@ -1,6 +1,7 @@
 //! Reads files that other implementations wrote, and compares what they read themselves.
 
 mod common;
+mod hdf5;
 mod n5;
 mod netcdf3;
 mod references;
