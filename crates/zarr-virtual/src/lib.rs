@@ -14,6 +14,8 @@
 #[cfg(feature = "hdf5")]
 pub mod hdf5;
 mod location;
+#[cfg(any(feature = "n5", feature = "hdf5"))]
+mod lz4;
 #[cfg(feature = "n5")]
 pub mod n5;
 #[cfg(feature = "netcdf3")]
@@ -43,5 +45,5 @@ pub fn register(registry: &mut zarr_core::Registry) {
     #[cfg(feature = "n5")]
     registry.codec(&n5::lz4_block::NAMES, n5::lz4_block::build);
     #[cfg(feature = "hdf5")]
-    registry.codec(&hdf5::lzf::NAMES, hdf5::lzf::build);
+    hdf5::register_codecs(registry);
 }

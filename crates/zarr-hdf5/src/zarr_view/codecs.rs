@@ -46,6 +46,8 @@ pub fn codec_of(filter: &Filter) -> Option<Codec> {
         ZSTD => Codec::new("zstd", &[("level", level(0, 3)), ("checksum", "false".to_owned())]),
         BLOSC => blosc(filter)?,
         LZF => Codec::new("imagecodecs_lzf", &[]),
+        LZ4 => Codec::new("hdf5.lz4", &[]),
+        BITSHUFFLE => bitshuffle(filter),
         BIT_GROOM | GRANULAR_BIT_ROUND => return None,
         _ => unsupported(filter),
     })
@@ -56,7 +58,6 @@ fn unsupported(filter: &Filter) -> Codec {
         4 => "szip",
         5 => "nbit",
         6 => "scaleoffset",
-        LZ4 => "lz4",
         BITSHUFFLE => "bitshuffle",
         32013 => "zfp",
         32017 => "sz",
@@ -70,6 +71,25 @@ fn unsupported(filter: &Filter) -> Codec {
         .take(40)
         .collect();
     Codec::new(&format!("hdf5.filter_{}_{name}", filter.id), &[])
+}
+
+fn bitshuffle(filter: &Filter) -> Codec {
+    let parameter = |number: usize| filter.parameters.get(number).copied().unwrap_or(0);
+    // The version of the library, two numbers, comes before.
+    let has_lz4 = match parameter(4) {
+        0 => false,
+        2 => true,
+        // Zstandard.
+        _ => return unsupported(filter),
+    };
+    Codec::new(
+        "hdf5.bitshuffle",
+        &[
+            ("elementsize", parameter(2).to_string()),
+            ("blocksize", parameter(3).to_string()),
+            ("lz4", has_lz4.to_string()),
+        ],
+    )
 }
 
 fn blosc(filter: &Filter) -> Option<Codec> {
@@ -158,6 +178,7 @@ fn apply(filter: &Filter, bytes: Vec<u8>) -> std::result::Result<Vec<u8>, String
             Ok(bytes)
         }
         DEFLATE => Ok(stored_zlib(&bytes)),
+        LZ4 => Ok(stored_lz4(&bytes)),
         ZSTD => Ok(raw_zstd(&bytes)),
         LZF => Ok(literal_lzf(&bytes)),
         BLOSC => copied_blosc(&bytes, filter),
@@ -251,6 +272,20 @@ fn literal_lzf(bytes: &[u8]) -> Vec<u8> {
     for run in bytes.chunks(32) {
         out.push(run.len() as u8 - 1);
         out.extend_from_slice(run);
+    }
+    out
+}
+
+/// The filter LZ4's frame of one stored block after the other.
+fn stored_lz4(bytes: &[u8]) -> Vec<u8> {
+    /// Any length is allowed.
+    const BLOCK: usize = 1 << 30;
+    let block = bytes.len().clamp(1, BLOCK);
+    let mut out = (bytes.len() as u64).to_be_bytes().to_vec();
+    out.extend_from_slice(&(block as u32).to_be_bytes());
+    for part in bytes.chunks(block) {
+        out.extend_from_slice(&(part.len() as u32).to_be_bytes());
+        out.extend_from_slice(part);
     }
     out
 }

@@ -35,7 +35,7 @@ pub enum DataType {
 }
 
 /// A type, the order of its bytes if they have one, and the axes that each element adds.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(super) struct Mapped {
     pub data_type: DataType,
     pub order: Option<Order>,

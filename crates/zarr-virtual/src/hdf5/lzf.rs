@@ -8,7 +8,7 @@ use zarr_core::codec::{
 use zarr_core::{CodecError, Dialect, MetadataError, Object};
 
 /// The names of the codec.
-pub const NAMES: Names = Names { v3: &["imagecodecs_lzf"], v2: &["imagecodecs_lzf"], draft: &[] };
+pub(super) const NAMES: Names = Names { v3: &["imagecodecs_lzf"], v2: &["imagecodecs_lzf"], draft: &[] };
 
 const CODEC: &str = "imagecodecs_lzf";
 
@@ -19,7 +19,7 @@ struct Lzf;
 ///
 /// # Errors
 /// There is a configuration.
-pub fn build(spec: &CodecSpec, _: &ChunkContext) -> Result<Codec, MetadataError> {
+pub(super) fn build(spec: &CodecSpec, _: &ChunkContext) -> Result<Codec, MetadataError> {
     Parameters::new(spec).finish()?;
     Ok(Codec::bytes_to_bytes(Lzf))
 }

@@ -3,8 +3,10 @@
 //! `zarr_hdf5` reads the metadata and the indices of chunks from blocks of the file, which are fetched here as it asks for them.
 //! Groups are groups, datasets are arrays; a chunk is a range of the file, or made of one.
 
+mod bitshuffle;
 mod chunk_names;
-pub mod lzf;
+mod lz4;
+mod lzf;
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
@@ -38,6 +40,13 @@ const MAX_ARRAYS: usize = 4096;
 const MAX_TEXT_BYTES: usize = 256 << 20;
 /// How many things that were left out are told.
 const MAX_WARNINGS: usize = 1000;
+
+/// Adds the codecs of filters that Zarr has none for.
+pub(crate) fn register_codecs(registry: &mut Registry) {
+    registry.codec(&lzf::NAMES, lzf::build);
+    registry.codec(&lz4::NAMES, lz4::build);
+    registry.codec(&bitshuffle::NAMES, bitshuffle::build);
+}
 
 /// An HDF5 or netCDF-4 file.
 pub struct Hdf5 {
@@ -224,7 +233,7 @@ impl Hdf5 {
 
     /// Undoes the filters of a chunk, but those that were skipped.
     fn decode(&self, path: &str, array: &ArrayView, stored: &[u8], mask: u32) -> Result<Vec<u8>> {
-        let context = ChunkContext::new(CoreType::UInt8, vec![1]);
+        let context = ChunkContext::new(CoreType::Uint8, vec![1]);
         let mut bytes = Cow::Borrowed(stored);
         for (number, filter) in array.dataset.filters.iter().enumerate().rev() {
             if number < 32 && mask & (1 << number) != 0 {

@@ -11,6 +11,8 @@ use zarr_core::codec::{
 };
 use zarr_core::{CodecError, Dialect, MetadataError, Object};
 
+use crate::lz4;
+
 /// The codec's name in final v3; the other dialects have none.
 pub(super) const NAME: &str = "n5:lz4";
 
@@ -80,7 +82,9 @@ impl BytesToBytes for Lz4Block {
             let start = decoded.len();
             match header[8] & 0xf0 {
                 STORED => decoded.extend_from_slice(body),
-                COMPRESSED => decode_lz4(body, original as usize, &mut decoded)?,
+                COMPRESSED => {
+                    lz4::decode_block(body, original as usize, &mut decoded).map_err(corrupt)?;
+                }
                 other => return Err(corrupt(format!("a block of method {:#x}", other >> 4))),
             }
             let found = decoded.len() - start;
@@ -99,59 +103,6 @@ impl BytesToBytes for Lz4Block {
     fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
         NAMES.to_metadata(dialect, Object::new())
     }
-}
-
-/// Appends what a block of LZ4 decodes to, at most `limit` bytes.
-fn decode_lz4(mut block: &[u8], limit: usize, decoded: &mut Vec<u8>) -> Result<(), CodecError> {
-    let start = decoded.len();
-    let cut_off = || corrupt("an LZ4 block is cut off");
-    let too_long = || corrupt(format!("an LZ4 block decodes to more than {limit} bytes"));
-    while let Some((&token, rest)) = block.split_first() {
-        block = rest;
-        let literals = length(token >> 4, &mut block).ok_or_else(cut_off)?;
-        let (copied, rest) = block.split_at_checked(literals).ok_or_else(cut_off)?;
-        if literals > limit - (decoded.len() - start) {
-            return Err(too_long());
-        }
-        decoded.extend_from_slice(copied);
-        block = rest;
-        if block.is_empty() {
-            // The last sequence has literals alone.
-            return Ok(());
-        }
-        let (distance, rest) = block.split_first_chunk().ok_or_else(cut_off)?;
-        block = rest;
-        let distance = usize::from(u16::from_le_bytes(*distance));
-        let matched = length(token & 15, &mut block).ok_or_else(cut_off)?.saturating_add(4);
-        if distance == 0 || distance > decoded.len() - start {
-            return Err(corrupt(format!("an LZ4 block refers {distance} bytes back")));
-        }
-        if matched > limit - (decoded.len() - start) {
-            return Err(too_long());
-        }
-        let from = decoded.len() - distance;
-        for at in from..from + matched {
-            // What is copied may have been written by this copy.
-            decoded.push(decoded[at]);
-        }
-    }
-    Ok(())
-}
-
-/// A length of which the token has the first part.
-fn length(first: u8, block: &mut &[u8]) -> Option<usize> {
-    let mut length = usize::from(first);
-    if first == 15 {
-        loop {
-            let (&more, rest) = block.split_first()?;
-            *block = rest;
-            length = length.checked_add(usize::from(more))?;
-            if more != 255 {
-                break;
-            }
-        }
-    }
-    Some(length)
 }
 
 /// The 32-bit xxHash of some bytes.
