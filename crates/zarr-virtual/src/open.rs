@@ -14,6 +14,9 @@ const N5_OPTIONS: &[&str] = &["axes"];
 #[cfg(feature = "references")]
 const REFERENCE_OPTIONS: &[&str] = &["allow_target", "root", "target"];
 
+#[cfg(feature = "icechunk")]
+const ICECHUNK_OPTIONS: &[&str] = &["allow_target", "branch", "snapshot", "tag"];
+
 /// Options of a store, by name.
 type Options = [(String, String)];
 
@@ -32,6 +35,10 @@ pub fn register(registry: &mut Registry) {
     registry.chain_with_options("netcdf3", &[], open_netcdf3);
     #[cfg(not(feature = "netcdf3"))]
     registry.chain_left_out("netcdf3", "netcdf3");
+    #[cfg(feature = "icechunk")]
+    registry.chain_with_options("icechunk", ICECHUNK_OPTIONS, open_icechunk);
+    #[cfg(not(feature = "icechunk"))]
+    registry.chain_left_out("icechunk", "icechunk");
     registry.recognizer(recognize);
 }
 
@@ -128,6 +135,10 @@ fn open_references(
 
     check_reading(link, url, access)?;
     let options = options_of(link, options, REFERENCE_OPTIONS)?;
+    #[cfg(feature = "references-parquet")]
+    if let Some(store) = open_parquet((link, url), registry, &options)? {
+        return Ok(store);
+    }
     let file = file(url, registry)?;
     let root = option(&options, "root");
     let allowed = option(&options, "allow_target").unwrap_or_default();
@@ -137,6 +148,83 @@ fn open_references(
     let name = format!("kerchunk::{}", file.name());
     let options = ReferenceOptions { name, options, target, reach };
     let source = References::open(&file, options, crate::targets::opener(registry));
+    Ok(crate::ReferenceStore::over(zarr_core::runtime::block_on(source)?))
+}
+
+/// References in Parquet, if there is a folder with documents at a URL.
+#[cfg(feature = "references-parquet")]
+fn open_parquet(
+    (link, url): (&str, &str),
+    registry: &Registry,
+    options: &Options,
+) -> Result<Option<Arc<dyn Store>>> {
+    use crate::parquet::{ParquetOptions, ParquetReferences};
+    use crate::reach::Reach;
+
+    if !is_parquet(url, &|url| registry.open_store(url, Access::ReadOnly)) {
+        return Ok(None);
+    }
+    let store = registry.open_store(url, Access::ReadOnly)?;
+    let allowed = option(options, "allow_target").unwrap_or_default();
+    // The folder is what a file is in JSON: relative references begin beside it.
+    let reach = Reach::new(&store.name(), option(options, "root"), allowed.lines())
+        .map_err(|why| StoreError::invalid_url(&format!("{link}::{url}"), why))?;
+    let name = format!("kerchunk::{}", store.name());
+    let target = option(options, "target").map(str::to_owned);
+    let options = ParquetOptions { name, options: options.to_vec(), target, reach };
+    let source = ParquetReferences::open(store, options, crate::targets::opener(registry));
+    Ok(Some(crate::ReferenceStore::over(zarr_core::runtime::block_on(source)?)))
+}
+
+/// Whether a folder has the documents of references in Parquet.
+#[cfg(feature = "references-parquet")]
+fn is_parquet(url: &str, open: OpenToRecognize<'_>) -> bool {
+    let (Ok(store), Ok(key)) = (open(url), zarr_core::store::StoreKey::new(crate::parquet::DOCUMENTS))
+    else {
+        return false;
+    };
+    let text = zarr_core::runtime::block_on(Target::new(store, key).head(MAX_PARQUET_DOCUMENTS));
+    text.is_ok_and(|text| String::from_utf8_lossy(&text).contains("\"record_size\""))
+}
+
+/// The bytes of documents that are looked at; the mark of references in Parquet may be at their end.
+#[cfg(feature = "references-parquet")]
+const MAX_PARQUET_DOCUMENTS: u64 = 16 << 20;
+
+#[cfg(feature = "icechunk")]
+fn open_icechunk(
+    link: &str,
+    url: &str,
+    access: Access,
+    registry: &Registry,
+    options: &Options,
+) -> Result<Arc<dyn Store>> {
+    use crate::icechunk::{Icechunk, IcechunkOptions, Wanted};
+    use crate::reach::Reach;
+
+    check_reading(link, url, access)?;
+    let options = options_of(link, options, ICECHUNK_OPTIONS)?;
+    let invalid = |why: &str| StoreError::invalid_url(&format!("{link}::{url}"), why);
+    let named = |name: &str| option(&options, name).map(str::to_owned);
+    let wanted = match (named("branch"), named("tag"), named("snapshot")) {
+        (None, None, None) => Wanted::Branch("main".into()),
+        (Some(branch), None, None) => Wanted::Branch(branch),
+        (None, Some(tag), None) => Wanted::Tag(tag),
+        (None, None, Some(id)) => Wanted::Snapshot(id),
+        _ => return Err(invalid("give one of `branch`, `tag` and `snapshot`")),
+    };
+    let store = registry.open_store(url, Access::ReadOnly)?;
+    let allowed = option(&options, "allow_target").unwrap_or_default();
+    // References begin with a scheme; those to the repository's own folder are allowed.
+    let inside = format!("{}/{}", store.name().trim_end_matches('/'), crate::icechunk::REPOSITORY);
+    let reach = Reach::new(&inside, None, allowed.lines()).map_err(|why| invalid(&why))?;
+    let link = match &wanted {
+        Wanted::Branch(branch) => format!("icechunk://branch={branch}"),
+        Wanted::Tag(tag) => format!("icechunk://tag={tag}"),
+        Wanted::Snapshot(id) => format!("icechunk://snapshot={id}"),
+    };
+    let options = IcechunkOptions { link, options, wanted, reach };
+    let source = Icechunk::open(store, options, crate::targets::opener(registry));
     Ok(crate::ReferenceStore::over(zarr_core::runtime::block_on(source)?))
 }
 
@@ -182,6 +270,14 @@ fn format_of_folder(
     url: &str,
     open: OpenToRecognize<'_>,
 ) -> Option<(&'static str, &'static str)> {
+    #[cfg(feature = "icechunk")]
+    if is_icechunk(url, open) {
+        return Some(("an Icechunk repository", "icechunk"));
+    }
+    #[cfg(feature = "references-parquet")]
+    if is_parquet(url, open) {
+        return Some(("references of kerchunk in Parquet", "kerchunk"));
+    }
     #[cfg(feature = "n5")]
     {
         let key = zarr_core::store::StoreKey::new(crate::n5::ATTRIBUTES).ok()?;
@@ -195,6 +291,20 @@ fn format_of_folder(
     #[cfg(not(feature = "n5"))]
     let _ = (url, open);
     None
+}
+
+/// Whether a folder has the file of a repository, or that of the branch `main` of one of version 1.
+#[cfg(feature = "icechunk")]
+fn is_icechunk(url: &str, open: OpenToRecognize<'_>) -> bool {
+    let Ok(store) = open(url) else { return false };
+    let head = |key: &str| {
+        let file = Target::new(store.clone(), zarr_core::store::StoreKey::new(key).ok()?);
+        zarr_core::runtime::block_on(file.head(HEAD)).ok()
+    };
+    head(crate::icechunk::REPOSITORY)
+        .is_some_and(|head| crate::icechunk::file::is_icechunk(&head))
+        || head("refs/branch.main/ref.json")
+            .is_some_and(|head| String::from_utf8_lossy(&head).contains("\"snapshot\""))
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! Reads files that other implementations wrote, and compares what they read themselves.
 
 mod common;
+mod icechunk;
 mod n5;
 mod netcdf3;
+mod parquet;
 mod references;
