@@ -13,6 +13,8 @@
 
 #[cfg(feature = "hdf5")]
 pub mod hdf5;
+#[cfg(feature = "icechunk")]
+pub mod icechunk;
 mod location;
 #[cfg(any(feature = "n5", feature = "hdf5"))]
 mod lz4;
@@ -21,21 +23,23 @@ pub mod n5;
 #[cfg(feature = "netcdf3")]
 pub mod netcdf3;
 mod open;
-#[cfg(feature = "references")]
+#[cfg(feature = "references-parquet")]
+pub mod parquet;
+#[cfg(any(feature = "references", feature = "icechunk"))]
 pub mod reach;
 #[cfg(feature = "references")]
 pub mod references;
 mod source;
 mod store;
 mod target;
-#[cfg(feature = "references")]
+#[cfg(any(feature = "references", feature = "icechunk"))]
 mod targets;
 
 pub use self::location::split_file;
 pub use self::source::{Made, Make, Reference, Source, capabilities_over};
 pub use self::store::ReferenceStore;
 pub use self::target::Target;
-#[cfg(feature = "references")]
+#[cfg(any(feature = "references", feature = "icechunk"))]
 pub use self::targets::OpenTargetStore;
 
 /// Adds the formats of this build to what a program knows: the URLs `kerchunk::URL`, `n5::URL` and `netcdf3::URL`, N5's codec of

@@ -14,6 +14,9 @@ const N5_OPTIONS: &[&str] = &["axes"];
 #[cfg(feature = "references")]
 const REFERENCE_OPTIONS: &[&str] = &["allow_target", "root", "target"];
 
+#[cfg(feature = "icechunk")]
+const ICECHUNK_OPTIONS: &[&str] = &["allow_target", "branch", "snapshot", "tag"];
+
 /// Options of a store, by name.
 type Options = [(String, String)];
 
@@ -36,11 +39,19 @@ pub fn register(registry: &mut Registry) {
     registry.chain_with_options("hdf5", &[], open_hdf5);
     #[cfg(not(feature = "hdf5"))]
     registry.chain_left_out("hdf5", "hdf5");
+    #[cfg(feature = "icechunk")]
+    registry.chain_with_options("icechunk", ICECHUNK_OPTIONS, open_icechunk);
+    #[cfg(not(feature = "icechunk"))]
+    registry.chain_left_out("icechunk", "icechunk");
     registry.recognizer(recognize);
 }
 
 /// The options in a link, `n5://axes=reversed`, and those that were given otherwise; those of the link count.
-pub(crate) fn options_of(link: &str, given: &Options, known: &[&str]) -> Result<Vec<(String, String)>> {
+pub(crate) fn options_of(
+    link: &str,
+    given: &Options,
+    known: &[&str],
+) -> Result<Vec<(String, String)>> {
     let mut options = given.to_vec();
     let in_link = link.split_once("://").map_or("", |(_, options)| options);
     for option in in_link.split(',').filter(|option| !option.is_empty()) {
@@ -147,6 +158,10 @@ fn open_references(
 
     check_reading(link, url, access)?;
     let options = options_of(link, options, REFERENCE_OPTIONS)?;
+    #[cfg(feature = "references-parquet")]
+    if let Some(store) = open_parquet((link, url), registry, &options)? {
+        return Ok(store);
+    }
     let file = file(url, registry)?;
     let root = option(&options, "root");
     let allowed = option(&options, "allow_target").unwrap_or_default();
@@ -156,6 +171,84 @@ fn open_references(
     let name = format!("kerchunk::{}", file.name());
     let options = ReferenceOptions { name, options, target, reach };
     let source = References::open(&file, options, crate::targets::opener(registry));
+    Ok(crate::ReferenceStore::over(zarr_core::runtime::block_on(source)?))
+}
+
+/// References in Parquet, if there is a folder with documents at a URL.
+#[cfg(feature = "references-parquet")]
+fn open_parquet(
+    (link, url): (&str, &str),
+    registry: &Registry,
+    options: &Options,
+) -> Result<Option<Arc<dyn Store>>> {
+    use crate::parquet::{ParquetOptions, ParquetReferences};
+    use crate::reach::Reach;
+
+    if !is_parquet(url, &|url| registry.open_store(url, Access::ReadOnly)) {
+        return Ok(None);
+    }
+    let store = registry.open_store(url, Access::ReadOnly)?;
+    let allowed = option(options, "allow_target").unwrap_or_default();
+    // The folder is what a file is in JSON: relative references begin beside it.
+    let reach = Reach::new(&store.name(), option(options, "root"), allowed.lines())
+        .map_err(|why| StoreError::invalid_url(&format!("{link}::{url}"), why))?;
+    let name = format!("kerchunk::{}", store.name());
+    let target = option(options, "target").map(str::to_owned);
+    let options = ParquetOptions { name, options: options.to_vec(), target, reach };
+    let source = ParquetReferences::open(store, options, crate::targets::opener(registry));
+    Ok(Some(crate::ReferenceStore::over(zarr_core::runtime::block_on(source)?)))
+}
+
+/// Whether a folder has the documents of references in Parquet.
+#[cfg(feature = "references-parquet")]
+fn is_parquet(url: &str, open: OpenToRecognize<'_>) -> bool {
+    let (Ok(store), Ok(key)) =
+        (open(url), zarr_core::store::StoreKey::new(crate::parquet::DOCUMENTS))
+    else {
+        return false;
+    };
+    let text = zarr_core::runtime::block_on(Target::new(store, key).head(MAX_PARQUET_DOCUMENTS));
+    text.is_ok_and(|text| String::from_utf8_lossy(&text).contains("\"record_size\""))
+}
+
+/// The bytes of documents that are looked at; the mark of references in Parquet may be at their end.
+#[cfg(feature = "references-parquet")]
+const MAX_PARQUET_DOCUMENTS: u64 = 16 << 20;
+
+#[cfg(feature = "icechunk")]
+fn open_icechunk(
+    link: &str,
+    url: &str,
+    access: Access,
+    registry: &Registry,
+    options: &Options,
+) -> Result<Arc<dyn Store>> {
+    use crate::icechunk::{Icechunk, IcechunkOptions, Wanted};
+    use crate::reach::Reach;
+
+    check_reading(link, url, access)?;
+    let options = options_of(link, options, ICECHUNK_OPTIONS)?;
+    let invalid = |why: &str| StoreError::invalid_url(&format!("{link}::{url}"), why);
+    let named = |name: &str| option(&options, name).map(str::to_owned);
+    let wanted = match (named("branch"), named("tag"), named("snapshot")) {
+        (None, None, None) => Wanted::Branch("main".into()),
+        (Some(branch), None, None) => Wanted::Branch(branch),
+        (None, Some(tag), None) => Wanted::Tag(tag),
+        (None, None, Some(id)) => Wanted::Snapshot(id),
+        _ => return Err(invalid("give one of `branch`, `tag` and `snapshot`")),
+    };
+    let store = registry.open_store(url, Access::ReadOnly)?;
+    let allowed = option(&options, "allow_target").unwrap_or_default();
+    // References begin with a scheme; those to the repository's own folder are allowed.
+    let inside = format!("{}/{}", store.name().trim_end_matches('/'), crate::icechunk::REPOSITORY);
+    let reach = Reach::new(&inside, None, allowed.lines()).map_err(|why| invalid(&why))?;
+    let link = match &wanted {
+        Wanted::Branch(branch) => format!("icechunk://branch={branch}"),
+        Wanted::Tag(tag) => format!("icechunk://tag={tag}"),
+        Wanted::Snapshot(id) => format!("icechunk://snapshot={id}"),
+    };
+    let options = IcechunkOptions { link, options, wanted, reach };
+    let source = Icechunk::open(store, options, crate::targets::opener(registry));
     Ok(crate::ReferenceStore::over(zarr_core::runtime::block_on(source)?))
 }
 
@@ -197,7 +290,9 @@ fn format_of_file(head: &[u8]) -> Option<(&'static str, &'static str)> {
 #[cfg(feature = "hdf5")]
 fn is_hdf5(head: &[u8]) -> bool {
     let starts = [0, 512, 1024, 2048];
-    starts.iter().any(|start| head.get(*start..).is_some_and(|h| h.starts_with(&zarr_hdf5::SIGNATURE)))
+    starts
+        .iter()
+        .any(|start| head.get(*start..).is_some_and(|h| h.starts_with(&zarr_hdf5::SIGNATURE)))
 }
 
 /// JSON with the documents of a Zarr hierarchy as members, or as members of `refs`.
@@ -208,10 +303,15 @@ fn is_kerchunk(head: &[u8]) -> bool {
     text.trim_start().starts_with('{') && documents.iter().any(|name| text.contains(name))
 }
 
-fn format_of_folder(
-    url: &str,
-    open: OpenToRecognize<'_>,
-) -> Option<(&'static str, &'static str)> {
+fn format_of_folder(url: &str, open: OpenToRecognize<'_>) -> Option<(&'static str, &'static str)> {
+    #[cfg(feature = "icechunk")]
+    if is_icechunk(url, open) {
+        return Some(("an Icechunk repository", "icechunk"));
+    }
+    #[cfg(feature = "references-parquet")]
+    if is_parquet(url, open) {
+        return Some(("references of kerchunk in Parquet", "kerchunk"));
+    }
     #[cfg(feature = "n5")]
     {
         let key = zarr_core::store::StoreKey::new(crate::n5::ATTRIBUTES).ok()?;
@@ -225,6 +325,19 @@ fn format_of_folder(
     #[cfg(not(feature = "n5"))]
     let _ = (url, open);
     None
+}
+
+/// Whether a folder has the file of a repository, or that of the branch `main` of one of version 1.
+#[cfg(feature = "icechunk")]
+fn is_icechunk(url: &str, open: OpenToRecognize<'_>) -> bool {
+    let Ok(store) = open(url) else { return false };
+    let head = |key: &str| {
+        let file = Target::new(store.clone(), zarr_core::store::StoreKey::new(key).ok()?);
+        zarr_core::runtime::block_on(file.head(HEAD)).ok()
+    };
+    head(crate::icechunk::REPOSITORY).is_some_and(|head| crate::icechunk::file::is_icechunk(&head))
+        || head("refs/branch.main/ref.json")
+            .is_some_and(|head| String::from_utf8_lossy(&head).contains("\"snapshot\""))
 }
 
 #[cfg(test)]

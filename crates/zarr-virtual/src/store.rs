@@ -53,7 +53,7 @@ const MAX_LISTED_KEYS: usize = 10_000_000;
 ///
 /// # fn main() -> zarr_core::Result<()> {
 /// let hierarchy = zarr_core::Hierarchy::open(ReferenceStore::over(Empty), &Default::default())?;
-/// assert_eq!(hierarchy.root_group()?.children()?.len(), 0);
+/// assert_eq!(hierarchy.root()?.members()?.len(), 0);
 /// # Ok(())
 /// # }
 /// ```

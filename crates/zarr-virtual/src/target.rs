@@ -4,9 +4,10 @@ use std::fmt;
 use std::io;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
+use std::time::UNIX_EPOCH;
 
 use zarr_core::store::{
-    ByteRange, Bytes, Result, SnapshotOptions, Store, StoreKey, Version,
+    ByteRange, Bytes, Result, Snapshot, SnapshotOptions, Store, StoreKey, Version,
 };
 use zarr_core::{StoreError, sync};
 
@@ -18,6 +19,10 @@ pub struct Target(Arc<Inner>);
 struct Inner {
     store: Arc<dyn Store>,
     key: StoreKey,
+    /// What the value must be, where a reference says so.
+    etag: Option<String>,
+    /// The latest second since 1970 in which it may have been set, where a reference says so.
+    last_modified: Option<u32>,
     version: Mutex<Option<Version>>,
 }
 
@@ -30,7 +35,17 @@ impl fmt::Debug for Target {
 impl Target {
     /// The value of `key`. Nothing is read yet.
     pub fn new(store: Arc<dyn Store>, key: StoreKey) -> Target {
-        Target(Arc::new(Inner { store, key, version: Mutex::default() }))
+        let (etag, last_modified, version) = Default::default();
+        Target(Arc::new(Inner { store, key, etag, last_modified, version }))
+    }
+
+    /// The same value, which must have this ETag, and must not have been set after this second since 1970, as far as its store
+    /// tells.
+    #[must_use]
+    pub fn with_check(&self, etag: Option<String>, last_modified: Option<u32>) -> Target {
+        let (store, key) = (self.0.store.clone(), self.0.key.clone());
+        let version = Mutex::default();
+        Target(Arc::new(Inner { store, key, etag, last_modified, version }))
     }
 
     /// The store that it is in.
@@ -66,6 +81,7 @@ impl Target {
         let value = value.ok_or_else(|| self.absent(pinned.is_some()))?;
         // The size may be known only after the first reading, be it of no ranges.
         value.read(&[]).await?;
+        self.check(&*value)?;
         self.pin(value.version());
         Ok(value.size())
     }
@@ -89,6 +105,7 @@ impl Target {
             Err(StoreError::Range { size, .. }) => return Err(self.too_short(ranges, size)),
             other => other?,
         };
+        self.check(&*value)?;
         self.pin(value.version());
         let is_complete = |(range, part): (&Range<u64>, &Bytes)| {
             part.len() as u64 == range.end.saturating_sub(range.start)
@@ -118,8 +135,30 @@ impl Target {
             Err(StoreError::Range { .. }) => value.read(&[ByteRange::ALL]).await?,
             other => other?,
         };
+        self.check(&*value)?;
         self.pin(value.version());
         Ok(parts.into_iter().next().unwrap_or_default())
+    }
+
+    /// Whether the value is the one that the reference is to.
+    fn check(&self, value: &dyn Snapshot) -> Result<()> {
+        let changed = || StoreError::Changed { key: self.name() };
+        if let Some(last) = self.0.last_modified
+            && let Some(modified) = value.modified()
+            && modified.duration_since(UNIX_EPOCH).is_ok_and(|at| at.as_secs() > last.into())
+        {
+            return Err(changed());
+        }
+        // Of a remote store the first line of a version is the ETag.
+        let version = value.version();
+        let token = version.as_ref().and_then(Version::token).map(|token| String::from_utf8_lossy(token));
+        if let Some(etag) = &self.0.etag
+            && let Some(found) = token.as_deref().and_then(|token| token.lines().next())
+            && found.trim_matches('"') != etag.trim_matches('"')
+        {
+            return Err(changed());
+        }
+        Ok(())
     }
 
     /// Makes every later reading demand this version.

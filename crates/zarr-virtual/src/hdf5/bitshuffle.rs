@@ -104,7 +104,10 @@ impl Bitshuffle {
     fn decode_lz4(&self, encoded: &[u8], size: DecodedSize) -> Result<Vec<u8>, String> {
         let (total, block_bytes, mut rest) = header(encoded)?;
         if total > size.limit() {
-            return Err(format!("it decodes to {total} bytes, at most {} are expected", size.limit()));
+            return Err(format!(
+                "it decodes to {total} bytes, at most {} are expected",
+                size.limit()
+            ));
         }
         let elements = block_bytes / self.element / 8 * 8;
         if elements == 0 || block_bytes % self.element != 0 {

@@ -8,7 +8,8 @@ use zarr_core::codec::{
 use zarr_core::{CodecError, Dialect, MetadataError, Object};
 
 /// The names of the codec.
-pub(super) const NAMES: Names = Names { v3: &["imagecodecs_lzf"], v2: &["imagecodecs_lzf"], draft: &[] };
+pub(super) const NAMES: Names =
+    Names { v3: &["imagecodecs_lzf"], v2: &["imagecodecs_lzf"], draft: &[] };
 
 const CODEC: &str = "imagecodecs_lzf";
 

@@ -22,9 +22,9 @@ fn values(array: &Array) -> String {
         return bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     }
     let start = 0xcbf2_9ce4_8422_2325_u64;
-    let hash = bytes.iter().fold(start, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-    });
+    let hash = bytes
+        .iter()
+        .fold(start, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
     format!("{hash:016x}")
 }
 
@@ -32,9 +32,11 @@ fn values(array: &Array) -> String {
 fn elements_are_those_of_h5py() {
     let mut compared = 0;
     for (file, arrays) in json("elements.json").as_object().unwrap() {
-        let hierarchy = open(&data(&format!("{file}.h5")).display().to_string(), &options()).unwrap();
+        let hierarchy =
+            open(&data(&format!("{file}.h5")).display().to_string(), &options()).unwrap();
         for (path, described) in arrays.as_object().unwrap() {
-            let array = hierarchy.array(path.as_str()).unwrap_or_else(|e| panic!("{file}{path}: {e}"));
+            let array =
+                hierarchy.array(path.as_str()).unwrap_or_else(|e| panic!("{file}{path}: {e}"));
             let shape: Json = array.shape().iter().map(|n| Json::from(*n)).collect();
             assert_eq!(shape, described["shape"], "{file}{path}");
             if let Some(texts) = described.get("texts") {
@@ -75,7 +77,8 @@ fn what_cannot_be_read_says_why() {
 #[test]
 fn attributes_are_exact() {
     for file in ["earliest", "v110", "v114", "v200"] {
-        let hierarchy = open(&data(&format!("{file}.h5")).display().to_string(), &options()).unwrap();
+        let hierarchy =
+            open(&data(&format!("{file}.h5")).display().to_string(), &options()).unwrap();
         let group = hierarchy.group("/attributes").unwrap();
         let attributes = group.attributes();
         assert_eq!(attributes["unsigned"].as_u64(), Some((1 << 63) + 5));

@@ -2,6 +2,8 @@
 
 mod common;
 mod hdf5;
+mod icechunk;
 mod n5;
 mod netcdf3;
+mod parquet;
 mod references;

@@ -36,10 +36,10 @@ fn axes_are_in_n5s_order_by_default() {
 fn nodes_are_listed_and_blocks_are_none() {
     for url in [data("zarr2.n5").display().to_string(), reversed("zarr2.n5")] {
         let hierarchy = open(&url, &options()).unwrap();
-        let root = hierarchy.root_group().unwrap();
+        let root = hierarchy.root().unwrap();
         assert_eq!(root.attributes()["title"], "N5");
         let names = |group: &zarr_core::Group| -> Vec<String> {
-            group.children().unwrap().iter().map(|node| node.path().name().to_owned()).collect()
+            group.members().unwrap().iter().map(|node| node.path().name().unwrap().to_owned()).collect()
         };
         assert_eq!(names(&root), ["f4", "f8", "group", "i1", "i4", "i8", "u1", "u2", "u4", "u8"]);
         let numeric = root.group("group/0").unwrap();
@@ -61,7 +61,7 @@ fn a_node_inside_a_container_is_found() {
     let url = data("z5.n5").join("g").display().to_string();
     let node = zarr_core::Hierarchy::open_node(&url, &options()).unwrap();
     let Node::Group(group) = node else { panic!("a group") };
-    assert_eq!(group.children().unwrap().len(), 7);
+    assert_eq!(group.members().unwrap().len(), 7);
 }
 
 #[test]

@@ -25,11 +25,11 @@ fn what_kerchunk_wrote_reads_as_the_file_itself() {
     let url = data("kerchunk.json").display().to_string();
     let described = expected("netcdf3.json");
     let hierarchy = open(&url, &options()).unwrap();
-    let children = hierarchy.root_group().unwrap().children().unwrap();
+    let children = hierarchy.root().unwrap().members().unwrap();
     assert!(children.len() >= 10);
     for node in children {
         let Node::Array(array) = node else { panic!("an array") };
-        check_array(&array, &described["classic.nc"]["variables"][array.path().name()]);
+        check_array(&array, &described["classic.nc"]["variables"][array.path().name().unwrap()]);
     }
 }
 
