@@ -4,6 +4,9 @@ use super::json;
 use crate::datatype::{Class, Datatype, Field, Order};
 use crate::value::Value;
 
+/// The longest opaque element: its fill value is written byte by byte.
+const MAX_RAW_BYTES: u32 = 1 << 16;
+
 /// A data type of Zarr.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DataType {
@@ -195,7 +198,7 @@ fn map_flat(datatype: &Datatype) -> (DataType, Option<Order>) {
         },
         Class::String(_) if size > 0 => (DataType::FixedText(size), None),
         Class::VariableString(_) => (DataType::Text, None),
-        Class::Opaque { .. } => (DataType::Raw(size), None),
+        Class::Opaque { .. } if size <= MAX_RAW_BYTES => (DataType::Raw(size), None),
         Class::Enumeration { base, members } if is_bool(base, members) => (DataType::Bool, None),
         Class::Enumeration { base, .. } => map_flat(base),
         Class::Compound(fields) => match complex(datatype, fields) {

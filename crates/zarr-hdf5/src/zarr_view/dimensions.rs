@@ -1,5 +1,7 @@
 //! The names of axes, from dimension scales.
 
+use std::collections::HashSet;
+
 use crate::value::Value;
 use crate::{Attribute, Blocks, File, Result, Storage};
 
@@ -96,13 +98,19 @@ pub fn unlimited_length(file: &File, blocks: &Blocks, scale: u64) -> Result<Opti
     let (Some(length), Some(None)) = (shape.first(), max_shape.first()) else { return Ok(None) };
     let mut longest = *length;
     let references = values(file, blocks, &attributes, "REFERENCE_LIST")?.unwrap_or_default();
+    let (mut visited, mut read_bytes) = (HashSet::new(), 0);
     for reference in references {
         let Value::Record(fields) = reference else { continue };
         let [(_, Value::Object(Some(address))), (_, Value::Integer(axis))] = fields.as_slice()
         else {
             continue;
         };
+        // Each is listed once for each axis; and objects do not overlap, else reading them would be quadratic work.
+        if !visited.insert((*address, *axis)) || read_bytes > blocks.file_length() {
+            continue;
+        }
         let user = file.object(blocks, *address)?;
+        read_bytes += user.header_bytes();
         let user = file.dataset(blocks, &user)?;
         let axis = usize::try_from(*axis).unwrap_or(usize::MAX);
         let length = user.dataspace.shape().and_then(|shape| shape.get(axis));

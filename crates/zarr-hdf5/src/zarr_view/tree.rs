@@ -13,6 +13,8 @@ const MAX_DEPTH: usize = 64;
 const MAX_SOFT_LINKS: usize = 64;
 /// How many groups' members are remembered.
 const MAX_GROUPS: usize = 10_000;
+/// How many links of all these groups together.
+const MAX_LINKS: usize = 2_000_000;
 
 /// The groups and arrays of a file. A call that misses bytes is made again when they are cached, as with [`File`].
 #[derive(Debug)]
@@ -20,6 +22,7 @@ pub struct Tree {
     file: File,
     /// Links of groups that were listed, by address.
     links: HashMap<u64, Vec<Link>>,
+    link_count: usize,
     /// The numbers of axes without scales, by the address of the group.
     phony: HashMap<u64, Phony>,
     /// The walk over the whole file, once a reference needs it.
@@ -58,7 +61,14 @@ struct Found {
 impl Tree {
     /// The paths of a file.
     pub fn new(file: File) -> Tree {
-        Tree { file, links: HashMap::new(), phony: HashMap::new(), walk: None, walk_is_done: false }
+        Tree {
+            file,
+            links: HashMap::new(),
+            link_count: 0,
+            phony: HashMap::new(),
+            walk: None,
+            walk_is_done: false,
+        }
     }
 
     /// The file.
@@ -70,8 +80,10 @@ impl Tree {
         if !self.links.contains_key(&group) {
             let object = self.file.object(blocks, group)?;
             let links = self.file.links(blocks, &object)?;
-            if self.links.len() >= MAX_GROUPS {
+            self.link_count += links.len();
+            if self.links.len() >= MAX_GROUPS || self.link_count > MAX_LINKS {
                 self.links.clear();
+                self.link_count = links.len();
             }
             self.links.insert(group, links);
         }
