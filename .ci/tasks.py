@@ -21,7 +21,7 @@ PYTHON = sys.executable
 # One case in this many goes to the peers in the step `interop`, and through a server in the step `servers`.
 SAMPLE = 12
 # The crates whose features are checked.
-CRATES = ["zarr-core", "zarr-codecs", "zarr-stores", "zarr-nczarr", "zarr-tools", "zarrkit"]
+CRATES = ["zarr-core", "zarr-codecs", "zarr-stores", "zarr-nczarr", "zarr-hdf5", "zarr-virtual", "zarr-tools", "zarrkit"]
 
 
 @dataclass

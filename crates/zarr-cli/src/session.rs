@@ -75,6 +75,13 @@ pub(crate) struct Global {
     /// arguments of a command: ZARR_HTTP_HEADERS has headers, too, one on each line, and ZARR_HTTP_BEARER_TOKEN a token.
     #[arg(long, global = true, hide_short_help = true, help_heading = COMMON, value_name = "HEADER")]
     pub http_header: Vec<Secret>,
+    /// Read what references lead to below this folder or URL, too, as in s3://bucket/data; `any` for everything
+    ///
+    /// A file with references comes from whoever wrote it. Without this its references are read from its own folder and what is below,
+    /// or from its own server or bucket. What only `any` allows is read without credentials, and never from local files if the
+    /// references are remote.
+    #[arg(long, global = true, hide_short_help = true, help_heading = COMMON, value_name = "PREFIX")]
+    pub allow_target: Vec<String>,
 }
 
 /// What a command works on.
@@ -226,6 +233,9 @@ impl Session {
     pub fn options(&self) -> Result<OpenOptions, Failure> {
         let mut options = OpenOptions::new(self.registry.clone()).threads(self.global.threads);
         options = self.headers.set(options);
+        if !self.global.allow_target.is_empty() {
+            options = options.store_option("allow_target", self.global.allow_target.join("\n"));
+        }
         if let Some(read_as) = self.global.read_as {
             (options.dialect, options.era) = (Some(read_as.dialect), read_as.era);
             options.plain_draft = read_as.plain_draft;

@@ -83,6 +83,16 @@ pub enum StoreError {
         /// How many the reader takes.
         limit: u64,
     },
+    /// A reference to another file may not be followed.
+    #[error("`{key}` refers to `{target}`, which is not read: {why}")]
+    TargetRefused {
+        /// The key whose reference it is.
+        key: String,
+        /// The target, without secrets.
+        target: String,
+        /// Why it is refused, and what allows it.
+        why: String,
+    },
     /// A third party's store failed.
     #[error("{0}")]
     Backend(#[source] Backend),
@@ -384,6 +394,14 @@ pub enum AccessError {
     /// What lies here is read, and not written by this library.
     #[error("cannot write: {0}")]
     Frozen(String),
+    /// Data of another format are here, which are read in place.
+    #[error("cannot write: this is {what}, which is read in place, and not written")]
+    OtherFormat {
+        /// What it is: `a netCDF-3 file`.
+        what: &'static str,
+        /// The command that makes a copy that can be written.
+        copy: String,
+    },
     /// Another array was created in the place of the one that a handle knows.
     #[error("another array was created here since this one was opened; open it again")]
     Replaced,

@@ -1,11 +1,11 @@
 //! Hides what may be a secret in the URLs that errors show.
 
 use super::StoreError;
+use crate::web_address::split_link;
 
 /// A URL without what may be a secret: a user with a password, or of a web server any user, and what follows a `?`.
 pub fn without_secrets(url: &str) -> String {
-    if let Some((link, rest)) = url.split_once("::")
-        && (link == "zip" || link.starts_with("zip://"))
+    if let Some((link, rest)) = split_link(url)
         && !rest.starts_with("//")
     {
         return format!("{link}::{}", without_secrets(rest));

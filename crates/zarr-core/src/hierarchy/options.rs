@@ -82,6 +82,13 @@ impl OpenOptions {
         self
     }
 
+    /// Handles may not write.
+    #[must_use]
+    pub fn read_only(mut self) -> OpenOptions {
+        self.access = Access::ReadOnly;
+        self
+    }
+
     /// Reads the documents as this dialect's.
     #[must_use]
     pub fn dialect(mut self, dialect: Dialect) -> OpenOptions {
