@@ -43,7 +43,11 @@ pub fn register(registry: &mut Registry) {
 }
 
 /// The options in a link, `n5://axes=reversed`, and those that were given otherwise; those of the link count.
-pub(crate) fn options_of(link: &str, given: &Options, known: &[&str]) -> Result<Vec<(String, String)>> {
+pub(crate) fn options_of(
+    link: &str,
+    given: &Options,
+    known: &[&str],
+) -> Result<Vec<(String, String)>> {
     let mut options = given.to_vec();
     let in_link = link.split_once("://").map_or("", |(_, options)| options);
     for option in in_link.split(',').filter(|option| !option.is_empty()) {
@@ -179,7 +183,8 @@ fn open_parquet(
 /// Whether a folder has the documents of references in Parquet.
 #[cfg(feature = "references-parquet")]
 fn is_parquet(url: &str, open: OpenToRecognize<'_>) -> bool {
-    let (Ok(store), Ok(key)) = (open(url), zarr_core::store::StoreKey::new(crate::parquet::DOCUMENTS))
+    let (Ok(store), Ok(key)) =
+        (open(url), zarr_core::store::StoreKey::new(crate::parquet::DOCUMENTS))
     else {
         return false;
     };
@@ -266,10 +271,7 @@ fn is_kerchunk(head: &[u8]) -> bool {
     text.trim_start().starts_with('{') && documents.iter().any(|name| text.contains(name))
 }
 
-fn format_of_folder(
-    url: &str,
-    open: OpenToRecognize<'_>,
-) -> Option<(&'static str, &'static str)> {
+fn format_of_folder(url: &str, open: OpenToRecognize<'_>) -> Option<(&'static str, &'static str)> {
     #[cfg(feature = "icechunk")]
     if is_icechunk(url, open) {
         return Some(("an Icechunk repository", "icechunk"));
@@ -301,8 +303,7 @@ fn is_icechunk(url: &str, open: OpenToRecognize<'_>) -> bool {
         let file = Target::new(store.clone(), zarr_core::store::StoreKey::new(key).ok()?);
         zarr_core::runtime::block_on(file.head(HEAD)).ok()
     };
-    head(crate::icechunk::REPOSITORY)
-        .is_some_and(|head| crate::icechunk::file::is_icechunk(&head))
+    head(crate::icechunk::REPOSITORY).is_some_and(|head| crate::icechunk::file::is_icechunk(&head))
         || head("refs/branch.main/ref.json")
             .is_some_and(|head| String::from_utf8_lossy(&head).contains("\"snapshot\""))
 }

@@ -112,11 +112,19 @@ pub fn standard() -> Registry {
     let registry = Registry::new().with(zarr_codecs::register).with(zarr_stores::register);
     #[cfg(any(feature = "references", feature = "n5", feature = "netcdf3", feature = "icechunk"))]
     let registry = registry.with(zarr_virtual::register);
-    #[cfg(not(any(feature = "references", feature = "n5", feature = "netcdf3", feature = "icechunk")))]
+    #[cfg(not(any(
+        feature = "references",
+        feature = "n5",
+        feature = "netcdf3",
+        feature = "icechunk"
+    )))]
     let registry = registry.with(|registry| {
-        for (name, feature) in
-            [("kerchunk", "references"), ("n5", "n5"), ("netcdf3", "netcdf3"), ("icechunk", "icechunk")]
-        {
+        for (name, feature) in [
+            ("kerchunk", "references"),
+            ("n5", "n5"),
+            ("netcdf3", "netcdf3"),
+            ("icechunk", "icechunk"),
+        ] {
             registry.chain_left_out(name, feature);
         }
     });

@@ -58,7 +58,8 @@ impl BytesToBytes for Lz4Block {
         let mut rest = &encoded[..];
         let mut decoded = Vec::new();
         while !rest.is_empty() {
-            let header = rest.get(..HEADER).ok_or_else(|| corrupt("a block's header is cut off"))?;
+            let header =
+                rest.get(..HEADER).ok_or_else(|| corrupt("a block's header is cut off"))?;
             if &header[..8] != MAGIC {
                 return Err(corrupt("expected `LZ4Block` at the beginning of a block"));
             }
