@@ -151,7 +151,8 @@ impl Target {
         }
         // Of a remote store the first line of a version is the ETag.
         let version = value.version();
-        let token = version.as_ref().and_then(Version::token).map(|token| String::from_utf8_lossy(token));
+        let token =
+            version.as_ref().and_then(Version::token).map(|token| String::from_utf8_lossy(token));
         if let Some(etag) = &self.0.etag
             && let Some(found) = token.as_deref().and_then(|token| token.lines().next())
             && found.trim_matches('"') != etag.trim_matches('"')

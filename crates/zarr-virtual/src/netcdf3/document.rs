@@ -155,11 +155,8 @@ pub(super) fn group_document(attributes: &[Attribute]) -> Bytes {
 
 /// The document of a variable.
 pub(super) fn array_document(header: &Header, variable: &Variable, layout: &Layout) -> Bytes {
-    let names: Vec<&str> = variable
-        .dimensions
-        .iter()
-        .map(|index| header.dimensions[*index].name.as_str())
-        .collect();
+    let names: Vec<&str> =
+        variable.dimensions.iter().map(|index| header.dimensions[*index].name.as_str()).collect();
     let grid = if layout.has_short_chunk() { rectilinear(layout) } else { regular(layout) };
     let mut bytes = Object::new();
     if variable.data_type.size() > 1 {
@@ -171,7 +168,8 @@ pub(super) fn array_document(header: &Header, variable: &Variable, layout: &Layo
     });
     let of_user = variable.attributes.iter().map(|attribute| {
         let is_fill = fill.is_some_and(|fill| std::ptr::eq(fill, attribute));
-        let value = if is_fill { missing_value(variable.data_type, attribute) } else { value(attribute) };
+        let value =
+            if is_fill { missing_value(variable.data_type, attribute) } else { value(attribute) };
         (attribute.name.clone(), value)
     });
     let document = Object::new()
@@ -198,13 +196,14 @@ fn regular(layout: &Layout) -> Json {
 
 /// A grid whose last chunk along the divided axis is shorter: in a regular grid it would be as long as the others.
 fn rectilinear(layout: &Layout) -> Json {
-    let axes = layout.shape.iter().zip(&layout.chunks).enumerate().map(|(axis, (length, chunk))| {
-        if axis != layout.axis {
-            return Json::from(*chunk);
-        }
-        let run = Json::from([*chunk, length / chunk]);
-        Json::Array(vec![run, Json::from(length % chunk)])
-    });
+    let axes =
+        layout.shape.iter().zip(&layout.chunks).enumerate().map(|(axis, (length, chunk))| {
+            if axis != layout.axis {
+                return Json::from(*chunk);
+            }
+            let run = Json::from([*chunk, length / chunk]);
+            Json::Array(vec![run, Json::from(length % chunk)])
+        });
     let shapes: Vec<Json> = axes.collect();
     extension("rectilinear", Object::new().with("kind", "inline").with("chunk_shapes", shapes))
 }
@@ -261,10 +260,8 @@ fn missing_value(data_type: Type, attribute: &Attribute) -> Json {
         (Type::Char, None) => base64_of(attribute.values[0]),
         (Type::Float | Type::Double, Some(number)) => {
             let bytes = number.to_f64().to_ne_bytes().to_vec();
-            let json = missing_value::to_json(
-                &DataType::Core(CoreType::Float64),
-                &FillValue::new(bytes),
-            );
+            let json =
+                missing_value::to_json(&DataType::Core(CoreType::Float64), &FillValue::new(bytes));
             json.unwrap_or(Json::Null)
         }
         (_, Some(number)) => number.to_fill(),
@@ -275,7 +272,8 @@ fn missing_value(data_type: Type, attribute: &Attribute) -> Json {
 /// One byte in base64.
 fn base64_of(byte: u8) -> Json {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let [first, second] = [byte >> 2, (byte & 3) << 4].map(|digit| char::from(DIGITS[usize::from(digit)]));
+    let [first, second] =
+        [byte >> 2, (byte & 3) << 4].map(|digit| char::from(DIGITS[usize::from(digit)]));
     format!("{first}{second}==").into()
 }
 
