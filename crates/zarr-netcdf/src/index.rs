@@ -161,10 +161,9 @@ impl File {
 
     /// A group and all above it, itself first.
     pub fn and_above(&self, place: usize) -> impl Iterator<Item = &Group> {
-        let groups = std::iter::successors(self.groups.get(place), |group| {
+        std::iter::successors(self.groups.get(place), move |group| {
             group.parent.and_then(|parent| self.groups.get(parent))
-        });
-        groups
+        })
     }
 
     /// The dimension of this number.
@@ -183,7 +182,7 @@ impl File {
 
     /// The numbers of the unlimited dimensions that a group itself declares.
     pub fn own_unlimited(&self, group: &Group) -> impl Iterator<Item = usize> {
-        group.dimensions.clone().filter(|&id| self.dimensions[id].is_unlimited)
+        group.dimensions.clone().filter(move |&id| self.dimensions[id].is_unlimited)
     }
 
     /// The first unlimited dimension that a group sees.
@@ -404,7 +403,8 @@ impl<'a> Builder<'a> {
             Filter::Deflate { level } => Some(*level),
             _ => None,
         });
-        let is_told = |id: u32| id == FILTER_DEFLATE || self.tells_all_filters;
+        let tells_all = self.tells_all_filters;
+        let is_told = |id: u32| id == FILTER_DEFLATE || tells_all;
         let filters = storage.filters.iter().filter_map(|filter| hdf5_filter(filter, schema.ty));
         let is_wide = schema.ty.is_atomic() && schema.ty.size().is_some_and(|size| size > 1);
         Ok(Variable {

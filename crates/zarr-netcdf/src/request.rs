@@ -61,12 +61,12 @@ impl Memory {
     ///
     /// # Errors
     /// [`ECHAR`] between text and something else; [`EBADTYPE`] for what cannot be converted or is no type.
-    pub fn new(ty: Type, memory: c_int, types: &UserTypes) -> Result<Memory> {
-        let own = types.id(ty);
+    pub fn new(ty: Type, memory: c_int, declared: &UserTypes) -> Result<Memory> {
+        let own = declared.id(ty);
         if memory == 0 || memory == own {
             return Ok(if ty == Type::String { Memory::Texts } else { Memory::Same });
         }
-        let asked = types::atomic(memory).or_else(|| types.get(memory)).ok_or(EBADTYPE)?;
+        let asked = types::atomic(memory).or_else(|| declared.get(memory)).ok_or(EBADTYPE)?;
         if asked == Type::Char || ty == Type::Char {
             return Err(ECHAR.into());
         }

@@ -13,6 +13,7 @@ import random
 import resource
 import shutil
 import subprocess
+import sys
 import tarfile
 import tempfile
 import zipfile
@@ -359,3 +360,26 @@ def test_cdl_equals_its_netcdf_twin(tmp_path):
                     variables += compare_groups(found, expected, f"{document}")
     print(f"{len(texts) - left_out} texts, {variables} variables equal; {left_out} texts that ncgen refuses")
     assert variables and left_out < len(texts) // 4
+
+
+REGISTERED = """
+import importlib.util, sys
+spec = importlib.util.spec_from_file_location("netcdf", sys.argv[1])
+module = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+module.register(sys.argv[2])
+module.register(sys.argv[2])
+import netCDF4
+for path in sys.argv[3:]:
+    print(float(netCDF4.Dataset(path)["t"][3, 3, 3]))
+"""
+
+
+def test_a_program_registers_it_itself(ocean):
+    """As programs do whose netcdf-c is older than 4.10."""
+    home, frame = ocean
+    module = TOP / "crates/zarr-python/python/zarrkit/netcdf.py"
+    environment = {name: value for name, value in os.environ.items() if name != "NCRCENV_RC"} | {"HOME": str(home)}
+    command = [sys.executable, "-c", REGISTERED, module, LIBRARY, home / "v3.zarr/zarr.json", home / "v3.zip"]
+    printed = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert printed.stdout.split() == 2 * [str(float(frame.t.values[3, 3, 3]))], printed.stderr

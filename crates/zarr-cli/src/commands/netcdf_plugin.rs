@@ -253,10 +253,7 @@ fn check(
             writeln!(out, "in a netCDF program, type: {typed}")?;
         }
     }
-    match problems.is_empty() {
-        true => Ok(()),
-        false => Err(Failure::No(problems.join("\n"))),
-    }
+    if problems.is_empty() { Ok(()) } else { Err(Failure::No(problems.join("\n"))) }
 }
 
 /// How a netCDF program names the data at `target`.

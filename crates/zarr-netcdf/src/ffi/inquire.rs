@@ -84,9 +84,10 @@ pub extern "C" fn inq_dimids(
 pub extern "C" fn inq_ncid(ncid: c_int, name: Text, id: Out<c_int>) -> c_int {
     guarded(|| {
         let (file, place) = open_files::get(ncid)?;
-        let found = match name.is_null() {
-            true => 0,
-            false => file.group(place)?.child(&name.get()?).ok_or(ENOGRP)?,
+        let found = if name.is_null() {
+            0
+        } else {
+            file.group(place)?.child(&name.get()?).ok_or(ENOGRP)?
         };
         id.put(group_id(ncid, found));
         Ok(())

@@ -16,6 +16,7 @@ impl<T: Copy> Out<T> {
         Out(pointer)
     }
 
+    /// Whether there is none.
     pub fn is_null(self) -> bool {
         self.0.is_null()
     }
@@ -55,7 +56,7 @@ impl NameOut {
     /// Writes a name with the zero behind it. The index has no name that is longer than netCDF allows, or has a zero.
     pub fn put(self, name: &str) {
         let bytes = name.bytes().chain([0]);
-        self.0.put_all(bytes.map(|byte| byte.cast_signed() as c_char));
+        self.0.put_all(bytes.map(|byte| byte as c_char));
     }
 }
 
@@ -71,6 +72,7 @@ impl Text {
         Text(pointer)
     }
 
+    /// Whether there is none.
     pub fn is_null(self) -> bool {
         self.0.is_null()
     }
@@ -145,6 +147,7 @@ impl Data {
         Data(pointer)
     }
 
+    /// Whether there is none.
     pub fn is_null(self) -> bool {
         self.0.is_null()
     }
@@ -238,6 +241,7 @@ impl Unused {
         Unused(pointer)
     }
 
+    /// Whether there is none.
     pub fn is_null(self) -> bool {
         self.0.is_null()
     }

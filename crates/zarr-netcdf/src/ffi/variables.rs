@@ -2,12 +2,12 @@
 
 use std::ffi::{c_int, c_uint};
 
+use zarr::nczarr::Values;
+
 use super::guarded;
 use super::pointers::{Data, NameOut, Out, Text, int};
 use crate::codes::{ENOFILTER, NOERR};
 use crate::open_files;
-use crate::request::Memory;
-use crate::types;
 
 /// How full a cache must be before netcdf-c empties it; its own default.
 const CACHE_PREEMPTION: f32 = 0.75;
@@ -105,19 +105,13 @@ pub extern "C" fn inq_var_all(
             filter.put(0);
             parameter_count.put(0);
         }
-        // Last, so that after an error nothing of it is allocated.
-        match Memory::new(variable.ty, 0, &file.types)? {
-            _ if fill.is_null() => {}
-            Memory::Texts => match &variable.fill {
-                zarr::nczarr::Values::String(texts) => {
+        if !fill.is_null() {
+            // Last, so that after an error nothing of it is allocated.
+            match &variable.fill {
+                Values::String(texts) => {
                     fill.put_texts(texts.get(..1).unwrap_or_default(), |_| 0)?
                 }
-                _ => {}
-            },
-            _ => {
-                let value = variable.fill.to_ne_bytes();
-                let size = types::size_in_memory(variable.ty).min(value.len());
-                fill.put_at(0, &value[..size]);
+                value => fill.put_at(0, &value.to_ne_bytes()),
             }
         }
         Ok(())
