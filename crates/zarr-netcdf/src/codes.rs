@@ -26,7 +26,6 @@ pub const ENOMEM: c_int = -61;
 pub const EIO: c_int = -68;
 pub const EINTERNAL: c_int = -92;
 pub const ENOPAR: c_int = -114;
-pub const EBADFIELD: c_int = -119;
 pub const ENOGRP: c_int = -125;
 pub const ENOTBUILT: c_int = -128;
 pub const ENOFILTER: c_int = -136;

@@ -18,7 +18,7 @@ use crate::codes::{EBADDIM, EBADID, ENOMEM, ENOTATT, ENOTNC, ENOTVAR, Failure, R
 use crate::location::locate;
 use crate::report;
 use crate::settings;
-use crate::types::UserTypes;
+use crate::types::{BOOL_ATTRIBUTE, COMPLEX_DIMENSION, told};
 
 /// The most groups of a file, which have 16 bits of its number.
 const MAX_GROUPS: usize = 1 << 16;
@@ -45,8 +45,6 @@ pub struct File {
     pub groups: Vec<Group>,
     /// The dimensions of all groups, by their numbers.
     pub dimensions: Vec<Dimension>,
-    /// The types that it declares.
-    pub types: UserTypes,
     /// Which format netcdf-c takes it for: that of the slot in which it was opened.
     pub model: c_int,
     /// The most bytes of decoded chunks that it keeps.
@@ -87,7 +85,10 @@ pub struct Dimension {
 #[derive(Debug)]
 pub struct Variable {
     pub name: String,
+    /// An atomic type.
     pub ty: Type,
+    /// Whether the last dimension has the two parts of complex numbers, which are elements to Zarr.
+    pub is_complex: bool,
     /// The numbers of its dimensions; none for a scalar.
     pub dimensions: Vec<usize>,
     /// Their lengths.
@@ -117,6 +118,14 @@ pub struct Attributes {
 }
 
 impl Attributes {
+    /// Adds a text, unless there is an attribute of the name.
+    fn add(&mut self, (name, text): (&str, &str)) {
+        if self.names.position(name).is_none() {
+            self.names.add(name, self.list.len());
+            self.list.push(Attribute::new(name, text));
+        }
+    }
+
     /// The number of the attribute of this name.
     pub fn position(&self, name: &str) -> Result<usize> {
         self.names.position(name).ok_or_else(|| ENOTATT.into())
@@ -233,6 +242,8 @@ struct Builder<'a> {
     dimensions: Vec<Dimension>,
     /// The numbers of dimensions by their full names.
     numbers: HashMap<String, usize>,
+    /// The number of the dimension of the parts of complex numbers, if there are any.
+    complex: Option<usize>,
     /// What cannot be shown, and why.
     hidden: Vec<String>,
 }
@@ -245,6 +256,7 @@ impl<'a> Builder<'a> {
             groups: Vec::new(),
             dimensions: Vec::new(),
             numbers: HashMap::new(),
+            complex: None,
             hidden: Vec::new(),
         }
     }
@@ -260,23 +272,7 @@ impl<'a> Builder<'a> {
         for sentence in &self.hidden {
             report::print_once(&format!("{typed}: {sentence}"));
         }
-        let attributes = |attributes: &Attributes| {
-            attributes.list.iter().map(|attribute| attribute.value.ty()).collect::<Vec<_>>()
-        };
-        let used = self.groups.iter().flat_map(|group| {
-            let variables = group.variables.iter();
-            let variables =
-                variables.flat_map(|it| [vec![it.ty], attributes(&it.attributes)].concat());
-            variables.chain(attributes(&group.attributes)).collect::<Vec<_>>()
-        });
-        let types = UserTypes::new(used);
-        Ok(File {
-            groups: self.groups,
-            dimensions: self.dimensions,
-            types,
-            model: 0,
-            cache_bytes: 0,
-        })
+        Ok(File { groups: self.groups, dimensions: self.dimensions, model: 0, cache_bytes: 0 })
     }
 
     /// Whether a name is one of netCDF's; else it is hidden, since programs have memory for 256 bytes, and no copy could have it.
@@ -293,7 +289,10 @@ impl<'a> Builder<'a> {
     fn attributes(&mut self, place: &str, all: &[Attribute]) -> Attributes {
         let mut list = Vec::new();
         for attribute in all {
-            if self.is_shown("an attribute", place, &attribute.name) {
+            if !attribute.value.ty().is_atomic() {
+                let why = format!("its value is of type {}", attribute.value.ty());
+                self.hidden.push(format!("`{}` of `{place}` is not shown: {why}", attribute.name));
+            } else if self.is_shown("an attribute", place, &attribute.name) {
                 list.push(attribute.clone());
             }
         }
@@ -340,6 +339,17 @@ impl<'a> Builder<'a> {
             dimension_names.add(&dimension.name, self.dimensions.len() - first);
             let (name, is_unlimited) = (dimension.name.clone(), dimension.unlimited);
             self.dimensions.push(Dimension { name, len, is_unlimited });
+        }
+        if parent.is_none() && has_complex(schema) {
+            let found = dimension_names.position(COMPLEX_DIMENSION).map(|at| first + at);
+            let number = found.unwrap_or(self.dimensions.len());
+            if found.is_none() {
+                dimension_names.add(COMPLEX_DIMENSION, number - first);
+                let name = COMPLEX_DIMENSION.to_owned();
+                self.dimensions.push(Dimension { name, len: 2, is_unlimited: false });
+            }
+            // A dimension of that name that is the data's own may be another one.
+            self.complex = Some(number).filter(|&number| self.dimensions[number].len == 2);
         }
         for opaque in &schema.opaque {
             self.hidden.push(format!("`{prefix}/{}` is not shown: {}", opaque.name, opaque.why));
@@ -393,8 +403,21 @@ impl<'a> Builder<'a> {
             let found = self.numbers.get(name).copied();
             found.ok_or_else(|| format!("its dimension `{name}` is not shown"))
         };
-        let dimensions: Vec<usize> =
+        let mut dimensions: Vec<usize> =
             schema.dimensions.iter().map(number).collect::<Result<_, _>>()?;
+        let mut chunks = self.chunks(&schema.storage, &dimensions);
+        let (ty, is_complex) = told(schema.ty);
+        if is_complex {
+            let why = || format!("the dataset has a dimension `{COMPLEX_DIMENSION}` of its own");
+            dimensions.push(self.complex.ok_or_else(why)?);
+            if let Some(lens) = &mut chunks {
+                lens.push(2);
+            }
+        }
+        let mut attributes = self.attributes(path, &schema.attributes);
+        if schema.ty == Type::Bool {
+            attributes.add(BOOL_ATTRIBUTE);
+        }
         let shape: Vec<u64> = dimensions.iter().map(|&id| self.dimensions[id].len as u64).collect();
         let handle = self.dataset.variable(path).map_err(|e| e.to_string())?;
         let storage = &schema.storage;
@@ -406,21 +429,21 @@ impl<'a> Builder<'a> {
         let tells_all = self.tells_all_filters;
         let is_told = |id: u32| id == FILTER_DEFLATE || tells_all;
         let filters = storage.filters.iter().filter_map(|filter| hdf5_filter(filter, schema.ty));
-        let is_wide = schema.ty.is_atomic() && schema.ty.size().is_some_and(|size| size > 1);
+        let is_wide = ty.size().is_some_and(|size| size > 1);
         Ok(Variable {
             name: schema.name.clone(),
-            ty: schema.ty,
-            chunks: self.chunks(storage, &dimensions),
+            ty,
+            is_complex,
+            chunks,
             dimensions,
             shape,
-            attributes: self.attributes(path, &schema.attributes),
+            attributes,
             is_shuffled: has(Filter::Shuffle),
             deflate_level,
             has_checksum: has(Filter::Fletcher32),
             filters: filters.filter(|(id, _)| is_told(*id)).collect(),
             is_without_fill: is_without_fill(schema),
-            fill: schema.fill(),
-            // netCDF4-python fails on a compound that tells one.
+            fill: if ty == schema.ty { schema.fill() } else { ty.default_fill() },
             endian: match storage.endian {
                 _ if !is_wide => NC_ENDIAN_NATIVE,
                 Some(Endian::Big) => NC_ENDIAN_BIG,
@@ -450,7 +473,16 @@ fn is_without_fill(schema: &schema::Variable) -> bool {
     let storage = &schema.storage;
     let filled_otherwise =
         storage.unwritten.as_ref().is_some_and(|fill| *fill != schema.ty.default_fill());
-    storage.no_fill || (filled_otherwise && schema.attribute("_FillValue").is_none())
+    // Of bools and complex numbers no value is missing.
+    !schema.ty.is_atomic()
+        || storage.no_fill
+        || (filled_otherwise && schema.attribute("_FillValue").is_none())
+}
+
+/// Whether a variable of a group, or of one below it, has complex numbers. nczarr bounds how deep groups are.
+fn has_complex(group: &schema::Group) -> bool {
+    group.variables.iter().any(|variable| told(variable.ty).1)
+        || group.groups.iter().any(has_complex)
 }
 
 /// A filter by HDF5's number, with the parameters of its plug-in.

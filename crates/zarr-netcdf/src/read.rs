@@ -17,9 +17,9 @@ const MAX_PART_BYTES: u64 = 64 << 20;
 /// # Errors
 /// What the store or a codec meets; [`ENOMEM`].
 pub fn read_into(variable: &Variable, slab: &Slab, memory: Memory, out: &mut [u8]) -> Result<bool> {
-    if memory == Memory::Same {
-        let read = variable.handle.read_slab_into(slab, out);
-        return read.map(|()| true).map_err(|e| Failure::in_read(&e));
+    let is_one_part = variable.is_complex && slab.count.last() == Some(&1);
+    if memory == Memory::Same && !is_one_part {
+        return read_native(variable, slab, out).map(|()| true);
     }
     let element = memory.element_size(variable.ty);
     let mut rest = out;
@@ -35,12 +35,36 @@ pub fn read_into(variable: &Variable, slab: &Slab, memory: Memory, out: &mut [u8
 /// The same of a slab that is small enough to be read at a time.
 pub fn read_part(variable: &Variable, part: &Slab, memory: Memory, out: &mut [u8]) -> Result<bool> {
     let Memory::Number(asked) = memory else {
-        let read = variable.handle.read_slab_into(part, out);
-        return read.map(|()| true).map_err(|e| Failure::in_read(&e));
+        return read_native(variable, part, out).map(|()| true);
     };
     let mut scratch = zeroed(count(part)?, types::size_in_memory(variable.ty))?;
-    variable.handle.read_slab_into(part, &mut scratch).map_err(|e| Failure::in_read(&e))?;
+    read_native(variable, part, &mut scratch)?;
     convert(variable.ty, &scratch, asked, out).ok_or_else(|| EBADTYPE.into())
+}
+
+/// Reads a slab of elements as they are.
+fn read_native(variable: &Variable, slab: &Slab, out: &mut [u8]) -> Result<()> {
+    let read = |slab: &Slab, out: &mut [u8]| {
+        variable.handle.read_slab_into(slab, out).map_err(|e| Failure::in_read(&e))
+    };
+    if !variable.is_complex {
+        return read(slab, out);
+    }
+    // Along the last dimension are the two parts of one element.
+    let mut whole = slab.clone();
+    let parts = (whole.start.pop(), whole.count.pop(), whole.stride.pop());
+    let (Some(first), Some(part_count), Some(_)) = parts else { return Err(EINTERNAL.into()) };
+    if part_count == 2 {
+        return read(&whole, out);
+    }
+    let size = types::size_in_memory(variable.ty);
+    let mut scratch = zeroed(count(&whole)?, 2 * size)?;
+    read(&whole, &mut scratch)?;
+    let skipped = first as usize * size;
+    for (pair, place) in scratch.chunks_exact(2 * size).zip(out.chunks_exact_mut(size)) {
+        place.copy_from_slice(&pair[skipped..skipped + size]);
+    }
+    Ok(())
 }
 
 /// Reads a slab of texts.

@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use zarr::nczarr::{Slab, Type};
 
 use crate::codes::{EBADTYPE, ECHAR, EEDGE, EINVAL, EINVALCOORDS, ESTRIDE, Result};
-use crate::types::{self, UserTypes};
+use crate::types;
 
 /// The slab that a call asks for of a variable of this shape. What a program leaves out is the beginning, all to the end,
 /// and every element.
@@ -61,16 +61,15 @@ impl Memory {
     ///
     /// # Errors
     /// [`ECHAR`] between text and something else; [`EBADTYPE`] for what cannot be converted or is no type.
-    pub fn new(ty: Type, memory: c_int, declared: &UserTypes) -> Result<Memory> {
-        let own = declared.id(ty);
-        if memory == 0 || memory == own {
+    pub fn new(ty: Type, memory: c_int) -> Result<Memory> {
+        if memory == 0 || memory == types::id(ty) {
             return Ok(if ty == Type::String { Memory::Texts } else { Memory::Same });
         }
-        let asked = types::atomic(memory).or_else(|| declared.get(memory)).ok_or(EBADTYPE)?;
+        let asked = types::atomic(memory).ok_or(EBADTYPE)?;
         if asked == Type::Char || ty == Type::Char {
             return Err(ECHAR.into());
         }
-        if !types::is_number(ty) || !types::is_number(asked) || !asked.is_atomic() {
+        if !types::is_number(ty) || !types::is_number(asked) {
             return Err(EBADTYPE.into());
         }
         Ok(Memory::Number(asked))
@@ -123,15 +122,11 @@ mod tests {
 
     #[test]
     fn only_numbers_become_other_numbers() {
-        let types = UserTypes::new([Type::Bool, Type::Complex64].into_iter());
-        let memory = |ty, id| Memory::new(ty, id, &types).map_err(|failure| failure.code);
+        let memory = |ty, id| Memory::new(ty, id).map_err(|failure| failure.code);
         assert_eq!(memory(Type::Int, 0), Ok(Memory::Same));
         assert_eq!(memory(Type::String, 12), Ok(Memory::Texts));
         assert_eq!(memory(Type::Int, 6), Ok(Memory::Number(Type::Double)));
-        assert_eq!(memory(Type::Bool, 32), Ok(Memory::Same));
-        assert_eq!(memory(Type::Bool, 4), Ok(Memory::Number(Type::Int)));
         assert_eq!(memory(Type::Int, 32), Err(EBADTYPE));
-        assert_eq!(memory(Type::Complex64, 5), Err(EBADTYPE));
         assert_eq!(memory(Type::Char, 4), Err(ECHAR));
         assert_eq!(memory(Type::String, 2), Err(ECHAR));
         assert_eq!(memory(Type::Int, 99), Err(EBADTYPE));

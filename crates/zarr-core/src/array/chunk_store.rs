@@ -48,9 +48,9 @@ impl<'a> ChunkStore<'a> {
         self.is_remote() || may_block()
     }
 
-    /// The cache of decoded chunks of the hierarchy, if it has one.
+    /// The cache of decoded chunks of the hierarchy, if it has one, and this handle uses it.
     pub fn cache(self) -> Option<&'a Arc<ChunkCache>> {
-        self.context.chunk_cache.as_ref()
+        self.context.chunk_cache.as_ref().filter(|_| self.options.chunk_cache > 0)
     }
 
     /// The store's writing side, if chunks of this array may be written.

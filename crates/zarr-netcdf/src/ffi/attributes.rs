@@ -10,6 +10,7 @@ use crate::codes::{EBADTYPE, EINVAL, ERANGE, Result};
 use crate::convert::convert;
 use crate::open_files;
 use crate::request::Memory;
+use crate::types;
 
 pub extern "C" fn inq_att(
     ncid: c_int,
@@ -21,7 +22,7 @@ pub extern "C" fn inq_att(
     guarded(|| {
         let (file, place) = open_files::get(ncid)?;
         let values = file.attributes(place, variable)?.get(&name.get()?)?;
-        ty.put(file.types.id(values.ty()));
+        ty.put(types::id(values.ty()));
         len.put(values.len());
         Ok(())
     })
@@ -53,7 +54,7 @@ pub extern "C" fn get_att(
     guarded(|| {
         let (file, place) = open_files::get(ncid)?;
         let values = file.attributes(place, variable)?.get(&name.get()?)?;
-        let memory = Memory::new(values.ty(), memory, &file.types)?;
+        let memory = Memory::new(values.ty(), memory)?;
         if values.is_empty() {
             return Ok(());
         }

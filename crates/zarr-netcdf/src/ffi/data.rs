@@ -76,7 +76,7 @@ impl Call {
     ) -> Result<Call> {
         let (file, place) = open_files::get(ncid)?;
         let variable = file.group(place)?.variable(id)?;
-        let memory = Memory::new(variable.ty, memory, &file.types)?;
+        let memory = Memory::new(variable.ty, memory)?;
         let rank = variable.shape.len();
         let stride = stride.and_then(|stride| stride.get(rank));
         let slab = slab(&variable.shape, start.get(rank), count.get(rank), stride.as_deref())?;
