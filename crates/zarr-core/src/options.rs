@@ -61,8 +61,7 @@ pub struct Options {
     pub index_memory: Option<u64>,
     /// The most bytes of memory for decoded chunks, and inner chunks of shards, that the handles of a hierarchy keep together;
     /// 0, the default, for none. Before it uses one, a read asks the store whether its object is unchanged. Chunks of more than
-    /// a quarter of this, and of variable-length elements, are not kept. The size is that with which the hierarchy was opened; an array's
-    /// handle [with the option](crate::Array::with_options) 0 reads past the cache.
+    /// a quarter of this, and of variable-length elements, are not kept.
     pub chunk_cache: u64,
     /// How many rows of chunks along the first axis are read ahead, into the cache of decoded chunks; 0, the default, for none. It
     /// begins once a read starts where the one before it ended, and is the same along the other axes. A thread

@@ -48,9 +48,9 @@ impl<'a> ChunkStore<'a> {
         self.is_remote() || may_block()
     }
 
-    /// The cache of decoded chunks of the hierarchy, if it has one, and this handle uses it.
+    /// The cache of decoded chunks of the hierarchy, if it has one.
     pub fn cache(self) -> Option<&'a Arc<ChunkCache>> {
-        self.context.chunk_cache.as_ref().filter(|_| self.options.chunk_cache > 0)
+        self.context.chunk_cache.as_ref()
     }
 
     /// The store's writing side, if chunks of this array may be written.

@@ -146,9 +146,6 @@ impl Variable {
     /// Reads a hyperslab into memory of the caller's, in C order: native elements, of complex numbers two each, of bools one
     /// byte each, 0 or 1. Chunks are decoded straight into it. After an error it may have some of the elements.
     ///
-    /// If decoded chunks are kept, a slab of whole chunks is read past them: nothing of it is likely to be read again, and to keep
-    /// it takes longer than to decode it.
-    ///
     /// # Errors
     /// As [`Variable::read_slab`]; [`AccessError::Argument`] for strings; [`AccessError::Count`] if `out` does not have exactly
     /// the bytes of the slab.
@@ -170,8 +167,6 @@ impl Variable {
             let selection = Slab::all(&one).selection(&one);
             return array.read_view(selection, ViewMut::new(out, &one, element));
         };
-        let past_cache = place.is_of_whole_chunks(slab, self)?;
-        let array = if past_cache { &array.with_options(|it| it.chunk_cache = 0) } else { array };
         let mut all = ViewMut::new(out, &slab.count, element);
         if *there != slab.count {
             all.fill(&fill.to_ne_bytes());
@@ -193,8 +188,8 @@ impl Variable {
                 return Err(self.at(AccessError::OutOfBounds { axis, start, end, len }));
             }
         }
-        let mut place = Place { snapshot, ty, shape, there: None };
-        if !place.shape.is_empty() {
+        let mut place = Place { snapshot, ty, there: None };
+        if !shape.is_empty() {
             place.there = Some(slab.within(&place.entry(self)?.array.shape()));
         }
         Ok(place)
@@ -205,24 +200,11 @@ impl Variable {
 struct Place {
     snapshot: Arc<Snapshot>,
     ty: Type,
-    /// The lengths of the variable's dimensions.
-    shape: Vec<u64>,
     /// How many elements along each dimension the array has; `None` for a scalar.
     there: Option<Vec<u64>>,
 }
 
 impl Place {
-    /// Whether each chunk that a slab touches lies in it completely.
-    fn is_of_whole_chunks(&self, slab: &Slab, variable: &Variable) -> Result<bool> {
-        let chunks = &variable.look_up(&self.snapshot)?.storage.chunks;
-        let is_whole = |axis: usize| {
-            let (chunk, end) = (chunks[axis].max(1), slab.start[axis] + slab.count[axis]);
-            let ends_there = end.is_multiple_of(chunk) || end == self.shape[axis];
-            slab.stride[axis] == 1 && slab.start[axis].is_multiple_of(chunk) && ends_there
-        };
-        Ok(chunks.len() == self.shape.len() && (0..chunks.len()).all(is_whole))
-    }
-
     fn entry(&self, variable: &Variable) -> Result<&Entry> {
         let found = self.snapshot.arrays.get(&variable.path);
         found.ok_or_else(|| variable.dataset.absent("variable", &variable.path))
