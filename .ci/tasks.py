@@ -290,6 +290,16 @@ def interop():
     exchange_all(programs(), SAMPLE)
 
 
+@step("run", "python", "debian", shows=r" passed in |^SKIPPED")
+def netcdf():
+    """netCDF4-python and xarray open Zarr data through the plug-in of netCDF's library."""
+    program = programs()
+    cargo("build", "--quiet", "-p", "zarr-netcdf", "--workspace", "--lib", "--test", "it")
+    env = {"ZARR_NETCDF_LIBRARY": TARGET / "debug/libzarr_netcdf.so", "ZARR_PROGRAM": program}
+    test = TOP / "crates/zarr-netcdf/tests/test_programs.py"
+    run(environments.package_python(newest_python()), "-m", "pytest", "-p", "no:cacheprovider", "-q", "-rs", test, env=env)
+
+
 def seed():
     """Which sample of the exchanges is taken: by the commit, so that all are met in time. `ZARR_CI_SEED` takes that of another one again."""
     if chosen := os.environ.get("ZARR_CI_SEED"):

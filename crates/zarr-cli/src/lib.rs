@@ -40,6 +40,7 @@ mod headers;
 mod human;
 mod image;
 mod interrupt;
+mod ncrc;
 mod nested;
 mod npy;
 mod parse;

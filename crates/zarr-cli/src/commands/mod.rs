@@ -25,6 +25,7 @@ mod ls;
 mod manual;
 mod migrate;
 mod netcdf;
+mod netcdf_plugin;
 #[cfg(feature = "plot")]
 mod plot;
 #[cfg(feature = "plot")]
@@ -95,6 +96,7 @@ pub(crate) enum Command {
     Repair(repair::Repair),
     Demo(demo::Demo),
     Doctor(doctor::Doctor),
+    NetcdfPlugin(netcdf_plugin::NetcdfPlugin),
     Completions(completions::Completions),
     /// What `zarr TARGET` does.
     #[command(name = "__show", hide = true)]
@@ -138,6 +140,7 @@ pub(crate) fn run(command: &Command, session: &Session, out: Out<'_>) -> Result<
         Command::Repair(repair) => repair.run(session, out),
         Command::Demo(demo) => demo.run(session, out),
         Command::Doctor(doctor) => doctor.run(session, out),
+        Command::NetcdfPlugin(plugin) => plugin.run(session, out),
         Command::Completions(completions) => completions.run(out),
         Command::Show(show) => show.run(session, out),
         Command::Nodes(nodes) => nodes.run(session, out),

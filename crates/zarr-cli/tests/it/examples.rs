@@ -14,6 +14,7 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("serve", "it serves until it is stopped; its own tests run it"),
     ("completions", "they write into a person's home; tests/it/shells.rs runs the scripts"),
     ("man", "it writes into a person's home; tests/it/shells.rs runs it"),
+    ("netcdf-plugin", "it writes into a person's home; tests/it/netcdf_plugin.rs runs it"),
     ("demo", "the step `demo` of CI runs it"),
 ];
 

@@ -34,6 +34,7 @@ mod manners;
 mod migrations;
 mod missing_chunks;
 mod netcdf;
+mod netcdf_plugin;
 mod other_files;
 mod output_files;
 mod pages;
