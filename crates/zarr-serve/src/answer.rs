@@ -11,13 +11,15 @@ use crate::budget::{Budget, Refused, Reserved};
 /// Seconds after which a client whose answer found no memory may ask again.
 pub(crate) const RETRY_AFTER: &str = "5";
 
-/// A request for a path below `/-/`, or for the page.
+/// A request for a path below `/-/` or `/tiles/`, or for the page.
 #[derive(Clone, Debug, Default)]
 pub struct Question {
-    /// What follows `/-/`, percent-decoded: `node`, `plot.png`; empty for the page.
+    /// What follows `/-/` or `/tiles/`, percent-decoded: `node`, `plot.png`; empty for the page.
     pub path: String,
     /// The query's names and values in their order, percent-decoded; `+` is a space.
     pub query: Vec<(String, String)>,
+    /// The URL of the server as the client calls it, with a `/` at its end: `http://localhost:8000/`.
+    pub base: String,
     /// Cancelled when the client has gone or the time for an answer is over: hand it to the arrays that are read.
     pub cancel: CancelToken,
     /// The memory for the answer; unbounded if there is none.

@@ -4,6 +4,7 @@
 //! - `http` answers requests for keys, with ranges, validators, CORS and limits.
 //! - `view` shows a hierarchy of any dialect as final v3.
 //! - `api` answers `/-/…`, for the page and for programs; `page` is what `/` shows.
+//! - `tiles` answers `/tiles/…`: tiles of maps.
 //!
 //! ```
 //! use zarr_serve::{ServeOptions, Server, Targets, TargetsOptions};
@@ -34,6 +35,7 @@ mod inside;
 mod listing;
 mod page;
 mod targets;
+mod tiles;
 mod view;
 mod warm;
 mod workers;

@@ -14,6 +14,7 @@ use zarr::{AccessError, Error, ErrorKind, Hierarchy, Node, NodePath, OpenOptions
 use crate::api::KnownNodes;
 use crate::hidden::Hidden;
 use crate::inside;
+use crate::tiles::KnownLayers;
 use crate::warm::Warm;
 
 /// How long an opened hierarchy is used before its root is read anew.
@@ -25,7 +26,7 @@ const DEEPEST_LISTED: usize = 3;
 /// How many hierarchies of a folder are listed, and how many names are remembered.
 const MAX_HIERARCHIES: usize = 1_000;
 /// Names that paths of the server begin with, and therefore no target has.
-const RESERVED: [&str; 5] = ["v3", "-", "metrics", "favicon.ico", "robots.txt"];
+const RESERVED: [&str; 6] = ["v3", "-", "tiles", "metrics", "favicon.ico", "robots.txt"];
 
 /// How targets are opened.
 #[derive(Clone, Default)]
@@ -45,6 +46,7 @@ pub struct Targets {
     pub(crate) hidden: Hidden,
     pub(crate) warm: Warm,
     pub(crate) nodes: KnownNodes,
+    pub(crate) layers: KnownLayers,
 }
 
 /// One target, as it was named at the start.
@@ -230,7 +232,7 @@ impl Targets {
             roots.push(root);
         }
         let (warm, nodes) = (Warm::new(options.kept), KnownNodes::default());
-        Ok(Targets { roots, hidden, warm, nodes })
+        Ok(Targets { roots, hidden, warm, nodes, layers: KnownLayers::default() })
     }
 
     /// The names of the targets, with whether each is a folder of hierarchies.

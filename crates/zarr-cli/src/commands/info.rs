@@ -12,6 +12,8 @@ use zarr::{
     Unsupported,
 };
 
+#[cfg(feature = "plot")]
+use super::geography;
 use super::{Out, contents, ls, netcdf};
 use crate::digits::Digits;
 use crate::failure::Failure;
@@ -33,11 +35,14 @@ Examples:
 Of a group it describes the arrays, as xarray does, if their dimensions have names: dimensions, coordinates with their first and
 last value in local stores, and variables; and an OME-Zarr image with its axes, channels and levels.
 
+Of an array on a map it says the coordinate reference system and where that was found, the steps from element to element, the
+bounds, and whether rows go from north to south.
+
 Of a sharded array, `shards` and `chunks` are those of --shards and --chunks of `zarr create`: a shard is one
 stored object, made of chunks.
 
 With --json, `data_type` and `fill_value` are as the document spells them; `unsupported` lists what
-this build lacks to read the elements.")]
+this build lacks to read the elements, and `geography` is there if a coordinate reference system is named.")]
 pub(crate) struct Info {
     #[command(flatten)]
     target: Target,
@@ -73,6 +78,13 @@ impl Info {
                 if let Some(dataset) = &dataset {
                     members.insert("netcdf", netcdf::members(dataset, &node));
                 }
+                #[cfg(feature = "plot")]
+                if let Node::Array(array) = &node
+                    && let array = geography::located(session, &self.target, array)?
+                    && let Some(geography) = geography::members(&array)
+                {
+                    members.insert("geography", geography);
+                }
                 if let (Some(stored), Node::Array(array)) = (stored, &node) {
                     members.insert("stored_chunks", stored.chunks);
                     members.insert("stored_bytes", stored.bytes);
@@ -86,6 +98,12 @@ impl Info {
             }
             (false, Node::Array(array)) => {
                 describe_array(array, out)?;
+                #[cfg(feature = "plot")]
+                for (label, text) in
+                    geography::lines(&geography::located(session, &self.target, array)?)
+                {
+                    line(out, label, text)?;
+                }
                 if let Some(stored) = stored {
                     line(out, "stored", stored_line(array, stored))?;
                 }
@@ -376,6 +394,10 @@ fn describe_group(group: &Group, is_netcdf: bool, out: Out<'_>) -> Result<(), Fa
     heading(what, group.path().as_str(), &format_of(hierarchy), &store, out)?;
     let image = contents::image_lines(group);
     for (label, text) in &image {
+        line(out, label, text)?;
+    }
+    #[cfg(feature = "plot")]
+    if let Some((label, text)) = geography::level_line(group) {
         line(out, label, text)?;
     }
     match group.children() {

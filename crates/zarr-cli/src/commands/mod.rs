@@ -18,6 +18,8 @@ mod doctor;
 mod dump;
 mod dump_json;
 mod generate;
+#[cfg(feature = "plot")]
+mod geography;
 pub(crate) mod get;
 mod head;
 mod info;

@@ -4,10 +4,10 @@ use clap::{Args, ValueEnum};
 use zarr::data_type::ScalarValue;
 use zarr::tools::Listed;
 use zarr::{Array, ErrorKind, Json, Node, NodeKind, NodePath, Object};
-use zarr_plot::meaning::{Meaning, MissingRule, TimeUnits};
+use zarr_plot::meaning::{Meaning, MissingRule, TimeUnits, axes_of};
 use zarr_plot::stats::{
-    Bins, Found, Histogram, Numbers, Request, Statistics, Texts, statistics, statistics_along,
-    statistics_by_chunk,
+    Bins, ByArea, Found, Histogram, Numbers, Request, Statistics, Texts, statistics,
+    statistics_along, statistics_by_area, statistics_by_chunk,
 };
 
 use super::checksum::Checked;
@@ -32,6 +32,7 @@ Examples:
   zarr stats data.zarr --path temperature --axis time,lat --format npy > by-time-and-lat.npy
   zarr stats data.zarr --path temperature --quick=1 --percentile 2,98
   zarr stats data.zarr --path temperature --by-chunk
+  zarr stats data.zarr --path temperature --weights area
   zarr stats data.zarr
 
 All elements are read, chunk by chunk, and the results are exact; they are the same for any number of threads.
@@ -76,6 +77,10 @@ pub(crate) struct Stats {
         conflicts_with_all = ["axis", "written", "by_chunk"]
     )]
     quick: Option<f64>,
+    /// Also the mean and the standard deviation in which each element counts as much as the area of its cell on Earth: by the bounds of the
+    /// latitude (CF) where there are any, else by its cosine; reads the elements once more
+    #[arg(long, value_name = "WHAT", conflicts_with_all = ["axis", "by_chunk", "quick"])]
+    weights: Option<Weights>,
     /// Look at each stored chunk, or shard, by itself, and print those that differ from the others
     #[arg(long, conflicts_with_all = ["percentile", "histogram", "axis"])]
     by_chunk: bool,
@@ -104,6 +109,12 @@ pub(crate) struct Stats {
     /// Bytes of decoded chunks to hold at once, as in 512MiB; 1 GiB, if not given. One chunk may have more
     #[arg(long, value_name = "SIZE", value_parser = parse::size)]
     memory: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Weights {
+    /// Areas of cells between meridians and parallels
+    Area,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -147,15 +158,26 @@ impl Stats {
             Node::Array(array) if self.by_chunk => self.chunks(session, array, out)?,
             Node::Array(array) => {
                 let (meaning, found) = self.of(session, array, &self.which)?;
+                let by_area = self.by_area(session, array)?;
                 if session.is_json() {
                     let path = array.path().as_str();
-                    writeln!(out, "{:#}", self.json(path, array, &meaning, &found))?;
+                    let mut json = self.json(path, array, &meaning, &found);
+                    if let (Some(by_area), Json::Object(members)) = (&by_area, &mut json) {
+                        members.insert("weighted", by_area.to_json());
+                    }
+                    writeln!(out, "{json:#}")?;
                 } else {
                     self.describe(array, &meaning, &found, out)?;
+                    if let Some(by_area) = &by_area {
+                        describe_by_area(by_area, out)?;
+                    }
                 }
             }
             Node::Group(_) if !self.axis.is_empty() => {
                 return Err(Failure::usage("--axis is for one array; name it with --path"));
+            }
+            Node::Group(_) if self.weights.is_some() => {
+                return Err(Failure::usage("--weights is for one array; name it with --path"));
             }
             Node::Group(_) if self.by_chunk => {
                 return Err(Failure::usage("--by-chunk is for one array; name it with --path"));
@@ -233,6 +255,20 @@ impl Stats {
             return Ok(writeln!(out, "{:#}", found.to_json())?);
         }
         stats_along::print_outliers(&found, &meaning, out)
+    }
+
+    /// Mean and standard deviation by the areas of cells, if they are asked for.
+    fn by_area(&self, session: &Session, array: &Array) -> Result<Option<ByArea>, Failure> {
+        if self.weights.is_none() {
+            return Ok(None);
+        }
+        // Coordinates are in the groups above, also where the array itself is named.
+        let array = &session.in_its_hierarchy(&self.target, array, &session.options()?)?;
+        let axes = axes_of(array)?;
+        let (_, found) = self.with_request(session, array, &self.which, |request| {
+            statistics_by_area(array, request, &axes)
+        })?;
+        Ok(Some(found))
     }
 
     fn of(
@@ -404,6 +440,21 @@ fn describe_numbers(
         draw(histogram, numbers.time, out)?;
     }
     Ok(())
+}
+
+/// Two more lines below those of numbers, and what the weights are of.
+fn describe_by_area(found: &ByArea, out: Out<'_>) -> Result<(), Failure> {
+    let of = match &found.bounds {
+        Some(path) => format!("areas between the latitudes in {path}"),
+        None => "cosine of the latitude".to_owned(),
+    };
+    let number = |value: f64| if value.is_nan() { "no values".to_owned() } else { short(value) };
+    line(
+        out,
+        "mean by area",
+        format!("{}  weights: {}", number(found.mean), human::printable(&of)),
+    )?;
+    line(out, "std by area", number(found.std))
 }
 
 fn describe_texts(texts: &Texts, out: Out<'_>) -> Result<(), Failure> {

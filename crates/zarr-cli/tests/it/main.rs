@@ -31,6 +31,7 @@ mod losses;
 mod ls;
 mod manifests;
 mod manners;
+mod maps;
 mod migrations;
 mod missing_chunks;
 mod netcdf;

@@ -1,4 +1,4 @@
-//! What CF and OME say of an array: missing values, scale and offset, times, axes, channels.
+//! What CF and OME say of an array: missing values, scale and offset, times, axes, channels; and where on Earth it is ([`geo`]).
 //!
 //! [`Meaning::of`] looks at an array's own attributes and reads nothing from the store. [`axes_of`] opens the variables that have
 //! the coordinates, and [`Image::of_array`] the groups above it.
@@ -16,10 +16,12 @@
 mod affine;
 mod axes;
 mod calendar;
+pub mod geo;
 mod missing;
 mod ome;
 mod select;
 mod time;
+mod vertical;
 
 use zarr_core::data_type::{DataType, NumpyTime, Scalar, ScalarValue, TimeKind, TimeUnit};
 use zarr_core::{Array, Json, Object};
@@ -33,6 +35,7 @@ pub use self::missing::{Missing, MissingRule};
 pub use self::ome::{Channel, Image, Images, Level};
 pub use self::select::Reach;
 pub use self::time::TimeUnits;
+pub(crate) use self::vertical::rises;
 
 /// What the elements of an array stand for.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -47,20 +47,8 @@ impl Axis {
             Some(found) => found,
             None => return Err(refuse("it has no coordinates; select by position".into()).into()),
         };
-        let wraps = self.is_longitude();
+        let wraps = super::geo::is_longitude(self);
         positions(&found, text.trim(), reach, wraps).map_err(|why| refuse(why).into())
-    }
-
-    /// Whether its coordinates are degrees of longitude.
-    fn is_longitude(&self) -> bool {
-        // The names that CF 4.2 gives the unit.
-        const UNITS: [&str; 6] =
-            ["degrees_east", "degree_east", "degree_E", "degrees_E", "degreeE", "degreesE"];
-        let is_named = |name: &str| ["lon", "longitude"].contains(&name.to_lowercase().as_str());
-        match &self.units {
-            Some(units) => UNITS.contains(&units.as_str()),
-            None => self.name.as_deref().is_some_and(is_named),
-        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Lays a picture out: title, axes with their coordinates, colour bar.
 
+use super::cells::shape_of_cells;
 use super::line::numbers_and_texts;
 use super::scene::{Anchor, FAINT, INK, Item, MISSING, Scene, Text};
 use super::show::{Legend, Rendering, Style};
@@ -236,6 +237,11 @@ fn left_of(ticks: &[Tick], label: &str) -> f64 {
     MARGIN + if label.is_empty() { 0.0 } else { LABEL + 12.0 } + widest + 12.0
 }
 
+/// Pixels of a legend across and down.
+const LEGEND_SIZE: (u32, u32) = (120, 300);
+/// Space around a legend.
+const LEGEND_MARGIN: f64 = 8.0;
+
 /// The space below an area, for the ticks and the label there.
 const BELOW: f64 = 48.0 + MARGIN;
 
@@ -291,7 +297,9 @@ impl Subject {
         let guess = down.ticks((height / 50.0) as usize);
         let left = left_of(&guess, &down.label).min(width / 3.0);
         let room = ((width - left - right).max(16.0), (height - top - BELOW).max(16.0));
-        let drawn = drawn_size(view.size(), room);
+        // Coordinates that cannot be read leave the elements squares.
+        let shape = shape_of_cells(&self.axes, view).ok().flatten().unwrap_or(1.0);
+        let drawn = drawn_size(view.size(), shape, room);
         let at_most = (drawn.0 as u64, drawn.1 as u64);
         let smaller = self.smaller(view, at_most)?;
         let shown = match &smaller {
@@ -337,6 +345,29 @@ impl Subject {
         draw_axes(&mut scene, area, (&below, &x, &across.label), (&beside, &y, &down.label));
         self.draw_legend(&mut scene, area, &shown);
         Ok(scene)
+    }
+
+    /// The colour bar of a range alone, with its numbers and the units.
+    pub fn legend(&self, stretch: &Stretch, map: ColorMap) -> Scene {
+        let mut scene = Scene::new(LEGEND_SIZE.0, LEGEND_SIZE.1);
+        let width = f64::from(LEGEND_SIZE.0) - 2.0 * LEGEND_MARGIN;
+        let units = self.meaning.units.as_deref().filter(|_| self.meaning.time.is_none());
+        let title = text::cut(units.map(pretty).as_deref().unwrap_or_default(), SMALL_TEXT, width);
+        scene.text((LEGEND_MARGIN, LEGEND_MARGIN + 8.0), &title, SMALL_TEXT, Anchor::Start, INK);
+        let top = LEGEND_MARGIN + 20.0;
+        let height = f64::from(LEGEND_SIZE.1) - top - 2.0 * LEGEND_MARGIN;
+        let number = |value: f64| self.text(value);
+        let is_time = self.meaning.time.is_some();
+        color_bar(
+            &mut scene,
+            (LEGEND_MARGIN, top),
+            height,
+            width,
+            (stretch, map),
+            &number,
+            is_time,
+        );
+        scene
     }
 
     fn draw_legend(&self, scene: &mut Scene, area: Area, shown: &Rendering) {
@@ -393,10 +424,10 @@ impl Subject {
     }
 }
 
-/// How large a picture of this many elements is drawn in a room: elements are squares, unless that makes a strip of it; several pixels
-/// each where there are few.
-fn drawn_size((across, down): (u64, u64), (width, height): (f64, f64)) -> (f64, f64) {
-    let (across, down) = (across.max(1) as f64, down.max(1) as f64);
+/// How large a picture of this many elements, each `shape` times as wide as high, is drawn in a room, unless that makes a strip of it;
+/// several pixels each where there are few.
+fn drawn_size((across, down): (u64, u64), shape: f64, (width, height): (f64, f64)) -> (f64, f64) {
+    let (across, down) = (across.max(1) as f64 * shape, down.max(1) as f64);
     if !(0.2..=5.0).contains(&(across / down)) {
         return (width.floor(), height.floor());
     }

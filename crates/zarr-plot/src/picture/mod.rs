@@ -18,6 +18,7 @@
 //! # }
 //! ```
 
+mod cells;
 mod color_maps;
 mod error;
 mod figure;
@@ -43,6 +44,7 @@ pub use self::error::PictureError;
 pub use self::figure::{LEAST_SIZE, MOST_SIDE, USUAL_SIZE, positions};
 pub use self::histogram::{Histogram, histogram};
 pub use self::line::Line;
+pub(crate) use self::plane::decoded;
 pub use self::plane::{MOST_PIXELS, Plane, Reduce, bytes_to_read, slice, slice_in_blocks};
 pub use self::raster::{Raster, label_color};
 pub use self::scene::Scene;

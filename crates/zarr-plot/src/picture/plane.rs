@@ -194,7 +194,7 @@ impl Reader<'_> {
         });
         let along: Vec<Along> = along.collect();
         let bytes = self.array.read_bytes(Selection::outer(&along))?;
-        let values = self.decode(&bytes);
+        let values = decoded(self.meaning, self.scalar, &bytes);
         let (width, height) = (across.len as usize, down.len as usize);
         if self.view.y.is_none_or(|y| Some(y) < self.view.x) || values.len() != width * height {
             return Ok(values);
@@ -205,40 +205,6 @@ impl Reader<'_> {
             rows.extend((0..width).map(|column| values[column * height + row]));
         }
         Ok(rows)
-    }
-
-    fn decode(&self, bytes: &[u8]) -> Vec<f64> {
-        let elements = bytes.chunks_exact(self.scalar.size());
-        let (meaning, scalar) = (self.meaning, self.scalar);
-        // Where f64 holds each value and nothing needs a table of them, the short way.
-        if meaning.missing.is_empty() {
-            let apply = |value: f64| meaning.affine.apply(value);
-            macro_rules! short {
-                ($($pattern:pat => $kind:ty),*) => {
-                    match scalar {
-                        $($pattern => {
-                            let value = |element: &[u8]| <$kind>::from_ne_bytes(element.try_into().unwrap_or_default());
-                            return elements.map(|element| apply(f64::from(value(element)))).collect();
-                        })*
-                        _ => {}
-                    }
-                };
-            }
-            short!(
-                Scalar::Bool | Scalar::Uint(8) => u8, Scalar::Int(8) => i8, Scalar::Uint(16) => u16, Scalar::Int(16) => i16,
-                Scalar::Uint(32) => u32, Scalar::Int(32) => i32, Scalar::Float(FloatFormat::FLOAT32) => f32,
-                Scalar::Float(FloatFormat::FLOAT64) => f64
-            );
-        }
-        let value = |element: &[u8]| {
-            let value: ScalarValue = scalar.load(element);
-            if meaning.missing.contains(value) {
-                f64::NAN
-            } else {
-                meaning.affine.apply(number(value))
-            }
-        };
-        elements.map(value).collect()
     }
 
     /// The means of blocks. Elements are read in slabs of whole blocks.
@@ -273,4 +239,34 @@ impl Reader<'_> {
         }
         Ok(sums.into_iter().map(|(sum, count)| sum / f64::from(count)).collect())
     }
+}
+
+/// What stored elements stand for, NaN where they are missing.
+pub(crate) fn decoded(meaning: &Meaning, scalar: Scalar, bytes: &[u8]) -> Vec<f64> {
+    let elements = bytes.chunks_exact(scalar.size());
+    // Where f64 holds each value and nothing needs a table of them, the short way.
+    if meaning.missing.is_empty() {
+        let apply = |value: f64| meaning.affine.apply(value);
+        macro_rules! short {
+            ($($pattern:pat => $kind:ty),*) => {
+                match scalar {
+                    $($pattern => {
+                        let value = |element: &[u8]| <$kind>::from_ne_bytes(element.try_into().unwrap_or_default());
+                        return elements.map(|element| apply(f64::from(value(element)))).collect();
+                    })*
+                    _ => {}
+                }
+            };
+        }
+        short!(
+            Scalar::Bool | Scalar::Uint(8) => u8, Scalar::Int(8) => i8, Scalar::Uint(16) => u16, Scalar::Int(16) => i16,
+            Scalar::Uint(32) => u32, Scalar::Int(32) => i32, Scalar::Float(FloatFormat::FLOAT32) => f32,
+            Scalar::Float(FloatFormat::FLOAT64) => f64
+        );
+    }
+    let value = |element: &[u8]| {
+        let value: ScalarValue = scalar.load(element);
+        if meaning.missing.contains(value) { f64::NAN } else { meaning.affine.apply(number(value)) }
+    };
+    elements.map(value).collect()
 }

@@ -5,7 +5,7 @@ use zarr_core::{Array, NodePath};
 
 use super::{Along, ColorMap, PictureError, View, number};
 use crate::meaning::{
-    Axis, AxisKind, Image, Images, Meaning, MissingRule, axes_of_image, units_of_numpy,
+    Axis, AxisKind, Image, Images, Meaning, MissingRule, axes_of_image, rises, units_of_numpy,
 };
 
 /// The last axis of bytes, if it has no name and three or four positions, is one of colours.
@@ -113,19 +113,28 @@ impl Subject {
         }
     }
 
-    /// Whether rows are shown from the last to the first, as on a map: along y are stored coordinates of latitude or northing, and
-    /// they rise.
+    /// Whether rows are shown from the last to the first: along y are stored coordinates that are greater the further north
+    /// or up one is, and they rise; or such as depth and pressure, and they fall.
     pub fn is_upwards(&self, view: &View) -> bool {
         let Some(y) = view.y else { return false };
         let (axis, along) = (&self.axes[y], &view.along[y]);
-        if axis.kind != AxisKind::Y || axis.array().is_none() || along.len < 2 {
+        let rises = match axis.kind {
+            AxisKind::Y => Some(true),
+            _ => rises(axis),
+        };
+        let (Some(rises), Some(_)) = (rises, axis.array()) else { return false };
+        if along.len < 2 {
             return false;
         }
         let at = |n: u64| {
             let found = axis.read(along.at(n)..along.at(n) + 1).ok()??;
             found.numbers.first().copied()
         };
-        matches!((at(0), at(along.len - 1)), (Some(first), Some(last)) if first < last)
+        match (at(0), at(along.len - 1)) {
+            (Some(first), Some(last)) if rises => first < last,
+            (Some(first), Some(last)) => first > last,
+            _ => false,
+        }
     }
 
     /// The colours where none are asked for: of values on both sides of 0 those that part there, of an image black to white.

@@ -17,7 +17,7 @@ use super::raw::{self, Asking, accepts};
 use super::reply::{Held, Reply, full, of_answer, text};
 use super::{Shared, keys, path};
 use crate::answer::Memory;
-use crate::{Answer, Question, api, listing, page};
+use crate::{Answer, Question, api, listing, page, tiles};
 
 /// How long an answer below `/-/` may take.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
@@ -162,6 +162,11 @@ async fn routed(shared: &Arc<Shared>, request: &Request<Incoming>, path: &str) -
     match path.split_once('/').unwrap_or((path, "")) {
         ("", _) => root(shared, request).await,
         ("-", rest) => question(shared, request, rest).await,
+        ("tiles", rest) => {
+            let answer =
+                |question: &Question, shared: &Shared| tiles::answer(question, &shared.targets);
+            blocking(shared, request, rest, answer).await
+        }
         ("metrics", "") => of_answer(Answer::new(
             "text/plain; version=0.0.4; charset=utf-8",
             shared.metrics.text().into_bytes(),
@@ -197,6 +202,16 @@ async fn question(shared: &Arc<Shared>, request: &Request<Incoming>, path: &str)
     blocking(shared, request, path, |question, shared| api::answer(question, &shared.targets)).await
 }
 
+/// The URL of this server as a client calls it, which [`check`] has accepted. A proxy that has encryption says so.
+fn base_of(request: &Request<Incoming>) -> String {
+    let header = |name: &str| request.headers().get(name).and_then(|value| value.to_str().ok());
+    let scheme = match header("x-forwarded-proto") {
+        Some("https") => "https",
+        _ => "http",
+    };
+    format!("{scheme}://{}/", header(HOST.as_str()).unwrap_or("localhost"))
+}
+
 /// The answer of a function that may block, on a thread for that; a limited number at a time.
 async fn blocking(
     shared: &Arc<Shared>,
@@ -211,6 +226,7 @@ async fn blocking(
     let question = Question {
         path: path.to_owned(),
         query,
+        base: base_of(request),
         cancel: cancel.clone(),
         memory: Some(memory.clone()),
     };

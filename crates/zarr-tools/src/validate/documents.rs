@@ -15,7 +15,7 @@ use super::inventory::Inventory;
 use super::problem::{Correction, Problem, ProblemKind};
 use super::tools::Tools;
 use super::tree::{FoundArray, FoundNode, Tree};
-use super::{Context, Sink, clauses, correct, parallel};
+use super::{Context, Sink, clauses, correct, geo, parallel};
 use crate::ome::{MEMBERS, OME};
 
 /// What the documents of one node told.
@@ -65,6 +65,7 @@ pub(super) fn check(
         let kind = checked.kind;
         let has_levels = checked.attributes.as_ref().is_some_and(has_levels);
         let ome = checked.attributes.as_ref().filter(|it| may_be_ome(it)).cloned();
+        let conventions = checked.attributes.as_ref().filter(|it| geo::concerns(it)).cloned();
         if checked.path.is_root() {
             tree.root_attributes = checked.attributes;
         }
@@ -79,7 +80,8 @@ pub(super) fn check(
             tree.arrays.push(array);
             tree.arrays.len() - 1
         });
-        let node = FoundNode { kind, documents: checked.documents, array, has_levels, ome };
+        let node =
+            FoundNode { kind, documents: checked.documents, array, has_levels, ome, conventions };
         tree.nodes.insert(checked.path, node);
     })?;
     sink.report.nodes = tree.nodes.len() as u64;

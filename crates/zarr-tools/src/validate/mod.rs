@@ -24,6 +24,7 @@ mod correct;
 mod dimensions;
 mod documents;
 mod duplicates;
+mod geo;
 mod inventory;
 mod keys;
 pub(crate) mod leftovers;
@@ -251,6 +252,7 @@ fn checked(
     references::check(&context, &inventory, &tree, &mut sink);
     dimensions::check(&tree, &mut sink);
     ome::check(context.format.dialect(), &tree, &mut sink);
+    geo::check(&tree, &mut sink);
     consolidated::check(&context, &tree, consolidated, &mut sink)?;
     #[cfg(feature = "nczarr")]
     netcdf::check(&context, store, &tree, &mut sink);

@@ -140,6 +140,15 @@ kinds! {
     /// An OME-Zarr plate, well or collection that breaks its specification.
     OmePlate, "ome_plate", Meta, problem,
         "correct `plate` or `well` with `zarr attrs --set`";
+    /// A list of conventions that is invalid, or does not agree with a node's attributes.
+    GeoConvention, "geo_convention", Meta, problem,
+        "correct `zarr_conventions` with `zarr attrs --set`";
+    /// A reference system or a place of GeoZarr that breaks its convention.
+    GeoSpatial, "geo_spatial", Meta, problem,
+        "correct the attribute that is named with `zarr attrs --set`";
+    /// Levels of GeoZarr that break their convention.
+    GeoLevels, "geo_levels", Meta, problem,
+        "correct `multiscales` with `zarr attrs --set`";
     /// A copy that has not ended.
     CopyUnderWay, "copy_under_way", Meta, problem,
         "go on with `zarr copy ... --resume`; if its journal is broken, erase the target with `zarr rm`, and copy again";
@@ -219,6 +228,9 @@ kinds! {
     /// What the specification of OME-Zarr recommends, and is otherwise.
     OmeAdvice, "ome_advice", Meta, note,
         "most readers show the image all the same; correct the attribute with `zarr attrs --set`";
+    /// What the conventions of GeoZarr recommend, and is otherwise.
+    GeoAdvice, "geo_advice", Meta, note,
+        "readers that know a convention by its uuid read it all the same; correct the attribute with `zarr attrs --set`";
     /// An attribute that names a variable that is not there.
     DanglingReference, "dangling_reference", Meta, note,
         "correct the attribute, or copy the variable";

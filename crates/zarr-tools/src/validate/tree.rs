@@ -28,6 +28,8 @@ pub(super) struct FoundNode {
     pub has_levels: bool,
     /// The attributes of a group that may have metadata of OME-Zarr.
     pub ome: Option<Object>,
+    /// The attributes of a group that have to do with the conventions of GeoZarr.
+    pub conventions: Option<Object>,
 }
 
 /// An array whose document could be read.

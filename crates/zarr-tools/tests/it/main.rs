@@ -1,4 +1,5 @@
 //! The integration tests of the tools: one program, a module for each subject.
 
+mod geo_validation;
 mod ome_validation;
 mod pyramid;

@@ -1,0 +1,39 @@
+//! How wide the elements of a map are for their height.
+
+use zarr_core::Result;
+
+use super::View;
+use crate::meaning::Axis;
+use crate::meaning::geo::{is_latitude, is_longitude};
+
+/// Beyond this latitude maps are drawn as at it: at a pole the width of an element is 0.
+const MAX_LATITUDE: f64 = 80.0;
+
+/// How many times as wide as high an element of a view is on a map of longitude and latitude: the steps along both, and
+/// the cosine of the latitude in the middle. Nothing if the axes across and down are others.
+///
+/// # Errors
+/// What reading the coordinates fails with.
+pub(crate) fn shape_of_cells(axes: &[Axis], view: &View) -> Result<Option<f64>> {
+    let (Some(x), Some(y)) = (view.x, view.y) else { return Ok(None) };
+    if !is_longitude(&axes[x]) || !is_latitude(&axes[y]) {
+        return Ok(None);
+    }
+    let ends = |axis: usize| -> Result<Option<(f64, f64)>> {
+        let along = &view.along[axis];
+        if along.len < 2 {
+            return Ok(None);
+        }
+        let at = |n: u64| -> Result<Option<f64>> {
+            let found = axes[axis].read(along.at(n)..along.at(n) + 1)?;
+            Ok(found.and_then(|found| found.numbers.first().copied()).filter(|it| it.is_finite()))
+        };
+        Ok(at(0)?.zip(at(along.len - 1)?))
+    };
+    let (Some(across), Some(down)) = (ends(x)?, ends(y)?) else { return Ok(None) };
+    let step = |(first, last): (f64, f64), len: u64| ((last - first) / (len - 1) as f64).abs();
+    let (wide, high) = (step(across, view.along[x].len), step(down, view.along[y].len));
+    let middle = f64::midpoint(down.0, down.1).clamp(-MAX_LATITUDE, MAX_LATITUDE);
+    let shape = wide * middle.to_radians().cos() / high;
+    Ok((shape.is_finite() && shape > 0.0).then_some(shape))
+}
