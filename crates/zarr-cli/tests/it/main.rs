@@ -50,6 +50,7 @@ mod site;
 mod stats;
 mod summary;
 mod syncs;
+mod tune;
 mod unreadable;
 mod validate;
 mod validate_stores;

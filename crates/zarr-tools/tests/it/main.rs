@@ -2,3 +2,4 @@
 
 mod ome_validation;
 mod pyramid;
+mod tune;
