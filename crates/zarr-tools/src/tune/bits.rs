@@ -80,9 +80,8 @@ impl FloatBits {
         let mask = self.exponent_mask();
         let bias = (1i64 << (self.others() - 2)) - 1;
         let exponent = ((bits & mask) >> self.mantissa) as i64 - bias;
-        // Zero and subnormal numbers have the least exponent, which counts as 0.
-        let magnitude = if exponent == -bias { 0 } else { exponent.unsigned_abs() };
-        let sign = if exponent < 0 && magnitude != 0 { 1u64 << (self.bits() - 2) } else { 0 };
+        let magnitude = exponent.unsigned_abs();
+        let sign = if exponent < 0 { 1u64 << (self.bits() - 2) } else { 0 };
         bits & !mask | sign | (magnitude << self.mantissa) & mask
     }
 }
@@ -120,7 +119,7 @@ impl BitCounts {
     }
 
     /// Bits of mutual information of each position; what chance may give is 0, unless `unfiltered`.
-    pub fn information(&self, unfiltered: bool) -> Vec<f64> {
+    fn information(&self, unfiltered: bool) -> Vec<f64> {
         let chance = if unfiltered { 0.0 } else { free_entropy(self.pairs) };
         let information = |count: &[[u64; 2]; 2]| {
             let found = mutual_information(count, self.pairs);
@@ -248,12 +247,44 @@ mod tests {
         assert!(counts(&curve(100, 1e-3)).keepbits().is_misleading);
     }
 
+    /// What xbitinfo 0.0.7, which does not leave out chance, has for the same floats (`get_bitinformation`, Python).
+    #[test]
+    fn information_is_that_of_xbitinfo() {
+        let value = |n: u64| (n * n % 1009) as f64 / 1009.0 * 0.5 + n as f64 / 4000.0 - 2.0;
+        let values: Vec<f32> = (0..20_000).map(|n| value(n) as f32).collect();
+        let theirs = [
+            0.724_744_992_5,
+            0.619_409_361_9,
+            0.0,
+            0.0,
+            0.0,
+            0.000_012_169_6,
+            0.039_862_167,
+            0.173_103_323_3,
+            0.225_642_262_3,
+            0.046_823_529_7,
+            0.006_236_186_8,
+            0.000_005_520_2,
+            0.000_014_763_9,
+            0.000_041_662_7,
+            0.000_004_783_7,
+            0.000_030_918_8,
+        ];
+        let ours = counts(&values).information(true);
+        for (bit, (ours, theirs)) in ours.iter().zip(theirs).enumerate() {
+            assert!((ours - theirs).abs() < 2e-10, "bit {bit}: {ours}, {theirs}");
+        }
+        assert_eq!(counts(&values).keepbits().bits, 1);
+    }
+
     #[test]
     fn exponents_have_a_sign() {
         let signed = |value: f32| F32.with_signed_exponent(value.to_bits().into()) as u32;
         let exponent = |value: f32| signed(value) >> 23 & 0xff;
         assert_eq!((exponent(1.0), exponent(2.0), exponent(0.5)), (0, 1, 0x81));
-        assert_eq!((exponent(4.0), exponent(0.25), exponent(0.0)), (2, 0x82, 0));
+        // xbitinfo 0.0.7 has these bits for 0.03125.
+        assert_eq!(signed(0.03125), 0x4280_0000);
+        assert_eq!((exponent(4.0), exponent(0.25), exponent(0.0)), (2, 0x82, 0xff));
         // Sign and mantissa stay.
         assert_eq!(signed(-1.5) & 0x807f_ffff, (-1.5f32).to_bits() & 0x807f_ffff);
         assert_eq!(exponent(f32::MAX), 127);

@@ -1,6 +1,6 @@
 //! Reads a sample of an array: boxes of neighbouring elements that are cut into chunks of other shapes.
 //!
-//! A small array is read whole. Of a large one there are up to 16 boxes at seeded random places, one in each sixteenth of the
+//! A small array is read whole. Of a large one there are up to 16 boxes at seeded random places, one in each part of as many of the
 //! array; boxes of nothing but the fill value are counted, not kept.
 
 use zarr_core::store::Bytes;
@@ -10,8 +10,9 @@ use zarr_core::{CodecError, View};
 
 use super::random::Random;
 
-/// How many boxes a large array is sampled at.
-const BOXES: u64 = 16;
+/// How many boxes a large array is sampled at: as many as have room, each for a chunk of the largest shape.
+const MIN_BOXES: u64 = 4;
+const MAX_BOXES: u64 = 16;
 
 /// How often another place is tried where a box holds nothing but the fill value.
 const TRIES: u64 = 4;
@@ -24,7 +25,7 @@ pub(super) struct Sample {
     pub boxes: Vec<SampleBox>,
     /// Whether the one box is the whole array.
     pub is_whole: bool,
-    /// The share of the boxes that have other elements than the fill value.
+    /// The share of the places that have other elements than the fill value, by the first one of each part of the array.
     pub present: f64,
     /// Bytes of an element; of variable-length ones the mean, with the four that say how long it is.
     pub element_bytes: f64,
@@ -89,7 +90,8 @@ impl SampleRequest<'_> {
             sample.boxes.push(self.read_box(&all, cell, is_variable)?);
         } else {
             let side = self.box_shape(&shape, assumed);
-            self.read_boxes(&mut sample, &side, (cell, is_variable), told)?;
+            let count = self.box_count(assumed);
+            self.read_boxes(&mut sample, (&side, count), (cell, is_variable), told)?;
         }
         let read = sample.boxes.iter().map(|one| one.view().len() as u64).sum::<u64>();
         sample.bytes = read.saturating_mul(cell as u64);
@@ -101,9 +103,18 @@ impl SampleRequest<'_> {
         Ok(sample)
     }
 
+    /// How many boxes there are.
+    fn box_count(&self, element: u64) -> u64 {
+        let bytes = |chunks: &Vec<u64>| {
+            chunks.iter().fold(element, |all: u64, &side| all.saturating_mul(side))
+        };
+        let largest = self.chunks.iter().map(bytes).max().unwrap_or(1);
+        (self.budget / largest.max(1)).clamp(MIN_BOXES, MAX_BOXES)
+    }
+
     /// A box of whole chunks as they are stored, grown towards what the shapes to be tried need.
     fn box_shape(&self, shape: &[u64], element: u64) -> Vec<u64> {
-        let target = self.budget / BOXES;
+        let target = self.budget / self.box_count(element);
         let stored = self.array.chunk_shape().unwrap_or_else(|| vec![1; shape.len()]);
         let bytes = |sides: &[u64]| sides.iter().fold(element, |all, &n| all.saturating_mul(n));
         let mut side: Vec<u64> =
@@ -136,7 +147,7 @@ impl SampleRequest<'_> {
     fn read_boxes(
         &self,
         sample: &mut Sample,
-        side: &[u64],
+        (side, count): (&[u64], u64),
         (cell, is_variable): (usize, bool),
         told: &dyn Fn(u64, u64),
     ) -> Result<()> {
@@ -144,27 +155,28 @@ impl SampleRequest<'_> {
         let (shape, fill) = (&metadata.shape, metadata.fill_bytes());
         let counts: Vec<u64> = shape.iter().zip(side).map(|(&len, &n)| len.div_ceil(n)).collect();
         let places = counts.iter().fold(1u64, |all, &count| all.saturating_mul(count));
-        let strata = BOXES.min(places);
+        let strata = count.min(places);
         let mut random = Random::new(self.seed);
-        let (mut drawn, mut present) = (0u64, 0u64);
+        // Only the first place of each part is without a bias: others are tried where that one was empty.
+        let mut present = 0u64;
         for stratum in 0..strata {
             let begin = |stratum: u64| {
                 (u128::from(places) * u128::from(stratum) / u128::from(strata)) as u64
             };
             let (from, to) = (begin(stratum), begin(stratum + 1));
-            for _ in 0..TRIES.min(to - from) {
+            for attempt in 0..TRIES.min(to - from) {
                 let place = from + random.below(to - from);
                 let one = self.read_box(&box_at(place, &counts, side, shape), cell, is_variable)?;
-                drawn += 1;
                 if is_variable || !one.view().is_all(&fill) {
-                    present += 1;
+                    present += u64::from(attempt == 0);
                     sample.boxes.push(one);
                     break;
                 }
             }
             told(stratum + 1, strata);
         }
-        sample.present = present as f64 / drawn.max(1) as f64;
+        // Half of one place stands for what was found at others only.
+        sample.present = (present as f64).max(0.5) / strata.max(1) as f64;
         Ok(())
     }
 
@@ -235,7 +247,7 @@ pub(super) struct Pieces<'a> {
     counts: Vec<Vec<u64>>,
 }
 
-/// A piece: elements of a box, and the shape of the chunk that they are the beginning of.
+/// A piece: the elements of a box that are in one chunk. At the end of the array they are fewer than the chunk has.
 pub(super) struct Piece<'a> {
     pub elements: View<'a>,
     pub var_buffer: Option<&'a VarBuffer>,

@@ -564,7 +564,6 @@ impl<'a> Work<'a> {
     ) -> TuneReport {
         let asked = !self.options.readers.is_empty();
         let demanded = if asked { self.options.readers.clone() } else { self.usual_readers() };
-        // A file is no reason to leave out shards for those who cannot read them; the others say so.
         let may = |candidate: &Candidate| {
             demanded.iter().all(|reader| candidate.readers.contains(reader))
         };

@@ -174,7 +174,9 @@ fn predicted_sizes_are_those_of_copies() {
         for candidate in &report.candidates {
             let (bytes, objects) = copied(&array, candidate);
             let off = candidate.stored_bytes as f64 / bytes as f64 - 1.0;
-            assert!(off.abs() < 0.05, "{off}: {candidate:?}");
+            // A box of the small sample holds no chunk of 1 MiB; the report says so.
+            let most = if candidate.is_cut { 0.15 } else { 0.05 };
+            assert!(off.abs() < most, "{off}: {candidate:?}");
             assert_eq!(candidate.objects, objects, "{candidate:?}");
             let (low, high) = candidate.stored_interval;
             assert!(low <= candidate.stored_bytes && candidate.stored_bytes <= high);
