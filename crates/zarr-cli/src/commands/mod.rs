@@ -48,6 +48,7 @@ mod stats_along;
 
 mod sync;
 mod tree;
+mod tune;
 mod validate;
 
 use std::io::Write;
@@ -83,6 +84,7 @@ pub(crate) enum Command {
     Copy(copy::Copy),
     Sync(sync::Sync),
     Pyramid(pyramid::Pyramid),
+    Tune(tune::Tune),
     Migrate(migrate::Migrate),
     Dump(dump::Dump),
     Gen(generate::Generate),
@@ -127,6 +129,7 @@ pub(crate) fn run(command: &Command, session: &Session, out: Out<'_>) -> Result<
         Command::Copy(copy) => copy.run(session, out),
         Command::Sync(sync) => sync.run(session, out),
         Command::Pyramid(pyramid) => pyramid.run(session, out),
+        Command::Tune(tune) => tune.run(session, out),
         Command::Migrate(migrate) => migrate.run(session, out),
         Command::Dump(dump) => dump.run(session, out),
         Command::Gen(generate) => generate.run(session),

@@ -53,6 +53,7 @@ mod site;
 mod stats;
 mod summary;
 mod syncs;
+mod tune;
 mod unreadable;
 mod validate;
 mod validate_stores;
