@@ -400,7 +400,7 @@ fn dimension_names(
     json: Option<&Json>,
     reading: &mut Reading<'_>,
 ) -> Result<Option<Vec<Option<String>>>, MetadataError> {
-    let invalid = MetadataError::invalid("dimension_names", "expected a list of strings and nulls");
+    let why = "expected a list of strings and nulls";
     let items = match json {
         None => return Ok(None),
         Some(Json::Null) => {
@@ -408,14 +408,14 @@ fn dimension_names(
             return Ok(None);
         }
         Some(Json::Array(items)) => items,
-        Some(_) => return Err(invalid),
+        Some(_) => return Err(MetadataError::invalid("dimension_names", why)),
     };
     let mut names = Vec::with_capacity(items.len());
     for item in items {
         names.push(match item {
             Json::Null => None,
             Json::String(name) => Some(name.clone()),
-            _ => return Err(invalid),
+            _ => return Err(MetadataError::invalid("dimension_names", why)),
         });
     }
     Ok(Some(names))
