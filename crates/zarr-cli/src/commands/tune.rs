@@ -1,7 +1,6 @@
 //! `zarr tune`: measures which chunks, shards and codecs suit an array and the reads of it.
 
 use std::fs;
-use std::io::Write;
 
 use clap::Args;
 use zarr::tools::tune::{

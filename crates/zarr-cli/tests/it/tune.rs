@@ -66,7 +66,7 @@ fn the_model_of_a_store_is_printed_and_read() {
     let folder = Folder::new();
     field(&folder, "a.zarr", "v3");
     let report = folder.good("tune a.zarr/t2m --read series --json").json();
-    assert_eq!(report["store"]["like"], "disk".into());
+    assert_eq!(report["store"]["like"], "disk");
     folder.write("far.json", r#"{"like": "s3", "get_ms": 200}"#);
     let far = folder.good("tune a.zarr/t2m --read series --store far.json --json").json();
     assert_eq!(far["store"]["get_ms"].as_u64(), Some(200));
