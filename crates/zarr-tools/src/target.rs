@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::path::{Component, PathBuf};
 
 use zarr_core::{
-    AccessError, Cause, Consolidated, Dialect, Error, ErrorKind, Hierarchy, Node, NodePath, OpenOptions,
-    Result, split_query, url_below,
+    AccessError, Cause, Consolidated, Dialect, Error, ErrorKind, Hierarchy, Node, NodePath,
+    OpenOptions, Result, split_query, url_below,
 };
 
 use crate::Plan;

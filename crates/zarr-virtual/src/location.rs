@@ -55,7 +55,13 @@ pub(crate) fn local_path(url: &str) -> Option<PathBuf> {
 /// The `file` URL of an absolute path; `None` for one that is not UTF-8.
 pub(crate) fn file_url(path: &Path) -> Option<String> {
     let text = path.to_str()?.replace('\\', "/");
-    let mut url = String::from(if text.starts_with('/') { "file://" } else { "file:///" });
+    let begin = if text.starts_with('/') { "file://" } else { "file:///" };
+    Some(format!("{begin}{}", encoded(&text)))
+}
+
+/// A text as names in URLs are written.
+pub(crate) fn encoded(text: &str) -> String {
+    let mut url = String::new();
     for byte in text.bytes() {
         match byte {
             b'/' | b'-' | b'_' | b'.' | b'~' | b':' | b'+' | b',' | b'=' | b'@' => {
@@ -65,7 +71,7 @@ pub(crate) fn file_url(path: &Path) -> Option<String> {
             byte => url.push_str(&format!("%{byte:02X}")),
         }
     }
-    Some(url)
+    url
 }
 
 /// A text in which `%20` and the like stand for bytes of UTF-8.

@@ -159,7 +159,9 @@ fn open_references(
     check_reading(link, url, access)?;
     let options = options_of(link, options, REFERENCE_OPTIONS)?;
     #[cfg(feature = "references-parquet")]
-    if let Some(store) = open_parquet((link, url), registry, &options)? {
+    if !url.ends_with(".json")
+        && let Some(store) = open_parquet((link, url), registry, &options)?
+    {
         return Ok(store);
     }
     let file = file(url, registry)?;

@@ -11,9 +11,8 @@ use zarr_core::web_server;
 use crate::location::{decoded, file_url, is_encoded, local_path};
 
 /// Schemes of stores behind a network that references may name.
-const REMOTE_SCHEMES: [&str; 11] = [
-    "http", "https", "s3", "s3a", "gs", "gcs", "az", "azure", "adl", "abfs", "abfss",
-];
+const REMOTE_SCHEMES: [&str; 11] =
+    ["http", "https", "s3", "s3a", "gs", "gcs", "az", "azure", "adl", "abfs", "abfss"];
 
 /// The parts of a query that carry a permission.
 const SIGNATURES: [&str; 5] = ["sig=", "signature=", "x-amz-", "x-goog-", "token="];
@@ -322,9 +321,9 @@ fn check_address(server: &str) -> Result<(), Refusal> {
     else {
         return Ok(());
     };
-    let addresses = authority.to_socket_addrs().map_err(|e| {
-        Refusal::Never(format!("the address of {authority} was not found: {e}"))
-    })?;
+    let addresses = authority
+        .to_socket_addrs()
+        .map_err(|e| Refusal::Never(format!("the address of {authority} was not found: {e}")))?;
     for address in addresses {
         if is_private(address.ip()) {
             return Err(Refusal::Outside { prefix: server.to_owned() });
@@ -381,7 +380,8 @@ mod tests {
         let url = top.join("in/refs.json");
         let reach = Reach::new(url.to_str().unwrap(), None, []).unwrap();
         let folder = file_url(&top.join("in")).unwrap();
-        let inside = |key: &str| Some(Reachable { store: folder.clone(), key: key.into(), is_named: true });
+        let inside =
+            |key: &str| Some(Reachable { store: folder.clone(), key: key.into(), is_named: true });
         assert_eq!(resolve(&reach, "x.nc"), inside("x.nc"));
         assert_eq!(resolve(&reach, "sub/../x.nc"), inside("x.nc"));
         assert_eq!(resolve(&reach, "absent.nc"), inside("absent.nc"));
@@ -389,9 +389,23 @@ mod tests {
         assert_eq!(resolve(&reach, &top.join("in/x.nc").display().to_string()), inside("x.nc"));
         let outside = top.join("out.nc").display().to_string();
         for target in [
-            "../out.nc", "../../etc/passwd", "/etc/passwd", "file:///etc/passwd", &outside, "link",
-            "absent/../../out.nc", "http://169.254.169.254/latest", "s3://other/x", "zip::x", "zip::file:///x",
-            "pack://x", "file://host/x", "https://me:secret@host/x", "https://host/x?X-Amz-Signature=1", "", "a\0b",
+            "../out.nc",
+            "../../etc/passwd",
+            "/etc/passwd",
+            "file:///etc/passwd",
+            &outside,
+            "link",
+            "absent/../../out.nc",
+            "http://169.254.169.254/latest",
+            "s3://other/x",
+            "zip::x",
+            "zip::file:///x",
+            "pack://x",
+            "file://host/x",
+            "https://me:secret@host/x",
+            "https://host/x?X-Amz-Signature=1",
+            "",
+            "a\0b",
         ] {
             assert_eq!(resolve(&reach, target), None, "{target}");
         }
@@ -413,17 +427,28 @@ mod tests {
         let url = "https://data.example/a/refs.json";
         let reach = Reach::new(url, None, []).unwrap();
         let found = |key: &str| {
-            Some(Reachable { store: "https://data.example:443".into(), key: key.into(), is_named: true })
+            Some(Reachable {
+                store: "https://data.example:443".into(),
+                key: key.into(),
+                is_named: true,
+            })
         };
         assert_eq!(resolve(&reach, "x.nc"), found("a/x.nc"));
         assert_eq!(resolve(&reach, "HTTPS://Data.example:443/a/b%20c"), found("a/b c"));
-        for target in ["../../x", "/etc/passwd", "file:///etc/passwd", "http://data.example/a/x", "s3://b/x"] {
+        for target in
+            ["../../x", "/etc/passwd", "file:///etc/passwd", "http://data.example/a/x", "s3://b/x"]
+        {
             assert_eq!(resolve(&reach, target), None, "{target}");
         }
         let reach = Reach::new(url, None, ["any"]).unwrap();
         for target in [
-            "/etc/passwd", "http://169.254.169.254/x", "http://127.0.0.1:80/x", "http://[::1]/x",
-            "http://[::ffff:10.0.0.1]/x", "http://10.1.2.3/x", "http://0.0.0.0/x",
+            "/etc/passwd",
+            "http://169.254.169.254/x",
+            "http://127.0.0.1:80/x",
+            "http://[::1]/x",
+            "http://[::ffff:10.0.0.1]/x",
+            "http://10.1.2.3/x",
+            "http://0.0.0.0/x",
         ] {
             assert_eq!(resolve(&reach, target), None, "{target}");
         }

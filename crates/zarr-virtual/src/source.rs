@@ -4,9 +4,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use zarr_core::store::{
-    Bytes, Capabilities, Listing, Result, StoreKey, StorePrefix, async_trait,
-};
+use zarr_core::store::{Bytes, Capabilities, Listing, Result, StoreKey, StorePrefix, async_trait};
 
 use crate::target::Target;
 

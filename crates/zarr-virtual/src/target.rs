@@ -9,7 +9,9 @@ use std::time::UNIX_EPOCH;
 use zarr_core::store::{
     ByteRange, Bytes, Result, Snapshot, SnapshotOptions, Store, StoreKey, Version,
 };
-use zarr_core::{StoreError, sync};
+use zarr_core::{StoreError, split_query, sync};
+
+use crate::location::{encoded, is_encoded};
 
 /// A value of another store, which references lead to. Clones share the version that the first reading found: when
 /// another value takes its place, reading fails with [`StoreError::Changed`].
@@ -58,11 +60,14 @@ impl Target {
         &self.0.key
     }
 
-    /// Its name in messages: the URL of its store, and its key.
+    /// Its URL: that of its store, and its key.
     pub fn name(&self) -> String {
         let store = self.0.store.name();
-        let slash = if store.ends_with('/') { "" } else { "/" };
-        format!("{store}{slash}{}", self.0.key)
+        let (place, query) = split_query(&store);
+        let slash = if place.ends_with('/') { "" } else { "/" };
+        let key = self.0.key.as_str();
+        let key = if is_encoded(place) { encoded(key) } else { key.to_owned() };
+        format!("{place}{slash}{key}{query}")
     }
 
     /// The version that a reading found, if one did and the store tells versions.
@@ -151,7 +156,8 @@ impl Target {
         }
         // Of a remote store the first line of a version is the ETag.
         let version = value.version();
-        let token = version.as_ref().and_then(Version::token).map(|token| String::from_utf8_lossy(token));
+        let token =
+            version.as_ref().and_then(Version::token).map(|token| String::from_utf8_lossy(token));
         if let Some(etag) = &self.0.etag
             && let Some(found) = token.as_deref().and_then(|token| token.lines().next())
             && found.trim_matches('"') != etag.trim_matches('"')

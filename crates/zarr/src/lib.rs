@@ -104,19 +104,41 @@ pub use zarr_core::*;
 pub use zarr_nczarr as nczarr;
 pub use zarr_stores as stores;
 pub use zarr_tools as tools;
-#[cfg(any(feature = "references", feature = "n5", feature = "netcdf3", feature = "hdf5", feature = "icechunk"))]
+#[cfg(any(
+    feature = "references",
+    feature = "n5",
+    feature = "netcdf3",
+    feature = "hdf5",
+    feature = "icechunk"
+))]
 pub use zarr_virtual as r#virtual;
 
 /// Everything that this build brings: the core's data types, the codecs, the stores and the other formats of its features.
 pub fn standard() -> Registry {
     let registry = Registry::new().with(zarr_codecs::register).with(zarr_stores::register);
-    #[cfg(any(feature = "references", feature = "n5", feature = "netcdf3", feature = "hdf5", feature = "icechunk"))]
+    #[cfg(any(
+        feature = "references",
+        feature = "n5",
+        feature = "netcdf3",
+        feature = "hdf5",
+        feature = "icechunk"
+    ))]
     let registry = registry.with(zarr_virtual::register);
-    #[cfg(not(any(feature = "references", feature = "n5", feature = "netcdf3", feature = "hdf5", feature = "icechunk")))]
+    #[cfg(not(any(
+        feature = "references",
+        feature = "n5",
+        feature = "netcdf3",
+        feature = "hdf5",
+        feature = "icechunk"
+    )))]
     let registry = registry.with(|registry| {
-        for (name, feature) in
-            [("kerchunk", "references"), ("n5", "n5"), ("netcdf3", "netcdf3"), ("hdf5", "hdf5"), ("icechunk", "icechunk")]
-        {
+        for (name, feature) in [
+            ("kerchunk", "references"),
+            ("n5", "n5"),
+            ("netcdf3", "netcdf3"),
+            ("hdf5", "hdf5"),
+            ("icechunk", "icechunk"),
+        ] {
             registry.chain_left_out(name, feature);
         }
     });

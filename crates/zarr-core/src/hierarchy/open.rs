@@ -226,9 +226,8 @@ async fn locate_other_format(url: &str, options: &OpenOptions) -> Result<Option<
             continue;
         }
         let (at, reading) = (base.clone(), options.clone().read_only());
-        let recognized = spawn_blocking(move || {
-            Ok(reading.registry.recognize(&at, &|url| reading.store(url)))
-        });
+        let recognized =
+            spawn_blocking(move || Ok(reading.registry.recognize(&at, &|url| reading.store(url))));
         let Some(found) = recognized.await? else { continue };
         if is_writing {
             let copy = format!("zarr copy {} NEW.zarr", without_secrets(&base));

@@ -173,6 +173,7 @@ _HINTS = {
     "locking": 'this file system does not lock; if no other process writes here, give storage_options={"locking": "false"}',
     "missing_chunk": 'copy the array again from its source, or read with missing="fill" to take the fill value for chunks that are not stored',
     "resume_copy": "go on with zarrkit.copy(..., resume=True)",
+    "copy_first": "copy it with zarrkit.copy, and write to the copy",
 }
 
 _FLAGS = ("resume", "overwrite", "strict", "orphans", "expect-complete", "skip-unsupported", "apply", "finish")

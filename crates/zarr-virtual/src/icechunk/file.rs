@@ -196,9 +196,18 @@ fn manifests(array: &Table<'_>) -> Result<Vec<ManifestRef>, String> {
 pub(super) enum Chunk {
     Inline(Bytes),
     /// In a file of the repository.
-    Native { id: [u8; 12], offset: u64, length: u64 },
+    Native {
+        id: [u8; 12],
+        offset: u64,
+        length: u64,
+    },
     /// In another file.
-    Virtual { location: String, offset: u64, length: u64, check: Check },
+    Virtual {
+        location: String,
+        offset: u64,
+        length: u64,
+        check: Check,
+    },
 }
 
 /// What a target must be for a reference to it to hold.
@@ -210,7 +219,10 @@ pub(super) struct Check {
 }
 
 /// The references of an array in a manifest, sorted by their indices; none if the manifest has none of it.
-fn refs<'b>(manifest: &Table<'b>, node: &[u8; 8]) -> Result<Option<super::flatbuffer::Vector<'b>>, String> {
+fn refs<'b>(
+    manifest: &Table<'b>,
+    node: &[u8; 8],
+) -> Result<Option<super::flatbuffer::Vector<'b>>, String> {
     let arrays = manifest.vector(1, 4)?;
     let (mut low, mut high) = (0, arrays.len);
     while low < high {
@@ -283,8 +295,7 @@ fn chunk(buffer: &Bytes, manifest: &Table<'_>, reference: &Table<'_>) -> Result<
 
 fn decompressed_location(compressed: &[u8], dictionary: &[u8]) -> Result<String, String> {
     let failed = |e: std::io::Error| format!("a compressed location: {e}");
-    let mut decompressor =
-        zstd::bulk::Decompressor::with_dictionary(dictionary).map_err(failed)?;
+    let mut decompressor = zstd::bulk::Decompressor::with_dictionary(dictionary).map_err(failed)?;
     let location = decompressor.decompress(compressed, MAX_LOCATION).map_err(failed)?;
     String::from_utf8(location).map_err(|_| "a location that is not UTF-8".into())
 }

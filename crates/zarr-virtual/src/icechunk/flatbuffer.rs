@@ -49,10 +49,12 @@ impl<'b> Table<'b> {
     fn at(buffer: &'b [u8], at: usize) -> Result<Table<'b>> {
         let back = i64::from(i32::from_le_bytes(bytes(buffer, at)?));
         let start = usize::try_from(at as i64 - back);
-        let start = start.map_err(|_| format!("the table at {at} has its fields before the buffer"))?;
+        let start =
+            start.map_err(|_| format!("the table at {at} has its fields before the buffer"))?;
         let length = usize::from(u16::from_le_bytes(bytes(buffer, start)?));
         let fields = buffer.get(start..start.saturating_add(length)).and_then(|all| all.get(4..));
-        let fields = fields.ok_or_else(|| format!("the fields of the table at {at} are cut off"))?;
+        let fields =
+            fields.ok_or_else(|| format!("the fields of the table at {at} are cut off"))?;
         Ok(Table { buffer, at, fields })
     }
 

@@ -231,7 +231,9 @@ impl Source for Icechunk {
         let folder = prefix.as_str().trim_end_matches('/');
         let is_below = |path: &str| {
             folder.is_empty()
-                || path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+                || path
+                    .strip_prefix(folder)
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
         let mut names: Vec<String> = Vec::new();
         let from = self.nodes.range(folder.to_owned()..);
@@ -247,9 +249,9 @@ impl Source for Icechunk {
             None if folder == "c" || folder.starts_with("c/") => "",
             None => folder,
         };
-        let array = [folder, above].into_iter().find(|path| {
-            self.nodes.get(*path).is_some_and(|node| node.manifests.is_some())
-        });
+        let array = [folder, above]
+            .into_iter()
+            .find(|path| self.nodes.get(*path).is_some_and(|node| node.manifests.is_some()));
         if let Some(node) = array.and_then(|path| self.nodes.get(path)) {
             for manifest in node.manifests.iter().flatten() {
                 let buffer = self.manifest(&manifest.id).await?;

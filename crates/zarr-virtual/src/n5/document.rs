@@ -6,7 +6,8 @@ use zarr_core::{Json, Object};
 use super::Axes;
 
 /// The members of a dataset's attributes that describe how it is stored; the others are the user's.
-const OWN: [&str; 6] = ["dimensions", "blockSize", "dataType", "compression", "compressionType", "n5"];
+const OWN: [&str; 6] =
+    ["dimensions", "blockSize", "dataType", "compression", "compressionType", "n5"];
 
 /// The types of elements that N5 and Zarr call the same.
 const TYPES: [&str; 10] = [
@@ -84,7 +85,11 @@ pub(super) fn array_document(attributes: &Object, axes: Axes) -> Result<Bytes, S
 /// The attributes without those that describe how a dataset is stored.
 fn of_user(attributes: &Object) -> Object {
     let own = |name: &str| OWN.contains(&name);
-    attributes.iter().filter(|(name, _)| !own(name)).map(|(n, v)| (n.to_owned(), v.clone())).collect()
+    attributes
+        .iter()
+        .filter(|(name, _)| !own(name))
+        .map(|(n, v)| (n.to_owned(), v.clone()))
+        .collect()
 }
 
 /// The texts of the attribute `axes`, if it names each axis once.
@@ -112,17 +117,19 @@ fn extension(name: &str, configuration: Object) -> Json {
 /// The codec of N5's compression; `None` for blocks that are not compressed.
 fn compression(attributes: &Object, data_type: &str) -> Result<Option<Json>, String> {
     let empty = Object::new();
-    let (name, parameters) = match (attributes.get("compression"), attributes.get("compressionType"))
-    {
-        (Some(Json::Object(object)), _) => {
-            let name = object.get("type").and_then(Json::as_str);
-            (name.ok_or("`compression` has no `type`")?, object)
-        }
-        // The first versions of N5 had a name alone.
-        (Some(Json::String(name)), _) | (None, Some(Json::String(name))) => (name.as_str(), &empty),
-        (None, None) => ("raw", &empty),
-        _ => return Err("`compression` is neither an object nor a text".into()),
-    };
+    let (name, parameters) =
+        match (attributes.get("compression"), attributes.get("compressionType")) {
+            (Some(Json::Object(object)), _) => {
+                let name = object.get("type").and_then(Json::as_str);
+                (name.ok_or("`compression` has no `type`")?, object)
+            }
+            // The first versions of N5 had a name alone.
+            (Some(Json::String(name)), _) | (None, Some(Json::String(name))) => {
+                (name.as_str(), &empty)
+            }
+            (None, None) => ("raw", &empty),
+            _ => return Err("`compression` is neither an object nor a text".into()),
+        };
     let integer = |name: &str, range: std::ops::RangeInclusive<i64>, default: i64| {
         let given = parameters.get(name).and_then(Json::as_i64);
         given.filter(|given| range.contains(given)).unwrap_or(default)
@@ -196,7 +203,8 @@ mod tests {
         assert_eq!(reversed["shape"].to_string(), "[2,3,4]");
         assert_eq!(reversed["dimension_names"].to_string(), r#"["z","y","x"]"#);
         assert_eq!(reversed["codecs"][0]["name"].as_str(), Some("transpose"));
-        let oldest = r#"{"dimensions":[4],"blockSize":[2],"dataType":"uint8","compressionType":"gzip"}"#;
+        let oldest =
+            r#"{"dimensions":[4],"blockSize":[2],"dataType":"uint8","compressionType":"gzip"}"#;
         assert!(document(oldest, Axes::AsStored).unwrap().to_string().contains(r#""gzip""#));
     }
 
@@ -209,7 +217,10 @@ mod tests {
             (r#"{"dimensions":[4],"blockSize":[1],"dataType":8}"#, "`dataType`"),
             (r#"{"dimensions":[4],"blockSize":[1],"dataType":"int8","compression":{}}"#, "`type`"),
         ] {
-            assert!(document(attributes, Axes::AsStored).unwrap_err().contains(why), "{attributes}");
+            assert!(
+                document(attributes, Axes::AsStored).unwrap_err().contains(why),
+                "{attributes}"
+            );
         }
     }
 }

@@ -181,9 +181,8 @@ impl N5 {
         let is_block =
             |rest: &str| rest.split('/').all(is_index) && rest.split('/').count() == rank;
         let blocks = all.keys.iter().filter_map(|key| dataset.strip(key));
-        let names = blocks.filter(|rest| is_block(rest)).map(|rest| {
-            format!("{dataset}{}", reversed(rest))
-        });
+        let names =
+            blocks.filter(|rest| is_block(rest)).map(|rest| format!("{dataset}{}", reversed(rest)));
         let mut names: Vec<String> = names.collect();
         names.push(format!("{dataset}{DOCUMENT}"));
         Ok(Listing::of_names(prefix, names.iter().map(String::as_str)))
@@ -232,8 +231,7 @@ impl Source for N5 {
             let name = prefix.strip(key).unwrap_or_default();
             dataset.is_some() && is_index(name)
         };
-        let has_attributes =
-            listing.keys.iter().any(|key| prefix.strip(key) == Some(ATTRIBUTES));
+        let has_attributes = listing.keys.iter().any(|key| prefix.strip(key) == Some(ATTRIBUTES));
         let is_group = dataset.is_none() && !listing.prefixes.is_empty();
         let is_node = has_attributes || prefix.as_str().is_empty() || is_group;
         let mut keys: Vec<StoreKey> = listing.keys.into_iter().filter(is_block).collect();

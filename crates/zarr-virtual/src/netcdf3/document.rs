@@ -10,6 +10,9 @@ use super::header::{Attribute, Header, Type, Variable};
 /// The bytes of a chunk, of variables that are stored in one piece.
 const MAX_CHUNK: u64 = 64 << 20;
 
+/// The most lengths of chunks that are tried.
+const MAX_TRIED: usize = 10_000;
+
 /// Where the chunks of an array lie.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
@@ -61,7 +64,10 @@ impl Layout {
                 break;
             }
             if in_chunk > 0 {
-                chunks[axis] = in_chunk;
+                // A length that divides the axis, if one near by does: then all chunks are equal.
+                let mut near = (in_chunk / 2 + 1..=in_chunk).rev().take(MAX_TRIED);
+                let equal = near.find(|length| shape[axis] % length == 0);
+                chunks[axis] = equal.unwrap_or(in_chunk);
                 break;
             }
             chunks[axis] = 1;
@@ -155,11 +161,8 @@ pub(super) fn group_document(attributes: &[Attribute]) -> Bytes {
 
 /// The document of a variable.
 pub(super) fn array_document(header: &Header, variable: &Variable, layout: &Layout) -> Bytes {
-    let names: Vec<&str> = variable
-        .dimensions
-        .iter()
-        .map(|index| header.dimensions[*index].name.as_str())
-        .collect();
+    let names: Vec<&str> =
+        variable.dimensions.iter().map(|index| header.dimensions[*index].name.as_str()).collect();
     let grid = if layout.has_short_chunk() { rectilinear(layout) } else { regular(layout) };
     let mut bytes = Object::new();
     if variable.data_type.size() > 1 {
@@ -171,7 +174,8 @@ pub(super) fn array_document(header: &Header, variable: &Variable, layout: &Layo
     });
     let of_user = variable.attributes.iter().map(|attribute| {
         let is_fill = fill.is_some_and(|fill| std::ptr::eq(fill, attribute));
-        let value = if is_fill { missing_value(variable.data_type, attribute) } else { value(attribute) };
+        let value =
+            if is_fill { missing_value(variable.data_type, attribute) } else { value(attribute) };
         (attribute.name.clone(), value)
     });
     let document = Object::new()
@@ -198,13 +202,14 @@ fn regular(layout: &Layout) -> Json {
 
 /// A grid whose last chunk along the divided axis is shorter: in a regular grid it would be as long as the others.
 fn rectilinear(layout: &Layout) -> Json {
-    let axes = layout.shape.iter().zip(&layout.chunks).enumerate().map(|(axis, (length, chunk))| {
-        if axis != layout.axis {
-            return Json::from(*chunk);
-        }
-        let run = Json::from([*chunk, length / chunk]);
-        Json::Array(vec![run, Json::from(length % chunk)])
-    });
+    let axes =
+        layout.shape.iter().zip(&layout.chunks).enumerate().map(|(axis, (length, chunk))| {
+            if axis != layout.axis {
+                return Json::from(*chunk);
+            }
+            let run = Json::from([*chunk, length / chunk]);
+            Json::Array(vec![run, Json::from(length % chunk)])
+        });
     let shapes: Vec<Json> = axes.collect();
     extension("rectilinear", Object::new().with("kind", "inline").with("chunk_shapes", shapes))
 }
@@ -261,10 +266,8 @@ fn missing_value(data_type: Type, attribute: &Attribute) -> Json {
         (Type::Char, None) => base64_of(attribute.values[0]),
         (Type::Float | Type::Double, Some(number)) => {
             let bytes = number.to_f64().to_ne_bytes().to_vec();
-            let json = missing_value::to_json(
-                &DataType::Core(CoreType::Float64),
-                &FillValue::new(bytes),
-            );
+            let json =
+                missing_value::to_json(&DataType::Core(CoreType::Float64), &FillValue::new(bytes));
             json.unwrap_or(Json::Null)
         }
         (_, Some(number)) => number.to_fill(),
@@ -275,7 +278,8 @@ fn missing_value(data_type: Type, attribute: &Attribute) -> Json {
 /// One byte in base64.
 fn base64_of(byte: u8) -> Json {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let [first, second] = [byte >> 2, (byte & 3) << 4].map(|digit| char::from(DIGITS[usize::from(digit)]));
+    let [first, second] =
+        [byte >> 2, (byte & 3) << 4].map(|digit| char::from(DIGITS[usize::from(digit)]));
     format!("{first}{second}==").into()
 }
 
@@ -348,5 +352,35 @@ fn value(attribute: &Attribute) -> Json {
             numbers.extend(last);
             Json::Array(numbers)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_variables_are_divided_along_the_first_axes() {
+        let layout = |shape: &[u64], element| Layout::contiguous(100, shape.to_vec(), element);
+        let whole = layout(&[4, 3], 8);
+        assert_eq!((&whole.chunks[..], whole.chunk("c/0/0")), (&[4, 3][..], Some((100, 96))));
+        assert_eq!(whole.chunk("c/0/1"), None);
+        // 16 MiB a row: four rows a chunk, and the last chunk is shorter.
+        let rows = layout(&[7, 1 << 21], 8);
+        assert_eq!((&rows.chunks[..], rows.has_short_chunk()), (&[4, 1 << 21][..], true));
+        assert_eq!(rows.chunk("c/1/0"), Some((100 + (4 << 24), 3 << 24)));
+        assert_eq!(rows.chunk("c/2/0"), None);
+        let equal = layout(&[9, 1 << 21], 8);
+        assert_eq!((&equal.chunks[..], equal.has_short_chunk()), (&[3, 1 << 21][..], false));
+        // Rows above 64 MiB are divided themselves.
+        let long = layout(&[2, 3, 1 << 24], 8);
+        assert_eq!(long.chunks, [1, 1, 1 << 23]);
+        assert_eq!(long.chunk("c/1/2/1"), Some((100 + ((5 << 24) + (1 << 23)) * 8, 1 << 26)));
+        let scalar = layout(&[], 4);
+        assert_eq!((scalar.chunk("c"), scalar.chunk("c/0")), (Some((100, 4)), None));
+        assert_eq!(scalar.names_below(""), ["c"]);
+        assert_eq!(layout(&[0, 2], 4).names_below(""), [""; 0]);
+        assert_eq!(rows.names_below("c/"), ["0/x", "1/x"]);
+        assert_eq!(rows.names_below("c/1/"), ["0"]);
     }
 }

@@ -9,9 +9,7 @@ mod header;
 use std::collections::BTreeMap;
 
 use zarr_core::StoreError;
-use zarr_core::store::{
-    Bytes, Capabilities, Listing, Result, StoreKey, StorePrefix, async_trait,
-};
+use zarr_core::store::{Bytes, Capabilities, Listing, Result, StoreKey, StorePrefix, async_trait};
 
 use self::document::{Layout, array_document, group_document, layout};
 use self::header::{Fault, Header, parse};

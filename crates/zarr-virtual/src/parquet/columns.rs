@@ -29,7 +29,8 @@ pub(super) enum Column {
 /// # Errors
 /// A sentence that says what is wrong, or not supported.
 pub(super) fn read_columns(file: &[u8], names: &[&str]) -> Result<Vec<Option<Column>>, String> {
-    let end = file.len().checked_sub(8).filter(|_| file.starts_with(MAGIC) && file.ends_with(MAGIC));
+    let end =
+        file.len().checked_sub(8).filter(|_| file.starts_with(MAGIC) && file.ends_with(MAGIC));
     let end = end.ok_or("it is no Parquet file")?;
     let length = u32::from_le_bytes([file[end], file[end + 1], file[end + 2], file[end + 3]]);
     let start = end.checked_sub(length as usize).ok_or("its metadata begin before the file")?;
@@ -60,12 +61,15 @@ pub(super) fn read_columns(file: &[u8], names: &[&str]) -> Result<Vec<Option<Col
         let mut values = Vec::new();
         let mut size = 0usize;
         for group in metadata.list(4).unwrap_or_default() {
-            let Value::Structure(group) = group else { return Err("a row group is no structure".into()) };
+            let Value::Structure(group) = group else {
+                return Err("a row group is no structure".into());
+            };
             let chunk = group.list(1).unwrap_or_default().iter().find_map(|chunk| match chunk {
                 Value::Structure(chunk) => chunk.structure(3).filter(|meta| is_column(meta, name)),
                 _ => None,
             });
-            let chunk = chunk.ok_or_else(|| format!("column `{name}` is missing in a row group"))?;
+            let chunk =
+                chunk.ok_or_else(|| format!("column `{name}` is missing in a row group"))?;
             read_chunk(file, chunk, repetition == 1, rows, &mut values, &mut size)
                 .map_err(|why| format!("column `{name}`: {why}"))?;
         }
@@ -142,7 +146,8 @@ fn read_chunk(
             (Some(2), _, Some(page), _) => {
                 let body = decompress(codec, body, decoded)?;
                 let count = page.integer(1).and_then(|n| usize::try_from(n).ok());
-                let count = count.filter(|count| *count <= rows).ok_or("a dictionary has no size")?;
+                let count =
+                    count.filter(|count| *count <= rows).ok_or("a dictionary has no size")?;
                 dictionary = plain(kind, &body, count, size)?;
             }
             (Some(0), Some(page), _, _) => {
@@ -186,7 +191,9 @@ fn read_chunk(
 
 fn page_count(page: &Fields<'_>, left: usize) -> Result<usize, String> {
     let count = page.integer(1).and_then(|n| usize::try_from(n).ok());
-    count.filter(|count| (1..=left).contains(count)).ok_or_else(|| "a page has too many values, or none".into())
+    count
+        .filter(|count| (1..=left).contains(count))
+        .ok_or_else(|| "a page has too many values, or none".into())
 }
 
 fn take_u32(rest: &mut &[u8]) -> Result<u32, String> {
@@ -223,7 +230,8 @@ fn runs(mut bytes: &[u8], width: u32, count: usize) -> Result<Vec<u32>, String> 
             if length == 0 {
                 return Err("a run of no numbers".into());
             }
-            let (number, rest) = bytes.split_at_checked(width.div_ceil(8) as usize).ok_or_else(cut_off)?;
+            let (number, rest) =
+                bytes.split_at_checked(width.div_ceil(8) as usize).ok_or_else(cut_off)?;
             bytes = rest;
             let number = number.iter().rev().fold(0u32, |all, byte| (all << 8) | u32::from(*byte));
             numbers.resize(numbers.len() + length, number);
@@ -271,9 +279,11 @@ fn append(
             }
             let find = |index: u32| {
                 let found = dictionary.get(index as usize).cloned();
-                found.ok_or_else(|| format!("entry {index} of a dictionary of {}", dictionary.len()))
+                found
+                    .ok_or_else(|| format!("entry {index} of a dictionary of {}", dictionary.len()))
             };
-            let indices = if width == 0 { vec![0; count] } else { runs(indices, width.into(), count)? };
+            let indices =
+                if width == 0 { vec![0; count] } else { runs(indices, width.into(), count)? };
             indices.into_iter().map(find).collect::<Result<_, _>>()?
         }
         other => return Err(format!("encoding {other:?}")),
@@ -341,7 +351,9 @@ fn decompress(codec: i64, body: &[u8], size: usize) -> Result<Vec<u8>, String> {
             decoder.take(size as u64 + 1).read_to_end(&mut decoded).map_err(failed)?;
             decoded
         }
-        other => return Err(format!("compression {other} is not supported, but zstd and Snappy are")),
+        other => {
+            return Err(format!("compression {other} is not supported, but zstd and Snappy are"));
+        }
     };
     if decoded.len() != size {
         return Err(format!("a page of {} bytes, expected {size}", decoded.len()));

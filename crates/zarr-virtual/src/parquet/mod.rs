@@ -100,9 +100,13 @@ impl ParquetReferences {
         let got = store.get(&key, GetOptions::at_most(MAX_DOCUMENTS)).await?;
         let text = got.and_then(|got| got.bytes).ok_or_else(|| damaged("it is missing".into()))?;
         let (json, _) = Json::parse_tolerant(&text).map_err(damaged)?;
-        let record_size = json["record_size"].as_u64().filter(|n| (1..=MAX_RECORD_SIZE).contains(n));
+        let record_size =
+            json["record_size"].as_u64().filter(|n| (1..=MAX_RECORD_SIZE).contains(n));
         let record_size = record_size.ok_or_else(|| {
-            damaged(format!("`record_size` is {}, expected 1 to {MAX_RECORD_SIZE}", json["record_size"].brief()))
+            damaged(format!(
+                "`record_size` is {}, expected 1 to {MAX_RECORD_SIZE}",
+                json["record_size"].brief()
+            ))
         })?;
         let metadata = json["metadata"].as_object();
         let metadata = metadata.ok_or_else(|| damaged("`metadata` is no object".into()))?;
@@ -125,7 +129,16 @@ impl ParquetReferences {
         let ParquetOptions { name, options, target: null_url, .. } = options;
         let (opened, files) = Default::default();
         Ok(ParquetReferences {
-            name, options, store, documents, arrays, record_size, null_url, targets, opened, files,
+            name,
+            options,
+            store,
+            documents,
+            arrays,
+            record_size,
+            null_url,
+            targets,
+            opened,
+            files,
         })
     }
 
@@ -148,8 +161,9 @@ impl ParquetReferences {
         if let Some(kept) = sync::lock(&self.files).kept.get(name) {
             return Ok(kept.clone());
         }
-        let damaged =
-            |why: String| StoreError::Backend(format!("{}: `{name}`: {why}", self.store.name()).into());
+        let damaged = |why: String| {
+            StoreError::Backend(format!("{}: `{name}`: {why}", self.store.name()).into())
+        };
         let got = self.store.get(&StoreKey::new(name)?, GetOptions::at_most(MAX_FILE)).await?;
         let rows = match got.and_then(|got| got.bytes) {
             None => None,
@@ -210,7 +224,8 @@ impl Rows {
 fn grid(array: &Json) -> Result<Grid, String> {
     let lengths = |name: &str| {
         let list = array[name].as_array();
-        let lengths: Option<Vec<u64>> = list.and_then(|list| list.iter().map(Json::as_u64).collect());
+        let lengths: Option<Vec<u64>> =
+            list.and_then(|list| list.iter().map(Json::as_u64).collect());
         lengths.ok_or_else(|| format!("`{name}` is no list of lengths"))
     };
     let (shape, chunks) = (lengths("shape")?, lengths("chunks")?);
@@ -267,8 +282,9 @@ impl Source for ParquetReferences {
         if let Some(raw) = Rows::bytes(&rows.raw, row) {
             return Ok(Some(Reference::Inline(raw)));
         }
-        let damaged =
-            |why: String| StoreError::Backend(format!("{}: `{name}`: {why}", self.store.name()).into());
+        let damaged = |why: String| {
+            StoreError::Backend(format!("{}: `{name}`: {why}", self.store.name()).into())
+        };
         let offset = Rows::number(&rows.offsets, row).map_err(damaged)?;
         let length = Rows::number(&rows.sizes, row).map_err(damaged)?;
         let url = match Rows::bytes(&rows.paths, row) {
@@ -299,7 +315,10 @@ mod tests {
     fn chunks_are_numbered_in_c_order() {
         let json = |text: &str| Json::parse(text.as_bytes()).unwrap();
         let of = grid(&json(r#"{"shape": [5, 7], "chunks": [2, 3]}"#)).unwrap();
-        assert_eq!([of.number("0.0"), of.number("1.2"), of.number("2.0")], [Some(0), Some(5), Some(6)]);
+        assert_eq!(
+            [of.number("0.0"), of.number("1.2"), of.number("2.0")],
+            [Some(0), Some(5), Some(6)]
+        );
         for wrong in ["3.0", "0.3", "0", "0.0.0", "0/0", "00.0", "a.b", ""] {
             assert_eq!(of.number(wrong), None, "{wrong}");
         }

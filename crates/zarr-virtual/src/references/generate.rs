@@ -72,9 +72,9 @@ pub(super) fn generate(
     let dimensions = parsed.collect::<Result<Vec<Dimension<'_>>, String>>()?;
     let counts: Vec<u64> = dimensions.iter().map(|dimension| dimension.values.count()).collect();
     let total = counts.iter().try_fold(1u64, |product, count| product.checked_mul(*count));
-    let total = total.filter(|total| total <= left).ok_or_else(|| {
-        format!("`{key}`: generators make more than {MAX_GENERATED_KEYS} keys")
-    })?;
+    let total = total
+        .filter(|total| total <= left)
+        .ok_or_else(|| format!("`{key}`: generators make more than {MAX_GENERATED_KEYS} keys"))?;
     *left -= total;
     let mut place = vec![0u64; dimensions.len()];
     let mut variables: Vec<(&str, Value)> =
@@ -199,7 +199,10 @@ mod tests {
             (r#"{"key": "k", "url": "u", "dimensions": {"i": {"stop": 1, "step": 0}}}"#, "is 0"),
             (r#"{"key": "k", "url": "u", "dimensions": {"i": {}}}"#, "`stop`"),
             (r#"{"key": "k", "dimensions": {"i": [1]}}"#, "`url`"),
-            (r#"{"key": "k", "url": "u", "offset": "x", "length": 1, "dimensions": {"i": [1]}}"#, "found `x`"),
+            (
+                r#"{"key": "k", "url": "u", "offset": "x", "length": 1, "dimensions": {"i": [1]}}"#,
+                "found `x`",
+            ),
         ] {
             assert!(generated(wrong).unwrap_err().contains(why), "{wrong}");
         }

@@ -174,9 +174,7 @@ impl<'a> Builder<'a> {
                     (Some(url), _) => self.rendered(url)?,
                     (None, Some(url)) => self.index(url)?,
                     (None, None) => {
-                        return Err(
-                            "it names no target; give one with the option `target`".into()
-                        );
+                        return Err("it names no target; give one with the option `target`".into());
                     }
                 };
                 Ok(match written.range {
@@ -279,7 +277,8 @@ fn for_each_member<'t>(
 }
 
 fn decode_base64(text: &str) -> Result<Vec<u8>, String> {
-    let config = GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
+    let config =
+        GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
     let engine = GeneralPurpose::new(&STANDARD, config);
     engine.decode(text.trim_end()).map_err(|e| format!("invalid base64: {e}"))
 }

@@ -43,7 +43,10 @@ fn a_repository_is_found_by_its_files() {
 #[test]
 fn what_is_not_there_is_named() {
     for (wanted, why) in [
-        ("branch=x", "no branch `x`"), ("tag=x", "no tag `x`"), ("snapshot=x", "x"), ("commit=x", "unknown option `commit`"),
+        ("branch=x", "no branch `x`"),
+        ("tag=x", "no tag `x`"),
+        ("snapshot=x", "x"),
+        ("commit=x", "unknown option `commit`"),
     ] {
         for repository in REPOSITORIES {
             let url = format!("icechunk://{wanted}::{}", data(repository).display());

@@ -39,7 +39,12 @@ fn nodes_are_listed_and_blocks_are_none() {
         let root = hierarchy.root().unwrap();
         assert_eq!(root.attributes()["title"], "N5");
         let names = |group: &zarr_core::Group| -> Vec<String> {
-            group.members().unwrap().iter().map(|node| node.path().name().unwrap().to_owned()).collect()
+            group
+                .members()
+                .unwrap()
+                .iter()
+                .map(|node| node.path().name().unwrap().to_owned())
+                .collect()
         };
         assert_eq!(names(&root), ["f4", "f8", "group", "i1", "i4", "i8", "u1", "u2", "u4", "u8"]);
         let numeric = root.group("group/0").unwrap();
@@ -67,9 +72,12 @@ fn a_node_inside_a_container_is_found() {
 #[test]
 fn what_is_not_known_is_named() {
     let dir = tempfile::tempdir().unwrap();
-    let write = |attributes: &str| std::fs::write(dir.path().join("attributes.json"), attributes).unwrap();
+    let write =
+        |attributes: &str| std::fs::write(dir.path().join("attributes.json"), attributes).unwrap();
     let url = dir.path().display().to_string();
-    write(r#"{"n5":"2.0.0","dimensions":[4],"blockSize":[2],"dataType":"int8","compression":{"type":"jpeg"}}"#);
+    write(
+        r#"{"n5":"2.0.0","dimensions":[4],"blockSize":[2],"dataType":"int8","compression":{"type":"jpeg"}}"#,
+    );
     let array = open(&url, &options()).unwrap().array("/").unwrap();
     let error = array.read::<i8>(..).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);

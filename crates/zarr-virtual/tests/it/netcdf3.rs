@@ -8,7 +8,12 @@ use zarr_core::{Array, Json, Node};
 use crate::common::{Noise, check_array, data, expected, open, options};
 
 const FILES: [&str; 6] = [
-    "classic.nc", "offset64.nc", "cdf5.nc", "alone_classic.nc", "alone_offset64.nc", "alone_cdf5.nc",
+    "classic.nc",
+    "offset64.nc",
+    "cdf5.nc",
+    "alone_classic.nc",
+    "alone_offset64.nc",
+    "alone_cdf5.nc",
 ];
 
 fn arrays(url: &str) -> Vec<Array> {
@@ -73,7 +78,8 @@ fn records_are_padded_unless_their_variable_is_alone() {
 
 #[test]
 fn writing_is_refused_and_says_how_to_copy() {
-    let error = open(&data("classic.nc").display().to_string(), &options().read_write()).unwrap_err();
+    let error =
+        open(&data("classic.nc").display().to_string(), &options().read_write()).unwrap_err();
     assert!(error.to_string().contains("zarr copy"), "{error}");
     assert_eq!(error.kind(), zarr_core::ErrorKind::ReadOnly);
     let url = format!("netcdf3::{}", data("classic.nc").display());
@@ -108,7 +114,9 @@ fn damaged_files_never_panic() {
                 let at = noise.below(if round % 2 == 0 { 200 } else { damaged.len() });
                 damaged[at] = [0, 1, 0xff, noise.below(256) as u8][noise.below(4)];
             }
-            damaged.truncate(noise.below(damaged.len()).max(damaged.len() - noise.below(300).min(damaged.len())));
+            damaged.truncate(
+                noise.below(damaged.len()).max(damaged.len() - noise.below(300).min(damaged.len())),
+            );
             std::fs::write(&path, &damaged).unwrap();
             let Ok(hierarchy) = open(&url, &options()) else { continue };
             let Ok(children) = hierarchy.root().and_then(|group| group.members()) else { continue };

@@ -5,7 +5,9 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use zarr_core::store::{Bytes, Capabilities, Listing, Result, Store, StoreKey, StorePrefix, async_trait};
+use zarr_core::store::{
+    Bytes, Capabilities, Listing, Result, Store, StoreKey, StorePrefix, async_trait,
+};
 use zarr_core::{ErrorKind, Node, StoreError};
 use zarr_virtual::{Made, Reference, ReferenceStore, Source, Target};
 
@@ -71,7 +73,10 @@ fn a_target_that_is_absent_too_short_or_changed_is_an_error() {
     fs::write(&path, refs).unwrap();
     let store = store(&path, "");
     for (key, why) in [
-        ("short", "20 bytes"), ("absent", "nothing is there"), ("gone", "nothing is there"), ("beyond", "2^64"),
+        ("short", "20 bytes"),
+        ("absent", "nothing is there"),
+        ("gone", "nothing is there"),
+        ("beyond", "2^64"),
     ] {
         let error = value(&store, key).unwrap_err().to_string();
         assert!(error.contains(why), "{key}: {error}");
@@ -102,7 +107,10 @@ fn references_do_not_lead_out_of_their_folder() {
         assert_eq!(zarr_core::Error::from(error).kind(), ErrorKind::Argument);
     }
     let error = value(&refused, "a").unwrap_err().to_string();
-    assert!(error.contains("--allow-target file:///") && error.contains("`../` (1 file)"), "{error}");
+    assert!(
+        error.contains("--allow-target file:///") && error.contains("`../` (1 file)"),
+        "{error}"
+    );
     let allowed = store(&path, &dir.path().display().to_string());
     assert_eq!(value(&allowed, "a").unwrap().unwrap(), "secret");
     assert_eq!(value(&allowed, "b").unwrap().unwrap(), "secret");
@@ -115,10 +123,13 @@ fn a_file_that_is_no_references_says_why() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("refs.json");
     for (text, why) in [
-        ("{", "not JSON"), (r#"{"version": 3}"#, "version 3"), (r#"{".zgroup": ["x", -1, 2]}"#, "`.zgroup`"),
+        ("{", "not JSON"),
+        (r#"{"version": 3}"#, "version 3"),
+        (r#"{".zgroup": ["x", -1, 2]}"#, "`.zgroup`"),
     ] {
         fs::write(&path, text).unwrap();
-        let error = options().store(&format!("kerchunk::{}", path.display())).unwrap_err().to_string();
+        let error =
+            options().store(&format!("kerchunk::{}", path.display())).unwrap_err().to_string();
         assert!(error.contains(why), "{error}");
     }
 }
@@ -157,5 +168,10 @@ fn values_are_made_of_parts() {
     let store = ReferenceStore::over(Doubled(Target::new(folder, StoreKey::new("t").unwrap())));
     let contents = BTreeMap::from([("made".to_owned(), b"bcabca".to_vec())]);
     zarr_testkit::check_contents(&store, &contents);
-    assert!(store.to_sync().get(&StoreKey::new("made").unwrap(), zarr_core::store::GetOptions::at_most(2)).is_err());
+    assert!(
+        store
+            .to_sync()
+            .get(&StoreKey::new("made").unwrap(), zarr_core::store::GetOptions::at_most(2))
+            .is_err()
+    );
 }
