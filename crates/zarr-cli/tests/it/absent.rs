@@ -94,9 +94,6 @@ fn another_dialect_than_the_one_asked_for_is_named() {
 #[test]
 fn other_formats_are_named() {
     let folder = Folder::new();
-    folder.write("a.h5", b"\x89HDF\r\n\x1a\n rest");
-    // A user block of 512 bytes stands before.
-    folder.write("block.h5", [&[0; 512][..], b"\x89HDF\r\n\x1a\n rest"].concat());
     for (n, magic) in [b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"].into_iter().enumerate() {
         folder.write(&format!("{n}.tif"), [&magic[..], &[0; 60]].concat());
     }
@@ -110,8 +107,6 @@ fn other_formats_are_named() {
     folder.write("parquet-refs/.zmetadata", documents);
     for (target, format) in [
         ("parquet-refs", "kerchunk"),
-        ("a.h5", "HDF5"),
-        ("block.h5", "HDF5"),
         ("0.tif", "TIFF"),
         ("1.tif", "TIFF"),
         ("2.tif", "TIFF"),
@@ -156,6 +151,18 @@ fn formats_that_are_read_in_place_are_found() {
     folder.write("a.nc", b"CDF\x01 rest");
     let why = folder.bad("info a.nc", 5);
     assert!(why.contains("netcdf3::") || why.contains("byte"), "{why}");
+    folder.write("a.h5", b"\x89HDF\r\n\x1a\n rest");
+    // A user block of 512 bytes stands before.
+    folder.write("block.h5", [&[0; 512][..], b"\x89HDF\r\n\x1a\n rest"].concat());
+    for damaged in ["a.h5", "block.h5"] {
+        let why = folder.bad(&format!("info {damaged}"), 5);
+        assert!(why.contains("superblock"), "{why}");
+    }
+    let hdf5 = concat!(env!("CARGO_MANIFEST_DIR"), "/../zarr-hdf5/tests/data/netcdf.h5");
+    folder.write("b.nc", fs::read(hdf5).unwrap());
+    assert_eq!(folder.good("get b.nc/cloud").text(), "[0,1,255]\n");
+    folder.good("copy b.nc b.zarr");
+    folder.good("diff b.nc b.zarr");
     let outside = r#"{".zgroup": {"zarr_format": 2}, "a/.zarray": ["../refs.json", 0, 5]}"#;
     folder.write("inner/refs.json", outside);
     let why = folder.bad("get inner/refs.json a", 2);

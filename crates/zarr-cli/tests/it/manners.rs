@@ -231,7 +231,7 @@ fn talk_stays_out_of_pipes() {
 fn errors_are_json_if_asked() {
     let folder = Folder::new();
     folder.table("t.zarr", "v3");
-    folder.write("a.h5", b"\x89HDF\r\n\x1a\n rest");
+    folder.write("a.tif", b"II*\0 rest");
     let said = |line: &str, code: i32| {
         let why = folder.bad(line, code);
         let json =
@@ -245,7 +245,7 @@ fn errors_are_json_if_asked() {
     };
     let kind = |line: &str, code: i32| said(line, code).0;
     assert_eq!(kind("info no.zarr --json", 3), r#""not_found""#);
-    assert_eq!(kind("tree a.h5 --json", 4), r#""unsupported""#);
+    assert_eq!(kind("tree a.tif --json", 4), r#""unsupported""#);
     assert_eq!(kind("get t.zarr/a --json --region 9,9", 2), r#""argument""#);
     assert_eq!(kind("get t.zarr --json", 2), r#""argument""#);
     assert_eq!(kind("create t.zarr --path a --shape 2 --dtype int8 --json", 2), r#""exists""#);
