@@ -212,7 +212,7 @@ impl Subject {
     }
 
     /// The value limits that an image declares for the only channel of a view.
-    pub(crate) fn declared_window(&self, view: &View) -> Option<(f64, f64)> {
+    pub fn declared_window(&self, view: &View) -> Option<(f64, f64)> {
         let (image, _) = self.image.as_ref()?;
         let n = match self.channel_axis(view) {
             Some(axis) if image.channels.len() as u64 == self.axes[axis].len => {
