@@ -313,6 +313,7 @@ const tests = {
       ["#/tissue.zarr/0?windows=0:auto&hidden=b", ["--window", "DAPI=auto", "--channels", "DAPI"]],
       ["#/plain.zarr/0", []],
       ["#/plain.zarr/0?windows=2:0:500&hidden=a", ["--window", "2=0:500", "--channels", "1,2"]],
+      ["#/cells.zarr/2", []],
       // A channel alone, by a colour map, keeps the window that the image declares.
       ["#/tissue.zarr/0?mix=no&at=1,0,5,0,0", ["--by-name", "c=0", "--cmap", "gray"]],
       ["#/odd.zarr/colours", []],
@@ -522,8 +523,8 @@ const tests = {
   },
 
   async "what is up is above, and values have names"() {
-    // The first row is 10 m, and is below.
-    for (const name of ["mast"]) {
+    // The first row is 1000 hPa, and 10 m: both are below.
+    for (const name of ["wind", "mast"]) {
       const page = await open(`#/air.zarr/${name}?map=gray&range=full`);
       const [top, bottom] = await page.evaluate(() => {
         const canvas = document.querySelector("canvas.plane");
