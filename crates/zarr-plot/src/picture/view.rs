@@ -130,11 +130,16 @@ impl View {
             (Some(x), None) => (Some(x), take(&mut free, AxisKind::Y)),
             (None, Some(y)) => (take(&mut free, AxisKind::X), Some(y)),
             (None, None) => {
-                let y = match free.iter().rposition(|&axis| axes[axis].kind == AxisKind::Y) {
+                let last = |kind| free.iter().rposition(|&axis| axes[axis].kind == kind);
+                // A section from south to north goes down along its vertical axis.
+                let has_none_across = last(AxisKind::X).is_none() && last(AxisKind::Y).is_some();
+                let vertical = last(AxisKind::Z).filter(|_| has_none_across);
+                let y = match vertical.or(last(AxisKind::Y)) {
                     Some(at) if free.len() > 1 => Some(free.remove(at)),
                     _ => None,
                 };
-                let x = take(&mut free, AxisKind::X);
+                let across = if vertical.is_some() { AxisKind::Y } else { AxisKind::X };
+                let x = take(&mut free, across);
                 (x, y.or_else(|| take(&mut free, AxisKind::Y)))
             }
         };

@@ -43,6 +43,8 @@ fn the_axes_are_those_that_have_the_names_else_the_last_two() {
         (&["time", "lat", "station"], (Some(2), Some(1))),
         (&["x", "station", "time"], (Some(0), Some(2))),
         (&["y", "x", "band"], (Some(1), Some(0))),
+        (&["time", "plev", "lat"], (Some(2), Some(1))),
+        (&["lon", "depth", "time"], (Some(0), Some(2))),
     ] {
         let array = array(CoreType::Uint8, &[2, 3, 4], &[2, 3, 4], names, "{}");
         let view = view(&array);

@@ -153,30 +153,34 @@ fn of_array(array: &Array, target: &str) -> Result<(Object, Vec<String>), Refusa
     if let Some(why) = unreadable {
         object.insert("unreadable", why);
     }
-    // Levels are of use to the first of them, which is the largest.
-    if let Some((image, 0)) = found {
-        object.insert("levels", levels(array, image, target));
-        let channel = |channel: zarr_plot::meaning::Channel| {
-            let [red, green, blue] = channel.color;
-            let window = channel.window.map_or(Json::Null, |(low, high)| {
-                Json::from(vec![Json::from(low), Json::from(high)])
-            });
-            let object = Object::new()
-                .with("color", format!("{red:02x}{green:02x}{blue:02x}"))
-                .with("window", window)
-                .with("active", channel.active)
-                .with("inverted", channel.inverted);
-            Json::from(match &channel.label {
-                Some(label) => object.with("label", label.as_str()),
-                None => object,
-            })
-        };
+    if let Some((image, level)) = found {
         let along = axes.iter().find(|axis| axis.kind == AxisKind::Channel);
         let channels = along.map(|axis| image.channels_along(axis.len)).unwrap_or_default();
         object.insert("channels", channels.into_iter().map(channel).collect::<Json>());
-        object.insert("overlays", overlays(array, image, target, &mut notes));
+        // Levels, and labels over them, are of use to the first of them, which is the largest.
+        if *level == 0 {
+            object.insert("levels", levels(array, image, target));
+            object.insert("overlays", overlays(array, image, target, &mut notes));
+        }
     }
     Ok((object, notes))
+}
+
+/// A channel: `{"color", "window", "active", "inverted", "label"}`.
+fn channel(channel: zarr_plot::meaning::Channel) -> Json {
+    let [red, green, blue] = channel.color;
+    let window = channel
+        .window
+        .map_or(Json::Null, |(low, high)| Json::from(vec![Json::from(low), Json::from(high)]));
+    let object = Object::new()
+        .with("color", format!("{red:02x}{green:02x}{blue:02x}"))
+        .with("window", window)
+        .with("active", channel.active)
+        .with("inverted", channel.inverted);
+    Json::from(match &channel.label {
+        Some(label) => object.with("label", label.as_str()),
+        None => object,
+    })
 }
 
 /// The path of an image's group: that of its largest level, the array, without the level's own path.

@@ -133,9 +133,10 @@ fn style(question: &Question, targets: &Targets) -> Result<Style, Refusal> {
     let windows = all("window").map(ChannelChoice::window);
     let choices: Result<Vec<ChannelChoice>, PictureError> =
         windows.chain(all("color").map(ChannelChoice::color)).collect();
-    let names = |text: &str| text.split(',').map(str::parse::<ChannelName>).collect();
-    let channels: Option<Vec<ChannelName>> =
-        text("channels").map(names).transpose().map_err(Refusal::picture)?;
+    let names = |text: &str| -> Result<Vec<ChannelName>, PictureError> {
+        text.split(',').map(str::parse).collect()
+    };
+    let channels = text("channels").map(names).transpose().map_err(Refusal::picture)?;
     let overlay = text("overlay").map(|path| overlay(question, targets, path)).transpose()?;
     let ends: Option<Ends> = text("range").map(str::parse).transpose().map_err(Refusal::picture)?;
     let map: Option<ColorMap> =

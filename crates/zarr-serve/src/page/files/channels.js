@@ -7,6 +7,8 @@ import { Distribution } from "./distribution.js";
 
 const MOST = 32;
 const AUTOMATIC = "0.1,99.9%";
+// Where the server knows no colours.
+const COLOURS = ["ff00ff", "00ff00", "00ffff", "ffff00", "ff0000", "0000ff"];
 // A letter for each channel, in links.
 const LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEF";
 
@@ -19,7 +21,7 @@ export class Channels {
     this.list = Array.from({ length: count }, (_, n) => {
       const known = this.isRgb ? {} : (array.channels?.[n] ?? {});
       const label = known.label ?? (this.isRgb ? ["red", "green", "blue", "opacity"][n] : `channel ${n}`);
-      const colour = known.color ?? "ffffff";
+      const colour = known.color ?? COLOURS[n] ?? "ffffff";
       return { n, label, colour, ownColour: colour, declared: known.window ?? (this.isRgb ? view.rgb_range : null), chosen: null, auto: null, layer: null, inverted: known.inverted === true, isShown: known.active !== false };
     });
     // Where none is active, all are shown.

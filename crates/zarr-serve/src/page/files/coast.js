@@ -70,8 +70,10 @@ export function draw(context, { x, y, toScreen, box, across, down }) {
         continue;
       }
       const { px, py } = screen(e, n);
-      if (isDrawing) path.lineTo(px, py);
-      else path.moveTo(px, py);
+      // A link's numbers are rounded, and give the same pixels.
+      const [left, top] = [Math.round(4 * px) / 4, Math.round(4 * py) / 4];
+      if (isDrawing) path.lineTo(left, top);
+      else path.moveTo(left, top);
       isDrawing = true;
     }
   }

@@ -60,8 +60,8 @@ const SYMBOLS = {
   flip: "M12 3v18M8 7L4 12l4 5M16 7l4 5-4 5",
   download: "M12 4v11M7 10.500l5 5 5-5M5 20h14",
   window: "M4 8h9M17 8h3M15 6v4M4 16h3M11 16h9M9 14v4",
-  full: "M3 5h18v14H3zM8 15v-5h4M16 9v5h-4",
-  region: "M4 8V4h4M16 4h4v4M20 16v4h-4M8 20H4v-4M8 12h8M12 8v8",
+  full: "M14 4h6v6M20 4l-7 7M10 20H4v-6M4 20l7-7",
+  region: "M3 15L15 3l6 6L9 21zM7 11l2 2M10 8l3 3M13 5l2 2",
   search: "M10.500 4a6.500 6.500 0 1 0 0 13 6.500 6.500 0 0 0 0-13zM15.500 15.500L20 20",
 };
 
