@@ -432,7 +432,8 @@ fn drawn_size((across, down): (u64, u64), shape: f64, (width, height): (f64, f64
         return (width.floor(), height.floor());
     }
     let by = (width / across).min(height / down);
-    let by = if by >= 3.0 { by.floor() } else { by };
+    // Squares have as many whole pixels each.
+    let by = if by >= 3.0 && shape == 1.0 { by.floor() } else { by };
     ((across * by).round().max(1.0), (down * by).round().max(1.0))
 }
 

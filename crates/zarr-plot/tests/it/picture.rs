@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use zarr_core::{Array, CoreType, Dialect, Hierarchy, Json, OpenOptions, Registry};
 use zarr_plot::meaning::{Meaning, MissingRule, axes_of};
-use zarr_plot::picture::{Along, PictureError, Plane, Reduce, View, bytes_to_read, slice};
+use zarr_plot::picture::{Along, PictureError, Plane, Reduce, Subject, View, bytes_to_read, slice};
 
 fn hierarchy() -> Hierarchy {
     let registry = Registry::new().with(zarr_codecs::register).with(zarr_stores::register);
@@ -136,4 +136,32 @@ fn what_is_no_number_is_refused() {
         .unwrap_err()
         .to_string();
     assert!(why.contains("elements of complex64 are not real numbers"), "{why}");
+}
+
+/// Rows are turned where greater coordinates are higher up, by CF's `positive` or by units of pressure.
+#[test]
+fn what_is_above_is_drawn_above() {
+    let hierarchy = hierarchy();
+    let axis = |name: &str, values: &[f64], attributes: &str| {
+        let Json::Object(attributes) = Json::parse(attributes.as_bytes()).unwrap() else {
+            panic!()
+        };
+        let len = values.len() as u64;
+        let array = hierarchy.create_array(format!("/{name}")).shape(&[len]).chunks(&[len]);
+        let array = array.data_type(CoreType::Float64).dimension_names([name]);
+        array.attributes(attributes).create().unwrap().write(.., values).unwrap();
+    };
+    axis("lat", &[10.0, 20.0], r#"{"units": "degrees_north"}"#);
+    axis("plev", &[1000.0, 500.0], r#"{"units": "hPa"}"#);
+    axis("depth", &[0.0, 100.0], r#"{"units": "m", "positive": "down"}"#);
+    axis("height", &[0.0, 100.0], r#"{"units": "m", "positive": "up"}"#);
+    axis("lev", &[0.0, 100.0], r#"{"axis": "Z"}"#);
+    for (name, is_upwards) in
+        [("lat", true), ("plev", true), ("depth", false), ("height", true), ("lev", false)]
+    {
+        let array = hierarchy.create_array(format!("/of_{name}")).shape(&[2, 3]).chunks(&[2, 3]);
+        let array = array.data_type(CoreType::Uint8).dimension_names([name, "station"]);
+        let subject = Subject::of(array.create().unwrap(), false).unwrap();
+        assert_eq!(subject.is_upwards(&view(&subject.array)), is_upwards, "{name}");
+    }
 }
