@@ -21,7 +21,7 @@ PYTHON = sys.executable
 # One case in this many goes to the peers in the step `interop`, and through a server in the step `servers`.
 SAMPLE = 12
 # The crates whose features are checked.
-CRATES = ["zarr-core", "zarr-codecs", "zarr-stores", "zarr-nczarr", "zarr-tools", "zarrkit"]
+CRATES = ["zarr-core", "zarr-codecs", "zarr-stores", "zarr-nczarr", "zarr-hdf5", "zarr-virtual", "zarr-tools", "zarrkit"]
 
 
 @dataclass
@@ -288,6 +288,16 @@ SHOWN_EXCHANGES = r"^sample: |^[^ ].* (?:equal|excepted|wrong|do not)"
 def interop():
     """A sample of all cases, another one for each commit, goes to other implementations and comes from them."""
     exchange_all(programs(), SAMPLE)
+
+
+@step("run", "python", "debian", shows=r" passed in |^SKIPPED")
+def netcdf():
+    """netCDF4-python and xarray open Zarr data through the plug-in of netCDF's library."""
+    program = programs()
+    cargo("build", "--quiet", "-p", "zarr-netcdf", "--workspace", "--lib", "--test", "it")
+    env = {"ZARR_NETCDF_LIBRARY": TARGET / "debug/libzarr_netcdf.so", "ZARR_PROGRAM": program}
+    test = TOP / "crates/zarr-netcdf/tests/test_programs.py"
+    run(environments.package_python(newest_python()), "-m", "pytest", "-p", "no:cacheprovider", "-q", "-rs", test, env=env)
 
 
 def seed():

@@ -41,7 +41,63 @@ export function array2(folder, path, dtype, shape, values, attributes = {}) {
 
 export const HOSTILE = ["<img src=x onerror=window.pwned=1>", "quotes\"' & ampersand", "a b%20c", "javascript:alert(1)", "ünïcode"];
 
-// `sea.zarr`: a packed sea temperature on a map; `cells.zarr`: an OME image of two channels; `odd.zarr`: hostile names and types.
+// OME-Zarr 0.5: three channels and nothing of them; five axes, of which only the planes around z = 5 are not empty, with labels.
+function images(folder) {
+  const axes = ["t", "c", "z", "y", "x"].map((name, n) => ({ name, ...[{ type: "time", unit: "second" }, { type: "channel" }, ...Array(3).fill({ type: "space", unit: "micrometer" })][n] }));
+  const scale = (...scale) => [{ path: "0", coordinateTransformations: [{ type: "scale", scale }] }];
+  const tissue = join(folder, "tissue.zarr");
+  group3(tissue, "", {
+    ome: {
+      version: "0.5", multiscales: [{ name: "tissue", axes, datasets: scale(2, 1, 2, 0.5, 0.5) }],
+      omero: { channels: [{ label: "DAPI", color: "0080FF", window: { start: 100, end: 900, min: 0, max: 4095 } }, { label: "actin", color: "FF8000" }], rdefs: { defaultT: 1, defaultZ: 5, model: "color" } },
+    },
+  });
+  const shape = [3, 2, 9, 48, 64];
+  const values = new Uint16Array(shape.reduce((a, b) => a * b, 1));
+  const labels = new Int32Array(values.length / 2);
+  let [at, label] = [0, 0];
+  for (let t = 0; t < 3; t++) for (let c = 0; c < 2; c++) for (let z = 0; z < 9; z++) for (let y = 0; y < 48; y++) for (let x = 0; x < 64; x++, at++) {
+    const depth = Math.max(0, 1 - Math.abs(z - 5) / 3);
+    const cell = Math.max(0, Math.sin((x + 4 * t) / 5) * Math.sin(y / 5));
+    values[at] = depth * (c === 0 ? 1200 * cell : 300 * Math.abs(Math.cos(x / 7 + y / 9)) + 7);
+    if (c === 0) labels[label++] = depth > 0 && cell > 0.3 ? 1 + Math.floor(x / 16) : 0;
+  }
+  array3(tissue, "0", "uint16", shape, values, { names: ["t", "c", "z", "y", "x"] });
+  group3(tissue, "labels", { ome: { version: "0.5", labels: ["nuclei"] } });
+  group3(tissue, "labels/nuclei", {
+    ome: {
+      version: "0.5", multiscales: [{ name: "nuclei", axes: axes.filter(({ name }) => name !== "c"), datasets: scale(2, 2, 0.5, 0.5) }],
+      "image-label": { version: "0.5", colors: [{ "label-value": 1, rgba: [255, 0, 0, 255] }, { "label-value": 2, rgba: [0, 255, 0, 128] }] },
+    },
+  });
+  array3(tissue, "labels/nuclei/0", "int32", [3, 9, 48, 64], labels, { names: ["t", "z", "y", "x"] });
+  const plain = join(folder, "plain.zarr");
+  group3(plain, "", { ome: { version: "0.5", multiscales: [{ axes: axes.filter(({ name }) => "cyx".includes(name)), datasets: scale(1, 0.2, 0.2) }] } });
+  const three = Uint16Array.from({ length: 3 * 40 * 50 }, (_, n) => (n * 7919) % (1000 * (1 + Math.floor(n / 2000))));
+  array3(plain, "0", "uint16", [3, 40, 50], three, { names: ["c", "y", "x"] });
+}
+
+// CF: pressures fall, and are greater below; heights rise; values with names.
+function atmosphere(folder) {
+  const air = join(folder, "air.zarr");
+  group3(air, "", {});
+  const axis = (name, values, attributes) => array3(air, name, "float64", [values.length], Float64Array.from(values), { names: [name], attributes });
+  axis("plev", [1000, 850, 700, 500, 300, 200, 100], { units: "hPa", standard_name: "air_pressure", positive: "down" });
+  axis("height", [10, 100, 1000, 5000], { units: "m", positive: "up" });
+  axis("lat", Array.from({ length: 19 }, (_, n) => 90 - 10 * n), { units: "degrees_north" });
+  axis("lon", Array.from({ length: 36 }, (_, n) => -180 + 10 * n), { units: "degrees_east" });
+  array3(air, "wind", "float32", [7, 19], Float32Array.from({ length: 133 }, (_, n) => Math.floor(n / 19)), { names: ["plev", "lat"] });
+  array3(air, "mast", "float32", [4, 36], Float32Array.from({ length: 144 }, (_, n) => Math.floor(n / 36)), { names: ["height", "lon"] });
+  array3(air, "land", "uint8", [19, 36], Uint8Array.from({ length: 684 }, (_, n) => [0, 10, 20][Math.floor(n / 7) % 3]), {
+    names: ["lat", "lon"], attributes: { flag_values: [0, 10, 20], flag_meanings: "water forest desert", flag_colors: "#0000ff #00a000 #ffd080" },
+  });
+}
+
+// `sea.zarr`: a packed sea temperature on a map; `cells.zarr`: an OME image of two channels; `odd.zarr`: hostile names and types;
+// `tissue.zarr`: an image of five axes with labels; `plain.zarr`: an image that says nothing of its channels; `air.zarr`: a section through
+// the atmosphere, and kinds of land.
+export const NAMES = ["sea.zarr", "cells.zarr", "odd.zarr", "tissue.zarr", "plain.zarr", "air.zarr"];
+
 export function make(folder) {
   const sea = join(folder, "sea.zarr");
   const [times, lats, lons] = [6, 37, 72];
@@ -89,6 +145,9 @@ export function make(folder) {
     }
     array2(cells, String(n), "<u2", [2, size, size], values);
   });
+
+  images(folder);
+  atmosphere(folder);
 
   const odd = join(folder, "odd.zarr");
   const evil = "<img src=x onerror=window.pwned=1>";

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { chromium } from "playwright-core";
-import { HOSTILE, make } from "./data.mjs";
+import { HOSTILE, NAMES, make } from "./data.mjs";
 
 const [program, executablePath, screenshots] = process.argv.slice(2);
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -16,8 +16,7 @@ mkdirSync(screenshots, { recursive: true });
 
 const folder = mkdtempSync(join(tmpdir(), "zarr-page-"));
 make(folder);
-const names = ["sea.zarr", "cells.zarr", "odd.zarr"];
-const server = spawn(program, ["serve", ...names.map((name) => join(folder, name)), "--port", "0"], { stdio: ["ignore", "pipe", "inherit"] });
+const server = spawn(program, ["serve", ...NAMES.map((name) => join(folder, name)), "--port", "0"], { stdio: ["ignore", "pipe", "inherit"] });
 const url = await new Promise((resolve, reject) => {
   createInterface(server.stdout).once("line", resolve);
   server.once("exit", (code) => reject(new Error(`zarr serve ended with ${code}`)));
@@ -69,6 +68,29 @@ const pixels = (page, width, height) => page.evaluate(([width, height]) => {
   return Array.from(data);
 }, [width, height]);
 
+// The pixels of `zarr plot --bare`.
+async function plotted(page, target, options) {
+  const file = join(folder, "plot.png");
+  execFileSync(program, ["plot", join(folder, target), "--bare", ...options, "-o", file]);
+  return pixelsOfPng(page, readFileSync(file));
+}
+
+// Asserts that a picture of the page, one element a pixel, is the one of `zarr plot`; what is transparent there shows stripes here.
+async function assertPlotted(fragment, target, options) {
+  const page = await open();
+  const plot = await plotted(page, target, options);
+  await page.goto(`${url}${fragment}${fragment.includes("?") ? "&" : "?"}view=${plot.width / 2},${plot.height / 2},1`);
+  await settled(page);
+  const found = await pixels(page, plot.width, plot.height);
+  const differs = [];
+  for (let at = 0; at < found.length; at += 4) {
+    if (plot.data[at + 3] === 255 && [0, 1, 2].some((n) => plot.data[at + n] !== found[at + n])) differs.push([at / 4, plot.data.slice(at, at + 3), found.slice(at, at + 3)]);
+  }
+  assert.deepEqual(differs.slice(0, 3), [], `${fragment}: ${differs.length} of ${found.length / 4} pixels differ from zarr plot ${options.join(" ")}`);
+  assert.ok(new Set(Array.from({ length: found.length / 4 }, (_, n) => found.slice(4 * n, 4 * n + 3).join())).size > 2, `${fragment} is empty`);
+  return page;
+}
+
 // The pixels of a PNG, by the browser's reader.
 async function pixelsOfPng(page, bytes) {
   const blank = await page.context().newPage();
@@ -98,7 +120,7 @@ async function axeFinds(page, what) {
 const tests = {
   async "an array is found by the tree, and by a search"() {
     const page = await open();
-    assert.equal(await page.locator(".card").count(), 3);
+    assert.equal(await page.locator(".card").count(), NAMES.length);
     await shot(page, "start");
     await page.getByRole("button", { name: "sea.zarr" }).first().click();
     await settled(page);
@@ -207,7 +229,7 @@ const tests = {
     const box = await canvas.boundingBox();
     await page.mouse.move(box.x + box.width * 0.05, box.y + box.height * 0.5);
     await page.waitForTimeout(400);
-    assert.match(await text(page, ".main > .readout"), /^[23][0-9.]+ degC at lat 0° \(18\), lon 15°E \(3\)$/);
+    assert.match(await text(page, ".below .readout"), /^[23][0-9.]+ degC at lat 0° \(18\), lon 15°E \(3\)$/);
     await page.mouse.click(box.x + box.width * 0.05, box.y + box.height * 0.5);
     await settled(page);
     assert.equal(await page.locator(".line svg.drawing path.line").count(), 1);
@@ -242,7 +264,7 @@ const tests = {
     await page.waitForTimeout(400);
     const seen = (page) => page.evaluate(() => ({
       picture: document.querySelector("canvas.plane").toDataURL(), index: document.querySelector(".index").value, over: document.querySelector("canvas.over").toDataURL(),
-      readout: document.querySelector(".main > .readout").textContent, line: document.querySelector(".line path.line").getAttribute("d"),
+      readout: document.querySelector(".below .readout").textContent, line: document.querySelector(".line path.line").getAttribute("d"),
     }));
     const link = page.url();
     const again = await open(link.slice(url.length));
@@ -282,6 +304,264 @@ const tests = {
     await page.end();
   },
 
+  async "channels have windows and colours, which links and zarr plot have, too"() {
+    const pairs = [
+      ["#/tissue.zarr/0", []],
+      ["#/tissue.zarr/0?windows=0:100:400,1:20:250.5", ["--window", "DAPI=100:400", "--window", "1=20:250.5"]],
+      ["#/tissue.zarr/0?windows=0:auto&hidden=b", ["--window", "DAPI=auto", "--channels", "DAPI"]],
+      ["#/plain.zarr/0", []],
+      ["#/plain.zarr/0?windows=2:0:500&hidden=a", ["--window", "2=0:500", "--channels", "1,2"]],
+      ["#/cells.zarr/2", []],
+      // A channel alone, by a colour map, keeps the window that the image declares.
+      ["#/tissue.zarr/0?mix=no&at=1,0,5,0,0", ["--by-name", "c=0", "--cmap", "gray"]],
+      ["#/odd.zarr/colours", []],
+    ];
+    for (const [fragment, options] of pairs) {
+      const page = await assertPlotted(fragment, fragment.slice(2).split("?")[0], options);
+      await page.end();
+    }
+    const page = await open("#/tissue.zarr/0");
+    await page.getByRole("button", { name: "Window and colour of DAPI" }).click();
+    const low = page.getByRole("textbox", { name: "Lowest value of DAPI" });
+    assert.deepEqual([await low.inputValue(), await page.getByRole("textbox", { name: "Highest value of DAPI" }).inputValue()], ["100", "900"]);
+    await shot(page, "channel");
+    await low.fill("300");
+    await low.press("Enter");
+    await low.press("ArrowUp");
+    await page.getByLabel("Colour of DAPI").fill("#00ff00");
+    await settled(page);
+    await page.waitForTimeout(300);
+    assert.match(page.url(), /windows=0:306:900&colours=0:00ff00/);
+    // Alone it keeps both, and another plane changes neither.
+    await page.getByRole("button", { name: "Only DAPI" }).click();
+    await page.getByRole("button", { name: "Next of z" }).click();
+    await settled(page);
+    assert.equal(await low.inputValue(), "306");
+    assert.match(page.url(), /at=1,0,6,0,0.*hidden=b/);
+    const again = await open(page.url().slice(url.length));
+    const seen = (page) => page.locator("canvas.plane").evaluate((canvas) => canvas.toDataURL());
+    assert.equal(await seen(again), await seen(page));
+    await again.end();
+    await page.getByRole("button", { name: "Only DAPI" }).click();
+    await page.getByRole("button", { name: "Auto" }).click();
+    assert.notEqual(await low.inputValue(), "306");
+    await page.getByRole("button", { name: "Declared" }).click();
+    assert.equal(await low.inputValue(), "100");
+    const histogram = await page.getByRole("img", { name: "Histogram of DAPI" }).boundingBox();
+    await page.mouse.click(histogram.x + histogram.width * 0.6, histogram.y + 20);
+    assert.notEqual(await page.getByRole("textbox", { name: "Highest value of DAPI" }).inputValue(), "900");
+    await page.end();
+  },
+
+  async "an image of five axes opens where it says, else in the middle of z"() {
+    const page = await open("#/tissue.zarr");
+    await page.getByRole("button", { name: "Open the image" }).click();
+    await settled(page);
+    assert.deepEqual(await page.locator(".index").evaluateAll((all) => all.map(({ value }) => value)), ["1", "5"]);
+    await shot(page, "five-axes");
+    await page.goto(`${url}#/tissue.zarr/labels/nuclei/0`);
+    await settled(page);
+    assert.deepEqual(await page.locator(".index").evaluateAll((all) => all.map(({ value }) => value)), ["0", "4"]);
+    await page.end();
+  },
+
+  async "the range stays while others are shown, or is of each plane, or of all"() {
+    const page = await open("#/sea.zarr/temperature");
+    const ends = () => page.locator(".colours .ends").first().innerText();
+    const first = await ends();
+    const next = page.getByRole("button", { name: "Next of time" });
+    await next.click();
+    await settled(page);
+    assert.equal(await ends(), first);
+    await page.waitForTimeout(300);
+    const again = await open(page.url().slice(url.length));
+    assert.equal(await again.locator(".colours .ends").first().innerText(), first, "the link has the range");
+    await again.end();
+    const keep = page.getByRole("combobox", { name: "Range while moving" });
+    await keep.selectOption("plane");
+    const second = await ends();
+    assert.notEqual(second, first);
+    await keep.selectOption("all");
+    await settled(page);
+    assert.match(await text(page, ".below .readout"), /of all 6 planes/);
+    const all = await ends();
+    assert.ok(all !== first && all !== second);
+    await next.click();
+    await settled(page);
+    assert.equal(await ends(), all);
+    await page.end();
+    // Of channels as well.
+    const image = await open("#/tissue.zarr/0");
+    await image.getByRole("button", { name: "Window and colour of actin" }).click();
+    const high = image.getByRole("textbox", { name: "Highest value of actin" });
+    const before = await high.inputValue();
+    await image.getByRole("button", { name: "Next of z" }).click();
+    await settled(image);
+    assert.equal(await high.inputValue(), before);
+    await image.getByRole("combobox", { name: "Range while moving" }).selectOption("plane");
+    await image.getByRole("button", { name: "Next of z" }).click();
+    await settled(image);
+    assert.notEqual(await high.inputValue(), before);
+    await image.end();
+  },
+
+  async "sliders are in view on a small screen, and the picture fills a full one"() {
+    for (const fragment of ["#/tissue.zarr/0", "#/sea.zarr/temperature"]) {
+      const page = await open(fragment, { viewport: { width: 1280, height: 720 } });
+      const box = await page.locator(".sliders").boundingBox();
+      assert.ok(box.y + box.height <= 720, `${fragment}: the sliders end at ${box.y + box.height}`);
+      await shot(page, `small-screen-${fragment.split(".")[0].slice(2)}`);
+      const before = await page.locator("canvas.plane").boundingBox();
+      await page.keyboard.press("f");
+      await page.waitForFunction(() => document.fullscreenElement);
+      await page.waitForTimeout(400);
+      const after = await page.locator("canvas.plane").boundingBox();
+      assert.ok(after.height > before.height, "the picture is larger");
+      const sliders = await page.locator(".sliders").boundingBox();
+      assert.ok(sliders.y + sliders.height <= 720);
+      await shot(page, `full-screen-${fragment.split(".")[0].slice(2)}`);
+      await page.keyboard.press("f");
+      await page.waitForFunction(() => !document.fullscreenElement);
+      await page.end();
+    }
+  },
+
+  async "equal units have equal scale, and a bar says which"() {
+    // A pixel along z is four along x.
+    const page = await open("#/tissue.zarr/0?x=4&y=2");
+    const drawn = () => page.evaluate(() => {
+      const view = new URLSearchParams(location.hash.split("?")[1]).get("view");
+      return view;
+    });
+    await page.getByRole("button", { name: "Zoom in" }).click();
+    await settled(page);
+    await page.waitForTimeout(300);
+    const [, , zx, zy] = (await drawn()).split(",").map(Number);
+    assert.ok(Math.abs(zy / zx - 4) < 1e-3, `${zx} and ${zy}`);
+    assert.match(await page.locator(".picture").getAttribute("data-scale"), /^[125]0* µm$/);
+    await shot(page, "section");
+    await page.end();
+    // Degrees are no lengths.
+    const map = await open("#/sea.zarr/temperature");
+    assert.equal(await map.locator(".picture").getAttribute("data-scale"), null);
+    await map.end();
+  },
+
+  async "the value of every channel is under the pointer"() {
+    const page = await open("#/tissue.zarr/0?hidden=b");
+    const box = await page.locator("canvas.plane").boundingBox();
+    await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+    await page.waitForTimeout(500);
+    assert.match(await text(page, ".below .readout"), /^DAPI \d+, actin \d+ at y 12 µm \(24\), x 16 µm \(32\)$/);
+    await page.end();
+  },
+
+  async "labels are over the image, in their colours"() {
+    for (const [opacity, more] of [["0.5", ""], ["0.3", "&opacity=0.3"]]) {
+      const page = await assertPlotted(`#/tissue.zarr/0?overlay=nuclei${more}`, "tissue.zarr/0", ["--overlay", `nuclei:${opacity}`]);
+      await page.end();
+    }
+    await (await assertPlotted("#/tissue.zarr/labels/nuclei/0", "tissue.zarr/labels/nuclei/0", [])).end();
+    const page = await open("#/tissue.zarr/0");
+    await page.getByRole("checkbox", { name: "nuclei" }).check();
+    await settled(page);
+    await shot(page, "labels");
+    const box = await page.locator("canvas.plane").boundingBox();
+    await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+    await page.waitForTimeout(300);
+    assert.match(await text(page, ".below .readout"), /^DAPI \d+, actin \d+, nuclei 3 at/);
+    const slider = page.getByRole("slider", { name: "Opacity of the labels" });
+    await slider.focus();
+    await page.keyboard.press("ArrowRight");
+    await page.waitForTimeout(300);
+    assert.match(page.url(), /overlay=nuclei&opacity=0.55/);
+    await page.end();
+  },
+
+  async "a rectangle and a line are measured"() {
+    const page = await open("#/tissue.zarr/0");
+    await page.keyboard.press("r");
+    await page.getByRole("combobox", { name: "Shape of the region" }).waitFor();
+    for (const [name, value] of [["x from", 0], ["x to", 1], ["y from", 10], ["y to", 11]]) await page.getByRole("spinbutton", { name }).fill(String(value)), await page.keyboard.press("Enter");
+    await settled(page);
+    assert.match(page.url(), /region=rectangle:0:10:1:11/);
+    const values = await page.evaluate(async () => {
+      const { slice } = await import("/-/page/api.js");
+      return [...(await slice({ path: "tissue.zarr/0", x: 4, y: 3, at: "1,1,5,0,0", across: "0:2:1", down: "10:12:1" })).values];
+    });
+    const mean = values.reduce((a, b) => a + b, 0) / 4;
+    const cells = (await page.locator("table.region tbody tr").nth(1).innerText()).split("\t");
+    assert.deepEqual([cells[0], cells[1], Number(cells[2]), Number(cells[4]), Number(cells[5])], ["actin", "4", mean, Math.min(...values), Math.max(...values)]);
+    await shot(page, "region");
+    await axeFinds(page, "a region");
+    const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Save as CSV" }).click()]);
+    await download.saveAs(join(screenshots, "region.csv"));
+    const lines = readFileSync(join(screenshots, "region.csv"), "utf8").trim().split("\r\n");
+    assert.deepEqual([lines.length, lines[0], lines[5]], [9, "channel,y,x,value", `actin,10,0,${values[0]}`]);
+    // Drawn with the mouse, as a line.
+    await page.getByRole("combobox", { name: "Shape of the region" }).selectOption("line");
+    const box = await page.locator("canvas.plane").boundingBox();
+    await page.mouse.move(box.x + box.width / 4, box.y + box.height / 2);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2, { steps: 4 });
+    await page.mouse.up();
+    await settled(page);
+    assert.match(page.url(), /region=line:16:24:32:24/);
+    assert.equal(await page.locator(".result svg.drawing").count(), 2);
+    await shot(page, "profile");
+    const again = await open(page.url().slice(url.length));
+    await again.locator(".result svg.drawing").first().waitFor();
+    await again.end();
+    await page.getByRole("button", { name: "Close the region" }).click();
+    await page.waitForTimeout(300);
+    assert.ok(!page.url().includes("region="));
+    await page.end();
+  },
+
+  async "what is up is above, and values have names"() {
+    // The first row is 1000 hPa, and 10 m: both are below.
+    for (const name of ["wind", "mast"]) {
+      const page = await open(`#/air.zarr/${name}?map=gray&range=full`);
+      const [top, bottom] = await page.evaluate(() => {
+        const canvas = document.querySelector("canvas.plane");
+        const data = (y) => canvas.getContext("2d").getImageData(canvas.width / 2, y, 1, 1).data[0];
+        return [data(4), data(canvas.height - 4)];
+      });
+      assert.deepEqual([top, bottom], [255, 0], name);
+      await shot(page, name);
+      await page.end();
+    }
+    const page = await assertPlotted("#/air.zarr/land", "air.zarr/land", []);
+    assert.match(await text(page, ".names"), /water\s+0\s+forest\s+10\s+desert\s+20/);
+    await page.goto(`${url}#/air.zarr/land`);
+    await settled(page);
+    await shot(page, "names");
+    const box = await page.locator("canvas.plane").boundingBox();
+    await page.mouse.move(box.x + 5, box.y + 5);
+    await page.waitForTimeout(300);
+    assert.match(await text(page, ".below .readout"), /^water \(0\) at lat 90°N \(0\), lon 180° \(0\)$/);
+    await page.end();
+  },
+
+  async "coasts are on maps"() {
+    const over = (page) => page.locator("canvas.over").evaluate((canvas) => canvas.toDataURL());
+    for (const fragment of ["#/sea.zarr/temperature", "#/air.zarr/land"]) {
+      const page = await open(fragment);
+      await shot(page, `coast-${fragment.split(".")[0].slice(2)}`);
+      const before = await over(page);
+      await page.getByRole("checkbox", { name: "coast and grid" }).uncheck();
+      await settled(page);
+      assert.notEqual(await over(page), before);
+      await page.waitForTimeout(300);
+      assert.match(page.url(), /coast=0/);
+      await page.end();
+    }
+    // A picture of other axes has none.
+    const page = await open("#/sea.zarr/temperature?x=0&y=1");
+    assert.equal(await page.getByRole("checkbox", { name: "coast and grid" }).isVisible(), false);
+    await page.end();
+  },
+
   async "a figure is saved"() {
     const page = await open("#/sea.zarr/temperature?at=2,0,0&map=magma");
     const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Save as PNG" }).click()]);
@@ -290,12 +570,17 @@ const tests = {
     const { width, height } = await pixelsOfPng(page, readFileSync(join(screenshots, "saved.png")));
     assert.ok(width === 1000 && height > 400);
     await page.end();
+    const image = await open("#/tissue.zarr/0?windows=0:100:400&colours=1:ff00ff&overlay=nuclei");
+    const [second] = await Promise.all([image.waitForEvent("download"), image.getByRole("button", { name: "Save as PNG" }).click()]);
+    await second.saveAs(join(screenshots, "saved-channels.png"));
+    assert.match(second.url(), /channels=0%2C1&window=0%3D100%3A400&color=0%3D0080ff/);
+    await image.end();
   },
 
   async "an array of any size is shown in part"() {
     requests.length = 0;
     const page = await open("#/sea.zarr/huge");
-    assert.match(await text(page, ".main > .readout"), /Too large to be shown whole/);
+    assert.match(await text(page, ".below .readout"), /Too large to be shown whole/);
     assert.ok(requests.filter((request) => request.includes("/-/slice")).length >= 1);
     await page.end();
   },
@@ -388,7 +673,7 @@ const tests = {
   async "labels and contrast, in light and dark"() {
     for (const colorScheme of ["light", "dark"]) {
       for (const [name, fragment] of Object.entries({
-        start: "", group: "#/sea.zarr", data: "#/sea.zarr/temperature?point=10,10", image: "#/cells.zarr/0", line: "#/sea.zarr/mean", statistics: "#/sea.zarr/temperature?tab=statistics", values: "#/sea.zarr/temperature?tab=values",
+        start: "", group: "#/sea.zarr", data: "#/sea.zarr/temperature?point=10,10", image: "#/cells.zarr/0", tissue: "#/tissue.zarr/0?overlay=nuclei", names: "#/air.zarr/land", line: "#/sea.zarr/mean", statistics: "#/sea.zarr/temperature?tab=statistics", values: "#/sea.zarr/temperature?tab=values",
         chunks: "#/sea.zarr/holes?tab=chunks", metadata: "#/cells.zarr?tab=metadata", snippets: "#/odd.zarr/big?tab=open", broken: "#/odd.zarr/broken",
       })) {
         isWatched = name !== "broken";
@@ -403,6 +688,10 @@ const tests = {
     const page = await open("#/sea.zarr/temperature");
     await page.keyboard.press("?");
     await axeFinds(page, "help");
+    const editor = await open("#/tissue.zarr/0");
+    await editor.getByRole("button", { name: "Window and colour of DAPI" }).click();
+    await axeFinds(editor, "the window of a channel");
+    await editor.end();
     await page.keyboard.press("Escape");
     const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
     const light = await ground();

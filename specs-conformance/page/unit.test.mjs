@@ -4,10 +4,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 const files = new URL("../../crates/zarr-serve/src/page/files/", import.meta.url);
-const { histogram, mix, paint, percentile, range, reduced, sorted, table } = await import(new URL("colour.js", files));
+const { blend, cover, histogram, mix, paint, percentile, range, reduced, sorted, table } = await import(new URL("colour.js", files));
 const { format, parse } = await import(new URL("state.js", files));
-const { degrees, short, steps } = await import(new URL("number.js", files));
+const { degrees, scaleBar, short, steps } = await import(new URL("number.js", files));
 const { angle } = await import(new URL("axes.js", files));
+const { decode } = await import(new URL("coast.js", files));
 
 test("percentiles are those of NumPy", () => {
   // np.percentile([1, 2, 4, 5, 7, 9], [10, 75])
@@ -46,13 +47,50 @@ test("channels add up", () => {
   assert.deepEqual([...out], [0, 255, 0, 255, 128, 255, 0, 255]);
 });
 
+test("a sum of channels is rounded once, and inverted ones are bright where values are low", () => {
+  const out = new Uint8ClampedArray(8);
+  const half = { values: [0.5, NaN], low: 0, high: 1, colour: [1, 3, 200] };
+  mix([half, half, { ...half, inverted: true, colour: [0, 0, 255] }], out);
+  assert.deepEqual([...out], [1, 3, 255, 255, 0, 0, 0, 255]);
+});
+
+test("colours that are missing in all parts are transparent", () => {
+  const part = (values) => ({ values, low: 0, high: 255 });
+  const out = new Uint8ClampedArray(12);
+  blend([part([NaN, NaN, 7]), part([NaN, 9, 8]), null, null], out);
+  assert.deepEqual([...out], [0, 0, 0, 0, 0, 9, 0, 255, 7, 8, 0, 255]);
+  blend([part([1, 2, 3]), part([1, 2, 3]), part([1, 2, 3]), part([0, 100, NaN])], out);
+  assert.deepEqual([out[3], out[7], out[11]], [0, 100, 0]);
+});
+
+// The numbers of zarr-plot's own test, `labels_are_over_an_image_by_their_opacity`.
+test("labels are over an image by their opacity", () => {
+  const out = Uint8ClampedArray.of(100, 100, 100, 255, 10, 20, 30, 255);
+  cover([0, 7], out, new Map([[7, "c8c8c8ff"]]), 0.5);
+  assert.deepEqual([...out], [100, 100, 100, 255, 105, 110, 115, 255]);
+});
+
+test("a scale bar has a round length", () => {
+  const texts = [3.4e-6, 0.00019, 2e-9, 7300, 1, 1.2e-13].map((most) => scaleBar(most).text);
+  assert.deepEqual(texts, ["2 µm", "100 µm", "2 nm", "5 km", "1 m", "0.1 pm"]);
+});
+
+test("coasts are read as the program reads them", async () => {
+  const { readFileSync } = await import("node:fs");
+  const lines = decode(readFileSync(new URL("../../crates/zarr-plot/src/picture/coast.bin", import.meta.url)));
+  const points = lines.flat();
+  assert.deepEqual([lines.length, points.length], [128, 5118]);
+  assert.ok(points.every(([lon, lat]) => Math.abs(lon) <= 180 && lat > -85.61 && lat < 84));
+  assert.ok(points.some(([lon, lat]) => Math.hypot(lon - 20, lat + 34.8) < 1.5), "Cape Agulhas");
+});
+
 test("a histogram has all values", () => {
   const { counts } = histogram(sorted([0, 1, 2, 3, 4]), 2);
   assert.deepEqual(counts, [2, 3]);
 });
 
 test("a link is read back", () => {
-  const state = { place: ["x.zarr", "a b%20c", "<i>&?#/ü"], tab: "chunks", x: 2, y: 0, at: [1, 0, 5], range: [-1.5, 2e-7], view: [1, 2, 3], map: "magma", log: "1" };
+  const state = { place: ["x.zarr", "a b%20c", "<i>&?#/ü"], tab: "chunks", x: 2, y: 0, at: [1, 0, 5], range: [-1.5, 2e-7], view: [1, 2, 3], map: "magma", log: "1", held: [0.5, 7], windows: "0:1:2,3:auto" };
   assert.deepEqual(parse(format(state)), state);
   assert.deepEqual(parse(format({ place: [], range: "2,98%" })), { place: [], range: "2,98%" });
 });

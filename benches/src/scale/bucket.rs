@@ -14,7 +14,7 @@ use zarr::store::{
 };
 
 use super::clock::{self, sleep, until};
-use super::service::{Bill, Kind, Service};
+use super::service::{self, Bill, Kind, Service};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -184,7 +184,7 @@ impl Client {
         let service = self.bucket.service;
         let mut backoff: f64 = 0.1;
         for attempt in 0..=service.retries {
-            let takes = service.time(kind);
+            let takes = service::time(&service, kind);
             sleep(takes / 2).await;
             if sent > 0 {
                 self.transfer(sent).await;

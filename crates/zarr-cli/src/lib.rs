@@ -40,6 +40,7 @@ mod headers;
 mod human;
 mod image;
 mod interrupt;
+mod ncrc;
 mod nested;
 mod npy;
 mod parse;
@@ -58,6 +59,7 @@ mod tiff;
 mod tty;
 #[cfg(feature = "plot")]
 mod whole_file;
+mod words;
 
 use std::ffi::OsString;
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -192,6 +194,7 @@ pub fn exit_code(registry: Registry, args: impl Iterator<Item = OsString>) -> u8
         clap::error::ErrorKind::InvalidUtf8 => {
             command().color(color.of_clap()).error(error.kind(), not_utf8(&args))
         }
+        clap::error::ErrorKind::InvalidSubcommand => words::suggest(error),
         _ => error,
     });
     let places = parsed.as_ref().map_or_else(|_| Vec::new(), places);

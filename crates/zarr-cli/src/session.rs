@@ -1,6 +1,7 @@
 //! Shares the global options, and how TARGET becomes a node, among all commands.
 
 use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 
@@ -74,6 +75,13 @@ pub(crate) struct Global {
     /// arguments of a command: ZARR_HTTP_HEADERS has headers, too, one on each line, and ZARR_HTTP_BEARER_TOKEN a token.
     #[arg(long, global = true, hide_short_help = true, help_heading = COMMON, value_name = "HEADER")]
     pub http_header: Vec<Secret>,
+    /// Read what references lead to below this folder or URL, too, as in s3://bucket/data; `any` for everything
+    ///
+    /// A file with references comes from whoever wrote it. Without this its references are read from its own folder and what is below,
+    /// or from its own server or bucket. What only `any` allows is read without credentials, and never from local files if the
+    /// references are remote.
+    #[arg(long, global = true, hide_short_help = true, help_heading = COMMON, value_name = "PREFIX")]
+    pub allow_target: Vec<String>,
 }
 
 /// What a command works on.
@@ -173,6 +181,8 @@ pub(crate) struct Session {
     missing: Cell<MissingChunks>,
     /// What the chunks that are read are checked against.
     manifest: RefCell<Option<Arc<ChunkManifest>>>,
+    /// What was said already: a hierarchy that is opened twice warns twice of the same.
+    said: RefCell<HashSet<String>>,
     /// What a person types to run the program.
     pub program: String,
 }
@@ -180,9 +190,9 @@ pub(crate) struct Session {
 impl Session {
     pub fn new(registry: Registry, global: Global, program: String) -> Session {
         progress::set_quiet(global.quiet);
-        let (written, calls, missing, manifest, headers) = Default::default();
+        let (written, calls, missing, manifest, headers, said) = Default::default();
         let registry = Arc::new(registry);
-        Session { registry, global, headers, written, calls, missing, manifest, program }
+        Session { registry, global, headers, written, calls, missing, manifest, said, program }
     }
 
     /// Has chunks of what is opened from now on checked against a manifest when they are read; with `None` not any more.
@@ -223,6 +233,9 @@ impl Session {
     pub fn options(&self) -> Result<OpenOptions, Failure> {
         let mut options = OpenOptions::new(self.registry.clone()).threads(self.global.threads);
         options = self.headers.set(options);
+        if !self.global.allow_target.is_empty() {
+            options = options.store_option("allow_target", self.global.allow_target.join("\n"));
+        }
         if let Some(read_as) = self.global.read_as {
             (options.dialect, options.era) = (Some(read_as.dialect), read_as.era);
             options.plain_draft = read_as.plain_draft;
@@ -470,6 +483,9 @@ impl Session {
             return;
         }
         for warning in warnings {
+            if !self.said.borrow_mut().insert(warning.to_string()) {
+                continue;
+            }
             if self.global.json {
                 let line = Object::new()
                     .with("place", warning.place.as_str())

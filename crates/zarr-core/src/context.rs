@@ -148,8 +148,9 @@ impl StoreContext {
     /// Warns of the names that a listing left out (docs/internals/design/strictness.md), one by one up to [`MAX_LEFT_OUT_WARNINGS`].
     pub fn warn_of_left_out(&self, place: &str, listing: &Listing) {
         let named = listing.left_out.iter().take(MAX_LEFT_OUT_WARNINGS);
-        let warning = |name| format!("the store's `{name}` is left out: no key can say it");
-        let mut warnings: Vec<_> = named.map(warning).collect();
+        let mut warnings: Vec<_> = named
+            .map(|name| format!("the store's `{name}` is left out: no key can say it"))
+            .collect();
         let more = listing.left_out.len() - warnings.len();
         if more > 0 {
             warnings.push(format!("{more} more of the store's names are left out"));
@@ -167,7 +168,8 @@ impl StoreContext {
         if !(may_block() && self.store.as_sync().is_some()) {
             // One that takes long keeps none behind it from beginning.
             let in_flight = self.store.capabilities().in_flight.max(1);
-            let (mut futures, mut running) = (futures.enumerate(), FuturesUnordered::new());
+            let mut futures = futures.enumerate();
+            let mut running = FuturesUnordered::new();
             let mut all = Vec::new();
             loop {
                 for (number, future) in futures.by_ref().take(in_flight - running.len()) {

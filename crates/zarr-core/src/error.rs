@@ -130,7 +130,7 @@ impl Error {
 
     /// Which of the library's hints [`Error::hint`] is, for programs in other languages that have their own words for it:
     /// `read_write` (open for writing), `overwrite` (erase, or create anew), `decoded_limit` (raise the limit of decoded
-    /// bytes), `locking` (open the store without locks), `resume_copy` (finish the copy that is under way), `missing_chunk` (copy the
+    /// bytes), `locking` (open the store without locks), `resume_copy` (finish the copy that is under way), `copy_first` (copy data of another format, and write there), `missing_chunk` (copy the
     /// array again, or take the fill value), `is_group` and `is_array` (open it as that), `element_type` (the Rust type to read as). `None` for a hint that only this error has.
     ///
     /// ```
@@ -155,9 +155,9 @@ impl Error {
     pub fn kind(&self) -> ErrorKind {
         match &self.0.cause {
             Cause::Store(e) => match e {
-                StoreError::InvalidKey { .. } | StoreError::InvalidUrl { .. } => {
-                    ErrorKind::Argument
-                }
+                StoreError::InvalidKey { .. }
+                | StoreError::InvalidUrl { .. }
+                | StoreError::TargetRefused { .. } => ErrorKind::Argument,
                 StoreError::NotCapable { .. } => ErrorKind::NotCapable,
                 StoreError::ReadOnly => ErrorKind::ReadOnly,
                 StoreError::TooLarge { .. } => ErrorKind::Limit,
@@ -179,7 +179,9 @@ impl Error {
                 | AccessError::AttributesAlone { .. }
                 | AccessError::CopyUnderWay { .. } => ErrorKind::NotFound,
                 AccessError::Exists(_) => ErrorKind::Exists,
-                AccessError::ReadOnly | AccessError::Frozen(_) => ErrorKind::ReadOnly,
+                AccessError::ReadOnly
+                | AccessError::Frozen(_)
+                | AccessError::OtherFormat { .. } => ErrorKind::ReadOnly,
                 AccessError::Conflict { .. } | AccessError::Replaced => ErrorKind::Conflict,
                 AccessError::TooLarge { .. } => ErrorKind::Limit,
                 AccessError::Cancelled => ErrorKind::Cancelled,
@@ -235,11 +237,15 @@ impl Error {
 impl<C: Into<Cause>> From<C> for Error {
     fn from(cause: C) -> Self {
         let cause = cause.into();
-        let (resume, element_hint);
+        let (resume, copy_hint, element_hint);
         let hint = match &cause {
             Cause::Access(AccessError::CopyUnderWay { resume: command, .. }) => {
                 resume = format!("resume with `{command}`");
                 Some(("resume_copy", resume.as_str()))
+            }
+            Cause::Access(AccessError::OtherFormat { copy, .. }) => {
+                copy_hint = format!("copy it with `{copy}`, and write there");
+                Some(("copy_first", copy_hint.as_str()))
             }
             Cause::Store(StoreError::ReadOnly) | Cause::Access(AccessError::ReadOnly) => {
                 Some(("read_write", "open it with `zarr::open_rw` or `OpenOptions::read_write`"))
@@ -319,9 +325,10 @@ pub(crate) fn shortened(text: &str, most: usize) -> Cow<'_, str> {
     if text.len() <= most || text.char_indices().nth(most).is_none() {
         return text.into();
     }
-    let at = |n: usize| text.char_indices().nth(n).map_or(text.len(), |(at, _)| at);
+    let head_length = most - most / 4 - 3;
+    let head = text.char_indices().nth(head_length).map_or(text.len(), |(at, _)| at);
     let tail = text.char_indices().rev().nth(most / 4).map_or(0, |(at, _)| at);
-    format!("{}...{}", &text[..at(most - most / 4 - 3)], &text[tail..]).into()
+    format!("{}...{}", &text[..head], &text[tail..]).into()
 }
 
 impl Error {

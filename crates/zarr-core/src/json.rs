@@ -102,18 +102,31 @@ impl Json {
 
     /// The text of an object before and after the value of a member; the object is JSON, and has the member once.
     pub(crate) fn around<'t>(text: &'t [u8], member: &str) -> Option<(&'t [u8], &'t [u8])> {
-        let (text, mut found) = (std::str::from_utf8(text).ok()?, None);
+        let text = std::str::from_utf8(text).ok()?;
         let bytes = text.as_bytes();
-        let visit = |reader: &mut Reader<'_, '_>, name: String| {
-            let value = reader.pass()?;
-            let start = value.as_ptr() as usize - bytes.as_ptr() as usize;
-            if name == member {
-                found = Some((&bytes[..start], &bytes[start + value.len()..]));
-            }
-            Ok(())
-        };
-        Reader::new(text, &mut Oddities::default()).members(visit).ok()?;
+        let mut found = None;
+        Reader::new(text, &mut Oddities::default())
+            .members(|reader, name| {
+                let value = reader.pass()?;
+                let start = value.as_ptr() as usize - bytes.as_ptr() as usize;
+                if name == member {
+                    found = Some((&bytes[..start], &bytes[start + value.len()..]));
+                }
+                Ok(())
+            })
+            .ok()?;
         found
+    }
+
+    /// The text with an indent of two spaces a level, as documents are written, and a line end. `{:#}` writes the same
+    /// without the line end, and without holding the text.
+    pub fn to_pretty(&self) -> String {
+        format!("{self:#}\n")
+    }
+
+    /// The text, cut to at most 80 characters, for messages.
+    pub fn brief(&self) -> String {
+        write::brief(self)
     }
 
     /// The value as a type that `serde` can read. Bare `NaN` and `Infinity` are strings there.
@@ -196,7 +209,9 @@ impl Text {
 /// Puts quotes around `NaN`, `Infinity` and `-Infinity` outside strings; `None` if there are none.
 fn quote_bare_floats(text: &str) -> Option<String> {
     let mut out = String::with_capacity(text.len() + 16);
-    let (mut rest, mut in_string, mut found) = (text, false, false);
+    let mut rest = text;
+    let mut in_string = false;
+    let mut found = false;
     while let Some(c) = rest.chars().next() {
         if in_string {
             let step = if c == '\\' {

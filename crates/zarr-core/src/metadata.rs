@@ -120,11 +120,12 @@ impl ArrayMetadata {
 
     /// Whether the bytes of a chunk are the same elements in both arrays. Shapes, grids and attributes may differ.
     pub(crate) fn stores_elements_as(&self, other: &ArrayMetadata) -> bool {
-        let described = |array: &ArrayMetadata| format!("{:?} {:?}", array.data_type, array.shards);
+        // By their text, since records are equal however their fields are stored.
         self.codecs == other.codecs
             && self.chunk_keys == other.chunk_keys
             && self.fill_value == other.fill_value
-            && described(self) == described(other)
+            && self.shards == other.shards
+            && format!("{:?}", self.data_type) == format!("{:?}", other.data_type)
     }
 
     /// Whether both arrays have the same chunk grid.
@@ -139,9 +140,11 @@ impl ArrayMetadata {
 
     /// A name that more than one axis has. The specification allows it, tensorstore does not (F-010).
     pub(crate) fn repeated_dimension_name(&self) -> Option<&str> {
-        let names = || self.dimension_names.iter().flatten().flatten().filter(|n| !n.is_empty());
-        let twice = |name: &&String| names().filter(|other| other == name).count() > 1;
-        names().find(twice).map(String::as_str)
+        let names = self.dimension_names.as_deref().unwrap_or_default();
+        names.iter().enumerate().find_map(|(axis, name)| {
+            let is_repeated = names[axis + 1..].contains(name);
+            name.as_deref().filter(|name| !name.is_empty() && is_repeated)
+        })
     }
 
     /// The chunk shape, if all chunks have one.

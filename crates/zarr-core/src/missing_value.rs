@@ -68,8 +68,9 @@ pub fn from_json(data_type: &DataType, json: &Json) -> Option<FillValue> {
         Json::Array(items) if items.len() == 1 => &items[0],
         other => other,
     };
-    let parse = |dialect| data_type.element_from_json(json, dialect).ok();
-    parse(Dialect::V3).or_else(|| parse(Dialect::V2))
+    [Dialect::V3, Dialect::V2]
+        .into_iter()
+        .find_map(|dialect| data_type.element_from_json(json, dialect).ok())
 }
 
 fn float_from_json(format: FloatFormat, json: &Json) -> Option<Vec<u8>> {
@@ -87,19 +88,19 @@ pub fn has_names(metadata: &ArrayMetadata) -> bool {
 
 /// The missing value that readers see in an array whose document is of this dialect.
 pub fn of(metadata: &ArrayMetadata, dialect: Dialect) -> Option<FillValue> {
-    let attribute = || {
-        let json = metadata.attributes.get(FILL_VALUE)?;
-        let missing = from_json(&metadata.data_type, json)?;
-        // The attribute has one NaN, which masks every other: the bits of the fill value stay.
-        let nan = |value: &&FillValue| is_nan(&metadata.data_type, value);
-        match metadata.fill_value.as_ref().filter(nan) {
-            Some(fill) if nan(&&missing) => Some(fill.clone()),
-            _ => Some(missing),
-        }
-    };
+    let data_type = &metadata.data_type;
     match &metadata.fill_value {
         Some(fill) if is_fill_value(dialect) => Some(fill.clone()),
-        _ => attribute(),
+        fill => {
+            let missing = from_json(data_type, metadata.attributes.get(FILL_VALUE)?)?;
+            match fill {
+                // The attribute has one NaN, which masks every other: the bits of the fill value stay.
+                Some(fill) if is_nan(data_type, fill) && is_nan(data_type, &missing) => {
+                    Some(fill.clone())
+                }
+                _ => Some(missing),
+            }
+        }
     }
 }
 
@@ -144,7 +145,7 @@ pub fn convert(metadata: &mut ArrayMetadata, from: Dialect, to: Dialect) -> Opti
     let is_said = said.as_ref() == Some(&missing)
         || said.as_ref().is_some_and(|said| is_nan(&metadata.data_type, said))
             && is_nan(&metadata.data_type, &missing);
-    let other = declared.as_ref().filter(|_| !is_said);
+    let other = if is_said { None } else { declared.as_ref() };
     match to_json(&metadata.data_type, &missing) {
         Some(json) => {
             let lost = other.map(|declared| {

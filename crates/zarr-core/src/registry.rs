@@ -57,6 +57,30 @@ pub type OpenChain = fn(
     registry: &Registry,
 ) -> Result<Arc<dyn Store>, StoreError>;
 
+/// As [`OpenChain`], with the options by name that the chain was registered with. The registry opens other stores without them.
+pub type OpenChainWith = fn(
+    link: &str,
+    url: &str,
+    access: Access,
+    registry: &Registry,
+    options: &[(String, String)],
+) -> Result<Arc<dyn Store>, StoreError>;
+
+/// Opens the store that a URL names, for a [`Recognize`].
+pub type OpenToRecognize<'a> = &'a dyn Fn(&str) -> Result<Arc<dyn Store>, StoreError>;
+
+/// Looks whether data of another format are at a URL where no Zarr data are. It may block.
+pub type Recognize = fn(url: &str, open: OpenToRecognize<'_>) -> Option<Recognized>;
+
+/// Data of another format, which a registered chain reads as Zarr.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recognized {
+    /// What it is: `a netCDF-3 file`.
+    pub what: &'static str,
+    /// The URL that opens it: `netcdf3::s3://bucket/x.nc`.
+    pub url: String,
+}
+
 /// Applies a protocol extension of the drafts, which its URI names. It gets the extension's object when a hierarchy or an
 /// array that has it is opened, and the array that it may change; none for an extension of the entry point (D-075 …
 /// D-077, D-108).
@@ -81,7 +105,8 @@ pub struct Registry {
     key_encodings: HashMap<String, BuildKeyEncoding>,
     storage_transformers: HashMap<String, ApplyStorageTransformer>,
     schemes: HashMap<String, Scheme>,
-    chains: HashMap<String, OpenChain>,
+    chains: HashMap<String, Chain>,
+    recognizers: Vec<Recognize>,
     encodings: HashMap<String, Arc<dyn MetadataEncoding>>,
     pub(crate) extensions: HashMap<String, Understand>,
     /// For the stores that it opens; their values may be secret.
@@ -104,6 +129,15 @@ enum Scheme {
     Known(OpenStore),
     /// One that takes options.
     WithOptions(OpenStoreWith),
+    /// This workspace has it, this build does not.
+    LeftOut(&'static str),
+}
+
+#[derive(Clone, Copy)]
+enum Chain {
+    Known(OpenChain),
+    /// One that takes options of these names.
+    WithOptions(&'static [&'static str], OpenChainWith),
     /// This workspace has it, this build does not.
     LeftOut(&'static str),
 }
@@ -143,6 +177,7 @@ impl Registry {
             storage_transformers: HashMap::new(),
             schemes: HashMap::new(),
             chains: HashMap::new(),
+            recognizers: Vec::new(),
             encodings: HashMap::new(),
             extensions: HashMap::new(),
             store_options: Arc::default(),
@@ -228,6 +263,7 @@ impl Registry {
     /// The options for the store at a URL.
     fn options_for(&self, url: &str) -> Vec<(String, String)> {
         let mut options = self.store_options.to_vec();
+        options.retain(|(name, _)| !self.is_of_chain(name));
         let Some(server) = web_server(url) else { return options };
         for option in self.server_options.iter().filter(|option| option.server == server) {
             options.retain(|(name, _)| *name != option.name);
@@ -239,7 +275,59 @@ impl Registry {
     /// Adds a store that is stored in another, under the name that its URLs begin with: `zip` for
     /// `zip::s3://bucket/x.zip`.
     pub fn chain(&mut self, name: &str, open: OpenChain) {
-        self.chains.insert(name.to_owned(), open);
+        self.chains.insert(name.to_owned(), Chain::Known(open));
+    }
+
+    /// As [`Registry::chain`], for stores that take options of these names; other stores are opened without them.
+    pub fn chain_with_options(
+        &mut self,
+        name: &str,
+        options: &'static [&'static str],
+        open: OpenChainWith,
+    ) {
+        self.chains.insert(name.to_owned(), Chain::WithOptions(options, open));
+    }
+
+    /// Notes the name of a chain that this build left out, and the feature that brings it.
+    pub fn chain_left_out(&mut self, name: &str, feature: &'static str) {
+        self.chains.insert(name.to_owned(), Chain::LeftOut(feature));
+    }
+
+    /// Adds a function that finds data of other formats where no Zarr data are; a chain that is registered, too, opens
+    /// them.
+    pub fn recognizer(&mut self, recognize: Recognize) {
+        self.recognizers.push(recognize);
+    }
+
+    /// Data of another format at a URL, if one of the functions that are registered finds any.
+    pub fn recognize(&self, url: &str, open: OpenToRecognize<'_>) -> Option<Recognized> {
+        self.recognizers.iter().find_map(|recognize| recognize(url, open))
+    }
+
+    /// Whether data of other formats may be found.
+    pub(crate) fn has_recognizers(&self) -> bool {
+        !self.recognizers.is_empty()
+    }
+
+    /// Whether an option is one of a chain, which other stores do not have.
+    fn is_of_chain(&self, option: &str) -> bool {
+        self.chains.values().any(|chain| match chain {
+            Chain::WithOptions(names, _) => names.contains(&option),
+            _ => false,
+        })
+    }
+
+    /// As [`Registry::open_store`], with these options in place of all others.
+    ///
+    /// # Errors
+    /// As [`Registry::open_store`].
+    pub fn open_store_with(
+        &self,
+        url: &str,
+        access: Access,
+        options: &[(String, String)],
+    ) -> Result<Arc<dyn Store>, StoreError> {
+        self.with_store_options(options, &[]).open_store(url, access)
     }
 
     /// Notes a URL scheme that this build left out, and the feature that brings it.
@@ -319,12 +407,9 @@ impl Registry {
                 "pickled objects run code when they are read; they are refused".into()
             }
             None => {
+                let mut known = self.codec_names(spec.dialect);
                 // Names with a prefix are aliases of those without.
-                let known = self.codec_names(spec.dialect);
-                let is_prefixed =
-                    |name: &str| ["numcodecs.", "zarrs."].iter().any(|p| name.starts_with(p));
-                let known: Vec<&str> =
-                    known.into_iter().filter(|name| !is_prefixed(name)).collect();
+                known.retain(|name| !name.starts_with("numcodecs.") && !name.starts_with("zarrs."));
                 let meant = crate::did_you_mean(&spec.name, known.iter().copied());
                 let meant = meant.map_or(String::new(), |name| format!("did you mean `{name}`? "));
                 format!("{meant}known are: {}; register an extension for others", known.join(", "))
@@ -391,14 +476,27 @@ impl Registry {
     /// [`StoreError::InvalidUrl`] for a scheme that is not registered; the store's own.
     pub fn open_store(&self, url: &str, access: Access) -> Result<Arc<dyn Store>, StoreError> {
         if let Some((link, rest)) = url.split_once("::")
-            && let Some(open) = self.chains.get(link.split("://").next().unwrap_or_default())
+            && let Some(chain) = self.chains.get(link.split("://").next().unwrap_or_default())
         {
-            return open(link, rest, access, self);
+            return match chain {
+                Chain::Known(open) => open(link, rest, access, self),
+                Chain::WithOptions(names, open) => {
+                    let mut own = self.store_options.to_vec();
+                    own.retain(|(name, _)| names.contains(&name.as_str()));
+                    open(link, rest, access, self, &own)
+                }
+                Chain::LeftOut(feature) => {
+                    let why = format!(
+                        "the store of `{link}::` was left out of this build; enable the feature `{feature}` of `zarr`"
+                    );
+                    Err(StoreError::invalid_url(url, why))
+                }
+            };
         }
         let scheme = url.split_once("://").map_or("file", |(scheme, _)| scheme);
         let why = match self.schemes.get(scheme) {
             Some(Scheme::WithOptions(open)) => return open(url, access, &self.options_for(url)),
-            Some(Scheme::Known(open)) => match self.store_options.first() {
+            Some(Scheme::Known(open)) => match self.options_for(url).first() {
                 None => return open(url, access),
                 Some((name, _)) => {
                     format!("stores of `{scheme}://` take no options, and `{name}` is given")

@@ -197,9 +197,15 @@ impl From<&Selection> for Selection {
 }
 impl<C: Coordinate> From<&[Range<C>]> for Selection {
     fn from(intervals: &[Range<C>]) -> Selection {
-        let from_start = |coordinate: C| u64::try_from(coordinate.value()).ok();
-        let interval = |range: &Range<C>| Some(from_start(range.start)?..from_start(range.end)?);
-        match intervals.iter().map(interval).collect::<Option<ByAxis<_>>>() {
+        let from_start: Option<ByAxis<_>> = intervals
+            .iter()
+            .map(|range| {
+                let start = u64::try_from(range.start.value()).ok()?;
+                let end = u64::try_from(range.end.value()).ok()?;
+                Some(start..end)
+            })
+            .collect();
+        match from_start {
             Some(intervals) => Region::new(intervals).into(),
             // Some count from the end.
             None => Selection::outer(intervals.iter().cloned()),

@@ -6,30 +6,32 @@ pub fn did_you_mean<'a>(
     name: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
+    let wanted = name.to_lowercase();
+    let near = candidates
+        .into_iter()
+        .filter_map(|candidate| Some((distance(&wanted, &candidate.to_lowercase())?, candidate)));
+    near.min_by_key(|&(distance, _)| distance).map(|(_, candidate)| candidate)
+}
+
+/// How far a known name is from the wanted one, both in lower case; `None` if it is too far to be meant.
+fn distance(wanted: &str, known: &str) -> Option<usize> {
     /// Longer names are compared only without regard for case.
     const MAX_COMPARED_LENGTH: usize = 100;
-    let wanted = name.to_lowercase();
-    let distance = |candidate: &&'a str| {
-        let lower = candidate.to_lowercase();
-        if lower == wanted {
-            return Some(0);
-        }
-        let (wanted, lower) = without_ending(&wanted, &lower);
-        let letters: Vec<char> = wanted.chars().take(MAX_COMPARED_LENGTH + 1).collect();
-        let other: Vec<char> = lower.chars().take(MAX_COMPARED_LENGTH + 1).collect();
-        let most = (letters.len() / 3).clamp(1, 3);
-        if letters.len() > MAX_COMPARED_LENGTH || other.len() > MAX_COMPARED_LENGTH {
-            return None;
-        }
-        let near = Some(slips(&letters, &other)).filter(|&slips| slips <= most);
-        let shorter = letters.len().min(other.len());
-        let begins = shorter >= 3 && letters[..shorter] == other[..shorter];
-        // A beginning is a weaker hint than a slip.
-        near.or(begins.then_some(most + 1)).filter(|&distance| distance < letters.len())
-    };
-    let near =
-        candidates.into_iter().filter_map(|candidate| Some((distance(&candidate)?, candidate)));
-    near.min_by_key(|&(distance, _)| distance).map(|(_, candidate)| candidate)
+    if known == wanted {
+        return Some(0);
+    }
+    let (wanted, known) = without_ending(wanted, known);
+    let letters: Vec<char> = wanted.chars().take(MAX_COMPARED_LENGTH + 1).collect();
+    let other: Vec<char> = known.chars().take(MAX_COMPARED_LENGTH + 1).collect();
+    if letters.len() > MAX_COMPARED_LENGTH || other.len() > MAX_COMPARED_LENGTH {
+        return None;
+    }
+    let most = (letters.len() / 3).clamp(1, 3);
+    let near = Some(slips(&letters, &other)).filter(|&slips| slips <= most);
+    let shorter = letters.len().min(other.len());
+    let begins = shorter >= 3 && letters[..shorter] == other[..shorter];
+    // A beginning is a weaker hint than a slip.
+    near.or(begins.then_some(most + 1)).filter(|&distance| distance < letters.len())
 }
 
 /// Both without the ending that they share: that two names end in `.zarr` does not make them alike.

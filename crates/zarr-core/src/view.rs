@@ -218,13 +218,17 @@ impl<'a> ViewMut<'a> {
 
     /// The same elements, borrowed again.
     pub fn reborrow(&mut self) -> ViewMut<'_> {
-        let (at, window, var_buffer) = (self.at, self.window.clone(), self.var_buffer);
+        let at = self.at;
+        let window = self.window.clone();
+        let var_buffer = self.var_buffer;
         ViewMut { at, window, memory: PhantomData, var_buffer }
     }
 
     /// The same elements, to be read.
     pub fn as_view(&self) -> View<'_> {
-        let (at, window, var_buffer) = (self.at, self.window.clone(), self.var_buffer);
+        let at = self.at;
+        let window = self.window.clone();
+        let var_buffer = self.var_buffer;
         View { at, window, memory: PhantomData, var_buffer }
     }
 
@@ -363,7 +367,8 @@ impl<'a> View<'a> {
         if let Some(region) = part.as_region() {
             return self.part(region);
         }
-        let (shape, element_size) = (part.shape(), self.element_size());
+        let shape = part.shape();
+        let element_size = self.element_size();
         // The caller's selection bounds the size.
         *scratch = vec![0; shape.iter().product::<u64>() as usize * element_size];
         ViewMut::new(scratch, &shape, element_size).gather(part, self);
@@ -388,7 +393,8 @@ impl ViewMut<'_> {
         if let Some(region) = part.as_region() {
             return fill(self.part(region));
         }
-        let (shape, element_size) = (part.shape(), self.element_size());
+        let shape = part.shape();
+        let element_size = self.element_size();
         let mut memory = buffer_pool::zeroed("memory", byte_count(&shape, element_size))?;
         fill(ViewMut::new(&mut memory, &shape, element_size).with_var_buffer(self.var_buffer))?;
         self.scatter(part, &View::new(&memory, &shape, element_size));

@@ -55,10 +55,10 @@ pub fn url_below(url: &str, relative: &str) -> String {
 /// for what begins as an address of a server and is none, with a path, say.
 pub fn split_server(text: &str) -> Option<(Option<String>, &str)> {
     let text = text.trim_matches([' ', '\t']);
-    let begins = |scheme: &str| {
+    let is_address = ["http://", "https://"].iter().any(|scheme| {
         text.get(..scheme.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(scheme))
-    };
-    if !begins("http://") && !begins("https://") {
+    });
+    if !is_address {
         return Some((None, text));
     }
     let (address, rest) = text.split_once('=')?;
@@ -69,12 +69,19 @@ pub fn split_server(text: &str) -> Option<(Option<String>, &str)> {
     Some((Some(web_server(address)?), rest))
 }
 
+/// The formats whose URLs are those of other stores with a link before, as in `zip::s3://bucket/x.zip`.
+const LINKS: [&str; 6] = ["zip", "kerchunk", "hdf5", "netcdf3", "n5", "icechunk"];
+
+/// The link, such as `zip` or `zip://folder`, and the URL of the store that it is in; `None` for a URL without a link.
+pub(crate) fn split_link(url: &str) -> Option<(&str, &str)> {
+    let (link, rest) = url.split_once("::")?;
+    let name = link.split("://").next().unwrap_or_default();
+    LINKS.contains(&name).then_some((link, rest))
+}
+
 /// The URL of the store that an archive is in, or else the URL itself.
 fn without_link(url: &str) -> &str {
-    match url.split_once("::") {
-        Some((link, rest)) if link == "zip" || link.starts_with("zip://") => rest,
-        _ => url,
-    }
+    split_link(url).map_or(url, |(_, rest)| rest)
 }
 
 #[cfg(test)]

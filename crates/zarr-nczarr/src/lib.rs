@@ -50,7 +50,7 @@ pub use edit::create::NewDataset;
 pub use handles::dataset::Dataset;
 pub use handles::group::Group;
 pub use handles::variable::Variable;
-pub use model::name::{check_name, composed, is_reserved, is_virtual};
+pub use model::name::{NameIndex, check_name, composed, is_reserved, is_virtual};
 pub use model::options::{DatasetOptions, Lengths, Profile};
 pub use model::schema::{self, Attribute, Dimension, Endian, Filter};
 pub use model::slab::Slab;

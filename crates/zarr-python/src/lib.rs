@@ -22,6 +22,7 @@ mod group;
 mod indexers;
 mod json;
 mod keys;
+mod levels;
 mod netcdf_lengths;
 mod np;
 mod open;
@@ -38,6 +39,7 @@ mod region;
 mod run;
 mod store;
 mod strings;
+mod sync;
 mod threads;
 mod tools;
 

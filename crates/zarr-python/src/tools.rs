@@ -571,5 +571,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(diff, module)?)?;
     module.add_function(wrap_pyfunction!(crate::plan::plan_copy, module)?)?;
     module.add_function(wrap_pyfunction!(crate::plan::copy, module)?)?;
-    module.add_function(wrap_pyfunction!(crate::plan::finish_copy, module)?)
+    module.add_function(wrap_pyfunction!(crate::plan::finish_copy, module)?)?;
+    module.add_function(wrap_pyfunction!(crate::levels::pyramid, module)?)?;
+    module.add_function(wrap_pyfunction!(crate::sync::sync, module)?)
 }

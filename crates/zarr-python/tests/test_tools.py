@@ -454,3 +454,74 @@ def test_names_that_a_copy_has_not_are_refused(tmp_path):
     codec = {"name": "gzip", "configuration": {"level": 1}}
     zarrkit.copy(source, tmp_path / "c.zarr", codecs=codec)
     assert [type(codec).__name__ for codec in zarr.open_array(tmp_path / "c.zarr/pr").compressors] == ["GzipCodec"]
+
+
+def image(place):
+    """An OME-Zarr image of one level, as zarr-python writes it."""
+    root = zarr.create_group(place)
+    pixels = np.random.default_rng(2).integers(0, 4000, size=(2, 100, 90), dtype="u2")
+    root.create_array("0", shape=pixels.shape, chunks=(1, 32, 32), dtype="u2", dimension_names=["c", "y", "x"])[...] = pixels
+    axes = [{"name": "c", "type": "channel"}, {"name": "y", "type": "space"}, {"name": "x", "type": "space"}]
+    scale = {"type": "scale", "scale": [1.0, 0.5, 0.5]}
+    multiscale = {"axes": axes, "datasets": [{"path": "0", "coordinateTransformations": [scale]}]}
+    root.attrs["ome"] = {"version": "0.5", "multiscales": [multiscale]}
+    return pixels
+
+
+def test_pyramid_adds_the_levels_that_an_image_lacks(tmp_path):
+    pixels = image(tmp_path / "i.zarr")
+    planned = zarrkit.pyramid(tmp_path / "i.zarr", dry_run=True)
+    assert [level.shape for level in planned.levels] == [(2, 50, 45), (2, 25, 23)]
+    assert list(zarr.open_group(tmp_path / "i.zarr", mode="r").array_keys()) == ["0"]
+    seen = []
+    made = zarrkit.pyramid(tmp_path / "i.zarr", progress=seen.append, memory="128 MiB")
+    assert made == planned and made.levels[0].method == "mean" and made.levels[0].factors == (1, 2, 2)
+    assert seen and seen[-1].done == seen[-1].total
+    root = zarr.open_group(tmp_path / "i.zarr", mode="r")
+    means = pixels.reshape(2, 50, 2, 45, 2).mean(axis=(2, 4))
+    assert np.array_equal(root["1"][...], np.rint(means))
+    assert [level["path"] for level in root.attrs["ome"]["multiscales"][0]["datasets"]] == ["0", "1", "2"]
+    assert str(zarrkit.pyramid(tmp_path / "i.zarr")) == "the image has all its levels"
+
+
+def test_a_pyramid_in_parts_is_the_same(tmp_path):
+    image(tmp_path / "i.zarr")
+    image(tmp_path / "j.zarr")
+    options = {"method": "max", "factor": {"y": 2, "x": 3}, "chunks": (1, 16, 16)}
+    zarrkit.pyramid(tmp_path / "i.zarr", **options)
+    for part in ("1/3", (3, 3), "2/3"):
+        zarrkit.pyramid(tmp_path / "j.zarr", part=part, **options)
+    zarrkit.pyramid(tmp_path / "j.zarr", finish=True)
+    assert zarrkit.diff(tmp_path / "i.zarr", tmp_path / "j.zarr").is_equal
+
+
+def test_pyramid_says_what_it_needs(tmp_path):
+    image(tmp_path / "i.zarr")
+    with pytest.raises(ValueError, match="expected one of mean, min"):
+        zarrkit.pyramid(tmp_path / "i.zarr", method="average")
+    with pytest.raises(zarrkit.ArgumentError, match="name the group of its image"):
+        zarrkit.pyramid(tmp_path / "i.zarr", path="0")
+    with pytest.raises(ValueError, match="none"):
+        zarrkit.pyramid(tmp_path / "i.zarr", shards="no")
+    with pytest.raises(ValueError, match="give one of"):
+        zarrkit.pyramid(tmp_path / "i.zarr", part="1/2", finish=True)
+
+
+def test_sync_makes_a_copy_equal_by_stored_objects(tmp_path):
+    source = climate(tmp_path)
+    first = zarrkit.sync(source, tmp_path / "b.zarr", dry_run=True)
+    assert first.copied > 0 and not (tmp_path / "b.zarr").exists()
+    assert zarrkit.sync(source, tmp_path / "b.zarr").bytes == first.bytes
+    assert zarrkit.diff(source, tmp_path / "b.zarr").is_equal
+    zarr.open_array(source / "t2m")[0, 0, 0] = -1
+    again = zarrkit.sync(source, tmp_path / "b.zarr", compare="content", verify=True)
+    assert again.copied == 1 and again.unchanged == first.copied - 1
+    assert zarr.open_array(tmp_path / "b.zarr/t2m", mode="r")[0, 0, 0] == -1
+    (tmp_path / "b.zarr/t2m/c/7").mkdir()
+    (tmp_path / "b.zarr/t2m/c/7/0").write_bytes(b"x")
+    left = zarrkit.sync(source, tmp_path / "b.zarr")
+    assert left.only_in_target == ["t2m/c/7/0"] and left.deleted == []
+    assert zarrkit.sync(source, tmp_path / "b.zarr", delete=True).deleted == ["t2m/c/7/0"]
+    assert not (tmp_path / "b.zarr/t2m/c/7/0").exists()
+    with pytest.raises(ValueError, match="times"):
+        zarrkit.sync(source, tmp_path / "b.zarr", compare="mtime")

@@ -95,7 +95,8 @@ impl Observer for Faults {
         self.count.fetch_add(u64::from(fault.is_some()), Ordering::Relaxed);
         match fault {
             Some(Fault::Unavailable) => {
-                Err(failed(request, ErrorKind::Other, "503 Service Unavailable"))
+                let Request { operation, key, .. } = *request;
+                Err(failed(operation, key, ErrorKind::Other, "503 Service Unavailable"))
             }
             Some(Fault::Stall(time)) => {
                 pause(time).await;
@@ -108,11 +109,12 @@ impl Observer for Faults {
     async fn after(&self, call: &Call<'_>) -> Result<(), StoreError> {
         match self.of(call.number) {
             Some(Fault::Dropped) => {
-                Err(failed(&call.request, ErrorKind::ConnectionReset, "the connection was dropped"))
+                let why = "the connection was dropped";
+                Err(failed(call.operation, call.key, ErrorKind::ConnectionReset, why))
             }
             Some(Fault::Truncated) => {
                 let why = "the connection ended in the middle of the value";
-                Err(failed(&call.request, ErrorKind::UnexpectedEof, why))
+                Err(failed(call.operation, call.key, ErrorKind::UnexpectedEof, why))
             }
             Some(Fault::Unavailable | Fault::Stall(_)) | None => Ok(()),
         }
@@ -127,9 +129,9 @@ fn mixed(number: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-fn failed(request: &Request<'_>, kind: ErrorKind, why: &str) -> StoreError {
+fn failed(operation: &'static str, key: &str, kind: ErrorKind, why: &str) -> StoreError {
     let source = io::Error::new(kind, format!("{why} (a fault made on purpose)"));
-    StoreError::Io { operation: request.operation, key: request.key.to_owned(), source }
+    StoreError::Io { operation, key: key.to_owned(), source }
 }
 
 #[cfg(test)]

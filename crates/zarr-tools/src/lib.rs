@@ -6,6 +6,7 @@
 //! - [`validate()`](validate()) finds what is wrong with a hierarchy.
 //! - [`repair()`] repairs what that finds, and never destroys the only copy of a byte.
 //! - [`plan_pyramid`] adds levels of lower resolution to images.
+//! - [`tune`](tune::tune) measures which chunks, shards and codecs suit an array and the reads of it.
 //! - [`checksum()`] computes a checksum of what a node is, however it is stored.
 //! - [`ChunkManifest`] has the digests of stored chunks, against which they are checked when they are read.
 //! - [`diff()`] compares two nodes with all below them: metadata and elements.
@@ -34,6 +35,7 @@ mod sync;
 mod target;
 mod transfer;
 mod tree_progress;
+pub mod tune;
 pub mod validate;
 
 pub use checksum::{Blocks, Checksum, ChecksumOptions, Digest, NodeChecksum, checksum};

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::path::{Component, PathBuf};
 
 use zarr_core::{
-    AccessError, Consolidated, Dialect, Error, ErrorKind, Hierarchy, Node, NodePath, OpenOptions,
-    Result, split_query, url_below,
+    AccessError, Cause, Consolidated, Dialect, Error, ErrorKind, Hierarchy, Node, NodePath,
+    OpenOptions, Result, split_query, url_below,
 };
 
 use crate::Plan;
@@ -228,7 +228,7 @@ pub fn new_place(
     let url = absolute_url(target);
     let found = match Hierarchy::locate(&url, options) {
         Ok(found) => Some(found),
-        Err(e) if e.kind() == ErrorKind::NotFound => hierarchy_above(&url, options),
+        Err(e) if is_absent(&e) => hierarchy_above(&url, options),
         Err(e) => return Err(e),
     };
     let Some((hierarchy, at)) = found else {
@@ -262,7 +262,7 @@ pub fn copy_place(
 ) -> Result<NewPlace> {
     let url = absolute_url(target);
     let absent = match Hierarchy::locate(&url, options) {
-        Err(e) if e.kind() == ErrorKind::NotFound => Some(e),
+        Err(e) if is_absent(&e) => Some(e),
         _ => None,
     };
     let is_new = absent.is_some() && hierarchy_above(&url, options).is_none();
@@ -292,6 +292,13 @@ pub fn copy_place(
         of = dialects.into_iter().find(named).unwrap_or(of);
     }
     Ok(NewPlace { hierarchy: hierarchy(of), path, begun: true })
+}
+
+/// Whether an error says that no hierarchy is at a place. Data of another format may be there: of those that are files, what is
+/// created is refused, and in a folder of such it is told.
+fn is_absent(error: &Error) -> bool {
+    let is_other = matches!(error.cause(), Cause::Access(AccessError::OtherFormat { .. }));
+    is_other || error.kind() == ErrorKind::NotFound
 }
 
 /// A URL as that of a store and a path in it: the store ends with the first component whose name looks like that of one, `.zarr` or

@@ -80,6 +80,9 @@
 //! A URL or path chooses the store: `data.zarr`, `file:///data.zarr`, `memory://name`, `zip:///data.zip`, `lmdb:///data.lmdb`, `s3://bucket/data.zarr`,
 //! `gs://…`, `az://…`, `https://…`. [`stores`] has their types, to be opened with options. [`store::SyncStore`] is the trait for your own.
 //!
+//! Data of other formats are read in place, as if they were Zarr, with a feature each: netCDF-3 files (`netcdf3`), HDF5 and netCDF-4 files (`hdf5`), N5 containers (`n5`), kerchunk's
+//! references (`references`), Icechunk repositories (`icechunk`). `open("x.nc")` finds what it is; `netcdf3::s3://bucket/x.nc` says so.
+//!
 //! # Further
 //!
 //! - [`tools`] copies, converts, validates, repairs and compares hierarchies; [`tools::codec`] takes codecs as the program does.
@@ -101,10 +104,45 @@ pub use zarr_core::*;
 pub use zarr_nczarr as nczarr;
 pub use zarr_stores as stores;
 pub use zarr_tools as tools;
+#[cfg(any(
+    feature = "references",
+    feature = "n5",
+    feature = "netcdf3",
+    feature = "hdf5",
+    feature = "icechunk"
+))]
+pub use zarr_virtual as r#virtual;
 
-/// Everything that this build brings: the core's data types, the codecs and the stores of its features.
+/// Everything that this build brings: the core's data types, the codecs, the stores and the other formats of its features.
 pub fn standard() -> Registry {
-    Registry::new().with(zarr_codecs::register).with(zarr_stores::register)
+    let registry = Registry::new().with(zarr_codecs::register).with(zarr_stores::register);
+    #[cfg(any(
+        feature = "references",
+        feature = "n5",
+        feature = "netcdf3",
+        feature = "hdf5",
+        feature = "icechunk"
+    ))]
+    let registry = registry.with(zarr_virtual::register);
+    #[cfg(not(any(
+        feature = "references",
+        feature = "n5",
+        feature = "netcdf3",
+        feature = "hdf5",
+        feature = "icechunk"
+    )))]
+    let registry = registry.with(|registry| {
+        for (name, feature) in [
+            ("kerchunk", "references"),
+            ("n5", "n5"),
+            ("netcdf3", "netcdf3"),
+            ("hdf5", "hdf5"),
+            ("icechunk", "icechunk"),
+        ] {
+            registry.chain_left_out(name, feature);
+        }
+    });
+    registry
 }
 
 /// The group or array that a path or URL names, for reading: the root of a hierarchy, or a node inside.

@@ -28,7 +28,8 @@ Examples:
   zarr append model.zarr more.zarr --axis time
 
 A group as SRC is a dataset: each array with the dimension --axis grows by that of SRC, as with xarray's `append_dim`; times are
-converted to the units of TARGET, packed numbers to its scale. Arrays without the dimension must be equal. Elements are written behind the
+converted to the units of TARGET, packed numbers to its scale. A coordinate must go on where TARGET's ends, in the same direction:
+--allow-overlap appends the dataset all the same. Arrays without the dimension must be equal. Elements are written behind the
 old ends first, and the coordinate of the dimension gets its new length last: after a kill the dataset has its old length, and the same
 command completes it. Other programs may write to the old elements meanwhile, but for those of the coordinate; none may append or resize.
 
@@ -50,6 +51,10 @@ pub(crate) struct Append {
     #[cfg(feature = "plot")]
     #[arg(long, value_name = "SRC", conflicts_with = "format")]
     from: Option<String>,
+    /// With a dataset as SRC: append it even if its coordinate begins before the end of TARGET's
+    #[cfg(feature = "plot")]
+    #[arg(long, conflicts_with = "format")]
+    allow_overlap: bool,
     #[command(flatten)]
     care: WriteOptions,
 }
@@ -60,19 +65,13 @@ impl Append {
         {
             let word = Some(self.target.path.as_str()).filter(|path| *path != "/");
             if let Some(source) = &self.from {
-                return append_dataset::append(
-                    session,
-                    &self.target,
-                    source,
-                    &self.axis,
-                    &self.care,
-                );
+                return self.append_dataset(session, &self.target, source);
             }
             if let Some(word) = word
                 && append_dataset::is_source(session, &self.target, word)
             {
                 let target = Target::new(&self.target.target, "/");
-                return append_dataset::append(session, &target, word, &self.axis, &self.care);
+                return self.append_dataset(session, &target, word);
             }
         }
         let array = session.open_rw(&self.target, &self.care)?.into_array()?;
@@ -123,6 +122,21 @@ impl Append {
         let (from, to) = (human::shape(&old), human::shape(&grown));
         session.talk(&format!("{place}: {from} became {to}"));
         Ok(())
+    }
+
+    #[cfg(feature = "plot")]
+    fn append_dataset(
+        &self,
+        session: &Session,
+        target: &Target,
+        source: &str,
+    ) -> Result<(), Failure> {
+        let order = if self.allow_overlap {
+            append_dataset::Order::Any
+        } else {
+            append_dataset::Order::MustContinue
+        };
+        append_dataset::append(session, target, source, &self.axis, order, &self.care)
     }
 
     fn axis(&self, array: &Array) -> Result<usize, String> {

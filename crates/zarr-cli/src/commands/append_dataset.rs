@@ -8,6 +8,7 @@
 //! all the same: a dataset must not be longer than its coordinate has values.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::iter;
 use std::ops::Range;
 
 use zarr::data_type::{Rounding, Scalar, ScalarValue};
@@ -15,6 +16,7 @@ use zarr::{Array, ArrayMetadata, Guard, Json, Node, Region, Selection};
 use zarr_plot::meaning::{Meaning, MissingRule};
 
 use super::resize;
+use crate::digits::Digits;
 use crate::failure::Failure;
 use crate::human;
 use crate::interrupt;
@@ -24,6 +26,13 @@ use crate::session::{self, Session, Target, WriteOptions};
 
 /// The arrays of a dataset by their paths in it.
 type Arrays = BTreeMap<String, Array>;
+
+/// Whether the coordinate of the dimension may go back where the new elements begin.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Order {
+    MustContinue,
+    Any,
+}
 
 /// What becomes of one array.
 struct Growth {
@@ -74,6 +83,7 @@ pub(super) fn append(
     target: &Target,
     source: &str,
     name: &str,
+    order: Order,
     care: &WriteOptions,
 ) -> Result<(), Failure> {
     let from = session.open_whole(&Target::new(source, "/"))?;
@@ -92,6 +102,13 @@ pub(super) fn append(
         let near = zarr::did_you_mean(name, known.iter().map(String::as_str));
         let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
         let known: Vec<String> = known.into_iter().collect();
+        if name.parse::<i64>().is_ok() && !known.is_empty() {
+            return Err(refuse(format!(
+                "a dataset grows along a dimension that is given by its name, as in `--axis {}`; there are {}",
+                if known.iter().any(|it| it == "time") { "time" } else { &known[0] },
+                known.join(", ")
+            )));
+        }
         return Err(refuse(format!(
             "no array has the dimension `{name}`; there are {}{near}",
             known.join(", ")
@@ -133,6 +150,12 @@ pub(super) fn append(
     if count == 0 {
         return Ok(());
     }
+    let is_coordinate = |growth: &Growth| growth.to.path().name() == Some(name);
+    if order == Order::MustContinue
+        && let Some(coordinate) = growths.iter().find(|growth| is_coordinate(growth))
+    {
+        refuse_overlap(coordinate)?;
+    }
     // Nothing is written if elements cannot be converted.
     for growth in growths.iter().filter(|growth| growth.conversion.is_some()) {
         for piece in growth.from.pieces(.., PIECE)? {
@@ -141,7 +164,6 @@ pub(super) fn append(
     }
     let command = "the dataset has its old length, or some of its arrays the new one; the same command again completes it";
     interrupt::leaves(session, command);
-    let is_coordinate = |growth: &Growth| growth.to.path().name() == Some(name);
     let bytes: u64 = growths.iter().map(added_bytes).sum();
     let progress = Progress::of_bytes(bytes, false);
     let mut done = 0;
@@ -397,6 +419,50 @@ impl Conversion {
             _ => return Ok(self.missing()),
         }))
     }
+}
+
+/// A coordinate that grows must go on in its direction: the same month appended twice would otherwise go unnoticed.
+fn refuse_overlap(coordinate: &Growth) -> Result<(), Failure> {
+    let array = &coordinate.to;
+    let meaning = Meaning::of(array, MissingRule::Declared);
+    let (Some(scalar), true) = (meaning.scalar(&array.data_type()), array.shape().len() == 1)
+    else {
+        return Ok(());
+    };
+    let numbers = |elements: &[u8]| -> Vec<Option<f64>> {
+        let stored = elements.chunks_exact(scalar.size());
+        stored.map(|element| meaning.decode(scalar.load(element))).collect()
+    };
+    let end = coordinate.start;
+    let old = numbers(&array.read_bytes(Region::new(iter::once(end.saturating_sub(2)..end)))?);
+    let new = numbers(&coordinate.read(Region::new(iter::once(0..coordinate.count.min(2))))?);
+    let (Some(Some(last)), Some(Some(first))) = (old.last(), new.first()) else { return Ok(()) };
+    // The direction of the old values, else that of the new ones; a single value behind a single one may lie on either side.
+    let step = |values: &[Option<f64>]| match values {
+        [Some(one), Some(other)] => Some(other - one),
+        _ => None,
+    };
+    let goes_on = match step(&old).or(step(&new)) {
+        Some(step) if step > 0.0 => first > last,
+        Some(step) if step < 0.0 => first < last,
+        // Values that repeat have no direction.
+        Some(_) => true,
+        None => first != last,
+    };
+    if goes_on {
+        return Ok(());
+    }
+    let shown = |number: f64| match meaning.time.and_then(|time| time.date(number)) {
+        Some(date) => date.to_string(),
+        None => Digits::Short.of_float(number),
+    };
+    Err(Failure::Usage(format!(
+        "{}: it ends at {}, and the new values begin at {}, so that they seem to be there already; `--allow-overlap` appends them \
+         all the same",
+        human::place(array.hierarchy(), array.path()),
+        shown(*last),
+        shown(*first)
+    )))
 }
 
 fn added_bytes(growth: &Growth) -> u64 {

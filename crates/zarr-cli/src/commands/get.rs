@@ -1,6 +1,7 @@
 //! Prints elements of an array.
 
-use std::io::{self, IsTerminal};
+use std::io::{self, BufWriter, IsTerminal};
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use zarr::data_type::DataType;
@@ -21,8 +22,9 @@ use crate::region::{Elements, PIECE, SelectionArgs};
 use crate::rows::{Labels, MAX_IN_TABLE, Rows};
 use crate::session::{NoMissing, Session, Target};
 use crate::summary::Summary;
+use crate::whole_file::WholeFile;
 
-/// Write elements of an array to standard output
+/// Write elements of an array to standard output, or into a file
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -32,9 +34,9 @@ Examples:
   zarr get data.zarr/temperature --by-name lat=3:9,lon=::2
   zarr get data.zarr --path temperature --cf --sel time=2020-03-01,lat=40:60
   zarr get data.zarr/temperature --sel time=2020-03-01 --format table
-  zarr get data.zarr/temperature --format npy > temperature.npy
+  zarr get data.zarr/temperature -o temperature.npy
   zarr get data.zarr/temperature --format raw | sha256sum
-  zarr get scan.zarr/0 --region 0,0,:,: --format tiff > plane.tif
+  zarr get scan.zarr/0 --region 0,0,:,: -o plane.tif
 
 A region is start:stop or start:stop:step for each axis, as in NumPy, without the stop itself; each may
 be left out; ... stands for all axes that are not given. Negative numbers count from the axis' end, a negative step goes backwards. [1,5,9] is a list,
@@ -79,9 +81,13 @@ pub(crate) struct Get {
     #[cfg(feature = "plot")]
     #[arg(long)]
     cf: bool,
-    /// How to write them; json, if not given, and on a terminal a summary of more than 1,000 elements
+    /// How to write them; if not given, as the name of the file of --output says, else json, and on a terminal a summary of more
+    /// than 1,000 elements
     #[arg(long, value_name = "FORMAT")]
     format: Option<Format>,
+    /// Write into a file, which appears when it is whole: .npy, .csv, .json, .jsonl, .tif, .png or .raw, or any other with --format
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
     /// With csv, begin with a line of names, and each line with its coordinates; with it more than two axes may be longer than 1. A
     /// table has both
     #[arg(long)]
@@ -110,6 +116,26 @@ pub(crate) enum Format {
 const MAX_PRINTED: u64 = 1 << 48;
 
 impl Format {
+    /// The format of a file by its name.
+    fn of_file(path: &Path) -> Result<Format, Failure> {
+        let end = path.extension().map(|end| end.to_string_lossy().to_lowercase());
+        match end.as_deref() {
+            Some("npy") => Ok(Format::Npy),
+            Some("csv") => Ok(Format::Csv),
+            Some("json") => Ok(Format::Json),
+            Some("jsonl" | "ndjson") => Ok(Format::Jsonl),
+            Some("tif" | "tiff") => Ok(Format::Tiff),
+            Some("raw" | "bin") => Ok(Format::Raw),
+            Some("txt") => Ok(Format::Table),
+            #[cfg(feature = "plot")]
+            Some("png") => Ok(Format::Png),
+            _ => Err(Failure::Usage(format!(
+                "{}: its name does not say what to write; name it .npy, .csv, .json, .tif or .raw, or give --format",
+                path.display()
+            ))),
+        }
+    }
+
     /// Whether it is made of bytes, and no text.
     pub fn is_binary(self) -> bool {
         match self {
@@ -131,7 +157,20 @@ impl Get {
     }
 
     pub fn run(&self, session: &Session, out: Out<'_>) -> Result<(), Failure> {
-        session.refuse_missing(self.missing_chunks);
+        let Some(path) = &self.output else { return self.print(session, out) };
+        let format = self.format.map_or_else(|| Format::of_file(path), Ok)?;
+        let failed = |e| Failure::Stream("cannot write the file of --output", e);
+        let file = WholeFile::create(path).map_err(failed)?;
+        let mut file = BufWriter::with_capacity(1 << 16, file);
+        self.write(session, format, &mut file).map_err(|failure| match failure {
+            // The other end of a pipe may be gone, but a file's disk is full.
+            Failure::Stream(_, e) => failed(e),
+            failure => failure,
+        })?;
+        file.into_inner().map_err(|e| failed(e.into_error()))?.persist().map_err(failed)
+    }
+
+    fn print(&self, session: &Session, out: Out<'_>) -> Result<(), Failure> {
         let is_terminal = io::stdout().is_terminal();
         let format = self.format.unwrap_or(if is_terminal && !session.is_json() {
             Format::Summary
@@ -139,9 +178,14 @@ impl Get {
             Format::Json
         });
         if format.is_binary() && is_terminal {
-            let why = "bytes are not for terminals; redirect them to a file or a program";
+            let why = "bytes are not for terminals; write them into a file with -o FILE, or redirect them to a program";
             return Err(Failure::usage(why));
         }
+        self.write(session, format, out)
+    }
+
+    fn write(&self, session: &Session, format: Format, out: Out<'_>) -> Result<(), Failure> {
+        session.refuse_missing(self.missing_chunks);
         if self.header && !matches!(format, Format::Csv | Format::Table) {
             return Err(Failure::usage("--header is for --format csv; a table has a header"));
         }

@@ -27,6 +27,7 @@ mod ls;
 mod manual;
 mod migrate;
 mod netcdf;
+mod netcdf_plugin;
 #[cfg(feature = "plot")]
 mod plot;
 #[cfg(feature = "plot")]
@@ -47,6 +48,7 @@ mod stats_along;
 
 mod sync;
 mod tree;
+mod tune;
 mod validate;
 
 use std::io::Write;
@@ -82,6 +84,7 @@ pub(crate) enum Command {
     Copy(copy::Copy),
     Sync(sync::Sync),
     Pyramid(pyramid::Pyramid),
+    Tune(tune::Tune),
     Migrate(migrate::Migrate),
     Dump(dump::Dump),
     Gen(generate::Generate),
@@ -97,6 +100,7 @@ pub(crate) enum Command {
     Repair(repair::Repair),
     Demo(demo::Demo),
     Doctor(doctor::Doctor),
+    NetcdfPlugin(netcdf_plugin::NetcdfPlugin),
     Completions(completions::Completions),
     /// What `zarr TARGET` does.
     #[command(name = "__show", hide = true)]
@@ -125,6 +129,7 @@ pub(crate) fn run(command: &Command, session: &Session, out: Out<'_>) -> Result<
         Command::Copy(copy) => copy.run(session, out),
         Command::Sync(sync) => sync.run(session, out),
         Command::Pyramid(pyramid) => pyramid.run(session, out),
+        Command::Tune(tune) => tune.run(session, out),
         Command::Migrate(migrate) => migrate.run(session, out),
         Command::Dump(dump) => dump.run(session, out),
         Command::Gen(generate) => generate.run(session),
@@ -140,6 +145,7 @@ pub(crate) fn run(command: &Command, session: &Session, out: Out<'_>) -> Result<
         Command::Repair(repair) => repair.run(session, out),
         Command::Demo(demo) => demo.run(session, out),
         Command::Doctor(doctor) => doctor.run(session, out),
+        Command::NetcdfPlugin(plugin) => plugin.run(session, out),
         Command::Completions(completions) => completions.run(out),
         Command::Show(show) => show.run(session, out),
         Command::Nodes(nodes) => nodes.run(session, out),

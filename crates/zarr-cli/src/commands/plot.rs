@@ -7,9 +7,9 @@ use clap::{Args, ValueEnum};
 use zarr::{Array, Json, Node, NodeKind, Object, Warning};
 use zarr_plot::meaning::{Image, Images};
 use zarr_plot::picture::{
-    Along, ColorMap, Ends, LEAST_SIZE, Legend, MOST_SIDE, PictureError, Plane, Reduce, Scene,
-    Stretch, Style, Subject, Terminal, USUAL_SIZE, View, bytes_to_read, draw_line, positions,
-    sheet,
+    Along, ChannelChoice, ChannelName, ColorMap, Ends, LEAST_SIZE, Legend, MOST_SIDE, Overlay,
+    PictureError, Plane, Reduce, Scene, Stretch, Style, Subject, Terminal, USUAL_OPACITY,
+    USUAL_SIZE, View, bytes_to_read, draw_line, positions, sheet,
 };
 
 use super::{Out, plot_json};
@@ -40,9 +40,11 @@ Examples:
   zarr plot data.zarr -o sheet.png                                     every array on one sheet
 
 One axis is a line, two are a picture. Of more, the axes that CF or OME call x and y go across and down, else the last two;
-of the others the first position is shown, and --by-name or --region chooses another. Values are decoded as CF has it, missing
+of the others the first position is shown (of OME images the one that they name, else the middle of z), and --by-name or
+--region chooses another. Values are decoded as CF has it, missing
 ones are transparent. Colours go from the 2nd to the 98th percentile of what is shown; ≤ and ≥ on the colour bar say that
-values are beyond. An axis of 3 or 4 channels or bands is colours; channels of OME-Zarr have their colours and windows.
+values are beyond. An axis of 3 or 4 channels or bands is colours; channels of OME-Zarr have their colours and windows, and
+--window chooses others.
 
 Only chunks that are shown are read: a smaller level of a pyramid where there is one, else one element in each block that
 becomes a pixel, or their mean where that reads no more chunks.
@@ -65,7 +67,7 @@ pub(crate) struct Plot {
     /// Values of the first and the last colour: 0,300 or 1%,99% or full; 2%,98% if not given
     #[arg(long, value_name = "RANGE", value_parser = ends, allow_hyphen_values = true)]
     range: Option<Ends>,
-    /// Colours: viridis, magma, inferno, plasma, cividis, turbo, gray, RdBu_r or twilight_shifted
+    /// Colours: viridis, magma, inferno, plasma, cividis, turbo, gray, RdBu, RdBu_r, coolwarm, BrBG or twilight_shifted
     #[arg(long, value_name = "MAP", value_parser = color_map)]
     cmap: Option<ColorMap>,
     /// Colours follow the logarithms of values
@@ -77,6 +79,19 @@ pub(crate) struct Plot {
     /// Positions along the axis of channels that are red, green and blue, as in 2,1,0
     #[arg(long, value_name = "R,G,B", value_delimiter = ',', conflicts_with_all = ["cmap", "labels", "histogram"])]
     rgb: Option<Vec<u64>>,
+    /// A channel by its position or label, and its values that are black and of full colour: DAPI=100:900, 0=1%:99%, 1=full or 1=auto;
+    /// may be repeated
+    #[arg(long, value_name = "CHANNEL=LOW:HIGH", value_parser = window, conflicts_with_all = ["cmap", "labels", "rgb", "histogram"])]
+    window: Vec<ChannelChoice>,
+    /// The channels of an image that are shown, by their positions or labels; those that it calls active, if not given
+    #[arg(long, value_name = "CHANNELS", value_delimiter = ',', conflicts_with_all = ["cmap", "labels", "rgb", "histogram"])]
+    channels: Option<Vec<ChannelName>>,
+    /// The labels of an image that are shown over it, by their name, and how opaque they are: cells or cells:0.3
+    #[arg(long, value_name = "NAME[:OPACITY]", conflicts_with_all = ["labels", "histogram"])]
+    overlay: Option<String>,
+    /// Draw coasts on a map of longitudes and latitudes
+    #[arg(long, conflicts_with_all = ["bare", "histogram"])]
+    coast: bool,
     /// Elements are numbers of objects: each has another colour, 0 none
     #[arg(long, conflicts_with_all = ["cmap", "histogram"])]
     labels: bool,
@@ -126,6 +141,10 @@ enum Place<'a> {
 
 fn ends(text: &str) -> Result<Ends, PictureError> {
     text.parse()
+}
+
+fn window(text: &str) -> Result<ChannelChoice, PictureError> {
+    ChannelChoice::window(text)
 }
 
 fn color_map(text: &str) -> Result<ColorMap, PictureError> {
@@ -244,7 +263,32 @@ impl Plot {
             is_labels: self.labels,
             rgb: self.rgb.clone(),
             reduce,
+            channels: self.channels.clone(),
+            choices: self.window.clone(),
+            overlay: None,
+            has_coast: self.coast,
         }
+    }
+
+    /// The style of one array, with the labels over it.
+    fn style_of(&self, subject: &Subject) -> Result<Style, Failure> {
+        let Some(text) = &self.overlay else { return Ok(self.style()) };
+        let (name, opacity) = match text.rsplit_once(':') {
+            Some((name, opacity)) => {
+                let known = opacity.parse().ok().filter(|opacity| (0.0..=1.0).contains(opacity));
+                (
+                    name,
+                    known.ok_or_else(|| {
+                        Failure::Usage(format!(
+                            "opacity `{opacity}` of --overlay: it is from 0 to 1"
+                        ))
+                    })?,
+                )
+            }
+            None => (text.as_str(), USUAL_OPACITY),
+        };
+        let labels = subject.labels(name)?;
+        Ok(Style { overlay: Some(Overlay { labels: Box::new(labels), opacity }), ..self.style() })
     }
 
     fn array(
@@ -284,8 +328,10 @@ impl Plot {
         if view.along.iter().any(|along| along.len == 0) {
             return Err(Failure::usage("there are no elements to show"));
         }
-        let style = self.style();
-        self.tell_others(session, subject, &view, &style);
+        let style = self.style_of(subject)?;
+        let unchosen = view.clone();
+        let view = subject.at_usual_positions(view);
+        self.tell_others(session, subject, (&unchosen, &view), &style);
         let is_upwards = match self.origin {
             Some(origin) => origin == Origin::Lower,
             None => !self.bare && subject.is_upwards(&view),
@@ -337,10 +383,16 @@ impl Plot {
     }
 
     /// Says which positions are shown of axes that nothing chose one of.
-    fn tell_others(&self, session: &Session, subject: &Subject, view: &View, style: &Style) {
+    fn tell_others(
+        &self,
+        session: &Session,
+        subject: &Subject,
+        (unchosen, view): (&View, &View),
+        style: &Style,
+    ) {
         let is_channels = subject.shows_channels(view, style);
         let channels = subject.channel_axis(view).filter(|_| is_channels);
-        let Some(first) = view.unchosen().find(|axis| Some(*axis) != channels) else { return };
+        let Some(first) = unchosen.unchosen().find(|axis| Some(*axis) != channels) else { return };
         let shown = positions(subject, view, is_channels).join(", ");
         let how = match &subject.axes[first].name {
             Some(name) => format!("--by-name {name}={}", subject.axes[first].len / 2),
@@ -502,6 +554,8 @@ impl Plot {
             || self.which.is_given()
             || self.x.is_some()
             || self.y.is_some()
+            || self.overlay.is_some()
+            || self.coast
         {
             return Err(Failure::Usage(format!(
                 "{at}: a group has no elements; name one of its arrays with --path; `zarr tree` lists them"
@@ -528,6 +582,7 @@ impl Plot {
             let mut failed = Vec::new();
             for subject in subjects.iter().take(zarr_plot::picture::MOST_ON_SHEET) {
                 let view = View::of(&subject.axes, subject.all(), (None, None), false)?;
+                let view = subject.at_usual_positions(view);
                 let is_upwards = subject.is_upwards(&view);
                 match self.preview(session, subject, &view, &style, is_upwards, out) {
                     Ok(()) => writeln!(out)?,

@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use clap::Args;
 use zarr::stores::FilesystemStore;
 use zarr::tools::{CopyOptions, Verify};
-use zarr::{AccessError, Dialect, Error, ErrorKind, Hierarchy, Node, NodePath, Object};
+use zarr::{AccessError, Array, Dialect, Error, ErrorKind, Hierarchy, Node, NodePath, Object};
 
 use crate::failure::Failure;
 use crate::foreign;
@@ -122,7 +122,21 @@ impl Rename {
             copy_and_erase(session, &node, &hierarchy, &old, &new)?;
         }
         session.talk(&format!("{old} of {} is now {new}", hierarchy.store().name()));
+        if let Node::Array(array) = &node {
+            tell_dimension(session, array, &old, &new);
+        }
         Ok(())
+    }
+}
+
+/// Says that a coordinate's dimension keeps its name: under another one, the array is no longer the coordinate of it.
+fn tell_dimension(session: &Session, array: &Array, old: &NodePath, new: &NodePath) {
+    let names = array.metadata().dimension_names.clone().unwrap_or_default();
+    let [Some(name)] = &names[..] else { return };
+    if old.name() == Some(name) && new.name() != Some(name) {
+        session.tell_notes(&[format!(
+            "the dimension is still called `{name}`, here and in other arrays that have it: {new} is no longer its coordinate"
+        )]);
     }
 }
 

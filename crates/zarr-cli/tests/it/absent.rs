@@ -97,43 +97,29 @@ fn other_formats_are_named() {
     folder.write("a.h5", b"\x89HDF\r\n\x1a\n rest");
     // A user block of 512 bytes stands before.
     folder.write("block.h5", [&[0; 512][..], b"\x89HDF\r\n\x1a\n rest"].concat());
-    folder.write("a.nc", b"CDF\x01 rest");
     for (n, magic) in [b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"].into_iter().enumerate() {
         folder.write(&format!("{n}.tif"), [&magic[..], &[0; 60]].concat());
     }
     folder.write("a.npy", b"\x93NUMPY\x01\0 rest");
     folder.write("a.parquet", b"PAR1 rest");
-    folder.write("n5/attributes.json", r#"{"n5": "2.5.1"}"#);
-    let dataset =
-        r#"{"dimensions":[9],"blockSize":[3],"dataType":"int8","compression":{"type":"raw"}}"#;
-    folder.write("n5/c0/s0/attributes.json", dataset);
     folder.write("ice/refs/branch.main/ref.json", "{}");
     folder.write("ice/snapshots/0", "x");
     folder.write("ice2/repo", "x");
     folder.write("ice2/snapshots/0", "x");
-    let refs = r#"{"version": 1, "refs": {".zgroup": "{\"zarr_format\": 2}", "a/0": ["x", 0, 9]}}"#;
-    folder.write("refs.json", refs);
-    folder.write("old-refs.json", r#"{".zgroup": "{}", "a/.zarray": "{}", "a/0": ["x", 0, 9]}"#);
     let documents = r#"{"metadata": {".zgroup": {"zarr_format": 2}}, "record_size": 10000}"#;
     folder.write("parquet-refs/.zmetadata", documents);
     for (target, format) in [
         ("parquet-refs", "kerchunk"),
         ("a.h5", "HDF5"),
         ("block.h5", "HDF5"),
-        ("a.nc", "netCDF-3"),
         ("0.tif", "TIFF"),
         ("1.tif", "TIFF"),
         ("2.tif", "TIFF"),
         ("3.tif", "TIFF"),
         ("a.npy", "NumPy"),
         ("a.parquet", "Parquet"),
-        ("n5", "N5"),
-        ("n5/c0", "N5"),
-        ("n5/c0/s0", "N5"),
         ("ice", "Icechunk"),
         ("ice2", "Icechunk"),
-        ("refs.json", "kerchunk"),
-        ("old-refs.json", "kerchunk"),
     ] {
         for verb in ["info", "tree", "get", "dump", "attrs"] {
             let why = folder.bad(&format!("{verb} {target}"), 4);
@@ -142,6 +128,49 @@ fn other_formats_are_named() {
         }
         let url = format!("file://{}", folder.path(target).display());
         assert!(folder.bad(&format!("info {url}"), 4).contains(format), "{url}");
+    }
+}
+
+/// Data of other formats that are read in place, by their files alone.
+#[test]
+fn formats_that_are_read_in_place_are_found() {
+    let folder = Folder::new();
+    folder.write("n5/attributes.json", r#"{"n5": "2.5.1"}"#);
+    let dataset =
+        r#"{"dimensions":[9],"blockSize":[3],"dataType":"int8","compression":{"type":"raw"}}"#;
+    folder.write("n5/c0/s0/attributes.json", dataset);
+    let refs = r#"{"version": 1, "refs": {".zgroup": "{\"zarr_format\": 2}", "a/.zarray":
+        {"zarr_format": 2, "shape": [9], "chunks": [9], "dtype": "|i1", "fill_value": 0, "order": "C", "compressor": null,
+        "filters": null}, "a/0": ["bytes", 0, 9]}}"#;
+    folder.write("refs.json", refs);
+    folder.write("bytes", [7; 9]);
+    for target in ["n5", "n5/c0", "n5/c0/s0", "refs.json", "refs.json/a"] {
+        for verb in ["info", "tree", "attrs"] {
+            folder.good(&format!("{verb} {target}"));
+        }
+    }
+    assert_eq!(folder.good("get n5/c0/s0").text(), "[0,0,0,0,0,0,0,0,0]\n");
+    assert_eq!(folder.good("get refs.json a").text(), "[7,7,7,7,7,7,7,7,7]\n");
+    folder.good("copy refs.json copied.zarr");
+    folder.good("diff refs.json copied.zarr");
+    folder.write("a.nc", b"CDF\x01 rest");
+    let why = folder.bad("info a.nc", 5);
+    assert!(why.contains("netcdf3::") || why.contains("byte"), "{why}");
+    let outside = r#"{".zgroup": {"zarr_format": 2}, "a/.zarray": ["../refs.json", 0, 5]}"#;
+    folder.write("inner/refs.json", outside);
+    let why = folder.bad("get inner/refs.json a", 2);
+    assert!(why.contains("--allow-target"), "{why}");
+}
+
+/// Exit code 2, and the way out.
+#[test]
+fn formats_that_are_read_in_place_are_not_written() {
+    let folder = Folder::new();
+    folder.write("x.n5/attributes.json", r#"{"n5": "2.5.1"}"#);
+    folder.write("refs.json", r#"{".zgroup": {"zarr_format": 2}}"#);
+    for target in ["x.n5", "refs.json"] {
+        let why = folder.bad(&format!("attrs {target} --set a=1"), 2);
+        assert!(why.contains("zarr copy") && why.contains("read in place"), "{why}");
     }
 }
 

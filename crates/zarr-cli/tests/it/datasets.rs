@@ -236,6 +236,47 @@ fn what_does_not_fit_behind_a_dataset_is_refused_by_name() {
     assert!(told.contains("nothing.zarr"), "{told}");
 }
 
+/// A script that runs twice must not store a month twice.
+#[test]
+fn a_dataset_that_was_appended_already_is_refused() {
+    let folder = Folder::new();
+    dataset(&folder, "d.zarr", "v3", SINCE_2023, &MONTHS[..3]);
+    dataset(&folder, "e.zarr", "v3", "days since 2023-04-01", &[0, 30]);
+    folder.good("append d.zarr e.zarr --axis time");
+    let told = folder.bad("append d.zarr e.zarr --axis time", 2);
+    assert!(
+        told.contains("/time: it ends at 2023-05-01, and the new values begin at 2023-04-01"),
+        "{told}"
+    );
+    assert_eq!(folder.good("get d.zarr/time").text(), "[0,31,59,90,120]\n");
+    folder.good("append d.zarr e.zarr --axis time --allow-overlap");
+    assert_eq!(folder.good("get d.zarr/time").text(), "[0,31,59,90,120,90,120]\n");
+}
+
+#[test]
+fn a_coordinate_that_falls_goes_on_falling() {
+    let folder = Folder::new();
+    dataset(&folder, "d.zarr", "v3", SINCE_2023, &[59, 31]);
+    dataset(&folder, "e.zarr", "v3", SINCE_2023, &[90, 0]);
+    let told = folder.bad("append d.zarr e.zarr --axis time", 2);
+    assert!(told.contains("--allow-overlap"), "{told}");
+    dataset(&folder, "f.zarr", "v3", SINCE_2023, &[0]);
+    folder.good("append d.zarr f.zarr --axis time");
+    // One value has no direction: another one may lie on either side of it.
+    dataset(&folder, "g.zarr", "v3", SINCE_2023, &[31]);
+    folder.good("append g.zarr f.zarr --axis time");
+    folder.bad("append f.zarr f.zarr --axis time", 2);
+}
+
+#[test]
+fn a_dataset_grows_along_a_dimension_by_its_name() {
+    let folder = Folder::new();
+    dataset(&folder, "d.zarr", "v3", SINCE_2023, &MONTHS[..3]);
+    dataset(&folder, "e.zarr", "v3", SINCE_2023, &MONTHS[3..]);
+    let told = folder.bad("append d.zarr e.zarr", 2);
+    assert!(told.contains("as in `--axis time`; there are bnds, lat, time"), "{told}");
+}
+
 /// What a kill between two documents leaves: some arrays are longer than the coordinate says.
 #[test]
 fn an_append_that_was_killed_is_completed_by_the_same_command() {

@@ -14,6 +14,7 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("serve", "it serves until it is stopped; its own tests run it"),
     ("completions", "they write into a person's home; tests/it/shells.rs runs the scripts"),
     ("man", "it writes into a person's home; tests/it/shells.rs runs it"),
+    ("netcdf-plugin", "it writes into a person's home; tests/it/netcdf_plugin.rs runs it"),
     ("demo", "the step `demo` of CI runs it"),
 ];
 
@@ -87,6 +88,7 @@ fn prepare(folder: &Folder) {
     folder.good(&format!("create slabs2.zarr {cube}"));
     fs::remove_dir_all(folder.path("slabs.zarr")).unwrap();
     fs::rename(folder.path("slabs2.zarr"), folder.path("slabs.zarr")).unwrap();
+    folder.write("far.json", r#"{"get_ms": 80}"#);
     folder.write("table.csv", "1,2,3,4,5\n".repeat(4));
     folder.write(
         "data.cdl",
@@ -201,7 +203,7 @@ fn run_examples(stack: Option<&str>) {
         let folder = Folder::new();
         let copied = Command::new("cp").arg("-R").arg(base.path(".")).arg(folder.path("")).status();
         assert!(copied.unwrap().success());
-        if matches!(&*verb, "stats" | "plot" | "ls") {
+        if matches!(&*verb, "stats" | "plot" | "ls" | "tune") {
             with_coordinates(&folder);
         }
         for example in examples {

@@ -19,6 +19,7 @@ const VERBS: &[&str] = &[
     "stats U",
     "plot A",
     "plot U",
+    "tune A",
     "get A",
     "head A",
     "head U",

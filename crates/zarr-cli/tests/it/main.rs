@@ -35,7 +35,9 @@ mod maps;
 mod migrations;
 mod missing_chunks;
 mod netcdf;
+mod netcdf_plugin;
 mod other_files;
+mod output_files;
 mod pages;
 mod pictures;
 mod plot;
@@ -51,12 +53,14 @@ mod site;
 mod stats;
 mod summary;
 mod syncs;
+mod tune;
 mod unreadable;
 mod validate;
 mod validate_stores;
 mod verbs;
 mod web_servers;
 mod words;
+mod wrong_commands;
 
 // Shared with the tests of the library.
 #[path = "../../../zarr/tests/it/server/mod.rs"]

@@ -165,6 +165,18 @@ fn the_new_path_may_begin_with_the_hierarchy() {
     assert!(said.contains("/d has this path already"), "{said}");
 }
 
+/// The dimension of a coordinate keeps its name in all arrays that have it.
+#[test]
+fn a_renamed_coordinate_is_said_to_be_none_any_more() {
+    let folder = Folder::new();
+    folder.good("create d.zarr/time --shape 3 --dtype int32 --dims time");
+    folder.good("create d.zarr/t2m --shape 3 --dtype int32 --dims time");
+    let run = folder.run("rename d.zarr/time when");
+    assert_eq!(run.code, 0);
+    assert!(run.err.contains("the dimension is still called `time`"), "{}", run.err);
+    folder.good("rename d.zarr/t2m t");
+}
+
 #[test]
 fn a_renaming_that_cannot_be_changes_nothing() {
     let folder = Folder::new();

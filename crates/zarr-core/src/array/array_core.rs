@@ -1,6 +1,5 @@
 //! Keeps what the handles of one array share.
 
-use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -13,11 +12,10 @@ use super::read_call::ReadCall;
 use super::stale_handle::check_not_gone;
 use super::state::ArrayState;
 use super::stored::{self, StoredChunk, StoredSize};
-use super::write::clear_outside;
 use crate::context::StoreContext;
 use crate::error::{AccessError, Error, Result};
-use crate::format::{DocumentMember, Layout};
-use crate::grid::{ChunkGrid, Pieces, cut_along_borders};
+use crate::format::DocumentMember;
+use crate::grid::{Pieces, cut_along_borders};
 use crate::metadata::ArrayMetadata;
 use crate::options::Options;
 use crate::path::NodePath;
@@ -67,8 +65,10 @@ impl ArrayCore {
     pub fn with_options(&self, change: impl FnOnce(&mut Options)) -> ArrayCore {
         let mut options = self.options.clone();
         change(&mut options);
-        let (context, path) = (self.context.clone(), self.path.clone());
-        let (latest, order) = (self.latest.clone(), self.order.clone());
+        let context = self.context.clone();
+        let path = self.path.clone();
+        let latest = self.latest.clone();
+        let order = self.order.clone();
         let was_stored = self.was_stored.clone();
         ArrayCore { context, path, options, latest, order, was_stored }
     }
@@ -133,26 +133,13 @@ impl ArrayCore {
     async fn list_stored(&self) -> Result<Vec<StoredChunk>> {
         self.context.listable()?;
         let state = self.state();
-        let (grid, shape) = (&state.supported()?.grid, &state.metadata.shape);
+        let grid = &state.supported()?.grid;
+        let shape = &state.metadata.shape;
         let stored = stored::stored_chunks(&self.context, &state, &**grid, shape).await?;
         if stored.is_empty() {
             check_not_gone(self.chunk_store(), &self.was_stored).await?;
         }
         Ok(stored)
-    }
-
-    /// The places of the chunks inside the grid of `shape` that may be stored and for which `is_selected` is true.
-    /// With `among`, only chunks of those ordinals on that axis can be. Where they are few, the store is not asked.
-    pub async fn maybe_stored(
-        &self,
-        state: &ArrayState,
-        grid: &dyn ChunkGrid,
-        shape: &[u64],
-        is_selected: impl Fn(&[u64]) -> bool,
-        among: Option<(usize, Range<u64>)>,
-    ) -> Result<Vec<Vec<u64>>> {
-        let found = stored::maybe_stored(&self.context, state, grid, shape, is_selected, among);
-        found.await.map_err(|e| self.at(e))
     }
 
     /// The latest layout of the array, and what is selected of it.
@@ -188,20 +175,5 @@ impl ArrayCore {
     pub fn document(&self) -> Result<DocumentMember> {
         let place = self.context.format.shape_member(&self.path).map_err(|e| self.at(e))?;
         Ok(DocumentMember { member: None, ..place })
-    }
-
-    /// Makes the elements of one chunk outside `inside` fill, if the document has this layout; `false` if it has another.
-    /// A chunk without elements inside is erased.
-    pub async fn clear_outside(
-        &self,
-        known: &ChunkLayout,
-        grid_index: &[u64],
-        inside: &Region,
-        layout: &Layout,
-    ) -> Result<bool> {
-        let document = self.document()?.key;
-        let store = self.chunk_store();
-        let cleared = clear_outside(store, known, grid_index, inside, &document, layout).await;
-        cleared.map_err(|e| self.at(e))
     }
 }

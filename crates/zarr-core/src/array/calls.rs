@@ -10,21 +10,19 @@ use std::sync::Arc;
 use super::array_core::ArrayCore;
 use super::chunk_parts::{ChunkPart, read_chunk_parts};
 use super::chunk_store::ChunkStore;
-use super::layout::ChunkLayout;
 use super::request::{
     Input, RepeatedElement, Request, Strided, check_element_size, check_values, check_view,
 };
 use super::stale_handle::check_still_there;
-use super::state::ArrayState;
 use super::write::Writer;
 use crate::data_type::{ByteSwap, DataType, Endian, Origin};
 use crate::element::Element;
 use crate::error::{AccessError, Result};
-use crate::region::{Region, element_count};
+use crate::region::element_count;
 use crate::runtime::pool;
 use crate::selection::Selection;
+use crate::view::ViewMut;
 use crate::view::strided::StridedBuffer;
-use crate::view::{View, ViewMut};
 
 impl ArrayCore {
     /// Reads elements, or one field of them.
@@ -38,7 +36,7 @@ impl ArrayCore {
     }
 
     async fn read_request<T: Element>(self: &Arc<Self>, request: Request) -> Result<Vec<T>> {
-        let elements = request.alloc::<T>().map_err(|e| self.at(e))?;
+        let elements = request.allocate_output::<T>().map_err(|e| self.at(e))?;
         let (elements, result) = self.read_to_owned(request, elements).await;
         result.map(|()| elements)
     }
@@ -150,7 +148,8 @@ impl ArrayCore {
     /// Reads native elements into memory that the caller lends. Where the store is local, the calling thread must be one that
     /// may block.
     pub async fn read_view(self: &Arc<Self>, selection: Selection, out: ViewMut<'_>) -> Result<()> {
-        let (layout, shape) = (self.layout()?, out.shape());
+        let layout = self.layout()?;
+        let shape = out.shape();
         let request = Request::of_memory(layout, selection, &shape, out.element_size());
         let request = request.map_err(|e| self.at(e))?;
         let out = out.with_axes_of_one(&request.part.shape());
@@ -290,7 +289,8 @@ impl ArrayCore {
         elements: Strided<'_>,
     ) -> Result<()> {
         let view = elements.view();
-        let (layout, shape) = (self.layout()?, view.shape());
+        let layout = self.layout()?;
+        let shape = view.shape();
         let request = Request::of_memory(layout, selection, &shape, view.element_size());
         let request = request.map_err(|e| self.at(e))?;
         check_view(request.data_type(), &view).map_err(|e| self.at(e))?;
@@ -307,65 +307,6 @@ impl ArrayCore {
         let input = Input::from_repeated(&request, &element).map_err(|e| self.at(e))?;
         write(self.chunk_store(), &request, input).await
     }
-
-    /// Refuses elements of another type than the array's, and bytes that are no element of it.
-    pub fn check_elements<T: Element>(&self, state: &ArrayState, elements: &[T]) -> Result<()> {
-        state.supported().map_err(|e| self.at(e))?;
-        let data_type = &state.metadata.data_type;
-        if !T::is(data_type) {
-            let array = data_type.to_string();
-            return Err(self.at(AccessError::ElementType { array, asked: T::NAME }));
-        }
-        check_values(data_type, elements).map_err(|e| self.at(e))
-    }
-
-    /// Writes elements where an array has just grown.
-    pub async fn write_grown<T: Element>(
-        self: &Arc<Self>,
-        state: &Arc<ArrayState>,
-        place: &Region,
-        elements: Cow<'_, [T]>,
-    ) -> Result<()> {
-        let layout = ChunkLayout::from_state(state.clone()).map_err(|e| self.at(e))?;
-        let request = Request::from_region(layout, place);
-        let input = Input::from_elements(&request, elements).map_err(|e| self.at(e))?;
-        write(self.chunk_store(), &request, input).await
-    }
-
-    /// Refuses native elements that cannot make the array longer along `axis`.
-    pub fn check_appended(&self, axis: usize, elements: &View<'_>) -> Result<()> {
-        // One state: another thread may change the shape at any time.
-        let layout = self.layout()?;
-        let (shape, found) = (&layout.metadata().shape, elements.shape());
-        let fits = shape.len() == found.len()
-            && (0..shape.len()).all(|other| other == axis || shape[other] == found[other]);
-        if !fits {
-            let why = format!(
-                "memory of shape {found:?} does not fit an array of shape {shape:?} along all axes but {axis}"
-            );
-            return Err(self.at(AccessError::Argument(why)));
-        }
-        check_element_size(&layout, elements.element_size()).map_err(|e| self.at(e))?;
-        check_view(&layout.metadata().data_type, elements).map_err(|e| self.at(e))
-    }
-
-    /// Writes native elements where an array has just grown.
-    pub async fn write_appended(
-        self: &Arc<Self>,
-        state: &Arc<ArrayState>,
-        place: &Region,
-        elements: Strided<'_>,
-    ) -> Result<()> {
-        if place.shape() != elements.view().shape() {
-            // Another writer has changed the shape.
-            let (expected, found) = (place.element_count(), elements.view().len() as u64);
-            let expected = expected.unwrap_or(u64::MAX);
-            return Err(self.at(AccessError::Count { expected, found }));
-        }
-        let layout = ChunkLayout::from_state(state.clone()).map_err(|e| self.at(e))?;
-        let request = Request::from_region(layout, place);
-        write(self.chunk_store(), &request, Input::from_strided(&request, elements)).await
-    }
 }
 
 /// Refuses to write what is not part of the array any more.
@@ -374,7 +315,11 @@ async fn check_request(store: ChunkStore<'_>, request: &Request) -> Result<()> {
     checked.map_err(|e| store.with_context(e))
 }
 
-async fn write(store: ChunkStore<'_>, request: &Request, input: Input<'_>) -> Result<()> {
+pub(super) async fn write(
+    store: ChunkStore<'_>,
+    request: &Request,
+    input: Input<'_>,
+) -> Result<()> {
     let Request { layout, part, span, .. } = request;
     let writer = Writer::new(store, layout, *span, input.var_buffer.as_ref());
     let written = writer.write(part, input.write_input(request)).await;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::alloc::zeroed;
+use super::element_memory::zeroed;
 use crate::data_type::DataType;
 use crate::element::Element;
 use crate::error::{AccessError, CodecError, Error, Result};
@@ -42,7 +42,8 @@ impl Cells {
         elements.clone().for_each(|element| buffer.extend_from_slice(element));
         let (var_buffer, _) = VarBuffer::holding(fill.clone())?;
         let buffer = var_buffer.add(buffer.into())?;
-        let (mut memory, mut offset) = (Vec::new(), 0);
+        let mut memory = Vec::new();
+        let mut offset = 0;
         for element in elements {
             memory.extend_from_slice(buffer.reference(offset, element.len() as u64)?.as_bytes());
             offset += element.len() as u64;
@@ -59,7 +60,9 @@ impl Cells {
     ) -> Result<Cells> {
         let (var_buffer, _) = VarBuffer::holding(fill.clone())?;
         let buffer = var_buffer.add(Bytes::copy_from_slice(stream))?;
-        let (mut memory, mut offset, mut found) = (Vec::new(), 0usize, 0u64);
+        let mut memory = Vec::new();
+        let mut offset = 0usize;
+        let mut found = 0u64;
         while offset < stream.len() {
             let length = stream[offset..].first_chunk::<LENGTH_BYTES>();
             let length = length.ok_or_else(|| cut_short("within a length"))?;

@@ -35,7 +35,7 @@ impl ChunkCache {
     /// The bytes of the elements of a chunk, if it is kept: a few of its size must have space.
     pub(super) fn size(&self, shape: &[u64], element: usize) -> Option<usize> {
         let size = byte_count(shape, element)?;
-        usize::try_from(size).ok().filter(|_| size <= self.limit / 4)
+        if size <= self.limit / 4 { usize::try_from(size).ok() } else { None }
     }
 
     /// The elements of a chunk, and the version of its object.

@@ -13,6 +13,7 @@ use crate::grid::{ChunkProjection, extents};
 use crate::region::{Region, byte_count};
 use crate::runtime::may_block;
 use crate::runtime::pool::Work;
+use crate::selection::ResolvedSelection;
 use crate::selection::Selection;
 use crate::sync::{into_inner, lock};
 use crate::view::ViewMut;
@@ -36,17 +37,13 @@ pub(super) async fn read_chunk_parts(
     parts: &[ChunkPart],
     out: ViewMut<'_>,
 ) -> Result<Vec<bool>> {
-    let (options, span, shape) = (call.store.options, layout.span(), out.shape());
+    let options = call.store.options;
+    let span = layout.span();
+    let shape = out.shape();
     let projections: Vec<ChunkProjection> =
         parts.iter().map(|part| projection(layout, part, &shape)).collect::<Result<_>>()?;
     let counter = Counter::new(&options.progress, || projections.len());
     let missing = Mutex::new(BTreeSet::new());
-    let done = |projection: &ChunkProjection, found: bool| {
-        if !found {
-            lock(&missing).insert(projection.grid_index.clone());
-        }
-        counter.chunk_done(&projection.within, span.size);
-    };
     let may_split = call.store.local().is_some() || may_block();
     let boxes = if may_split { separable_boxes(&projections) } else { None };
     let chunks = match boxes {
@@ -63,7 +60,15 @@ pub(super) async fn read_chunk_parts(
     };
     let reader = Reader::new(call.store, layout, span, None);
     let work = work_on_parts(&projections, span.element);
-    if let Err(e) = reader.read_chunks(work, chunks, &done).await {
+    let read = reader
+        .read_chunks(work, chunks, &|projection, found| {
+            if !found {
+                lock(&missing).insert(projection.grid_index.clone());
+            }
+            counter.chunk_done(&projection.within, span.size);
+        })
+        .await;
+    if let Err(e) = read {
         return Err(missing_or_gone(call.store, call.was_stored, e).await);
     }
     let missing = into_inner(missing);
@@ -75,11 +80,12 @@ pub(super) async fn read_chunk_parts(
 
 /// How much work it is to read parts of chunks, of elements of `element_size` bytes.
 fn work_on_parts(projections: &[ChunkProjection], element_size: usize) -> Work {
-    let bytes = |shape: &[u64]| byte_count(shape, element_size).unwrap_or(u64::MAX);
     let mut work = Work { many: projections.len() > 1, size: 0, total: 0, row: 1 };
     for projection in projections {
-        work.size = work.size.max(bytes(&projection.chunk_shape));
-        work.total = work.total.saturating_add(bytes(&projection.within.shape()));
+        let chunk = byte_count(&projection.chunk_shape, element_size).unwrap_or(u64::MAX);
+        let part = byte_count(&projection.within.shape(), element_size).unwrap_or(u64::MAX);
+        work.size = work.size.max(chunk);
+        work.total = work.total.saturating_add(part);
     }
     work
 }
@@ -93,23 +99,33 @@ fn separable_boxes(projections: &[ChunkProjection]) -> Option<Vec<(usize, Region
 
 fn projection(layout: &ChunkLayout, part: &ChunkPart, out: &[u64]) -> Result<ChunkProjection> {
     let (indices, region) = layout.place_of_chunk(&part.chunk)?;
-    let at_chunk = |e: AccessError| Error::from(e).at_chunk(&indices);
-    let within = part.within.clone().of_shape(&region.shape()).map_err(at_chunk)?;
-    let place = part.place.clone().of_shape(out).map_err(at_chunk)?;
-    if within.shape != place.shape {
-        let (from, to) = (within.shape, place.shape);
-        let why = format!("elements of shape {from:?} do not fit a place of shape {to:?}");
-        return Err(at_chunk(AccessError::Argument(why)));
-    }
+    let (within, place) =
+        resolved(part, &region.shape(), out).map_err(|e| Error::from(e).at_chunk(&indices))?;
     let spans = extents(&*layout.chunks().grid, &part.chunk);
     Ok(ChunkProjection {
         grid_index: part.chunk.clone(),
         chunk_shape: spans.iter().map(|span| span.stored).collect(),
         key_index: indices.to_vec(),
-        within: within.part.moved(|axis, at| at.saturating_add(spans[axis].before)),
-        output: place.part,
+        within: within.moved(|axis, at| at.saturating_add(spans[axis].before)),
+        output: place,
         whole: false,
     })
+}
+
+/// The elements of a part, in a chunk of this shape, and their place in the output.
+fn resolved(
+    part: &ChunkPart,
+    chunk: &[u64],
+    out: &[u64],
+) -> Result<(ResolvedSelection, ResolvedSelection), AccessError> {
+    let within = part.within.clone().of_shape(chunk)?;
+    let place = part.place.clone().of_shape(out)?;
+    if within.shape != place.shape {
+        let (from, to) = (within.shape, place.shape);
+        let why = format!("elements of shape {from:?} do not fit a place of shape {to:?}");
+        return Err(AccessError::Argument(why));
+    }
+    Ok((within.part, place.part))
 }
 
 /// An axis across which boxes are in groups, and the groups in order, each with the coordinate at which it begins.
@@ -119,13 +135,12 @@ type Groups = (usize, Vec<(u64, Vec<(usize, Region)>)>);
 fn groups(boxes: &[(usize, Region)]) -> Option<Groups> {
     let rank = boxes.first().map_or(0, |(_, region)| region.rank());
     (0..rank).find_map(|axis| {
-        let along = |region: &Region| region.intervals()[axis].clone();
         let mut sorted = boxes.to_vec();
-        sorted.sort_by_key(|(_, region)| along(region).start);
+        sorted.sort_by_key(|(_, region)| region.intervals()[axis].start);
         let mut groups: Vec<(u64, Vec<(usize, Region)>)> = Vec::new();
         let mut end = 0;
         for (n, region) in sorted {
-            let range = along(&region);
+            let range = region.intervals()[axis].clone();
             match groups.last_mut() {
                 Some((_, group)) if range.start < end => group.push((n, region)),
                 _ => groups.push((range.start, vec![(n, region)])),
@@ -159,7 +174,8 @@ fn split<'m>(
         return;
     }
     let Some((axis, groups)) = groups(&boxes) else { return };
-    let (mut rest, mut begin) = (Some(out), from[axis]);
+    let mut rest = Some(out);
+    let mut begin = from[axis];
     let mut groups = groups.into_iter().peekable();
     while let (Some(memory), Some((_, group))) = (rest.take(), groups.next()) {
         let mut here_from = from.clone();

@@ -96,11 +96,14 @@ pub(super) fn max_stored_bytes(
     shape: Option<&[u64]>,
 ) -> u64 {
     let metadata = layout.metadata();
-    let shape = shape.filter(|_| !metadata.data_type.is_variable());
-    let size = shape.map(|shape| {
-        let lengths = shape.iter().chain(metadata.shards.iter().flatten());
-        lengths.fold(layout.chunks().repr.size() as u64, |size, &len| size.saturating_mul(len))
-    });
+    let size = match shape {
+        Some(shape) if !metadata.data_type.is_variable() => {
+            let element = layout.chunks().repr.size() as u64;
+            let lengths = shape.iter().chain(metadata.shards.iter().flatten());
+            Some(lengths.fold(element, |size, &len| size.saturating_mul(len)))
+        }
+        _ => None,
+    };
     decode_limited(options, || most_encoded(size))
 }
 

@@ -75,7 +75,8 @@ impl ChunkLayout {
 
     /// The indices of the chunk at this place of the grid, as its key names them, and its region in the array.
     pub fn place_of_chunk(&self, grid_index: &[u64]) -> Result<ChunkPlace, AccessError> {
-        let (grid, shape) = (&self.chunks().grid, &self.metadata().shape);
+        let grid = &self.chunks().grid;
+        let shape = &self.metadata().shape;
         let counts: Vec<u64> =
             shape.iter().enumerate().map(|(axis, &len)| grid.count(axis, len)).collect();
         let is_there = grid_index.len() == counts.len()

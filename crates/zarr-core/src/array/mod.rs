@@ -32,10 +32,9 @@
 //! 3. Of another chunk the writer gets the bytes that stay, merges the elements into them, and sets the result if no other writer
 //!    changed the chunk; else again. Of a shard it decodes and encodes only the inner chunks that the selection touches.
 //!
-//! What edits the array's document, such as a resize, is in `hierarchy`; it calls [`ArrayCore::clear_outside`] for the
-//! chunks that change.
+//! What edits the array's document, such as a resize, is in `hierarchy`; it calls [`shape_change`] for the chunks
+//! that change.
 
-mod alloc;
 mod array_core;
 mod calls;
 mod cells;
@@ -43,6 +42,7 @@ mod chunk_access;
 pub(crate) mod chunk_cache;
 mod chunk_parts;
 mod chunk_store;
+mod element_memory;
 mod encode_threads;
 mod index_cache;
 mod key_queue;
@@ -52,6 +52,7 @@ mod lru;
 mod read;
 mod read_call;
 mod request;
+pub(crate) mod shape_change;
 mod stale_handle;
 mod state;
 mod stored;

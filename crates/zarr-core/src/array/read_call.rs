@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures::future::BoxFuture;
 
-use super::alloc::unset;
 use super::cells::Cells;
 use super::chunk_store::ChunkStore;
+use super::element_memory::for_overwrite;
 use super::read::{Reader, ReadingOrder, read_ahead};
 use super::request::Request;
 use super::stale_handle::{check_not_gone, missing_or_gone};
@@ -16,7 +16,7 @@ use crate::control::Counter;
 use crate::data_type::Repr;
 use crate::element::Element;
 use crate::error::Result;
-use crate::grid::{ChunkProjection, chunk_projections};
+use crate::grid::chunk_projections;
 use crate::var_buffer::{VAR_REF_SIZE, VarBuffer};
 use crate::view::ViewMut;
 
@@ -45,17 +45,20 @@ impl<'a> ReadCall<'a> {
         Box::pin(async move {
             let Request { layout, part, span, .. } = request;
             let counter = Counter::new(&self.store.options.progress, || {
-                let (grid, shape) = (&*layout.chunks().grid, &layout.metadata().shape);
+                let grid = &*layout.chunks().grid;
+                let shape = &layout.metadata().shape;
                 chunk_projections(grid, shape, part).count()
             });
             let (any_found, any_missing) = (AtomicBool::new(false), AtomicBool::new(false));
-            let done = |projection: &ChunkProjection, found: bool| {
-                let which = if found { &any_found } else { &any_missing };
-                which.store(true, Ordering::Relaxed);
-                counter.chunk_done(&projection.within, span.size);
-            };
             let reader = Reader::new(self.store, layout, *span, var_buffer);
-            if let Err(e) = reader.read(part, out, &done).await {
+            let read = reader
+                .read(part, out, &|projection, found| {
+                    let which = if found { &any_found } else { &any_missing };
+                    which.store(true, Ordering::Relaxed);
+                    counter.chunk_done(&projection.within, span.size);
+                })
+                .await;
+            if let Err(e) = read {
                 return Err(Box::pin(missing_or_gone(self.store, self.was_stored, e)).await);
             }
             if any_missing.into_inner() && !any_found.into_inner() {
@@ -87,8 +90,9 @@ impl<'a> ReadCall<'a> {
         if request.layout.chunks().repr == Repr::Variable {
             return Ok(self.read_cells(request).await?.to_stream());
         }
-        let (shape, size) = (request.part.lengths(), request.span.size);
-        let mut bytes = unset(&shape, size, "the region")?;
+        let shape = request.part.lengths();
+        let size = request.span.size;
+        let mut bytes = for_overwrite(&shape, size, "the region")?;
         self.read(request, ViewMut::new(&mut bytes, &shape, size), None).await?;
         Ok(bytes)
     }

@@ -7,8 +7,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::alloc::allocated;
 use super::cells::Cells;
+use super::element_memory::allocate;
 use super::layout::{ChunkLayout, FieldBytes};
 use super::write::{Memory, WriteInput};
 use crate::data_type::{DataType, Field, Origin, Repr};
@@ -123,9 +123,9 @@ impl Request {
     }
 
     /// Memory for the elements, of any value.
-    pub fn alloc<T: Element>(&self) -> Result<Vec<T>> {
+    pub fn allocate_output<T: Element>(&self) -> Result<Vec<T>> {
         let hint = "read a smaller region";
-        Ok(allocated(&self.shape, size_of::<T>(), "the region", hint, T::alloc)?)
+        Ok(allocate(&self.shape, size_of::<T>(), "the region", hint, T::alloc)?)
     }
 }
 
@@ -157,7 +157,8 @@ fn find_field(layout: &ChunkLayout, path: &str) -> Result<(Field, FieldBytes), A
 
 /// Refuses memory whose elements have another size than the array's, or none that is fixed.
 pub(super) fn check_element_size(layout: &ChunkLayout, found: usize) -> Result<(), AccessError> {
-    let (data_type, repr) = (&layout.metadata().data_type, layout.chunks().repr);
+    let data_type = &layout.metadata().data_type;
+    let repr = layout.chunks().repr;
     let size = repr.size();
     if repr == Repr::Variable {
         let why = format!(
@@ -284,7 +285,8 @@ impl<'a> Input<'a> {
 
     /// Native bytes, which are checked: of elements of variable length each after its length.
     pub fn from_bytes(request: &Request, bytes: Cow<'a, [u8]>) -> Result<Input<'a>> {
-        let (layout, size) = (&request.layout, request.span.size);
+        let layout = &request.layout;
+        let size = request.span.size;
         let data_type = request.data_type();
         let is_lent = matches!(bytes, Cow::Borrowed(_));
         if layout.chunks().repr == Repr::Variable {
@@ -342,7 +344,8 @@ impl<'a> Input<'a> {
     pub fn write_input<'s>(&'s self, request: &Request) -> WriteInput<'s> {
         match &self.memory {
             InputMemory::Lent(bytes) => {
-                let (shape, size) = (request.part.lengths(), request.span.size);
+                let shape = request.part.lengths();
+                let size = request.span.size;
                 WriteInput::Lent(View::new(bytes, &shape, size))
             }
             InputMemory::LentView(view) => WriteInput::Lent(view.clone()),
@@ -393,7 +396,8 @@ impl RepeatedElement {
                 var_buffer: Some(cells.var_buffer),
             });
         }
-        let (size, found) = (layout.chunks().repr.size(), element.len());
+        let size = layout.chunks().repr.size();
+        let found = element.len();
         if found != size {
             let why = format!("an element of type `{data_type}` has {size} bytes, not {found}");
             return Err(AccessError::Argument(why).into());

@@ -71,7 +71,8 @@ pub(super) async fn missing_or_gone(
 
 /// Whether the hierarchy, or a group above the array, has a document, or copies of documents; so it counts if the store does not say.
 async fn has_document_above(store: ChunkStore<'_>) -> bool {
-    let (context, format) = (store.context, &store.context.format);
+    let context = store.context;
+    let format = &store.context.format;
     let entry_point = format.entry_point().unwrap_or_default();
     let mut keys: Vec<StoreKey> = entry_point.into_iter().map(|(key, _)| key).collect();
     for path in store.path.ancestors() {

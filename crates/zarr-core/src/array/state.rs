@@ -66,7 +66,8 @@ impl ArrayState {
             (Ok(chain), Some(grid), Some(repr)) => Ok(Chunks { chain, grid: grid.clone(), repr }),
             (Err(unsupported), ..) => Err(unsupported),
             (Ok(_), ..) => {
-                let (what, name) = ("chunk grid or data type", path.to_string());
+                let what = "chunk grid or data type";
+                let name = path.to_string();
                 let hint = "register an extension for it".into();
                 Err(Unsupported { what, name, hint })
             }

@@ -55,7 +55,8 @@ pub(super) async fn stored_chunks(
 ) -> Result<Vec<StoredChunk>> {
     let listing = context.list_sized(state.prefix()).await?;
     let has_sizes = listing.sizes.len() == listing.keys.len();
-    let sizes = listing.sizes.into_iter().filter(|_| has_sizes).map(Some).chain(repeat(None));
+    let sizes = if has_sizes { listing.sizes } else { Vec::new() };
+    let sizes = sizes.into_iter().map(Some).chain(repeat(None));
     let mut stored = Vec::new();
     for (key, size) in listing.keys.into_iter().zip(sizes) {
         if let Some(grid_index) = grid_index_of(state, grid, shape, &key) {
@@ -114,10 +115,13 @@ pub(super) async fn maybe_stored(
 fn all_of(ranges: Vec<Range<u64>>) -> Vec<Vec<u64>> {
     let mut all = vec![Vec::new()];
     for range in ranges {
-        let longer = |head: Vec<u64>| {
-            range.clone().map(move |ordinal| head.iter().copied().chain([ordinal]).collect())
-        };
-        all = all.into_iter().flat_map(longer).collect();
+        let mut longer = Vec::new();
+        for head in &all {
+            for ordinal in range.clone() {
+                longer.push([&head[..], &[ordinal]].concat());
+            }
+        }
+        all = longer;
     }
     all
 }

@@ -21,10 +21,15 @@ pub(super) fn decode_blocks(
     region: &Region,
     out: &mut ViewMut<'_>,
 ) -> Option<()> {
-    let ((&rows, inner), cell, there) = (shape.split_first()?, out.element_size(), out.shape());
+    if region.is_empty() {
+        return None;
+    }
+    let (&rows, inner) = shape.split_first()?;
+    let cell = out.element_size();
+    let there = out.shape();
     let (due, across) = region.intervals().split_first()?;
     let row = byte_count(inner, cell)? as usize;
-    let size = row.checked_mul(rows as usize).filter(|_| !region.is_empty())?;
+    let size = row.checked_mul(rows as usize)?;
     // Few rows of a transposed piece would be copied element by element.
     let copies_rows = out.is_outermost(0) || block / 16 >= row;
     let room = block.checked_add(row).filter(|&room| copies_rows && *block > 0 && room < size)?;

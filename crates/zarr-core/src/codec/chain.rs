@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::blocks::decode_blocks;
-use super::convert::{BYTES, add_byte_order, check_chunk_keys};
+use super::convert::{BYTES, add_byte_order};
 use super::{
     ArrayToArray, ArrayToBytes, BytesToBytes, ChunkContext, Codec, CodecResult, CodecSpec,
     DecodedSize, EncodedParts, PartialRead, PartialWrite, Threads, budget, buffer_pool,
@@ -12,7 +12,6 @@ use super::{
 use crate::data_type::{CoreType, Origin};
 use crate::dialect::Dialect;
 use crate::error::{CodecError, MetadataError};
-use crate::metadata::ArrayMetadata;
 use crate::region::byte_count;
 use crate::registry::Registry;
 use crate::selection::ResolvedSelection;
@@ -55,9 +54,11 @@ impl CodecChain {
         }
         let most_axes = context.shape.len().max(MAX_AXES_OF_CODECS);
         // The chunk before the codecs on arrays, and before those on bytes.
-        let (mut inner, mut after) = (context.clone(), context.clone());
-        let (mut arrays, mut serializer, mut bytes) = (Vec::new(), None, Vec::new());
-        let order = |what: &str| MetadataError::invalid("codecs", what);
+        let mut inner = context.clone();
+        let mut after = context.clone();
+        let mut arrays = Vec::new();
+        let mut serializer = None;
+        let mut bytes = Vec::new();
         let one_byte = !context.data_type.has_byte_order();
         for spec in specs {
             let widened = one_byte && !arrays.is_empty();
@@ -65,17 +66,19 @@ impl CodecChain {
             if widened && spec.name == BYTES {
                 add_byte_order(spec.to_mut());
             }
-            let wrong = |what: &str| Err(order(&format!("`{}` {what}", spec.name)));
             let here = if serializer.is_some() { &after } else { &inner };
             match registry.build_codec(&spec, here)? {
                 Codec::ArrayToArray(codec) => {
                     if serializer.is_some() {
-                        return wrong("works on arrays but follows one that makes bytes");
+                        return Err(refused(
+                            &spec,
+                            "works on arrays but follows one that makes bytes",
+                        ));
                     }
                     let next = codec.encoded(&inner)?;
                     if next.shape.len() > most_axes {
-                        let axes = next.shape.len();
-                        return wrong(&format!("makes {axes} axes, above {most_axes}"));
+                        let why = format!("makes {} axes, above {most_axes}", next.shape.len());
+                        return Err(refused(&spec, &why));
                     }
                     after = next.clone();
                     arrays.push((codec, std::mem::replace(&mut inner, next)));
@@ -90,24 +93,29 @@ impl CodecChain {
                         after.data_type = after.data_type.in_other_order();
                     }
                     if serializer.replace(codec).is_some() {
-                        return wrong("is a second codec that makes bytes of arrays");
+                        return Err(refused(&spec, "is a second codec that makes bytes of arrays"));
                     }
                 }
                 Codec::BytesToBytes(codec) => {
                     if serializer.is_none() {
-                        return wrong("works on bytes but comes before any codec that makes them");
+                        let why = "works on bytes but comes before any codec that makes them";
+                        return Err(refused(&spec, why));
                     }
                     after = codec.encoded(&after);
                     bytes.push(codec);
                 }
             }
         }
-        let serializer =
-            serializer.ok_or_else(|| order("no codec turns arrays into bytes, as `bytes` does"))?;
+        let Some(serializer) = serializer else {
+            let why = "no codec turns arrays into bytes, as `bytes` does";
+            return Err(MetadataError::invalid("codecs", why));
+        };
         let chain = CodecChain { arrays, serializer, bytes, inner, from: Origin::Store };
         if context.size().is_some() {
             // A length that cannot pass through the filters is an error now, not at the first chunk.
-            chain.sizes(&chain.inner.shape).map_err(|e| order(&e.to_string()))?;
+            chain
+                .sizes(&chain.inner.shape)
+                .map_err(|e| MetadataError::invalid("codecs", e.to_string()))?;
         }
         Ok(chain)
     }
@@ -150,8 +158,10 @@ impl CodecChain {
 
     /// The size of a chunk in bytes, if all of it is decoded for each part.
     pub(crate) fn decoded_at_once(&self) -> Option<u64> {
-        let has_codecs = !self.bytes.is_empty() && self.inner.data_type.is_stored_whole();
-        self.inner.size().filter(|_| has_codecs)
+        if self.bytes.is_empty() || !self.inner.data_type.is_stored_whole() {
+            return None;
+        }
+        self.inner.size()
     }
 
     /// Encodes a chunk of native elements.
@@ -186,10 +196,11 @@ impl CodecChain {
         if !self.bytes.is_empty() {
             return None;
         }
-        let turn = |chunk: View<'a>, (codec, _): &(Arc<dyn ArrayToArray>, _)| {
-            codec.axis_order().map(|order| chunk.transposed(order))
-        };
-        self.serializer.encode_in_parts(self.arrays.iter().try_fold(chunk, turn)?, threads)
+        let mut transposed = chunk;
+        for (codec, _) in &self.arrays {
+            transposed = transposed.transposed(codec.axis_order()?);
+        }
+        self.serializer.encode_in_parts(transposed, threads)
     }
 
     /// How the part `within` of a chunk is read segment by segment; `None` if it takes all bytes at once.
@@ -229,7 +240,9 @@ impl CodecChain {
         shape: &[u64],
         within: &ResolvedSelection,
     ) -> Option<(Vec<u64>, ResolvedSelection, Vec<Vec<usize>>)> {
-        let (mut shape, mut within, mut orders) = (shape.to_vec(), within.clone(), Vec::new());
+        let mut shape = shape.to_vec();
+        let mut within = within.clone();
+        let mut orders = Vec::new();
         for (codec, _) in &self.arrays {
             let order = codec.axis_order()?;
             shape = order.iter().map(|&a| shape[a]).collect();
@@ -326,10 +339,6 @@ impl CodecChain {
         within: &ResolvedSelection,
         mut out: ViewMut<'_>,
     ) -> Result<(), CodecError> {
-        let due = |step: usize, encoded: &[u8]| match sizes[step] {
-            Some(size) => DecodedSize::Exactly(size),
-            None => DecodedSize::AtMost(most.max(encoded.len() as u64).min(budget::limit())),
-        };
         // Decoding into the caller's memory takes no other memory.
         let direct = self.serializer.is_memory() && within.is_all(shape);
         let direct = direct && !self.bytes.is_empty() && out.as_bytes_mut().is_some();
@@ -342,7 +351,7 @@ impl CodecChain {
         let all = taken.iter().fold(0, |sum: u64, &size| sum.saturating_add(size));
         let _taken = budget::take(all.min(limit))?;
         for (step, codec) in self.bytes.iter().enumerate().skip(1).rev() {
-            let size = due(step, &encoded);
+            let size = due(sizes[step], most, &encoded);
             encoded = codec.decode(encoded, size)?;
         }
         if let Some(first) = self.bytes.first() {
@@ -350,7 +359,7 @@ impl CodecChain {
                 first.decode_into(encoded, memory)?;
                 return self.check(&mut out);
             }
-            let size = due(0, &encoded);
+            let size = due(sizes[0], most, &encoded);
             if let (true, Some(region)) = (self.serializer.is_memory(), within.as_region()) {
                 if let Some(blocks) = first.blocks(&encoded, size)
                     && decode_blocks(&blocks, shape, region, &mut out).is_some()
@@ -457,14 +466,29 @@ impl CodecChain {
 
     /// The same, of chunks whose axes are transposed at most and that are not compressed: cheap enough for each chunk.
     pub(crate) fn plain_size(&self, shape: &[u64]) -> Option<u64> {
-        let turns = |(codec, _): &(Arc<dyn ArrayToArray>, _)| codec.axis_order().is_some();
-        let is_plain = self.bytes.is_empty() && self.arrays.iter().all(turns);
-        is_plain.then(|| self.serializer.encoded_size(shape)).flatten()
+        let is_transposed = self.arrays.iter().all(|(codec, _)| codec.axis_order().is_some());
+        if !is_transposed || !self.bytes.is_empty() {
+            return None;
+        }
+        self.serializer.encoded_size(shape)
     }
 
     /// The error for such a chunk of another size.
     pub(crate) fn wrong_plain_size(&self, expected: u64, found: u64) -> CodecError {
         CodecError::Length { codec: BYTES, expected, found }
+    }
+}
+
+/// The error for a codec that has no place in its chain.
+fn refused(spec: &CodecSpec, why: &str) -> MetadataError {
+    MetadataError::invalid("codecs", format!("`{}` {why}", spec.name))
+}
+
+/// How many bytes a codec is to decode: as many as is known, or at most `most` and, where the encoded bytes are more, those.
+fn due(known: Option<u64>, most: u64, encoded: &[u8]) -> DecodedSize {
+    match known {
+        Some(size) => DecodedSize::Exactly(size),
+        None => DecodedSize::AtMost(most.max(encoded.len() as u64).min(budget::limit())),
     }
 }
 
@@ -479,43 +503,4 @@ fn next_context(
 
 fn cell_of(context: &ChunkContext) -> usize {
     context.data_type.repr().map_or(1, |r| r.size())
-}
-
-/// The most lengths of chunks that are checked with the codecs when the array is opened; others are checked as they are
-/// read.
-const MAX_LENGTHS_CHECKED: usize = 4096;
-
-impl ArrayMetadata {
-    /// The grid, the chain and the representation: all that reading and writing need.
-    ///
-    /// # Errors
-    /// [`MetadataError::Unsupported`] naming what this build lacks.
-    pub fn chain(
-        &self,
-        registry: &Registry,
-        dialect: Dialect,
-    ) -> Result<CodecChain, MetadataError> {
-        if let Some(obstacle) = self.unsupported.first() {
-            return Err(obstacle.clone().into());
-        }
-        check_chunk_keys(self)?;
-        let build = |shape: Vec<u64>| {
-            let context =
-                ChunkContext::new(self.data_type.clone(), shape).with_fill(Some(self.fill()));
-            CodecChain::build(&self.codecs, &context, registry)
-        };
-        let first = self.chunk_extent();
-        let mut left = MAX_LENGTHS_CHECKED;
-        for axis in 0..first.len() {
-            let lengths = self.grid.as_ref().map(|grid| grid.stored_lengths(axis));
-            let others = lengths.unwrap_or_default().into_iter().filter(|&len| len != first[axis]);
-            for length in others.take(left) {
-                let mut shape = first.clone();
-                shape[axis] = length;
-                build(shape)?;
-                left -= 1;
-            }
-        }
-        Ok(build(first)?.accept_nonzero_bools(dialect != Dialect::V3))
-    }
 }

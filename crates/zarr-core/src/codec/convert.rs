@@ -4,13 +4,11 @@
 //! chain. Filters that final v3 knows as array codecs are moved before `bytes` where only such filters are between them
 //! (Z2-090, draft-v3.md Q25; docs/internals/design/codecs.md).
 
-use std::sync::Arc;
-
 use super::{ChunkContext, Codec, CodecSpec};
-use crate::data_type::{CoreType, DataType, Endian, FillValue, optional, record_json};
+use crate::data_type::{CoreType, DataType, Endian, optional};
 use crate::dialect::Dialect;
 use crate::error::MetadataError;
-use crate::grid::{ChunkKeys, RegularGrid};
+use crate::grid::ChunkKeys;
 use crate::json::{Json, Object};
 use crate::metadata::ArrayMetadata;
 use crate::registry::Registry;
@@ -33,12 +31,12 @@ pub fn dropped_in_v3(specs: &[CodecSpec]) -> impl Iterator<Item = &CodecSpec> {
 
 fn is_dropped_in_v3(spec: &CodecSpec) -> bool {
     // In a draft the name is the last part but one of a URI.
-    let has_name = |name: &&str| spec.name.split('/').any(|part| part == *name);
-    spec.dialect != Dialect::V3 && WITHOUT_READERS_IN_V3.iter().any(has_name)
+    spec.dialect != Dialect::V3
+        && spec.name.split('/').any(|part| WITHOUT_READERS_IN_V3.contains(&part))
 }
 
 /// The keys of blocks of N5.
-const N5_KEYS: ChunkKeys = ChunkKeys::V2 { separator: '/' };
+pub(super) const N5_KEYS: ChunkKeys = ChunkKeys::V2 { separator: '/' };
 
 /// The byte order that a chain says; little-endian, if it says none.
 pub(crate) fn stored_endian(codecs: &[CodecSpec]) -> Endian {
@@ -46,6 +44,14 @@ pub(crate) fn stored_endian(codecs: &[CodecSpec]) -> Endian {
     match bytes.and_then(|spec| spec.configuration.get("endian")).and_then(Json::as_str) {
         Some("big") => Endian::Big,
         _ => Endian::Little,
+    }
+}
+
+/// Where codecs on bytes begin in a chain of v2 or of a draft.
+pub(super) fn first_on_bytes(codecs: &[CodecSpec]) -> usize {
+    match codecs.iter().position(|spec| spec.name == BYTES) {
+        Some(at) => at + 1,
+        None => codecs.iter().take_while(|spec| spec.name == "transpose").count(),
     }
 }
 
@@ -64,7 +70,7 @@ pub(crate) fn reversing_codec(rank: usize) -> CodecSpec {
 }
 
 /// Whether chunks are blocks of N5, whose keys differ (F-102).
-fn holds_n5_blocks(codecs: &[CodecSpec]) -> bool {
+pub(super) fn holds_n5_blocks(codecs: &[CodecSpec]) -> bool {
     codecs.iter().any(|spec| spec.name == "n5_default")
 }
 
@@ -106,12 +112,11 @@ pub fn bytes_codec(data_type: &DataType, endian: Endian) -> CodecSpec {
 
 /// The codec that stores nullable elements; `data` makes bytes of those inside.
 fn optional_codec(data: &CodecSpec) -> CodecSpec {
-    let metadata = |spec: &CodecSpec| {
-        Json::Array(vec![Object::extension(&spec.name, spec.configuration.clone()).into()])
-    };
-    let mask = CodecSpec::v3("packbits", Object::new());
-    let chains =
-        Object::new().with("mask_codecs", metadata(&mask)).with("data_codecs", metadata(data));
+    let mask = Object::extension("packbits", Object::new());
+    let data = Object::extension(&data.name, data.configuration.clone());
+    let chains = Object::new()
+        .with("mask_codecs", Json::Array(vec![mask.into()]))
+        .with("data_codecs", Json::Array(vec![data.into()]));
     CodecSpec::v3(optional::NAMES[0], chains)
 }
 
@@ -169,6 +174,9 @@ fn reword(spec: &CodecSpec, codec: &Codec, to: Dialect) -> Result<CodecSpec, Met
     }
 }
 
+/// Where final v3 has no place for a codec.
+const BEHIND_BYTES: &str = " behind another codec on bytes";
+
 fn to_v3(
     specs: &[CodecSpec],
     context: &ChunkContext,
@@ -184,13 +192,12 @@ fn to_v3(
         let spec = reword(spec, &flat, Dialect::V3)?;
         let codec = registry.build_codec(&spec, &here)?;
         let is_first = rest.iter().all(|before| before.name == BYTES);
-        let behind = || cannot(Dialect::V3, &spec, " behind another codec on bytes");
         match codec {
             Codec::ArrayToArray(codec) => {
                 // Legal before `bytes` only if nothing but `bytes` has come since the arrays.
                 let behind_objects = context.data_type.is_variable() && !rest.is_empty();
                 if !is_first || behind_objects {
-                    return Err(behind());
+                    return Err(cannot(Dialect::V3, &spec, BEHIND_BYTES));
                 }
                 here = codec.encoded(&here)?;
                 endian = written.or(endian);
@@ -199,7 +206,7 @@ fn to_v3(
             // One on the bytes of numbers, which makes bytes itself in final v3.
             Codec::ArrayToBytes(_) if matches!(flat, Codec::BytesToBytes(_)) => {
                 if !is_first {
-                    return Err(behind());
+                    return Err(cannot(Dialect::V3, &spec, BEHIND_BYTES));
                 }
                 rest = vec![spec];
             }
@@ -248,10 +255,13 @@ fn written_endian(spec: &CodecSpec) -> Option<&'static str> {
 
 /// A codec on elements becomes one on their bytes; its own types must say the order of those.
 fn in_byte_order(mut spec: CodecSpec, big_endian: bool) -> CodecSpec {
+    if !big_endian {
+        return spec;
+    }
     for member in ["dtype", "astype", "encode_dtype", "decode_dtype"] {
         let little =
             spec.configuration.get(member).and_then(|json| json.as_str()?.strip_prefix('<'));
-        if let Some(rest) = little.filter(|_| big_endian) {
+        if let Some(rest) = little {
             let big = format!(">{rest}");
             spec.configuration.insert(member, big);
         }
@@ -344,7 +354,9 @@ pub(crate) fn order_codecs(
     registry: &Registry,
 ) -> Result<Vec<CodecSpec>, MetadataError> {
     let mut here = ChunkContext::new(metadata.data_type.clone(), metadata.chunk_extent());
-    let (mut arrays, mut rest, mut serializer) = (Vec::new(), Vec::new(), Some(bytes));
+    let mut arrays = Vec::new();
+    let mut rest = Vec::new();
+    let mut serializer = Some(bytes);
     for spec in codecs {
         let mut codec = registry.build_codec(&spec, &here)?;
         if matches!(codec, Codec::BytesToBytes(_)) && !here.data_type.is_stored_whole() {
@@ -373,136 +385,4 @@ pub(crate) fn order_codecs(
     arrays.extend(serializer);
     arrays.extend(rest);
     Ok(arrays)
-}
-
-impl ArrayMetadata {
-    /// Gives the array the default chunk keys of final v3 with `/`, unless its codecs need others (F-065, F-102).
-    pub fn use_default_keys(&mut self) {
-        if !holds_n5_blocks(&self.codecs) {
-            self.chunk_keys = ChunkKeys::Default { separator: '/' };
-        }
-    }
-
-    /// Plain metadata of an array that is to be created, with chunks of one shape, stored in C order by `bytes` without
-    /// other codecs, filled with zeros.
-    ///
-    /// # Errors
-    /// [`MetadataError::Invalid`] for a chunk shape that does not fit.
-    pub fn new(
-        shape: &[u64],
-        data_type: DataType,
-        chunk_shape: &[u64],
-    ) -> Result<ArrayMetadata, MetadataError> {
-        let grid = RegularGrid::new(chunk_shape, shape)?;
-        let fill_value = data_type.repr().map(FillValue::zero_of);
-        Ok(ArrayMetadata {
-            shape: shape.to_vec(),
-            codecs: vec![bytes_codec(&data_type, Endian::Little)],
-            data_type,
-            declared_type: Json::Null,
-            grid: Some(Arc::new(grid)),
-            chunk_keys: ChunkKeys::Default { separator: '/' },
-            fill_value,
-            declared_fill: Json::Null,
-            attributes: Object::new(),
-            dimension_names: None,
-            unknown: Object::new(),
-            shards: None,
-            unsupported: Vec::new(),
-        })
-    }
-
-    /// The byte order in which elements are stored, where the chain says one.
-    pub fn endian(&self) -> Endian {
-        stored_endian(&self.codecs)
-    }
-
-    /// The same array as metadata of another dialect: its codecs converted, with the chunk keys of the dialect. What the
-    /// dialect cannot represent, such as unknown members, is dropped.
-    ///
-    /// # Errors
-    /// [`MetadataError::CannotRepresent`] naming what the dialect cannot represent.
-    pub fn converted_to(
-        mut self,
-        dialect: Dialect,
-        registry: &Registry,
-    ) -> Result<Self, MetadataError> {
-        if let Some(obstacle) = self.unsupported.first() {
-            return Err(obstacle.clone().into());
-        }
-        for codec in &mut self.codecs {
-            // Its name before final v3.
-            if codec.name == "endian" && codec.dialect == Dialect::V3 {
-                codec.name = BYTES.into();
-            }
-        }
-        if dialect == Dialect::V3 {
-            // There one byte order holds for all fields of a record (F-050).
-            self.data_type = self.data_type.stored_in(None);
-        }
-        let context = ChunkContext::new(self.data_type.clone(), self.chunk_extent());
-        // The filters that a draft hides stay as they are in another draft (Q5).
-        let from_draft =
-            matches!(self.chunk_keys, ChunkKeys::Draft { .. } | ChunkKeys::Draft2019 { .. });
-        let mut hidden = Vec::new();
-        if from_draft && dialect == Dialect::Draft {
-            let filter = |spec: &CodecSpec| spec.dialect == Dialect::V2;
-            (hidden, self.codecs) = self.codecs.into_iter().partition(filter);
-        }
-        self.codecs = convert_codecs(&self.codecs, &context, dialect, registry)?;
-        let on_arrays = |spec: &&CodecSpec| spec.name == "transpose";
-        let after = self.codecs.iter().position(|spec| spec.name == BYTES).map(|at| at + 1);
-        let after = after.unwrap_or_else(|| self.codecs.iter().take_while(on_arrays).count());
-        self.codecs.splice(after..after, hidden);
-        self.shards = None;
-        let own = matches!(
-            (&self.chunk_keys, dialect),
-            (
-                ChunkKeys::V2 { .. } | ChunkKeys::Default { .. } | ChunkKeys::Registered(_),
-                Dialect::V3
-            ) | (ChunkKeys::V2 { .. }, Dialect::V2)
-                | (ChunkKeys::Draft { .. }, Dialect::Draft)
-        );
-        if !own {
-            let separator = match self.chunk_keys.separator() {
-                '.' => '.',
-                _ => '/',
-            };
-            self.chunk_keys = match dialect {
-                Dialect::V3 => ChunkKeys::Default { separator },
-                Dialect::V2 => ChunkKeys::V2 { separator },
-                Dialect::Draft => ChunkKeys::Draft { separator, scalar_at_c0: true },
-            };
-        }
-        if holds_n5_blocks(&self.codecs) {
-            self.chunk_keys = N5_KEYS;
-        }
-        if self.rank() == 0 && dialect != Dialect::V3 {
-            // It separates nothing, and GDAL 3.6 dies of `/`.
-            self.chunk_keys = self.chunk_keys.with_separator('.');
-        }
-        // An alias is kept where it means the same in the new dialect (T-39).
-        let means = registry.parse_data_type(&self.declared_type, dialect);
-        let legacy = record_json::is_legacy(&self.declared_type);
-        if dialect != Dialect::V3
-            || legacy
-            || !means.is_ok_and(|parsed| parsed.data_type == self.data_type)
-        {
-            self.declared_type = Json::Null;
-        }
-        if dialect == Dialect::V3 && self.fill_value.is_none() {
-            // What undefined reads as here final v3 must say (Z2-090).
-            self.fill_value = self.data_type.repr().map(|_| self.fill());
-        }
-        self.declared_fill = Json::Null;
-        if dialect == Dialect::Draft || dialect == Dialect::V2 {
-            self.unknown = Object::new();
-        } else {
-            let understood =
-                |value: &Json| value.as_object().is_some_and(|o| o.contains("must_understand"));
-            self.unknown =
-                self.unknown.into_iter().filter(|(_, value)| understood(value)).collect();
-        }
-        Ok(self)
-    }
 }

@@ -4,6 +4,7 @@
 //! [`CodecChain`]: array to array, array to bytes, bytes to bytes (F-070). v2 and the drafts know only the
 //! last kind; their filters and compressor come after an implied `bytes` (docs/internals/design/codecs.md).
 
+mod array_metadata;
 mod blocks;
 pub(crate) mod budget;
 pub mod buffer_pool;
@@ -11,7 +12,6 @@ mod chain;
 mod convert;
 pub(crate) mod missing;
 mod partial;
-mod shards;
 mod spec;
 mod threads;
 

@@ -32,7 +32,11 @@ impl Threads<'_> {
         }
         let done: Vec<_> = (0..count).map(|_| OnceLock::new()).collect();
         (self.each)(self.options, count, &|n| _ = done[n].set(work(n)));
-        let cancelled = || Err(CodecError::corrupt("codecs", "the caller cancelled"));
-        done.into_iter().map(|done| done.into_inner().unwrap_or_else(cancelled)).collect()
+        done.into_iter()
+            .map(|done| match done.into_inner() {
+                Some(done) => done,
+                None => Err(CodecError::corrupt("codecs", "the caller cancelled")),
+            })
+            .collect()
     }
 }

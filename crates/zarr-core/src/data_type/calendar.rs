@@ -11,32 +11,8 @@ const MAX_YEAR: i128 = 1 << 100;
 
 const ATTOSECONDS_A_DAY: i128 = 86_400_000_000_000_000_000_000;
 
-impl NumpyTime {
-    /// The text of an element as NumPy prints it: a date, or the count itself where it is a span; `NaT`.
-    ///
-    /// ```
-    /// use zarr_core::data_type::NumpyTime;
-    ///
-    /// let days = NumpyTime::from_typestr("<M8[D]").ok_or("no time")?;
-    /// assert_eq!(days.text_of(19_000), "2022-01-08");
-    /// assert_eq!(days.count_of("2022-01-08T00:00"), Ok(19_000));
-    /// # Ok::<(), &str>(())
-    /// ```
-    pub fn text_of(&self, count: i64) -> String {
-        text(*self, count)
-    }
-
-    /// The element that a date or `NaT` stands for. A date may be less fine than the unit, or end in `Z`.
-    ///
-    /// # Errors
-    /// A sentence, for text that is no date, for dates of spans, and for such as lie between two elements or beyond them.
-    pub fn count_of(&self, text: &str) -> Result<i64, String> {
-        count(*self, text)
-    }
-}
-
-/// The text of a count: a date, or the count itself where it is a span; `NaT`.
-fn text(time: NumpyTime, count: i64) -> String {
+/// What [`NumpyTime::text_of`] does.
+pub(super) fn text(time: NumpyTime, count: i64) -> String {
     if count == NumpyTime::NAT {
         return "NaT".into();
     }
@@ -65,7 +41,7 @@ fn text(time: NumpyTime, count: i64) -> String {
 
 /// The count that a text of [`text`]'s means, or says why it means none. A date may be less fine than
 /// the unit, or end in `Z`.
-fn count(time: NumpyTime, text: &str) -> Result<i64, String> {
+pub(super) fn count(time: NumpyTime, text: &str) -> Result<i64, String> {
     if text == "NaT" {
         return Ok(NumpyTime::NAT);
     }
@@ -215,20 +191,21 @@ impl Moment {
     fn units(&self, unit: TimeUnit) -> Option<i128> {
         let months = (self.year - 1970) * 12 + self.month - 1;
         let days = gregorian_days(self.year, self.month, self.day);
-        let begins = |holds: bool| (holds && self.attoseconds == 0).then_some(());
-        match unit {
-            TimeUnit::Year => begins(self.day == 1 && self.month == 1).map(|()| months / 12),
-            TimeUnit::Month => begins(self.day == 1).map(|()| months),
-            TimeUnit::Week => begins(days % 7 == 0).map(|()| days / 7),
-            TimeUnit::Day => begins(true).map(|()| days),
+        let is_midnight = self.attoseconds == 0;
+        let (is_whole, units) = match unit {
+            TimeUnit::Year => (is_midnight && self.day == 1 && self.month == 1, months / 12),
+            TimeUnit::Month => (is_midnight && self.day == 1, months),
+            TimeUnit::Week => (is_midnight && days % 7 == 0, days / 7),
+            TimeUnit::Day => (is_midnight, days),
             unit => {
                 let a_day = units_a_day(unit)?;
                 let unit = ATTOSECONDS_A_DAY / a_day;
                 // What overflows is out of every count's range, whichever number stands for it.
                 let units = days.saturating_mul(a_day).saturating_add(self.attoseconds / unit);
-                (self.attoseconds % unit == 0).then_some(units)
+                (self.attoseconds % unit == 0, units)
             }
-        }
+        };
+        is_whole.then_some(units)
     }
 }
 

@@ -15,109 +15,95 @@ pub enum Origin {
     LenientStore,
 }
 
-impl DataType {
-    /// Makes sure that native elements, C order, are ones of this type, and brings stored ones into the
-    /// form that memory has (D-031, F-040, F-053, Z2-030).
-    ///
-    /// # Errors
-    /// [`CodecError::Corrupt`] for elements that cannot be.
-    pub fn check(&self, elements: &mut [u8], from: Origin) -> Result<(), CodecError> {
-        match self {
-            DataType::Core(CoreType::Bool) => {
-                for element in elements.iter_mut().filter(|e| **e > 1) {
-                    if from != Origin::LenientStore {
-                        let why = format!("a bool is stored as {element}, not 0 or 1");
-                        return Err(CodecError::corrupt("data type", why));
-                    }
-                    *element = 1;
+/// What [`DataType::check`] does.
+pub(super) fn check(
+    data_type: &DataType,
+    elements: &mut [u8],
+    from: Origin,
+) -> Result<(), CodecError> {
+    match data_type {
+        DataType::Core(CoreType::Bool) => {
+            for element in elements.iter_mut().filter(|e| **e > 1) {
+                if from != Origin::LenientStore {
+                    let why = format!("a bool is stored as {element}, not 0 or 1");
+                    return Err(CodecError::corrupt("data type", why));
                 }
+                *element = 1;
+            }
+            Ok(())
+        }
+        DataType::Record(record) if needs_check(data_type) => check_record(record, elements, from),
+        DataType::Optional(optional) => check_optional(optional, elements, from),
+        DataType::FixedUtf32 { .. } => check_utf32(elements),
+        DataType::Extension(extension) => {
+            if from != Origin::Caller {
+                extension.normalize(elements);
+            }
+            extension.check(elements)
+        }
+        _ => match padded(data_type) {
+            Some(scalar) if from == Origin::Caller => check_padded(data_type, scalar, elements),
+            Some(scalar) => {
+                normalize(scalar, elements);
                 Ok(())
             }
-            DataType::Record(record) if self.needs_check() => record.check(elements, from),
-            DataType::Optional(optional) => optional.check(elements, from),
-            DataType::FixedUtf32 { .. } => check_utf32(elements),
-            DataType::Extension(extension) => {
-                if from != Origin::Caller {
-                    extension.normalize(elements);
-                }
-                extension.check(elements)
-            }
-            _ => match self.padded() {
-                Some(scalar) if from == Origin::Caller => check_padded(self, scalar, elements),
-                Some(scalar) => {
-                    normalize(scalar, elements);
-                    Ok(())
-                }
-                None => Ok(()),
-            },
-        }
-    }
-
-    /// The numbers of this type, if they have fewer bits than their bytes: a store may hold one element in several forms (F-053).
-    fn padded(&self) -> Option<Scalar> {
-        match self {
-            DataType::Extension(_) | DataType::Unknown { .. } => None,
-            _ => self.scalar().filter(|scalar| scalar.stored_mask() != 0xff),
-        }
-    }
-
-    /// Makes sure that these bytes are an element of this variable-length type.
-    ///
-    /// # Errors
-    /// [`CodecError::Corrupt`] if they cannot be.
-    pub fn check_element(&self, element: &[u8]) -> Result<(), CodecError> {
-        match self {
-            DataType::Extension(extension) => extension.check_element(element),
-            _ => check_variable(self, element),
-        }
-    }
-
-    /// Whether [`DataType::check`] looks at elements at all.
-    pub fn needs_check(&self) -> bool {
-        match self {
-            DataType::Core(core) => *core == CoreType::Bool,
-            DataType::Record(record) => {
-                record.fields().iter().any(|field| field.data_type().needs_check())
-            }
-            DataType::Optional(_) | DataType::FixedUtf32 { .. } => true,
-            DataType::Extension(extension) => extension.needs_check(),
-            _ => self.padded().is_some(),
-        }
+            None => Ok(()),
+        },
     }
 }
 
-impl Record {
-    /// See [`DataType::check`].
-    pub(super) fn check(&self, elements: &mut [u8], from: Origin) -> Result<(), CodecError> {
-        let checked: Vec<&Field> =
-            self.fields.iter().filter(|field| field.data_type.needs_check()).collect();
-        for element in elements.chunks_exact_mut(self.size) {
-            for field in &checked {
-                let place = field.offset..field.offset + field.size;
-                field.data_type.check(&mut element[place], from)?;
-            }
+/// Whether [`check`] looks at elements at all.
+pub(super) fn needs_check(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Core(core) => *core == CoreType::Bool,
+        DataType::Record(record) => {
+            record.fields().iter().any(|field| needs_check(field.data_type()))
         }
-        Ok(())
+        DataType::Optional(_) | DataType::FixedUtf32 { .. } => true,
+        DataType::Extension(extension) => extension.needs_check(),
+        _ => padded(data_type).is_some(),
     }
 }
 
-impl Optional {
-    /// See [`DataType::check`]. What is missing becomes zeros.
-    pub(super) fn check(&self, elements: &mut [u8], from: Origin) -> Result<(), CodecError> {
-        let is_checked = self.inner.needs_check();
-        for element in elements.chunks_exact_mut(self.size) {
-            match element.split_first_mut() {
-                Some((0, inner)) => inner.fill(0),
-                Some((1, inner)) if is_checked => self.inner.check(inner, from)?,
-                Some((2.., _)) => {
-                    let why = format!("an element begins with {}, not with 0 or 1", element[0]);
-                    return Err(CodecError::corrupt(optional::NAMES[0], why));
-                }
-                _ => {}
-            }
-        }
-        Ok(())
+/// The numbers of a type, if they have fewer bits than their bytes: a store may hold one element in several forms (F-053).
+fn padded(data_type: &DataType) -> Option<Scalar> {
+    match data_type {
+        DataType::Extension(_) | DataType::Unknown { .. } => None,
+        _ => data_type.scalar().filter(|scalar| scalar.stored_mask() != 0xff),
     }
+}
+
+fn check_record(record: &Record, elements: &mut [u8], from: Origin) -> Result<(), CodecError> {
+    let checked: Vec<&Field> =
+        record.fields().iter().filter(|field| needs_check(field.data_type())).collect();
+    for element in elements.chunks_exact_mut(record.size()) {
+        for field in &checked {
+            let place = field.offset()..field.offset() + field.size();
+            check(field.data_type(), &mut element[place], from)?;
+        }
+    }
+    Ok(())
+}
+
+/// What is missing becomes zeros.
+fn check_optional(
+    optional: &Optional,
+    elements: &mut [u8],
+    from: Origin,
+) -> Result<(), CodecError> {
+    let is_checked = needs_check(optional.inner());
+    for element in elements.chunks_exact_mut(optional.size()) {
+        match element.split_first_mut() {
+            Some((0, inner)) => inner.fill(0),
+            Some((1, inner)) if is_checked => check(optional.inner(), inner, from)?,
+            Some((2.., _)) => {
+                let why = format!("an element begins with {}, not with 0 or 1", element[0]);
+                return Err(CodecError::corrupt(optional::NAMES[0], why));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// Refuses units that are no code points.
@@ -128,6 +114,14 @@ fn check_utf32(elements: &[u8]) -> Result<(), CodecError> {
             Err(CodecError::corrupt("data type", format!("{unit:#x} is not a code point")))
         }
         None => Ok(()),
+    }
+}
+
+/// What [`DataType::check_element`] does.
+pub(super) fn check_element(data_type: &DataType, element: &[u8]) -> Result<(), CodecError> {
+    match data_type {
+        DataType::Extension(extension) => extension.check_element(element),
+        _ => check_variable(data_type, element),
     }
 }
 

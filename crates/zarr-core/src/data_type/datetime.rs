@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use super::Endian;
+use super::{Endian, calendar};
 use crate::dialect::Dialect;
 use crate::json::{Json, Object};
 
@@ -144,6 +144,53 @@ impl NumpyTime {
             _ => None,
         }
     }
+
+    /// The text of an element as NumPy prints it: a date, or the count itself where it is a span; `NaT`.
+    ///
+    /// ```
+    /// use zarr_core::data_type::NumpyTime;
+    ///
+    /// let days = NumpyTime::from_typestr("<M8[D]").ok_or("no time")?;
+    /// assert_eq!(days.text_of(19_000), "2022-01-08");
+    /// assert_eq!(days.count_of("2022-01-08T00:00"), Ok(19_000));
+    /// # Ok::<(), &str>(())
+    /// ```
+    pub fn text_of(&self, count: i64) -> String {
+        calendar::text(*self, count)
+    }
+
+    /// The element that a date or `NaT` stands for. A date may be less fine than the unit, or end in `Z`.
+    ///
+    /// # Errors
+    /// A sentence, for text that is no date, for dates of spans, and for such as lie between two elements or beyond them.
+    pub fn count_of(&self, text: &str) -> Result<i64, String> {
+        calendar::count(*self, text)
+    }
+
+    /// The type as a dialect's metadata; `endian` is the stored byte order.
+    pub(super) fn to_metadata(self, dialect: Dialect, endian: Endian) -> Option<Json> {
+        Some(match dialect {
+            Dialect::V2 => Json::from(self.typestr(endian)?),
+            Dialect::V3 if !(1..=MAX_SCALE).contains(&self.scale_factor) => return None,
+            Dialect::V3 => {
+                let configuration = Object::new()
+                    .with("unit", self.unit.name())
+                    .with("scale_factor", u64::from(self.scale_factor));
+                Object::extension(&format!("numpy.{}", self.kind.name()), configuration).into()
+            }
+            // Readers that do not know the extension read integers (D-102).
+            Dialect::Draft => Object::new()
+                .with("extension", DRAFT_TIME)
+                .with("type", self.typestr(endian)?)
+                .with("fallback", format!("{}i8", endian.mark()))
+                .into(),
+        })
+    }
+
+    /// `<M8[25s]`; `None` for a type without a unit.
+    pub(super) fn typestr(&self, endian: Endian) -> Option<String> {
+        Some(format!("{}{}8{}", endian.mark(), self.kind.letter(), self.unit_text()?))
+    }
 }
 
 impl TimeKind {
@@ -170,33 +217,6 @@ impl fmt::Display for NumpyTime {
             Some(unit) => f.write_str(&unit),
             None => write!(f, "[{} {}]", self.scale_factor, self.unit.name()),
         }
-    }
-}
-
-impl NumpyTime {
-    /// The type as a dialect's metadata; `endian` is the stored byte order.
-    pub(super) fn to_metadata(self, dialect: Dialect, endian: Endian) -> Option<Json> {
-        Some(match dialect {
-            Dialect::V2 => Json::from(self.typestr(endian)?),
-            Dialect::V3 if !(1..=MAX_SCALE).contains(&self.scale_factor) => return None,
-            Dialect::V3 => {
-                let configuration = Object::new()
-                    .with("unit", self.unit.name())
-                    .with("scale_factor", u64::from(self.scale_factor));
-                Object::extension(&format!("numpy.{}", self.kind.name()), configuration).into()
-            }
-            // Readers that do not know the extension read integers (D-102).
-            Dialect::Draft => Object::new()
-                .with("extension", DRAFT_TIME)
-                .with("type", self.typestr(endian)?)
-                .with("fallback", format!("{}i8", endian.mark()))
-                .into(),
-        })
-    }
-
-    /// `<M8[25s]`; `None` for a type without a unit.
-    pub(super) fn typestr(&self, endian: Endian) -> Option<String> {
-        Some(format!("{}{}8{}", endian.mark(), self.kind.letter(), self.unit_text()?))
     }
 }
 
@@ -227,18 +247,22 @@ pub(crate) fn from_v3(
         "numpy.timedelta64" => TimeKind::Timedelta,
         _ => return None,
     };
-    let member = |name: &str| configuration.and_then(|c| c.get(name));
-    let unit = member("unit").and_then(Json::as_str).and_then(TimeUnit::from_name);
-    let scale = member("scale_factor").and_then(Json::as_u64).and_then(|n| u32::try_from(n).ok());
-    let scale = scale.filter(|n| (1..=MAX_SCALE).contains(n));
-    let only = configuration.is_some_and(|c| c.len() == 2);
-    Some(match (unit, scale) {
-        (Some(unit), Some(scale_factor)) if only => Ok(NumpyTime { kind, unit, scale_factor }),
-        _ => Err(format!(
+    let unit_and_scale = configuration.and_then(unit_and_scale);
+    Some(match unit_and_scale {
+        Some((unit, scale_factor)) => Ok(NumpyTime { kind, unit, scale_factor }),
+        None => Err(format!(
             "`{name}` needs a configuration of `unit`, one of Y M W D h m s ms us ns ps fs as and generic, \
              and `scale_factor`, from 1 to {MAX_SCALE}, and no more"
         )),
     })
+}
+
+/// `unit` and `scale_factor`, if they are all that a configuration has.
+fn unit_and_scale(configuration: &Object) -> Option<(TimeUnit, u32)> {
+    let unit = TimeUnit::from_name(configuration.get("unit")?.as_str()?)?;
+    let scale = u32::try_from(configuration.get("scale_factor")?.as_u64()?).ok()?;
+    let is_valid = configuration.len() == 2 && (1..=MAX_SCALE).contains(&scale);
+    is_valid.then_some((unit, scale))
 }
 
 #[cfg(test)]

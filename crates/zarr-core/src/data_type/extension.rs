@@ -98,11 +98,11 @@ impl dyn ExtensionType {
 
 impl PartialEq for dyn ExtensionType {
     fn eq(&self, other: &Self) -> bool {
-        let same = |dialect| {
-            self.to_metadata(dialect, Endian::Little) == other.to_metadata(dialect, Endian::Little)
-        };
         self.repr() == other.repr()
-            && [Dialect::V3, Dialect::V2, Dialect::Draft].map(same) == [true; 3]
+            && [Dialect::V3, Dialect::V2, Dialect::Draft].into_iter().all(|dialect| {
+                self.to_metadata(dialect, Endian::Little)
+                    == other.to_metadata(dialect, Endian::Little)
+            })
     }
 }
 

@@ -238,13 +238,13 @@ impl FloatFormat {
     /// there the text itself decides, compared digit by digit with the exact midpoint.
     pub fn from_text(self, text: &str) -> Option<u64> {
         let wide: f64 = text.parse().ok().filter(|wide: &f64| wide.is_finite())?;
-        let round = |value: f64| self.from_f64(value, Rounding::NearestEven);
-        let near = round(wide);
+        let near = self.from_f64(wide, Rounding::NearestEven);
         if self == FloatFormat::FLOAT64 || near.is_some_and(|bits| self.to_f64(bits) == wide) {
             return near;
         }
         // If a step of f64 to either side rounds alike, so does everything between.
-        let (below, above) = (round(wide.next_down()), round(wide.next_up()));
+        let below = self.from_f64(wide.next_down(), Rounding::NearestEven);
+        let above = self.from_f64(wide.next_up(), Rounding::NearestEven);
         if below == above {
             return near;
         }
@@ -319,10 +319,11 @@ impl FloatFormat {
             value if self == FloatFormat::FLOAT64 => write!(out, "{value:?}"),
             value if self == FloatFormat::FLOAT32 => write!(out, "{:?}", value as f32),
             value => {
-                let digits = (0..9).map(|n| format!("{value:.n$e}"));
-                let mut short = digits.filter_map(|text| text.parse::<f64>().ok());
-                let same = |short: &f64| self.from_f64(*short, Rounding::NearestEven) == Some(bits);
-                write!(out, "{:?}", short.find(same).unwrap_or(value))
+                // The value of the fewest digits that reads back as the same bits.
+                let shortest = (0..9)
+                    .filter_map(|digits| format!("{value:.digits$e}").parse::<f64>().ok())
+                    .find(|&short| self.from_f64(short, Rounding::NearestEven) == Some(bits));
+                write!(out, "{:?}", shortest.unwrap_or(value))
             }
         }
     }
@@ -355,13 +356,17 @@ fn parts(value: f64) -> (u64, i32) {
 
 /// `units` of up to 53 bits times two to the power of `exponent`, which is exact.
 fn scaled(units: u64, exponent: i32) -> f64 {
-    let power = |exponent: i32| f64::from_bits(((exponent + 1023) as u64) << 52);
     if exponent < -1022 {
         // Only binary64 reaches so far down.
-        units as f64 * power(exponent + 52) * power(-52)
+        units as f64 * power_of_two(exponent + 52) * power_of_two(-52)
     } else {
-        units as f64 * power(exponent)
+        units as f64 * power_of_two(exponent)
     }
+}
+
+/// Two to the power of an exponent that a normal number has.
+fn power_of_two(exponent: i32) -> f64 {
+    f64::from_bits(((exponent + 1023) as u64) << 52)
 }
 
 #[cfg(test)]

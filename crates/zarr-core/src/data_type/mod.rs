@@ -14,7 +14,6 @@ pub(crate) mod fill_value;
 mod float_format;
 #[cfg(feature = "jiff")]
 mod jiff;
-mod metadata;
 pub(crate) mod minifloat;
 mod numpy;
 pub(crate) mod optional;

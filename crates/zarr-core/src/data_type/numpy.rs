@@ -1,7 +1,7 @@
 //! Names data types as NumPy does: the `descr` of `.npy` files and of `numpy.dtype`.
 
 use super::{
-    CoreType, DataType, Endian, Field, NumpyTime, ParsedType, Repr, TimeKind, TimeUnit, datetime,
+    CoreType, DataType, Endian, NumpyTime, ParsedType, Repr, TimeKind, TimeUnit, datetime,
     minifloat, record_json, strings,
 };
 use crate::dialect::Dialect;
@@ -35,15 +35,12 @@ impl DataType {
             DataType::String => "T".into(),
             DataType::Bytes | DataType::Json | DataType::List(_) => "|O".into(),
             DataType::Record(record) => {
-                let field = |field: &Field| {
-                    let mut items =
-                        vec![Json::from(field.name()), field.data_type().numpy_descr(endian)?];
-                    if !field.shape().is_empty() {
-                        items.push(Json::from(field.shape()));
-                    }
-                    Some(Json::Array(items))
-                };
-                Json::Array(record.fields().iter().map(field).collect::<Option<_>>()?)
+                let mut fields = Vec::with_capacity(record.fields().len());
+                for field in record.fields() {
+                    let descr = field.data_type().numpy_descr(endian)?;
+                    fields.push(record_json::named(field, descr));
+                }
+                Json::Array(fields)
             }
             DataType::Extension(extension) => {
                 let own = extension.to_metadata(Dialect::V2, endian);
@@ -70,18 +67,17 @@ impl DataType {
     /// [`MetadataError::Invalid`] for other text, for types that Zarr does not have, such as 128-bit floats, for objects,
     /// whose type only a codec knows, and for records with padding or of more than 16 MiB.
     pub fn from_numpy_descr(descr: &Json) -> Result<ParsedType, MetadataError> {
-        let invalid = |why: String| MetadataError::invalid("dtype", why);
-        match descr {
-            Json::String(text) => from_text(text).map_err(invalid),
+        let parsed = match descr {
+            Json::String(text) => from_text(text),
             Json::Array(fields) => {
                 let leaf = &mut |descr: &Json| {
                     DataType::from_numpy_descr(descr).map_err(MetadataError::into_why)
                 };
-                let record = record_json::of_descr(fields, leaf, 1).map_err(invalid)?;
-                Ok(record_json::with_shared_order(record))
+                record_json::of_descr(fields, leaf, 1).map(record_json::with_shared_order)
             }
-            other => Err(invalid(format!("expected a NumPy type, found {}", other.brief()))),
-        }
+            other => Err(format!("expected a NumPy type, found {}", other.brief())),
+        };
+        parsed.map_err(|why| MetadataError::invalid("dtype", why))
     }
 
     /// Bytes of an element in memory.
@@ -96,18 +92,14 @@ pub(crate) fn from_typestr(text: &str) -> Option<Result<ParsedType, String>> {
     if let Some((core, endian)) = CoreType::from_typestr(text) {
         return Some(Ok(ParsedType { data_type: core.into(), endian }));
     }
-    let time = || {
-        let with_order = |(time, endian): (NumpyTime, _)| ParsedType {
-            data_type: time.into(),
-            endian: Some(endian),
-        };
-        Some(datetime::from_typestr(text)?.map(with_order))
-    };
-    strings::from_typestr(text).or_else(time)
+    if let Some(text_type) = strings::from_typestr(text) {
+        return Some(text_type);
+    }
+    let time = datetime::from_typestr(text)?;
+    Some(time.map(|(time, endian)| ParsedType { data_type: time.into(), endian: Some(endian) }))
 }
 
 fn from_text(text: &str) -> Result<ParsedType, String> {
-    let plain = |data_type| ParsedType { data_type, endian: None };
     let unmarked = text.strip_prefix(['<', '>', '|', '=']).unwrap_or(text);
     let generic = match unmarked {
         "M8" => Some(TimeKind::Datetime),
@@ -120,16 +112,21 @@ fn from_text(text: &str) -> Result<ParsedType, String> {
         return Ok(ParsedType { data_type: DataType::Time(time), endian: Some(endian) });
     }
     match unmarked {
-        "T" | "StringDType()" => return Ok(plain(DataType::String)),
+        "T" | "StringDType()" => {
+            return Ok(ParsedType { data_type: DataType::String, endian: None });
+        }
         "O" => return Err("objects have any type; name the type of the array".into()),
         _ => {}
     }
     if let Some(parsed) = from_typestr(text) {
         return parsed;
     }
-    let small = || minifloat::from_v3(text).filter(|t| t.numpy_descr(Endian::Little).is_some());
-    match CoreType::from_name(text).map(DataType::from).or_else(small) {
-        Some(named) => Ok(plain(named)),
+    let named = match CoreType::from_name(text) {
+        Some(core) => Some(core.into()),
+        None => minifloat::from_v3(text).filter(|t| t.numpy_descr(Endian::Little).is_some()),
+    };
+    match named {
+        Some(data_type) => Ok(ParsedType { data_type, endian: None }),
         None => Err(format!("`{text}` is not a NumPy type that Zarr has")),
     }
 }

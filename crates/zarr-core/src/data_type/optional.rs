@@ -22,17 +22,16 @@ impl Optional {
     /// [`MetadataError::Invalid`] for variable-length elements, for elements of an unknown type, and for types that are
     /// nested more than 16 deep.
     pub fn new(inner: DataType) -> Result<Optional, MetadataError> {
-        let invalid = |why: String| Err(MetadataError::invalid("data_type", why));
         let Some(repr) = inner.repr().filter(|repr| *repr != Repr::Variable) else {
-            return invalid(format!(
-                "`{inner}` has no fixed size; only elements that have may be missing"
-            ));
+            let why =
+                format!("`{inner}` has no fixed size; only elements that have may be missing");
+            return Err(MetadataError::invalid("data_type", why));
         };
-        if depth(&inner) < MAX_DEPTH {
-            Ok(Optional { inner, size: 1 + repr.size() })
-        } else {
-            invalid(format!("optional types nest deeper than {MAX_DEPTH} levels"))
+        if depth(&inner) >= MAX_DEPTH {
+            let why = format!("optional types nest deeper than {MAX_DEPTH} levels");
+            return Err(MetadataError::invalid("data_type", why));
         }
+        Ok(Optional { inner, size: 1 + repr.size() })
     }
 
     /// The type of what is there.
@@ -92,16 +91,16 @@ pub(crate) fn from_v3(
     parse: ParseType<'_>,
 ) -> Option<Result<Option<DataType>, String>> {
     let inner = inner_metadata(json)?;
-    let wrap = |inner: Json| {
-        let inner = parse(&inner, Dialect::V3).map_err(MetadataError::into_why)?.data_type;
-        match inner.repr() {
-            None | Some(Repr::Variable) => Ok(None),
-            Some(_) => Optional::new(inner)
-                .map(|optional| Some(optional.into()))
-                .map_err(MetadataError::into_why),
-        }
-    };
-    Some(inner.and_then(wrap))
+    Some(inner.and_then(|inner| of_known(&inner, parse).map_err(MetadataError::into_why)))
+}
+
+/// The nullable type of a type inside; `None` if that is unknown or has no fixed size.
+fn of_known(inner: &Json, parse: ParseType<'_>) -> Result<Option<DataType>, MetadataError> {
+    let inner = parse(inner, Dialect::V3)?.data_type;
+    match inner.repr() {
+        None | Some(Repr::Variable) => Ok(None),
+        Some(_) => Ok(Some(Optional::new(inner)?.into())),
+    }
 }
 
 impl fmt::Display for Optional {

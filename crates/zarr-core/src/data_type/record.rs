@@ -63,10 +63,16 @@ impl Field {
     }
 
     fn measure(&self) -> Option<usize> {
-        let lengths = self.shape.iter().map(|&len| usize::try_from(len).ok().filter(|&n| n > 0));
         // Fields have a fixed size, and are always there.
-        let one = self.data_type.repr().filter(|_| self.data_type.is_stored_whole())?.size();
-        lengths.into_iter().try_fold(one, |size, len| size.checked_mul(len?))
+        if !self.data_type.is_stored_whole() {
+            return None;
+        }
+        let mut size = self.data_type.repr()?.size();
+        for &len in &self.shape {
+            let len = usize::try_from(len).ok().filter(|&len| len > 0)?;
+            size = size.checked_mul(len)?;
+        }
+        Some(size)
     }
 }
 
@@ -77,37 +83,42 @@ impl Record {
     /// [`MetadataError::Invalid`] without a field, for names that are empty or repeated, for types of unknown size, for
     /// more than 16 MiB, and for records more than 16 deep.
     pub fn new(fields: impl IntoIterator<Item = Field>) -> Result<Record, MetadataError> {
-        let mut fields: Vec<Field> = fields.into_iter().collect();
-        let invalid = |why: String| Err(MetadataError::invalid("data_type", why));
-        let (mut size, mut depth) = (0usize, 1);
+        Record::from_fields(fields.into_iter().collect())
+            .map_err(|why| MetadataError::invalid("data_type", why))
+    }
+
+    /// What [`Record::new`] does; an error says why the fields are none.
+    fn from_fields(mut fields: Vec<Field>) -> Result<Record, String> {
+        let mut size = 0usize;
+        let mut depth = 1;
         let mut names = std::collections::HashSet::new();
         for field in &mut fields {
-            if field.name.is_empty() || !names.insert(field.name.clone()) {
-                return invalid(match field.name.as_str() {
-                    "" => "a field has no name".into(),
-                    name => format!("duplicate field `{name}`"),
-                });
+            let name = &field.name;
+            if name.is_empty() {
+                return Err("a field has no name".into());
             }
-            let end = field.measure().and_then(|own| {
-                (field.offset, field.size) = (size, own);
-                size.checked_add(own).filter(|&end| end <= MAX_ELEMENT)
-            });
-            let Some(end) = end else {
-                let name = &field.name;
-                return invalid(format!("field `{name}` is too large, or has an invalid shape"));
+            if !names.insert(name.clone()) {
+                return Err(format!("duplicate field `{name}`"));
+            }
+            let own = field.measure();
+            let end = own.and_then(|own| size.checked_add(own)).filter(|&end| end <= MAX_ELEMENT);
+            let (Some(own), Some(end)) = (own, end) else {
+                return Err(format!("field `{name}` is too large, or has an invalid shape"));
             };
+            field.offset = size;
+            field.size = own;
             size = end;
             if let DataType::Record(inner) = &field.data_type {
                 depth = depth.max(inner.depth + 1);
             }
         }
-        match (size, depth) {
-            (0, _) => invalid("a record has at least one field".into()),
-            (_, depth) if depth > MAX_DEPTH => {
-                invalid(format!("records nest deeper than {MAX_DEPTH} levels"))
-            }
-            _ => Ok(Record { fields, size, depth }),
+        if size == 0 {
+            return Err("a record has at least one field".into());
         }
+        if depth > MAX_DEPTH {
+            return Err(format!("records nest deeper than {MAX_DEPTH} levels"));
+        }
+        Ok(Record { fields, size, depth })
     }
 
     /// Its fields, in their order.
@@ -152,10 +163,12 @@ impl Record {
 /// Records are equal if their elements are, however those are stored.
 impl PartialEq for Record {
     fn eq(&self, other: &Self) -> bool {
-        let same = |(a, b): (&Field, &Field)| {
-            a.name == b.name && a.data_type == b.data_type && a.shape == b.shape
-        };
-        self.fields.len() == other.fields.len() && self.fields.iter().zip(&other.fields).all(same)
+        self.fields.len() == other.fields.len()
+            && self
+                .fields
+                .iter()
+                .zip(&other.fields)
+                .all(|(a, b)| a.name == b.name && a.data_type == b.data_type && a.shape == b.shape)
     }
 }
 

@@ -13,38 +13,49 @@ use crate::json::{Json, Object};
 /// The URI that zarr-python 2.18 has for records, and for raw bytes as a record of one nameless field.
 pub(crate) const DRAFT_RECORD: &str = "TODO: structured array protocol URL";
 
-impl Record {
-    /// The record as a dialect's metadata; `endian` is the byte order of fields without one. `None` if the dialect cannot
-    /// represent a field.
-    pub(super) fn to_metadata(&self, dialect: Dialect, endian: Endian) -> Option<Json> {
-        let descr = |field: &Field| {
-            let order = field.endian().unwrap_or(endian);
-            let metadata = field.data_type().to_metadata(Dialect::V2, order)?;
-            let mut items = vec![Json::from(field.name()), metadata];
-            if !field.shape().is_empty() {
-                items.push(Json::from(field.shape()));
-            }
-            Some(Json::Array(items))
-        };
-        let list = || self.fields().iter().map(descr).collect::<Option<Vec<_>>>();
-        Some(match dialect {
-            Dialect::V2 => Json::Array(list()?),
-            Dialect::Draft => Object::new()
-                .with("extension", DRAFT_RECORD)
-                .with("type", list()?)
-                .with("fallback", Json::Null)
-                .into(),
-            Dialect::V3 => {
-                let member = |field: &Field| {
-                    let metadata = field.data_type().to_metadata(dialect, endian)?;
-                    let object = Object::new().with("name", field.name());
-                    field.shape().is_empty().then(|| Json::from(object.with("data_type", metadata)))
-                };
-                let fields = self.fields().iter().map(member).collect::<Option<Vec<_>>>()?;
-                Object::extension("struct", Object::new().with("fields", fields)).into()
-            }
-        })
+/// A record as a dialect's metadata; `endian` is the byte order of fields without one. `None` if the dialect cannot
+/// represent a field.
+pub(super) fn to_metadata(record: &Record, dialect: Dialect, endian: Endian) -> Option<Json> {
+    let mut fields = Vec::with_capacity(record.fields().len());
+    for field in record.fields() {
+        fields.push(match dialect {
+            Dialect::V3 => named_field(field, endian)?,
+            Dialect::V2 | Dialect::Draft => numpy_field(field, endian)?,
+        });
     }
+    Some(match dialect {
+        Dialect::V2 => Json::Array(fields),
+        Dialect::Draft => Object::new()
+            .with("extension", DRAFT_RECORD)
+            .with("type", fields)
+            .with("fallback", Json::Null)
+            .into(),
+        Dialect::V3 => Object::extension("struct", Object::new().with("fields", fields)).into(),
+    })
+}
+
+/// A field of v2's and the drafts' list.
+fn numpy_field(field: &Field, endian: Endian) -> Option<Json> {
+    let order = field.endian().unwrap_or(endian);
+    Some(named(field, field.data_type().to_metadata(Dialect::V2, order)?))
+}
+
+/// A field as NumPy lists it: its name, its type and, if it has one, its shape.
+pub(super) fn named(field: &Field, data_type: Json) -> Json {
+    let mut items = vec![Json::from(field.name()), data_type];
+    if !field.shape().is_empty() {
+        items.push(Json::from(field.shape()));
+    }
+    Json::Array(items)
+}
+
+/// A field as final v3 has it, without a shape.
+fn named_field(field: &Field, endian: Endian) -> Option<Json> {
+    if !field.shape().is_empty() {
+        return None;
+    }
+    let metadata = field.data_type().to_metadata(Dialect::V3, endian)?;
+    Some(Object::new().with("name", field.name()).with("data_type", metadata).into())
 }
 
 /// Reads all fields even if the type of one is unknown: the others may be invalid.
@@ -73,25 +84,29 @@ impl Parser<'_> {
         self.all_known &= configuration.len() == 1;
         let fields = configuration.get("fields").and_then(Json::as_array);
         let fields = fields.ok_or_else(|| format!("`{name}` has `fields`, a list"))?;
-        let field = |json: &Json| {
-            let member = |name| json.as_object().filter(|o| o.len() == 2).and_then(|o| o.get(name));
-            let (label, kind) = match (name, json) {
-                ("structured", Json::Array(pair)) if pair.len() == 2 => (&pair[0], &pair[1]),
-                ("struct", _) => match (member("name"), member("data_type")) {
-                    (Some(label), Some(kind)) => (label, kind),
-                    _ => return Err("a field of `struct` has `name` and `data_type`".into()),
-                },
-                _ => return Err("a field of `structured` is `[name, data_type]`".to_owned()),
-            };
-            let label = label.as_str().ok_or("the name of a field is a string")?;
-            let data_type = match record_of(kind) {
-                Some((name, configuration)) => self.v3(name, configuration, depth + 1)?.into(),
-                None => self.leaf(kind, Dialect::V3)?.data_type,
-            };
-            Ok(Field::new(label, data_type))
+        let fields: Result<Vec<Field>, String> =
+            fields.iter().map(|json| self.v3_field(name, json, depth)).collect();
+        Record::new(fields?).map_err(MetadataError::into_why)
+    }
+
+    /// A field of the type `name`, `struct` or `structured`.
+    fn v3_field(&mut self, name: &str, json: &Json, depth: usize) -> Result<Field, String> {
+        let (label, kind) = match (name, json) {
+            ("structured", Json::Array(pair)) if pair.len() == 2 => (&pair[0], &pair[1]),
+            ("structured", _) => {
+                return Err("a field of `structured` is `[name, data_type]`".into());
+            }
+            (_, json) => match (json.get("name"), json.get("data_type"), json.as_object()) {
+                (Some(label), Some(kind), Some(field)) if field.len() == 2 => (label, kind),
+                _ => return Err("a field of `struct` has `name` and `data_type`".into()),
+            },
         };
-        let fields = fields.iter().map(field).collect::<Result<Vec<_>, String>>()?;
-        Record::new(fields).map_err(MetadataError::into_why)
+        let label = label.as_str().ok_or("the name of a field is a string")?;
+        let data_type = match record_of(kind) {
+            Some((name, configuration)) => self.v3(name, configuration, depth + 1)?.into(),
+            None => self.leaf(kind, Dialect::V3)?.data_type,
+        };
+        Ok(Field::new(label, data_type))
     }
 }
 
@@ -101,37 +116,41 @@ pub(super) type Leaf<'a> = &'a mut dyn FnMut(&Json) -> Result<ParsedType, String
 /// NumPy's list of fields, each `[name, type]` or `[name, type, shape]` (Z2-035).
 pub(super) fn of_descr(fields: &[Json], leaf: Leaf<'_>, depth: usize) -> Result<Record, String> {
     check_depth(depth)?;
-    let field = |json: &Json| {
-        let items = json.as_array().unwrap_or_default();
-        let (Some(Json::String(name)), Some(kind), 2..=3) =
-            (items.first(), items.get(1), items.len())
-        else {
-            return Err("a field is `[name, type]` or `[name, type, shape]`".into());
-        };
-        let mut endian = None;
-        let data_type = match kind {
-            Json::Array(inner) => of_descr(inner, leaf, depth + 1)?.into(),
-            Json::String(_) => {
-                let parsed = leaf(kind)?;
-                endian = parsed.endian;
-                parsed.data_type
-            }
-            other => {
-                return Err(format!("field `{name}`: expected a type, found {}", other.kind()));
-            }
-        };
-        // A number is a shape of one axis.
-        let lengths = match items.get(2) {
-            None => Some(Vec::new()),
-            Some(Json::Array(lengths)) => lengths.iter().map(Json::as_u64).collect(),
-            Some(length) => length.as_u64().map(|length| vec![length]),
-        };
-        let shape = lengths.ok_or_else(|| format!("field `{name}` has an invalid shape"))?;
-        let field = Field::new(name.as_str(), data_type).with_shape(&shape);
-        Ok(endian.into_iter().fold(field, Field::with_endian))
+    let mut read = Vec::with_capacity(fields.len());
+    for json in fields {
+        read.push(field_of_descr(json, leaf, depth)?);
+    }
+    Record::new(read).map_err(MetadataError::into_why)
+}
+
+/// One field of NumPy's list.
+fn field_of_descr(json: &Json, leaf: Leaf<'_>, depth: usize) -> Result<Field, String> {
+    let items = json.as_array().unwrap_or_default();
+    let (Some(Json::String(name)), Some(kind), 2..=3) = (items.first(), items.get(1), items.len())
+    else {
+        return Err("a field is `[name, type]` or `[name, type, shape]`".into());
     };
-    let fields = fields.iter().map(field).collect::<Result<Vec<_>, String>>()?;
-    Record::new(fields).map_err(MetadataError::into_why)
+    let mut endian = None;
+    let data_type = match kind {
+        Json::Array(inner) => of_descr(inner, leaf, depth + 1)?.into(),
+        Json::String(_) => {
+            let parsed = leaf(kind)?;
+            endian = parsed.endian;
+            parsed.data_type
+        }
+        other => {
+            return Err(format!("field `{name}`: expected a type, found {}", other.kind()));
+        }
+    };
+    // A number is a shape of one axis.
+    let lengths = match items.get(2) {
+        None => Some(Vec::new()),
+        Some(Json::Array(lengths)) => lengths.iter().map(Json::as_u64).collect(),
+        Some(length) => length.as_u64().map(|length| vec![length]),
+    };
+    let shape = lengths.ok_or_else(|| format!("field `{name}` has an invalid shape"))?;
+    let field = Field::new(name.as_str(), data_type).with_shape(&shape);
+    Ok(endian.into_iter().fold(field, Field::with_endian))
 }
 
 /// A byte order that all fields share is the array's, as it is of every other type.

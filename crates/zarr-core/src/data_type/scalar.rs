@@ -180,14 +180,17 @@ impl Scalar {
     ) -> Option<u64> {
         match (self, value) {
             (Scalar::Float(format) | Scalar::Complex(format), ScalarValue::Integer(value)) => {
-                let clamped = || out_of_range.map(|_| format.limit(value as f64));
-                format.from_integer(value, rounding).or_else(clamped)
+                format
+                    .from_integer(value, rounding)
+                    .or_else(|| out_of_range.map(|_| format.limit(value as f64)))
             }
             (Scalar::Float(format) | Scalar::Complex(format), ScalarValue::Float(value)) => {
+                let bits = format.from_f64(value, rounding);
                 // Infinity and NaN are no numbers out of range.
-                let clamped =
-                    || out_of_range.filter(|_| value.is_finite()).map(|_| format.limit(value));
-                format.from_f64(value, rounding).or_else(clamped)
+                if bits.is_none() && value.is_finite() && out_of_range.is_some() {
+                    return Some(format.limit(value));
+                }
+                bits
             }
             (Scalar::Time(_), ScalarValue::Float(value)) if value.is_nan() => {
                 Some(NumpyTime::NAT as u64)

@@ -3,9 +3,12 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::{CoreType, Endian, ExtensionType, FloatFormat, NumpyTime, Repr, Scalar};
+use super::{
+    CoreType, Endian, ExtensionType, FillValue, FloatFormat, NumpyTime, Origin, Repr, Scalar,
+    check, fill_value, record_json, strings, variable,
+};
 use crate::dialect::Dialect;
-use crate::error::MetadataError;
+use crate::error::{CodecError, MetadataError};
 use crate::json::Json;
 
 /// The type of an array's elements.
@@ -251,6 +254,81 @@ impl DataType {
     /// Whether elements have one size in an encoded chunk: neither variable-length nor nullable.
     pub fn is_stored_whole(&self) -> bool {
         !matches!(self.repr(), Some(Repr::Variable | Repr::Optional(_)))
+    }
+
+    /// Makes sure that native elements, C order, are ones of this type, and brings stored ones into the
+    /// form that memory has (D-031, F-040, F-053, Z2-030).
+    ///
+    /// # Errors
+    /// [`CodecError::Corrupt`] for elements that cannot be.
+    pub fn check(&self, elements: &mut [u8], from: Origin) -> Result<(), CodecError> {
+        check::check(self, elements, from)
+    }
+
+    /// Makes sure that these bytes are an element of this variable-length type.
+    ///
+    /// # Errors
+    /// [`CodecError::Corrupt`] if they cannot be.
+    pub fn check_element(&self, element: &[u8]) -> Result<(), CodecError> {
+        check::check_element(self, element)
+    }
+
+    /// Whether [`DataType::check`] looks at elements at all.
+    pub fn needs_check(&self) -> bool {
+        check::needs_check(self)
+    }
+
+    /// The type as a dialect's metadata; `endian` is the stored byte order, where the metadata holds it.
+    /// `None` if the dialect cannot represent the type.
+    pub fn to_metadata(&self, dialect: Dialect, endian: Endian) -> Option<Json> {
+        match self {
+            DataType::Core(core) => core.to_metadata(dialect, endian),
+            DataType::IntBits(_)
+            | DataType::UintBits(_)
+            | DataType::Minifloat(_)
+            | DataType::ComplexMinifloat(_) => {
+                (dialect == Dialect::V3).then(|| Json::from(self.to_string()))
+            }
+            DataType::Time(time) => time.to_metadata(dialect, endian),
+            DataType::FixedBytes { len } => Some(strings::bytes_to_metadata(*len, dialect)),
+            DataType::FixedUtf32 { len } => Some(strings::utf32_to_metadata(*len, dialect, endian)),
+            DataType::Raw { size } => Some(match dialect {
+                Dialect::V2 => Json::from(format!("|V{size}")),
+                _ => Json::from(format!("r{}", size.checked_mul(8)?)),
+            }),
+            DataType::String | DataType::Bytes | DataType::Json | DataType::List(_) => {
+                variable::to_metadata(self, dialect)
+            }
+            DataType::Record(record) => record_json::to_metadata(record, dialect, endian),
+            DataType::Optional(optional) => optional.to_metadata(dialect),
+            DataType::Extension(extension) => extension.to_metadata(dialect, endian),
+            DataType::Unknown { .. } => None,
+        }
+    }
+
+    /// The element, in native byte order, that this JSON is as the fill value of a document. What a tolerant
+    /// reader accepts is accepted.
+    ///
+    /// # Errors
+    /// [`MetadataError::Invalid`] with member `fill_value`, for JSON that is no element of the type.
+    pub fn element_from_json(
+        &self,
+        json: &Json,
+        dialect: Dialect,
+    ) -> Result<FillValue, MetadataError> {
+        fill_value::parse_element(self, json, dialect)
+    }
+
+    /// The JSON of an element as the fill value of a document.
+    ///
+    /// # Errors
+    /// [`MetadataError`] if the dialect cannot represent the element.
+    pub fn element_to_json(
+        &self,
+        element: &FillValue,
+        dialect: Dialect,
+    ) -> Result<Json, MetadataError> {
+        fill_value::to_json(self, Some(element), dialect)
     }
 }
 

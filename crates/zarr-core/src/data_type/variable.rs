@@ -53,16 +53,17 @@ pub(super) fn to_json(
     element: &[u8],
     dialect: Dialect,
 ) -> Result<Json, MetadataError> {
-    let invalid = |why: String| MetadataError::invalid("fill_value", why);
     match data_type {
         // What zarr-python 2.18 writes; it takes text there for base64.
         _ if dialect == Dialect::Draft && element.is_empty() => Ok(Json::from(0u64)),
         _ if element.is_empty() => Ok(Json::from("")),
-        DataType::Json => Json::parse_element(element).map(Json::into_standard).map_err(invalid),
-        DataType::String => {
-            let text = String::from_utf8(element.to_vec());
-            text.map(Json::from).map_err(|_| invalid("it is not UTF-8".into()))
-        }
+        DataType::Json => Json::parse_element(element)
+            .map(Json::into_standard)
+            .map_err(|why| MetadataError::invalid("fill_value", why)),
+        DataType::String => match String::from_utf8(element.to_vec()) {
+            Ok(text) => Ok(Json::from(text)),
+            Err(_) => Err(MetadataError::invalid("fill_value", "it is not UTF-8")),
+        },
         _ => Ok(Json::from(base64_encode(element))),
     }
 }

@@ -83,6 +83,16 @@ pub enum StoreError {
         /// How many the reader takes.
         limit: u64,
     },
+    /// A reference to another file may not be followed.
+    #[error("`{key}` refers to `{target}`, which is not read: {why}")]
+    TargetRefused {
+        /// The key whose reference it is.
+        key: String,
+        /// The target, without secrets.
+        target: String,
+        /// Why it is refused, and what allows it.
+        why: String,
+    },
     /// A third party's store failed.
     #[error("{0}")]
     Backend(#[source] Backend),
@@ -269,12 +279,12 @@ impl CodecError {
 
 /// The message of [`CodecError::MissingChunk`].
 fn missing_chunk(inner_chunks: &[Vec<i64>], other_key: Option<&str>) -> String {
-    let named = |indices: &Vec<i64>| {
+    // The innermost is the one that is not stored.
+    let inner = inner_chunks.iter().rev().map(|indices| {
         let indices: Vec<String> = indices.iter().map(i64::to_string).collect();
         format!("inner chunk ({})", indices.join(", "))
-    };
-    // The innermost is the one that is not stored.
-    let inner: Vec<String> = inner_chunks.iter().rev().map(named).collect();
+    });
+    let inner: Vec<String> = inner.collect();
     match (inner.is_empty(), other_key) {
         (false, _) => format!("{} is not stored", inner.join(" of ")),
         (true, Some(other)) => format!("the chunk is not stored, neither there nor at `{other}`"),
@@ -384,6 +394,14 @@ pub enum AccessError {
     /// What lies here is read, and not written by this library.
     #[error("cannot write: {0}")]
     Frozen(String),
+    /// Data of another format are here, which are read in place.
+    #[error("cannot write: this is {what}, which is read in place, and not written")]
+    OtherFormat {
+        /// What it is: `a netCDF-3 file`.
+        what: &'static str,
+        /// The command that makes a copy that can be written.
+        copy: String,
+    },
     /// Another array was created in the place of the one that a handle knows.
     #[error("another array was created here since this one was opened; open it again")]
     Replaced,

@@ -1,11 +1,11 @@
 //! Hides what may be a secret in the URLs that errors show.
 
 use super::StoreError;
+use crate::web_address::split_link;
 
 /// A URL without what may be a secret: a user with a password, or of a web server any user, and what follows a `?`.
 pub fn without_secrets(url: &str) -> String {
-    if let Some((link, rest)) = url.split_once("::")
-        && (link == "zip" || link.starts_with("zip://"))
+    if let Some((link, rest)) = split_link(url)
         && !rest.starts_with("//")
     {
         return format!("{link}::{}", without_secrets(rest));
@@ -28,9 +28,9 @@ fn without_user(text: &str) -> String {
             !port.ends_with(']') && port.bytes().any(|byte| !byte.is_ascii_digit())
         }),
     };
-    match rest.rsplit_once('@').filter(|_| is_secret) {
-        Some((_, rest)) => format!("{before}://{rest}"),
-        None => text.to_owned(),
+    match rest.rsplit_once('@') {
+        Some((_, rest)) if is_secret => format!("{before}://{rest}"),
+        _ => text.to_owned(),
     }
 }
 

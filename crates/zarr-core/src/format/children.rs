@@ -12,10 +12,14 @@ pub(super) fn kind_by_key<const N: usize>(
     kinds: [(Result<StoreKey, StoreError>, NodeKind); N],
     found: &Documents,
 ) -> Option<NodeKind> {
-    let is_there = |key: &Result<StoreKey, StoreError>| {
-        key.as_ref().is_ok_and(|key| found.iter().any(|(there, _)| there == key))
-    };
-    kinds.into_iter().find(|(key, _)| is_there(key)).map(|(_, kind)| kind)
+    for (key, kind) in kinds {
+        if let Ok(key) = key
+            && found.iter().any(|(there, _)| *there == key)
+        {
+            return Some(kind);
+        }
+    }
+    None
 }
 
 /// The possible children that the prefixes show; their documents decide (F-113, Z2-005). Reserved names are noted and

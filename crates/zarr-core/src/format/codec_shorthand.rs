@@ -63,10 +63,12 @@ impl From<&CodecSpec> for CodecSpec {
 }
 
 fn parse(text: &str) -> Result<CodecSpec, Error> {
-    let argument = |why: String| Error::from(AccessError::Argument(why));
-    if text.starts_with('{') {
-        return whole(text).map_err(|why| argument(format!("codec `{text}`: {why}")));
-    }
+    let parsed = if text.starts_with('{') { whole(text) } else { named(text) };
+    parsed.map_err(|why| AccessError::Argument(format!("codec `{text}`: {why}")).into())
+}
+
+/// A name, with a level after a colon or without.
+fn named(text: &str) -> Result<CodecSpec, String> {
     let (name, level) = match text.rsplit_once(':') {
         None => (text, None),
         Some((name, level)) => match level.parse::<i64>() {
@@ -74,54 +76,58 @@ fn parse(text: &str) -> Result<CodecSpec, Error> {
             // A colon of the URI that is the codec's name.
             Err(_) if text.contains("://") => (text, None),
             Err(_) => {
-                let why = format!(
-                    "codec `{text}`: invalid level `{level}`, expected a number as in `{name}:3`"
-                );
-                return Err(argument(why));
+                return Err(format!("invalid level `{level}`, expected a number as in `{name}:3`"));
             }
         },
     };
-    let name = name.strip_prefix("numcodecs.").unwrap_or(name);
-    let or = |default: i64| Json::from(level.unwrap_or(default));
-    let one = |member: &str, value: Json| Object::new().with(member, value);
-    let spec = |name: &str, configuration: Object| Ok(CodecSpec::v3(name, configuration));
-    match name {
-        "gzip" => spec("gzip", one("level", or(5))),
-        "zlib" => spec("numcodecs.zlib", one("level", or(5))),
-        "bz2" => spec("numcodecs.bz2", one("level", or(9))),
-        "zstd" => spec("zstd", one("level", or(3)).with("checksum", false)),
-        "lz4" => spec("numcodecs.lz4", one("acceleration", or(1))),
-        "lzma" => {
-            spec("numcodecs.lzma", level.map_or_else(Object::new, |n| one("preset", Json::from(n))))
-        }
+    Ok(with_level(name.strip_prefix("numcodecs.").unwrap_or(name), level))
+}
+
+/// The codec of this name. Without a level it has the one that is the default in numcodecs.
+fn with_level(name: &str, level: Option<i64>) -> CodecSpec {
+    let (name, member, default) = match name {
+        "gzip" => ("gzip", "level", Some(5)),
+        "zlib" => ("numcodecs.zlib", "level", Some(5)),
+        "bz2" => ("numcodecs.bz2", "level", Some(9)),
+        "zstd" => ("zstd", "level", Some(3)),
+        "lz4" => ("numcodecs.lz4", "acceleration", Some(1)),
+        "lzma" => ("numcodecs.lzma", "preset", None),
         // Without a size it is that of the array's elements.
-        "shuffle" => {
-            let size = level.map_or_else(Object::new, |n| one("elementsize", Json::from(n)));
-            spec("numcodecs.shuffle", size)
-        }
-        "pcodec" => spec("numcodecs.pcodec", one("level", or(8))),
-        "crc32c" => spec("crc32c", Object::new()),
-        name if name == "blosc" || name.starts_with("blosc-") => {
-            let mut words = name.split('-').skip(1);
-            let cname = words.next().unwrap_or("lz4");
-            let shuffle = words.next().unwrap_or("shuffle");
-            let configuration = Object::new()
-                .with("cname", cname)
-                .with("clevel", or(5))
-                .with("shuffle", shuffle)
-                .with("blocksize", 0u64);
-            spec("blosc", configuration)
-        }
-        name => spec(name, level.map_or_else(Object::new, |n| one("level", Json::from(n)))),
+        "shuffle" => ("numcodecs.shuffle", "elementsize", None),
+        "pcodec" => ("numcodecs.pcodec", "level", Some(8)),
+        "crc32c" => return CodecSpec::v3("crc32c", Object::new()),
+        name if name == "blosc" || name.starts_with("blosc-") => return blosc(name, level),
+        name => (name, "level", None),
+    };
+    let mut configuration = Object::new();
+    if let Some(level) = level.or(default) {
+        configuration.insert(member, level);
     }
+    if name == "zstd" {
+        configuration.insert("checksum", false);
+    }
+    CodecSpec::v3(name, configuration)
+}
+
+/// `blosc`, `blosc-zstd`, `blosc-zstd-bitshuffle`.
+fn blosc(name: &str, level: Option<i64>) -> CodecSpec {
+    let mut words = name.split('-').skip(1);
+    let cname = words.next().unwrap_or("lz4");
+    let shuffle = words.next().unwrap_or("shuffle");
+    let configuration = Object::new()
+        .with("cname", cname)
+        .with("clevel", level.unwrap_or(5))
+        .with("shuffle", shuffle)
+        .with("blocksize", 0u64);
+    CodecSpec::v3("blosc", configuration)
 }
 
 /// A codec as a document of final v3 has it.
 fn whole(text: &str) -> Result<CodecSpec, String> {
     let json = Json::parse(text.as_bytes())?;
-    let member = |name: &str| json.as_object().and_then(|object| object.get(name));
-    let name = member("name").and_then(Json::as_str).ok_or("member `name`, a text, is missing")?;
-    match member("configuration") {
+    let name =
+        json.get("name").and_then(Json::as_str).ok_or("member `name`, a text, is missing")?;
+    match json.get("configuration") {
         None => Ok(CodecSpec::v3(name, Object::new())),
         Some(Json::Object(configuration)) => Ok(CodecSpec::v3(name, configuration.clone())),
         Some(other) => Err(format!("`configuration` is an object, not {}", other.kind())),

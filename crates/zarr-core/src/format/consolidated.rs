@@ -111,7 +111,10 @@ impl ConsolidatedDocument {
 
     /// The name that it gives the copy of a document.
     fn name<'k>(&self, key: &'k StoreKey) -> Option<&'k str> {
-        let below = self.prefix.strip(key).filter(|_| is_document(self.dialect, key))?;
+        if !is_document(self.dialect, key) {
+            return None;
+        }
+        let below = self.prefix.strip(key)?;
         match self.dialect {
             // It has no copy of itself.
             Dialect::V3 => below.strip_suffix("/zarr.json"),
@@ -131,29 +134,36 @@ impl ConsolidatedDocument {
     /// The keys of the documents that this document, whose value is `bytes`, has copies of: also where its form is not known, or
     /// where it is cut short, since its copies may be the only ones. Attributes of v2 that are empty say nothing, and do not count.
     pub fn described(&self, bytes: &Bytes) -> BTreeSet<StoreKey> {
-        let key = |name: &str| {
-            let key = self.document(name).ok()?;
-            is_document(self.dialect, &key).then_some(key)
-        };
         let Ok((whole, _)) = Json::parse_tolerant(bytes) else {
             if self.dialect == Dialect::V3 {
                 return BTreeSet::new();
             }
             // Whatever stands between quotation marks and is called like a document is taken for its name.
             let text = String::from_utf8_lossy(bytes);
-            return text.split('"').filter_map(key).collect();
+            return text.split('"').filter_map(|name| self.document_key(name)).collect();
         };
         let inline = match self.dialect {
             Dialect::V3 => whole.as_object().and_then(|whole| whole.get(INLINE)),
             Dialect::V2 | Dialect::Draft => Some(&whole),
         };
         let entries = inline.and_then(Json::as_object).and_then(|inline| inline.get("metadata"));
-        let says_something = |(name, copy): &(&str, &Json)| {
+        let Some(entries) = entries.and_then(Json::as_object) else { return BTreeSet::new() };
+        let mut described = BTreeSet::new();
+        for (name, copy) in entries.iter() {
             let is_empty = copy.as_object().is_some_and(Object::is_empty);
-            !(is_empty && name.rsplit('/').next() == Some(".zattrs"))
-        };
-        let entries = entries.and_then(Json::as_object).into_iter().flat_map(Object::iter);
-        entries.filter(says_something).filter_map(|(name, _)| key(name)).collect()
+            if is_empty && name.rsplit('/').next() == Some(".zattrs") {
+                // It says nothing.
+                continue;
+            }
+            described.extend(self.document_key(name));
+        }
+        described
+    }
+
+    /// The key of the document of this name; `None` if it is the name of none.
+    fn document_key(&self, name: &str) -> Option<StoreKey> {
+        let key = self.document(name).ok()?;
+        is_document(self.dialect, &key).then_some(key)
     }
 
     /// The copies in this document, whose value is `bytes`; `None` if it is a group's document without any.
@@ -162,19 +172,21 @@ impl ConsolidatedDocument {
     /// For copies of a form that is not known.
     pub fn copies(&self, bytes: &Bytes) -> Result<Option<ConsolidatedEntries>, MetadataError> {
         let Some(parsed) = self.parse(bytes)? else { return Ok(None) };
-        let decode = |(key, copy): (_, Bytes)| Ok((key, Json::parse_tolerant(&copy)?.0));
-        let entries = parsed.entries.into_iter().map(decode).collect::<Result<_, _>>();
-        Ok(Some(ConsolidatedEntries {
-            entries: entries.map_err(MetadataError::Json)?,
-            invalid: parsed.invalid,
-        }))
+        let entries = parsed.entries.into_iter().map(|(key, copy)| {
+            let (json, _) = Json::parse_tolerant(&copy).map_err(MetadataError::Json)?;
+            Ok((key, json))
+        });
+        let entries = entries.collect::<Result<_, MetadataError>>()?;
+        Ok(Some(ConsolidatedEntries { entries, invalid: parsed.invalid }))
     }
 
     /// The text of each copy in the document; `None` if it is a group's document without any.
     fn parse(&self, bytes: &Bytes) -> Result<Option<CopiedText>, MetadataError> {
         let text = Text::of(bytes).map_err(MetadataError::Json)?;
-        let (mut found, mut others) = (Members::default(), Object::new());
-        let (mut is_there, mut oddities) = (self.dialect != Dialect::V3, Oddities::default());
+        let mut found = Members::default();
+        let mut others = Object::new();
+        let mut is_there = self.dialect != Dialect::V3;
+        let mut oddities = Oddities::default();
         let mut reader = text.reader(&mut oddities);
         let read = reader.members(|reader, name| {
             if self.dialect != Dialect::V3 {
@@ -257,16 +269,17 @@ impl ConsolidatedDocument {
     }
 
     fn write_entries(&self, copies: &ConsolidatedEntries, held: &mut Object) {
-        // What other writers put beside the documents stays: it may be nowhere else.
-        let other = |key: &StoreKey| {
-            let is_v3 = self.dialect == Dialect::V3;
-            if is_v3 { None } else { self.prefix.strip(key).map(str::to_owned) }
-        };
-        let named = |(key, copy)| {
-            let name = self.name(key).map(str::to_owned).or_else(|| other(key))?;
-            Some((name, self.copy(copy)))
-        };
-        let mut entries: Vec<(String, Json)> = copies.entries.iter().filter_map(named).collect();
+        let mut entries: Vec<(String, Json)> = Vec::with_capacity(copies.entries.len());
+        for (key, copy) in &copies.entries {
+            let mut name = self.name(key);
+            if name.is_none() && self.dialect != Dialect::V3 {
+                // What other writers put beside the documents stays: it may be nowhere else.
+                name = self.prefix.strip(key);
+            }
+            if let Some(name) = name {
+                entries.push((name.to_owned(), self.copy(copy)));
+            }
+        }
         // zarr-python 3 requires the children of one group next to each other.
         entries.sort_by_cached_key(|(name, _)| (name.matches('/').count(), name.clone()));
         held.insert("metadata", entries.into_iter().collect::<Object>());

@@ -21,12 +21,11 @@ impl CopyHead {
     /// Reads a plan; `None` if it is none. Members that only those need who go on with the copy are not looked at.
     pub fn parse(plan: &[u8]) -> Option<CopyHead> {
         let plan = Json::parse(plan).ok()?;
-        let plan = plan.as_object()?;
-        let text = |of: &str, member| plan.get(of)?.as_object()?.get(member)?.as_str();
-        let path = |of| NodePath::new(text(of, "path")?).ok();
+        let source = plan.get("source")?;
+        let from = NodePath::new(source.get("path")?.as_str()?).ok()?;
+        let at = NodePath::new(plan.get("target")?.get("path")?.as_str()?).ok()?;
         let parts = plan.get("parts").and_then(Json::as_array).map_or(0, <[Json]>::len);
-        let source = (text("source", "store")?.to_owned(), path("source")?);
-        Some(CopyHead { at: path("target")?, source, parts })
+        Some(CopyHead { at, source: (source.get("store")?.as_str()?.to_owned(), from), parts })
     }
 
     /// Whether a key of the target's store is that of a plan.
@@ -37,20 +36,23 @@ impl CopyHead {
     /// How much of the copy is done, by the marks of its parts among the keys of the target's store.
     pub fn percent(&self, keys: &[StoreKey]) -> u8 {
         let journal = copy_journal(&self.at);
-        let is_done =
-            |key: &&StoreKey| journal.strip(key).is_some_and(|name| name.starts_with("done/"));
-        let done = keys.iter().filter(is_done).count();
+        let names = keys.iter().filter_map(|key| journal.strip(key));
+        let done = names.filter(|name| name.starts_with("done/")).count();
         (100 * done).checked_div(self.parts).unwrap_or(100).min(100) as u8
     }
 
     /// The command that goes on with the copy into the store of this URL.
     pub fn resume(&self, store: &str) -> String {
-        let place = |url: &str, path: &NodePath| match path.relative() {
-            "" => url.to_owned(),
-            below if url.ends_with('/') => format!("{url}{below}"),
-            below => format!("{url}/{below}"),
-        };
         let (url, from) = &self.source;
-        format!("zarr copy {} {} --resume", place(url, from), place(store, &self.at))
+        format!("zarr copy {} {} --resume", url_of(url, from), url_of(store, &self.at))
+    }
+}
+
+/// The URL of a node in the store of this URL.
+fn url_of(store: &str, path: &NodePath) -> String {
+    match path.relative() {
+        "" => store.to_owned(),
+        below if store.ends_with('/') => format!("{store}{below}"),
+        below => format!("{store}/{below}"),
     }
 }

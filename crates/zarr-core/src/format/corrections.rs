@@ -84,7 +84,8 @@ pub(super) fn v3_node(object: &mut Object, reading: &mut Reading<'_>) -> Correct
         && grid.get("name").and_then(Json::as_str) == Some("regular")
         && let Some(Json::Object(configuration)) = grid.get("configuration")
     {
-        let (mut grid, mut configuration) = (grid.clone(), configuration.clone());
+        let mut grid = grid.clone();
+        let mut configuration = configuration.clone();
         one_length(&mut configuration, "chunk_shape", "chunk_grid: chunk_shape", reading)?;
         grid.insert("configuration", configuration);
         object.insert("chunk_grid", grid);
@@ -150,8 +151,10 @@ fn name_fields(fields: &mut [Json], depth: usize, named: &mut Vec<String>) {
     if depth > crate::data_type::MAX_RECORD_DEPTH {
         return;
     }
-    let of = |field: &Json| field.as_array()?.first()?.as_str().map(str::to_owned);
-    let mut names: std::collections::HashSet<String> = fields.iter().filter_map(of).collect();
+    let mut names: std::collections::HashSet<String> = fields
+        .iter()
+        .filter_map(|field| field.as_array()?.first()?.as_str().map(str::to_owned))
+        .collect();
     for (at, field) in fields.iter_mut().enumerate() {
         let Json::Array(items) = field else { continue };
         if let Some(Json::Array(inner)) = items.get_mut(1) {
@@ -230,6 +233,11 @@ fn fill_of_number(object: &mut Object, core: Scalar, reading: &mut Reading<'_>) 
 }
 
 /// The codecs of GDAL 3.8 to 3.10, which left out `bytes` and wrote the order of a `transpose` as v2 does.
+/// The name of a codec, which may be all that the document has of it.
+fn codec_name(codec: &Json) -> &str {
+    codec.get("name").unwrap_or(codec).as_str().unwrap_or_default()
+}
+
 fn v3_codecs(object: &mut Object, reading: &mut Reading<'_>) -> Corrected {
     const ON_BYTES: [&str; 5] = ["blosc", "crc32c", "gzip", "zlib", "zstd"];
     let mut codecs = match object.get("codecs") {
@@ -254,15 +262,11 @@ fn v3_codecs(object: &mut Object, reading: &mut Reading<'_>) -> Corrected {
         members.insert("configuration", configuration);
         is_changed = true;
     }
-    let name = |codec: &Json| {
-        let named = codec.as_object().and_then(|codec| codec.get("name"));
-        named.unwrap_or(codec).as_str().unwrap_or_default().to_owned()
-    };
-    let on_arrays = codecs.iter().take_while(|codec| name(codec) == "transpose").count();
+    let on_arrays = codecs.iter().take_while(|codec| codec_name(codec) == "transpose").count();
     // An empty list is no writer's.
     let is_empty_list = codecs.is_empty() && object.contains("codecs");
     let are_on_bytes =
-        codecs[on_arrays..].iter().all(|codec| ON_BYTES.contains(&name(codec).as_str()));
+        codecs[on_arrays..].iter().all(|codec| ON_BYTES.contains(&codec_name(codec)));
     if are_on_bytes && !is_empty_list {
         let what = "no codec makes bytes of the elements; they are taken as little-endian `bytes`";
         reading.tolerate_member("codecs", what)?;
@@ -278,22 +282,26 @@ fn v3_codecs(object: &mut Object, reading: &mut Reading<'_>) -> Corrected {
 
 /// A document of v2 as it is corrected, its name being the last segment of its key; `None` if there is nothing to correct.
 pub(super) fn corrected_v2(name: &str, bytes: &[u8], registry: &Registry) -> Option<Correction> {
-    let one = |name: &str, object: &mut Object, reading: &mut Reading<'_>| match name {
-        ".zarray" => v2_array(object, reading),
-        ".zgroup" => version(object, "2", reading),
-        _ => Ok(()),
-    };
     corrected(bytes, registry, |object, own, copies| {
         if name != ".zmetadata" {
-            return one(name, object, own);
+            return v2_document(name, object, own);
         }
         let Some(Json::Object(metadata)) = object.get("metadata") else { return Ok(()) };
         let corrected = each(metadata, "", copies, |key, copy, reading| {
-            one(key.rsplit('/').next().unwrap_or_default(), copy, reading)
+            v2_document(key.rsplit('/').next().unwrap_or_default(), copy, reading)
         })?;
         object.insert("metadata", corrected);
         Ok(())
     })
+}
+
+/// Corrects a document of this name.
+fn v2_document(name: &str, object: &mut Object, reading: &mut Reading<'_>) -> Corrected {
+    match name {
+        ".zarray" => v2_array(object, reading),
+        ".zgroup" => version(object, "2", reading),
+        _ => Ok(()),
+    }
 }
 
 /// A `zarr.json` of final v3 as it is corrected, the copies of other documents in it as well; `None` if there is nothing

@@ -61,9 +61,6 @@ fn parse_v3(json: &Json, parse: ParseType<'_>) -> Parsed {
         },
         _ => return Err(format!("expected a name, found {}", json.kind())),
     };
-    let has_only = |known: &[&str]| {
-        configuration.is_none_or(|members| members.iter().all(|(name, _)| known.contains(&name)))
-    };
     // A configuration that is not understood makes another type of it (docs/internals/design/strictness.md).
     let known: Option<&[&str]> = match name {
         "fixed_length_utf32" | "null_terminated_bytes" | "raw_bytes" => Some(&["length_bytes"]),
@@ -72,7 +69,9 @@ fn parse_v3(json: &Json, parse: ParseType<'_>) -> Parsed {
         name if CoreType::from_name(name).is_some() || variable(name).is_some() => Some(&[]),
         _ => None,
     };
-    if known.is_some_and(|known| !has_only(known)) {
+    if let (Some(known), Some(configuration)) = (known, configuration)
+        && configuration.iter().any(|(name, _)| !known.contains(&name))
+    {
         return unknown(json);
     }
     if let Some(core) = CoreType::from_name(name) {
@@ -90,9 +89,11 @@ fn parse_v3(json: &Json, parse: ParseType<'_>) -> Parsed {
     if let Some(optional) = optional::from_v3(json, parse) {
         return optional?.map_or_else(|| unknown(json), plain);
     }
-    let time = || Some(datetime::from_v3(name, configuration)?.map(DataType::from));
-    match strings::from_v3(name, configuration).or_else(time) {
-        Some(parsed) => parsed.and_then(plain),
+    if let Some(text) = strings::from_v3(name, configuration) {
+        return plain(text?);
+    }
+    match datetime::from_v3(name, configuration) {
+        Some(time) => plain(time?.into()),
         None => unknown(json),
     }
 }
@@ -145,25 +146,14 @@ fn parse_draft(json: &Json, parse: ParseType<'_>) -> Parsed {
                     ));
                 }
             };
-            let known = object.get("type").and_then(Json::as_str).and_then(|text| {
-                let typestr = text.starts_with(['<', '>', '|']).then_some(text)?;
-                let parsed = from_typestr(typestr)?.ok()?;
-                // The byte order of a time is mandatory.
-                let is_time = matches!(parsed.data_type, DataType::Time(_));
-                (!is_time || !typestr.starts_with('|')).then_some(parsed)
-            });
-            // zarr-python 2.18 wrote raw bytes as a record with one nameless field.
-            let void = object.get("type").and_then(Json::as_array).and_then(|fields| {
-                let [Json::Array(field)] = fields else { return None };
-                let [Json::String(name), Json::String(text)] = &field[..] else { return None };
-                let void = name.is_empty() && text.starts_with("|V");
-                void.then(|| from_typestr(text)?.ok()).flatten()
-            });
-            let record = || {
-                let fields = object.get("type").and_then(Json::as_array)?;
-                record_json::from_descr(fields, parse).ok().flatten()
+            let known = match object.get("type") {
+                Some(Json::String(text)) => draft_typestr(text),
+                Some(Json::Array(fields)) => match draft_void(fields) {
+                    Some(void) => Some(void),
+                    None => record_json::from_descr(fields, parse).ok().flatten(),
+                },
+                _ => None,
             };
-            let known = known.or(void).or_else(record);
             Ok(known.unwrap_or_else(|| ParsedType {
                 endian: fallback.as_ref().and_then(|f| f.endian),
                 data_type: DataType::Unknown {
@@ -174,6 +164,27 @@ fn parse_draft(json: &Json, parse: ParseType<'_>) -> Parsed {
         }
         _ => Err(format!("expected a type, found {}", json.kind())),
     }
+}
+
+/// The type of a draft's extension that is named as in v2.
+fn draft_typestr(text: &str) -> Option<ParsedType> {
+    if !text.starts_with(['<', '>', '|']) {
+        return None;
+    }
+    let parsed = from_typestr(text)?.ok()?;
+    // The byte order of a time is mandatory.
+    let is_time = matches!(parsed.data_type, DataType::Time(_));
+    (!is_time || !text.starts_with('|')).then_some(parsed)
+}
+
+/// Raw bytes, which zarr-python 2.18 wrote as a record with one nameless field.
+fn draft_void(fields: &[Json]) -> Option<ParsedType> {
+    let [Json::Array(field)] = fields else { return None };
+    let [Json::String(name), Json::String(text)] = &field[..] else { return None };
+    if !name.is_empty() || !text.starts_with("|V") {
+        return None;
+    }
+    from_typestr(text)?.ok()
 }
 
 /// D-030 … D-033, and the complex types of E1 (row 13); the format handles lenient forms.

@@ -11,7 +11,6 @@ use crate::dialect::{Dialect, Era};
 use crate::error::{MetadataError, Result};
 use crate::json::Json;
 use crate::path::NodePath;
-use crate::store::StoreKey;
 
 /// The format that writes a dialect, in its default profile.
 pub fn of_dialect(dialect: Dialect) -> Arc<dyn Format> {
@@ -46,15 +45,11 @@ pub(crate) fn detect(
     era: Option<Era>,
     reading: &mut Reading<'_>,
 ) -> Result<Found, MetadataError> {
-    let at = |name: &str| {
-        let key = StoreKey::new(name).ok()?;
-        found.iter().find(|(k, _)| *k == key).map(|(_, bytes)| bytes)
-    };
-    let v2 = PROBES[1..].iter().any(|name| at(name).is_some());
+    let v2 = PROBES[1..].iter().any(|name| document_of(found, name).is_some());
     if asked == Some(Dialect::V2) {
         return Ok(if v2 { Found::Format(Arc::new(V2)) } else { Found::Nothing });
     }
-    let Some(entry) = at(PROBES[0]) else {
+    let Some(entry) = document_of(found, PROBES[0]) else {
         return Ok(if v2 && asked.is_none() {
             Found::Format(Arc::new(V2))
         } else {
@@ -77,6 +72,11 @@ pub(crate) fn detect(
         (false, None | Some(Dialect::V3)) => Ok(Found::Format(Arc::new(V3))),
         _ => Ok(Found::Nothing),
     }
+}
+
+/// The document of this key, if it was found.
+fn document_of<'a>(found: &'a Documents, key: &str) -> Option<&'a Bytes> {
+    found.iter().find(|(found, _)| found.as_str() == key).map(|(_, bytes)| bytes)
 }
 
 /// The dialect of one document of an array, unless a caller knows it, and the document under its key. In a document of v2

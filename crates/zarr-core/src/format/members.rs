@@ -63,18 +63,13 @@ pub(super) fn object_of(
         reading.tolerate(what).map_err(refuse)?;
     }
     if odd.bare_floats {
-        // That of a fill value is corrected, with a warning of its own.
-        let has_besides = |names: &[&str]| {
-            json.as_object().is_none_or(|object| {
-                object.iter().any(|(name, value)| !names.contains(&name) && value.has_bare_floats())
-            })
-        };
-        if strict_members && has_besides(&["attributes", "fill_value"]) {
+        if strict_members && has_bare_floats_besides(&json, &["attributes", "fill_value"]) {
             return Err(refuse(
                 "bare `NaN` or `Infinity` is not JSON; write it as a string".into(),
             ));
         }
-        if has_besides(&["fill_value"]) {
+        // That of a fill value is corrected, with a warning of its own.
+        if has_bare_floats_besides(&json, &["fill_value"]) {
             let what = "bare `NaN` or `Infinity` is not JSON; it is kept as it stands, but for a copy into a draft, which \
                         writes it as a string";
             reading.tolerate(what).map_err(refuse)?;
@@ -96,6 +91,13 @@ pub(super) fn object_of(
         Json::Object(object) => Ok(object),
         other => Err(MetadataError::Json(format!("expected an object, found {}", other.kind()))),
     }
+}
+
+/// Whether a value has bare `NaN` or `Infinity`, these members of an object aside. One that is no object is taken to have it.
+fn has_bare_floats_besides(json: &Json, members: &[&str]) -> bool {
+    json.as_object().is_none_or(|object| {
+        object.iter().any(|(name, value)| !members.contains(&name) && value.has_bare_floats())
+    })
 }
 
 pub(super) fn document(
@@ -148,13 +150,11 @@ pub(super) fn attributes_with_dimensions(
     format: &'static str,
 ) -> Result<Object, MetadataError> {
     let mut attributes = array.attributes.clone();
-    let says_something = |names: &&Vec<Option<String>>| {
-        // An empty list of names is written, too: xarray requires it.
-        names.is_empty() || names.iter().any(Option::is_some)
-    };
-    let Some(names) = array.dimension_names.as_ref().filter(says_something) else {
+    let Some(names) = &array.dimension_names else { return Ok(attributes) };
+    // An empty list of names is written, too: xarray requires it.
+    if !names.is_empty() && names.iter().all(Option::is_none) {
         return Ok(attributes);
-    };
+    }
     let hint = "name every axis, or none, and let `_ARRAY_DIMENSIONS` say the same";
     let names: Option<Vec<Json>> =
         names.iter().map(|name| name.as_deref().map(Json::from)).collect();
@@ -197,15 +197,16 @@ pub(super) fn type_to_metadata(
     dialect: Dialect,
     format: &'static str,
 ) -> Result<Json, MetadataError> {
-    let metadata = |dialect| array.data_type.to_metadata(dialect, array.endian());
-    metadata(dialect).ok_or_else(|| {
+    let data_type = &array.data_type;
+    let endian = array.endian();
+    data_type.to_metadata(dialect, endian).ok_or_else(|| {
         let mut hint = String::from("choose another type");
         for other in [Dialect::V3, Dialect::V2, Dialect::Draft] {
-            if metadata(other).is_some() {
+            if data_type.to_metadata(other, endian).is_some() {
                 hint.push_str(&format!(", or {other}"));
             }
         }
-        cannot(format, format!("the data type `{}`", array.data_type), hint)
+        cannot(format, format!("the data type `{data_type}`"), hint)
     })
 }
 

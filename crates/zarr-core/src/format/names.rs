@@ -13,8 +13,11 @@ pub const TOOL_FOLDERS: [&str; 3] = [".zarr-copy", ".zarr-quarantine", ".zarrkit
 /// Where the journal of a copy to `path` is, at the root of the target: below `.zarr-copy/`, in the folder that the 64-bit
 /// FNV-1a hash of the path names in 16 hexadecimal digits (docs/internals/design/copies.md).
 pub fn copy_journal(path: &NodePath) -> StorePrefix {
-    let hash = |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    let hash = path.as_str().bytes().fold(0xcbf2_9ce4_8422_2325, hash);
+    // FNV-1a, of 64 bits.
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    for byte in path.as_str().bytes() {
+        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    }
     StorePrefix::new(format!(".zarr-copy/{hash:016x}/")).expect("hexadecimal digits make a prefix")
 }
 
@@ -30,16 +33,15 @@ const SYSTEM_NAMES: [&str; 8] =
 /// The part of a key up to the file or folder of version control, of a desktop or of a tool of Zarr that it is or is in, if it
 /// is: that is no part of the data. Locks and unfinished values count.
 pub fn system_part(key: &str) -> Option<&str> {
-    let is_system = |name: &str| {
-        SYSTEM_NAMES.contains(&name)
+    let mut start = 0;
+    for (end, _) in key.match_indices('/').chain([(key.len(), "")]) {
+        let name = &key[start..end];
+        if SYSTEM_NAMES.contains(&name)
             || TOOL_FOLDERS.contains(&name)
             || name.starts_with("._")
             || name == ".zarr-lock"
             || name.starts_with(".zarr-tmp-")
-    };
-    let mut start = 0;
-    for (end, _) in key.match_indices('/').chain([(key.len(), "")]) {
-        if is_system(&key[start..end]) {
+        {
             return Some(&key[..end]);
         }
         start = end + 1;
@@ -85,13 +87,15 @@ pub fn is_zarr_key(key: &StoreKey) -> bool {
 
 /// The last part of a chunk's key: `c`, `c0`, `0`, `c.1.2`, `c1.2`, `-1.2`.
 fn is_chunk(name: &str) -> bool {
-    let numbers = name.strip_prefix('c').unwrap_or(name);
-    let is_number = |text: &str| {
-        let digits = text.strip_prefix('-').unwrap_or(text);
-        !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit())
+    let numbers = match name.strip_prefix('c') {
+        Some(rest) => rest.strip_prefix('.').unwrap_or(rest),
+        None => name,
     };
-    let numbers = numbers.strip_prefix('.').filter(|_| name.starts_with('c')).unwrap_or(numbers);
-    name == "c" || numbers.split('.').all(is_number)
+    name == "c"
+        || numbers.split('.').all(|number| {
+            let digits = number.strip_prefix('-').unwrap_or(number);
+            !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit())
+        })
 }
 
 #[cfg(test)]

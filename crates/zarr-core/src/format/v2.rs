@@ -53,15 +53,14 @@ impl Format for V2 {
         found: &Documents,
         reading: &mut Reading<'_>,
     ) -> Result<Option<NodeMetadata>, MetadataError> {
-        let named = |name: &str| {
+        let [array, group, attributes] = [ARRAY, GROUP, ATTRIBUTES].map(|name| {
             let key = path.key_below(name).ok()?;
-            found.iter().find(|(k, _)| *k == key).map(|(_, bytes)| bytes)
-        };
-        let (array, group) = (named(ARRAY), named(GROUP));
+            found.iter().find(|(found, _)| *found == key).map(|(_, bytes)| bytes)
+        });
         if array.is_none() && group.is_none() {
             return Ok(None);
         }
-        let attributes = match named(ATTRIBUTES) {
+        let attributes = match attributes {
             None => Object::new(),
             Some(bytes) => parse_object(bytes, &JsonEncoding, false, reading)
                 .map_err(|e| MetadataError::invalid(ATTRIBUTES, e.to_string()))?,
@@ -95,7 +94,6 @@ impl Format for V2 {
     }
 
     fn create(&self, path: &NodePath, node: &NodeMetadata) -> Result<Documents, MetadataError> {
-        let key = |name| path.key_below(name).map_err(|e| MetadataError::Json(e.to_string()));
         let (name, object, attributes) = match node {
             NodeMetadata::Array(array) => {
                 (ARRAY, array_document(array)?, attributes_with_dimensions(array, "v2")?)
@@ -107,9 +105,14 @@ impl Format for V2 {
                 (GROUP, head.into_iter().chain(members).collect(), group.attributes.clone())
             }
         };
-        let mut documents = vec![(key(name)?, document(object, &JsonEncoding)?)];
+        let mut objects = vec![(name, object)];
         if !attributes.is_empty() {
-            documents.push((key(ATTRIBUTES)?, document(attributes, &JsonEncoding)?));
+            objects.push((ATTRIBUTES, attributes));
+        }
+        let mut documents = Documents::new();
+        for (name, object) in objects {
+            let key = path.key_below(name).map_err(|e| MetadataError::Json(e.to_string()))?;
+            documents.push((key, document(object, &JsonEncoding)?));
         }
         Ok(documents)
     }

@@ -55,9 +55,8 @@ impl Format for V3 {
         let Some((_, bytes)) = found.first() else {
             return Ok(None);
         };
-        let array = |array| Ok(Some(NodeMetadata::Array(Box::new(array))));
         if let Some(known) = reading.templates.and_then(|kept| kept.metadata(bytes)) {
-            return array(known);
+            return Ok(Some(NodeMetadata::Array(Box::new(known))));
         }
         let mut object = parse_node_object(bytes, reading)?;
         corrections::v3_node(&mut object, reading)?;
@@ -65,10 +64,12 @@ impl Format for V3 {
         match object.get("node_type").map(|json| (json, json.as_str())) {
             Some((_, Some("array"))) => {
                 let parsed = parse_array(object, reading)?;
-                if let Some(templates) = reading.templates.filter(|_| reading.warnings.is_empty()) {
+                if let Some(templates) = reading.templates
+                    && reading.warnings.is_empty()
+                {
                     templates.keep(bytes, &parsed);
                 }
-                array(parsed)
+                Ok(Some(NodeMetadata::Array(Box::new(parsed))))
             }
             Some((_, Some("group"))) => {
                 parse_group(object, reading).map(|g| Some(NodeMetadata::Group(g)))
@@ -190,9 +191,9 @@ fn parse_array(
             return Err(MetadataError::Missing(member));
         }
     }
-    let mut take = |name: &str| object.remove(name).expect("the mandatory members were just seen");
     let [declared_type, grid, encoding, codecs, declared_fill] =
-        ["data_type", "chunk_grid", "chunk_key_encoding", "codecs", "fill_value"].map(&mut take);
+        ["data_type", "chunk_grid", "chunk_key_encoding", "codecs", "fill_value"]
+            .map(|name| object.remove(name).expect("the mandatory members were just seen"));
     let mut unsupported = Vec::new();
     let shape = lengths("shape", object.get("shape"), &reading.limits)?;
 
@@ -399,41 +400,37 @@ fn dimension_names(
     json: Option<&Json>,
     reading: &mut Reading<'_>,
 ) -> Result<Option<Vec<Option<String>>>, MetadataError> {
-    let name = |json: &Json| match json {
-        Json::Null => Some(None),
-        Json::String(name) => Some(Some(name.clone())),
-        _ => None,
-    };
-    match json {
-        None => Ok(None),
+    let why = "expected a list of strings and nulls";
+    let items = match json {
+        None => return Ok(None),
         Some(Json::Null) => {
             tolerate(reading, "dimension_names", "null is read as no names")?;
-            Ok(None)
+            return Ok(None);
         }
-        Some(json) => match json.as_array().and_then(|items| items.iter().map(name).collect()) {
-            Some(names) => Ok(Some(names)),
-            None => Err(MetadataError::invalid(
-                "dimension_names",
-                "expected a list of strings and nulls",
-            )),
-        },
+        Some(Json::Array(items)) => items,
+        Some(_) => return Err(MetadataError::invalid("dimension_names", why)),
+    };
+    let mut names = Vec::with_capacity(items.len());
+    for item in items {
+        names.push(match item {
+            Json::Null => None,
+            Json::String(name) => Some(name.clone()),
+            _ => return Err(MetadataError::invalid("dimension_names", why)),
+        });
     }
+    Ok(Some(names))
 }
 
 /// F-012: an unknown member passes only if it says `"must_understand": false`.
 fn unknown_members(object: Object, known: &[&str], unsupported: &mut Vec<Unsupported>) -> Object {
-    let keep = |(name, value): (String, Json)| {
-        if known.contains(&name.as_str()) {
-            return None;
+    let others: Object =
+        object.into_iter().filter(|(name, _)| !known.contains(&name.as_str())).collect();
+    for (name, value) in others.iter() {
+        if value.get("must_understand") != Some(&Json::Bool(false)) {
+            unsupported.push(lacking("member", name.to_owned()));
         }
-        let may_ignore =
-            value.as_object().and_then(|o| o.get("must_understand")) == Some(&Json::Bool(false));
-        if !may_ignore {
-            unsupported.push(lacking("member", name.clone()));
-        }
-        Some((name, value))
-    };
-    object.into_iter().filter_map(keep).collect()
+    }
+    others
 }
 
 fn lacking(what: &'static str, name: String) -> Unsupported {
@@ -460,12 +457,9 @@ fn array_document(array: &ArrayMetadata) -> Result<Object, MetadataError> {
         .as_ref()
         .and_then(|grid| grid.to_metadata(Dialect::V3))
         .ok_or_else(|| cannot("v3", "an unknown chunk grid", "register an extension"))?;
-    let separated = |name: &str, separator: &char| {
-        Object::named(name, Object::new().with("separator", separator.to_string())).into()
-    };
     let encoding: Json = match &array.chunk_keys {
-        ChunkKeys::Default { separator } => separated("default", separator),
-        ChunkKeys::V2 { separator } => separated("v2", separator),
+        ChunkKeys::Default { separator } => separated("default", *separator),
+        ChunkKeys::V2 { separator } => separated("v2", *separator),
         ChunkKeys::Registered(RegisteredKeys(keys)) => keys
             .to_metadata(Dialect::V3)
             .ok_or_else(|| cannot("v3", "these chunk keys", "choose the default key encoding"))?,
@@ -510,22 +504,27 @@ fn array_document(array: &ArrayMetadata) -> Result<Object, MetadataError> {
     Ok(with_unknown(object, &array.unknown))
 }
 
+/// A chunk key encoding with a separator.
+fn separated(name: &str, separator: char) -> Json {
+    Object::named(name, Object::new().with("separator", separator.to_string())).into()
+}
+
 /// `raw_bytes` has base64 where `r24` has a list (F-039, F-049), as fields of records too.
 fn spelled(fill: Json, declared: &Json) -> Json {
-    let member = |name| declared.as_object()?.get("configuration")?.as_object()?.get(name);
-    match (fill, member("fields").and_then(Json::as_array)) {
-        (Json::Array(bytes), None) if member("length_bytes").is_some() => {
+    let configuration = declared.get("configuration").unwrap_or(&Json::Null);
+    match (fill, configuration.get("fields").and_then(Json::as_array)) {
+        (Json::Array(bytes), None) if configuration.get("length_bytes").is_some() => {
             let bytes: Vec<u8> =
                 bytes.iter().filter_map(|it| it.as_u64()?.try_into().ok()).collect();
             Json::from(crate::data_type::fill_value::base64_encode(&bytes))
         }
         // Both have the order of the record.
         (Json::Object(fills), Some(fields)) => {
-            let spelled = |((name, fill), field): ((String, Json), &Json)| {
-                let of = field.as_object().and_then(|field| field.get("data_type"));
-                (name, spelled(fill, of.unwrap_or(&Json::Null)))
-            };
-            Json::Object(fills.into_iter().zip(fields).map(spelled).collect())
+            let fills = fills.into_iter().zip(fields).map(|((name, fill), field)| {
+                let declared = field.get("data_type").unwrap_or(&Json::Null);
+                (name, spelled(fill, declared))
+            });
+            Json::Object(fills.collect())
         }
         (fill, _) => fill,
     }

@@ -24,8 +24,13 @@ pub struct ChunkProjection {
 impl ChunkProjection {
     /// Whether every element of the stored chunk is touched, also what overhangs the array.
     pub fn covers_stored_chunk(&self) -> bool {
-        let fills = |bounds: &Region| bounds.is_all(&self.chunk_shape);
-        self.whole && self.within.as_region().map_or_else(|| fills(&self.within.bounds()), fills)
+        if !self.whole {
+            return false;
+        }
+        match self.within.as_region() {
+            Some(region) => region.is_all(&self.chunk_shape),
+            None => self.within.bounds().is_all(&self.chunk_shape),
+        }
     }
 }
 
@@ -43,7 +48,8 @@ pub(crate) fn chunk_place(grid: &dyn ChunkGrid, grid_index: &[u64], shape: &[u64
 }
 
 fn place(spans: impl Iterator<Item = ChunkExtent>, shape: &[u64]) -> ChunkPlace {
-    let (mut indices, mut intervals) = (ByAxis::new(), ByAxis::new());
+    let mut indices = ByAxis::new();
+    let mut intervals = ByAxis::new();
     for (span, &len) in spans.zip(shape) {
         indices.push(span.index);
         // Of a broken grid of a third party it may end before it begins.
@@ -77,12 +83,16 @@ pub(crate) fn only_projection(
     part: &ResolvedSelection,
 ) -> Option<ChunkProjection> {
     let region = part.as_region().filter(|region| !region.is_empty())?;
-    let (rank, mut whole) = (region.rank(), true);
-    let (mut grid_index, mut key_index) = (Vec::with_capacity(rank), Vec::with_capacity(rank));
-    let (mut chunk_shape, mut within) = (Vec::with_capacity(rank), ByAxis::new());
+    let rank = region.rank();
+    let mut whole = true;
+    let mut grid_index = Vec::with_capacity(rank);
+    let mut key_index = Vec::with_capacity(rank);
+    let mut chunk_shape = Vec::with_capacity(rank);
+    let mut within = ByAxis::new();
     for (axis, r) in region.intervals().iter().enumerate() {
         let ordinal = grid.locate(axis, r.start);
-        let (span, len) = (grid.span(axis, ordinal), r.end - r.start);
+        let span = grid.span(axis, ordinal);
+        let len = r.end - r.start;
         if r.start < span.start || r.end > span.start.saturating_add(span.len) {
             return None;
         }
@@ -151,10 +161,12 @@ impl Walk {
 
     /// The place of the next chunk, without its projection.
     pub fn next_place(&mut self, grid: &dyn ChunkGrid, shape: &[u64]) -> Option<ChunkPlace> {
-        let of_axes =
-            |_: &[Axis], pieces: &[Piece], _: &[u64]| place(pieces.iter().map(|p| p.span), shape);
-        let of_points = |points: ChunkProjection| chunk_place(grid, &points.grid_index, shape);
-        self.next_as(grid, shape, of_axes, of_points)
+        self.next_as(
+            grid,
+            shape,
+            |_, pieces, shape| place(pieces.iter().map(|piece| piece.span), shape),
+            |points| chunk_place(grid, &points.grid_index, shape),
+        )
     }
 
     /// What one of the two makes of the next chunk.
@@ -240,8 +252,10 @@ impl Axis {
                 first.saturating_sub(span.start) / step.unsigned_abs().max(1) + 1
             }
             AxisIndices::List(_) => {
-                let inside = |&position: &u64| (span.start..end).contains(&self.at(position));
-                (from..from + left).take_while(inside).count() as u64
+                let chunk = span.start..end;
+                (from..from + left)
+                    .take_while(|&position| chunk.contains(&self.at(position)))
+                    .count() as u64
             }
         };
         // At least one, also with a broken grid of a third party: else the walk would not end.
@@ -251,13 +265,14 @@ impl Axis {
     /// Their elements in the stored chunk.
     fn within(&self, piece: &Piece) -> AxisIndices {
         let Piece { span, from, count, .. } = *piece;
-        let stored = |at: u64| span.before.saturating_add(at.saturating_sub(span.start));
         match &self.picks {
-            AxisIndices::Steps { step, .. } => {
-                AxisIndices::Steps { start: stored(self.at(from)), step: *step, len: count }
-            }
+            AxisIndices::Steps { step, .. } => AxisIndices::Steps {
+                start: in_chunk(&span, self.at(from)),
+                step: *step,
+                len: count,
+            },
             AxisIndices::List(_) => AxisIndices::list(
-                (from..from + count).map(|position| stored(self.at(position))).collect(),
+                (from..from + count).map(|position| in_chunk(&span, self.at(position))).collect(),
             ),
         }
     }
@@ -280,15 +295,15 @@ fn extent(span: &ChunkExtent, len: u64) -> u64 {
 
 /// The projection on the chunk that has these positions.
 pub(crate) fn tile(axes: &[Axis], pieces: &[Piece], shape: &[u64]) -> ChunkProjection {
-    let along = || axes.iter().zip(pieces);
     let mut whole = true;
-    let within = along().zip(shape).map(|((axis, piece), &len)| {
+    let within = axes.iter().zip(pieces).zip(shape).map(|((axis, piece), &len)| {
         let here = axis.within(piece);
         whole &= here.cover(extent(&piece.span, len));
         here
     });
     let within = ResolvedSelection::outer(within);
-    let output = ResolvedSelection::outer(along().map(|(axis, piece)| axis.output(piece)));
+    let output = axes.iter().zip(pieces).map(|(axis, piece)| axis.output(piece));
+    let output = ResolvedSelection::outer(output);
     ChunkProjection {
         grid_index: pieces.iter().map(|piece| piece.ordinal).collect(),
         key_index: pieces.iter().map(|piece| piece.span.index).collect(),
@@ -311,22 +326,27 @@ pub(crate) struct Points {
 
 impl Points {
     fn new(grid: &dyn ChunkGrid, coordinates: Vec<Vec<u64>>, count: u64) -> Points {
-        let locate = |(axis, list): (usize, &Vec<u64>)| {
-            list.iter().map(|&at| grid.locate(axis, at)).collect::<Vec<u64>>()
-        };
-        let ordinals: Vec<Vec<u64>> = coordinates.iter().enumerate().map(locate).collect();
-        let chunk = |&point: &u64| ordinals.iter().map(move |list| list[point as usize]);
+        let ordinals: Vec<Vec<u64>> = coordinates
+            .iter()
+            .enumerate()
+            .map(|(axis, list)| list.iter().map(|&at| grid.locate(axis, at)).collect())
+            .collect();
         let mut order: Vec<u64> = (0..count).collect();
         // Stable: within a chunk points stay in their order.
-        order.sort_by(|a, b| chunk(a).cmp(chunk(b)));
+        order.sort_by(|&a, &b| {
+            let a = ordinals.iter().map(|list| list[a as usize]);
+            a.cmp(ordinals.iter().map(|list| list[b as usize]))
+        });
         Points { coordinates, ordinals, order, next: 0 }
     }
 
     fn next(&mut self, grid: &dyn ChunkGrid, shape: &[u64]) -> Option<ChunkProjection> {
         let rest = &self.order[self.next..];
         let first = *rest.first()? as usize;
-        let together = |&&point: &&u64| self.ordinals.iter().all(|o| o[point as usize] == o[first]);
-        let points = &rest[..rest.iter().take_while(together).count()];
+        let in_chunk_of_first = rest.iter().take_while(|&&point| {
+            self.ordinals.iter().all(|list| list[point as usize] == list[first])
+        });
+        let points = &rest[..in_chunk_of_first.count()];
         self.next += points.len();
         let ordinals: Vec<u64> = self.ordinals.iter().map(|list| list[first]).collect();
         let spans = extents(grid, &ordinals);
@@ -334,8 +354,7 @@ impl Points {
             .iter()
             .zip(&self.coordinates)
             .map(|(span, list)| {
-                let at = |&point: &u64| list[point as usize].saturating_sub(span.start);
-                points.iter().map(|point| span.before.saturating_add(at(point))).collect()
+                points.iter().map(|&point| in_chunk(span, list[point as usize])).collect()
             })
             .collect();
         let whole = cover(&coordinates, &spans, shape, points.len());
@@ -357,11 +376,17 @@ fn cover(coordinates: &[Vec<u64>], spans: &[ChunkExtent], shape: &[u64], points:
     let Some(all) = element_count(&extents).filter(|&all| all <= points as u64) else {
         return false;
     };
-    let number = |point: usize| {
+    // The number of each element in the chunk, in C order.
+    let numbers = (0..points).map(|point| {
         let axes = coordinates.iter().zip(spans).zip(&extents);
         axes.fold(0, |n, ((list, span), len)| n * len + (list[point] - span.before))
-    };
-    distinct((0..points).map(number).collect()) == all
+    });
+    distinct(numbers.collect()) == all
+}
+
+/// Where an element of the array is in its chunk, along one axis.
+fn in_chunk(span: &ChunkExtent, at: u64) -> u64 {
+    span.before.saturating_add(at.saturating_sub(span.start))
 }
 
 #[cfg(test)]

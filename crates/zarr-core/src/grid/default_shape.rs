@@ -16,11 +16,10 @@ const PLANES: [&str; 5] = ["t", "c", "z", "time", "channel"];
 pub fn default_chunk_shape(shape: &[u64], item: u64) -> Vec<u64> {
     let lengths: Vec<u64> =
         shape.iter().map(|&len| if len == 0 { u64::MAX } else { len }).collect();
-    let double = |axis: usize, side: u64| {
-        let len: u64 = lengths[axis];
+    let (mut chunks, mut size) = grown(shape.len(), item, |axis, side| {
+        let len = lengths[axis];
         (side < len).then(|| side.saturating_mul(2).min(len))
-    };
-    let (mut chunks, mut size) = grown(shape.len(), item, double);
+    });
     for (chunk, &len) in chunks.iter_mut().zip(&lengths) {
         let larger = resized(size, *chunk, len);
         if len - *chunk <= *chunk / 4 && larger <= MAX_CHUNK_BYTES {
@@ -33,12 +32,10 @@ pub fn default_chunk_shape(shape: &[u64], item: u64) -> Vec<u64> {
 /// As [`default_chunk_shape`], of an array whose axes have names. Images and fields are mostly read plane by plane: a chunk has one
 /// position along an axis that counts planes, unless its planes are so small that several make one chunk.
 pub fn default_chunk_shape_named(shape: &[u64], item: u64, names: &[Option<String>]) -> Vec<u64> {
-    let counts_planes = |axis: usize| {
+    let (planes, others): (Vec<usize>, Vec<usize>) = (0..shape.len()).partition(|&axis| {
         let name = names.get(axis).and_then(Option::as_deref);
         name.is_some_and(|name| PLANES.iter().any(|plane| plane.eq_ignore_ascii_case(name)))
-    };
-    let (planes, others): (Vec<usize>, Vec<usize>) =
-        (0..shape.len()).partition(|&axis| counts_planes(axis));
+    });
     if others.is_empty() {
         return default_chunk_shape(shape, item);
     }
@@ -66,17 +63,19 @@ pub fn default_chunk_shape_named(shape: &[u64], item: u64, names: &[Option<Strin
 
 /// As [`default_chunk_shape`], of chunks of which shards of this shape are made.
 pub(crate) fn default_inner_shape(shards: &[u64], item: u64) -> Vec<u64> {
-    let next_divisor = |axis: usize, side: u64| {
+    let (inner, _) = grown(shards.len(), item, |axis, side| {
+        // The next divisor.
         let len = shards[axis];
         (side + 1..=len.min(MAX_CHUNK_BYTES)).find(|&longer| len.is_multiple_of(longer))
-    };
-    grown(shards.len(), item, next_divisor).0
+    });
+    inner
 }
 
 /// A chunk grown from one element: the shortest side is made longer, as `longer` has it, until that would lead
 /// further away from the size than leaving it. With its size in bytes.
 fn grown(rank: usize, item: u64, longer: impl Fn(usize, u64) -> Option<u64>) -> (Vec<u64>, u64) {
-    let (mut chunks, mut size) = (vec![1u64; rank], item.max(1));
+    let mut chunks = vec![1u64; rank];
+    let mut size = item.max(1);
     let mut open: Vec<usize> = (0..rank).rev().collect();
     while let Some(at) = (0..open.len()).min_by_key(|&at| chunks[open[at]]) {
         let axis = open[at];

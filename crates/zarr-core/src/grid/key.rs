@@ -178,13 +178,7 @@ impl ChunkKeys {
             ChunkKeys::Draft2019 { separator: None } if key.contains('/') => (key, &'/'),
             ChunkKeys::Draft2019 { separator: None } => (key, &'.'),
         };
-        // A grid that reaches before the origin has chunks of negative index.
-        let index = |text: &str| {
-            let digits = text.strip_prefix('-').unwrap_or(text);
-            let canonical = text == "0" || digits.starts_with(|c: char| ('1'..='9').contains(&c));
-            text.parse::<i64>().ok().filter(|_| canonical)
-        };
-        let indices: Vec<i64> = rest.split(*separator).map(index).collect::<Option<_>>()?;
+        let indices: Vec<i64> = rest.split(*separator).map(index_of).collect::<Option<_>>()?;
         (indices.len() == rank).then_some(indices)
     }
 
@@ -231,6 +225,13 @@ impl ChunkKeys {
             )),
         }
     }
+}
+
+/// The index of a chunk along an axis, as keys write it. A grid that reaches before the origin has chunks of negative index.
+fn index_of(text: &str) -> Option<i64> {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let is_canonical = text == "0" || digits.starts_with(|c: char| ('1'..='9').contains(&c));
+    if is_canonical { text.parse().ok() } else { None }
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Cuts a large selection into pieces along the borders of chunks, so that little memory is held.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::ChunkGrid;
@@ -103,7 +104,8 @@ impl Pieces {
         max_bytes: u64,
     ) -> Pieces {
         let next = axes.iter().all(|axis| axis.len() > 0).then(|| vec![0; axes.len()]);
-        let (element, ends) = (element.max(1), Vec::new());
+        let element = element.max(1);
+        let ends = Vec::new();
         let mut pieces = Pieces { grid, axes, points, element, max_bytes, ends, next };
         pieces.ends = match pieces.points {
             Some(_) => vec![End::Row { fit: (max_bytes / pieces.element).max(1), most: 0 }],
@@ -198,14 +200,17 @@ impl Pieces {
             row[axis - 1] = row[axis].saturating_mul(self.axes[axis].len().max(1));
         }
         let most = self.max_bytes.saturating_mul(MAX_PIECES_PER_ROW);
-        let is_cut = |&axis: &usize| {
-            let longest = self.longest(axis);
-            // Nothing is read twice if chunks have one position along the axis.
-            let is_thin = longest == 1 && row[axis] > self.max_bytes;
-            !is_thin && longest.saturating_mul(row[axis]) <= most
-        };
         let last = rank.saturating_sub(1);
-        let cut = (0..last).find(is_cut).unwrap_or(last);
+        let mut cut = 0;
+        while cut < last {
+            let longest = self.longest(cut);
+            // Nothing is read twice if chunks have one position along the axis.
+            let is_thin = longest == 1 && row[cut] > self.max_bytes;
+            if !is_thin && longest.saturating_mul(row[cut]) <= most {
+                break;
+            }
+            cut += 1;
+        }
         (0..rank)
             .map(|axis| match axis.cmp(&cut) {
                 std::cmp::Ordering::Less => End::One,
@@ -234,10 +239,12 @@ impl Pieces {
                 (at.saturating_sub(before).max(lower), (at + 1).saturating_add(after).min(*len))
             }
             AxisIndices::List(list) => {
-                let inside = |at: &&u64| (span.start..end).contains(at);
+                let inside = span.start..end;
                 let (before, after) = list.split_at(at as usize);
-                let before = before[lower as usize..].iter().rev().take_while(inside).count();
-                (at - before as u64, at + after.iter().take_while(inside).count() as u64)
+                let before = &before[lower as usize..];
+                let before = before.iter().rev().take_while(|at| inside.contains(at)).count();
+                let after = after.iter().take_while(|at| inside.contains(at)).count();
+                (at - before as u64, at + after as u64)
             }
         }
     }
@@ -322,31 +329,40 @@ pub(crate) fn cut_along_borders(
     region: &Region,
     parts: usize,
 ) -> Vec<Region> {
-    let chunks = |axis: usize| {
-        let asked = &region.intervals()[axis];
-        grid.locate(axis, asked.start)..grid.locate(axis, asked.end - 1) + 1
-    };
     if region.is_empty() {
         return Vec::new();
     }
     // The first one of several.
-    let longest =
-        (0..region.rank()).rev().max_by_key(|&axis| chunks(axis).end - chunks(axis).start);
+    let longest = (0..region.rank()).rev().max_by_key(|&axis| {
+        let chunks = chunks_along(grid, region, axis);
+        chunks.end - chunks.start
+    });
     let Some(axis) = longest else { return vec![region.clone()] };
-    let (chunks, asked) = (chunks(axis), &region.intervals()[axis]);
+    let asked = &region.intervals()[axis];
+    let chunks = chunks_along(grid, region, axis);
     let count = chunks.end - chunks.start;
     let parts = (parts.max(1) as u64).min(count);
-    let border = |part: u64| {
-        let ordinal = (u128::from(count) * u128::from(part) / u128::from(parts)) as u64;
-        let start = || grid.span(axis, chunks.start + ordinal).start;
-        if part == parts { asked.end } else { start().clamp(asked.start, asked.end) }
-    };
-    let part = |n: u64| {
+    let mut regions = Vec::with_capacity(parts as usize);
+    let mut start = asked.start;
+    for part in 1..=parts {
+        let end = if part == parts {
+            asked.end
+        } else {
+            let ordinal = (u128::from(count) * u128::from(part) / u128::from(parts)) as u64;
+            grid.span(axis, chunks.start + ordinal).start.clamp(asked.start, asked.end)
+        };
         let mut intervals = region.intervals().to_vec();
-        intervals[axis] = border(n)..border(n + 1);
-        Region::new(intervals)
-    };
-    (0..parts).map(part).collect()
+        intervals[axis] = start..end;
+        regions.push(Region::new(intervals));
+        start = end;
+    }
+    regions
+}
+
+/// The ordinals of the chunks along an axis that a region touches; it is not empty.
+fn chunks_along(grid: &dyn ChunkGrid, region: &Region, axis: usize) -> Range<u64> {
+    let asked = &region.intervals()[axis];
+    grid.locate(axis, asked.start)..grid.locate(axis, asked.end - 1) + 1
 }
 
 #[cfg(test)]

@@ -39,6 +39,8 @@ impl Run {
     }
 }
 
+const TOO_MANY: &str = "its chunks reach further than 64 bits can count";
+
 fn invalid(why: impl Into<String>) -> MetadataError {
     MetadataError::invalid("chunk_grid: chunk_shapes", why)
 }
@@ -72,13 +74,15 @@ impl Axis {
                 );
                 return Err(invalid(why));
             };
-            let too_many = || invalid("its chunks reach further than 64 bits can count");
+            let Some(ends) = ordinal.checked_add(count) else { return Err(invalid(TOO_MANY)) };
             match runs.last_mut().filter(|last| last.len == len) {
-                Some(last) => last.count = last.count.checked_add(count).ok_or_else(too_many)?,
+                // The count of a run is at most that of all chunks.
+                Some(last) => last.count += count,
                 None => runs.push(Run { len, count, ordinal, start }),
             }
-            ordinal = ordinal.checked_add(count).ok_or_else(too_many)?;
-            start = runs.last().and_then(Run::end).ok_or_else(too_many)?;
+            let Some(end) = runs.last().and_then(Run::end) else { return Err(invalid(TOO_MANY)) };
+            ordinal = ends;
+            start = end;
         }
         if start < len {
             Err(invalid(format!("chunks end at {start}, the axis has length {len}")))

@@ -33,7 +33,8 @@ impl<'a, 'm> SplitOutput<'a, 'm> {
             Ok(axes) => Arc::new(axes),
             Err(tiles) => return Err(Box::new((tiles, out))),
         };
-        let (left, pieces) = (Vec::with_capacity(axes.len() + 1), Vec::with_capacity(axes.len()));
+        let left = Vec::with_capacity(axes.len() + 1);
+        let pieces = Vec::with_capacity(axes.len());
         let mut cut = SplitOutput { grid, shape, axes, left, pieces };
         if !part.is_empty() {
             cut.left.push((Some(out), 0));
@@ -45,14 +46,17 @@ impl<'a, 'm> SplitOutput<'a, 'm> {
     /// cut them without waiting for each other.
     pub fn groups(mut self, are_rows: bool) -> impl Iterator<Item = Self> {
         let depth = self.axes.len().saturating_sub(are_rows.into());
-        let group = move || {
+        std::iter::from_fn(move || {
             let memory = self.next_at(depth)?;
-            let (grid, shape, axes, pieces) =
-                (self.grid, self.shape, self.axes.clone(), self.pieces.clone());
             let left = (0..depth).map(|_| (None, 0)).chain([(Some(memory), 0)]).collect();
-            Some(SplitOutput { grid, shape, axes, left, pieces })
-        };
-        std::iter::from_fn(group)
+            Some(SplitOutput {
+                grid: self.grid,
+                shape: self.shape,
+                axes: self.axes.clone(),
+                left,
+                pieces: self.pieces.clone(),
+            })
+        })
     }
 
     /// The next part of the memory that is cut along this number of axes.

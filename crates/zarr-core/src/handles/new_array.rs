@@ -107,20 +107,16 @@ impl NewArray {
         if let Some(metadata) = self.metadata {
             return Ok(metadata);
         }
-        let argument = |what: String| Error::from(AccessError::Argument(what));
-        let shape = self.shape.ok_or_else(|| {
-            argument(
-                "the shape is missing; set it with `shape`, as in `.shape([365, 180, 360])`".into(),
-            )
-        })?;
+        let Some(shape) = self.shape else {
+            let why = "the shape is missing; set it with `shape`, as in `.shape([365, 180, 360])`";
+            return Err(argument(why.into()));
+        };
         let shape = shape.map_err(argument)?;
-        let parsed = self
-            .data_type
-            .ok_or_else(|| {
-                let why = "the data type is missing; set it with `data_type`, as in `.data_type(DataType::Float32)`";
-                argument(why.into())
-            })?
-            .map_err(argument)?;
+        let Some(data_type) = self.data_type else {
+            let why = "the data type is missing; set it with `data_type`, as in `.data_type(DataType::Float32)`";
+            return Err(argument(why.into()));
+        };
+        let parsed = data_type.map_err(argument)?;
         let chunks = self.chunks.transpose().map_err(|e| argument(format!("chunks: {e}")))?;
         let shards = self.shards.transpose().map_err(|e| argument(format!("shards: {e}")))?;
         let chunks = chunks.unwrap_or_else(|| {
@@ -173,6 +169,10 @@ impl NewArray {
     }
 }
 
+fn argument(why: String) -> Error {
+    AccessError::Argument(why).into()
+}
+
 /// The lengths of a shape, or why it is none.
 pub(super) fn lengths(shape: impl ToShape) -> Result<Vec<u64>, String> {
     shape.to_shape().map_err(|e| e.to_string())
@@ -214,8 +214,8 @@ pub(super) fn type_named(name: &str, registry: &Registry) -> Result<ParsedType, 
             "timedelta64" => Some("timedelta64[ns]"),
             _ => None,
         };
-        let near = || crate::did_you_mean(name, names.chain(VARIABLE_TYPES));
-        let meant = python.or_else(near);
+        let meant =
+            python.or_else(|| crate::did_you_mean(name, names.chain(VARIABLE_TYPES)));
         let meant = meant.map_or(String::new(), |name| format!("did you mean `{name}`? "));
         format!(
             "data type `{name}` is not known; {meant}write it as in `int32`, `float64`, `<i4`, `r24`, `|S7`, `<U5`, \

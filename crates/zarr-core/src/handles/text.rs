@@ -62,7 +62,8 @@ pub fn tree_names(paths: &[&str]) -> Vec<String> {
 /// For each node and each level above it, and its own, whether the branch there goes on: whether a later node hangs on it before
 /// one hangs higher up. One walk from the last node on finds all.
 fn branches(paths: &[&str]) -> Vec<Vec<bool>> {
-    let (mut found, mut open) = (Vec::with_capacity(paths.len()), Vec::new());
+    let mut found = Vec::with_capacity(paths.len());
+    let mut open = Vec::new();
     for path in paths.iter().rev() {
         let own = path.split('/').filter(|name| !name.is_empty()).count();
         open.resize(own, false);

@@ -58,7 +58,8 @@ pub async fn read_state(array: &Arc<ArrayCore>) -> Result<(Arc<ArrayState>, Layo
 }
 
 async fn read_state_once(array: &Arc<ArrayCore>) -> Result<(Arc<ArrayState>, Layout)> {
-    let (context, document) = (&array.context, array.document()?);
+    let context = &array.context;
+    let document = array.document()?;
     let found = context.documents(&array.path).await.map_err(|e| array.at(e))?;
     let Some((_, bytes)) = found.iter().find(|(key, _)| *key == document.key) else {
         let looked_for = format!("`{}`", document.key);

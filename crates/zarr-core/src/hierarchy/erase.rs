@@ -92,7 +92,8 @@ async fn erase_around(
         let ends = key.as_str().match_indices('/').map(|(at, _)| &key.as_str()[..=at]);
         around.extend(ends.filter(|folder| folder.len() > prefix.as_str().len()));
     }
-    let (mut folders, mut keys) = (BTreeSet::new(), Vec::new());
+    let mut folders = BTreeSet::new();
+    let mut keys = Vec::new();
     for key in context.list_prefix(prefix).await? {
         let ends = key.as_str().match_indices('/').map(|(at, _)| &key.as_str()[..=at]);
         let mut below = ends.filter(|folder| folder.len() > prefix.as_str().len());

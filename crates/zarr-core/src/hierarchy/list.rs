@@ -153,7 +153,8 @@ pub async fn children_and_unreadable(
         }
     });
     let looked_up = context.join_bounded(looked_up).await;
-    let (mut known, mut unreadable) = (Vec::new(), Vec::new());
+    let mut known = Vec::new();
+    let mut unreadable = Vec::new();
     for child in looked_up.map_err(|e| context.with_context(path, e))? {
         match child {
             Ok(child) => known.extend(child),
@@ -417,7 +418,8 @@ async fn walk(
         }
         return Ok((nodes, Vec::new()));
     }
-    let (mut nodes, mut unreadable) = (vec![read_child(hierarchy, path).await?], Vec::new());
+    let mut nodes = vec![read_child(hierarchy, path).await?];
+    let mut unreadable = Vec::new();
     let mut done = 0;
     while done < nodes.len() {
         let groups = nodes[done..].iter().filter(|node| node.kind == Some(NodeKind::Group));

@@ -25,7 +25,8 @@ impl NodeCore {
     ) -> Result<NodeCore> {
         Ok(match metadata {
             NodeMetadata::Array(metadata) => {
-                let (context, path) = (context.clone(), path.clone());
+                let context = context.clone();
+                let path = path.clone();
                 let array = ArrayCore::new(context, path, *metadata, MetadataOrigin::Store)?;
                 NodeCore::Array(Arc::new(array))
             }

@@ -12,7 +12,7 @@ use super::{create, list, new_document, probe};
 use crate::array::{ArrayCore, MetadataOrigin, wrong_kind};
 use crate::context::{StoreContext, is_too_large};
 use crate::dialect::{Dialect, Era, Warning};
-use crate::error::{AccessError, Error, ErrorKind, Result};
+use crate::error::{AccessError, Error, ErrorKind, Result, without_secrets};
 use crate::format::{Documents, Format, array_documents, node_below_entry_point};
 use crate::metadata::{ArrayMetadata, GroupMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
@@ -26,6 +26,9 @@ const MAX_SEGMENTS: usize = 64;
 
 /// The most places, the URL and those above it, where the journal of a copy is looked for.
 const MAX_JOURNALS: usize = 4;
+
+/// The most places, the URL and those above it, where data of other formats are looked for.
+const MAX_RECOGNIZED: usize = 8;
 
 /// A hierarchy, a node in it, and the documents at the hierarchy's root that were read on the way.
 type Located = (Arc<HierarchyContext>, NodePath, Documents);
@@ -94,7 +97,8 @@ pub fn array_of_document(
     let name = store.name();
     let parsed = parse_array_document(store, path, document, options);
     let (hierarchy, metadata) = parsed.map_err(|e| e.at_store(name).at_path(path))?;
-    let (context, path) = (hierarchy.context.clone(), path.clone());
+    let context = hierarchy.context.clone();
+    let path = path.clone();
     let array = ArrayCore::new(context, path, metadata, MetadataOrigin::Caller)?;
     Ok((hierarchy, Arc::new(array)))
 }
@@ -198,6 +202,9 @@ pub async fn locate(url: &str, options: &OpenOptions) -> Result<Located> {
             },
         }
     }
+    if let Some(located) = locate_other_format(url, options).await? {
+        return Ok(located);
+    }
     for (base, below) in with_parents(url).into_iter().take(MAX_JOURNALS) {
         let Ok(store) = open_store(&base, options).await else { break };
         let Ok(path) = node_below_entry_point(&below) else { break };
@@ -206,6 +213,37 @@ pub async fn locate(url: &str, options: &OpenOptions) -> Result<Located> {
         }
     }
     Err(not_found().at_store(url))
+}
+
+/// The hierarchy in data of another format at a URL or above it, and the node in it; `None` if there are no such data.
+async fn locate_other_format(url: &str, options: &OpenOptions) -> Result<Option<Located>> {
+    if !options.registry.has_recognizers() || url.contains("::") {
+        return Ok(None);
+    }
+    let is_writing = options.access == Access::ReadWrite;
+    for (base, below) in with_parents(url).into_iter().take(MAX_RECOGNIZED) {
+        // Before something is created nothing is there: names without an ending are not looked at.
+        if is_writing && !base.rsplit('/').next().unwrap_or_default().contains('.') {
+            continue;
+        }
+        let (at, reading) = (base.clone(), options.clone().read_only());
+        let recognized =
+            spawn_blocking(move || Ok(reading.registry.recognize(&at, &|url| reading.store(url))));
+        let Some(found) = recognized.await? else { continue };
+        if is_writing {
+            let copy = format!("zarr copy {} NEW.zarr", without_secrets(&base));
+            let other = AccessError::OtherFormat { what: found.what, copy };
+            return Err(Error::from(other).at_store(url));
+        }
+        let Some((hierarchy, probed)) = begins_at(&found.url, &found.url, &[], options).await?
+        else {
+            continue;
+        };
+        let path = node_below_entry_point(&below).map_err(|e| Error::from(e).at_store(url))?;
+        let probed = if path.is_root() { probed } else { Documents::new() };
+        return Ok(Some((hierarchy, path, probed)));
+    }
+    Ok(None)
 }
 
 /// The hierarchy at `base`, if one begins there; `url` has the path segments `below`, too.
@@ -233,7 +271,8 @@ async fn holding_copies(
     url: &str,
     options: &OpenOptions,
 ) -> (Option<(Arc<HierarchyContext>, NodePath)>, Vec<Warning>) {
-    let (mut found, mut beyond) = (None, Vec::new());
+    let mut found = None;
+    let mut beyond = Vec::new();
     for (base, below) in with_parents(url).into_iter().skip(1) {
         let Ok(store) = open_store(&base, options).await else { break };
         match probe::probe(guarded(store.clone()), options).await {
@@ -274,7 +313,8 @@ fn is_document(context: &StoreContext, below: &[&str]) -> bool {
 
 /// The store that a URL names. Opening it may block, so it is done on a thread that may.
 async fn open_store(url: &str, options: &OpenOptions) -> Result<Arc<dyn Store>> {
-    let (at, options) = (url.to_owned(), options.clone());
+    let at = url.to_owned();
+    let options = options.clone();
     spawn_blocking(move || Ok(options.store(&at)?)).await
 }
 

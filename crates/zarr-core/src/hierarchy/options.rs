@@ -82,6 +82,13 @@ impl OpenOptions {
         self
     }
 
+    /// Handles may not write.
+    #[must_use]
+    pub fn read_only(mut self) -> OpenOptions {
+        self.access = Access::ReadOnly;
+        self
+    }
+
     /// Reads the documents as this dialect's.
     #[must_use]
     pub fn dialect(mut self, dialect: Dialect) -> OpenOptions {
@@ -222,7 +229,8 @@ impl OpenOptions {
     ) -> OpenOptions {
         // What is no address is that of no store.
         let server = web_server(server).unwrap_or_default();
-        let (name, value) = (name.into(), value.into());
+        let name = name.into();
+        let value = value.into();
         self.server_options.retain(|known| known.server != server || known.name != name);
         self.server_options.push(ServerOption { server, name, value });
         self

@@ -11,7 +11,7 @@ use super::array_document;
 use super::context::HierarchyContext;
 use super::resize::{self, NOT_COPIED, left_as_fill, longer_by, slab};
 use crate::array::swap::MAX_ATTEMPTS;
-use crate::array::{ArrayCore, ArrayState, ChunkLayout};
+use crate::array::{ArrayCore, ArrayState, ChunkLayout, shape_change};
 use crate::element::Element;
 use crate::error::{AccessError, Error, Result};
 use crate::format::Layout;
@@ -37,10 +37,10 @@ pub async fn prepend<T: Element>(
     axis: usize,
     elements: Cow<'_, [T]>,
 ) -> Result<()> {
-    array.check_elements(&array.state(), &elements)?;
+    shape_change::check_elements(array, &elements)?;
     let (grown, copied) = grow_before(hierarchy, array, axis, elements.len()).await?;
     let written = match copied {
-        Ok(()) => array.write_grown(&grown.state, &grown.place, elements).await,
+        Ok(()) => shape_change::write_grown(array, &grown.state, &grown.place, elements).await,
         Err(e) => Err(e.with_hint(NOT_COPIED)),
     };
     match written {
@@ -113,7 +113,9 @@ async fn shrink_before(
         // A later prepend takes what is stored before the first element for fill, so the elements are cleared first.
         let last = grid.locate(axis, added - 1) + 1;
         let among = Some((axis, 0..last));
-        let chunks = array.maybe_stored(state, grid, shape, |o| o[axis] < last, among).await?;
+        let chunks =
+            shape_change::maybe_stored(array, state, grid, shape, |o| o[axis] < last, among)
+                .await?;
         let inside = slab(shape, axis, added..shape[axis]);
         if !resize::clear_all_outside(array, &known, chunks, &inside, layout).await? {
             return Ok(false);

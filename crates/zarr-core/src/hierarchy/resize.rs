@@ -14,7 +14,7 @@ use futures::future::BoxFuture;
 use super::context::HierarchyContext;
 use super::{array_document, edit};
 use crate::array::swap::MAX_ATTEMPTS;
-use crate::array::{ArrayCore, ArrayState, ChunkLayout, Strided};
+use crate::array::{ArrayCore, ArrayState, ChunkLayout, Strided, shape_change};
 use crate::element::Element;
 use crate::error::{AccessError, Error, Result};
 use crate::format::Layout;
@@ -61,7 +61,7 @@ pub async fn append<T: Element>(
     axis: usize,
     elements: Cow<'_, [T]>,
 ) -> Result<u64> {
-    array.check_elements(&array.state(), &elements)?;
+    shape_change::check_elements(array, &elements)?;
     append_checked(hierarchy, array, axis, (elements.len(), None), Appended::Typed(elements)).await
 }
 
@@ -73,7 +73,7 @@ pub async fn append_view(
     elements: Strided<'_>,
 ) -> Result<u64> {
     let view = elements.view();
-    array.check_appended(axis, &view)?;
+    shape_change::check_appended(array, axis, &view)?;
     let count = (view.len(), view.shape().get(axis).copied());
     append_checked::<u8>(hierarchy, array, axis, count, Appended::Strided(elements)).await
 }
@@ -95,8 +95,12 @@ async fn append_checked<T: Element>(
     let place = slab(&old, axis, start..end);
     let written = match copied {
         Ok(()) => match elements {
-            Appended::Typed(elements) => array.write_grown(&state, &place, elements).await,
-            Appended::Strided(elements) => array.write_appended(&state, &place, elements).await,
+            Appended::Typed(elements) => {
+                shape_change::write_grown(array, &state, &place, elements).await
+            }
+            Appended::Strided(elements) => {
+                shape_change::write_appended(array, &state, &place, elements).await
+            }
         },
         Err(e) => Err(e.with_hint(NOT_COPIED)),
     };
@@ -245,7 +249,10 @@ async fn clear_new_part(
         let ordinals = grid.locate(axis, old[axis])..grid.count(axis, new[axis]);
         let first = ordinals.start;
         let among = Some((axis, ordinals));
-        chunks.extend(array.maybe_stored(state, grid, new, |o| o[axis] >= first, among).await?);
+        chunks.extend(
+            shape_change::maybe_stored(array, state, grid, new, |o| o[axis] >= first, among)
+                .await?,
+        );
     }
     chunks.sort();
     chunks.dedup();
@@ -262,7 +269,8 @@ async fn clear_cut_off(
 ) -> Result<()> {
     let Ok(known) = ChunkLayout::from_state(state.clone()) else { return Ok(()) };
     let grid = &*known.chunks().grid;
-    let reaching_out = array.maybe_stored(
+    let reaching_out = shape_change::maybe_stored(
+        array,
         state,
         grid,
         old,
@@ -289,7 +297,7 @@ pub fn clear_all_outside<'a>(
 ) -> BoxFuture<'a, Result<bool>> {
     Box::pin(async move {
         for ordinals in chunks {
-            if !array.clear_outside(known, &ordinals, inside, layout).await? {
+            if !shape_change::clear_outside(array, known, &ordinals, inside, layout).await? {
                 return Ok(false);
             }
         }

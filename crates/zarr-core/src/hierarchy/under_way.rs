@@ -29,7 +29,8 @@ pub(super) async fn copy_under_way(
         let Ok(Some(bytes)) = store.get_at_most(key, limits.document).await else { continue };
         let Some(copy) = CopyHead::parse(&bytes) else { continue };
         if copy.at.is_within(path) || path.is_within(&copy.at) {
-            let (percent, resume) = (copy.percent(&keys), copy.resume(&store.name()));
+            let percent = copy.percent(&keys);
+            let resume = copy.resume(&store.name());
             let error = Error::from(AccessError::CopyUnderWay { percent, resume }).at_key(key);
             return Some(error.at_store(store.name()).at_path(path));
         }

@@ -20,8 +20,7 @@ impl PartialEq for Object {
         if Arc::ptr_eq(&self.0, &other.0) {
             return true;
         }
-        let has_equal = |(name, value): (&str, &Json)| other.get(name) == Some(value);
-        self.len() == other.len() && self.iter().all(has_equal)
+        self.len() == other.len() && self.iter().all(|(name, value)| other.get(name) == Some(value))
     }
 }
 
@@ -252,8 +251,10 @@ fn are_distinct(members: &[(String, Json)]) -> bool {
     /// From this number of members on, hashing the names is faster than comparing each with each.
     const MIN_HASHED: usize = 16;
     if members.len() < MIN_HASHED {
-        let before = |n: usize| members[..n].iter().map(|(name, _)| name);
-        return (0..members.len()).all(|n| !before(n).any(|name| *name == members[n].0));
+        return members
+            .iter()
+            .enumerate()
+            .all(|(n, (name, _))| members[..n].iter().all(|(before, _)| before != name));
     }
     let state = RandomState::new();
     let mut hashes: Vec<u64> = members.iter().map(|(name, _)| state.hash_one(name)).collect();
@@ -263,7 +264,8 @@ fn are_distinct(members: &[(String, Json)]) -> bool {
 
 fn without_duplicates(all: Vec<(String, Json)>) -> (Vec<(String, Json)>, Vec<String>) {
     let mut places: HashMap<String, usize> = HashMap::new();
-    let (mut members, mut duplicates) = (Vec::<(String, Json)>::new(), Vec::new());
+    let mut members = Vec::<(String, Json)>::new();
+    let mut duplicates = Vec::new();
     for (name, value) in all {
         match places.get(&name) {
             Some(&place) => {

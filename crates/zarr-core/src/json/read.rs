@@ -81,7 +81,8 @@ impl<'a, 'o> Reader<'a, 'o> {
             self.at += values.byte_offset();
             return Ok(value.get());
         }
-        let (begin, bytes) = (self.at, self.text.as_bytes());
+        let begin = self.at;
+        let bytes = self.text.as_bytes();
         let mut depth = 0usize;
         loop {
             match bytes.get(self.at) {
@@ -228,8 +229,10 @@ impl<'a, 'o> Reader<'a, 'o> {
     /// `true`, `false`, `null`, or a number.
     fn word(&mut self) -> Result<Json, String> {
         let rest = &self.text[self.at..];
-        let ends = |c: char| matches!(c, ',' | ']' | '}') || c.is_ascii_whitespace();
-        let word = rest.split(ends).next().unwrap_or_default();
+        let end = rest
+            .find(|c: char| matches!(c, ',' | ']' | '}') || c.is_ascii_whitespace())
+            .unwrap_or(rest.len());
+        let word = &rest[..end];
         self.at += word.len();
         match word {
             "" => Err(self.broken()),

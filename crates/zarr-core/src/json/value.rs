@@ -36,10 +36,13 @@ impl Json {
 
     /// Whether arrays and objects nest at most this many levels in it.
     pub(crate) fn nests_within(&self, levels: usize) -> bool {
-        let is_within = |item: &Json| levels > 0 && item.nests_within(levels - 1);
-        match self {
-            Json::Array(items) => items.iter().all(is_within),
-            Json::Object(object) => object.iter().all(|(_, item)| is_within(item)),
+        match (self, levels.checked_sub(1)) {
+            (Json::Array(items), Some(inner)) => items.iter().all(|item| item.nests_within(inner)),
+            (Json::Object(object), Some(inner)) => {
+                object.iter().all(|(_, item)| item.nests_within(inner))
+            }
+            (Json::Array(items), None) => items.is_empty(),
+            (Json::Object(object), None) => object.is_empty(),
             _ => true,
         }
     }

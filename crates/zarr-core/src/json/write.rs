@@ -4,25 +4,17 @@ use std::fmt::{self, Write};
 
 use super::value::Json;
 
-impl Json {
-    /// The text with an indent of two spaces a level, as documents are written, and a line end. `{:#}` writes the same
-    /// without the line end, and without holding the text.
-    pub fn to_pretty(&self) -> String {
-        format!("{self:#}\n")
+/// The text of a value, cut to at most 80 characters.
+pub(super) fn brief(value: &Json) -> String {
+    // With the three dots of a text that was cut.
+    const MAX_BRIEF_LENGTH: usize = 80;
+    let mut brief = Brief { text: String::new(), left: MAX_BRIEF_LENGTH };
+    if write_json(value, None, &mut brief).is_err() {
+        let end = brief.text.char_indices().nth(MAX_BRIEF_LENGTH - 3).map_or(0, |(at, _)| at);
+        brief.text.truncate(end);
+        brief.text.push_str("...");
     }
-
-    /// The text, cut to at most 80 characters, for messages.
-    pub fn brief(&self) -> String {
-        // With the three dots of a text that was cut.
-        const MAX_BRIEF_LENGTH: usize = 80;
-        let mut brief = Brief { text: String::new(), left: MAX_BRIEF_LENGTH };
-        if write_json(self, None, &mut brief).is_err() {
-            let end = brief.text.char_indices().nth(MAX_BRIEF_LENGTH - 3).map_or(0, |(at, _)| at);
-            brief.text.truncate(end);
-            brief.text.push_str("...");
-        }
-        brief.text
-    }
+    brief.text
 }
 
 impl fmt::Display for Json {
@@ -39,8 +31,9 @@ fn write_json(value: &Json, indent: Option<usize>, out: &mut impl Write) -> fmt:
         Json::Number(text) => out.write_str(text)?,
         Json::String(text) => write_string(text, out)?,
         Json::Array(items) => {
-            let inner =
-                indent.filter(|_| items.iter().any(|i| i.as_object().is_some())).map(|i| i + 1);
+            // Only an array with objects goes over several lines.
+            let has_objects = items.iter().any(|item| item.as_object().is_some());
+            let inner = if has_objects { indent.map(|level| level + 1) } else { None };
             out.write_char('[')?;
             for (n, item) in items.iter().enumerate() {
                 if n > 0 {

@@ -158,8 +158,8 @@ pub fn prepare_within(patience: Duration) -> bool {
         slot().fetch_add(1, Ordering::SeqCst);
     }
     HELD.set(HELD.get() + 1);
-    let others = || HOLDING.iter().map(|slot| slot.0.load(Ordering::SeqCst)).sum::<usize>() - 1;
-    while others() > 0 {
+    // One is this thread.
+    while HOLDING.iter().map(|slot| slot.0.load(Ordering::SeqCst)).sum::<usize>() > 1 {
         if Instant::now() > give_up {
             return false;
         }

@@ -51,19 +51,22 @@ pub fn join<A, B: Send>(
     here: impl FnOnce() -> A,
     there: impl FnOnce() -> B + Send,
 ) -> (A, B) {
-    let there = Mutex::new(Some(there));
-    let run_there = || {
-        let there = lock(&there).take();
-        there.map(|there| there())
-    };
+    // A thread that does not start drops what it was given: the work stays here until it is taken.
+    let work = Mutex::new(Some(there));
     thread::scope(|scope| {
-        let other = spawn_scoped(scope, name, run_there);
+        let other = spawn_scoped(scope, name, || {
+            let there = lock(&work).take().expect("only this thread takes it");
+            there()
+        });
         let here = here();
         let there = match other {
             Ok(other) => joined(other),
-            Err(_) => run_there(),
+            Err(_) => {
+                let there = lock(&work).take().expect("no thread was started to take it");
+                there()
+            }
         };
-        (here, there.expect("it is taken by one thread only"))
+        (here, there)
     })
 }
 
@@ -169,11 +172,15 @@ impl Parallel<'_> {
         work: impl Fn(T) -> Result<R> + Sync,
     ) -> Result<Vec<R>> {
         let mut results = Vec::new();
-        let collect = |result| {
-            results.push(result);
-            Ok(())
-        };
-        self.in_order(items, || Ok(()), |(), item| work(item), collect)?;
+        self.in_order(
+            items,
+            || Ok(()),
+            |(), item| work(item),
+            |result| {
+                results.push(result);
+                Ok(())
+            },
+        )?;
         Ok(results)
     }
 
@@ -199,7 +206,8 @@ impl Parallel<'_> {
         work: impl Fn(&mut S, T) -> Result<R> + Sync,
         mut deliver: impl FnMut(R) -> Result<()>,
     ) -> Result<Vec<S>> {
-        let (mut early, mut next) = (BTreeMap::new(), 0);
+        let mut early = BTreeMap::new();
+        let mut next = 0;
         self.run(
             items,
             MAX_WAITING_RESULTS,
@@ -245,34 +253,9 @@ impl Parallel<'_> {
     ) -> Result<Vec<S>> {
         let most = items.size_hint().1.unwrap_or(usize::MAX);
         let threads = self.threads.min(most);
-        let (items, taken, delivered) = (items.fuse(), 0, 0);
-        let queue = Queue { items, taken, delivered, is_stopped: false, failed: None };
+        let items = items.fuse();
+        let queue = Queue { items, taken: 0, delivered: 0, is_stopped: false, failed: None };
         let shared = Shared { queue: Mutex::new(queue), changed: Condition::new(), max_ahead };
-        let begin = |own: &mut S, item, tell: &mut dyn FnMut(D) -> Result<()>| {
-            self.cancel.map_or(Ok(()), CancelToken::check)?;
-            work(own, item, tell)
-        };
-        let worker = |send: mpsc::Sender<(u64, D)>| {
-            let _stop = StopOnPanic(&shared);
-            let mut mine = match own() {
-                Ok(mine) => mine,
-                Err(error) => {
-                    shared.fail(error);
-                    return None;
-                }
-            };
-            while let Some((number, item)) = shared.next() {
-                let mut tell = |what| {
-                    // The calling thread may have failed, and no longer listen.
-                    let _ = send.send((number, what));
-                    Ok(())
-                };
-                if let Err(error) = begin(&mut mine, item, &mut tell) {
-                    shared.fail(error);
-                }
-            }
-            Some(mine)
-        };
         let mut all_own = Vec::new();
         let is_started = threads > 1
             && thread::scope(|scope| {
@@ -280,9 +263,14 @@ impl Parallel<'_> {
                 let (send, receive) = mpsc::channel();
                 let mut started = Vec::new();
                 for number in 0..threads {
-                    let (send, worker) = (send.clone(), &worker);
                     let name = format!("{}-{number}", self.name);
-                    match spawn_scoped(scope, &name, move || worker(send)) {
+                    let send = send.clone();
+                    let shared = &shared;
+                    let own = &own;
+                    let work = &work;
+                    let thread =
+                        spawn_scoped(scope, &name, move || self.work_off(shared, send, own, work));
+                    match thread {
                         Ok(thread) => started.push(thread),
                         Err(_) => break,
                     }
@@ -300,12 +288,50 @@ impl Parallel<'_> {
         if !is_started {
             let mut mine = own()?;
             while let Some((number, item)) = shared.next() {
-                let mut tell = |told| deliver(number, told, &|done| shared.delivered(done));
-                begin(&mut mine, item, &mut tell)?;
+                self.check_cancelled()?;
+                work(&mut mine, item, &mut |told| {
+                    deliver(number, told, &|done| shared.delivered(done))
+                })?;
             }
             all_own.push(mine);
         }
         into_inner(shared.queue).failed.map_or(Ok(all_own), Err)
+    }
+
+    /// What one thread does: takes items until there are none, and sends what the work tells. Returns what the thread had, if it
+    /// got that.
+    fn work_off<T, S, D>(
+        &self,
+        shared: &Shared<impl Iterator<Item = T>>,
+        send: mpsc::Sender<(u64, D)>,
+        own: impl Fn() -> Result<S>,
+        work: impl Fn(&mut S, T, &mut dyn FnMut(D) -> Result<()>) -> Result<()>,
+    ) -> Option<S> {
+        let _stop = StopOnPanic(shared);
+        let mut mine = match own() {
+            Ok(mine) => mine,
+            Err(error) => {
+                shared.fail(error);
+                return None;
+            }
+        };
+        while let Some((number, item)) = shared.next() {
+            let done = self.check_cancelled().and_then(|()| {
+                work(&mut mine, item, &mut |told| {
+                    // The calling thread may have failed, and no longer listen.
+                    let _ = send.send((number, told));
+                    Ok(())
+                })
+            });
+            if let Err(error) = done {
+                shared.fail(error);
+            }
+        }
+        Some(mine)
+    }
+
+    fn check_cancelled(&self) -> Result<()> {
+        self.cancel.map_or(Ok(()), CancelToken::check)
     }
 }
 

@@ -54,50 +54,63 @@ pub(crate) fn for_each<T, G: IntoIterator<Item = T> + Send>(
     let work = until_cancelled(options, work);
     #[cfg(feature = "rayon")]
     if let Some(pool) = kind.many.then(|| pool(options)).flatten() {
-        use rayon::iter::{ParallelBridge, ParallelIterator};
-
         // A thread of another pool would begin another task of the caller while it waits for this one, and one more in
         // that: each holds its chunks. A thread that belongs to no pool only waits.
         let foreign =
             rayon::current_thread_index().is_some() && pool.current_thread_index().is_none();
-        if foreign && kind.total <= MAX_BYTES_ON_FOREIGN_THREAD {
+        if !foreign {
+            return on_threads_of(&pool, kind, groups, work);
+        }
+        if kind.total <= MAX_BYTES_ON_FOREIGN_THREAD {
             return serially(groups, work);
         }
-        let most = MAX_BYTES_PER_BATCH / kind.size.saturating_mul(kind.row).max(1);
-        let left = std::sync::Mutex::new(Some(groups));
-        let left = || crate::sync::lock(&left).take();
-        let on_pool = || {
-            let Some(mut groups) = left() else { return Ok(()) };
-            let mut taken = 0;
-            // Batches grow with the number of groups taken, so that few groups also go to several threads.
-            let batches = std::iter::from_fn(|| {
-                let count = (taken / 16).clamp(1, most.clamp(1, 64) as usize);
-                taken += count;
-                let batch: Vec<G> = groups.by_ref().take(count).collect();
-                (!batch.is_empty()).then_some(batch)
-            });
-            let all = || {
-                batches.par_bridge().try_for_each_init(Vec::new, |buffer, batch| {
-                    batch.into_iter().flatten().try_for_each(|item| work(buffer, item))
-                })
-            };
-            pool.install(all)
-        };
-        if !foreign {
-            return on_pool();
-        }
+        let groups = std::sync::Mutex::new(Some(groups));
         return std::thread::scope(|scope| {
-            match spawn_scoped(scope, "zarr-wait", on_pool) {
+            let waiting =
+                spawn_scoped(scope, "zarr-wait", || match crate::sync::lock(&groups).take() {
+                    Some(groups) => on_threads_of(&pool, kind, groups, &work),
+                    None => Ok(()),
+                });
+            match waiting {
                 Ok(waiting) => {
                     waiting.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
                 }
                 // The system starts no thread: this one does the work.
-                Err(_) => left().map_or(Ok(()), |groups| serially(groups, &work)),
+                Err(_) => match crate::sync::lock(&groups).take() {
+                    Some(groups) => serially(groups, &work),
+                    None => Ok(()),
+                },
             }
         });
     }
     let _ = kind;
     serially(groups, work)
+}
+
+/// Gives the groups to the threads of a pool.
+#[cfg(feature = "rayon")]
+fn on_threads_of<T, G: IntoIterator<Item = T> + Send>(
+    pool: &rayon::ThreadPool,
+    kind: Work,
+    mut groups: impl Iterator<Item = G> + Send,
+    work: impl Fn(&mut Vec<u8>, T) -> Result<()> + Sync,
+) -> Result<()> {
+    use rayon::iter::{ParallelBridge, ParallelIterator};
+
+    let most = MAX_BYTES_PER_BATCH / kind.size.saturating_mul(kind.row).max(1);
+    let mut taken = 0;
+    // Batches grow with the number of groups taken, so that few groups also go to several threads.
+    let batches = std::iter::from_fn(|| {
+        let count = (taken / 16).clamp(1, most.clamp(1, 64) as usize);
+        taken += count;
+        let batch: Vec<G> = groups.by_ref().take(count).collect();
+        (!batch.is_empty()).then_some(batch)
+    });
+    pool.install(|| {
+        batches.par_bridge().try_for_each_init(Vec::new, |buffer, batch| {
+            batch.into_iter().flatten().try_for_each(|item| work(buffer, item))
+        })
+    })
 }
 
 /// Calls `work` on this thread and on up to `others` more, as many as the options allow; its calls share what is to do. Returns
@@ -132,8 +145,11 @@ pub(crate) fn made_ahead<'s, T: Send + 's, I: Iterator<Item = T> + 's>(
 ) -> Box<dyn Iterator<Item = T> + 's> {
     if threads > 1 {
         let (send, receive) = std::sync::mpsc::sync_channel(1);
-        let work = move || _ = make().try_for_each(|item| send.send(item));
-        if spawn_scoped(scope, "zarr-make", work).is_ok() {
+        let started = spawn_scoped(scope, "zarr-make", move || {
+            // The receiver is gone if the caller has stopped reading.
+            let _ = make().try_for_each(|item| send.send(item));
+        });
+        if started.is_ok() {
             return Box::new(receive.into_iter());
         }
     }
@@ -158,11 +174,11 @@ pub(crate) fn in_flight<T, R, F: Future<Output = Result<R>>>(
     items: impl Iterator<Item = T>,
     work: impl Fn(T) -> F,
 ) -> impl Stream<Item = Result<R>> {
-    let begin = move |item| {
+    let calls = stream::iter(items).map(move |item| {
         let begun = options.check_cancelled().map(|()| work(item));
         async move { begun?.await }
-    };
-    let mut running = Box::pin(stream::iter(items).map(begin).buffer_unordered(count));
+    });
+    let mut running = Box::pin(calls.buffer_unordered(count));
     let mut look = options.cancel.is_some().then(|| pause(CANCEL_POLL_INTERVAL));
     stream::poll_fn(move |context| {
         while look.as_mut().is_some_and(|look| look.poll_unpin(context).is_ready()) {
@@ -284,11 +300,11 @@ pub(crate) async fn off_thread<T: Send + 'static, F: Future<Output = T>>(
     let _ = options;
     let guard = CancelOnDrop(CancelToken::new());
     let dropped = guard.0.clone();
-    let work = move || {
+    let done = super::spawn_blocking(move || {
         let _before = Before(DROPPED.replace(Some(dropped)));
         block_on(work())
-    };
-    super::spawn_blocking(work).await.ok_or_else(lost_worker)
+    });
+    done.await.ok_or_else(lost_worker)
 }
 
 /// As [`spawn_blocking`](super::spawn_blocking), of work that may fail: that it panicked is an error.
@@ -313,7 +329,9 @@ pub(crate) fn pool(options: &Options) -> Option<std::sync::Arc<rayon::ThreadPool
     static POOLS: Mutex<Pools> = Mutex::new(BTreeMap::new());
     // In a process that was forked off, threads that its caller made before are gone.
     let is_child = super::fork::IS_CHILD.load(std::sync::atomic::Ordering::Relaxed);
-    if let Some(pool) = options.pool.as_ref().filter(|_| !is_child) {
+    if let Some(pool) = &options.pool
+        && !is_child
+    {
         return Some(pool.clone());
     }
     let threads = super::available_threads(options.threads);
@@ -325,11 +343,10 @@ pub(crate) fn pool(options: &Options) -> Option<std::sync::Arc<rayon::ThreadPool
     if let Some(pool) = pools.get(&key) {
         return Some(pool.clone());
     }
-    // The system starts no threads: the calling thread does the work.
-    let start = |thread: rayon::ThreadBuilder| {
+    let builder = rayon::ThreadPoolBuilder::new().num_threads(threads).spawn_handler(|thread| {
         super::spawn_thread(&format!("zarr-{}", thread.index()), || thread.run()).map(drop)
-    };
-    let builder = rayon::ThreadPoolBuilder::new().num_threads(threads).spawn_handler(start);
+    });
+    // If the system starts no threads, there is no pool: the calling thread does the work.
     let pool = Arc::new(builder.build().ok()?);
     pools.insert(key, pool.clone());
     Some(pool)

@@ -53,8 +53,10 @@ pub(super) fn park() {
 
 /// Waits for a random part of `most`: of many that failed together, few try again together.
 pub(crate) async fn pause_up_to(most: Duration) {
-    let random = || RandomState::new().hash_one(());
-    let random = VIRTUAL.get().map_or_else(random, |time| (time.random)());
+    let random = match VIRTUAL.get() {
+        Some(time) => (time.random)(),
+        None => RandomState::new().hash_one(()),
+    };
     pause(most.mul_f64(random as f64 / u64::MAX as f64)).await;
 }
 
@@ -110,12 +112,12 @@ impl Clock {
 
     fn start() -> Arc<Clock> {
         let (send, receive) = std::sync::mpsc::channel::<Arc<Clock>>();
-        let run = move || {
+        let started = super::spawn_thread("zarr-timer", move || {
             if let Ok(clock) = receive.recv() {
                 clock.run();
             }
-        };
-        let runs = super::spawn_thread("zarr-timer", run).is_ok();
+        });
+        let runs = started.is_ok();
         let clock = Arc::new(Clock { due: Mutex::default(), changed: Condition::new(), runs });
         let _ = send.send(clock.clone());
         clock

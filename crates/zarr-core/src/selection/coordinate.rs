@@ -108,6 +108,15 @@ impl Position {
         }
     }
 
+    /// The coordinate of one element on an axis of this length.
+    fn index_on(self, axis: usize, len: u64) -> Result<u64, AccessError> {
+        self.on_axis(len).ok_or_else(|| {
+            AccessError::Argument(format!(
+                "index {self} is out of bounds for axis {axis}, which has length {len}"
+            ))
+        })
+    }
+
     fn index_from_start(self) -> Option<u64> {
         match self {
             Position::FromStart(index) => Some(index),
@@ -127,9 +136,7 @@ impl std::fmt::Display for Position {
 }
 
 fn between(start: Option<Position>, stop: Option<Position>, step: i64) -> AxisSelection {
-    let counts_from_end =
-        |position: Option<Position>| matches!(position, Some(Position::FromEnd(_)));
-    if counts_from_end(start) || counts_from_end(stop) {
+    if [start, stop].iter().any(|position| matches!(position, Some(Position::FromEnd(_)))) {
         return AxisSelection::Relative(Relative(Parts::Steps { start, stop, step }));
     }
     let (start, stop) =
@@ -164,35 +171,36 @@ impl Relative {
 
     /// The same selection on an axis of this length, with coordinates that count from its start.
     pub(super) fn on_axis(self, axis: usize, len: u64) -> Result<AxisSelection, AccessError> {
-        let index = |position: Position| {
-            position.on_axis(len).ok_or_else(|| {
-                AccessError::Argument(format!(
-                    "index {position} is out of bounds for axis {axis}, which has length {len}"
-                ))
-            })
-        };
         Ok(match self.0 {
-            Parts::Index(position) => AxisSelection::Index(index(position)?),
+            Parts::Index(position) => AxisSelection::Index(position.index_on(axis, len)?),
             Parts::List(positions) => {
-                AxisSelection::List(positions.into_iter().map(index).collect::<Result<_, _>>()?)
+                let mut indices = Vec::with_capacity(positions.len());
+                for position in positions {
+                    indices.push(position.index_on(axis, len)?);
+                }
+                AxisSelection::List(indices)
             }
             Parts::Steps { start, stop, step } => {
-                let edge = |position: Option<Position>| match position {
-                    None => Ok(None),
-                    Some(position) => position.on_axis(len).map(Some).ok_or_else(|| {
-                        let text = |edge: Option<Position>| {
-                            edge.map_or_else(String::new, |edge| edge.to_string())
-                        };
-                        let range = format!("{}..{}", text(start), text(stop));
-                        AccessError::Argument(format!(
-                            "region {range} exceeds axis {axis}, which has length {len}"
-                        ))
-                    }),
-                };
-                AxisSelection::Steps { start: edge(start)?, stop: edge(stop)?, step }
+                let mut edges = [None; 2];
+                for (edge, position) in edges.iter_mut().zip([start, stop]) {
+                    let Some(position) = position else { continue };
+                    let Some(on_axis) = position.on_axis(len) else {
+                        return Err(exceeds(start, stop, axis, len));
+                    };
+                    *edge = Some(on_axis);
+                }
+                AxisSelection::Steps { start: edges[0], stop: edges[1], step }
             }
         })
     }
+}
+
+/// The error for a range with a bound before the axis.
+fn exceeds(start: Option<Position>, stop: Option<Position>, axis: usize, len: u64) -> AccessError {
+    let [start, stop] = [start, stop].map(|edge| edge.map_or(String::new(), |e| e.to_string()));
+    AccessError::Argument(format!(
+        "region {start}..{stop} exceeds axis {axis}, which has length {len}"
+    ))
 }
 
 /// `ndarray::s!`, whose steps and negative coordinates mean the same.
@@ -209,7 +217,8 @@ where
             match *element {
                 ndarray::SliceInfoElem::Index(index) => axes.push(index.into()),
                 ndarray::SliceInfoElem::Slice { start, end, step } => {
-                    let (start, stop) = (Some(Position::new(start)), end.map(Position::new));
+                    let start = Some(Position::new(start));
+                    let stop = end.map(Position::new);
                     axes.push(between(start, stop, step as i64));
                 }
                 ndarray::SliceInfoElem::NewAxis => {

@@ -29,7 +29,8 @@ impl AxisIndices {
 
     /// A list; steps, if it is nothing else.
     pub fn list(list: Vec<u64>) -> AxisIndices {
-        let (start, len) = (list.first().copied().unwrap_or(0), list.len() as u64);
+        let start = list.first().copied().unwrap_or(0);
+        let len = list.len() as u64;
         let step = match list[..] {
             [first, second, ..] => i64::try_from(i128::from(second) - i128::from(first)).ok(),
             _ => Some(1),

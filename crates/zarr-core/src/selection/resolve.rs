@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::part::{AxisIndices, ResolvedSelection};
 use super::{AxisSelection, Selection, SelectionExpr};
 use crate::error::AccessError;
+use crate::grid::ChunkGrid;
 use crate::metadata::ArrayMetadata;
 use crate::region::{ByAxis, Region, element_count};
 
@@ -61,7 +62,8 @@ fn outer(axes: Vec<AxisSelection>, shape: &[u64]) -> Result<Resolved, AccessErro
     if axes.len() != shape.len() {
         return Err(AccessError::Rank { expected: shape.len(), found: axes.len() });
     }
-    let (mut picks, mut lengths) = (Vec::with_capacity(axes.len()), ByAxis::new());
+    let mut picks = Vec::with_capacity(axes.len());
+    let mut lengths = ByAxis::new();
     for (axis, (along, &len)) in axes.into_iter().zip(shape).enumerate() {
         let stays = along.keeps_axis();
         let along = along.picks(axis, len)?;
@@ -126,14 +128,18 @@ fn by_axis(
     rank: usize,
     names: Option<&[Option<String>]>,
 ) -> Result<Vec<AxisSelection>, AccessError> {
-    let argument = |why: String| Err(AccessError::Argument(why));
     let names = names.unwrap_or_default();
     let mut axes = vec![None; rank];
     for (name, along) in named {
-        let called = |axis: &usize| names[*axis].as_ref() == Some(&name);
-        match (0..names.len().min(rank)).filter(called).collect::<Vec<_>>()[..] {
-            [axis] if axes[axis].is_none() => axes[axis] = Some(along),
-            [_] => return argument(format!("duplicate selection of dimension `{name}`")),
+        let called: Vec<usize> = (0..names.len().min(rank))
+            .filter(|&axis| names[axis].as_deref() == Some(&*name))
+            .collect();
+        let why = match called[..] {
+            [axis] if axes[axis].is_none() => {
+                axes[axis] = Some(along);
+                continue;
+            }
+            [_] => format!("duplicate selection of dimension `{name}`"),
             [] => {
                 let known: Vec<String> =
                     names.iter().flatten().map(|known| format!("`{known}`")).collect();
@@ -142,14 +148,13 @@ fn by_axis(
                 } else {
                     format!("the array has {}", known.join(", "))
                 };
-                return argument(format!("there is no dimension `{name}`; {known}"));
+                format!("there is no dimension `{name}`; {known}")
             }
             [first, second, ..] => {
-                return argument(format!(
-                    "axes {first} and {second} are both named `{name}`; select by axis"
-                ));
+                format!("axes {first} and {second} are both named `{name}`; select by axis")
             }
-        }
+        };
+        return Err(AccessError::Argument(why));
     }
     Ok(axes.into_iter().map(|along| along.unwrap_or(AxisSelection::ALL)).collect())
 }
@@ -204,28 +209,45 @@ fn masked(of_mask: &[u64], mask: &[bool], shape: &[u64]) -> Result<Resolved, Acc
 
 /// The elements of whole chunks.
 fn blocks(chunks: SelectionExpr, metadata: &ArrayMetadata) -> Result<Resolved, AccessError> {
-    let (shape, argument) = (&metadata.shape, |why: &str| AccessError::Argument(why.into()));
-    let grid = metadata.grid.as_deref().ok_or_else(|| argument("the array's grid is unknown"))?;
+    let shape = &metadata.shape;
+    let Some(grid) = metadata.grid.as_deref() else {
+        return Err(AccessError::Argument("the array's grid is unknown".into()));
+    };
     let counts: Vec<u64> = (0..shape.len()).map(|axis| grid.count(axis, shape[axis])).collect();
     let chunks = chunks.of(&counts, metadata.dimension_names.as_deref())?.part;
     if !chunks.has_axes() {
-        return Err(argument("blocks are selected axis by axis, not by points or a mask"));
+        let why = "blocks are selected axis by axis, not by points or a mask";
+        return Err(AccessError::Argument(why.into()));
     }
-    let interval = |axis: usize, chunk: u64| {
-        let span = grid.span(axis, chunk);
-        span.start..span.start.saturating_add(span.len).min(shape[axis])
-    };
     let elements = chunks.by_axis().enumerate().map(|(axis, chunks)| match chunks {
         AxisIndices::Steps { len: 0, .. } => Ok(AxisIndices::range(0, 0)),
         AxisIndices::Steps { start, len, .. } if chunks.as_range().is_some() => {
-            let first = interval(axis, start).start;
-            let end = interval(axis, start + len - 1).end;
+            let first = inside_array(grid, shape, axis, start).start;
+            let end = inside_array(grid, shape, axis, start + len - 1).end;
             Ok(AxisIndices::range(first, end.saturating_sub(first)))
         }
-        others => concatenated(&others, |chunk| interval(axis, chunk)),
+        others => concatenated(&others, |chunk| inside_array(grid, shape, axis, chunk)),
     });
     let part = ResolvedSelection::outer(elements.collect::<Result<Vec<_>, _>>()?.into_iter());
     Ok(Resolved { shape: part.lengths(), part })
+}
+
+/// The elements of a chunk along an axis, without those beyond the array.
+fn inside_array(grid: &dyn ChunkGrid, shape: &[u64], axis: usize, chunk: u64) -> Range<u64> {
+    let span = grid.span(axis, chunk);
+    span.start..span.start.saturating_add(span.len).min(shape[axis])
+}
+
+/// Takes memory for so many more coordinates in all; the list is empty.
+fn reserve(list: &mut Vec<u64>, count: u64) -> Result<(), AccessError> {
+    match usize::try_from(count).map(|count| list.try_reserve_exact(count)) {
+        Ok(Ok(())) => Ok(()),
+        _ => Err(AccessError::TooLarge {
+            what: "the list of coordinates in these blocks",
+            size: count.saturating_mul(size_of::<u64>() as u64),
+            hint: "select fewer blocks, or neighbours in order",
+        }),
+    }
 }
 
 /// The coordinates in chunks, those of one after those of the other.
@@ -234,19 +256,14 @@ fn concatenated(
     interval: impl Fn(u64) -> Range<u64>,
 ) -> Result<AxisIndices, AccessError> {
     let mut list = Vec::new();
-    let mut reserve = |count: u64| {
-        let reserved =
-            usize::try_from(count).ok().and_then(|count| list.try_reserve_exact(count).ok());
-        reserved.ok_or(AccessError::TooLarge {
-            what: "the list of coordinates in these blocks",
-            size: count.saturating_mul(size_of::<u64>() as u64),
-            hint: "select fewer blocks, or neighbours in order",
-        })
-    };
     // A lower bound: the count of chunks ends there.
-    reserve(chunks.len())?;
-    let len = |range: Range<u64>| range.end.saturating_sub(range.start);
-    reserve(chunks.iter().map(|chunk| len(interval(chunk))).fold(0, u64::saturating_add))?;
+    reserve(&mut list, chunks.len())?;
+    let mut elements = 0u64;
+    for chunk in chunks.iter() {
+        let range = interval(chunk);
+        elements = elements.saturating_add(range.end.saturating_sub(range.start));
+    }
+    reserve(&mut list, elements)?;
     list.extend(chunks.iter().flat_map(interval));
     Ok(AxisIndices::list(list))
 }

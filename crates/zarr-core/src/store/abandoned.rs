@@ -172,7 +172,8 @@ impl<N: Fn() -> String> Drop for Caller<N> {
         let keys_of_store = KeysOfStore::new(&(self.store)(), &self.keys);
         let mut stage = lock(&self.stage);
         if let Stage::Running(ended) = &*stage {
-            let (id, ended) = (NEXT.fetch_add(1, Ordering::Relaxed), ended.clone());
+            let id = NEXT.fetch_add(1, Ordering::Relaxed);
+            let ended = ended.clone();
             let mut all = lock(&ABANDONED);
             all.push(Abandoned { id, process: std::process::id(), keys_of_store, ended });
             COUNT.store(all.len(), Ordering::SeqCst);

@@ -95,10 +95,12 @@ impl Store for FromSync {
         }
         let key = key.clone();
         let GetOptions { limit, into, version } = how;
-        let get = move |store: &dyn SyncStore| {
-            store.get(&key, GetOptions { version, ..GetOptions::at_most(limit) })
-        };
-        Ok(self.spawn_blocking(get).await?.map(|got| into.take(got)))
+        let got = self
+            .spawn_blocking(move |store| {
+                store.get(&key, GetOptions { version, ..GetOptions::at_most(limit) })
+            })
+            .await?;
+        Ok(got.map(|got| into.take(got)))
     }
 
     async fn open(
@@ -110,13 +112,16 @@ impl Store for FromSync {
         let opened = if may_block() {
             self.0.open(key, how)?
         } else {
-            let (key, first, expect) = (key.clone(), how.first.to_vec(), how.expect.cloned());
+            let key = key.clone();
+            let first = how.first.to_vec();
+            let expect = how.expect.cloned();
             let SnapshotOptions { for_update, limit, .. } = how;
-            let open = move |store: &dyn SyncStore| {
-                let (first, expect) = (&first[..], expect.as_ref());
+            self.spawn_blocking(move |store| {
+                let first = &first[..];
+                let expect = expect.as_ref();
                 store.open(&key, SnapshotOptions { first, expect, for_update, limit })
-            };
-            self.spawn_blocking(open).await?
+            })
+            .await?
         };
         Ok(opened.map(|value| Box::new(FromSyncSnapshot(value.into())) as _))
     }
@@ -133,10 +138,10 @@ impl Store for FromSync {
         }
         let value = value.map(Payload::into_owned).transpose()?;
         let (owned, (only_if, version)) = (key.clone(), only_if.split());
-        let put = move |store: &dyn SyncStore| {
+        self.change(key, move |store| {
             store.put(&owned, value, only_if.with_version(version.as_ref()))
-        };
-        self.change(key, put).await
+        })
+        .await
     }
 
     async fn set_all(&self, values: &[(StoreKey, &[u8])], guarded: bool) -> Result<(), NotSet> {
@@ -160,8 +165,10 @@ impl Store for FromSync {
         if may_block() {
             return self.0.create(key, value, absent, leftovers);
         }
-        let (owned, value) = (key.clone(), value.into_owned()?);
-        let (absent, leftovers) = (absent.to_vec(), leftovers.to_vec());
+        let owned = key.clone();
+        let value = value.into_owned()?;
+        let absent = absent.to_vec();
+        let leftovers = leftovers.to_vec();
         self.change(key, move |store| store.create(&owned, value, &absent, &leftovers)).await
     }
 
@@ -224,7 +231,8 @@ impl Snapshot for FromSyncSnapshot {
         if may_block() {
             return self.0.read(ranges);
         }
-        let (value, ranges) = (self.0.clone(), ranges.to_vec());
+        let value = self.0.clone();
+        let ranges = ranges.to_vec();
         spawn_blocking(move || value.read(&ranges)).await.unwrap_or_else(|| Err(lost_thread()))
     }
     fn size(&self) -> u64 {

@@ -1,7 +1,6 @@
 //! Observes the calls to a store and their outcomes.
 
 use std::fmt;
-use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
@@ -34,22 +33,20 @@ pub struct Request<'a> {
 /// One call that a store answered.
 #[derive(Clone, Copy, Debug)]
 pub struct Call<'a> {
-    /// The request. The call dereferences to it.
-    pub request: Request<'a>,
+    /// See [`Request::number`].
+    pub number: u64,
+    /// See [`Request::operation`].
+    pub operation: &'static str,
+    /// See [`Request::key`].
+    pub key: &'a str,
+    /// See [`Request::ranges`].
+    pub ranges: &'a [ByteRange],
     /// Bytes of the values that were written or read.
     pub bytes: u64,
     /// How long it took.
     pub duration: Duration,
     /// Its result.
     pub outcome: Outcome<'a>,
-}
-
-impl<'a> Deref for Call<'a> {
-    type Target = Request<'a>;
-
-    fn deref(&self) -> &Request<'a> {
-        &self.request
-    }
 }
 
 /// The result of a call.
@@ -73,14 +70,13 @@ pub enum Outcome<'a> {
 impl fmt::Display for Call<'_> {
     /// `get zarr.json: 312 bytes in 41µs`, `get c/0: absent in 9µs`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Request { operation, key, ranges, .. } = self.request;
-        let key = if key.is_empty() { "/" } else { key };
-        write!(f, "{operation} {}", printable(key))?;
-        for (i, range) in ranges.iter().enumerate() {
+        let key = if self.key.is_empty() { "/" } else { self.key };
+        write!(f, "{} {}", self.operation, printable(key))?;
+        for (i, range) in self.ranges.iter().enumerate() {
             f.write_str(if i == 0 { " (" } else { ", " })?;
             write!(f, "{range}")?;
         }
-        if !ranges.is_empty() {
+        if !self.ranges.is_empty() {
             f.write_str(")")?;
         }
         match self.outcome {
@@ -162,6 +158,11 @@ fn found(bytes: Option<u64>) -> Carried {
     }
 }
 
+/// A value of this size was set, or the precondition did not hold.
+fn set(size: u64, has_won: bool) -> Carried {
+    if has_won { (size, Outcome::Done) } else { (0, Outcome::Lost) }
+}
+
 fn size(parts: &[Bytes]) -> u64 {
     parts.iter().map(|part| part.len() as u64).sum()
 }
@@ -185,8 +186,7 @@ impl ObservedStore {
         carried: impl FnOnce(&T) -> Carried,
     ) -> Result<T, StoreError> {
         let number = self.calls.fetch_add(1, Ordering::Relaxed);
-        let request = Request { number, operation, key, ranges };
-        self.observer.before(&request).await?;
+        self.observer.before(&Request { number, operation, key, ranges }).await?;
         let start = Instant::now();
         let result = ask.await;
         let duration = start.elapsed();
@@ -194,7 +194,8 @@ impl ObservedStore {
             Ok(value) => carried(value),
             Err(error) => (0, Outcome::Failed(error)),
         };
-        self.observer.after(&Call { request, bytes, duration, outcome }).await?;
+        let call = Call { number, operation, key, ranges, bytes, duration, outcome };
+        self.observer.after(&call).await?;
         result
     }
 }
@@ -229,8 +230,8 @@ impl Store for ObservedStore {
 
     async fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>, StoreError> {
         let ask = self.store.get(key, how);
-        let carried = |got: &Option<Got>| found(got.as_ref().map(|got| got.size));
-        self.call("get", key.as_str(), &[], ask, carried).await
+        self.call("get", key.as_str(), &[], ask, |got| found(got.as_ref().map(|got| got.size)))
+            .await
     }
 
     /// Reported only if there is no value, or the store failed. Other snapshots are reported when they are read.
@@ -272,8 +273,7 @@ impl Store for ObservedStore {
         };
         let (value, size) = sized(value)?;
         let ask = self.store.put(key, value, only_if);
-        let carried = |won: &bool| if *won { (size, Outcome::Done) } else { (0, Outcome::Lost) };
-        self.call(operation, key.as_str(), &[], ask, carried).await
+        self.call(operation, key.as_str(), &[], ask, |&won| set(size, won)).await
     }
 
     async fn create(
@@ -285,11 +285,7 @@ impl Store for ObservedStore {
     ) -> Result<Option<StoreKey>, StoreError> {
         let (value, size) = sized(Some(value))?;
         let ask = self.store.create(key, value.unwrap_or_default(), absent, leftovers);
-        let carried = |there: &Option<StoreKey>| match there {
-            None => (size, Outcome::Done),
-            Some(_) => (0, Outcome::Lost),
-        };
-        self.call("create", key.as_str(), &[], ask, carried).await
+        self.call("create", key.as_str(), &[], ask, |there| set(size, there.is_none())).await
     }
 
     async fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
@@ -334,8 +330,8 @@ struct ObservedSnapshot {
 impl Snapshot for ObservedSnapshot {
     async fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>, StoreError> {
         let ask = self.value.read(ranges);
-        let carried = |values: &Vec<Bytes>| found(Some(size(values)));
-        self.store.call("read", self.key.as_str(), ranges, ask, carried).await
+        let key = self.key.as_str();
+        self.store.call("read", key, ranges, ask, |values| found(Some(size(values)))).await
     }
     fn size(&self) -> u64 {
         self.value.size()

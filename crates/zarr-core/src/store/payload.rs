@@ -124,17 +124,17 @@ impl<'a> Payload<'a> {
     /// # Errors
     /// What kept a part from being made.
     pub fn made(self) -> Result<Self, StoreError> {
-        let made = |piece: Piece<'a>| match piece {
-            Piece::Made(_) => {
+        let mut pieces = self.0;
+        for piece in &mut pieces {
+            if let Piece::Made(_) = piece {
                 let mut value = Vec::new();
                 for part in piece.parts() {
                     value.extend_from_slice(&part?);
                 }
-                Ok(Piece::Lent(Cow::Owned(value)))
+                *piece = Piece::Lent(Cow::Owned(value));
             }
-            piece => Ok(piece),
-        };
-        Ok(Payload(self.0.into_iter().map(made).collect::<Result<_, StoreError>>()?))
+        }
+        Ok(Payload(pieces))
     }
 
     /// The same value, all of it made and nothing borrowed.
@@ -142,13 +142,14 @@ impl<'a> Payload<'a> {
     /// # Errors
     /// As [`Payload::made`].
     pub fn into_owned(self) -> Result<Payload<'static>, StoreError> {
-        let owned = |piece| match piece {
+        let pieces = self.made()?.0.into_iter().filter_map(|piece| match piece {
             Piece::Lent(bytes) => Some(Piece::Lent(Cow::Owned(bytes.into_owned()))),
             Piece::Shared(bytes) => Some(Piece::Shared(bytes)),
             Piece::Kept { value, range } => Some(Piece::Kept { value, range }),
+            // There is none after `made`.
             Piece::Made(_) => None,
-        };
-        Ok(Payload(self.made()?.0.into_iter().filter_map(owned).collect()))
+        });
+        Ok(Payload(pieces.collect()))
     }
 
     /// The value in one owned piece; copies unless it is one already.

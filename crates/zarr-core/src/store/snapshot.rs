@@ -115,11 +115,12 @@ impl From<InMemorySnapshot> for Box<dyn SyncSnapshot> {
 
 impl SyncSnapshot for InMemorySnapshot {
     fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>, StoreError> {
-        let slice = |range: &ByteRange| {
+        let mut slices = Vec::with_capacity(ranges.len());
+        for range in ranges {
             let range = range.resolve(&self.key, self.value.len() as u64)?;
-            Ok(self.value.slice(range.start as usize..range.end as usize))
-        };
-        ranges.iter().map(slice).collect()
+            slices.push(self.value.slice(range.start as usize..range.end as usize));
+        }
+        Ok(slices)
     }
 
     fn size(&self) -> u64 {

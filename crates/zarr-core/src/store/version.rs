@@ -1,8 +1,12 @@
 //! Tells one value of a key from every other.
 
 use std::fmt;
+use std::ops::Range;
 
 use bytes::Bytes;
+
+/// The most bytes of a token that are copied into the version of a part.
+const MAX_TOKEN_OF_PART: usize = 4096;
 
 /// What a value was when it was read: equal versions mean equal values, nowise changed since.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -44,6 +48,16 @@ impl Version {
     /// Whether nothing but a mark is known.
     pub fn is_mark(&self) -> bool {
         self.token.is_none()
+    }
+
+    /// The version of some bytes of the value that has this version; `None` if that is known by its content, and long.
+    pub fn of_part(&self, range: &Range<u64>) -> Option<Version> {
+        let whole = self.token.as_deref().unwrap_or_default();
+        if whole.len() > MAX_TOKEN_OF_PART {
+            return None;
+        }
+        let token = [&range.start.to_le_bytes()[..], &range.end.to_le_bytes(), whole].concat();
+        Some(Version { token: Some(token.into()), mark: self.mark })
     }
 
     /// The same version of a value that bears this mark, such as a file's number and time of change.

@@ -128,14 +128,15 @@ pub(super) struct TransposedCopy {
 impl TransposedCopy {
     /// Takes the two axes out of those of a copy of runs of `run` bytes; `None`, and all stay, if it has none.
     pub fn of(axes: &mut Vec<Axis<2>>, element_size: usize, run: usize) -> Option<TransposedCopy> {
-        let along = |window: usize| {
-            let follows = |axis: &Axis<2>| {
+        if run != element_size {
+            return None;
+        }
+        let [target, source] = [0, 1].map(|window| {
+            axes.iter().position(|axis| {
                 axis.1[window] == element_size as isize && axis.0 >= MIN_SQUARE_LENGTH
-            };
-            axes.iter().position(follows).filter(|_| run == element_size)
-        };
-        let (source, target) =
-            along(1).zip(along(0)).filter(|(source, target)| source != target)?;
+            })
+        });
+        let (source, target) = source.zip(target).filter(|(source, target)| source != target)?;
         let (target_axis, source_axis) = (axes[target], axes[source]);
         axes.remove(source.max(target));
         axes.remove(source.min(target));
@@ -188,7 +189,10 @@ impl TransposedCopy {
                 8 => self.tiles::<2>(from, to, begin, end),
                 _ => self.elements(from, to, begin, end),
             }
-            for s in (begin[0]..end[0]).filter(|_| unit > 1) {
+            if unit <= 1 {
+                return;
+            }
+            for s in begin[0]..end[0] {
                 let (_, row) = self.places(from, to, [s, begin[1]]);
                 let len = (end[1] - begin[1]) * self.element_size;
                 swap(std::slice::from_raw_parts_mut(row, len), unit);
@@ -226,7 +230,8 @@ impl TransposedCopy {
     /// # Safety
     /// As [`TransposedCopy::square`].
     unsafe fn elements(&self, from: *const u8, to: *mut u8, begin: [usize; 2], end: [usize; 2]) {
-        let (element_size, count) = (self.element_size, end[1] - begin[1]);
+        let element_size = self.element_size;
+        let count = end[1] - begin[1];
         for s in begin[0]..end[0] {
             // SAFETY: the caller's promise.
             unsafe {
@@ -263,16 +268,19 @@ unsafe fn tile<const N: usize>(from: *const u8, from_step: isize, to: *mut u8, t
     use std::arch::x86_64::*;
     // SAFETY: every processor of this kind has these instructions; the caller's promise.
     unsafe {
-        let shuffled = |a, b| match N {
-            16 => [_mm_unpacklo_epi8(a, b), _mm_unpackhi_epi8(a, b)],
-            8 => [_mm_unpacklo_epi16(a, b), _mm_unpackhi_epi16(a, b)],
-            4 => [_mm_unpacklo_epi32(a, b), _mm_unpackhi_epi32(a, b)],
-            _ => [_mm_unpacklo_epi64(a, b), _mm_unpackhi_epi64(a, b)],
-        };
         let mut rows: [__m128i; N] =
             std::array::from_fn(|n| _mm_loadu_si128(from.offset(n as isize * from_step).cast()));
         for _ in 0..N.ilog2() {
-            rows = std::array::from_fn(|n| shuffled(rows[n / 2], rows[n / 2 + N / 2])[n % 2]);
+            rows = std::array::from_fn(|n| {
+                let (a, b) = (rows[n / 2], rows[n / 2 + N / 2]);
+                let shuffled = match N {
+                    16 => [_mm_unpacklo_epi8(a, b), _mm_unpackhi_epi8(a, b)],
+                    8 => [_mm_unpacklo_epi16(a, b), _mm_unpackhi_epi16(a, b)],
+                    4 => [_mm_unpacklo_epi32(a, b), _mm_unpackhi_epi32(a, b)],
+                    _ => [_mm_unpacklo_epi64(a, b), _mm_unpackhi_epi64(a, b)],
+                };
+                shuffled[n % 2]
+            });
         }
         for (n, row) in rows.into_iter().enumerate() {
             _mm_storeu_si128(to.offset(n as isize * to_step).cast(), row);

@@ -37,18 +37,19 @@ pub(super) fn pairs(
             strides[1].push(alone.strides[axis]);
         }
         AxisIndices::List(list) => {
-            let jump = |(n, &at): (usize, &u64)| {
+            let of_list = list.iter().enumerate().map(|(n, &at)| {
                 [within(axis, at) * whole.strides[axis], n as isize * alone.strides[axis]]
-            };
-            jumps.push(list.iter().enumerate().map(jump).collect());
+            });
+            jumps.push(of_list.collect());
         }
     });
     if let Elements::Points { coordinates, count } = part.elements() {
-        let at = |n: usize| {
+        let of_points = (0..*count as usize).map(|n| {
             let axes = coordinates.iter().enumerate();
-            axes.map(|(axis, list)| within(axis, list[n]) * whole.strides[axis]).sum()
-        };
-        jumps.push((0..*count as usize).map(|n| [at(n), n as isize * alone.strides[0]]).collect());
+            let at = axes.map(|(axis, list)| within(axis, list[n]) * whole.strides[axis]).sum();
+            [at, n as isize * alone.strides[0]]
+        });
+        jumps.push(of_points.collect());
     }
     let strides = [&strides[0][..], &strides[1][..]];
     let (axes, run) = merged(&lens, strides, whole.element_size);

@@ -34,8 +34,8 @@ impl Window {
         }
         if shape.contains(&0) {
             // Lengths that no other axis bounds may be more than memory has.
-            let len = |&len: &u64| usize::try_from(len).unwrap_or(usize::MAX);
-            let shape: ByAxis<usize> = shape.iter().map(len).collect();
+            let shape: ByAxis<usize> =
+                shape.iter().map(|&len| usize::try_from(len).unwrap_or(usize::MAX)).collect();
             let strides = smallvec![0; strides.len()];
             return Ok((Window { shape, strides, element_size }, 0..0));
         }
@@ -51,8 +51,11 @@ impl Window {
             covered.end += along.max(0);
         }
         // An axis of one element is never stepped along.
-        let stride = |(&len, &stride): (&u64, &isize)| if len > 1 { stride } else { 0 };
-        let strides = shape.iter().zip(strides).map(stride).collect();
+        let strides = shape
+            .iter()
+            .zip(strides)
+            .map(|(&len, &stride)| if len > 1 { stride } else { 0 })
+            .collect();
         let shape = shape.iter().map(|&len| len as usize).collect();
         Ok((Window { shape, strides, element_size }, covered))
     }
@@ -97,9 +100,10 @@ impl Window {
     /// The same elements with axes of length 1 added, so that the shape is `shape`.
     pub(super) fn with_axes_of_one(&self, shape: &[u64]) -> Window {
         let mut own = self.shape.iter().zip(&self.strides).filter(|(len, _)| **len != 1);
-        let mut added = |len: &u64| if *len == 1 { None } else { own.next() };
-        let axes =
-            shape.iter().map(|len| added(len).map_or((1, 0), |(&len, &stride)| (len, stride)));
+        let axes = shape.iter().map(|&len| {
+            let axis = if len == 1 { None } else { own.next() };
+            axis.map_or((1, 0), |(&len, &stride)| (len, stride))
+        });
         let (lens, strides) = axes.unzip();
         let window = Window { shape: lens, strides, element_size: self.element_size };
         assert!(own.next().is_none() && window.len() == self.len(), "only axes of length 1 differ");

@@ -122,13 +122,8 @@ pub(crate) fn write(
                 array.write_bytes(selection, &bytes)
             }
         },
-        Values::Complex64(list) => {
-            let bytes: Vec<u8> = list.as_flattened().iter().flat_map(|n| n.to_ne_bytes()).collect();
-            array.write_bytes(selection, &bytes)
-        }
-        Values::Complex128(list) => {
-            let bytes: Vec<u8> = list.as_flattened().iter().flat_map(|n| n.to_ne_bytes()).collect();
-            array.write_bytes(selection, &bytes)
+        Values::Complex64(_) | Values::Complex128(_) => {
+            array.write_bytes(selection, &values.to_ne_bytes())
         }
     )
 }

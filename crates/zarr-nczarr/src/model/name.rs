@@ -88,9 +88,17 @@ pub(crate) fn position<'a>(
     exact.or_else(|| names.position(|other| is_same(other, name)))
 }
 
-/// Finds names as [`position`] does, in the same time however many there are.
+/// Finds names in a list, in the same time however many there are: the very same one, or else the first that is the same
+/// when composed.
+///
+/// ```
+/// let names: zarr_nczarr::NameIndex = ["x", "caf\u{e9}"].into_iter().collect();
+/// assert_eq!(names.position("cafe\u{301}"), Some(1));
+/// assert_eq!(names.position("y"), None);
+/// ```
+// As `position` does by a search.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct NameIndex {
+pub struct NameIndex {
     exact: HashMap<String, usize>,
     composed: HashMap<String, usize>,
 }

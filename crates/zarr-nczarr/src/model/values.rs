@@ -167,6 +167,22 @@ impl Values {
         each!(self, values => values.len())
     }
 
+    /// The values in memory, one after the other: of complex numbers two each, of bools one byte each, 0 or 1. Strings
+    /// have no fixed size: of them there are no bytes.
+    pub fn to_ne_bytes(&self) -> Vec<u8> {
+        each_number!(self, list => list.iter().flat_map(|number| number.to_ne_bytes()).collect(),
+            Values::Char(bytes) => bytes.clone(),
+            Values::Bool(list) => list.iter().map(|&value| u8::from(value)).collect(),
+            Values::Complex64(list) => {
+                list.as_flattened().iter().flat_map(|number| number.to_ne_bytes()).collect()
+            }
+            Values::Complex128(list) => {
+                list.as_flattened().iter().flat_map(|number| number.to_ne_bytes()).collect()
+            }
+            Values::String(_) => Vec::new(),
+        )
+    }
+
     /// The first value, `count` times; `None` if there is no room for that, or no value.
     pub(crate) fn repeated(&self, count: usize) -> Option<Values> {
         fn repeat<T: Clone>(values: &[T], count: usize) -> Option<Vec<T>> {

@@ -11,6 +11,7 @@ mod costs;
 mod documents;
 mod faults;
 mod hostile;
+mod lent_memory;
 mod missing_values;
 mod names;
 mod one_dataset;

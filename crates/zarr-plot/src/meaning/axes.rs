@@ -25,14 +25,31 @@ pub struct Axis {
     pub title: Option<String>,
     /// How many elements are along it.
     pub len: u64,
+    /// Which way its coordinates rise, if it is a vertical one.
+    pub positive: Option<Positive>,
     values: Values,
 }
+
+/// Where the greater coordinates of a vertical axis are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Positive {
+    /// Above: heights.
+    Up,
+    /// Below: depths and pressures.
+    Down,
+}
+
+/// How far steps may differ from each other, in steps, on an even axis.
+const EVEN: f64 = 1e-3;
+/// The most coordinates that are compared to find out whether they are even.
+const MAX_COMPARED_COORDINATES: u64 = 1 << 14;
 
 impl Axis {
     /// An axis of which only the length is known.
     pub fn plain(len: u64) -> Axis {
         let (name, units, title) = (None, None, None);
-        Axis { name, kind: AxisKind::Other, units, title, len, values: Values::None }
+        let (kind, positive, values) = (AxisKind::Other, None, Values::None);
+        Axis { name, kind, units, title, len, positive, values }
     }
 }
 
@@ -51,6 +68,13 @@ pub enum AxisKind {
     Channel,
     /// Something else, or not known.
     Other,
+}
+
+impl AxisKind {
+    /// Whether it is an axis of space.
+    pub fn is_space(self) -> bool {
+        matches!(self, AxisKind::X | AxisKind::Y | AxisKind::Z)
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -108,6 +132,67 @@ impl Axis {
             Values::Affine(affine) => Some(*affine),
             _ => None,
         }
+    }
+
+    /// The first coordinate and how far it is to the next, in [`Axis::units`], if all are numbers as far from each other.
+    /// Coordinates that are stored are read.
+    pub fn even(&self) -> Option<Affine> {
+        if let Some(affine) = self.affine() {
+            return Some(affine);
+        }
+        if !(2..=MAX_COMPARED_COORDINATES).contains(&self.len) {
+            return None;
+        }
+        let found = self.read(0..self.len).ok()??;
+        if found.time.is_some() || found.texts.is_some() {
+            return None;
+        }
+        let (first, last) = (*found.numbers.first()?, *found.numbers.last()?);
+        let scale = (last - first) / (self.len - 1) as f64;
+        let is_even = |(n, value): (usize, &f64)| {
+            (first + n as f64 * scale - value).abs() <= EVEN * scale.abs()
+        };
+        let is_known = scale.is_finite() && scale != 0.0;
+        (is_known && found.numbers.iter().enumerate().all(is_even))
+            .then_some(Affine { scale, offset: first })
+    }
+
+    /// Its units in metres, if they are of length.
+    pub fn unit_of_length(&self) -> Option<f64> {
+        let units = self.units.as_deref()?;
+        Some(match units {
+            "angstrom" | "Å" => 1e-10,
+            "picometer" | "pm" => 1e-12,
+            "nanometer" | "nm" => 1e-9,
+            "micrometer" | "micron" | "um" | "µm" | "μm" => 1e-6,
+            "millimeter" | "mm" => 1e-3,
+            "centimeter" | "cm" => 1e-2,
+            "meter" | "metre" | "meters" | "metres" | "m" => 1.0,
+            "kilometer" | "kilometers" | "km" => 1e3,
+            _ => return None,
+        })
+    }
+
+    /// Whether its coordinates are degrees of longitude or latitude.
+    pub fn is_angle(&self) -> bool {
+        let units = self.units.as_deref().unwrap_or_default().to_ascii_lowercase();
+        matches!(self.kind, AxisKind::X | AxisKind::Y) && units.starts_with("degree")
+    }
+
+    /// Whether it goes up from one position to another, both within the axis: to the north, or along a vertical axis to what CF
+    /// calls up. Without stored coordinates it goes down, as the rows of images. The two coordinates are read.
+    pub fn is_upwards(&self, from: u64, to: u64) -> bool {
+        let rises = match (self.kind, self.positive) {
+            (AxisKind::Y, _) | (AxisKind::Z, Some(Positive::Up)) => true,
+            (AxisKind::Z, Some(Positive::Down)) => false,
+            _ => return false,
+        };
+        if self.array().is_none() || from == to {
+            return false;
+        }
+        let at = |n: u64| self.read(n..n + 1).ok()??.numbers.first().copied();
+        let (Some(first), Some(last)) = (at(from), at(to)) else { return false };
+        if rises { first < last } else { first > last }
     }
 
     /// Reads the coordinates at `positions`, which must be within the axis; `None` if it has none but the positions.
@@ -202,6 +287,7 @@ pub(crate) fn axes_of_image(array: &Array, image: Option<&(Image, usize)>) -> Re
             name,
             units: None,
             len,
+            positive: None,
             values: Values::None,
         };
         if let Some(name) = axis.name.clone()
@@ -213,6 +299,7 @@ pub(crate) fn axes_of_image(array: &Array, image: Option<&(Image, usize)>) -> Re
                 (DataType::Time(_), _) | (_, Some(_)) => AxisKind::Time,
                 _ => kind_of(&name, &attributes),
             };
+            axis.positive = positive(&attributes, meaning.units.as_deref());
             axis.units = meaning.units;
             axis.title = meaning.title.or(axis.title);
             axis.values = Values::Stored(Box::new(variable));
@@ -240,6 +327,50 @@ fn variable(array: &Array, name: &str, len: u64) -> Result<Option<Array>> {
     Ok(None)
 }
 
+/// What the attribute `positive` says; without it, what units of pressure and names say (CF 4.3).
+fn positive(attributes: &Object, units: Option<&str>) -> Option<Positive> {
+    match text(attributes, "positive").map(|text| text.to_ascii_lowercase()).as_deref() {
+        Some("up") => return Some(Positive::Up),
+        Some("down") => return Some(Positive::Down),
+        _ => {}
+    }
+    match text(attributes, "standard_name").as_deref() {
+        Some(
+            "air_pressure"
+            | "sea_water_pressure"
+            | "depth"
+            | "depth_below_geoid"
+            | "depth_below_sea_floor",
+        ) => Some(Positive::Down),
+        Some(
+            "height"
+            | "altitude"
+            | "height_above_mean_sea_level"
+            | "height_above_reference_ellipsoid",
+        ) => Some(Positive::Up),
+        _ => units.is_some_and(is_pressure).then_some(Positive::Down),
+    }
+}
+
+/// Whether units are of pressure, by which CF knows a vertical axis.
+fn is_pressure(units: &str) -> bool {
+    const PRESSURES: [&str; 11] = [
+        "pa",
+        "hpa",
+        "kpa",
+        "pascal",
+        "hectopascal",
+        "bar",
+        "mbar",
+        "millibar",
+        "mb",
+        "dbar",
+        "decibar",
+    ];
+    let units = units.to_ascii_lowercase();
+    PRESSURES.contains(&units.strip_suffix('s').unwrap_or(&units))
+}
+
 /// What CF's attributes `axis`, `standard_name`, `units` and then the name say is along an axis.
 fn kind_of(name: &str, attributes: &Object) -> AxisKind {
     let of_axis = |text: String| match text.to_ascii_uppercase().as_str() {
@@ -253,7 +384,9 @@ fn kind_of(name: &str, attributes: &Object) -> AxisKind {
         "longitude" | "projection_x_coordinate" | "grid_longitude" => Some(AxisKind::X),
         "latitude" | "projection_y_coordinate" | "grid_latitude" => Some(AxisKind::Y),
         "time" => Some(AxisKind::Time),
-        "height" | "altitude" | "depth" | "air_pressure" => Some(AxisKind::Z),
+        "height" | "altitude" | "depth" | "air_pressure" | "sea_water_pressure" => {
+            Some(AxisKind::Z)
+        }
         _ => None,
     };
     let of_units = |text: String| {
@@ -261,6 +394,7 @@ fn kind_of(name: &str, attributes: &Object) -> AxisKind {
         match text.as_str() {
             "degreeseast" | "degreeeast" | "degreee" | "degreese" => Some(AxisKind::X),
             "degreesnorth" | "degreenorth" | "degreen" | "degreesn" => Some(AxisKind::Y),
+            units if is_pressure(units) => Some(AxisKind::Z),
             _ => None,
         }
     };
@@ -272,9 +406,12 @@ fn kind_of(name: &str, attributes: &Object) -> AxisKind {
         "c" | "channel" | "band" | "bands" | "rgb" | "rgba" => AxisKind::Channel,
         _ => AxisKind::Other,
     };
+    // Only a vertical axis has this attribute.
+    let of_positive = |_| Some(AxisKind::Z);
     text(attributes, "axis")
         .and_then(of_axis)
         .or_else(|| text(attributes, "standard_name").and_then(of_standard_name))
+        .or_else(|| text(attributes, "positive").and_then(of_positive))
         .or_else(|| text(attributes, "units").and_then(of_units))
         .unwrap_or_else(of_name)
 }
@@ -294,6 +431,7 @@ impl Image {
             units: axis.2.clone(),
             title: Some(axis.0.clone()),
             len,
+            positive: None,
             values: if has_coordinates { Values::Affine(affine) } else { Values::None },
         })
     }

@@ -16,26 +16,27 @@
 mod affine;
 mod axes;
 mod calendar;
+mod flags;
 pub mod geo;
 mod missing;
 mod ome;
 mod select;
 mod time;
-mod vertical;
 
 use zarr_core::data_type::{DataType, NumpyTime, Scalar, ScalarValue, TimeKind, TimeUnit};
 use zarr_core::{Array, Json, Object};
 
 pub use self::affine::Affine;
 pub(crate) use self::axes::axes_of_image;
-pub use self::axes::{Axis, AxisKind, Coordinates, axes_of};
+pub use self::axes::{Axis, AxisKind, Coordinates, Positive, axes_of};
 pub use self::calendar::{Calendar, Date};
+pub use self::flags::Flags;
 pub(crate) use self::missing::{MAX_COMPARED, number, unsigned};
 pub use self::missing::{Missing, MissingRule};
-pub use self::ome::{Channel, Image, Images, Level};
+pub(crate) use self::ome::color;
+pub use self::ome::{Channel, Image, Images, Level, label_images};
 pub use self::select::Reach;
 pub use self::time::TimeUnits;
-pub(crate) use self::vertical::rises;
 
 /// What the elements of an array stand for.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -52,6 +53,8 @@ pub struct Meaning {
     pub units: Option<String>,
     /// The attribute `long_name`, else `standard_name`.
     pub title: Option<String>,
+    /// The names of values (CF 3.5).
+    pub flags: Flags,
     /// What was found and cannot be applied, for people.
     pub warnings: Vec<String>,
 }
@@ -82,7 +85,8 @@ impl Meaning {
             })
         });
         let title = text(attributes, "long_name").or_else(|| text(attributes, "standard_name"));
-        Meaning { missing, affine, unsigned, time, units, title, warnings }
+        let flags = Flags::of(attributes);
+        Meaning { missing, affine, unsigned, time, units, title, flags, warnings }
     }
 
     /// The stored values as they are, nothing missing but NaT.

@@ -1,7 +1,8 @@
-//! Reads what OME-Zarr 0.4 and 0.5 say of an image: axes, levels, channels.
+//! Reads what OME-Zarr 0.4, 0.5 and 0.6 say of an image: axes, levels, channels.
 //!
 //! In 0.4 a group has the attributes `multiscales` and `omero`, in 0.5 both are in the attribute `ome`. Earlier versions have axes
-//! as names only, or none.
+//! as names only, or none. In 0.6 the axes are those of a coordinate system, into which each level has one transformation: a scale,
+//! the identity, or a sequence of a scale and a translation.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,10 +22,16 @@ pub struct Image {
     pub axes: Vec<(String, AxisKind, Option<String>)>,
     /// Its levels, mostly the largest first.
     pub levels: Vec<Level>,
-    /// Its channels, in their order along the axis of channels.
+    /// Its channels, in their order along the axis of channels; none, if it does not describe them.
     pub channels: Arc<[Channel]>,
+    /// The position along the axis of time that is shown first: `omero.rdefs.defaultT`.
+    pub default_t: Option<u64>,
+    /// The position along z that is shown first: `omero.rdefs.defaultZ`.
+    pub default_z: Option<u64>,
     /// Whether its elements are labels: numbers of objects, and 0 for none.
     pub is_label: bool,
+    /// Labels and their colours: red, green, blue and opacity. Other labels have none of their own.
+    pub label_colors: Arc<[(f64, [u8; 4])]>,
 }
 
 /// One size of an image.
@@ -53,8 +60,48 @@ pub struct Channel {
     pub inverted: bool,
 }
 
+/// The most channels that are shown at first where an image does not describe them.
+const MAX_ACTIVE_CHANNELS: usize = 6;
+
+impl Channel {
+    /// Channel `n` of `count` of which nothing is known: the colours are those of vizarr (`getDefaultColors` in its `utils.ts`).
+    fn undescribed(n: usize, count: usize) -> Channel {
+        Channel {
+            label: None,
+            color: default_color(n, count),
+            window: None,
+            active: n < MAX_ACTIVE_CHANNELS,
+            inverted: false,
+        }
+    }
+}
+
+/// White alone; magenta and green; red, green and blue; else cyan, yellow, magenta, red, green, blue, and white for the others.
+fn default_color(n: usize, count: usize) -> [u8; 3] {
+    const MAGENTA: [u8; 3] = [255, 0, 255];
+    const RED: [u8; 3] = [255, 0, 0];
+    const GREEN: [u8; 3] = [0, 255, 0];
+    const BLUE: [u8; 3] = [0, 0, 255];
+    let colors: &[[u8; 3]] = match count {
+        1 => &[],
+        2 => &[MAGENTA, GREEN],
+        3 => &[RED, GREEN, BLUE],
+        _ => &[[0, 255, 255], [255, 255, 0], MAGENTA, RED, GREEN, BLUE],
+    };
+    colors.get(n).copied().unwrap_or([255; 3])
+}
+
 /// An image with more axes is left out: OME-Zarr has up to five, and each level has numbers for each axis.
 const MAX_AXES: usize = 64;
+
+/// Of more channels only these are described.
+const MAX_CHANNELS: usize = 1 << 10;
+
+/// Of more labels with colours only these are read.
+const MAX_LABEL_COLORS: usize = 1 << 16;
+
+/// Of more images of labels only these are found.
+const MAX_LABEL_IMAGES: usize = 64;
 
 /// How many groups above an array are looked at for the image that it is a level of.
 const ABOVE: usize = 3;
@@ -92,6 +139,34 @@ impl Images {
     }
 }
 
+/// What OME says in the attributes of a group: in 0.5 it is below `ome`.
+fn inner(attributes: &Object) -> &Object {
+    attributes.get("ome").and_then(Json::as_object).unwrap_or(attributes)
+}
+
+/// The images of labels of an image's group: the names that its group `labels` lists, and their groups.
+///
+/// # Errors
+/// What the store reports. A group that is not there is left out.
+pub fn label_images(group: &Group) -> Result<Vec<(String, Group)>> {
+    let open = |path: &NodePath| match group.hierarchy().group(path) {
+        Ok(found) => Ok(Some(found)),
+        Err(e) if matches!(e.kind(), ErrorKind::Store) => Err(e),
+        Err(_) => Ok(None),
+    };
+    let Ok(place) = group.path().child("labels") else { return Ok(Vec::new()) };
+    let Some(labels) = open(&place)? else { return Ok(Vec::new()) };
+    let names = inner(labels.attributes()).get("labels").map(items).unwrap_or_default();
+    let mut found = Vec::new();
+    for name in names.iter().filter_map(Json::as_str).take(MAX_LABEL_IMAGES) {
+        let Ok(path) = place.join(name) else { continue };
+        if let Some(image) = open(&path)? {
+            found.push((name.to_owned(), image));
+        }
+    }
+    Ok(found)
+}
+
 /// The images of a group by the arrays that are their levels, each array once in an image.
 fn levels(group: &Group) -> Levels {
     let mut levels = Levels::new();
@@ -122,17 +197,30 @@ impl Image {
         Images::default().of_array(array)
     }
 
+    /// Its channels along an axis of `count` positions: those that it describes, or if these are others, in usual colours.
+    pub fn channels_along(&self, count: u64) -> Vec<Channel> {
+        let count = usize::try_from(count).unwrap_or(usize::MAX);
+        match self.channels.len() == count {
+            true => self.channels.to_vec(),
+            false => (0..count.min(MAX_CHANNELS)).map(|n| Channel::undescribed(n, count)).collect(),
+        }
+    }
+
     fn of_attributes(attributes: &Object) -> Vec<Image> {
-        let inner = attributes.get("ome").and_then(Json::as_object).unwrap_or(attributes);
+        let inner = inner(attributes);
         let Some(Json::Array(found)) = inner.get("multiscales") else { return Vec::new() };
         let omero = inner.get("omero").and_then(Json::as_object);
         let channels: Arc<[Channel]> =
             channels(omero.and_then(|omero| omero.get("channels"))).into();
+        let rdefs = omero.and_then(|omero| omero.get("rdefs")).and_then(Json::as_object);
+        let default = |name: &str| rdefs?.get(name)?.as_number()?.parse::<u64>().ok();
         let is_label = inner.contains("image-label");
+        let label_colors: Arc<[_]> =
+            label_colors(inner.get("image-label").and_then(Json::as_object)).into();
         let image = |json: &Json| {
             let json = json.as_object()?;
             let datasets = json.get("datasets")?.as_array()?;
-            let axes = axes(json.get("axes"));
+            let axes = axes(json.get("axes").or_else(|| axes_of_system(json)));
             if axes.len() > MAX_AXES {
                 return None;
             }
@@ -154,11 +242,34 @@ impl Image {
                 axes,
                 levels,
                 channels: channels.clone(),
+                default_t: default("defaultT"),
+                default_z: default("defaultZ"),
                 is_label,
+                label_colors: label_colors.clone(),
             })
         };
         found.iter().filter_map(image).collect()
     }
+}
+
+/// The axes of the coordinate system in which an image of 0.6 has its levels: the one into which its first level is transformed,
+/// else the first.
+fn axes_of_system(image: &Object) -> Option<&Json> {
+    let systems = image.get("coordinateSystems")?.as_array()?;
+    let systems = || systems.iter().filter_map(Json::as_object);
+    let first_level = image.get("datasets")?.as_array()?.first()?.as_object()?;
+    let transformation = first_level
+        .get("coordinateTransformations")
+        .and_then(Json::as_array)
+        .and_then(|list| list.first())
+        .and_then(Json::as_object);
+    let output = transformation.and_then(|it| it.get("output")).and_then(|output| match output {
+        Json::Object(output) => output.get("name")?.as_str(),
+        output => output.as_str(),
+    });
+    let named = systems()
+        .find(|system| output.is_some() && system.get("name").and_then(Json::as_str) == output);
+    named.or_else(|| systems().next())?.get("axes")
 }
 
 /// Axes: objects with a name, a type and a unit; in 0.3 names only; before five of a fixed order.
@@ -192,8 +303,17 @@ fn kind(name: &str, declared: Option<&str>) -> AxisKind {
 /// kind or length is left out.
 fn steps(json: Option<&Json>, rank: usize) -> (Vec<f64>, Vec<f64>) {
     let (mut scale, mut translation) = (vec![1.0; rank], vec![0.0; rank]);
-    for step in json.and_then(Json::as_array).unwrap_or_default() {
-        let Some(step) = step.as_object() else { continue };
+    let listed =
+        json.and_then(Json::as_array).unwrap_or_default().iter().filter_map(Json::as_object);
+    // A sequence of 0.6 is its parts, none of which is a sequence again.
+    let steps = listed.flat_map(|step| match step.get("type").and_then(Json::as_str) {
+        Some("sequence") => {
+            let parts = step.get("transformations").and_then(Json::as_array).unwrap_or_default();
+            parts.iter().filter_map(Json::as_object).collect()
+        }
+        _ => vec![step],
+    });
+    for step in steps {
         let numbers = |name: &str| -> Option<Vec<f64>> {
             let number = |json: &Json| json.as_number()?.parse::<f64>().ok();
             let list: Option<Vec<f64>> = step.get(name)?.as_array()?.iter().map(number).collect();
@@ -220,24 +340,44 @@ fn steps(json: Option<&Json>, rank: usize) -> (Vec<f64>, Vec<f64>) {
 /// The channels of `omero`.
 fn channels(json: Option<&Json>) -> Vec<Channel> {
     let Some(list) = json else { return Vec::new() };
-    let channel = |json: &Json| {
+    let list = items(list);
+    let channel = |(n, json): (usize, &Json)| {
         let json = json.as_object()?;
         let window = json.get("window").and_then(Json::as_object);
         let end = |name: &str| window?.get(name)?.as_number()?.parse::<f64>().ok();
+        let ends = |low, high| end(low).zip(end(high)).filter(|(low, high)| low < high);
         let flag = |name: &str| json.get(name).and_then(Json::as_bool);
         Some(Channel {
             label: text(json, "label"),
-            color: text(json, "color").and_then(|text| color(&text)).unwrap_or([255; 3]),
-            window: end("start").zip(end("end")).or(end("min").zip(end("max"))),
+            color: text(json, "color")
+                .and_then(|text| color(&text))
+                .unwrap_or_else(|| default_color(n, list.len())),
+            window: ends("start", "end").or(ends("min", "max")),
             active: flag("active").unwrap_or(true),
             inverted: flag("inverted").unwrap_or(false),
         })
     };
-    items(list).iter().filter_map(channel).collect()
+    list.iter().take(MAX_CHANNELS).enumerate().filter_map(channel).collect()
+}
+
+/// The `colors` of `image-label`, each label once, in ascending order.
+fn label_colors(json: Option<&Object>) -> Vec<(f64, [u8; 4])> {
+    let list = json.and_then(|json| json.get("colors")).map(items).unwrap_or_default();
+    let color = |json: &Json| {
+        let json = json.as_object()?;
+        let label = json.get("label-value")?.as_number()?.parse::<f64>().ok()?;
+        let rgba = json.get("rgba")?.as_array()?;
+        let part = |n: usize| rgba.get(n)?.as_number()?.parse::<u8>().ok();
+        Some((label, [part(0)?, part(1)?, part(2)?, part(3).unwrap_or(255)]))
+    };
+    let mut found: Vec<_> = list.iter().take(MAX_LABEL_COLORS).filter_map(color).collect();
+    found.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+    found.dedup_by(|(a, _), (b, _)| a == b);
+    found
 }
 
 /// `0000FF`, `#0000ff`; a fourth pair of digits is left out.
-fn color(text: &str) -> Option<[u8; 3]> {
+pub(crate) fn color(text: &str) -> Option<[u8; 3]> {
     let digits = text.trim_start_matches('#');
     if !digits.is_ascii() || !matches!(digits.len(), 6 | 8) {
         return None;
@@ -276,7 +416,67 @@ mod tests {
         assert_eq!(image.levels[1].translation, [0.0, 0.5, 0.5]);
         let [dapi, other] = &image.channels[..] else { panic!() };
         assert_eq!((dapi.color, dapi.window), ([0, 0, 255], Some((5.0, 900.5))));
-        assert_eq!((other.color, other.window, other.active), ([255; 3], None, true));
+        assert_eq!((other.color, other.window, other.active), ([0, 255, 0], None, true));
+        assert_eq!((image.default_t, image.default_z), (None, None));
+    }
+
+    #[test]
+    fn channels_that_are_not_described_have_vizarrs_colours() {
+        let [image] = &images(r#"{"multiscales": [{"datasets": [{"path": "0"}]}]}"#)[..] else {
+            panic!()
+        };
+        let colors = |count| {
+            image.channels_along(count).iter().map(|channel| channel.color).collect::<Vec<_>>()
+        };
+        assert_eq!(colors(1), [[255; 3]]);
+        assert_eq!(colors(2), [[255, 0, 255], [0, 255, 0]]);
+        assert_eq!(colors(3), [[255, 0, 0], [0, 255, 0], [0, 0, 255]]);
+        assert_eq!(colors(8)[..2], [[0, 255, 255], [255, 255, 0]]);
+        assert_eq!(colors(8)[6..], [[255; 3], [255; 3]]);
+        assert_eq!(image.channels_along(8).iter().filter(|channel| channel.active).count(), 6);
+    }
+
+    #[test]
+    fn the_first_position_and_the_colours_of_labels_are_read() {
+        let [image] = &images(
+            r#"{"multiscales": [{"datasets": [{"path": "0"}]}],
+            "omero": {"rdefs": {"defaultT": 3, "defaultZ": 118, "model": "color"}, "channels": [
+                {"window": {"start": 4, "end": 4, "min": 0, "max": 9}}]},
+            "image-label": {"colors": [{"label-value": 7, "rgba": [1, 2, 3, 4]}, {"label-value": 2, "rgba": [9, 9, 9]},
+                {"label-value": 2, "rgba": [0, 0, 0, 0]}, {"label-value": 3, "rgba": [300, 0, 0, 0]}, 5]}}"#,
+        )[..] else {
+            panic!()
+        };
+        assert_eq!((image.default_t, image.default_z, image.is_label), (Some(3), Some(118), true));
+        assert_eq!(image.channels[0].window, Some((0.0, 9.0)));
+        assert_eq!(image.label_colors[..], [(2.0, [9, 9, 9, 255]), (7.0, [1, 2, 3, 4])]);
+    }
+
+    #[test]
+    fn an_image_of_version_0_6_has_the_axes_of_its_coordinate_system() {
+        let [image] = &images(
+            r#"{"ome": {"version": "0.6", "multiscales": [{
+            "coordinateSystems": [
+                {"name": "stage", "axes": [{"name": "y"}]},
+                {"name": "physical", "axes": [{"name": "y", "type": "space", "unit": "micrometer"},
+                    {"name": "x", "type": "space", "unit": "micrometer"}]}],
+            "datasets": [
+                {"path": "0", "coordinateTransformations": [{"type": "scale", "scale": [0.5, 0.25],
+                    "input": {"path": "0"}, "output": {"name": "physical"}}]},
+                {"path": "1", "coordinateTransformations": [{"type": "sequence", "input": {"path": "1"},
+                    "output": {"name": "physical"}, "transformations": [
+                        {"type": "scale", "scale": [1, 0.5]},
+                        {"type": "translation", "translation": [0.25, 0.125]}]}]}]}]}}"#,
+        )[..] else {
+            panic!()
+        };
+        let micrometer = || Some("micrometer".to_owned());
+        let axes =
+            [("y".into(), AxisKind::Y, micrometer()), ("x".into(), AxisKind::X, micrometer())];
+        assert_eq!(image.axes, axes);
+        assert_eq!(image.levels[0].scale, [0.5, 0.25]);
+        assert_eq!(image.levels[1].scale, [1.0, 0.5]);
+        assert_eq!(image.levels[1].translation, [0.25, 0.125]);
     }
 
     #[test]

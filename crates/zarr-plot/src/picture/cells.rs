@@ -35,9 +35,13 @@ pub(crate) fn shape_of_cells(axes: &[Axis], view: &View) -> Result<Option<f64>> 
     let (Some(across), Some(down)) = (ends(x)?, ends(y)?) else { return Ok(None) };
     let step = |(first, last): (f64, f64), len: u64| ((last - first) / (len - 1) as f64).abs();
     let (wide, high) = (step(across, view.along[x].len), step(down, view.along[y].len));
-    let middle = f64::midpoint(down.0, down.1).clamp(-MAX_LATITUDE, MAX_LATITUDE);
-    let shape = wide * middle.to_radians().cos() / high;
+    let shape = wide * narrowing_at(f64::midpoint(down.0, down.1)) / high;
     // Rounding makes no other shape of a square.
     let shape = if (shape - 1.0).abs() < SQUARE { 1.0 } else { shape };
     Ok((shape.is_finite() && shape > 0.0).then_some(shape))
+}
+
+/// How long a degree of longitude is at a latitude, in degrees, beside one of latitude.
+pub fn narrowing_at(latitude: f64) -> f64 {
+    latitude.clamp(-MAX_LATITUDE, MAX_LATITUDE).to_radians().cos()
 }

@@ -2,7 +2,7 @@
 //!
 //! The tables are matplotlib's, each part rounded to eight bits (`np.round(cmap(i / 255) * 255)`); of
 //! twilight_shifted, which has 510, the 256 of its `resampled(256)`. Its authors gave viridis and its kin to
-//! the public (CC0), turbo is by Google (Apache-2.0), RdBu by Cynthia Brewer (Apache-2.0).
+//! the public (CC0), turbo is by Google (Apache-2.0), RdBu and BrBG by Cynthia Brewer (Apache-2.0), coolwarm by Kenneth Moreland.
 
 use std::str::FromStr;
 
@@ -29,6 +29,9 @@ const NAMES: [&str; TABLES.len() / SIZE] = [
     "gray",
     "RdBu_r",
     "twilight_shifted",
+    "RdBu",
+    "coolwarm",
+    "BrBG",
 ];
 
 impl ColorMap {
@@ -105,7 +108,10 @@ mod tests {
         assert_eq!(ends("gray"), ([0; 3], [255; 3]));
         assert_eq!(ends("twilight_shifted"), ([48, 20, 55], [47, 20, 54]));
         assert_eq!(ends("rdbu_r"), ([5, 48, 97], [103, 0, 31]));
-        assert_eq!(ColorMap::all().count(), 9);
+        assert_eq!(ends("RdBu"), ([103, 0, 31], [5, 48, 97]));
+        assert_eq!(ends("coolwarm"), ([59, 76, 192], [180, 4, 38]));
+        assert_eq!(ends("BrBG"), ([84, 48, 5], [0, 60, 48]));
+        assert_eq!(ColorMap::all().count(), 12);
         assert_eq!(ColorMap::json().get("viridis").unwrap().as_str().unwrap().len(), 1536);
     }
 

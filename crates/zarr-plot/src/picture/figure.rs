@@ -1,12 +1,12 @@
 //! Lays a picture out: title, axes with their coordinates, colour bar.
 
-use super::cells::shape_of_cells;
+use super::coast::Placer;
 use super::line::numbers_and_texts;
 use super::scene::{Anchor, FAINT, INK, Item, MISSING, Scene, Text};
 use super::show::{Legend, Rendering, Style};
 use super::ticks::{self, Tick};
 use super::{ColorMap, PictureError, Raster, Stretch, Subject, View, text};
-use crate::meaning::{Axis, Coordinates};
+use crate::meaning::{Axis, AxisKind, Coordinates};
 
 /// Pixels of a figure, if not asked for.
 pub const USUAL_SIZE: (u32, u32) = (1000, 720);
@@ -19,6 +19,10 @@ pub(crate) const TITLE: f64 = 18.0;
 pub(crate) const LABEL: f64 = 14.0;
 pub(crate) const SMALL_TEXT: f64 = 12.5;
 const MARGIN: f64 = 18.0;
+/// A picture of which one side is more times as long as the other fills its room, and is not to scale: of elements that are taken for
+/// squares, and of elements of known size.
+const MAX_RATIO: f64 = 5.0;
+const MAX_KNOWN_RATIO: f64 = 16.0;
 /// The most coordinates that are read for ticks.
 const MOST_COORDINATES: u64 = 1 << 20;
 
@@ -297,9 +301,7 @@ impl Subject {
         let guess = down.ticks((height / 50.0) as usize);
         let left = left_of(&guess, &down.label).min(width / 3.0);
         let room = ((width - left - right).max(16.0), (height - top - BELOW).max(16.0));
-        // Coordinates that cannot be read leave the elements squares.
-        let shape = shape_of_cells(&self.axes, view).ok().flatten().unwrap_or(1.0);
-        let drawn = drawn_size(view.size(), shape, room);
+        let drawn = drawn_size(view.size(), self.aspect(view), room);
         let at_most = (drawn.0 as u64, drawn.1 as u64);
         let smaller = self.smaller(view, at_most)?;
         let shown = match &smaller {
@@ -340,6 +342,9 @@ impl Subject {
             let part = part(at, covered.1) * area.height;
             area.y + if is_upwards { area.height - part } else { part }
         };
+        if style.has_coast {
+            self.draw_coast(&mut scene, area, view, (&across, &x), (&down, &y))?;
+        }
         let (below, beside) =
             (across.ticks_across(area.width, &x), down.ticks_down(area.height, &y));
         draw_axes(&mut scene, area, (&below, &x, &across.label), (&beside, &y, &down.label));
@@ -368,6 +373,33 @@ impl Subject {
             is_time,
         );
         scene
+    }
+
+    /// Draws coasts over a picture of longitudes and latitudes.
+    fn draw_coast(
+        &self,
+        scene: &mut Scene,
+        area: Area,
+        view: &View,
+        (across, x): (&Scale, &dyn Fn(f64) -> f64),
+        (down, y): (&Scale, &dyn Fn(f64) -> f64),
+    ) -> Result<(), PictureError> {
+        let angle =
+            |axis: Option<usize>| axis.map(|n| &self.axes[n]).filter(|axis| axis.is_angle());
+        let kinds = angle(view.x).zip(angle(view.y)).map(|(x, y)| (x.kind, y.kind));
+        let is_swapped = match kinds {
+            Some((AxisKind::X, AxisKind::Y)) => false,
+            Some((AxisKind::Y, AxisKind::X)) => true,
+            _ => {
+                return Err(PictureError::Refused(
+                    "coasts need coordinates of longitude and latitude across and down".into(),
+                ));
+            }
+        };
+        if let (Some(east), Some(north)) = (&across.coordinates, &down.coordinates) {
+            Placer { area, across: (east, x), down: (north, y), is_swapped }.draw(scene);
+        }
+        Ok(())
     }
 
     fn draw_legend(&self, scene: &mut Scene, area: Area, shown: &Rendering) {
@@ -424,16 +456,20 @@ impl Subject {
     }
 }
 
-/// How large a picture of this many elements, each `shape` times as wide as high, is drawn in a room, unless that makes a strip of it;
-/// several pixels each where there are few.
-fn drawn_size((across, down): (u64, u64), shape: f64, (width, height): (f64, f64)) -> (f64, f64) {
-    let (across, down) = (across.max(1) as f64 * shape, down.max(1) as f64);
-    if !(0.2..=5.0).contains(&(across / down)) {
+/// How large a picture of this many elements is drawn in a room: `aspect` times as high as wide each, or if that is not known squares,
+/// unless that makes a strip of it; several pixels each where there are few.
+fn drawn_size(
+    (across, down): (u64, u64),
+    aspect: Option<f64>,
+    (width, height): (f64, f64),
+) -> (f64, f64) {
+    let most = if aspect.is_some() { MAX_KNOWN_RATIO } else { MAX_RATIO };
+    let (across, down) = (across.max(1) as f64, down.max(1) as f64 * aspect.unwrap_or(1.0));
+    if !(1.0 / most..=most).contains(&(across / down)) {
         return (width.floor(), height.floor());
     }
     let by = (width / across).min(height / down);
-    // Squares have as many whole pixels each.
-    let by = if by >= 3.0 && shape == 1.0 { by.floor() } else { by };
+    let by = if by >= 3.0 && aspect.is_none_or(|aspect| aspect == 1.0) { by.floor() } else { by };
     ((across * by).round().max(1.0), (down * by).round().max(1.0))
 }
 

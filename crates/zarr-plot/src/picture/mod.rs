@@ -19,10 +19,13 @@
 //! ```
 
 mod cells;
+mod channels;
+mod coast;
 mod color_maps;
 mod error;
 mod figure;
 mod histogram;
+mod labels;
 mod line;
 mod paint;
 mod plane;
@@ -39,17 +42,21 @@ mod text;
 mod ticks;
 mod view;
 
+pub use self::cells::narrowing_at;
+pub use self::channels::{ChannelChoice, ChannelName};
+pub use self::coast::{COAST_BYTES, coast};
 pub use self::color_maps::ColorMap;
 pub use self::error::PictureError;
 pub use self::figure::{LEAST_SIZE, MOST_SIDE, USUAL_SIZE, positions};
 pub use self::histogram::{Histogram, histogram};
+pub use self::labels::LabelColors;
 pub use self::line::Line;
 pub(crate) use self::plane::decoded;
 pub use self::plane::{MOST_PIXELS, Plane, Reduce, bytes_to_read, slice, slice_in_blocks};
 pub use self::raster::{Raster, label_color};
 pub use self::scene::Scene;
 pub use self::sheet::{MOST_ON_SHEET, sheet};
-pub use self::show::{Legend, Rendering, Style};
+pub use self::show::{Legend, Overlay, Rendering, Style, USUAL_OPACITY};
 pub use self::stretch::{Ends, Stretch};
 pub use self::subject::Subject;
 pub use self::terminal::{Terminal, draw_line};

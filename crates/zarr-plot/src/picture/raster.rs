@@ -1,6 +1,6 @@
 //! Makes pixels of values: by a colour map, as labels, as colours, as channels that add up.
 
-use super::{ColorMap, PictureError, Plane, Stretch};
+use super::{ColorMap, LabelColors, PictureError, Plane, Stretch};
 use crate::meaning::Channel;
 
 /// Pixels of red, green, blue and opacity, row after row from the top.
@@ -35,12 +35,35 @@ impl Raster {
         Raster::from_pixels(plane, plane.values.iter().map(pixel))
     }
 
-    /// Labels: each number has a colour unlike that of its neighbours, 0 and what is missing is transparent.
-    pub fn of_labels(plane: &Plane) -> Raster {
-        let pixel = |&value: &f64| {
-            if value == 0.0 || value.is_nan() { CLEAR } else { opaque(label_color(value)) }
-        };
-        Raster::from_pixels(plane, plane.values.iter().map(pixel))
+    /// Labels: each number has a colour unlike that of its neighbours, or the one it is given; what has none is transparent.
+    pub fn of_labels(plane: &Plane, colors: &LabelColors) -> Raster {
+        Raster::from_pixels(plane, plane.values.iter().map(|&value| colors.color(value)))
+    }
+
+    /// Puts labels of the same size over it, opaque ones with this opacity, from 0 to 1.
+    ///
+    /// # Errors
+    /// Labels of another size.
+    pub fn overlay(&mut self, labels: &Raster, opacity: f64) -> Result<(), PictureError> {
+        if (self.width, self.height) != (labels.width, labels.height) {
+            return Err(PictureError::Refused(
+                "labels over an image have as many pixels as it has".into(),
+            ));
+        }
+        for (below, over) in self.rgba.chunks_exact_mut(4).zip(labels.rgba.chunks_exact(4)) {
+            let over_part = f64::from(over[3]) / 255.0 * opacity;
+            if over_part == 0.0 {
+                continue;
+            }
+            let under_part = f64::from(below[3]) / 255.0 * (1.0 - over_part);
+            let whole = over_part + under_part;
+            for n in 0..3 {
+                let sum = f64::from(over[n]) * over_part + f64::from(below[n]) * under_part;
+                below[n] = (sum / whole).round() as u8;
+            }
+            below[3] = (whole * 255.0).round() as u8;
+        }
+        Ok(())
     }
 
     /// Three planes of the same size as red, green and blue, a fourth as opacity. What is missing in all three is
@@ -80,7 +103,7 @@ impl Raster {
     /// # Errors
     /// No channels, or planes that differ in size.
     pub fn of_channels(
-        channels: &[(Plane, Option<Stretch>, &Channel)],
+        channels: &[(Plane, Option<Stretch>, Channel)],
     ) -> Result<Raster, PictureError> {
         let Some((first, ..)) = channels.first() else { return Err(sizes()) };
         if channels.iter().any(|(plane, ..)| !plane.fits(first)) {
@@ -222,7 +245,7 @@ mod tests {
     #[test]
     fn neighbouring_labels_differ_and_none_is_clear() {
         let plane = Plane::of(4, vec![0.0, 1.0, 2.0, 1.0]);
-        let raster = Raster::of_labels(&plane);
+        let raster = Raster::of_labels(&plane, &LabelColors::default());
         assert_eq!(raster.pixel(0, 0), CLEAR);
         assert_eq!(raster.pixel(1, 0), raster.pixel(3, 0));
         let mut colors: Vec<_> = (1..500).map(|n| label_color(f64::from(n))).collect();
@@ -237,16 +260,29 @@ mod tests {
     }
 
     #[test]
+    fn labels_are_over_an_image_by_their_opacity() {
+        let mut raster = Raster { width: 3, height: 1, rgba: vec![100; 12] };
+        raster.rgba[3..8].copy_from_slice(&[255, 10, 20, 30, 255]);
+        let labels =
+            Raster { width: 3, height: 1, rgba: vec![0, 0, 0, 0, 200, 200, 200, 255, 8, 8, 8, 0] };
+        raster.overlay(&labels, 0.5).unwrap();
+        assert_eq!(raster.rgba, [100, 100, 100, 255, 105, 110, 115, 255, 100, 100, 100, 100]);
+        assert!(raster.overlay(&Raster::filled(1, 1, CLEAR), 0.5).is_err());
+    }
+
+    #[test]
     fn channels_add_up() {
         let channel =
             |color, inverted| Channel { label: None, color, window: None, active: true, inverted };
         let (red, green) = (channel([255, 0, 0], false), channel([0, 255, 0], true));
         let (a, b) = (Plane::of(2, vec![0.0, 1.0]), Plane::of(2, vec![0.0, 1.0]));
         let unit = Some(Stretch::between(0.0, 1.0));
-        let raster = Raster::of_channels(&[(a.clone(), unit, &red), (b, unit, &green)]).unwrap();
+        let raster =
+            Raster::of_channels(&[(a.clone(), unit, red.clone()), (b, unit, green.clone())])
+                .unwrap();
         assert_eq!(raster.rgba, [0, 255, 0, 255, 255, 0, 0, 255]);
         let other = Plane::of(1, vec![0.0]);
-        assert!(Raster::of_channels(&[(a, unit, &red), (other, unit, &green)]).is_err());
+        assert!(Raster::of_channels(&[(a, unit, red), (other, unit, green)]).is_err());
         assert!(Raster::of_channels(&[]).is_err());
     }
 

@@ -102,6 +102,7 @@ fn thumbnail(
     (width, height): (f64, f64),
 ) -> Result<f64, PictureError> {
     let view = View::of(&subject.axes, subject.all(), (None, None), false)?;
+    let view = subject.at_usual_positions(view);
     if view.is_line() {
         let figure = subject.small_line(&view, (width, height))?;
         scene.rectangle((x, y), (width, height), PAPER);

@@ -1,9 +1,11 @@
 //! Chooses how the elements of a view become colours: by a colour map, as labels, as colours, as channels.
 
+use super::channels::{self, AUTOMATIC, ShownChannel};
 use super::{
-    Along, ColorMap, Ends, PictureError, Plane, Raster, Reduce, Stretch, Subject, View, slice,
+    Along, ChannelChoice, ChannelName, ColorMap, Ends, PictureError, Plane, Raster, Reduce,
+    Stretch, Subject, View, slice,
 };
-use crate::meaning::{AxisKind, Channel, Missing};
+use crate::meaning::{AxisKind, Missing};
 
 /// How elements are shown. What is not said follows from the data.
 #[derive(Clone, Debug, Default)]
@@ -22,6 +24,26 @@ pub struct Style {
     pub rgb: Option<Vec<u64>>,
     /// How blocks of elements become pixels.
     pub reduce: Option<Reduce>,
+    /// The channels that are shown; the active ones, if not given.
+    pub channels: Option<Vec<ChannelName>>,
+    /// Windows and colours of channels.
+    pub choices: Vec<ChannelChoice>,
+    /// Labels over the picture.
+    pub overlay: Option<Overlay>,
+    /// Whether coasts are drawn on maps.
+    pub has_coast: bool,
+}
+
+/// The opacity of labels over an image, if not given.
+pub const USUAL_OPACITY: f64 = 0.5;
+
+/// Labels that are shown over an image.
+#[derive(Clone, Debug)]
+pub struct Overlay {
+    /// The labels: an array that has an axis for each axis of the image but channels, in the same order and as long or of length 1.
+    pub labels: Box<Subject>,
+    /// Of what is opaque, from 0 to 1.
+    pub opacity: f64,
 }
 
 /// What is shown.
@@ -64,8 +86,70 @@ impl Subject {
         style: &Style,
         at_most: Option<(u64, u64)>,
     ) -> Result<Rendering, PictureError> {
-        let is_labels =
-            style.is_labels || self.image.as_ref().is_some_and(|(image, _)| image.is_label);
+        let mut shown = self.show_alone(view, style, at_most)?;
+        if let Some(Overlay { labels, opacity }) = &style.overlay {
+            let over = labels.view_over(self, view)?;
+            let smaller = at_most.map(|size| labels.smaller(&over, size)).transpose()?.flatten();
+            let (labels, over) =
+                smaller.as_ref().map_or((&**labels, &over), |(labels, over)| (labels, over));
+            let reduce = Some(Reduce::Nearest);
+            let plane = slice(&labels.array, &labels.meaning, over, at_most, reduce)?;
+            let over = Raster::of_labels(&plane, &labels.label_colors());
+            // A smaller level of the image may have been chosen.
+            let over = over.resized(shown.raster.width, shown.raster.height);
+            shown.raster.overlay(&over, *opacity)?;
+        }
+        Ok(shown)
+    }
+
+    /// The view of labels that lies over one of an image: the same positions along axes of the same names, scaled where the labels
+    /// are of another level.
+    ///
+    /// # Errors
+    /// Labels with other axes than the image, or of another size where a part of it is shown.
+    pub fn view_over(&self, image: &Subject, view: &View) -> Result<View, PictureError> {
+        let refuse = || {
+            PictureError::Refused(format!(
+                "the labels {} have other axes than the image",
+                self.array.path()
+            ))
+        };
+        let mut along = Vec::with_capacity(self.axes.len());
+        let mut found = View { along: Vec::new(), x: None, y: None };
+        for (n, axis) in self.axes.iter().enumerate() {
+            let same = |other: &crate::meaning::Axis| other.name == axis.name;
+            let Some(of_image) = image.axes.iter().position(same) else { return Err(refuse()) };
+            let (own, len) = (view.along[of_image], image.axes[of_image].len);
+            let is_shown = [view.x, view.y].contains(&Some(of_image));
+            along.push(match axis.len {
+                _ if axis.len == len => own,
+                1 if !is_shown => Along::one(0),
+                _ if own == Along::all(len) => Along::all(axis.len),
+                _ if !is_shown && len > 0 => {
+                    Along::one((own.start * axis.len / len).min(axis.len - 1))
+                }
+                _ => return Err(refuse()),
+            });
+            if view.x == Some(of_image) {
+                found.x = Some(n);
+            }
+            if view.y == Some(of_image) {
+                found.y = Some(n);
+            }
+        }
+        if (found.x.is_some(), found.y.is_some()) != (view.x.is_some(), view.y.is_some()) {
+            return Err(refuse());
+        }
+        Ok(View { along, ..found })
+    }
+
+    fn show_alone(
+        &self,
+        view: &View,
+        style: &Style,
+        at_most: Option<(u64, u64)>,
+    ) -> Result<Rendering, PictureError> {
+        let is_labels = style.is_labels || style.map.is_none() && self.is_labels();
         // The mean of two labels is none.
         let reduce = if is_labels { Some(Reduce::Nearest) } else { style.reduce };
         let read = |view: &View| slice(&self.array, &self.meaning, view, at_most, reduce);
@@ -84,10 +168,10 @@ impl Subject {
         let is_plain = style.map.is_none() && !is_labels;
         if let Some(axis) = channels.filter(|_| is_plain) {
             let along = &view.along[axis];
-            if let Some(found) = self.image_channels(axis, along) {
+            if let Some(found) = self.image_channels(axis, view, style)? {
                 return channels_shown(&found, style, |n| read(&view.at(axis, n)));
             }
-            if matches!(along.len, 3 | 4) && along.len == self.axes[axis].len {
+            if self.is_rgb(view) {
                 let all: Vec<u64> = (0..along.len).collect();
                 let planes = self.planes(view, axis, &all, read_color)?;
                 return self.colors(&planes, style);
@@ -96,15 +180,21 @@ impl Subject {
         let plane = read(view)?;
         let has_missing = plane.values.iter().any(|value| value.is_nan());
         if is_labels {
-            let raster = Raster::of_labels(&plane);
-            return Ok(Rendering {
-                raster,
-                block: plane.block,
-                legend: Legend::None,
-                has_missing: false,
-            });
+            let colors = self.label_colors();
+            let raster = Raster::of_labels(&plane, &colors);
+            let names: Vec<(String, [u8; 3])> = self
+                .meaning
+                .flags
+                .categories()
+                .map(|(value, name, _)| {
+                    let [r, g, b, _] = colors.color(value);
+                    (name.to_owned(), [r, g, b])
+                })
+                .collect();
+            let legend = if names.is_empty() { Legend::None } else { Legend::Channels(names) };
+            return Ok(Rendering { raster, block: plane.block, legend, has_missing: false });
         }
-        let (stretch, map) = scale(&plane, style, self)?;
+        let (stretch, map) = scale(&plane, style, self, self.declared_window(view))?;
         let raster = Raster::of_values(&plane, stretch.as_ref(), map);
         let legend = stretch.map_or(Legend::NoValues, |stretch| Legend::Values(stretch, map));
         Ok(Rendering { raster, block: plane.block, legend, has_missing })
@@ -120,19 +210,42 @@ impl Subject {
     pub fn shows_channels(&self, view: &View, style: &Style) -> bool {
         let Some(axis) = self.channel_axis(view) else { return style.rgb.is_some() };
         let along = &view.along[axis];
-        let is_plain = style.map.is_none() && !style.is_labels;
+        let is_plain = style.map.is_none() && !style.is_labels && !self.is_labels();
         style.rgb.is_some()
             || is_plain
-                && (self.image_channels(axis, along).is_some()
-                    || matches!(along.len, 3 | 4) && along.len == self.axes[axis].len)
+                && (self.is_rgb(view)
+                    || self.image.is_some() && (1..=MOST_CHANNELS).contains(&along.len))
     }
 
-    /// What OME says of the positions along the axis of channels, if it says something of each.
-    fn image_channels(&self, axis: usize, along: &Along) -> Option<Vec<Channel>> {
-        let (image, _) = self.image.as_ref()?;
-        let is_whole = image.channels.len() as u64 == self.axes[axis].len;
-        (is_whole && (1..=MOST_CHANNELS).contains(&along.len))
-            .then(|| (0..along.len).map(|n| image.channels[along.at(n) as usize].clone()).collect())
+    /// Whether the channels of a view are red, green and blue, as they are: three or four of an array that is no image of OME-Zarr, or
+    /// is one of bytes that does not describe its channels.
+    pub fn is_rgb(&self, view: &View) -> bool {
+        let Some(axis) = self.channel_axis(view) else { return false };
+        let len = self.axes[axis].len;
+        let is_undescribed = self.image.as_ref().is_none_or(|(image, _)| {
+            image.channels.len() as u64 != len && self.has_colors_as_bytes()
+        });
+        matches!(len, 3 | 4) && view.along[axis].len == len && is_undescribed
+    }
+
+    /// The channels of an image that are shown.
+    fn image_channels(
+        &self,
+        axis: usize,
+        view: &View,
+        style: &Style,
+    ) -> Result<Option<Vec<ShownChannel>>, PictureError> {
+        let along = &view.along[axis];
+        let Some((image, _)) = &self.image else { return Ok(None) };
+        if !(1..=MOST_CHANNELS).contains(&along.len) || self.is_rgb(view) {
+            return Ok(None);
+        }
+        let all = image.channels_along(self.axes[axis].len);
+        let selected: Vec<usize> = (0..along.len).map(|n| along.at(n) as usize).collect();
+        if selected.iter().any(|&n| n >= all.len()) {
+            return Ok(None);
+        }
+        channels::shown(&all, &selected, style.channels.as_deref(), &style.choices).map(Some)
     }
 
     fn axis_of_colors(&self, view: &View, channels: Option<usize>) -> Result<usize, PictureError> {
@@ -210,33 +323,22 @@ impl Subject {
 }
 
 fn channels_shown(
-    channels: &[Channel],
+    channels: &[ShownChannel],
     style: &Style,
     read: impl Fn(u64) -> Result<Plane, PictureError>,
 ) -> Result<Rendering, PictureError> {
-    let is_any_active = channels.iter().any(|channel| channel.active);
     let mut found = Vec::new();
-    for (n, channel) in
-        channels.iter().enumerate().filter(|(_, channel)| channel.active || !is_any_active)
-    {
-        let plane = read(n as u64)?;
-        let window = channel
-            .window
-            .filter(|(low, high)| low < high)
-            .map(|(low, high)| Ends::Limits(low, high));
-        let ends = style.ends.or(window).unwrap_or_default();
+    let mut names = Vec::new();
+    for ShownChannel { position, number, channel, window } in channels {
+        let plane = read(*position as u64)?;
+        let declared = channel.window.map(|(low, high)| Ends::Limits(low, high));
+        let ends = window.or(style.ends).or(declared).unwrap_or(AUTOMATIC);
         let stretch = Stretch::of(&plane, ends, style.is_log, None)?;
-        found.push((plane, stretch, channel));
+        let name = channel.label.clone().unwrap_or_else(|| format!("channel {number}"));
+        names.push((name, channel.color));
+        found.push((plane, stretch, channel.clone()));
     }
     let raster = Raster::of_channels(&found)?;
-    let name = |n: usize, channel: &Channel| {
-        channel.label.clone().unwrap_or_else(|| format!("channel {n}"))
-    };
-    let names = found
-        .iter()
-        .enumerate()
-        .map(|(n, (_, _, channel))| (name(n, channel), channel.color))
-        .collect();
     let block = found.first().map_or((1, 1), |(plane, ..)| plane.block);
     Ok(Rendering { raster, block, legend: Legend::Channels(names), has_missing: false })
 }
@@ -246,8 +348,10 @@ pub(crate) fn scale(
     plane: &Plane,
     style: &Style,
     subject: &Subject,
+    declared: Option<(f64, f64)>,
 ) -> Result<(Option<Stretch>, ColorMap), PictureError> {
-    let ends = style.ends.unwrap_or_default();
+    let declared = declared.map(|(low, high)| Ends::Limits(low, high));
+    let ends = style.ends.or(declared).unwrap_or_default();
     let stretch = Stretch::of(plane, ends, style.is_log, style.center)?;
     let is_signed = stretch.is_some_and(|stretch| stretch.low < 0.0 && stretch.high > 0.0);
     let map = style.map.unwrap_or(subject.color_map(is_signed));

@@ -3,9 +3,11 @@
 use zarr_core::data_type::{DataType, Scalar};
 use zarr_core::{Array, NodePath};
 
-use super::{Along, ColorMap, PictureError, View, number};
+use super::cells::shape_of_cells;
+use super::{Along, ColorMap, LabelColors, PictureError, View, number};
 use crate::meaning::{
-    Axis, AxisKind, Image, Images, Meaning, MissingRule, axes_of_image, rises, units_of_numpy,
+    Axis, AxisKind, Image, Images, Meaning, MissingRule, axes_of_image, label_images,
+    units_of_numpy,
 };
 
 /// The last axis of bytes, if it has no name and three or four positions, is one of colours.
@@ -82,7 +84,8 @@ impl Subject {
         let is_shown = self.meaning.scalar(&self.array.data_type()).is_some()
             && self.axes.iter().all(|axis| axis.len > 0)
             && self.axes.iter().any(|axis| axis.len > 1);
-        is_shown.then(|| View::of(&self.axes, self.all(), (None, None), false).ok()).flatten()
+        let view = || View::of(&self.axes, self.all(), (None, None), false).ok();
+        is_shown.then(view).flatten().map(|view| self.at_usual_positions(view))
     }
 
     /// All elements.
@@ -102,6 +105,51 @@ impl Subject {
         }
     }
 
+    /// The labels of this name over the image that it is a level of: their level that is as large as this one, else their largest.
+    ///
+    /// # Errors
+    /// An array that is no image, labels that are not there, and what the store reports.
+    pub fn labels(&self, name: &str) -> Result<Subject, PictureError> {
+        let refuse = |why: String| Err(PictureError::Refused(why));
+        let group = self.image.as_ref().and_then(|(image, own)| {
+            let is_group = |path: &NodePath| {
+                path.join(&image.levels[*own].path).is_ok_and(|place| &place == self.array.path())
+            };
+            self.array.path().ancestors().find(is_group)
+        });
+        let hierarchy = self.array.hierarchy();
+        let group = group.map(|path| hierarchy.group(&path)).transpose()?;
+        let Some(group) = group else {
+            return refuse(
+                "labels are shown over images of OME-Zarr, and this array is none".into(),
+            );
+        };
+        let found = label_images(&group)?;
+        let Some((_, labels)) = found.iter().find(|(known, _)| known == name) else {
+            let known: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
+            let known = match known.is_empty() {
+                true => "the image has none".to_owned(),
+                false => format!("there are {}", known.join(", ")),
+            };
+            return refuse(format!("no labels are called `{name}`; {known}"));
+        };
+        let mut best: Option<Array> = None;
+        for level in
+            Image::of_group(labels).first().map(|image| &image.levels[..]).unwrap_or_default()
+        {
+            let Ok(path) = labels.path().join(&level.path) else { continue };
+            let array = hierarchy.array(&path)?;
+            let ends = |shape: Vec<u64>| shape.into_iter().rev().take(2).collect::<Vec<_>>();
+            if best.is_none() || ends(array.shape()) == ends(self.array.shape()) {
+                best = Some(array);
+            }
+        }
+        match best {
+            Some(array) => Subject::of(array, false),
+            None => refuse(format!("the labels `{name}` have no levels")),
+        }
+    }
+
     /// What to write above its picture.
     pub fn title(&self) -> String {
         if let Some(title) = &self.meaning.title {
@@ -113,28 +161,93 @@ impl Subject {
         }
     }
 
-    /// Whether rows are shown from the last to the first: along y are stored coordinates that are greater the further north
-    /// or up one is, and they rise; or such as depth and pressure, and they fall.
+    /// Whether rows are shown from the last to the first: north or what CF calls up is above.
     pub fn is_upwards(&self, view: &View) -> bool {
         let Some(y) = view.y else { return false };
-        let (axis, along) = (&self.axes[y], &view.along[y]);
-        let rises = match axis.kind {
-            AxisKind::Y => Some(true),
-            _ => rises(axis),
-        };
-        let (Some(rises), Some(_)) = (rises, axis.array()) else { return false };
-        if along.len < 2 {
-            return false;
+        let along = &view.along[y];
+        along.len > 1 && self.axes[y].is_upwards(along.at(0), along.at(along.len - 1))
+    }
+
+    /// How high an element of a view is if it is as wide as 1; `None` unless both axes have even coordinates in the same units, both
+    /// are lengths, or both are axes of space of an image without units. On a map of longitude and latitude, elements get narrower by
+    /// the cosine of the latitude in the middle.
+    pub fn aspect(&self, view: &View) -> Option<f64> {
+        // Coordinates that cannot be read leave the elements as their steps are.
+        if let Ok(Some(width)) = shape_of_cells(&self.axes, view) {
+            return Some(1.0 / width);
         }
-        let at = |n: u64| {
-            let found = axis.read(along.at(n)..along.at(n) + 1).ok()??;
-            found.numbers.first().copied()
+        let (x, y) = (&self.axes[view.x?], &self.axes[view.y?]);
+        let step = |axis: &Axis, n: usize| {
+            let unit = axis.unit_of_length().unwrap_or(1.0);
+            Some((axis.even()?.scale * view.along[n].step as f64 * unit).abs())
         };
-        match (at(0), at(along.len - 1)) {
-            (Some(first), Some(last)) if rises => first < last,
-            (Some(first), Some(last)) => first > last,
+        let is_same = match (x.unit_of_length(), y.unit_of_length()) {
+            (Some(_), Some(_)) => true,
+            (None, None) if x.units.is_none() && y.units.is_none() => {
+                self.image.is_some() && x.kind.is_space() && y.kind.is_space()
+            }
+            (None, None) => x.is_angle() && y.is_angle() || x.units == y.units,
             _ => false,
+        };
+        if !is_same || x.kind == AxisKind::Time {
+            return None;
         }
+        let aspect = step(y, view.y?)? / step(x, view.x?)?;
+        (aspect.is_finite() && aspect > 0.0).then_some(aspect)
+    }
+
+    /// A view whose axes that go neither across nor down are at the position that is shown first, where all of them are selected: of
+    /// an image what OME says, else the middle of z. Axes of channels are left as they are.
+    pub fn at_usual_positions(&self, view: View) -> View {
+        let Some((image, level)) = &self.image else { return view };
+        let mut found = view.clone();
+        for n in view.unchosen().filter(|&n| view.along[n] == Along::all(self.axes[n].len)) {
+            let len = self.axes[n].len;
+            // Positions are those of the largest level.
+            let scale = |level: usize| image.levels.get(level)?.scale.get(n).copied();
+            let by = scale(0).zip(scale(*level)).map_or(1.0, |(first, own)| first / own);
+            let at = |position: u64| (position as f64 * by) as u64;
+            let position = match self.axes[n].kind {
+                AxisKind::Z => image.default_z.map_or(len / 2, at),
+                AxisKind::Time => image.default_t.map_or(0, at),
+                _ => continue,
+            };
+            found.along[n] = Along::one(position.min(len.saturating_sub(1)));
+        }
+        found
+    }
+
+    /// The value limits that an image declares for the only channel of a view.
+    pub fn declared_window(&self, view: &View) -> Option<(f64, f64)> {
+        let (image, _) = self.image.as_ref()?;
+        let n = match self.channel_axis(view) {
+            Some(axis) if image.channels.len() as u64 == self.axes[axis].len => {
+                view.along[axis].start
+            }
+            None if image.channels.len() == 1 => 0,
+            _ => return None,
+        };
+        image.channels.get(n as usize)?.window
+    }
+
+    /// The colours of labels, or of values that have names; none of its own for an array of neither.
+    pub fn label_colors(&self) -> LabelColors {
+        let image = self.image.as_ref().map(|(image, _)| image);
+        match image.filter(|image| image.is_label) {
+            Some(image) => LabelColors::of_labels(&image.label_colors),
+            None => LabelColors::of_flags(&self.meaning),
+        }
+    }
+
+    /// Whether elements are shown as labels where nothing else is asked for: they are labels of an image, or integers that have
+    /// names.
+    pub fn is_labels(&self) -> bool {
+        let is_integer =
+            matches!(self.array.data_type().scalar(), Some(Scalar::Int(_) | Scalar::Uint(_)));
+        self.image.as_ref().is_some_and(|(image, _)| image.is_label)
+            || is_integer
+                && self.meaning.affine.is_identity()
+                && self.meaning.flags.categories().next().is_some()
     }
 
     /// The colours where none are asked for: of values on both sides of 0 those that part there, of an image black to white.

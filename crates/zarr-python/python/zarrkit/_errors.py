@@ -173,6 +173,7 @@ _HINTS = {
     "locking": 'this file system does not lock; if no other process writes here, give storage_options={"locking": "false"}',
     "missing_chunk": 'copy the array again from its source, or read with missing="fill" to take the fill value for chunks that are not stored',
     "resume_copy": "go on with zarrkit.copy(..., resume=True)",
+    "copy_first": "copy it with zarrkit.copy, and write to the copy",
 }
 
 _FLAGS = ("resume", "overwrite", "strict", "orphans", "expect-complete", "skip-unsupported", "apply", "finish")
@@ -207,6 +208,8 @@ def _call(match):
 
 # What the library and the program say, and what Python says. They follow each other.
 _WORDS = [
+    (re.compile(r"set it with `shape`, as in `\.shape\(\[([^`]*)\]\)`"), r"give it as in `shape=(\1)`"),
+    (re.compile(r"set it with `data_type`, as in `[^`]*`"), 'give it as in `dtype="float32"`'),
     (re.compile(r" \(library: `[^`]*`\)"), ""),
     (re.compile(r"; enable the feature `[^`]*` of `[^`]*`"), " of zarrkit"),
     (re.compile(r"enable the feature `[^`]*` of `[^`]*`"), "use a build of zarrkit that has it"),

@@ -21,14 +21,19 @@ __all__ = [
     "NodeChecksum",
     "NodeDiff",
     "Problem",
+    "PyramidLevel",
+    "PyramidReport",
     "RepairReport",
     "RepairStep",
+    "SyncReport",
     "ValidationReport",
     "checksum",
     "copy",
     "diff",
     "plan_copy",
+    "pyramid",
     "repair",
+    "sync",
     "validate",
 ]
 
@@ -669,3 +674,167 @@ def _node_diff(node: dict[str, Any]) -> NodeDiff:
     elements = node.get("elements")
     changes = [Change(**change) for change in node["changes"]]
     return NodeDiff(node["path"], changes, None if elements is None else ElementsDiff(**elements))
+
+
+@dataclass(frozen=True)
+class SyncReport:
+    """What a sync did, or would do with `dry_run`."""
+
+    #: How many objects were copied, documents among them, and their bytes.
+    copied: int
+    bytes: int
+    #: How many objects were the same.
+    unchanged: int
+    #: What only the target had, and was deleted.
+    deleted: list[str]
+    #: What only the target has, and keeps.
+    only_in_target: list[str]
+    #: What cannot be kept.
+    not_kept: list[str]
+    notes: list[str]
+    #: What others changed in the source while it was read: sync again.
+    changed_meanwhile: list[str]
+
+    def __str__(self) -> str:
+        return f"copied {self.copied} objects, {self.bytes} bytes; {self.unchanged} unchanged, {len(self.deleted)} deleted"
+
+
+def sync(
+    source: Source,
+    target: Url,
+    *,
+    compare: str = "times",
+    delete: bool = False,
+    extra_files: bool = True,
+    verify: bool = False,
+    memory: int | str | None = None,
+    dry_run: bool = False,
+    progress: Report = None,
+    source_options: Options = None,
+    storage_options: Options = None,
+    threads: int | None = None,
+) -> SyncReport:
+    """Makes a copy equal to its source by stored objects: only those that differ are copied, as they are; nothing is decoded.
+
+    `compare` says by what objects are taken for equal: "times" by their size and by when they were set, "sizes" by their size alone, "content"
+    by their bytes. `delete` deletes what the source lacks, after all else. `verify` reads each copied object back. `extra_files=False`
+    leaves out files that are not Zarr's. With `dry_run` nothing is written. Called again after a kill it goes on. `source_options` are for
+    the source and `storage_options` for the target.
+    """
+    if compare not in ("times", "sizes", "content"):
+        raise ValueError(f"`compare` is \"times\", \"sizes\" or \"content\", not {compare!r}")
+    asked = {
+        "compare": compare,
+        "delete": _flag("delete", delete),
+        "extra_files": _flag("extra_files", extra_files),
+        "verify": _flag("verify", verify),
+        "memory": bytes_of(memory),
+        "dry_run": _flag("dry_run", dry_run),
+    }
+    done = _zarrkit._sync(source, target, asked, callback(progress, "sync"), _dict(source_options), _dict(storage_options), threads)
+    return SyncReport(**done)
+
+
+@dataclass(frozen=True)
+class PyramidLevel:
+    """A level of an image that was made, or would be with `dry_run`."""
+
+    #: The path of its array.
+    path: str
+    shape: tuple[int, ...]
+    chunks: tuple[int, ...]
+    shards: tuple[int, ...] | None
+    #: How many elements of the image itself, along each axis, became one.
+    factors: tuple[int, ...]
+    #: How they became one.
+    method: str
+
+
+@dataclass(frozen=True)
+class PyramidReport:
+    """The levels that were made; none if the image had all."""
+
+    levels: list[PyramidLevel]
+    notes: list[str]
+
+    def __str__(self) -> str:
+        lines = [f"{level.path}: {level.shape}, {level.method} of {level.factors}" for level in self.levels]
+        return "\n".join(lines) or "the image has all its levels"
+
+
+def pyramid(
+    target: Source,
+    *,
+    path: str = "",
+    method: str | None = None,
+    factor: int | Mapping[str, int] | None = None,
+    levels: int | None = None,
+    chunks: Sequence[int] | None = None,
+    shards: Sequence[int] | str | None = None,
+    rounding: str = "half-even",
+    keep_nan: bool = False,
+    min_valid: float = 0.0,
+    labels: bool = True,
+    memory: int | str | None = None,
+    part: str | tuple[int, int] | None = None,
+    finish: bool = False,
+    resume: bool = False,
+    restart: bool = False,
+    dry_run: bool = False,
+    progress: Report = None,
+    storage_options: Options = None,
+    threads: int | None = None,
+) -> PyramidReport:
+    """Adds the levels of lower resolution that an OME-Zarr image lacks, and those of its labels. What is there stays as it is.
+
+    `method` is "mean", "min", "max", "median", "mode", "nearest" or "gaussian": if not given, the mean, of bools the mode; labels always have the
+    mode or the nearest. `factor` is how many elements become one from level to level, 2 along y and x if not given, or a mapping of the axes'
+    names, as in `{"z": 2, "y": 2, "x": 2}`. `levels` is how many there are at the end, the image itself being one. `chunks` and `shards` are those
+    of new levels, `shards="none"` for none; if not given, those of the image. `rounding` is that of means of integers: "half-even", "half-away" or
+    "toward-zero". NaN, and elements equal to the attributes `_FillValue` or `missing_value`, are left out, NaN not with `keep_nan`; means are
+    missing where a share of less than `min_valid` is there. `memory` is about how many bytes the process may have.
+
+    The result is the same whatever `threads`, `memory` and `part` are. A pyramid that was killed goes on with `resume=True`, or begins anew with
+    `restart=True`. `part="2/8"` makes one of eight parts, and after all of them `finish=True` the rest. With `dry_run` nothing is written.
+    """
+    by_axis = isinstance(factor, Mapping)
+    asked = {
+        "method": method,
+        "factor": None if factor is None or by_axis else int(factor),  # type: ignore[arg-type]
+        "factors": [(str(name), int(by)) for name, by in factor.items()] if by_axis else [],  # type: ignore[union-attr]
+        "levels": levels,
+        "chunks": None if chunks is None else [int(length) for length in chunks],
+        "shards": _shards_of_levels(shards),
+        "rounding": rounding,
+        "keep_nan": _flag("keep_nan", keep_nan),
+        "min_valid": float(min_valid),
+        "memory": bytes_of(memory),
+        "part": None if part is None else _part(part),
+        "finish": _flag("finish", finish),
+        "resume": _flag("resume", resume),
+        "restart": _flag("restart", restart),
+        "labels": _flag("labels", labels),
+        "dry_run": _flag("dry_run", dry_run),
+    }
+    if sum((part is not None, finish, restart)) > 1:
+        raise ValueError("give one of `part`, `finish` and `restart`")
+    done = _zarrkit._pyramid(target, path, asked, callback(progress, "pyramid"), _dict(storage_options), threads)
+    shape = ("shape", "chunks", "shards", "factors")
+    made = [{name: tuple(value) if name in shape and value is not None else value for name, value in level.items()} for level in done["levels"]]
+    return PyramidReport([PyramidLevel(**level) for level in made], [_one_in_words(note) for note in done["notes"]])
+
+
+def _one_in_words(text: str) -> str:
+    from ._errors import in_words_of_python
+
+    return str(in_words_of_python(text))
+
+
+def _shards_of_levels(shards: Sequence[int] | str | None) -> list[int] | None:
+    if shards is None:
+        return None
+    if isinstance(shards, str):
+        if shards == "none":
+            return []
+        raise ValueError(f"`shards` is a shape, or \"none\", not {shards!r}")
+    return [int(length) for length in shards]

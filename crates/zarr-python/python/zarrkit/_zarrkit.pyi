@@ -406,6 +406,23 @@ def _checksum(
 def _diff(
     first: Any, second: Any, options: dict[str, Any], progress: Callable[[TreeProgress], Any] | None
 ) -> tuple[list[dict[str, Any]], int]: ...
+def _pyramid(
+    target: Any,
+    path: str,
+    asked: dict[str, Any],
+    progress: Callable[[TreeProgress], Any] | None,
+    storage_options: dict[str, Any] | None,
+    threads: int | None,
+) -> dict[str, Any]: ...
+def _sync(
+    source: Any,
+    target: Any,
+    asked: dict[str, Any],
+    progress: Callable[[TreeProgress], Any] | None,
+    source_options: dict[str, Any] | None,
+    storage_options: dict[str, Any] | None,
+    threads: int | None,
+) -> dict[str, Any]: ...
 
 # What the modules of the package share with each other.
 

@@ -2,9 +2,9 @@
 
 use zarr::runtime::block_on;
 use zarr::store::GetOptions;
-use zarr::{Array, ArrayMetadata, Json, Node, Object};
-use zarr_plot::meaning::{Axis, AxisKind, Image, Meaning, MissingRule};
-use zarr_plot::picture::{PictureError, Subject};
+use zarr::{Array, ArrayMetadata, Json, Node, NodePath, Object};
+use zarr_plot::meaning::{Axis, AxisKind, Image, Meaning, MissingRule, label_images};
+use zarr_plot::picture::{PictureError, Subject, narrowing_at};
 
 use super::{Answered, Refusal, nodes, parameters, shown};
 use crate::{Answer, Question, Targets};
@@ -156,7 +156,7 @@ fn of_array(array: &Array, target: &str) -> Result<(Object, Vec<String>), Refusa
     // Levels are of use to the first of them, which is the largest.
     if let Some((image, 0)) = found {
         object.insert("levels", levels(array, image, target));
-        let channel = |channel: &zarr_plot::meaning::Channel| {
+        let channel = |channel: zarr_plot::meaning::Channel| {
             let [red, green, blue] = channel.color;
             let window = channel.window.map_or(Json::Null, |(low, high)| {
                 Json::from(vec![Json::from(low), Json::from(high)])
@@ -164,28 +164,68 @@ fn of_array(array: &Array, target: &str) -> Result<(Object, Vec<String>), Refusa
             let object = Object::new()
                 .with("color", format!("{red:02x}{green:02x}{blue:02x}"))
                 .with("window", window)
-                .with("active", channel.active);
+                .with("active", channel.active)
+                .with("inverted", channel.inverted);
             Json::from(match &channel.label {
                 Some(label) => object.with("label", label.as_str()),
                 None => object,
             })
         };
-        object.insert("channels", image.channels.iter().map(channel).collect::<Json>());
+        let along = axes.iter().find(|axis| axis.kind == AxisKind::Channel);
+        let channels = along.map(|axis| image.channels_along(axis.len)).unwrap_or_default();
+        object.insert("channels", channels.into_iter().map(channel).collect::<Json>());
+        object.insert("overlays", overlays(array, image, target, &mut notes));
     }
     Ok((object, notes))
+}
+
+/// The path of an image's group: that of its largest level, the array, without the level's own path.
+fn group_of(array: &Array, image: &Image) -> Option<NodePath> {
+    let above = image.levels.first()?;
+    let depth = above.path.split('/').filter(|part| !part.is_empty() && *part != ".").count();
+    array.path().ancestors().filter(|path| path != array.path()).nth(depth.max(1) - 1)
+}
+
+/// The images of labels of an image: `[{"name", "axes", "levels", "label_colors"}]`, where `axes` are the image's axes that its
+/// labels have, by their numbers.
+fn overlays(array: &Array, image: &Image, target: &str, notes: &mut Vec<String>) -> Json {
+    let mut found = Vec::new();
+    let group = group_of(array, image).and_then(|path| array.hierarchy().group(&path).ok());
+    let images = group.map(|group| label_images(&group));
+    let images = images.transpose().unwrap_or_else(|e| {
+        notes.push(format!("the labels cannot be read: {}", nodes::reason(&e)));
+        None
+    });
+    for (name, group) in images.unwrap_or_default() {
+        let Some(labels) = Image::of_group(&group).into_iter().next() else { continue };
+        let first = labels.levels.first().and_then(|level| group.path().join(&level.path).ok());
+        let Some(first) = first.and_then(|path| array.hierarchy().array(&path).ok()) else {
+            continue;
+        };
+        let place = |(own, ..): &(String, AxisKind, Option<String>)| {
+            image.axes.iter().position(|(name, ..)| name == own)
+        };
+        let axes: Option<Vec<usize>> = labels.axes.iter().map(place).collect();
+        let Some(axes) = axes.filter(|axes| axes.len() == first.rank()) else {
+            notes.push(format!("the labels {name} have other axes than the image"));
+            continue;
+        };
+        let Ok(subject) = Subject::of(first.clone(), false) else { continue };
+        let axes: Json = axes.iter().map(|&axis| Json::from(axis as u64)).collect();
+        let object = Object::new()
+            .with("name", name)
+            .with("axes", axes)
+            .with("levels", levels(&first, &labels, target))
+            .with("label_colors", shown::label_colors(&subject));
+        found.push(Json::from(object));
+    }
+    found.into()
 }
 
 /// The levels of an image, the array itself first, that can be opened and are of its rank.
 fn levels(array: &Array, image: &Image, target: &str) -> Json {
     let mut found = Vec::new();
-    let Some(above) = image.levels.first() else { return found.into() };
-    // The group of the image: the array's path without that of the level.
-    let depth = above.path.split('/').filter(|part| !part.is_empty() && *part != ".").count();
-    let Some(group) =
-        array.path().ancestors().filter(|path| path != array.path()).nth(depth.max(1) - 1)
-    else {
-        return found.into();
-    };
+    let Some(group) = group_of(array, image) else { return found.into() };
     for level in &image.levels {
         let Ok(place) = group.join(&level.path) else { continue };
         let Ok(other) = array.hierarchy().array(&place) else { continue };
@@ -202,7 +242,9 @@ fn levels(array: &Array, image: &Image, target: &str) -> Json {
     found.into()
 }
 
-/// An axis: `{"name", "size", "units", "kind", "title", "has_coordinates", "upwards"}`.
+/// An axis: `{"name", "size", "units", "kind", "title", "has_coordinates", "upwards", "step", "metres", "narrowing"}`, where `step` is from
+/// one element to the next in its units, if that is always the same, `metres` what its unit is, if it is one of length, and `narrowing`, of
+/// latitudes, how long a degree of longitude is in their middle beside one of latitude.
 fn axis(axis: Option<&Axis>, number: usize, len: u64, is_image: bool) -> Json {
     let unnamed = || format!("axis {number}");
     let Some(axis) = axis else {
@@ -224,13 +266,14 @@ fn axis(axis: Option<&Axis>, number: usize, len: u64, is_image: bool) -> Json {
         AxisKind::Channel => "channel",
         AxisKind::Other => "other",
     };
-    // Latitudes and other coordinates of y go up on maps; rows of images go down.
-    let is_upwards = axis.kind == AxisKind::Y && !is_image && len > 1 && {
-        let number = |at: u64| {
-            axis.read(at..at + 1).ok().flatten().and_then(|found| found.numbers.first().copied())
-        };
-        number(0).zip(number(len - 1)).is_some_and(|(first, last)| first < last)
-    };
+    let is_upwards = len > 1 && !is_image && axis.is_upwards(0, len - 1);
+    // Steps tell how far elements are from each other, which matters in space only.
+    let even = if axis.kind.is_space() { axis.even() } else { None };
+    let step = even.map(|even| even.scale);
+    let narrowing = even
+        .filter(|_| kind == "lat" && len > 0)
+        .map(|even| narrowing_at(even.apply((len - 1) as f64 / 2.0)));
+    let length = axis.unit_of_length();
     Object::new()
         .with("name", axis.name.clone().unwrap_or_else(unnamed))
         .with("size", len)
@@ -239,5 +282,8 @@ fn axis(axis: Option<&Axis>, number: usize, len: u64, is_image: bool) -> Json {
         .with("title", axis.title.clone().map_or(Json::Null, Json::from))
         .with("has_coordinates", axis.has_coordinates())
         .with("upwards", is_upwards)
+        .with("step", step.map_or(Json::Null, Json::from))
+        .with("metres", length.map_or(Json::Null, Json::from))
+        .with("narrowing", narrowing.map_or(Json::Null, Json::from))
         .into()
 }

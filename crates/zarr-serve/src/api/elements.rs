@@ -63,7 +63,7 @@ pub(crate) fn line(question: &Question, targets: &Targets) -> Answered {
     Ok(Answer::json(object))
 }
 
-/// One element: `{"text", "stored", "missing", "coordinates"}`.
+/// One element: `{"text", "stored", "missing", "coordinates"}`, and `name` if the value has one.
 ///
 /// Parameters: `path`, `at`: an index for each axis.
 pub(crate) fn value(question: &Question, targets: &Targets) -> Answered {
@@ -80,11 +80,22 @@ pub(crate) fn value(question: &Question, targets: &Targets) -> Answered {
         let found = axis.read(index..index + 1)?;
         coordinates.push(found.map_or(Json::Null, |found| Json::from(found.text(0))));
     }
-    let object = Object::new()
+    let number = meaning.scalar(&data_type).filter(|scalar| element.len() == scalar.size());
+    let name = number.and_then(|scalar| {
+        let value = match scalar.load(element) {
+            zarr::data_type::ScalarValue::Integer(value) => value as f64,
+            zarr::data_type::ScalarValue::Float(value) => value,
+        };
+        meaning.flags.name(value)
+    });
+    let mut object = Object::new()
         .with("text", shown.as_deref().unwrap_or("missing"))
         .with("stored", text::stored(&data_type, element))
         .with("missing", shown.is_none())
         .with("coordinates", coordinates);
+    if let Some(name) = name {
+        object.insert("name", name);
+    }
     Ok(Answer::json(object))
 }
 

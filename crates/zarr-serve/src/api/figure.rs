@@ -1,6 +1,9 @@
 //! Draws a figure of a plane or a line, as `zarr plot` does.
 
-use zarr_plot::picture::{Along, ColorMap, Ends, PictureError, Style, Subject, View};
+use zarr_plot::picture::{
+    Along, ChannelChoice, ChannelName, ColorMap, Ends, Overlay, PictureError, Style, Subject,
+    USUAL_OPACITY, View,
+};
 
 use super::parameters::{self, Stepped};
 use super::{Answered, Refusal};
@@ -13,11 +16,16 @@ const SLAB: u64 = 64 << 20;
 /// Pixels of a figure, if nothing else is asked for, and the most of each side.
 const USUAL: (u32, u32) = (1000, 720);
 const MAX_SIDE_PIXELS: u32 = 4000;
+/// The most planes of channels that are there at once.
+const MAX_PLANES: u64 = 32;
+/// The most windows and the most colours of channels.
+const MAX_CHOICES: usize = 64;
 
 /// A PNG with title, axes and colour bar; with `bare=1` one pixel for an element, the first row at the top.
 ///
-/// Parameters: `path`; `x`, `y`, `at`, `across`, `down` as for a slice, a line with no `y` if `line=1`; `map`, `range`, `log=1`, `labels=1` as the options of
-/// `zarr plot`; `size`: `1000x720`.
+/// Parameters: `path`; `x`, `y`, `at`, `across`, `down` as for a slice, a line with no `y` if `line=1`; `map`, `range`, `log=1`, `labels=1`, `window`,
+/// `channels`, `coast=1` as the options of `zarr plot`, `window` once for each channel; `color`: `0=ff00ff`, once for each channel; `overlay`: the
+/// node of labels, and their `opacity`; `size`: `1000x720`.
 pub(crate) fn plot(question: &Question, targets: &Targets) -> Answered {
     let (array, kept) = parameters::elements(question, targets)?;
     let at = parameters::at(question, &array)?;
@@ -37,7 +45,7 @@ pub(crate) fn plot(question: &Question, targets: &Targets) -> Answered {
         axis.map(|axis| Stepped::of(question, name, shape[axis]).map(|part| (axis, part)))
             .transpose()
     };
-    let style = style(question)?;
+    let style = style(question, targets)?;
     let size = size(question)?;
     // Of long axes no more elements are read than there are pixels.
     let mut cost = Vec::new();
@@ -58,7 +66,14 @@ pub(crate) fn plot(question: &Question, targets: &Targets) -> Answered {
     }
     let cost: Vec<(usize, &Stepped)> = cost.iter().map(|(axis, part)| (*axis, part)).collect();
     parameters::check_cost(&array, &cost)?;
-    question.reserve(memory(&view, size, is_on("bare")))?;
+    let planes = match &style.overlay {
+        Some(overlay) => {
+            check_overlay(overlay, &subject, &view, (!is_on("bare")).then_some(size))?;
+            1
+        }
+        None => 0,
+    };
+    question.reserve(memory(&view, size, is_on("bare"), planes))?;
     let is_upwards = subject.is_upwards(&view);
     let draw = || -> Result<Vec<u8>, PictureError> {
         if is_on("bare") {
@@ -72,25 +87,85 @@ pub(crate) fn plot(question: &Question, targets: &Targets) -> Answered {
     Ok(Answer::new("image/png", draw().map_err(Refusal::picture)?))
 }
 
-/// Bytes that a figure takes while it is made. Of colours all planes are there at once.
-fn memory(view: &View, size: (u32, u32), is_bare: bool) -> u64 {
+/// Refuses labels over a view that are in too many bytes of chunks. `size` is that of the figure.
+fn check_overlay(
+    Overlay { labels, .. }: &Overlay,
+    subject: &Subject,
+    view: &View,
+    size: Option<(u32, u32)>,
+) -> Result<(), Refusal> {
+    let over = labels.view_over(subject, view).map_err(Refusal::picture)?;
+    let smaller = size.map(|(width, height)| labels.smaller(&over, (width.into(), height.into())));
+    let smaller = smaller.transpose().map_err(Refusal::picture)?.flatten();
+    let (labels, over) =
+        smaller.as_ref().map_or((&**labels, &over), |(labels, over)| (labels, over));
+    let part = |axis: usize| {
+        let Along { start, step, len } = over.along[axis];
+        let step = step.unsigned_abs().max(1);
+        let end = start.saturating_add(step.saturating_mul(len.saturating_sub(1)));
+        let thinned = size.map_or(1, |(width, _)| (len / u64::from(width)).max(1));
+        (axis, Stepped { range: start..end.saturating_add(1), step: step.saturating_mul(thinned) })
+    };
+    let along: Vec<(usize, Stepped)> = [over.x, over.y].into_iter().flatten().map(part).collect();
+    let along: Vec<(usize, &Stepped)> = along.iter().map(|(axis, part)| (*axis, part)).collect();
+    parameters::check_decoded(&labels.array, &along)
+}
+
+/// Bytes that a figure takes while it is made, with this many planes besides. Of colours all planes are there at once.
+fn memory(view: &View, size: (u32, u32), is_bare: bool, more: u64) -> u64 {
     let along = |axis: Option<usize>| axis.map_or(1, |axis| view.along[axis].len);
     let shown = along(view.x).saturating_mul(along(view.y));
     let others = view.along.iter().map(|along| along.len).fold(1, u64::saturating_mul);
-    let planes = (others / shown.max(1)).clamp(1, 4);
+    let planes = (others / shown.max(1)).clamp(1, MAX_PLANES) + more;
     let pixels = u64::from(size.0) * u64::from(size.1);
     let pixels = if is_bare { shown } else { pixels };
     let read = shown.saturating_mul(16).min(SLAB);
     pixels.saturating_mul(PER_PIXEL + 8 * (planes - 1)).saturating_add(read)
 }
 
-fn style(question: &Question) -> Result<Style, Refusal> {
+fn style(question: &Question, targets: &Targets) -> Result<Style, Refusal> {
     let is_on = |name| question.get(name) == Some("1");
     let text = |name| question.get(name).filter(|text| !text.is_empty());
+    let all = |name: &'static str| {
+        let pairs = question.query.iter().filter(move |(known, _)| known == name);
+        pairs.map(|(_, value)| value.as_str()).take(MAX_CHOICES)
+    };
+    let windows = all("window").map(ChannelChoice::window);
+    let choices: Result<Vec<ChannelChoice>, PictureError> =
+        windows.chain(all("color").map(ChannelChoice::color)).collect();
+    let names = |text: &str| text.split(',').map(str::parse::<ChannelName>).collect();
+    let channels: Option<Vec<ChannelName>> =
+        text("channels").map(names).transpose().map_err(Refusal::picture)?;
+    let overlay = text("overlay").map(|path| overlay(question, targets, path)).transpose()?;
     let ends: Option<Ends> = text("range").map(str::parse).transpose().map_err(Refusal::picture)?;
     let map: Option<ColorMap> =
         text("map").map(str::parse).transpose().map_err(Refusal::picture)?;
-    Ok(Style { ends, map, is_log: is_on("log"), is_labels: is_on("labels"), ..Style::default() })
+    Ok(Style {
+        ends,
+        map,
+        is_log: is_on("log"),
+        is_labels: is_on("labels"),
+        channels,
+        choices: choices.map_err(Refusal::picture)?,
+        overlay,
+        has_coast: is_on("coast"),
+        ..Style::default()
+    })
+}
+
+/// The labels at a path, over a picture.
+fn overlay(question: &Question, targets: &Targets, path: &str) -> Result<Overlay, Refusal> {
+    let labels = parameters::array_at(question, targets, path)?;
+    let labels = Box::new(Subject::of(labels, false).map_err(Refusal::picture)?);
+    let opacity = match question.get("opacity").filter(|text| !text.is_empty()) {
+        None => USUAL_OPACITY,
+        Some(text) => {
+            text.parse().ok().filter(|opacity| (0.0..=1.0).contains(opacity)).ok_or_else(|| {
+                Refusal::wrong(format!("`opacity` is `{text}`, and must be from 0 to 1"))
+            })?
+        }
+    };
+    Ok(Overlay { labels, opacity })
 }
 
 fn size(question: &Question) -> Result<(u32, u32), Refusal> {

@@ -69,7 +69,7 @@ type Answered = Result<Answer, Refusal>;
 type Function = fn(&Question, &Targets) -> Answered;
 
 /// The questions, by what follows `/-/`.
-const QUESTIONS: [(&str, Function); 14] = [
+const QUESTIONS: [(&str, Function); 15] = [
     ("targets", nodes::targets),
     ("names", nodes::names),
     ("node", about::node),
@@ -84,6 +84,7 @@ const QUESTIONS: [(&str, Function); 14] = [
     ("stats", statistics::statistics),
     ("chunks", chunks::chunks),
     ("colormaps", colours::colormaps),
+    ("coast", colours::coast),
 ];
 
 /// The answer to a question. It may block: the server calls it on a thread for that, and sets [`Question::cancel`] when the

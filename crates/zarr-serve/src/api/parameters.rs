@@ -18,6 +18,11 @@ pub(crate) const MOST_DECODED: u64 = 1 << 30;
 pub(crate) fn node(question: &Question, targets: &Targets) -> Result<(Node, Arc<Served>), Refusal> {
     let path =
         question.get("path").ok_or_else(|| Refusal::wrong("the parameter `path` is missing"))?;
+    node_at(targets, path)
+}
+
+/// The node of a name and path, and its hierarchy.
+fn node_at(targets: &Targets, path: &str) -> Result<(Node, Arc<Served>), Refusal> {
     let path = path.trim_matches('/');
     let (served, inside) = targets.find(path)?.ok_or_else(|| {
         Error::from(AccessError::NotFound {
@@ -30,6 +35,16 @@ pub(crate) fn node(question: &Question, targets: &Targets) -> Result<(Node, Arc<
 /// The array that the parameter `path` names, whose reads end when the question is cancelled.
 pub(crate) fn array(question: &Question, targets: &Targets) -> Result<Array, Refusal> {
     let (node, _) = node(question, targets)?;
+    Ok(cancelled(question, &node.into_array()?))
+}
+
+/// As [`array`], for a name and path.
+pub(crate) fn array_at(
+    question: &Question,
+    targets: &Targets,
+    path: &str,
+) -> Result<Array, Refusal> {
+    let (node, _) = node_at(targets, path)?;
     Ok(cancelled(question, &node.into_array()?))
 }
 

@@ -171,6 +171,13 @@ fn what_is_too_much_or_wrong_is_refused() {
         (400, "stats?path=x.zarr/a&percentile=a"),
         (400, "stats?path=x.zarr/a&histogram=1000000"),
         (400, "axis?path=x.zarr/a&axis=99999999999999999999"),
+        (400, "plot.png?path=x.zarr/a&window=0"),
+        (400, "plot.png?path=x.zarr/a&color=0=red"),
+        (400, "plot.png?path=x.zarr/a&coast=1"),
+        (400, "plot.png?path=x.zarr/a&overlay=x.zarr/a&opacity=2"),
+        (400, "plot.png?path=x.zarr/a&overlay=x.zarr/x"),
+        (404, "plot.png?path=x.zarr/a&overlay=x.zarr/b"),
+        (413, "plot.png?path=x.zarr/huge&bare=1&overlay=x.zarr/huge"),
     ] {
         let answer = asked(&targets, question);
         let body = String::from_utf8_lossy(&answer.bytes).into_owned();
@@ -220,6 +227,12 @@ fn odd_parameters_have_answers() {
         "map",
         "range",
         "size",
+        "window",
+        "color",
+        "channels",
+        "overlay",
+        "opacity",
+        "coast",
     ];
     for (question, _) in super::QUESTIONS {
         for name in names {
@@ -240,6 +253,79 @@ fn odd_parameters_have_answers() {
             }
         }
     }
+}
+
+/// An image of OME-Zarr with labels: what the page is told of it.
+#[test]
+fn an_image_has_channels_labels_and_a_first_position() {
+    let url = "memory://image-of-the-page";
+    let hierarchy = zarr::create(url, Dialect::V3).unwrap();
+    let attributes = |text: &str| match Json::parse(text.as_bytes()).unwrap() {
+        Json::Object(object) => object,
+        other => panic!("{other}"),
+    };
+    let multiscales = |axes: &str, scale: &str| {
+        let axes: Vec<String> = axes
+            .chars()
+            .map(|name| match name {
+                'c' => r#"{"name": "c", "type": "channel"}"#.to_owned(),
+                name => {
+                    format!(r#"{{"name": "{name}", "type": "space", "unit": "micrometer"}}"#)
+                }
+            })
+            .collect();
+        format!(
+            r#""version": "0.5", "multiscales": [{{"axes": [{}], "datasets": [{{"path": "0",
+            "coordinateTransformations": [{{"type": "scale", "scale": {scale}}}]}}]}}]"#,
+            axes.join(",")
+        )
+    };
+    let image = multiscales("czyx", "[1, 2, 0.5, 0.5]");
+    let omero = r#""omero": {"rdefs": {"defaultZ": 2}, "channels": [{"label": "DAPI", "color": "0000FF"}, {}]}"#;
+    let group = |path: &str, text: String| {
+        hierarchy.create_group(path, attributes(&text)).unwrap();
+    };
+    hierarchy
+        .root()
+        .unwrap()
+        .update_attributes(|own| {
+            own.insert("ome", attributes(&format!("{{{image}, {omero}}}")));
+        })
+        .unwrap();
+    group("/labels", r#"{"ome": {"labels": ["cells"]}}"#.into());
+    let labels = multiscales("zyx", "[2, 0.5, 0.5]");
+    let colors = r#""image-label": {"colors": [{"label-value": 3, "rgba": [1, 2, 255, 128]}]}"#;
+    group("/labels/cells", format!(r#"{{"ome": {{{labels}, {colors}}}}}"#));
+    for (path, shape) in [("/0", &[2, 4, 8, 8][..]), ("/labels/cells/0", &[4, 8, 8])] {
+        let array = hierarchy.create_array(path).shape(shape).chunks(shape);
+        array.data_type_named("uint16").create().unwrap();
+    }
+    let open = zarr::OpenOptions::new(zarr::standard());
+    let options = TargetsOptions { open, ..TargetsOptions::default() };
+    let targets = Targets::open(&[url.to_owned()], &options).unwrap();
+    let name = targets.roots().next().unwrap().0.to_owned();
+    let node = json(&targets, &format!("node?path={name}/0"));
+    for part in [
+        r#""at":[0,2,0,0]"#,
+        r#""channel_axis":0"#,
+        r#"{"color":"0000ff","window":null,"active":true,"inverted":false,"label":"DAPI"},{"color":"00ff00""#,
+        r#""overlays":[{"name":"cells","axes":[1,2,3],"levels":[{"path":"#,
+        r#""label_colors":[[3.0,"0102ff80"]]"#,
+        r#""step":2.0,"metres":1e-6"#,
+    ] {
+        assert!(node.contains(part), "{part} in {node}");
+    }
+    let figure = format!(
+        "plot.png?path={name}/0&at=0,2,0,0&window=0=1:5&color=1=ff00ff&channels=0,1&overlay={name}/labels/cells/0&bare=1"
+    );
+    assert_eq!(asked(&targets, &figure).status, 200);
+}
+
+#[test]
+fn coasts_are_those_of_the_program() {
+    let folder = tempfile::tempdir().unwrap();
+    let answer = asked(&targets(folder.path()), "coast");
+    assert_eq!((answer.status, &answer.bytes[..]), (200, zarr_plot::picture::COAST_BYTES));
 }
 
 /// A hierarchy in memory whose requests are counted: an array of 64 × 128 × 128 in chunks of 64³.

@@ -126,7 +126,10 @@ pub(super) fn tile(request: &Request<'_>, tile: Tile) -> Result<Answer, Refusal>
     } else {
         match read(request.positions.clone())? {
             None => None,
-            Some(plane) if request.is_labels() => Some(Raster::of_labels(&plane)),
+            Some(plane) if request.is_labels() => {
+                let colors = request.layer.subject().label_colors();
+                Some(Raster::of_labels(&plane, &colors))
+            }
             Some(plane) => {
                 let colors = request.colors()?;
                 Some(Raster::of_values(&plane, colors.stretch.as_ref(), colors.map))

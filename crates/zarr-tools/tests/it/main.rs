@@ -3,3 +3,4 @@
 mod geo_validation;
 mod ome_validation;
 mod pyramid;
+mod tune;

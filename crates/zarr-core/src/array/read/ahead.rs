@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use super::reader::Reader;
 use super::reading_order::ReadingOrder;
-use crate::array::alloc::unset;
 use crate::array::chunk_cache::ChunkCache;
 use crate::array::chunk_store::ChunkStore;
+use crate::array::element_memory::for_overwrite;
 use crate::array::layout::ChunkLayout;
 use crate::error::Result;
 use crate::region::{Region, element_count};
@@ -38,7 +38,8 @@ pub(in crate::array) fn read_ahead(
     (options.read_ahead, options.progress) = (0, None);
     // The last handle drops the order of its reads, which ends this.
     options.cancel = Some(order.dropped.clone());
-    let (layout, region) = (layout.clone(), region.clone());
+    let layout = layout.clone();
+    let region = region.clone();
     spawn_future("zarr-read-ahead", move || async move {
         let store = ChunkStore { context: &context, path: &path, options: &options };
         // What fails is read again, and reported, when the caller asks for it.
@@ -55,7 +56,8 @@ fn next_rows(
     region: &[Range<u64>],
     count: u64,
 ) -> Option<Vec<u64>> {
-    let (grid, metadata) = (&layout.chunks().grid, layout.metadata());
+    let grid = &layout.chunks().grid;
+    let metadata = layout.metadata();
     let inner = metadata.inner_chunk_shape().unwrap_or_else(|| metadata.chunk_extent());
     let whole =
         region.iter().zip(&inner).skip(1).map(|(range, len)| {
@@ -67,14 +69,14 @@ fn next_rows(
     if !is_kept || bytes > cache.limit {
         return None;
     }
-    let row_after = |&start: &u64| {
+    let last = region[0].end.checked_sub(1);
+    let rows = successors(last, |&start| {
         let chunk = grid.span(0, grid.locate(0, start));
         let len = if metadata.has_shards() { inner[0] } else { chunk.stored };
         let next = ((start - chunk.start + chunk.before) / len + 1) * len - chunk.before;
         Some(chunk.start + next.min(chunk.len)).filter(|next| *next < metadata.shape[0])
-    };
-    let last = region[0].end.checked_sub(1);
-    Some(successors(last, row_after).skip(1).take(count as usize).collect())
+    });
+    Some(rows.skip(1).take(count as usize).collect())
 }
 
 /// Reads the first plane of each row, which puts its chunks into the cache.
@@ -91,7 +93,7 @@ async fn cache_rows(
         let plane = std::iter::once(*row..row + 1).chain(others.iter().cloned());
         let plane = Region::new(plane);
         let shape = plane.shape();
-        let mut memory = unset(&shape, span.size, "a plane")?;
+        let mut memory = for_overwrite(&shape, span.size, "a plane")?;
         let out = ViewMut::new(&mut memory, &shape, span.size);
         reader.read(&(&plane).into(), out, &|_, _| ()).await?;
     }

@@ -19,10 +19,10 @@ use crate::array::layout::{ChunkLayout, FieldBytes};
 use crate::error::{Result, StoreError};
 use crate::grid::ChunkProjection;
 use crate::memory::for_overwrite;
-use crate::options::MissingChunks;
+use crate::options::{MissingChunks, Options};
 use crate::selection::ResolvedSelection;
 use crate::store::{
-    ByteRange, Snapshot, SnapshotOptions, StoreKey, SyncSnapshot, SyncStore, Version,
+    ByteRange, Snapshot, SnapshotOptions, Store, StoreKey, SyncSnapshot, SyncStore, Version,
 };
 use crate::sync::lock;
 use crate::view::{View, ViewMut};
@@ -99,6 +99,10 @@ impl<'a> CachedSource<'a> {
 }
 
 impl ChunkSource for CachedSource<'_> {
+    fn store(&self) -> (&dyn Store, &Options) {
+        self.inner.store()
+    }
+
     fn open<'a>(
         &'a self,
         key: &'a StoreKey,
@@ -167,9 +171,10 @@ impl ChunkSource for CachedSource<'_> {
         let shape = &projection.chunk_shape;
         let has_one_key = self.layout.metadata().shards.is_none()
             && self.layout.other_key(&projection.key_index).is_none();
-        let Some(size) = self.cache.size(shape, span.element).filter(|_| has_one_key) else {
+        if !has_one_key {
             return Ok(false);
-        };
+        }
+        let Some(size) = self.cache.size(shape, span.element) else { return Ok(false) };
         let place: Place = (self.array, self.layout.key(&projection.key_index), WHOLE);
         let found = self.cache.get(&place).filter(|(_, elements)| elements.len() == size);
         let Some((version, elements)) = found else { return Ok(false) };
@@ -253,7 +258,8 @@ impl OpenChunk for CachedChunk {
         buffer: &mut Vec<u8>,
         decode: &mut DecodeSegment<'_>,
     ) -> Result<()> {
-        let (shape, element) = (&projection.chunk_shape, out.element_size());
+        let shape = &projection.chunk_shape;
+        let element = out.element_size();
         let Some(size) = self.object.cache.size(shape, element) else {
             return self.inner.read_segment(range, projection, out, buffer, decode);
         };
@@ -295,7 +301,9 @@ struct OpenedWhenRead {
 
 impl OpenedWhenRead {
     fn chunk(store: &Arc<dyn SyncStore>, key: &StoreKey, version: &Version) -> Box<dyn OpenChunk> {
-        let (store, key, version) = (store.clone(), key.clone(), version.clone());
+        let store = store.clone();
+        let key = key.clone();
+        let version = version.clone();
         let value = OpenedWhenRead { store, key, version, opened: OnceLock::new() };
         Box::new(LocalChunk(Box::new(value)))
     }

@@ -72,7 +72,8 @@ impl DecodedCopy<'_> {
         left: &Left<P, impl Iterator<Item = Peekable<P>>>,
         max: usize,
     ) -> Result<u64> {
-        let (mut count, mut bytes) = (0, 0);
+        let mut count = 0;
+        let mut bytes = 0;
         while let Some(mut group) = next_group(left) {
             while let Some((projection, out)) = group.peek_mut() {
                 self.options.check_cancelled()?;

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use super::missing::decode_to_read;
 use super::segments::SegmentReader;
 use super::source::{OpenChunk, not_fetched};
-use crate::array::alloc::unset;
 use crate::array::chunk_store::chunk_error;
+use crate::array::element_memory::for_overwrite;
 use crate::array::layout::{ChunkLayout, FieldBytes};
 use crate::codec::{ChunkIndex, PartialRead};
 use crate::error::Result;
@@ -94,7 +94,8 @@ impl Decoding<'_> {
         encoded: &[u8],
         out: ViewMut<'_>,
     ) -> Result<()> {
-        let (chain, shape) = (&self.layout.chunks().chain, &projection.chunk_shape);
+        let chain = &self.layout.chunks().chain;
+        let shape = &projection.chunk_shape;
         let encoded = Cow::Borrowed(encoded);
         Ok(decode_to_read(self.options, || {
             chain.decode_into(encoded, shape, &projection.within, out)
@@ -113,7 +114,7 @@ impl Decoding<'_> {
             return read(out);
         }
         let shape = out.shape();
-        let mut records = unset(&shape, span.element, "a chunk")?;
+        let mut records = for_overwrite(&shape, span.element, "a chunk")?;
         read(ViewMut::new(&mut records, &shape, span.element))?;
         out.copy_from(&View::new(&records, &shape, span.element).span(span.offset, span.size));
         Ok(())

@@ -14,8 +14,8 @@ use super::missing::{check_missing_inner, decode_to_read};
 use super::remote::fetch_index;
 use super::segments::inside;
 use super::source::{ALL, not_fetched};
-use crate::array::alloc::unset;
 use crate::array::chunk_store::{check_stored_bytes, decode_limited, read_error};
+use crate::array::element_memory::for_overwrite;
 use crate::array::layout::ChunkLayout;
 use crate::codec::{ChunkIndex, PartialRead};
 use crate::error::Result;
@@ -181,9 +181,11 @@ impl LargePart<'_> {
         fetched: Vec<Bytes>,
     ) -> Result<Vec<DecodedSegment>> {
         let Decoding { layout, options, span } = self.decoding;
-        let (layout, owned_options) = (layout.clone(), options.clone());
-        let (chunk_shape, within) = (projection.chunk_shape.clone(), projection.within.clone());
-        let decode = move || {
+        let layout = layout.clone();
+        let owned_options = options.clone();
+        let chunk_shape = projection.chunk_shape.clone();
+        let within = projection.within.clone();
+        pool::on_pool(options, move || {
             let partial = layout.chunks().chain.partial(&chunk_shape, &within);
             let partial = partial.ok_or_else(not_fetched)?;
             let decoding = Decoding { layout: &layout, options: &owned_options, span };
@@ -191,7 +193,7 @@ impl LargePart<'_> {
             let mut decoded = Vec::with_capacity(group.len());
             for (range, projection) in group {
                 let shape = projection.within.shape();
-                let mut elements = unset(&shape, span.size, "an inner chunk")?;
+                let mut elements = for_overwrite(&shape, span.size, "an inner chunk")?;
                 let mut out = ViewMut::new(&mut elements, &shape, span.size);
                 if range.is_some() {
                     let bytes = fetched.next().ok_or_else(not_fetched)?;
@@ -202,8 +204,8 @@ impl LargePart<'_> {
                 decoded.push((projection.output, shape, elements));
             }
             Ok(decoded)
-        };
-        pool::on_pool(options, decode).await
+        })
+        .await
     }
 }
 

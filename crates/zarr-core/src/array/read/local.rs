@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures::future::{BoxFuture, ready};
 
-use super::source::{ChunkSource, OpenChunk, get_one_version};
+use super::source::{ChunkSource, OpenChunk};
 use crate::array::chunk_store::read_error;
 use crate::error::{Result, StoreError};
 use crate::options::Options;
@@ -25,22 +25,16 @@ impl ChunkSource for LocalSource<'_> {
         options: SnapshotOptions<'a>,
         _: bool,
     ) -> BoxFuture<'a, Result<Option<Box<dyn OpenChunk>>, StoreError>> {
-        let opened = self.blocking.open(key, options);
-        Box::pin(ready(
-            opened
-                .map(|value| value.map(|value| Box::new(LocalChunk(value)) as Box<dyn OpenChunk>)),
-        ))
+        let opened = match self.blocking.open(key, options) {
+            Ok(Some(value)) => Ok(Some(Box::new(LocalChunk(value)) as Box<dyn OpenChunk>)),
+            Ok(None) => Ok(None),
+            Err(e) => Err(e),
+        };
+        Box::pin(ready(opened))
     }
 
-    fn get<'a>(
-        &'a self,
-        key: &'a StoreKey,
-        limit: u64,
-    ) -> BoxFuture<'a, Result<Option<Box<dyn OpenChunk>>>> {
-        Box::pin(async move {
-            let chunk = get_one_version(self.store, self.options, key, limit).await?;
-            Ok(chunk.map(|chunk| Box::new(chunk) as Box<dyn OpenChunk>))
-        })
+    fn store(&self) -> (&dyn Store, &Options) {
+        (self.store, self.options)
     }
 
     fn is_unchanged<'a>(

@@ -25,8 +25,8 @@ use super::missing::fill_missing;
 use super::remote::{RemoteSource, fetch_segments, first_ranges};
 use super::source::{ChunkDone, ChunkSource, OpenChunk, WholeChunk};
 use super::whole_chunk::fetch_whole;
-use crate::array::alloc::zeroed;
 use crate::array::chunk_store::{ChunkStore, chunk_error, max_stored_bytes};
+use crate::array::element_memory::zeroed;
 use crate::array::layout::{ChunkLayout, FieldBytes};
 use crate::array::work::work_on_chunks;
 use crate::codec::{ChunkIndex, PartialRead, buffer_pool};
@@ -108,7 +108,8 @@ impl<'a> Reader<'a> {
         done: &ChunkDone<'_>,
     ) -> Result<()> {
         let Decoding { layout, options, span } = self.decoding;
-        let (grid, shape) = (&*layout.chunks().grid, &layout.metadata().shape);
+        let grid = &*layout.chunks().grid;
+        let shape = &layout.metadata().shape;
         let mut out = out.with_var_buffer(self.var_buffer.map(|var_buffer| &**var_buffer));
         if let Some(store) = self.local
             && let Some(projection) = only_projection(grid, shape, part)
@@ -209,7 +210,8 @@ impl<'a> Reader<'a> {
         done: &ChunkDone<'_>,
     ) -> Result<()> {
         let size = self.decoding.span.size;
-        let (var_buffer, out) = (out.var_buffer(), Mutex::new(out));
+        let var_buffer = out.var_buffer();
+        let out = Mutex::new(out);
         pool::for_each_async(
             self.decoding.options,
             work,
@@ -261,8 +263,11 @@ impl<'a> Reader<'a> {
     ) -> Result<(ChunkProjection, bool)> {
         let decoding = self.decoding;
         let memory = Mutex::new(out);
-        let lend = |copy: &mut dyn FnMut(ViewMut<'_>)| copy(lock(&memory).reborrow());
-        let large = LargePart { decoding, in_flight, out: &lend };
+        let large = LargePart {
+            decoding,
+            in_flight,
+            out: &|copy: &mut dyn FnMut(ViewMut<'_>)| copy(lock(&memory).reborrow()),
+        };
         let fetched = self.fetch(&projection, Some(&large)).await?;
         let out = into_inner(memory);
         match fetched {
@@ -272,11 +277,11 @@ impl<'a> Reader<'a> {
             }
             Fetched::Decoded => Ok((projection, true)),
             Fetched::Chunk(chunk) => {
-                let decode = move || {
+                let decoded = spawner.run(move || {
                     decoding.decode(&projection, &chunk, &mut Vec::new(), out)?;
                     Ok((projection, true))
-                };
-                spawner.run(decode).await
+                });
+                decoded.await
             }
         }
     }
@@ -325,23 +330,28 @@ impl<'a> Reader<'a> {
         let decoding = self.decoding;
         let Decoding { layout, options, span } = decoding;
         let elements = Mutex::new(Vec::new());
-        let lend = |copy: &mut dyn FnMut(ViewMut<'_>)| {
-            if let Some(region) = projection.output.as_region() {
-                return copy(lock(out).reborrow().part(region));
-            }
-            let (mut elements, shape) = (lock(&elements), projection.within.shape());
-            elements.resize(shape.iter().product::<u64>() as usize * span.size, 0);
-            copy(ViewMut::new(&mut elements, &shape, span.size));
+        let large = LargePart {
+            decoding,
+            in_flight,
+            out: &|copy: &mut dyn FnMut(ViewMut<'_>)| {
+                if let Some(region) = projection.output.as_region() {
+                    return copy(lock(out).reborrow().part(region));
+                }
+                let mut elements = lock(&elements);
+                let shape = projection.within.shape();
+                elements.resize(shape.iter().product::<u64>() as usize * span.size, 0);
+                copy(ViewMut::new(&mut elements, &shape, span.size));
+            },
         };
-        let large = LargePart { decoding, in_flight, out: &lend };
         let chunk = match self.fetch(&projection, Some(&large)).await? {
             Fetched::Missing => return Ok((projection, None)),
             Fetched::Decoded => return Ok((projection, Some(into_inner(elements)))),
             Fetched::Chunk(chunk) => chunk,
         };
-        let (layout, owned_options) = (layout.clone(), options.clone());
+        let layout = layout.clone();
+        let owned_options = options.clone();
         let var_buffer = self.var_buffer.cloned();
-        let decode = move || {
+        pool::on_pool(options, move || {
             let shape = projection.within.shape();
             let mut elements = zeroed(&shape, span.size, "the region")?;
             let out = ViewMut::new(&mut elements, &shape, span.size)
@@ -349,8 +359,8 @@ impl<'a> Reader<'a> {
             let decoding = Decoding { layout: &layout, options: &owned_options, span };
             decoding.decode(&projection, &chunk, &mut Vec::new(), out)?;
             Ok((projection, Some(elements)))
-        };
-        pool::on_pool(options, decode).await
+        })
+        .await
     }
 
     /// How many chunks are under way, and how many groups of a large part of each.
@@ -467,7 +477,8 @@ impl<'a> Reader<'a> {
     }
 
     async fn fetch_all_bytes(&self, projection: &ChunkProjection) -> Result<Fetched> {
-        let (indices, shape) = (&projection.key_index, Some(&projection.chunk_shape[..]));
+        let indices = &projection.key_index;
+        let shape = Some(&projection.chunk_shape[..]);
         match fetch_whole(self.store, self.decoding.layout, indices, shape).await? {
             Some((key, bytes)) => {
                 let chunk = Box::new(WholeChunk { bytes, version: None });
@@ -569,11 +580,12 @@ impl<'a> Reader<'a> {
         out: &mut ViewMut<'_>,
     ) -> Result<bool> {
         let Decoding { layout, options, span } = self.decoding;
-        let (chain, shape) = (&layout.chunks().chain, &projection.chunk_shape);
+        let chain = &layout.chunks().chain;
+        let shape = &projection.chunk_shape;
         let key = layout.key(&projection.key_index);
         let with_chunk = |e: Error| chunk_error(projection, &key, e);
         let is_memory = span.is_whole() && chain.is_memory() && projection.within.is_all(shape);
-        let mut memory = out.as_bytes_mut().filter(|_| is_memory);
+        let mut memory = if is_memory { out.as_bytes_mut() } else { None };
         let direct = memory.is_some();
         let expected =
             chain.plain_size(shape).filter(|&size| direct || size <= MAX_BYTES_READ_UNSEEN);

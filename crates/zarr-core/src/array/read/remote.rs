@@ -11,7 +11,7 @@ use bytes::Bytes;
 use futures::future::BoxFuture;
 
 use super::segments::SegmentReader;
-use super::source::{ChunkSource, FetchedRanges, OpenChunk, UnreadChunk, get_one_version};
+use super::source::{ChunkSource, FetchedRanges, OpenChunk, UnreadChunk};
 use crate::array::chunk_store::{check_stored_bytes, decode_limited, read_error};
 use crate::array::layout::ChunkLayout;
 use crate::codec::{ChunkIndex, PartialRead};
@@ -43,15 +43,8 @@ impl ChunkSource for RemoteSource<'_> {
         })
     }
 
-    fn get<'a>(
-        &'a self,
-        key: &'a StoreKey,
-        limit: u64,
-    ) -> BoxFuture<'a, Result<Option<Box<dyn OpenChunk>>>> {
-        Box::pin(async move {
-            let chunk = get_one_version(self.store, self.options, key, limit).await?;
-            Ok(chunk.map(|chunk| Box::new(chunk) as Box<dyn OpenChunk>))
-        })
+    fn store(&self) -> (&dyn Store, &Options) {
+        (self.store, self.options)
     }
 
     fn is_unchanged<'a>(
@@ -134,7 +127,10 @@ pub(super) async fn fetch_segments(
     loop {
         let segments = SegmentReader { layout, options, chunk: &*chunk };
         let missing = coalesce(segments.missing(partial, index.as_ref())?, 0);
-        let Some(value) = chunk.remote_value().filter(|_| !missing.is_empty()) else { break };
+        if missing.is_empty() {
+            break;
+        }
+        let Some(value) = chunk.remote_value() else { break };
         options.check_cancelled()?;
         sizes.extend(missing.iter().map(|range| range.end - range.start));
         check_stored_bytes(layout, options, projection, sizes.iter().copied())?;

@@ -67,7 +67,9 @@ impl SegmentReader<'_> {
             })
         };
         let decoder = partial.decoder();
-        let (grid, shape, within) = (decoder.grid(), partial.shape(), partial.within());
+        let grid = decoder.grid();
+        let shape = partial.shape();
+        let within = partial.within();
         if let Some(projection) = only_projection(grid, shape, within) {
             // The elements of one segment are all of the output.
             return read(&mut Vec::new(), &projection, partial.transposed(out));

@@ -26,12 +26,21 @@ pub(super) trait ChunkSource: Send + Sync {
         has_inner_chunks: bool,
     ) -> BoxFuture<'a, Result<Option<Box<dyn OpenChunk>>, StoreError>>;
 
+    /// The store that the chunks are in, and the options of the calls to it.
+    fn store(&self) -> (&dyn Store, &Options);
+
     /// All bytes of one version of the value of a key, which has at most `limit`; `None` if the key is absent.
     fn get<'a>(
         &'a self,
         key: &'a StoreKey,
         limit: u64,
-    ) -> BoxFuture<'a, Result<Option<Box<dyn OpenChunk>>>>;
+    ) -> BoxFuture<'a, Result<Option<Box<dyn OpenChunk>>>> {
+        Box::pin(async move {
+            let (store, options) = self.store();
+            let chunk = get_one_version(store, options, key, limit).await?;
+            Ok(chunk.map(|chunk| Box::new(chunk) as Box<dyn OpenChunk>))
+        })
+    }
 
     /// Whether the value of a key still has this version.
     fn is_unchanged<'a>(
@@ -155,13 +164,14 @@ impl OpenChunk for UnreadChunk {
 }
 
 /// All bytes of one version of the value of a key; again if another writer replaces it.
-pub(super) async fn get_one_version(
+async fn get_one_version(
     store: &dyn Store,
     options: &Options,
     key: &StoreKey,
     limit: u64,
 ) -> Result<Option<WholeChunk>> {
-    let (store, all) = (store.readable()?, [ByteRange::ALL]);
+    let store = store.readable()?;
+    let all = [ByteRange::ALL];
     let open_options = SnapshotOptions { limit, ..SnapshotOptions::first(&all) };
     loop {
         options.check_cancelled()?;

@@ -39,28 +39,29 @@ impl Shard {
     /// # Errors
     /// [`CodecError::Corrupt`] if the footer is cut short or points out of the object.
     pub fn chunk(&self, object: &Bytes) -> Result<Option<Bytes>, CodecError> {
-        let corrupt = |why: String| CodecError::corrupt("sharding", why);
         let size = object.len() as u64;
         let footer = self.slots.checked_mul(ENTRY).and_then(|footer| size.checked_sub(footer));
         let Some(footer) = footer else {
             let due = self.slots.saturating_mul(ENTRY);
-            return Err(corrupt(format!("{size} bytes are too few for a footer of {due}")));
+            let why = format!("{size} bytes are too few for a footer of {due}");
+            return Err(CodecError::corrupt("sharding", why));
         };
-        let number = |at: u64| {
-            let at = at as usize;
+        let entry = (footer + self.slot * ENTRY) as usize;
+        let [offset, length] = [entry, entry + 8].map(|at| {
             let bytes = object[at..at + 8].try_into().expect("eight bytes of the footer");
             u64::from_le_bytes(bytes)
-        };
-        let at = footer + self.slot * ENTRY;
-        let (offset, length) = (number(at), number(at + 8));
+        });
         if (offset, length) == (u64::MAX, u64::MAX) {
             return Ok(None);
         }
         match offset.checked_add(length).filter(|&end| end <= footer) {
             Some(end) => Ok(Some(object.slice(offset as usize..end as usize))),
-            None => Err(corrupt(format!(
-                "its footer has {length} bytes at {offset}, which leave the {footer} before it"
-            ))),
+            None => {
+                let why = format!(
+                    "its footer has {length} bytes at {offset}, which leave the {footer} before it"
+                );
+                Err(CodecError::corrupt("sharding", why))
+            }
         }
     }
 }

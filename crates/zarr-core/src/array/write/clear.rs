@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::merge::can_erase;
 use super::swap::{Edited, MAX_ATTEMPTS, compare_and_swap, unless_given_up, whole};
-use crate::array::alloc::zeroed;
 use crate::array::chunk_store::{ChunkStore, decode_limited, max_stored_bytes};
+use crate::array::element_memory::zeroed;
 use crate::array::layout::ChunkLayout;
 use crate::context::is_too_large;
 use crate::data_type::Repr;
@@ -43,23 +43,9 @@ pub(in crate::array) async fn clear_outside(
     }));
     let key = known.key(&indices);
     let with_chunk = |e: Error| e.at_chunk(&indices).at_key(&key);
-    let (stored, keep, is_same) = (&stored, &keep, &AtomicBool::new(true));
-    let edit = |old: Option<Arc<dyn Snapshot>>| async move {
-        let edited = match old {
-            None => return Ok(Edited::Keep),
-            Some(_) if keep.is_empty() => Edited::Erase,
-            Some(old) => {
-                let old = whole(Some(&*old)).await?.unwrap_or_default();
-                cleared_outside(store, known, stored, keep, &old)?
-            }
-        };
-        // The chunk was read first: if another writer had appended before, the document would show it now.
-        if layout_now(store, document).await?.as_ref() == Some(layout) {
-            return Ok(edited);
-        }
-        is_same.store(false, Ordering::Relaxed);
-        Ok(Edited::Keep)
-    };
+    let stored = &stored;
+    let keep = &keep;
+    let is_same = &AtomicBool::new(true);
     let capabilities = store.store().capabilities();
     // Also if the caller has the guard off, where the store can compare: other writers may know the old shape.
     let guard = if capabilities.swap { Guard::On } else { Guard::Off };
@@ -70,7 +56,30 @@ pub(in crate::array) async fn clear_outside(
     } else {
         max_stored_bytes(known, store.options, Some(stored))
     };
-    let is_done = compare_and_swap(store.context, guard, &key, limit, edit, MAX_ATTEMPTS).await;
+    let swapped = compare_and_swap(
+        store.context,
+        guard,
+        &key,
+        limit,
+        |old: Option<Arc<dyn Snapshot>>| async move {
+            let edited = match old {
+                None => return Ok(Edited::Keep),
+                Some(_) if keep.is_empty() => Edited::Erase,
+                Some(old) => {
+                    let old = whole(Some(&*old)).await?.unwrap_or_default();
+                    cleared_outside(store, known, stored, keep, &old)?
+                }
+            };
+            // The chunk was read first: if another writer had appended before, the document would show it now.
+            if layout_now(store, document).await?.as_ref() == Some(layout) {
+                return Ok(edited);
+            }
+            is_same.store(false, Ordering::Relaxed);
+            Ok(Edited::Keep)
+        },
+        MAX_ATTEMPTS,
+    );
+    let is_done = swapped.await;
     // A store that cannot compare before an erase fetches no chunk above the limit, which no reader accepts.
     if keep.is_empty() && !capabilities.swap_erase && is_done.as_ref().is_err_and(is_too_large) {
         if layout_now(store, document).await.map_err(with_chunk)?.as_ref() != Some(layout) {
@@ -100,7 +109,8 @@ fn cleared_outside(
     keep: &Region,
     old: &Bytes,
 ) -> Result<Edited> {
-    let (chain, repr) = (&layout.chunks().chain, layout.chunks().repr);
+    let chain = &layout.chunks().chain;
+    let repr = layout.chunks().repr;
     let mut chunk = zeroed(chunk_shape, repr.size(), "a chunk")?;
     let all = ResolvedSelection::all(chunk_shape);
     let var_buffer = match repr {

@@ -29,6 +29,16 @@ pub(super) struct SharedElements {
     pub is_alone: bool,
 }
 
+impl SharedElements {
+    /// The result of `work` on the elements of a chunk.
+    fn lend<T>(&self, projection: &ChunkProjection, work: impl FnOnce(View<'_>) -> T) -> T {
+        let all = self.memory.view(&self.shape, self.span.size);
+        let all = all.with_var_buffer(self.var_buffer.as_deref());
+        let mut copy = Vec::new();
+        work(all.select(&projection.output, &mut copy))
+    }
+}
+
 /// Memory of native elements.
 pub(in crate::array) trait Memory: Send + Sync {
     /// The elements, of this shape and size.
@@ -52,19 +62,13 @@ impl Elements<'_> {
         match self {
             Elements::Lent(elements) => work(elements.clone()),
             Elements::Shared(shared) => {
-                let (shared, projection) = (shared.clone(), projection.clone());
-                let is_alone = shared.is_alone;
-                let work = move || {
-                    let all = shared.memory.view(&shared.shape, shared.span.size);
-                    let mut copy = Vec::new();
-                    let all = all.with_var_buffer(shared.var_buffer.as_deref());
-                    work(all.select(&projection.output, &mut copy))
-                };
-                if is_alone {
+                let shared = shared.clone();
+                let projection = projection.clone();
+                if shared.is_alone {
                     // All threads of the pool may encode parts of it.
-                    return pool::spawn_blocking(work).await;
+                    return pool::spawn_blocking(move || shared.lend(&projection, work)).await;
                 }
-                pool::on_pool(options, work).await
+                pool::on_pool(options, move || shared.lend(&projection, work)).await
             }
         }
     }

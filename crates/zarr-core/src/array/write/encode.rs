@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::array::alloc::zeroed;
+use crate::array::element_memory::zeroed;
 use crate::array::encode_threads::encode_threads;
 use crate::array::layout::{ChunkLayout, FieldBytes};
 use crate::codec::Threads;
@@ -65,7 +65,8 @@ pub(super) fn pad_edge_chunk(
     part: &View<'_>,
     span: FieldBytes,
 ) -> Result<Vec<u8>> {
-    let (shape, size) = (&projection.chunk_shape, span.element);
+    let shape = &projection.chunk_shape;
+    let size = span.element;
     let mut chunk = zeroed(shape, size, "a chunk")?;
     let mut view = ViewMut::new(&mut chunk, shape, size).with_var_buffer(part.var_buffer());
     if layout.fill().iter().any(|&b| b != 0) {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::elements::Elements;
 use super::encode::{encode, pad_edge_chunk};
 use super::swap::{Edited, whole};
-use crate::array::alloc::zeroed;
 use crate::array::chunk_store::{ChunkStore, decode_limited, read_error};
+use crate::array::element_memory::zeroed;
 use crate::array::encode_threads::encode_threads;
 use crate::array::layout::{ChunkLayout, FieldBytes};
 use crate::codec::{PartialWrite, SplicePart};
@@ -64,13 +64,15 @@ pub(super) async fn merge(
     options.check_cancelled()?;
     let existing = existing_chunk(layout, options, projection, span, old.as_deref()).await?;
     let keep_fill = keeps_fill(store, layout);
-    let (layout, owned_options, here) = (layout.clone(), options.clone(), projection.clone());
-    let merge = move |part: View<'_>| {
+    let layout = layout.clone();
+    let owned_options = options.clone();
+    let here = projection.clone();
+    let merged = elements.encode(options, projection, move |part| {
         decode_limited(&owned_options, || {
             merge_into_chunk(&layout, &owned_options, &here, span, existing, &part, keep_fill)
         })
-    };
-    let edited = match elements.encode(options, projection, merge).await? {
+    });
+    let edited = match merged.await? {
         Some(parts) => Edited::spliced(parts, old).await?,
         None => Edited::Erase,
     };
@@ -86,7 +88,8 @@ async fn existing_chunk(
     span: FieldBytes,
     old: Option<&dyn Snapshot>,
 ) -> Result<ExistingChunk> {
-    let (chain, shape) = (&layout.chunks().chain, &projection.chunk_shape);
+    let chain = &layout.chunks().chain;
+    let shape = &projection.chunk_shape;
     if span.is_whole()
         && let Some(mut write) =
             decode_limited(options, || chain.edit(shape, &projection.within, old.is_some()))
@@ -113,7 +116,8 @@ fn merge_into_chunk(
     part: &View<'_>,
     keep_fill: bool,
 ) -> Result<Option<Vec<SplicePart>>> {
-    let (shape, size) = (&projection.chunk_shape, layout.chunks().repr.size());
+    let shape = &projection.chunk_shape;
+    let size = layout.chunks().repr.size();
     // The old elements are in a variable-length buffer that is dropped after this attempt.
     let var_buffer = part.var_buffer().map(VarBuffer::fork);
     let var_buffer = var_buffer.as_ref();
@@ -131,7 +135,8 @@ fn merge_into_chunk(
         Some(old) => {
             let mut chunk = zeroed(shape, size, "a chunk")?;
             let mut view = ViewMut::new(&mut chunk, shape, size).with_var_buffer(var_buffer);
-            let (old, all) = (Cow::Borrowed(&old[..]), ResolvedSelection::all(shape));
+            let old = Cow::Borrowed(&old[..]);
+            let all = ResolvedSelection::all(shape);
             layout.chunks().chain.decode_into(old, shape, &all, view.reborrow())?;
             view.span(span.offset, span.size).scatter(&projection.within, part);
             chunk

@@ -41,7 +41,8 @@ impl Edited {
                 kept.push(range.clone().into());
             }
         }
-        let Some(old) = old.filter(|_| !kept.is_empty()) else {
+        let old = if kept.is_empty() { None } else { old };
+        let Some(old) = old else {
             for part in parts {
                 if let SplicePart::New(bytes) = part {
                     value = value.and(bytes);
@@ -96,14 +97,20 @@ pub(crate) fn update<'a>(
 ) -> BoxFuture<'a, Result<()>> {
     Box::pin(async move {
         let edit = &Mutex::new(edit);
-        let edit = |old: Option<Arc<dyn Snapshot>>| async move {
-            let old = whole(old.as_deref()).await?;
-            let mut edit = lock(edit);
-            edit(old.as_ref())
-        };
         let limit = context.options.limits.document;
-        let guard = context.options.guard;
-        unless_given_up(compare_and_swap(context, guard, key, limit, edit, MAX_ATTEMPTS).await?)
+        let swapped = compare_and_swap(
+            context,
+            context.options.guard,
+            key,
+            limit,
+            |old| async move {
+                let old = whole(old.as_deref()).await?;
+                let mut edit = lock(edit);
+                edit(old.as_ref())
+            },
+            MAX_ATTEMPTS,
+        );
+        unless_given_up(swapped.await?)
     })
 }
 

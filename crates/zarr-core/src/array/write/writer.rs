@@ -25,7 +25,7 @@ use crate::array::layout::{ChunkLayout, FieldBytes};
 use crate::array::work::work_on_chunks;
 use crate::codec::{Threads, buffer_pool};
 use crate::control::Counter;
-use crate::error::{CodecError, Error, Result, StoreError};
+use crate::error::{Error, Result, StoreError};
 use crate::grid::{ChunkProjection, ChunkProjections};
 use crate::options::Guard;
 use crate::runtime::pool::{self, Work};
@@ -106,7 +106,8 @@ impl<'a> Writer<'a> {
 
     /// The chunks that a part touches.
     fn chunks(&self, part: &ResolvedSelection) -> ChunkProjections<'_> {
-        let (grid, shape) = (&*self.layout.chunks().grid, &self.layout.metadata().shape);
+        let grid = &*self.layout.chunks().grid;
+        let shape = &self.layout.metadata().shape;
         ChunkProjections::new(grid, shape, part)
     }
 
@@ -116,14 +117,15 @@ impl<'a> Writer<'a> {
 
     /// Writes many chunks of a remote store at the same time. Each copies its elements when it begins.
     async fn write_copies(&self, part: &ResolvedSelection, elements: &View<'_>) -> Result<()> {
-        let share = |projection: ChunkProjection| {
-            let (shape, mut copy) = (projection.within.shape(), Vec::new());
+        let written = self.write_shared(part, |projection| {
+            let shape = projection.within.shape();
+            let mut copy = Vec::new();
             let memory = elements.select(&projection.output, &mut copy).to_bytes().into_owned();
             let output = ResolvedSelection::all(&shape);
             let projection = ChunkProjection { output, ..projection };
             (projection, self.shared(Arc::new(memory), shape))
-        };
-        self.write_shared(part, share).await
+        });
+        written.await
     }
 
     /// Writes many chunks at the same time.
@@ -132,21 +134,23 @@ impl<'a> Writer<'a> {
         part: &ResolvedSelection,
         share: impl Fn(ChunkProjection) -> (ChunkProjection, SharedElements),
     ) -> Result<()> {
-        let (options, work) = (self.store.options, self.work(part));
+        let options = self.store.options;
+        let work = self.work(part);
         let counter = &Counter::new(&options.progress, || self.chunks(part).count());
-        let write = |projection| {
+        let in_flight = work.in_flight(self.store.store().capabilities().in_flight);
+        let written = pool::in_flight(options, in_flight, self.chunks(part), |projection| {
             let (projection, mut shared) = share(projection);
             shared.is_alone = !work.many;
             async move {
-                let (projection, elements) = (Arc::new(projection), Elements::Shared(shared));
+                let projection = Arc::new(projection);
+                let elements = Elements::Shared(shared);
                 let is_done = self.write_chunk(&projection, &elements, MAX_ATTEMPTS).await?;
                 unless_given_up(is_done).map_err(|e| e.at_chunk(&projection.key_index))?;
                 counter.chunk_done(&projection.within, self.span.size);
                 Ok(())
             }
-        };
-        let in_flight = work.in_flight(self.store.store().capabilities().in_flight);
-        pool::in_flight(options, in_flight, self.chunks(part), write).try_collect().await
+        });
+        written.try_collect().await
     }
 
     /// Writes chunks of a local store on the threads of the pool.
@@ -187,7 +191,8 @@ impl<'a> Writer<'a> {
         if self.needs_stored_chunk(projection) {
             return false;
         }
-        let (chain, shape) = (&self.layout.chunks().chain, &projection.chunk_shape);
+        let chain = &self.layout.chunks().chain;
+        let shape = &projection.chunk_shape;
         chain.partial(shape, &projection.within).is_some_and(|partial| partial.has_index())
     }
 
@@ -203,7 +208,9 @@ impl<'a> Writer<'a> {
         copy: &mut Vec<u8>,
     ) -> Result<()> {
         let options = self.store.options;
-        let (mut stored, mut keys, mut encoded) = (Vec::new(), Vec::new(), Vec::new());
+        let mut stored = Vec::new();
+        let mut keys = Vec::new();
+        let mut encoded = Vec::new();
         for projection in projections {
             options.check_cancelled()?;
             let key = self.write_key(projection).await?;
@@ -286,12 +293,11 @@ impl<'a> Writer<'a> {
         let options = self.store.options;
         let (layout, here, owned_options) =
             (self.layout.clone(), projection.clone(), options.clone());
-        let encode = move |part: View<'_>| {
+        let chunk = elements.encode(options, projection, move |part| {
             let chunk = encode_whole(&owned_options, &layout, &here, &part)?;
             Ok(chunk.map(Cow::into_owned))
-        };
-        let chunk = elements.encode(options, projection, encode).await?;
-        self.set_whole(key, chunk.map(Into::into)).await
+        });
+        self.set_whole(key, chunk.await?.map(Into::into)).await
     }
 
     /// Encodes a whole chunk, part after part if it can be, and sets it or erases it.
@@ -301,7 +307,8 @@ impl<'a> Writer<'a> {
         key: &StoreKey,
         part: &View<'_>,
     ) -> Result<()> {
-        let (options, chain) = (self.store.options, &self.layout.chunks().chain);
+        let options = self.store.options;
+        let chain = &self.layout.chunks().chain;
         let in_parts = projection.within.is_all(&projection.chunk_shape)
             && chain.encode_in_parts(part.clone(), Threads::ONE).is_some()
             && is_stored(options, self.layout, part);
@@ -313,24 +320,30 @@ impl<'a> Writer<'a> {
         }
         // The error of the codec, or that the caller cancelled, is returned, and not that of the store, which got no bytes.
         let refused = Mutex::new(None);
-        let refuse = |e: Error| {
-            let why = StoreError::Backend(e.to_string().into());
-            lock(&refused).get_or_insert(e);
-            why
-        };
-        let check = |made: Result<_, CodecError>| options.check_cancelled().and(Ok(made?));
         let threads = encode_threads(options, part.size());
-        let parts = || chain.encode_in_parts(part.clone(), threads).into_iter().flatten();
         let stored = pool::with_scope(async |scope| {
-            let parts = || pool::made_ahead(scope, threads.count, parts);
-            let make = || parts().map(|made| check(made).map_err(&refuse));
-            self.set_whole(key, Some(Payload::default().and_made(make))).await
+            // Made anew for each attempt of the store to write them.
+            let payload = Payload::default().and_made(|| {
+                let parts = pool::made_ahead(scope, threads.count, || {
+                    chain.encode_in_parts(part.clone(), threads).into_iter().flatten()
+                });
+                parts.map(|made| {
+                    let made = made.map_err(Error::from);
+                    made.and_then(|part| options.check_cancelled().map(|()| part)).map_err(|e| {
+                        let why = StoreError::Backend(e.to_string().into());
+                        lock(&refused).get_or_insert(e);
+                        why
+                    })
+                })
+            });
+            self.set_whole(key, Some(payload)).await
         });
         lock(&refused).take().map_or(stored, Err)
     }
 
     async fn write_key(&self, projection: &ChunkProjection) -> Result<StoreKey> {
-        let (indices, shape) = (&projection.key_index, &projection.chunk_shape);
+        let indices = &projection.key_index;
+        let shape = &projection.chunk_shape;
         write_key(self.store, self.layout, indices, shape).await
     }
 

@@ -11,7 +11,7 @@ mod value;
 
 pub use self::base64::{base64_decode, base64_encode};
 pub(crate) use self::plain::{parse_repr, repr_to_json};
-pub(crate) use self::typed::{parse, to_json};
+pub(crate) use self::typed::{parse, parse_element, to_json};
 pub use self::value::FillValue;
 
 #[cfg(test)]

@@ -22,16 +22,15 @@ pub(super) fn bit_string(text: &str) -> Option<Result<Vec<u8>>> {
         (_, Some(digits)) => (digits, 2, 8),
         _ => return None,
     };
-    let digit = |c: char| c.is_digit(radix);
-    if digits.is_empty() || digits.len() % per_byte != 0 || !digits.chars().all(digit) {
+    let all_digits = digits.chars().all(|c| c.is_digit(radix));
+    if digits.is_empty() || digits.len() % per_byte != 0 || !all_digits {
         return Some(Err("bits are written with all their digits".into()));
     }
-    let byte = |at: usize| u8::from_str_radix(&digits[at..at + per_byte], radix);
-    Some(Ok((0..digits.len())
+    let bytes: std::result::Result<_, _> = (0..digits.len())
         .step_by(per_byte)
-        .map(byte)
-        .collect::<std::result::Result<_, _>>()
-        .expect("digits")))
+        .map(|at| u8::from_str_radix(&digits[at..at + per_byte], radix))
+        .collect();
+    Some(Ok(bytes.expect("digits")))
 }
 
 pub(super) fn bits_of_size(bits: Vec<u8>, size: usize) -> Result<Vec<u8>> {
@@ -53,12 +52,20 @@ pub(super) fn float_of_text(format: FloatFormat, text: &str, dialect: Dialect) -
     if wide.is_infinite() {
         return Err("it is too large for 64 bits".into());
     }
+    if let Some(bits) = format.from_text(text) {
+        return Ok(bits);
+    }
     // D-113 refuses what overflows; F-034 rounds it to infinity.
-    let infinity = || format.infinity_like(wide).filter(|_| dialect != Dialect::Draft);
+    if dialect != Dialect::Draft
+        && let Some(infinity) = format.infinity_like(wide)
+    {
+        return Ok(infinity);
+    }
     // Where there is no zero, the least number is the nearest to it; tensorstore writes such zeros (F-054).
-    let least = || (0.0..1.0).contains(&wide).then(|| format.limit(wide));
-    let bits = format.from_text(text).or_else(infinity).or_else(least);
-    bits.ok_or_else(|| format!("it is out of range of a {}", format.name()))
+    if (0.0..1.0).contains(&wide) {
+        return Ok(format.limit(wide));
+    }
+    Err(format!("it is out of range of a {}", format.name()))
 }
 
 /// Bytes in lower-case hex digits.

@@ -108,11 +108,10 @@ impl FillParser<'_> {
     fn integer(&mut self, json: &Json) -> Result<i128> {
         // In v2 any number may be decimal text (docs/internals/design/documents.md); in drafts GDAL 3.6 writes so those
         // that no double holds.
-        let is_wide = |text: &str| text.parse().is_ok_and(|n: u64| n > 1 << 53);
         let quoted =
             json.as_str().filter(|text| is_decimal(text)).filter(|text| match self.dialect {
                 Dialect::V2 => true,
-                Dialect::Draft => is_wide(text),
+                Dialect::Draft => text.parse().is_ok_and(|n: u64| n > 1 << 53),
                 Dialect::V3 => false,
             });
         if quoted.is_some() {
@@ -137,19 +136,15 @@ impl FillParser<'_> {
     }
 
     fn float_word(&mut self, format: FloatFormat, text: &str) -> Result<u64> {
-        let special = |value: f64| {
-            let none = || format!("a {} has no {value:?}", format.name());
-            format.from_f64(value, Rounding::NearestEven).ok_or_else(none)
-        };
         match (text, self.dialect) {
-            ("NaN", _) => return special(f64::NAN),
-            ("-Infinity", _) => return special(f64::NEG_INFINITY),
+            ("NaN", _) => return special_float(format, f64::NAN),
+            ("-Infinity", _) => return special_float(format, f64::NEG_INFINITY),
             ("Infinity", Dialect::V3 | Dialect::V2) | ("+Infinity", Dialect::Draft) => {
-                return special(f64::INFINITY);
+                return special_float(format, f64::INFINITY);
             }
             ("Infinity" | "+Infinity", _) => {
                 self.tolerate("infinity is spelled as in another dialect")?;
-                return special(f64::INFINITY);
+                return special_float(format, f64::INFINITY);
             }
             _ => {}
         }
@@ -181,7 +176,7 @@ impl FillParser<'_> {
         };
         let value = other.ok_or("not a float")?;
         self.tolerate("a float is spelled in another library's way")?;
-        special(value)
+        special_float(format, value)
     }
 
     pub fn raw(&mut self, size: usize, json: &Json) -> Result<Vec<u8>> {
@@ -276,4 +271,11 @@ fn float_to_json(format: FloatFormat, bytes: &[u8], dialect: Dialect) -> Json {
     }
     // The f64's digits, so that readers that go through f64 round to the same bits.
     Json::Number(serde_json::to_string(&value).expect("finite").into())
+}
+
+/// The bits of infinity or NaN.
+fn special_float(format: FloatFormat, value: f64) -> Result<u64> {
+    format
+        .from_f64(value, Rounding::NearestEven)
+        .ok_or_else(|| format!("a {} has no {value:?}", format.name()))
 }

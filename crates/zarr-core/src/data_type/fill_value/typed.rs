@@ -12,36 +12,18 @@ use crate::dialect::{Dialect, Strictness};
 use crate::error::MetadataError;
 use crate::json::{Json, Object};
 
-impl DataType {
-    /// The element, in native byte order, that this JSON is as the fill value of a document. What a tolerant
-    /// reader accepts is accepted.
-    ///
-    /// # Errors
-    /// [`MetadataError::Invalid`] with member `fill_value`, for JSON that is no element of the type.
-    pub fn element_from_json(
-        &self,
-        json: &Json,
-        dialect: Dialect,
-    ) -> std::result::Result<FillValue, MetadataError> {
-        let mut warnings = Vec::new();
-        let found = parse(self, json, dialect, Strictness::Tolerant, &mut warnings)?;
-        found.ok_or_else(|| {
-            let why = format!("{} is not a value of {self}", json.brief());
-            MetadataError::invalid("fill_value", why)
-        })
-    }
-
-    /// The JSON of an element as the fill value of a document.
-    ///
-    /// # Errors
-    /// [`MetadataError`] if the dialect cannot represent the element.
-    pub fn element_to_json(
-        &self,
-        element: &FillValue,
-        dialect: Dialect,
-    ) -> std::result::Result<Json, MetadataError> {
-        to_json(self, Some(element), dialect)
-    }
+/// What [`DataType::element_from_json`] does.
+pub(crate) fn parse_element(
+    data_type: &DataType,
+    json: &Json,
+    dialect: Dialect,
+) -> std::result::Result<FillValue, MetadataError> {
+    let mut warnings = Vec::new();
+    let found = parse(data_type, json, dialect, Strictness::Tolerant, &mut warnings)?;
+    found.ok_or_else(|| {
+        let why = format!("{} is not a value of {data_type}", json.brief());
+        MetadataError::invalid("fill_value", why)
+    })
 }
 
 /// The fill value that `json` means for `data_type`; `None` where the dialect lets it be undefined.
@@ -66,12 +48,6 @@ pub(crate) fn parse(
         json
     };
     let mut parser = FillParser { dialect, strictness, warnings };
-    let invalid = |why: String| {
-        MetadataError::invalid(
-            "fill_value",
-            format!("{} is not a value of {data_type}: {why}", json.brief()),
-        )
-    };
     let parsed = match data_type {
         DataType::Raw { size } => parser.raw(*size, json),
         DataType::FixedBytes { len } => strings::bytes_from_json(*len, json, dialect),
@@ -93,12 +69,18 @@ pub(crate) fn parse(
             }));
         }
         DataType::Unknown { .. } => return Ok(None),
-        _ => {
-            let scalar = data_type.scalar().ok_or_else(|| invalid("it is not a number".into()))?;
-            parser.scalar(scalar, json)
-        }
+        _ => match data_type.scalar() {
+            Some(scalar) => parser.scalar(scalar, json),
+            None => Err("it is not a number".into()),
+        },
     };
-    parsed.map(|bytes| Some(FillValue::new(bytes))).map_err(invalid)
+    match parsed {
+        Ok(bytes) => Ok(Some(FillValue::new(bytes))),
+        Err(why) => {
+            let why = format!("{} is not a value of {data_type}: {why}", json.brief());
+            Err(MetadataError::invalid("fill_value", why))
+        }
+    }
 }
 
 /// The fill value as a dialect's metadata.

@@ -25,9 +25,10 @@ impl FillValue {
         match repr {
             Repr::Variable => FillValue::zero(0),
             Repr::Scalar(scalar @ (Scalar::Float(_) | Scalar::Complex(_))) => {
-                let number =
-                    |value| scalar.cast(ScalarValue::Integer(value), Rounding::NearestEven, None);
-                let bits = number(0).or_else(|| number(1)).unwrap_or_default();
+                let bits = [0, 1].into_iter().find_map(|number| {
+                    scalar.cast(ScalarValue::Integer(number), Rounding::NearestEven, None)
+                });
+                let bits = bits.unwrap_or_default();
                 FillValue::new(scalar.element(bits).repeat(scalar.size() / scalar.part().size()))
             }
             _ => FillValue::zero(repr.size()),

@@ -42,9 +42,9 @@ pub(super) fn parse(
         return Err(MetadataError::Missing("zarr_format"));
     }
     check_inner_format(&object)?;
-    object.remove("zarr_format").filter(|_| era > Era::E1).map_or(Ok(()), |_| {
-        reading.tolerate_member("zarr_format", "it belongs into the entry point alone")
-    })?;
+    if object.remove("zarr_format").is_some() && era > Era::E1 {
+        reading.tolerate_member("zarr_format", "it belongs into the entry point alone")?;
+    }
     for member in ["shape", "data_type", "chunk_grid"] {
         if !object.contains(member) {
             return Err(MetadataError::Missing(member));
@@ -186,9 +186,9 @@ fn parse_grid(
     reading: &mut Reading<'_>,
     unsupported: &mut Vec<Unsupported>,
 ) -> Result<(Grid, Option<char>), MetadataError> {
-    let invalid = |why: String| invalid("chunk_grid", why);
-    let object =
-        json.and_then(Json::as_object).ok_or_else(|| invalid("expected an object".into()))?;
+    let object = json
+        .and_then(Json::as_object)
+        .ok_or_else(|| invalid("chunk_grid", "expected an object"))?;
     let separator = match object.get("separator") {
         None => None,
         Some(Json::String(text)) => match text.as_str() {
@@ -199,7 +199,8 @@ fn parse_grid(
             text => Some(ChunkKeys::check_separator("separator", text)?),
         },
         Some(other) => {
-            return Err(invalid(format!("expected a separator of text, found {}", other.brief())));
+            let why = format!("expected a separator of text, found {}", other.brief());
+            return Err(invalid("chunk_grid", why));
         }
     };
     if let Some(uri) = object.get("extension").and_then(Json::as_str) {
@@ -213,7 +214,8 @@ fn parse_grid(
             }
         };
         if !object.contains("type") {
-            return Err(invalid("an extension grid needs `extension` and `type`".into()));
+            let why = "an extension grid needs `extension` and `type`";
+            return Err(invalid("chunk_grid", why));
         }
         return match reading.registry.build_grid(uri, &configuration, shape) {
             Some(grid) => Ok((Some(grid?), separator)),
@@ -229,7 +231,8 @@ fn parse_grid(
             Ok((Some(Arc::new(RegularGrid::new(&chunk_shape, shape)?)), separator))
         }
         other => {
-            Err(invalid(format!("type {} is not `regular`", other.unwrap_or(&Json::Null).brief())))
+            let why = format!("type {} is not `regular`", other.unwrap_or(&Json::Null).brief());
+            Err(invalid("chunk_grid", why))
         }
     }
 }
@@ -266,24 +269,30 @@ fn layout_object(layout: &CodecSpec) -> Object {
 
 /// Row 10: in May 2019 a list, in the order in which they encode, parameters beside `codec`.
 fn chunk_codecs(json: Option<&Json>) -> Result<Vec<CodecSpec>, MetadataError> {
-    let wrong = |why: String| MetadataError::invalid("chunk_codecs", why);
     let list = match json {
         None | Some(Json::Null) => return Ok(Vec::new()),
         Some(Json::Array(list)) => list,
-        Some(other) => return Err(wrong(format!("expected a list, found {}", other.kind()))),
-    };
-    let codec = |json: &Json| {
-        let object = json.as_object().ok_or_else(|| wrong("each is an object".into()))?;
-        let mut parameters = object.clone();
-        let uri = parameters.remove("codec");
-        let uri = uri.as_ref().and_then(Json::as_str);
-        let uri = uri.ok_or_else(|| wrong("member `codec`, a URI, is missing".into()))?;
-        if let Some(Json::Object(inner)) = parameters.remove("configuration") {
-            parameters = parameters.into_iter().chain(inner).collect();
+        Some(other) => {
+            let why = format!("expected a list, found {}", other.kind());
+            return Err(invalid("chunk_codecs", why));
         }
-        Ok(CodecSpec::new(Dialect::Draft, uri, parameters))
     };
-    list.iter().map(codec).collect()
+    list.iter().map(chunk_codec).collect()
+}
+
+/// One codec: its URI, and its parameters in `configuration` or beside that.
+fn chunk_codec(json: &Json) -> Result<CodecSpec, MetadataError> {
+    let Some(object) = json.as_object() else {
+        return Err(invalid("chunk_codecs", "each is an object"));
+    };
+    let mut parameters = object.clone();
+    let Some(Json::String(uri)) = parameters.remove("codec") else {
+        return Err(invalid("chunk_codecs", "member `codec`, a URI, is missing"));
+    };
+    if let Some(Json::Object(inner)) = parameters.remove("configuration") {
+        parameters = parameters.into_iter().chain(inner).collect();
+    }
+    Ok(CodecSpec::new(Dialect::Draft, uri, parameters))
 }
 
 /// Reads the member `compressor` (D-106).

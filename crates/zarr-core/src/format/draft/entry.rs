@@ -143,11 +143,7 @@ impl Draft {
         reading: &mut Reading<'_>,
     ) -> Result<Self, MetadataError> {
         self.needs_suffix = false;
-        let any = |ends: [String; 2]| {
-            keys.iter().any(|key| ends.iter().any(|end| key.as_str().ends_with(end.as_str())))
-        };
-        let of = |suffix: &str| [format!(".array{suffix}"), format!(".group{suffix}")];
-        if !any(of(&self.suffix)) && any(of("")) {
+        if !has_documents(keys, &self.suffix) && has_documents(keys, "") {
             self.era = Era::E3;
             self.suffix = String::new();
             self.frozen = Some(frozen_era(Era::E3));
@@ -157,4 +153,10 @@ impl Draft {
         reading.tolerate_member("metadata_key_suffix", &what)?;
         Ok(self)
     }
+}
+
+/// Whether some of the keys are those of documents with this suffix.
+fn has_documents(keys: &[StoreKey], suffix: &str) -> bool {
+    let ends = [format!(".array{suffix}"), format!(".group{suffix}")];
+    keys.iter().any(|key| ends.iter().any(|end| key.as_str().ends_with(end.as_str())))
 }

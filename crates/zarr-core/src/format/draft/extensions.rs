@@ -63,13 +63,19 @@ fn listed(object: &Object, reading: &mut Reading<'_>) -> Result<Vec<Object>, Met
             return Ok(Vec::new());
         }
     };
-    let form = |extension: &Json| {
-        let uri = extension.as_object().and_then(|o| o.get("extension")).and_then(Json::as_str);
-        extension.as_object().filter(|_| uri.is_some()).cloned().ok_or_else(|| {
-            MetadataError::invalid("extensions", "each is an object with a URI `extension`")
-        })
-    };
-    list.iter().map(form).collect()
+    let mut extensions = Vec::with_capacity(list.len());
+    for extension in list {
+        match extension {
+            Json::Object(object) if extension["extension"].as_str().is_some() => {
+                extensions.push(object.clone());
+            }
+            _ => {
+                let why = "each is an object with a URI `extension`";
+                return Err(MetadataError::invalid("extensions", why));
+            }
+        }
+    }
+    Ok(extensions)
 }
 
 /// Whether reading may go on: an extension that is registered, or that need not be understood.

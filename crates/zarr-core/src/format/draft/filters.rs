@@ -15,13 +15,8 @@ const ATTRIBUTE: &str = "filters";
 
 /// Whether attributes hide filters: a list of objects, each with a string `id`.
 pub(super) fn are_hidden_in(attributes: &Object) -> bool {
-    let is_codec = |json: &Json| {
-        json.as_object().and_then(|o| o.get("id")).is_some_and(|id| id.as_str().is_some())
-    };
-    attributes
-        .get(ATTRIBUTE)
-        .and_then(Json::as_array)
-        .is_some_and(|list| !list.is_empty() && list.iter().all(is_codec))
+    let Some(Json::Array(list)) = attributes.get(ATTRIBUTE) else { return false };
+    !list.is_empty() && list.iter().all(|codec| codec["id"].as_str().is_some())
 }
 
 /// Takes hidden filters out of attributes; they are no attribute of the user's.

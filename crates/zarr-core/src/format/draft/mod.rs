@@ -156,8 +156,12 @@ impl Format for Draft {
     }
 
     fn check_name(&self, name: &str) -> Result<(), AccessError> {
-        let refuse = |why| AccessError::Argument(format!("`{name}` cannot name a node: it {why}"));
-        name_flaw(name).map_or(Ok(()), |why| Err(refuse(why)))
+        match name_flaw(name) {
+            None => Ok(()),
+            Some(why) => {
+                Err(AccessError::Argument(format!("`{name}` cannot name a node: it {why}")))
+            }
+        }
     }
 
     /// D-163: the array's document decides first.
@@ -171,11 +175,10 @@ impl Format for Draft {
         found: &Documents,
         reading: &mut Reading<'_>,
     ) -> Result<Option<NodeMetadata>, MetadataError> {
-        let at = |key: Result<StoreKey, StoreError>| {
+        let [array, group] = [self.array_key(path), self.group_key(path)].map(|key| {
             let key = key.ok()?;
-            found.iter().find(|(k, _)| *k == key).map(|(_, bytes)| bytes)
-        };
-        let (array, group) = (at(self.array_key(path)), at(self.group_key(path)));
+            found.iter().find(|(found, _)| *found == key).map(|(_, bytes)| bytes)
+        });
         if array.is_some() && group.is_some() {
             reading
                 .tolerate("both an array's and a group's document are here; the array is taken")
@@ -280,7 +283,8 @@ impl Format for Draft {
             }
         }
         for name in listing.prefixes.iter().map(StorePrefix::name) {
-            match path.child(name).ok().filter(|_| name_flaw(name).is_none()) {
+            let child = if name_flaw(name).is_none() { path.child(name).ok() } else { None };
+            match child {
                 Some(path) if !children.iter().any(|c| c.path == path) => {
                     add(&mut children, path, NodeKind::Group, true);
                 }

@@ -13,46 +13,50 @@ pub(super) fn parse(
     rank: usize,
     unsupported: &mut Vec<Unsupported>,
 ) -> Result<Option<Vec<u64>>, MetadataError> {
-    let invalid = |why: String| MetadataError::invalid("storage_transformers", why);
     let list = match json {
         None | Some(Json::Null) => return Ok(None),
         Some(Json::Array(list)) => list,
-        Some(other) => return Err(invalid(format!("expected a list, found {}", other.kind()))),
-    };
-    let member = |transformer: &Json, name: &str| {
-        transformer.as_object().and_then(|object| object.get(name)).cloned()
-    };
-    let uri = |transformer: &Json| match member(transformer, "extension") {
-        Some(Json::String(uri)) => uri,
-        _ => "?".into(),
-    };
-    let is_sharding = |transformer: &Json| {
-        let uri = uri(transformer);
-        let plain = uri.trim_start_matches("https://").trim_start_matches("http://");
-        plain.starts_with(SHARDING) && member(transformer, "type") == Some(Json::from("indexed"))
+        Some(other) => {
+            let why = format!("expected a list, found {}", other.kind());
+            return Err(MetadataError::invalid("storage_transformers", why));
+        }
     };
     match &list[..] {
         [] => Ok(None),
-        [one] if is_sharding(one) => {
-            let configuration = member(one, "configuration");
-            let counts =
-                configuration.as_ref().and_then(|c| c.as_object()?.get("chunks_per_shard"));
-            let counts: Option<Vec<u64>> = counts
-                .and_then(Json::as_array)
-                .and_then(|counts| counts.iter().map(Json::as_u64).collect());
-            let counts = counts.filter(|counts| counts.len() == rank && !counts.contains(&0));
-            let counts = counts.filter(|counts| crate::region::element_count(counts).is_some());
-            counts.map(Some).ok_or_else(|| {
-                invalid("`chunks_per_shard` is a number of chunks for each axis".into())
-            })
-        }
+        [one] if is_sharding(one) => match chunks_per_shard(&one["configuration"], rank) {
+            Some(counts) => Ok(Some(counts)),
+            None => {
+                let why = "`chunks_per_shard` is a number of chunks for each axis";
+                Err(MetadataError::invalid("storage_transformers", why))
+            }
+        },
         _ => {
             unsupported.extend(list.iter().map(|transformer| Unsupported {
                 what: "storage transformer",
-                name: uri(transformer),
+                name: uri(transformer).into(),
                 hint: "it changes what is stored, and is not known here".into(),
             }));
             Ok(None)
         }
     }
+}
+
+fn uri(transformer: &Json) -> &str {
+    transformer["extension"].as_str().unwrap_or("?")
+}
+
+fn is_sharding(transformer: &Json) -> bool {
+    let uri = uri(transformer).trim_start_matches("https://").trim_start_matches("http://");
+    uri.starts_with(SHARDING) && transformer["type"] == "indexed"
+}
+
+/// How many chunks a shard has along each axis; `None` if the configuration does not say, or they cannot be counted.
+fn chunks_per_shard(configuration: &Json, rank: usize) -> Option<Vec<u64>> {
+    let counts = configuration["chunks_per_shard"].as_array()?;
+    let counts: Vec<u64> = counts.iter().map(Json::as_u64).collect::<Option<_>>()?;
+    if counts.len() != rank || counts.contains(&0) {
+        return None;
+    }
+    crate::region::element_count(&counts)?;
+    Some(counts)
 }

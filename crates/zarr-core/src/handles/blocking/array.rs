@@ -39,6 +39,7 @@ pub struct Array {
     pub(in crate::handles) core: Arc<ArrayCore>,
 }
 
+/// # The handle
 impl Array {
     /// The array at `path` of which the caller has the document: nothing is read from the store. Its dialect
     /// is that of the options, else the document's. The document is that of the array itself: `zarr.json`,
@@ -94,6 +95,21 @@ impl Array {
         &self.hierarchy
     }
 
+    /// The same array for async callers. Both share the array's newest metadata.
+    pub fn as_async(&self) -> aio::Array {
+        self.hierarchy.as_async().array_of(self.core.clone())
+    }
+
+    /// The same array for blocking callers. Both share the array's newest metadata.
+    pub fn as_blocking(&self) -> blocking::Array {
+        self.hierarchy.as_blocking().array_of(self.core.clone())
+    }
+}
+
+/// # What the document says
+///
+/// All of it, of one version of the document, is in [`Array::metadata`].
+impl Array {
     /// Its metadata when it was opened, or last changed through one of its handles.
     pub fn metadata(&self) -> Arc<ArrayMetadata> {
         self.core.state().metadata.clone()
@@ -157,6 +173,53 @@ impl Array {
         self.metadata().attributes.clone()
     }
 
+    /// Reads the document again: others may have resized the array.
+    ///
+    /// # Errors
+    /// As [`Hierarchy::array`].
+    pub fn refresh(&self) -> Result<()> {
+        block_on(array_document::refresh_array(&self.hierarchy.core, &self.core))
+    }
+}
+
+/// # Chunks, and plans made of them
+impl Array {
+    /// The chunk with these indices.
+    ///
+    /// # Errors
+    /// [`AccessError::Argument`] if the array has no such chunk.
+    pub fn chunk(&self, indices: impl ToShape) -> Result<Chunk> {
+        let indices = indices.to_shape().map_err(|e| self.core.at(e))?;
+        Chunk::new(self.clone(), &indices)
+    }
+
+    /// The chunks that a selection touches, each once: handles for concurrent writers.
+    ///
+    /// # Errors
+    /// As [`Array::read`], for the selection.
+    pub fn chunks(&self, selection: impl Into<Selection>) -> Result<impl Iterator<Item = Chunk>> {
+        let (layout, selected) = self.core.prepare(selection)?;
+        Ok(Chunk::all(self.clone(), layout, &selected.part))
+    }
+
+    /// How many of its chunks are stored, or shards, where it has those: one listing. If there are none where
+    /// some are expected, the chunk keys may be written otherwise than the document says.
+    ///
+    /// # Errors
+    /// [`StoreError::NotCapable`] if the store cannot list; what the store reports.
+    pub fn stored_chunks(&self) -> Result<u64> {
+        block_on(self.core.stored_chunks())
+    }
+
+    /// As [`Array::stored_chunks`], and in how many bytes: one listing, and a look at each chunk where the listing
+    /// has no sizes.
+    ///
+    /// # Errors
+    /// As [`Array::stored_chunks`].
+    pub fn stored_size(&self) -> Result<StoredSize> {
+        block_on(self.core.stored_size())
+    }
+
     /// Cuts a selection into pieces of at most `max_bytes` or one chunk, along the borders of stored chunks, for
     /// callers that read or write it piece by piece. An element of variable length counts as 256 bytes.
     ///
@@ -184,33 +247,12 @@ impl Array {
     pub fn write_plan(&self, region: impl Into<Selection>, parts: usize) -> Result<Vec<Region>> {
         self.core.write_plan(region, parts)
     }
+}
 
-    /// The chunk with these indices.
-    ///
-    /// # Errors
-    /// [`AccessError::Argument`] if the array has no such chunk.
-    pub fn chunk(&self, indices: impl ToShape) -> Result<Chunk> {
-        let indices = indices.to_shape().map_err(|e| self.core.at(e))?;
-        Chunk::new(self.clone(), &indices)
-    }
-
-    /// The chunks that a selection touches, each once: handles for concurrent writers.
-    ///
-    /// # Errors
-    /// As [`Array::read`], for the selection.
-    pub fn chunks(&self, selection: impl Into<Selection>) -> Result<impl Iterator<Item = Chunk>> {
-        let (layout, selected) = self.core.prepare(selection)?;
-        Ok(Chunk::all(self.clone(), layout, &selected.part))
-    }
-
-    /// Reads the document again: others may have resized the array.
-    ///
-    /// # Errors
-    /// As [`Hierarchy::array`].
-    pub fn refresh(&self) -> Result<()> {
-        block_on(array_document::refresh_array(&self.hierarchy.core, &self.core))
-    }
-
+/// # Elements
+///
+/// They are read and written as Rust values, as bytes, or in memory of any strides.
+impl Array {
     /// Reads what is selected.
     ///
     /// # Errors
@@ -279,6 +321,21 @@ impl Array {
         block_on(self.core.read_native(Some(field), selection.into()))
     }
 
+    /// Reads what is selected as an `ndarray` array of the selection's shape: `read_ndarray::<f32, Ix2>`, or
+    /// `let table: Array2<f32> = array.read_ndarray((0, .., 10..20))?`. Where the number of axes is known only at run time, it is
+    /// `IxDyn`.
+    ///
+    /// # Errors
+    /// As [`Array::read`]; [`AccessError::Argument`] if the selection has another number of axes: a single number
+    /// for an axis removes that axis.
+    #[cfg(feature = "ndarray")]
+    pub fn read_ndarray<T: Element, D: ndarray::Dimension>(
+        &self,
+        selection: impl Into<Selection>,
+    ) -> Result<ndarray::Array<T, D>> {
+        block_on(self.core.read_ndarray(selection.into()))
+    }
+
     /// Writes one element, in native bytes, everywhere in a selection: in memory of a few chunks, however much is
     /// selected. Whole chunks of the fill value are erased, as by [`Array::write`]. An element of a string or bytes may
     /// have any length.
@@ -294,25 +351,10 @@ impl Array {
     pub fn write_fill(&self, selection: impl Into<Selection>, element: &[u8]) -> Result<()> {
         block_on(self.core.write_fill(selection.into(), element))
     }
+}
 
-    /// How many of its chunks are stored, or shards, where it has those: one listing. If there are none where
-    /// some are expected, the chunk keys may be written otherwise than the document says.
-    ///
-    /// # Errors
-    /// [`StoreError::NotCapable`] if the store cannot list; what the store reports.
-    pub fn stored_chunks(&self) -> Result<u64> {
-        block_on(self.core.stored_chunks())
-    }
-
-    /// As [`Array::stored_chunks`], and in how many bytes: one listing, and a look at each chunk where the listing
-    /// has no sizes.
-    ///
-    /// # Errors
-    /// As [`Array::stored_chunks`].
-    pub fn stored_size(&self) -> Result<StoredSize> {
-        block_on(self.core.stored_size())
-    }
-
+/// # Changes of the document
+impl Array {
     /// Gives the array a new shape. What is cut off is forgotten, inside edge chunks, too, unless
     /// [`Options::keep_cut_off`] is set; what is added reads as the fill value.
     ///
@@ -367,36 +409,12 @@ impl Array {
     pub fn update_attributes(&self, change: impl FnMut(&mut Object) + Send) -> Result<Object> {
         block_on(attributes::update_array_attributes(&self.hierarchy.core, &self.core, change))
     }
-
-    /// Reads what is selected as an `ndarray` array of the selection's shape: `read_ndarray::<f32, Ix2>`, or
-    /// `let table: Array2<f32> = array.read_ndarray((0, .., 10..20))?`. Where the number of axes is known only at run time, it is
-    /// `IxDyn`.
-    ///
-    /// # Errors
-    /// As [`Array::read`]; [`AccessError::Argument`] if the selection has another number of axes: a single number
-    /// for an axis removes that axis.
-    #[cfg(feature = "ndarray")]
-    pub fn read_ndarray<T: Element, D: ndarray::Dimension>(
-        &self,
-        selection: impl Into<Selection>,
-    ) -> Result<ndarray::Array<T, D>> {
-        block_on(self.core.read_ndarray(selection.into()))
-    }
-
-    /// The same array for async callers. Both share the array's newest metadata.
-    pub fn as_async(&self) -> aio::Array {
-        self.hierarchy.as_async().array_of(self.core.clone())
-    }
-
-    /// The same array for blocking callers. Both share the array's newest metadata.
-    pub fn as_blocking(&self) -> blocking::Array {
-        self.hierarchy.as_blocking().array_of(self.core.clone())
-    }
 }
 
 impl fmt::Debug for Array {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (store, metadata) = (self.hierarchy.store(), self.metadata());
+        let store = self.hierarchy.store();
+        let metadata = self.metadata();
         text::debug_node(f, "Array", &**store, self.path(), Some(&metadata))
     }
 }

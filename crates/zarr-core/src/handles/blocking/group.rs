@@ -190,7 +190,9 @@ impl Group {
     /// # Errors
     /// As [`Group::update_attributes`].
     pub fn set_attribute(&self, name: &str, value: impl Into<Json>) -> Result<()> {
-        let (core, path, value) = (&self.hierarchy.core, self.path(), value.into());
+        let core = &self.hierarchy.core;
+        let path = self.path();
+        let value = value.into();
         block_on(attributes::set_attribute(core, path, NodeKind::Group, name, value))
     }
 

@@ -35,103 +35,8 @@ pub struct Hierarchy {
     pub(in crate::handles) core: Arc<HierarchyContext>,
 }
 
+/// # Opening and creating
 impl Hierarchy {
-    /// A hierarchy of a format that the caller knows. Nothing is read: this opens hierarchies whose documents
-    /// do not tell their format.
-    pub fn of_format(
-        store: Arc<dyn Store>,
-        format: Arc<dyn Format>,
-        options: &OpenOptions,
-    ) -> Hierarchy {
-        Hierarchy { core: open::with_format(store, format, options) }
-    }
-
-    /// Which of the drafts it follows, if any.
-    pub fn era(&self) -> Option<Era> {
-        self.core.context.format.era()
-    }
-
-    /// The dialect of its documents.
-    pub fn dialect(&self) -> Dialect {
-        self.core.context.format.dialect()
-    }
-
-    /// `v2`, `v3`, `draft-2020` or `draft-2019`.
-    pub fn format_name(&self) -> &'static str {
-        self.core.context.format.name()
-    }
-
-    /// Where its documents are stored, and how they become the model.
-    #[doc(hidden)]
-    pub fn format(&self) -> &Arc<dyn Format> {
-        &self.core.context.format
-    }
-
-    /// The store of its keys and values.
-    pub fn store(&self) -> &Arc<dyn Store> {
-        &self.core.unguarded
-    }
-
-    /// Whether nodes may be created and chunks written.
-    ///
-    /// # Errors
-    /// [`AccessError::ReadOnly`], [`AccessError::Frozen`]; [`StoreError::NotCapable`].
-    pub fn check_writeable(&self) -> Result<()> {
-        match self.core.context.writeable() {
-            Ok(_) => Ok(()),
-            Err(e) => Err(self.core.context.with_context(&NodePath::root(), e)),
-        }
-    }
-
-    /// The array at `path` that has this metadata, whether or not a document says so: the store is not read. With
-    /// the guard off its chunks can be written before the document.
-    ///
-    /// # Errors
-    /// For metadata of which no array can be made.
-    pub fn array_of_metadata(&self, path: &NodePath, metadata: ArrayMetadata) -> Result<Array> {
-        let (context, path) = (self.core.context.clone(), path.clone());
-        let core = ArrayCore::new(context, path, metadata, MetadataOrigin::Caller)?;
-        Ok(self.array_of(Arc::new(core)))
-    }
-
-    /// How arrays are read and written.
-    pub fn options(&self) -> &Options {
-        &self.core.context.options
-    }
-
-    /// The data types, codecs and stores that are known.
-    pub fn registry(&self) -> &Arc<Registry> {
-        &self.core.context.registry
-    }
-
-    /// What tolerant reading has overlooked so far.
-    pub fn warnings(&self) -> Vec<Warning> {
-        self.core.context.warnings()
-    }
-
-    /// Whether an array like this could be created at `path`: its name, its metadata and its codecs. The store
-    /// is not read.
-    ///
-    /// # Errors
-    /// As [`ArrayBuilder::create`].
-    pub fn check_array(&self, path: impl AsRef<str>, metadata: &ArrayMetadata) -> Result<()> {
-        check::check_array(&self.core.context, &self.node_path(path)?, metadata)
-    }
-
-    /// Whether a group with these attributes could be created at `path`: its name and its attributes. The store
-    /// is not read.
-    ///
-    /// # Errors
-    /// As [`Hierarchy::create_group`].
-    pub fn check_group(&self, path: impl AsRef<str>, attributes: &Object) -> Result<()> {
-        check::check_group(&self.core.context, &self.node_path(path)?, attributes)
-    }
-
-    /// Describes an array that is to be created at `path`. [`ArrayBuilder::create`] refuses text that is no path.
-    pub fn create_array(&self, path: impl AsRef<str>) -> ArrayBuilder {
-        ArrayBuilder::new(self.clone(), path.as_ref())
-    }
-
     /// The hierarchy that begins at a store's root.
     ///
     /// # Errors
@@ -197,6 +102,93 @@ impl Hierarchy {
         Ok(Hierarchy { core }.handle(node))
     }
 
+    /// A hierarchy of a format that the caller knows. Nothing is read: this opens hierarchies whose documents
+    /// do not tell their format.
+    pub fn of_format(
+        store: Arc<dyn Store>,
+        format: Arc<dyn Format>,
+        options: &OpenOptions,
+    ) -> Hierarchy {
+        Hierarchy { core: open::with_format(store, format, options) }
+    }
+
+    /// The same hierarchy for async callers. Both share warnings and copies of documents.
+    pub fn as_async(&self) -> aio::Hierarchy {
+        aio::Hierarchy { core: self.core.clone() }
+    }
+
+    /// The same hierarchy for blocking callers. Both share warnings and copies of documents.
+    pub fn as_blocking(&self) -> blocking::Hierarchy {
+        blocking::Hierarchy { core: self.core.clone() }
+    }
+}
+
+/// # What the hierarchy is
+impl Hierarchy {
+    /// The dialect of its documents.
+    pub fn dialect(&self) -> Dialect {
+        self.core.context.format.dialect()
+    }
+
+    /// Which of the drafts it follows, if any.
+    pub fn era(&self) -> Option<Era> {
+        self.core.context.format.era()
+    }
+
+    /// `v2`, `v3`, `draft-2020` or `draft-2019`.
+    pub fn format_name(&self) -> &'static str {
+        self.core.context.format.name()
+    }
+
+    /// Where its documents are stored, and how they become the model.
+    #[doc(hidden)]
+    pub fn format(&self) -> &Arc<dyn Format> {
+        &self.core.context.format
+    }
+
+    /// The store of its keys and values.
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.core.unguarded
+    }
+
+    /// How arrays are read and written.
+    pub fn options(&self) -> &Options {
+        &self.core.context.options
+    }
+
+    /// The data types, codecs and stores that are known.
+    pub fn registry(&self) -> &Arc<Registry> {
+        &self.core.context.registry
+    }
+
+    /// What tolerant reading has overlooked so far.
+    pub fn warnings(&self) -> Vec<Warning> {
+        self.core.context.warnings()
+    }
+
+    /// Whether nodes may be created and chunks written.
+    ///
+    /// # Errors
+    /// [`AccessError::ReadOnly`], [`AccessError::Frozen`]; [`StoreError::NotCapable`].
+    pub fn check_writeable(&self) -> Result<()> {
+        match self.core.context.writeable() {
+            Ok(_) => Ok(()),
+            Err(e) => Err(self.core.context.with_context(&NodePath::root(), e)),
+        }
+    }
+
+    /// Makes written values visible to other readers, for stores that gather them until then, such as zip
+    /// archives. The end of the last handle does so, too, but cannot report a failure.
+    ///
+    /// # Errors
+    /// What the store reports.
+    pub fn flush(&self) -> Result<()> {
+        block_on(self.core.flush())
+    }
+}
+
+/// # Nodes
+impl Hierarchy {
     /// The node at `path`.
     ///
     /// # Errors
@@ -249,29 +241,6 @@ impl Hierarchy {
         block_on(list::tree(&self.core, &self.node_path(path)?))
     }
 
-    /// As [`Hierarchy::tree`], for tools that show what they can: what the store could not read is not an error of the call, but
-    /// returned beside the nodes, each with its error. A group among the nodes is there, too, if its members could not be listed.
-    ///
-    /// # Errors
-    /// As [`Hierarchy::tree`], of the node itself.
-    pub fn tree_and_unreadable(
-        &self,
-        path: impl AsRef<str>,
-    ) -> Result<(Vec<Child>, Vec<Unreadable>)> {
-        block_on(list::tree_and_unreadable(&self.core, &self.node_path(path)?))
-    }
-
-    /// As [`Group::children`], and those that the store could not read, each with its error.
-    ///
-    /// # Errors
-    /// As [`Hierarchy::children`], of the node itself.
-    pub fn children_and_unreadable(
-        &self,
-        path: impl AsRef<str>,
-    ) -> Result<(Vec<Child>, Vec<Unreadable>)> {
-        block_on(list::children_and_unreadable(&self.core, &self.node_path(path)?))
-    }
-
     /// The node and all below it, sorted by path and opened: each document is read once. Broken ones are noted
     /// as warnings and left out (T-35).
     ///
@@ -280,6 +249,11 @@ impl Hierarchy {
     pub fn nodes(&self, path: impl AsRef<str>) -> Result<Vec<Node>> {
         let nodes = block_on(node::open_nodes(&self.core, &self.node_path(path)?))?;
         Ok(nodes.into_iter().map(|node| self.handle(node)).collect())
+    }
+
+    /// Describes an array that is to be created at `path`. [`ArrayBuilder::create`] refuses text that is no path.
+    pub fn create_array(&self, path: impl AsRef<str>) -> ArrayBuilder {
+        ArrayBuilder::new(self.clone(), path.as_ref())
     }
 
     /// Creates a group, and those above it where the format has explicit groups.
@@ -300,49 +274,10 @@ impl Hierarchy {
     pub fn erase(&self, path: impl AsRef<str>) -> Result<()> {
         block_on(erase::erase(&self.core, &self.node_path(path)?))
     }
+}
 
-    /// The keys below the node at `path` that no format writes, sorted: files of the user, which
-    /// [`Hierarchy::erase`] leaves. They are recognised by their names and by what the arrays call their chunks; no
-    /// node need be at `path`.
-    ///
-    /// # Errors
-    /// [`StoreError::NotCapable`] if the store cannot list.
-    pub fn foreign_keys(&self, path: impl AsRef<str>) -> Result<Vec<StoreKey>> {
-        block_on(erase::foreign_keys(&self.core, &self.node_path(path)?))
-    }
-
-    /// The keys that are stored as chunks of an array at `path` with this metadata, whether or not there is one,
-    /// by one listing; none if the store cannot list.
-    ///
-    /// # Errors
-    /// What the store reports.
-    pub fn chunk_keys(&self, path: &NodePath, metadata: &ArrayMetadata) -> Result<Vec<StoreKey>> {
-        block_on(leftovers::find_leftovers(
-            &self.core.context,
-            path,
-            metadata,
-            CreateMode::default(),
-        ))
-    }
-
-    /// The keys that an interrupted erase of the node at `path` left: all below it that Zarr may have written,
-    /// if there is no node. None if there is one, or the store cannot list.
-    ///
-    /// # Errors
-    /// What the store reports.
-    pub fn interrupted_keys(&self, path: impl AsRef<str>) -> Result<Vec<StoreKey>> {
-        block_on(erase::interrupted_keys(&self.core, &self.node_path(path)?))
-    }
-
-    /// Makes written values visible to other readers, for stores that gather them until then, such as zip
-    /// archives. The end of the last handle does so, too, but cannot report a failure.
-    ///
-    /// # Errors
-    /// What the store reports.
-    pub fn flush(&self) -> Result<()> {
-        block_on(self.core.flush())
-    }
-
+/// # Consolidated metadata
+impl Hierarchy {
     /// Makes copies of all documents, so that readers need no others: `.zmetadata` in v2 (Z2-070), inline in
     /// the root group in v3 (F-013), where zarr-python 2.18 puts them in a draft (draft-v3.md 3.4). A change of
     /// a document through this crate changes its copy, too. Returns the number of nodes.
@@ -371,6 +306,14 @@ impl Hierarchy {
         block_on(consolidate::remove_consolidated(&self.core, &NodePath::root()))
     }
 
+    /// The nodes whose copies differ from their documents, sorted.
+    ///
+    /// # Errors
+    /// [`AccessError::NotFound`] if there are no copies; for copies of a form that is not known.
+    pub fn check_consolidated(&self) -> Result<Vec<NodePath>> {
+        block_on(inspect::check_consolidated(&self.core, &NodePath::root()))
+    }
+
     /// The nodes at a path and below it that have no document, and that consolidated metadata describe all the same,
     /// sorted: some writers put documents there alone. Readers that use the copies have them; no writer has.
     /// `zarr repair` writes their documents.
@@ -380,25 +323,100 @@ impl Hierarchy {
     pub fn only_copied_nodes(&self, path: impl AsRef<str>) -> Result<Vec<NodePath>> {
         block_on(inspect::only_copied_nodes(&self.core, &self.node_path(path)?))
     }
+}
 
-    /// The nodes whose copies differ from their documents, sorted.
+/// # For tools
+///
+/// Copies, repairs and listings of all that is stored need these; programs that read and write arrays do not.
+impl Hierarchy {
+    /// The array at `path` that has this metadata, whether or not a document says so: the store is not read. With
+    /// the guard off its chunks can be written before the document.
     ///
     /// # Errors
-    /// [`AccessError::NotFound`] if there are no copies; for copies of a form that is not known.
-    pub fn check_consolidated(&self) -> Result<Vec<NodePath>> {
-        block_on(inspect::check_consolidated(&self.core, &NodePath::root()))
+    /// For metadata of which no array can be made.
+    pub fn array_of_metadata(&self, path: &NodePath, metadata: ArrayMetadata) -> Result<Array> {
+        let context = self.core.context.clone();
+        let path = path.clone();
+        let core = ArrayCore::new(context, path, metadata, MetadataOrigin::Caller)?;
+        Ok(self.array_of(Arc::new(core)))
     }
 
-    /// The same hierarchy for async callers. Both share warnings and copies of documents.
-    pub fn as_async(&self) -> aio::Hierarchy {
-        aio::Hierarchy { core: self.core.clone() }
+    /// Whether an array like this could be created at `path`: its name, its metadata and its codecs. The store
+    /// is not read.
+    ///
+    /// # Errors
+    /// As [`ArrayBuilder::create`].
+    pub fn check_array(&self, path: impl AsRef<str>, metadata: &ArrayMetadata) -> Result<()> {
+        check::check_array(&self.core.context, &self.node_path(path)?, metadata)
     }
 
-    /// The same hierarchy for blocking callers. Both share warnings and copies of documents.
-    pub fn as_blocking(&self) -> blocking::Hierarchy {
-        blocking::Hierarchy { core: self.core.clone() }
+    /// Whether a group with these attributes could be created at `path`: its name and its attributes. The store
+    /// is not read.
+    ///
+    /// # Errors
+    /// As [`Hierarchy::create_group`].
+    pub fn check_group(&self, path: impl AsRef<str>, attributes: &Object) -> Result<()> {
+        check::check_group(&self.core.context, &self.node_path(path)?, attributes)
     }
 
+    /// The keys that are stored as chunks of an array at `path` with this metadata, whether or not there is one,
+    /// by one listing; none if the store cannot list.
+    ///
+    /// # Errors
+    /// What the store reports.
+    pub fn chunk_keys(&self, path: &NodePath, metadata: &ArrayMetadata) -> Result<Vec<StoreKey>> {
+        block_on(leftovers::find_leftovers(
+            &self.core.context,
+            path,
+            metadata,
+            CreateMode::default(),
+        ))
+    }
+
+    /// The keys below the node at `path` that no format writes, sorted: files of the user, which
+    /// [`Hierarchy::erase`] leaves. They are recognised by their names and by what the arrays call their chunks; no
+    /// node need be at `path`.
+    ///
+    /// # Errors
+    /// [`StoreError::NotCapable`] if the store cannot list.
+    pub fn foreign_keys(&self, path: impl AsRef<str>) -> Result<Vec<StoreKey>> {
+        block_on(erase::foreign_keys(&self.core, &self.node_path(path)?))
+    }
+
+    /// The keys that an interrupted erase of the node at `path` left: all below it that Zarr may have written,
+    /// if there is no node. None if there is one, or the store cannot list.
+    ///
+    /// # Errors
+    /// What the store reports.
+    pub fn interrupted_keys(&self, path: impl AsRef<str>) -> Result<Vec<StoreKey>> {
+        block_on(erase::interrupted_keys(&self.core, &self.node_path(path)?))
+    }
+
+    /// As [`Hierarchy::tree`], for tools that show what they can: what the store could not read is not an error of the call, but
+    /// returned beside the nodes, each with its error. A group among the nodes is there, too, if its members could not be listed.
+    ///
+    /// # Errors
+    /// As [`Hierarchy::tree`], of the node itself.
+    pub fn tree_and_unreadable(
+        &self,
+        path: impl AsRef<str>,
+    ) -> Result<(Vec<Child>, Vec<Unreadable>)> {
+        block_on(list::tree_and_unreadable(&self.core, &self.node_path(path)?))
+    }
+
+    /// As [`Group::children`], and those that the store could not read, each with its error.
+    ///
+    /// # Errors
+    /// As [`Hierarchy::children`], of the node itself.
+    pub fn children_and_unreadable(
+        &self,
+        path: impl AsRef<str>,
+    ) -> Result<(Vec<Child>, Vec<Unreadable>)> {
+        block_on(list::children_and_unreadable(&self.core, &self.node_path(path)?))
+    }
+}
+
+impl Hierarchy {
     fn node_path(&self, path: impl AsRef<str>) -> Result<NodePath> {
         self.core.node_path(path.as_ref())
     }

@@ -103,7 +103,9 @@ impl Node {
     /// # Errors
     /// As [`Group::update_attributes`].
     pub fn set_attribute(&self, name: &str, value: impl Into<Json>) -> Result<()> {
-        let (core, path, value) = (&self.hierarchy().core, self.path(), value.into());
+        let core = &self.hierarchy().core;
+        let path = self.path();
+        let value = value.into();
         match self {
             Node::Array(array) => {
                 block_on(attributes::set_array_attribute(core, &array.core, name, value))
@@ -119,7 +121,8 @@ impl Node {
     /// # Errors
     /// As [`Group::update_attributes`].
     pub fn update_attributes(&self, change: impl FnMut(&mut Object) + Send) -> Result<Object> {
-        let (core, path) = (&self.hierarchy().core, self.path());
+        let core = &self.hierarchy().core;
+        let path = self.path();
         match self {
             Node::Array(array) => {
                 block_on(attributes::update_array_attributes(core, &array.core, change))

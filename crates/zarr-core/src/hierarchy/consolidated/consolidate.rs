@@ -148,7 +148,8 @@ async fn all_documents(
     if let Some(prefix) = context.format.tree_prefix() {
         let keys = context.list_prefix(&prefix).await?;
         let tree = context.format.tree(&NodePath::root(), &keys, &mut Vec::new());
-        let (mut keys, mut all) = (vec![StoreKey::new("zarr.json")?], Documents::new());
+        let mut keys = vec![StoreKey::new("zarr.json")?];
+        let mut all = Documents::new();
         for child in tree.iter() {
             keys.extend(context.format.document_keys(&child.path)?);
         }
@@ -160,7 +161,8 @@ async fn all_documents(
         return Ok((tree.len(), all));
     }
     let mut level = vec![path.clone()];
-    let (mut nodes, mut all) = (0, Documents::new());
+    let mut nodes = 0;
+    let mut all = Documents::new();
     while !level.is_empty() {
         let found = std::mem::take(&mut level).into_iter().map(async |path| {
             let path = &path;
@@ -209,7 +211,8 @@ fn check_copies_fit(
 
 /// Bytes that the copy of a document has at least: without blanks, and with one byte for each character that is escaped.
 fn least_copy(document: &[u8]) -> u64 {
-    let (mut size, mut rest) = (0, document.iter());
+    let mut size = 0;
+    let mut rest = document.iter();
     while let Some(byte) = rest.next() {
         size += u64::from(!matches!(byte, b' ' | b'\t' | b'\r' | b'\n'));
         if *byte == b'\\' && rest.next() == Some(&b'u') {

@@ -1,7 +1,7 @@
 // The axes of an array: their names, and the coordinate of each index, asked for in blocks.
 
 import { json } from "./api.js";
-import { count, short, steps, degrees } from "./number.js";
+import { count, short, steps, degrees, unit } from "./number.js";
 
 const BLOCK = 1000;
 // Longer axes have coordinates by blocks only, and ticks at round indices.
@@ -33,7 +33,7 @@ export class Axis {
     if (text === null) return null;
     if ((this.kind === "lat" || this.kind === "lon") && Number.isFinite(Number(text))) return angle(Number(text), this.kind);
     if (this.kind === "time") return text.replace("T", " ");
-    return this.units && this.kind !== "time" ? `${text} ${this.units}` : text;
+    return this.units && this.kind !== "time" ? `${text} ${unit(this.units)}` : text;
   }
 
   async #load(index) {
@@ -71,7 +71,7 @@ export class Axis {
     return whole.map((index, n) => ({ at: index + 0.5, text: brief(texts, n) ?? count(index) }));
   }
 
-  // Where among the indices a coordinate is: between two of them in proportion.
+  // Where among the indices a coordinate is: between two of them in proportion, and beyond the ends, too.
   place(value) {
     const values = this.values;
     const sign = values[values.length - 1] >= values[0] ? 1 : -1;

@@ -1,7 +1,7 @@
 // A line of values along an axis, as SVG; where an element is a span of many, from its lowest to its highest value.
 
 import { el, svg, replace } from "./dom.js";
-import { short, steps } from "./number.js";
+import { short, steps, unit } from "./number.js";
 
 const EDGE = { right: 14, top: 12, bottom: 38 };
 
@@ -68,7 +68,7 @@ export class Chart {
       ticks.push(svg("text", { class: "tick", x: middle, y: height - EDGE.bottom + 17, "text-anchor": "middle" }, text));
       end = middle + half;
     }
-    const name = this.axis.units && this.axis.kind !== "time" ? `${this.axis.name} [${this.axis.units}]` : this.axis.name;
+    const name = this.axis.units && this.axis.kind !== "time" ? `${this.axis.name} [${unit(this.axis.units)}]` : this.axis.name;
     ticks.push(svg("text", { class: "tick", x: (this.left + width - EDGE.right) / 2, y: height - 5, "text-anchor": "middle" }, name));
     this.drawing.setAttribute("viewBox", `0 0 ${width} ${height}`);
     this.drawing.setAttribute("height", height);

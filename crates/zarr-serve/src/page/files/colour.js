@@ -74,7 +74,7 @@ export function histogram(values, bins) {
 
 // Where a value is between the ends: 0 at the lowest, 1 at the highest. Values of 32 bits have places of 32 bits.
 function placer({ low, high, log, isSingle }) {
-  if (low === high) return (value) => (log && value <= 0 ? NaN : value * 0);
+  if (low === high) return (value) => (Number.isNaN(value) || (log && value <= 0) ? NaN : 0);
   if (log) return (value) => (value > 0 ? Math.log(value / low) / Math.log(high / low) : NaN);
   const width = high - low;
   if (isSingle) return (value) => Math.fround(Math.fround(value - low) / width);
@@ -82,12 +82,12 @@ function placer({ low, high, log, isSingle }) {
 }
 
 // Colours for values, four bytes each; what is missing is transparent, what is beyond the range has the colour of its end.
-export function paint(values, out, { colours, isLabels, ...ends }) {
+export function paint(values, out, { colours, isLabels, own, ...ends }) {
   const place = placer(ends);
   for (let n = 0, at = 0; n < values.length; n++, at += 4) {
     const value = values[n];
     if (isLabels) {
-      labelColour(value, out, at);
+      labelColour(value, own, out, at);
       continue;
     }
     const t = value === Infinity ? 1 : value === -Infinity ? 0 : place(value);
@@ -103,8 +103,13 @@ export function paint(values, out, { colours, isLabels, ...ends }) {
   }
 }
 
-// Each label has a colour that differs from its neighbours'; 0 is nothing.
-function labelColour(label, out, at) {
+// Each label has the colour that is its `own`, `rrggbbaa` by the label, or one that differs from its neighbours'; 0 is nothing.
+function labelColour(label, own, out, at) {
+  const given = own?.get(label);
+  if (given) {
+    for (let n = 0; n < 4; n++) out[at + n] = parseInt(given.slice(2 * n, 2 * n + 2), 16);
+    return;
+  }
   if (!(label !== 0) || Number.isNaN(label)) {
     out[at + 3] = 0;
     return;
@@ -124,16 +129,60 @@ function labelColour(label, out, at) {
   out[at + 3] = 255;
 }
 
-// Adds the colours of channels: `parts` are `{values, low, high, colour: [r, g, b]}` of one size.
+// Adds the colours of channels: `parts` are `{values, low, high, colour: [r, g, b], inverted, isSingle}` of one size. What is missing
+// adds nothing.
 export function mix(parts, out) {
-  for (let n = 3; n < out.length; n += 4) out[n] = 255;
-  for (const { values, low, high, colour } of parts) {
-    const scale = high === low ? 0 : 1 / (high - low);
-    for (let n = 0, at = 0; n < values.length; n++, at += 4) {
-      const t = Math.max(0, Math.min(1, (values[n] - low) * scale)) || 0;
-      out[at] += t * colour[0];
-      out[at + 1] += t * colour[1];
-      out[at + 2] += t * colour[2];
+  const places = parts.map(placer);
+  for (let n = 0, at = 0; at < out.length; n++, at += 4) {
+    let [red, green, blue] = [0, 0, 0];
+    for (let part = 0; part < parts.length; part++) {
+      const { values, colour, inverted } = parts[part];
+      const place = places[part](values[n]);
+      if (Number.isNaN(place)) continue;
+      const within = Math.max(0, Math.min(1, place));
+      const light = inverted ? 1 - within : within;
+      red += light * colour[0];
+      green += light * colour[1];
+      blue += light * colour[2];
     }
+    // What is put into such an array is rounded to even.
+    out[at] = Math.round(red);
+    out[at + 1] = Math.round(green);
+    out[at + 2] = Math.round(blue);
+    out[at + 3] = 255;
+  }
+}
+
+// Red, green and blue as they are, and perhaps opacity: `parts` as of `mix`, `null` for what is hidden. What is missing in all of them is
+// transparent.
+export function blend(parts, out) {
+  const places = parts.map((part) => part && placer(part));
+  const byte = (part, n) => {
+    if (!parts[part]) return null;
+    const place = places[part](parts[part].values[n]);
+    return Number.isNaN(place) ? null : Math.round(Math.max(0, Math.min(1, place)) * 255);
+  };
+  for (let n = 0, at = 0; at < out.length; n++, at += 4) {
+    const [red, green, blue] = [byte(0, n), byte(1, n), byte(2, n)];
+    out[at] = red ?? 0;
+    out[at + 1] = green ?? 0;
+    out[at + 2] = blue ?? 0;
+    out[at + 3] = red === null && green === null && blue === null ? 0 : parts[3] ? (byte(3, n) ?? 0) : 255;
+  }
+}
+
+// Puts labels over pixels, opaque ones with this opacity.
+export function cover(values, out, own, opacity) {
+  const over = new Uint8ClampedArray(4);
+  for (let n = 0, at = 0; at < out.length; n++, at += 4) {
+    // Most of an image is no object.
+    if (values[n] === 0 && !own.has(0)) continue;
+    labelColour(values[n], own, over, 0);
+    const part = (over[3] / 255) * opacity;
+    if (part === 0) continue;
+    const under = (out[at + 3] / 255) * (1 - part);
+    const whole = part + under;
+    for (let n = 0; n < 3; n++) out[at + n] = Math.round((over[n] * part + out[at + n] * under) / whole);
+    out[at + 3] = Math.round(whole * 255);
   }
 }

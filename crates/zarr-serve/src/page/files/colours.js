@@ -1,49 +1,49 @@
-// The controls of colours: map, range, logarithm, histogram.
+// The controls of colours: map, range, logarithm, histogram, names of values.
 
-import { el, svg, replace, select, button } from "./dom.js";
-import { histogram, range, sorted } from "./colour.js";
+import { el, replace, select, button } from "./dom.js";
+import { range, sorted } from "./colour.js";
+import { Distribution } from "./distribution.js";
 import { short } from "./number.js";
 
-const BINS = 72;
 const CHOICES = [["2,98%", "2 % – 98 %"], ["0.1,99.9%", "0.1 % – 99.9 %"], ["full", "all values"], ["manual", "chosen"]];
+const DECLARED = ["declared", "as the image says"];
 
 export class Colours {
-  // `maps` are `{name: bytes}`; `settings` are `{map, plain, signed, range, log, reversed, labels}`: without a `map` values on both
-  // sides of 0 get the `signed` one, others the `plain` one; `onChange()` is told.
-  constructor(maps, settings, onChange) {
-    Object.assign(this, { maps, settings, onChange });
+  // `maps` are `{name: bytes}`; `settings` are `{map, plain, signed, range, held, keep, log, reversed, labels}`: without a `map` values on
+  // both sides of 0 get the `signed` one, others the `plain` one; `keep` says what becomes of a computed range when another plane is
+  // shown: it stays (`lock`, it is `held`), is that of the new `plane`, or of `all`. `names` are `[value, name]`; with `hasDeclared` the image says a range, which
+  // is put into `declared`. `onChange()` is told.
+  constructor(maps, settings, { labelColours, names, hasDeclared }, onChange) {
+    Object.assign(this, { maps, settings, labelColours, declared: null, onChange });
     this.values = new Float64Array();
     this.map = select("Colour map", [["", "automatic"], ...Object.keys(maps).map((name) => [name, name])], settings.map, (map) => this.#change({ map }));
-    this.choice = select("Range of the colours", CHOICES, "2,98%", (choice) => this.#change({ range: choice === "manual" ? this.range() : choice }));
-    const end = (label, n) => el("input", {
-      type: "text", inputmode: "decimal", "aria-label": label, class: "end",
-      onchange: (event) => {
-        const value = Number(event.target.value.replace("−", "-"));
-        const chosen = [...this.range()];
-        chosen[n] = value;
-        if (event.target.value.trim() !== "" && Number.isFinite(value) && chosen[0] < chosen[1]) this.#change({ range: chosen });
-        else this.refresh();
-      },
-    });
-    this.low = end("Lowest value of the colours", 0);
-    this.high = end("Highest value of the colours", 1);
+    const choices = hasDeclared ? [DECLARED, ...CHOICES] : CHOICES;
+    this.choice = select("Range of the colours", choices, settings.range, (choice) => this.#change({ range: choice === "manual" ? this.range() : choice, held: null }));
+    this.distribution = new Distribution("the colours", (ends) => this.#change({ range: ends, held: null }));
     const check = (label, key) => {
-      const box = el("input", { type: "checkbox", onchange: () => this.#change({ [key]: box.checked }) });
+      const box = el("input", { type: "checkbox", onchange: () => this.#change({ [key]: box.checked, ...(key === "log" && { held: null }) }) });
       this[key] = box;
       return el("label", { class: "check" }, box, label);
     };
-    this.bars = svg("svg", { class: "histogram", viewBox: `0 0 ${BINS} 40`, preserveAspectRatio: "none", role: "img", "aria-label": "Histogram of what is seen" });
     this.strip = el("canvas", { class: "strip", width: 256, height: 1, "aria-hidden": "true" });
     this.ends = el("div", { class: "ends" });
-    this.bars.addEventListener("pointerdown", (event) => this.#drag(event));
-    this.bars.addEventListener("pointermove", (event) => event.buttons && this.#drag(event));
+    this.scale = el(
+      "div", {},
+      el("div", { class: "distribution" }, this.distribution.bars, this.strip, this.ends),
+      el("div", { class: "row" }, this.choice),
+      this.distribution.numbers,
+    );
+    const name = ([value, text]) => {
+      const patch = el("span", { class: "patch", "aria-hidden": "true" });
+      patch.style.backgroundColor = `#${(labelColours.get(value) ?? "").slice(0, 6)}`;
+      return el("li", {}, patch, el("span", {}, text), el("span", { class: "quiet" }, short(value)));
+    };
+    this.names = el("ul", { class: "names", "aria-label": "Names of values", tabindex: 0 }, names.map(name));
     this.element = el(
       "fieldset", { class: "colours" }, el("legend", {}, "Colours"),
       el("div", { class: "row" }, this.map, button("Reverse the colours", () => this.#change({ reversed: !this.settings.reversed }), { icon: "flip" })),
-      el("div", { class: "distribution" }, this.bars, this.strip, this.ends),
-      el("div", { class: "row" }, this.choice),
-      el("div", { class: "row" }, this.low, el("span", { "aria-hidden": "true" }, "to"), this.high),
-      el("div", { class: "row" }, check("logarithmic", "log"), check("as labels", "labels")),
+      this.scale, names.length ? this.names : null,
+      el("div", { class: "row" }, check("logarithmic", "log"), check(names.length ? "by name" : "as labels", "labels")),
     );
     this.refresh();
   }
@@ -54,29 +54,53 @@ export class Colours {
     this.onChange(changes);
   }
 
-  // The values that are seen: what ranges are computed from.
-  see(values) {
+  // The values that are seen: what ranges are computed from. `position` says which plane they are of.
+  see(values, position) {
+    const { keep, range } = this.settings;
+    const isOther = this.position !== undefined && this.position !== position;
+    if (isOther && keep === "lock" && !Array.isArray(range) && !this.settings.held && !this.hasNone()) {
+      this.settings.held = this.range();
+      this.onChange({ held: this.settings.held });
+    }
+    this.position = position;
     this.values = sorted(values);
+    this.refresh();
+  }
+
+  // Other axes have another range.
+  forget() {
+    this.position = undefined;
+    this.all = null;
+    if (this.settings.held) this.#change({ held: null });
+  }
+
+  // The values of all planes, or of some of them.
+  seeAll(values) {
+    this.all = values && sorted(values);
     this.refresh();
   }
 
   // The values that have a colour: a logarithm has no place for what is not positive.
   #known() {
-    const from = this.settings.log ? this.values.findIndex((value) => value > 0) : 0;
-    return from < 0 ? new Float64Array() : this.values.subarray(from);
+    const values = (this.settings.keep === "all" && this.all) || this.values;
+    const from = this.settings.log ? values.findIndex((value) => value > 0) : 0;
+    return from < 0 ? new Float64Array() : values.subarray(from);
   }
 
   // Whether a range is computed, and there is no value to compute it from.
   hasNone() {
-    return !Array.isArray(this.settings.range) && !this.#known().length;
+    const { range, held } = this.settings;
+    return !Array.isArray(range) && !held && !(range === "declared" && this.declared) && !this.#known().length;
   }
 
   range() {
-    const { log } = this.settings;
+    const { log, held } = this.settings;
+    const chosen = this.settings.range === "declared" ? (this.declared ?? "2,98%") : this.settings.range;
+    if (held && !Array.isArray(chosen)) return held;
     const values = this.#known();
-    const found = range(this.settings.range, values);
+    const found = range(chosen, values);
     if (log) return found[0] <= 0 ? [Math.max(values[0] ?? 1e-3, 1e-300), Math.max(found[1], 1e-299)] : found;
-    if (!this.settings.map && !Array.isArray(this.settings.range) && isSigned(found)) {
+    if (!this.settings.map && !Array.isArray(chosen) && isSigned(found)) {
       const most = Math.max(Math.abs(found[0]), Math.abs(found[1]));
       return [-most, most];
     }
@@ -92,7 +116,7 @@ export class Colours {
   // What `paint` needs.
   paint() {
     const [low, high] = this.range();
-    return { colours: this.table(), low, high, log: this.settings.log, isLabels: this.settings.labels };
+    return { colours: this.table(), low, high, log: this.settings.log, isLabels: this.settings.labels, own: this.labelColours };
   }
 
   table() {
@@ -110,24 +134,11 @@ export class Colours {
     this.choice.value = isChosen ? "manual" : settings.range;
     this.log.checked = Boolean(settings.log);
     this.labels.checked = Boolean(settings.labels);
+    this.scale.hidden = Boolean(settings.labels);
+    this.names.hidden = !settings.labels;
     const [low, high] = this.range();
     const hasNone = this.hasNone();
-    const exact = (value) => (hasNone ? "" : isChosen ? String(value) : short(value, high - low));
-    this.low.value = exact(low);
-    this.high.value = exact(high);
-    const found = histogram(this.values, BINS);
-    const most = Math.max(1, ...found.counts);
-    const x = (value) => (found.high === found.low ? BINS / 2 : ((value - found.low) / (found.high - found.low)) * BINS);
-    const within = (value) => Math.max(0, Math.min(BINS, x(value)));
-    const bars = found.counts.map((count, n) => (count ? `M${n},40V${(40 - 38 * Math.sqrt(count / most)).toFixed(2)}h1V40z` : "")).join("");
-    this.distribution = found;
-    replace(
-      this.bars,
-      svg("path", { class: "bars", d: bars }),
-      svg("rect", { class: "beyond", x: 0, y: 0, width: within(low), height: 40 }),
-      svg("rect", { class: "beyond", x: within(high), y: 0, width: BINS - within(high), height: 40 }),
-      ...(hasNone ? [] : [low, high]).map((end) => svg("line", { class: "end", x1: within(end), x2: within(end), y1: 0, y2: 40, "vector-effect": "non-scaling-stroke" })),
-    );
+    this.distribution.show(this.values, [low, high], { isExact: isChosen, hasNone });
     const context = this.strip.getContext("2d");
     const image = context.createImageData(256, 1);
     const table = this.table();
@@ -137,22 +148,6 @@ export class Colours {
     }
     context.putImageData(image, 0, 0);
     replace(this.ends, hasNone ? el("span", {}, "no values") : [low, high].map((end) => el("span", {}, short(end, high - low))));
-  }
-
-  // The nearer end of the range goes to where the histogram is touched.
-  #drag(event) {
-    const { low, high } = this.distribution;
-    if (low === high || !this.values.length) return;
-    const box = this.bars.getBoundingClientRect();
-    const value = low + Math.max(0, Math.min(1, (event.clientX - box.left) / box.width)) * (high - low);
-    const ends = [...this.range()];
-    if (event.type === "pointerdown") {
-      this.bars.setPointerCapture(event.pointerId);
-      this.held = Math.abs(value - ends[0]) < Math.abs(value - ends[1]) ? 0 : 1;
-    }
-    const rounded = Number(value.toPrecision(4));
-    ends[this.held] = rounded;
-    if (ends[0] < ends[1]) this.#change({ range: ends });
   }
 }
 

@@ -7,12 +7,23 @@ import { Picture } from "./picture.js";
 import { Sliders } from "./sliders.js";
 import { Colours } from "./colours.js";
 import { Channels } from "./channels.js";
+import { Overlays } from "./overlays.js";
 import { Chart } from "./chart.js";
-import { paint, reduced } from "./colour.js";
+import { isMap } from "./coast.js";
+import { paint, reduced, sorted } from "./colour.js";
 import { plain, short } from "./number.js";
 
 // Planes that are kept, to be seen again at once: this many bytes.
 const KEPT = 96 << 20;
+// Of more planes, so many are read for the range of all.
+const SAMPLED = 12;
+const SAMPLED_ELEMENTS = 4e6;
+// Sides of a picture whose elements are of known size, and of others, that are more unlike fill the space and are not to scale.
+const MAX_KNOWN_RATIO = 16;
+const MAX_RATIO = 12;
+const KEEPS = [["lock", "stays"], ["plane", "of each plane"], ["all", "of all planes"]];
+
+const range = ({ from, to, step }) => `${from}:${to}:${step}`;
 
 export class DataView {
   // `node` as the server describes it; `state` has the view's settings.
@@ -40,6 +51,7 @@ export class DataView {
   }
 
   end() {
+    window.removeEventListener("resize", this.resized);
     this.sliders?.stop();
     this.picture?.end();
     this.chart?.end();
@@ -51,35 +63,46 @@ export class DataView {
   #pictureView() {
     const { array, state } = this;
     const now = state.now;
-    const settings = {
-      map: Object.hasOwn(this.maps, now.map ?? "") ? now.map : "",
-      plain: array.view.map,
-      signed: array.view.signed_map,
-      range: (Array.isArray(now.range) && now.range.length === 2 && now.range[0] < now.range[1]) || typeof now.range === "string" ? now.range : (array.view.range ?? "2,98%"),
-      log: now.log === "1",
-      reversed: now.reversed === "1",
-      labels: now.labels ? now.labels === "1" : Boolean(array.view.labels),
-    };
-    this.colours = new Colours(this.maps, settings, (changes) => {
-      const flags = Object.fromEntries(Object.entries(changes).map(([key, value]) => [key, typeof value === "boolean" ? (value ? "1" : "0") : value]));
-      state.set(flags);
-      // Labels are read in another way where not all are shown.
-      if ("labels" in changes) this.#plane();
-      this.picture.repaint();
-    });
-    this.channels = array.view.channel_axis !== null && array.view.channel_axis !== undefined ? new Channels(array, now, (changes) => {
+    const { view } = array;
+    const isPair = (value) => Array.isArray(value) && value.length === 2 && value[0] < value[1];
+    this.keep = KEEPS.some(([keep]) => keep === now.keep) ? now.keep : "lock";
+    const redraw = (changes) => {
       state.set(changes);
       this.#colourChoice();
       this.#plane();
       this.picture.repaint();
-    }) : null;
+    };
+    this.channels = Number.isInteger(view.channel_axis) ? new Channels(array, now, () => this.keep, redraw) : null;
+    this.overlays = array.overlays?.length ? new Overlays(array.overlays, now, redraw) : null;
+    const hasDeclared = Boolean(view.range || this.channels?.hasDeclared());
+    const settings = {
+      map: Object.hasOwn(this.maps, now.map ?? "") ? now.map : "",
+      plain: view.map,
+      signed: view.signed_map,
+      range: isPair(now.range) || typeof now.range === "string" ? now.range : hasDeclared ? "declared" : "2,98%",
+      held: isPair(now.held) ? now.held : null,
+      keep: this.keep,
+      log: now.log === "1",
+      reversed: now.reversed === "1",
+      labels: now.labels ? now.labels === "1" : Boolean(view.labels),
+    };
+    const about = { labelColours: new Map(view.label_colors ?? []), names: view.names ?? [], hasDeclared };
+    this.colours = new Colours(this.maps, settings, about, (changes) => {
+      const text = (value) => (typeof value === "boolean" ? (value ? "1" : "0") : value === "declared" ? null : value);
+      state.set(Object.fromEntries(Object.entries(changes).map(([key, value]) => [key, text(value)])));
+      // Labels are read in another way where not all are shown.
+      if ("labels" in changes) this.#plane();
+      this.picture.repaint();
+    });
     this.picture = new Picture({
       fetch: (level, x, y, signal) => this.#fetch(level, x, y, signal),
       paint: (piece, across, down) => this.#paint(piece, across, down),
       onBlock: (block) => this.#block(block),
       isExact: () => this.colours.settings.labels,
+      room: () => this.#room(),
       onPointer: (place) => this.#pointer(place),
       onPoint: (place) => this.#choosePoint(place),
+      onDraw: (ends, isDone) => this.region?.set(ends, isDone),
       onView: () => state.set({ view: this.picture.view ? this.#viewNumbers() : null }),
       onBusy: (isBusy) => this.#busy(isBusy),
       onTrouble: (error) => this.#trouble(error),
@@ -91,27 +114,123 @@ export class DataView {
     this.picture.canvas.addEventListener("keydown", (event) => this.#key(event));
     this.sliders = new Sliders({ onMove: (axis, index) => this.move(axis, index), ready: () => !this.isBusy });
     this.lineHolder = el("section", { class: "line", "aria-label": "Values along a line" });
-    this.planeHolder = el("div", { class: "row" });
+    this.regionHolder = el("div");
     const tools = el(
       "div", { class: "tools", role: "toolbar", "aria-label": "Picture" },
       button("Zoom in", () => this.picture.zoom(1.6), { icon: "plus", title: "Zoom in (+)" }),
       button("Zoom out", () => this.picture.zoom(1 / 1.6), { icon: "minus", title: "Zoom out (−)" }),
       button("Show all", () => this.picture.setView(null), { icon: "fit", title: "Show all (0)" }),
+      this.full = button("Full screen", () => this.fullScreen(), { icon: "full", title: "Full screen (f)", "aria-pressed": "false" }),
+      this.measure = button("Region", () => this.#toggleRegion(), { icon: "region", title: "Measure a rectangle or a line (r)", "aria-pressed": "false" }),
       button("Save as PNG", () => this.#save(), { icon: "download", title: "Save a PNG with axes and colour bar" }),
     );
     this.progress = el("div", { class: "progress", hidden: true });
     const stage = el("div", { class: "stage" }, this.progress, tools, this.picture.element);
-    const panel = el("div", { class: "panel" }, this.#planeControls(), this.colours.element, this.channels?.element);
-    replace(this.element, el("div", { class: "main" }, stage, this.block, this.readout, this.sliders.element, this.lineHolder), panel);
+    this.keepChoice = el("div", { class: "row" }, el("span", { class: "name" }, "range"), select("Range while moving", KEEPS, this.keep, (keep) => this.#keepChanged(keep)));
+    const panel = el("div", { class: "panel" }, this.#planeControls(), this.colours.element, this.channels?.element, this.overlays?.element);
+    this.below = el("div", { class: "below" }, this.block, this.readout, this.sliders.element);
+    replace(this.element, el("div", { class: "main" }, stage, this.below, this.regionHolder, this.lineHolder), panel);
+    this.resized = () => this.picture.resize();
+    window.addEventListener("resize", this.resized);
+    this.element.addEventListener("fullscreenchange", () => {
+      this.full.setAttribute("aria-pressed", String(this.isFull()));
+      this.picture.resize();
+    });
     this.#colourChoice();
     this.#plane(now.view);
+    if (now.region) this.#toggleRegion();
     if (this.point) this.#choosePoint(this.point);
     else if (!this.picture.refused) this.readout.textContent = matchMedia("(hover: none)").matches ? "Tap the picture for a value, and a line through it." : "Move over the picture for values; click it for a line through a point.";
   }
 
-  // Colours are those of a map, or of channels.
+  // Colours are those of a map, or of channels; one channel alone keeps its window.
   #colourChoice() {
-    this.colours.element.hidden = Boolean(this.channels?.isOn);
+    const isMixed = Boolean(this.channels?.isOn);
+    this.colours.element.hidden = isMixed;
+    this.colours.declared = this.array.view.range ?? this.channels?.declared(this.at[this.array.view.channel_axis]) ?? null;
+    (isMixed ? this.channels : this.colours).element.append(this.keepChoice);
+    this.colours.refresh();
+  }
+
+  // Whether what is below the picture is on the screen, too, decides how high it may be.
+  #room() {
+    const top = this.picture.element.getBoundingClientRect().top - this.element.getBoundingClientRect().top;
+    if (this.isFull()) return window.innerHeight - top - this.below.offsetHeight - 24;
+    const scrolled = this.element.closest("main")?.scrollTop ?? 0;
+    const above = this.element.getBoundingClientRect().top + scrolled + top;
+    return Math.min(860, window.innerHeight - above - this.below.offsetHeight - 12);
+  }
+
+  isFull() {
+    return document.fullscreenElement === this.element;
+  }
+
+  fullScreen() {
+    if (this.isFull()) document.exitFullscreen();
+    else this.element.requestFullscreen?.().catch(() => (this.readout.textContent = "This browser shows no page in full screen."));
+  }
+
+  async #toggleRegion() {
+    if (this.region?.isOpen()) return this.region.close();
+    if (!this.region) {
+      const { Region } = await import("./region.js");
+      this.region = new Region(this, this.state.now, (region) => {
+        this.state.set({ region });
+        this.measure.setAttribute("aria-pressed", String(Boolean(region)));
+      });
+      this.regionHolder.append(this.region.element);
+    }
+    this.region.open();
+  }
+
+  // The indices of each layer that is shown, and its name if there are several.
+  layersAt() {
+    if (!this.channels?.isOn) return [{ name: "", at: this.at }];
+    const { channel_axis: axis } = this.array.view;
+    return this.channels.shown().map((n) => ({ name: this.channels.list[n].label, at: this.at.map((index, number) => (number === axis ? n : index)) }));
+  }
+
+  // What becomes of a computed range when another plane is shown.
+  #keepChanged(keep) {
+    this.keep = this.colours.settings.keep = keep;
+    this.colours.settings.held = null;
+    this.state.set({ keep: keep === "lock" ? null : keep, held: null });
+    this.colours.seeAll(null);
+    this.channels?.seeAll(null);
+    if (keep === "all") this.#seeAll();
+    this.picture.repaint();
+  }
+
+  // Reads planes at other positions, for the range of all.
+  async #seeAll() {
+    const seen = this.picture.pieces.overview ?? this.picture.pieces.detail;
+    if (!seen) return;
+    this.sampled = this.#sample();
+    this.asked?.abort();
+    const { signal } = (this.asked = new AbortController());
+    const channel = this.channels?.isOn ? this.array.view.channel_axis : null;
+    const others = this.axes.filter(({ number }) => ![this.x, this.y, channel].includes(number));
+    const all = others.reduce((count, { size }) => count * size, 1);
+    const count = Math.min(all, SAMPLED);
+    const by = Math.ceil(Math.sqrt((count * seen.width * seen.height) / SAMPLED_ELEMENTS));
+    const part = ({ from, to, step }) => ({ from, to, step: step * by });
+    const found = [];
+    try {
+      for (let n = 0; n < count; n++) {
+        let place = count === all ? n : Math.floor(((n + 0.5) * all) / count);
+        const at = [...this.at];
+        for (const { number, size } of others) [at[number], place] = [place % size, Math.floor(place / size)];
+        found.push((await this.#layers(seen.level, part(seen.x), part(seen.y), at, signal)).map(({ values }) => values));
+      }
+    } catch (error) {
+      if (!isAborted(error)) this.readout.textContent = error.message;
+      return;
+    }
+    const joined = found[0].map((_, layer) => Float64Array.from(found.flatMap((layers) => [...layers[layer]])));
+    if (channel === null) this.colours.seeAll(joined[0]);
+    else this.channels.seeAll(Object.fromEntries(this.channels.shown().map((n, layer) => [n, sorted(joined[layer])])));
+    this.readout.textContent = count === all ? `The range is of all ${all} planes.` : `The range is of ${count} of ${all} planes.`;
+    this.picture.repaint();
   }
 
   #planeControls() {
@@ -126,11 +245,19 @@ export class DataView {
     };
     this.chooseX = select("Axis across", options, this.x, choose("x"));
     this.chooseY = select("Axis down", options, this.y, choose("y"));
+    const box = el("input", { type: "checkbox", onchange: () => {
+      this.state.set({ coast: box.checked ? null : "0" });
+      this.picture.hasCoast = box.checked;
+      this.picture.draw();
+    } });
+    box.checked = this.picture.hasCoast = this.state.now.coast !== "0";
+    this.coast = el("label", { class: "check" }, box, "coast and grid");
     const swap = button("Swap the axes", () => this.swap(), { icon: "swap", title: "Swap the axes (s)" });
     return el(
       "fieldset", { class: "plane" }, el("legend", {}, "Plane"),
       el("div", { class: "row" }, el("span", { class: "name" }, "across"), this.chooseX),
       el("div", { class: "row" }, el("span", { class: "name" }, "down"), this.chooseY, swap),
+      this.coast,
     );
   }
 
@@ -146,6 +273,8 @@ export class DataView {
     this.point = null;
     this.picture.point = null;
     replace(this.lineHolder);
+    this.colours.forget();
+    if (this.region?.isOpen()) this.region.close();
     const isUsual = this.x === this.array.view.x && this.y === this.array.view.y;
     this.state.set({ x: isUsual ? null : this.x, y: isUsual ? null : this.y, view: null, point: null });
     this.#plane();
@@ -162,23 +291,40 @@ export class DataView {
       this.shownSliders = `${names},${channel}`;
       this.sliders.show(others, this.at);
     }
-    const isUsual = (x === array.view.x && y === array.view.y) || (y === array.view.x && x === array.view.y);
+    this.coast.hidden = !isMap(this.axes[x], this.axes[y]);
     const sizes = [array.shape[x], array.shape[y]];
-    const ratio = Math.max(...sizes) / Math.min(...sizes);
     const levels = (array.levels ?? []).map((level) => ({
       path: level.path, sizeX: level.shape[x], sizeY: level.shape[y], scaleX: array.shape[x] / level.shape[x], scaleY: array.shape[y] / level.shape[y], shape: level.shape,
     }));
     if (!levels.length) levels.push({ path: this.path, sizeX: sizes[0], sizeY: sizes[1], scaleX: 1, scaleY: 1, shape: array.shape });
     this.picture.show({
       name: names,
-      key: `${names};${this.#position().join(",")};${this.channels?.key ?? ""};${this.#isNearest()}`,
+      key: `${names};${this.#position().join(",")};${this.channels?.key ?? ""};${this.#isNearest()};${this.overlays?.key ?? ""}`,
       x: this.axes[x], y: this.axes[y],
       flipX: false, flipY: flips(this.axes[y]),
-      isEqual: isUsual && array.view.equal && ratio < 12,
+      aspect: this.#aspect(x, y),
       levels,
     }, view);
+    this.region?.read();
     const others2 = others.map((axis) => `${axis.name} ${axis.full(this.at[axis.number]) ?? this.at[axis.number]}`);
     this.picture.canvas.setAttribute("aria-label", [`${this.node.name}: ${this.axes[x].name} across, ${this.axes[y].name} down`, ...others2].join(", "));
+  }
+
+  // How high an element is for its width: known of axes in the same units, and of pictures squares; nothing where that says little.
+  #aspect(x, y) {
+    const { view, levels, shape } = this.array;
+    const [across, down] = [this.axes[x], this.axes[y]];
+    const isSpace = [across, down].every(({ kind }) => ["x", "y", "z"].includes(kind));
+    const isSame = across.units === down.units && (across.units || (levels && isSpace));
+    const areAngles = isMap(across, down);
+    const isKnown = across.step && down.step && (across.metres && down.metres ? true : !across.metres && !down.metres && (isSame || areAngles));
+    // On a map, degrees of longitude get shorter towards the poles.
+    const narrowing = (areAngles && down.narrowing) || 1;
+    const aspect = isKnown ? Math.abs((down.step * (down.metres ?? 1)) / (across.step * narrowing * (across.metres ?? 1))) : 1;
+    const isUsual = (x === view.x && y === view.y) || (y === view.x && x === view.y);
+    const ratio = (shape[x] / shape[y]) / aspect;
+    const most = isKnown ? MAX_KNOWN_RATIO : MAX_RATIO;
+    return (isKnown || (isUsual && view.equal)) && ratio < most && 1 / ratio < most ? aspect : null;
   }
 
   #position() {
@@ -188,30 +334,20 @@ export class DataView {
   move(axis, index) {
     this.at[axis] = index;
     this.state.set({ at: this.at });
+    if (axis === this.array.view.channel_axis) this.#colourChoice();
     this.#plane();
     this.line?.axis === axis ? this.#markLine() : this.#loadLine();
   }
 
   async #fetch(level, x, y, signal) {
-    const at = this.at.map((index, n) => {
-      // Levels of a pyramid may be smaller along other axes, too.
-      const size = level.shape[n];
-      return Math.min(size - 1, Math.floor((index * size) / this.array.shape[n]));
-    });
-    const range = ({ from, to, step }) => `${from}:${to}:${step}`;
-    const one = async (channel) => {
-      if (channel !== null) at[this.array.view.channel_axis] = channel;
-      const parameters = { path: level.path, x: this.x, y: this.y, at: at.join(","), across: range(x), down: range(y), reduce: this.#isNearest() ? "nearest" : "auto" };
-      const name = JSON.stringify(parameters);
-      const known = this.kept.get(name);
-      const found = known ?? (await slice(parameters, signal));
-      // The last used are the last in the map.
-      this.kept.delete(name);
-      this.kept.set(name, found);
-      return found;
-    };
-    const found = [];
-    for (const channel of this.channels?.isOn ? this.channels.shown() : [null]) found.push(await one(channel));
+    const found = await this.#layers(level, x, y, this.at, signal);
+    const labels = [];
+    for (const overlay of this.overlays?.shown() ?? []) {
+      const request = this.overlays.request(overlay, level, x, y, [this.x, this.y], this.#atOf(level, this.at));
+      const layer = request && (await this.#one(request, signal));
+      // Levels of odd sizes may differ by an element at the end.
+      if (layer?.width === found[0]?.width && layer?.height === found[0]?.height) labels.push({ overlay, ...layer });
+    }
     let bytes = 0;
     for (const { values } of this.kept.values()) bytes += values.byteLength;
     for (const [name, { values }] of this.kept) {
@@ -220,7 +356,33 @@ export class DataView {
       bytes -= values.byteLength;
     }
     const [{ width, height }] = found.length ? found : [{ width: 1, height: 1 }];
-    return { layers: found.map(({ values }) => values), width, height, isSingle: found[0]?.isSingle, reduced: found[0]?.reduced };
+    return { layers: found.map(({ values }) => values), labels, width, height, isSingle: found.map(({ isSingle }) => isSingle), reduced: found[0]?.reduced };
+  }
+
+  // Levels of a pyramid may be smaller along other axes, too.
+  #atOf({ shape }, at) {
+    return at.map((index, n) => Math.min(shape[n] - 1, Math.floor((index * shape[n]) / this.array.shape[n])));
+  }
+
+  // A layer for each channel that is shown, or one.
+  async #layers(level, x, y, position, signal) {
+    const at = this.#atOf(level, position);
+    const found = [];
+    for (const channel of this.channels?.isOn ? this.channels.shown() : [null]) {
+      if (channel !== null) at[this.array.view.channel_axis] = channel;
+      const parameters = { path: level.path, x: this.x, y: this.y, at: at.join(","), across: range(x), down: range(y), reduce: this.#isNearest() ? "nearest" : "auto" };
+      found.push(await this.#one(parameters, signal));
+    }
+    return found;
+  }
+
+  async #one(parameters, signal) {
+    const name = JSON.stringify(parameters);
+    const found = this.kept.get(name) ?? (await slice(parameters, signal));
+    // The last used are the last in the map.
+    this.kept.delete(name);
+    this.kept.set(name, found);
+    return found;
   }
 
   // The mean of two labels is none.
@@ -250,7 +412,7 @@ export class DataView {
     return elements * (size ?? 1) <= limits.decoded;
   }
 
-  #paint({ layers: all, isSingle, ...size }, across, down) {
+  #paint({ layers: all, labels, isSingle, ...size }, across, down) {
     const found = all.map((values) => reduced({ ...size, values }, across, down, this.#isNearest()));
     const layers = found.map(({ values }) => values);
     const { width, height } = found[0] ?? { width: 1, height: 1 };
@@ -258,17 +420,26 @@ export class DataView {
     [canvas.width, canvas.height] = [width, height];
     const context = canvas.getContext("2d");
     const image = context.createImageData(width, height);
-    if (this.channels?.isOn) this.channels.mix(layers, image.data);
-    else paint(layers[0], image.data, { ...this.colours.paint(), isSingle: isSingle && across * down === 1 });
+    const areSingle = isSingle.map((isSingle) => isSingle && across * down === 1);
+    if (this.channels?.isOn) this.channels.paint(layers, areSingle, image.data);
+    else paint(layers[0], image.data, { ...this.colours.paint(), isSingle: areSingle[0] });
+    this.overlays?.paint(labels.map(({ overlay, values }) => ({ overlay, values: reduced({ ...size, values }, across, down, true).values })), image.data);
     context.putImageData(image, 0, 0);
     return { canvas, width, height };
   }
 
   #values(piece, kind) {
     if (kind !== "overview" && this.picture.pieces.overview) return;
-    if (this.channels?.isOn) this.channels.see(piece.layers);
-    else this.colours.see(piece.layers[0]);
+    const position = `${this.picture.plane.name};${this.#position().join(",")}`;
+    if (this.channels?.isOn) this.channels.see(piece.layers, position);
+    else this.colours.see(piece.layers[0], position);
     this.picture.repaint();
+    if (this.keep === "all" && this.sampled !== this.#sample()) this.#seeAll();
+  }
+
+  // Which planes a range of all is of.
+  #sample() {
+    return `${this.x},${this.y},${this.channels?.key ?? ""}`;
   }
 
   #viewNumbers() {
@@ -308,11 +479,21 @@ export class DataView {
     return `${part(this.axes[this.y], y)}, ${part(this.axes[this.x], x)}`;
   }
 
-  #say(place, values, isExact = true) {
-    this.said = [place, values, isExact];
+  // `values` are numbers or texts: one, or one of each channel with its name; `labels` are names of images of labels and the labels there.
+  #say(place, values, { isExact = true, channels = null, name = null, labels = [] } = {}) {
+    this.said = [place, values, { isExact, channels, name, labels }];
     const unit = this.array.units ? ` ${this.array.units}` : "";
-    const text = values.map((value) => (typeof value === "number" ? short(value) : plain(value))).join(", ");
-    replace(this.readout, el("strong", {}, text === "missing" ? text : `${isExact ? "" : "≈ "}${text}${unit}`), ` at ${this.#where(place)}`);
+    const text = values.map((value, n) => {
+      const text = typeof value === "number" ? short(value) : plain(value ?? "missing");
+      return channels ? `${channels[n]} ${text}` : name ? `${name} (${text})` : text;
+    }).join(", ");
+    const others = labels.map(([name, label]) => `, ${name} ${short(label)}`).join("");
+    replace(this.readout, el("strong", {}, text === "missing" ? text : `${isExact ? "" : "≈ "}${text}${unit}${others}`), ` at ${this.#where(place)}`);
+  }
+
+  // The name of a value.
+  #name(value) {
+    return this.array.view.names?.find(([known]) => known === value)?.[1] ?? null;
   }
 
   #pointer(place) {
@@ -322,9 +503,11 @@ export class DataView {
       return;
     }
     const found = this.picture.valuesAt(place);
-    if (found) this.#say(place, found.values, found.isExact);
-    if (found?.isExact) return;
-    this.pointing = setTimeout(() => this.#exact(place), 120);
+    const channels = this.channels?.isOn ? this.channels.labels() : null;
+    const isAll = !channels || channels.length === this.channels.list.length;
+    if (found) this.#say(place, found.values, { ...found, channels, name: channels ? null : this.#name(found.values[0]) });
+    if (found?.isExact && isAll) return;
+    this.pointing = setTimeout(() => this.#exact(place, found?.labels), 120);
   }
 
   #indices(place) {
@@ -334,10 +517,19 @@ export class DataView {
     return at;
   }
 
-  async #exact(place) {
+  async #exact(place, labels = []) {
+    const { path } = this;
+    const at = this.#indices(place);
     try {
-      const found = await json("value", { path: this.path, at: this.#indices(place).join(",") });
-      this.#say(place, [found.text]);
+      if (this.channels?.isOn) {
+        // Every channel's, also of those that are hidden.
+        at[this.array.view.channel_axis] = 0;
+        const { low } = await json("line", { path, at: at.join(","), axis: this.array.view.channel_axis, to: this.channels.list.length });
+        this.#say(place, low, { channels: this.channels.list.map(({ label }) => label), labels });
+      } else {
+        const { text, name } = await json("value", { path, at: at.join(",") });
+        this.#say(place, [text], { name, labels });
+      }
     } catch (error) {
       if (!isAborted(error)) this.readout.textContent = error.message;
     }
@@ -479,6 +671,7 @@ export class DataView {
   key(key) {
     const actions = {
       "+": () => this.picture?.zoom(1.6), "=": () => this.picture?.zoom(1.6), "-": () => this.picture?.zoom(1 / 1.6), 0: () => this.picture?.setView(null),
+      f: () => this.fullScreen(), r: () => this.picture && this.#toggleRegion(),
       ",": () => this.sliders?.step(null, -1), ".": () => this.sliders?.step(null, 1), p: () => this.sliders?.toggle(null), s: () => this.swap(),
     };
     actions[key]?.();
@@ -489,13 +682,21 @@ export class DataView {
     const { settings } = this.colours;
     const [low, high] = this.colours.range();
     const seen = this.picture.seen();
-    const range = ([from, to]) => `${Math.floor(from)}:${Math.ceil(to)}`;
-    const query = new URLSearchParams({ path: this.path, x: this.x, y: this.y, at: this.at.join(","), across: range(seen.x), down: range(seen.y) });
+    const part = ([from, to]) => `${Math.floor(from)}:${Math.ceil(to)}`;
+    const query = new URLSearchParams({ path: this.path, x: this.x, y: this.y, at: this.at.join(","), across: part(seen.x), down: part(seen.y) });
     if (settings.labels) query.set("labels", "1");
-    else if (!this.channels?.isOn) {
+    else if (this.channels?.isOn) for (const [name, value] of this.channels.parameters()) query.append(name, value);
+    else {
       query.set("map", this.colours.mapName());
       if (!this.colours.hasNone()) query.set("range", `${low},${high}`);
       if (settings.log) query.set("log", "1");
+    }
+    if (this.picture.hasCoast && !this.coast.hidden) query.set("coast", "1");
+    // Of several images of labels the first: a figure has one.
+    const [overlay] = this.overlays?.shown() ?? [];
+    if (overlay) {
+      query.set("overlay", overlay.levels[0].path);
+      query.set("opacity", this.overlays.opacity);
     }
     const anchor = el("a", { href: `/-/plot.png?${query}`, download: `${this.node.name || "array"}.png` });
     anchor.click();

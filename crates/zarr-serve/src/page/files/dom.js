@@ -59,6 +59,9 @@ const SYMBOLS = {
   broken: "M12 4L21 19.500H3zM12 10v4.500M12 16.800v.1",
   flip: "M12 3v18M8 7L4 12l4 5M16 7l4 5-4 5",
   download: "M12 4v11M7 10.500l5 5 5-5M5 20h14",
+  window: "M4 8h9M17 8h3M15 6v4M4 16h3M11 16h9M9 14v4",
+  full: "M3 5h18v14H3zM8 15v-5h4M16 9v5h-4",
+  region: "M4 8V4h4M16 4h4v4M20 16v4h-4M8 20H4v-4M8 12h8M12 8v8",
   search: "M10.500 4a6.500 6.500 0 1 0 0 13 6.500 6.500 0 0 0 0-13zM15.500 15.500L20 20",
 };
 

@@ -29,6 +29,8 @@ export class Gestures {
     const [x, y] = this.#at(event);
     this.pointers.set(event.pointerId, { x, y });
     this.moved = this.pointers.size > 1 ? Infinity : 0;
+    // Two fingers move the picture in any case.
+    this.began = this.calls.isDrawing() && this.pointers.size === 1 ? [x, y] : null;
   }
 
   #move(event) {
@@ -47,6 +49,8 @@ export class Gestures {
       const factor = Math.hypot(x - other.x, y - other.y) / Math.max(1, Math.hypot(before.x - other.x, before.y - other.y));
       this.calls.pan(middle.x - was.x, middle.y - was.y);
       this.calls.zoom(factor, middle.x, middle.y);
+    } else if (this.began && this.moved > STILL) {
+      this.calls.draw(...this.began, x, y, false);
     } else if (this.moved > STILL) {
       this.canvas.classList.add("held");
       this.calls.pan(x - before.x, y - before.y);
@@ -59,6 +63,7 @@ export class Gestures {
   #up(event) {
     const was = this.pointers.delete(event.pointerId);
     this.canvas.classList.remove("held");
+    if (was && this.began && this.moved > STILL) this.calls.draw(...this.began, ...this.#at(event), true);
     if (was && this.moved <= STILL && !this.pointers.size) this.calls.click(...this.#at(event));
   }
 

@@ -14,6 +14,8 @@ const KEYS = [
   ["Enter", "in the picture: a line through its middle"],
   ["Shift + arrows", "in the picture: move the point"],
   ["s", "swap the axes of the picture"],
+  ["r", "measure a rectangle or a line: drag in the picture, or type its ends"],
+  ["f", "full screen"],
   ["t", "light or dark"],
   ["?", "this help"],
 ];

@@ -65,6 +65,20 @@ function multiples(step, low, high) {
   return found;
 }
 
+const LENGTHS = [[1e3, "km"], [1, "m"], [1e-3, "mm"], [1e-6, "µm"], [1e-9, "nm"], [1e-12, "pm"]];
+
+// The longest of 1, 2, 5 × 10^n metres that is at most `most`, and its text.
+export function scaleBar(most) {
+  const power = 10 ** Math.floor(Math.log10(most) + 1e-9);
+  const length = power * [5, 2, 1].find((n) => n * power <= most * (1 + 1e-9));
+  const [unit, name] = LENGTHS.find(([unit]) => length >= unit * 0.999) ?? LENGTHS[LENGTHS.length - 1];
+  return { length, text: `${Number((length / unit).toPrecision(3))} ${name}` };
+}
+
+// Signs of units whose names OME-Zarr spells out.
+const UNITS = { micrometer: "µm", micron: "µm", um: "µm", nanometer: "nm", millimeter: "mm", centimeter: "cm", kilometer: "km", meter: "m", angstrom: "Å", picometer: "pm" };
+export const unit = (name) => UNITS[name] ?? name;
+
 // Steps that divide degrees as maps do.
 export function degrees(low, high, wanted) {
   const span = Math.abs(high - low);

@@ -4,6 +4,8 @@
 import { el } from "./dom.js";
 import { isAborted } from "./api.js";
 import { Gestures } from "./gestures.js";
+import * as coast from "./coast.js";
+import { scaleBar, unit } from "./number.js";
 
 // Elements of the plane that are fetched to show all of it.
 const OVERVIEW = 1.5e6;
@@ -14,7 +16,7 @@ const MAX_ZOOM = 256;
 
 export class Picture {
   // `fetch(level, x, y, signal)` gives a piece, `{layers, width, height, …}`, for two ranges `{from, to, step}`; `paint(piece, across, down)`
-  // gives `{canvas, width, height}` of blocks of its values; `fits(level, x, y)` tells whether that is fetched at all. `onPointer(place)`, `onPoint(place)`, `onView()`, `onBusy(isBusy)`, `onTrouble(error)` are told.
+  // gives `{canvas, width, height}` of blocks of its values; `fits(level, x, y)` tells whether that is fetched at all. `onPointer(place)`, `onPoint(place)`, `onDraw(ends, isDone)` of a region, `onView()`, `onBusy(isBusy)`, `onTrouble(error)` are told.
   constructor(calls) {
     this.calls = calls;
     this.canvas = el("canvas", { class: "plane", tabindex: 0, role: "application", "aria-roledescription": "picture" });
@@ -28,22 +30,30 @@ export class Picture {
       pan: (dx, dy) => this.pan(dx, dy),
       zoom: (factor, x, y) => this.zoom(factor, x, y),
       click: (x, y) => this.calls.onPoint(this.placeAt(x, y)),
+      isDrawing: () => Boolean(this.region),
+      draw: (xa, ya, xb, yb, isDone) => this.calls.onDraw([...this.#within(xa, ya), ...this.#within(xb, yb)], isDone),
       hover: (x, y) => this.calls.onPointer(x === null ? null : this.placeAt(x, y)),
     });
     this.observer = new ResizeObserver(() => this.#resize());
     this.observer.observe(this.element);
   }
 
-  // As high as the plane needs, and no higher than the window.
+  // As high as the plane needs, and no higher than there is room.
   #height(width) {
-    const most = Math.max(300, Math.min(860, window.innerHeight * 0.6));
-    const { x, y, isEqual } = this.plane;
-    if (!isEqual) return Math.min(most, Math.max(260, width * 0.55));
+    const most = Math.max(240, this.calls.room());
+    const { x, y, aspect } = this.plane;
+    if (!aspect) return Math.min(most, Math.max(240, width * 0.55));
     const inner = width - EDGE.left - EDGE.right;
-    return Math.min(most, Math.max(170, (inner * y.size) / x.size) + EDGE.top + EDGE.bottom);
+    return Math.min(most, Math.max(170, (inner * y.size * aspect) / x.size) + EDGE.top + EDGE.bottom);
   }
 
-  // Another plane: `{x, y, flipX, flipY, isEqual, levels, key}`, where `x` and `y` are axes, and levels `{path, scaleX, scaleY}`.
+  // The window, or what is around the picture, has another size.
+  resize() {
+    this.#resize();
+  }
+
+  // Another plane: `{x, y, flipX, flipY, aspect, levels, key}`, where `x` and `y` are axes, `aspect` says how high an element is for its width
+  // if that is not free, and levels are `{path, scaleX, scaleY}`.
   show(plane, view) {
     const isOther = !this.plane || this.plane.name !== plane.name;
     this.plane = plane;
@@ -96,9 +106,12 @@ export class Picture {
 
   // Everything is shown.
   fit() {
-    const { x, y, isEqual } = this.plane;
+    const { x, y, aspect } = this.plane;
     let [zx, zy] = [this.width / x.size, this.height / y.size];
-    if (isEqual) zx = zy = Math.min(zx, zy);
+    if (aspect) {
+      zx = Math.min(zx, zy / aspect);
+      zy = zx * aspect;
+    }
     return { cx: x.size / 2, cy: y.size / 2, zx, zy };
   }
 
@@ -111,11 +124,11 @@ export class Picture {
   }
 
   // A view that a link had: within the array.
-  #checked([cx, cy, zx, zy = zx]) {
+  #checked([cx, cy, zx, zy = zx * (this.plane.aspect || 1)]) {
     const isGood = [cx, cy, zx, zy].every(Number.isFinite) && zx > 0 && zy > 0;
     const { x, y } = this.plane;
     const within = (value, most) => Math.max(0, Math.min(most, value));
-    return isGood ? { cx: within(cx, x.size), cy: within(cy, y.size), zx: Math.min(zx, MAX_ZOOM), zy: Math.min(zy, MAX_ZOOM) } : null;
+    return isGood ? { cx: within(cx, x.size), cy: within(cy, y.size), ...limited(zx, zy) } : null;
   }
 
   setView(view) {
@@ -169,6 +182,13 @@ export class Picture {
     return { x, y };
   }
 
+  // The element nearest to a point of the canvas.
+  #within(px, py) {
+    const { x, y } = this.#toPlane(px, py);
+    const within = (value, size) => Math.max(0, Math.min(size - 1, Math.floor(value)));
+    return [within(x, this.plane.x.size), within(y, this.plane.y.size)];
+  }
+
   // The values of an element, one of each layer, and whether they are exactly its own.
   valuesAt({ x, y }) {
     for (const piece of [this.pieces.detail, this.pieces.overview]) {
@@ -177,7 +197,8 @@ export class Picture {
       const row = Math.floor((y / piece.scaleY - piece.y.from) / piece.y.step);
       if (column < 0 || row < 0 || column >= piece.width || row >= piece.height) continue;
       const isExact = piece.x.step * piece.y.step * piece.scaleX * piece.scaleY === 1;
-      return { values: piece.layers.map((layer) => layer[row * piece.width + column]), isExact };
+      const at = row * piece.width + column;
+      return { values: piece.layers.map((layer) => layer[at]), labels: (piece.labels ?? []).map(({ overlay, values }) => [overlay.name, values[at]]), isExact };
     }
     return null;
   }
@@ -381,11 +402,13 @@ export class Picture {
       end = middle + half;
     }
     context.fillText(title(x), (left + right) / 2, bottom + 22);
+    const lines = { across: across.map(({ px }) => px), down: [] };
     context.textAlign = "right";
     context.textBaseline = "middle";
     for (const { at: place, text } of y.ticks(seen.y[0], seen.y[1], Math.max(2, (box.bottom - box.top) / 48))) {
       const py = at(0, this.toScreen(0, place, now).py)[1];
       if (py < top - 1 || py > bottom + 1) continue;
+      lines.down.push(py);
       context.beginPath();
       context.moveTo(left - 1, py);
       context.lineTo(left - 5, py);
@@ -398,8 +421,60 @@ export class Picture {
     context.textAlign = "center";
     context.fillText(title(y), 0, 0);
     context.restore();
+    if (this.hasCoast && coast.isMap(x, y)) {
+      coast.load(() => this.draw());
+      // Coordinates are asked for by the ticks.
+      const toScreen = (placeX, placeY) => {
+        const { px, py } = this.toScreen(placeX, placeY, now);
+        return { px: EDGE.left + px, py: EDGE.top + py };
+      };
+      coast.draw(context, { x, y, toScreen, box: { left, right, top, bottom }, ...lines });
+    }
+    if (x.metres && x.step) this.#drawScale(context, (Math.abs(x.step) * x.metres) / now.zx, { left, right, bottom });
+    if (this.region) this.#drawRegion(context, now, accent);
     if (this.point) this.#mark(context, now, accent, { left, right, top, bottom });
     this.box = { left, right, top, bottom, flipY };
+  }
+
+  // A bar of a round length; `metres` are those of a pixel.
+  #drawScale(context, metres, { left, right, bottom }) {
+    const room = Math.min(180, (right - left) / 3);
+    const { length, text } = scaleBar(room * metres);
+    const width = length / metres;
+    if (room < 40) return;
+    const [x, y] = [right - 16 - width, bottom - 16];
+    const half = Math.max(width, context.measureText(text).width) / 2 + 7;
+    context.fillStyle = "rgb(0 0 0 / 62%)";
+    context.fillRect(x + width / 2 - half, y - 21, 2 * half, 30);
+    context.fillStyle = "#ffffff";
+    context.fillRect(x, y, width, 3);
+    context.textAlign = "center";
+    context.textBaseline = "bottom";
+    context.fillText(text, x + width / 2, y - 3);
+    this.element.dataset.scale = text;
+  }
+
+  // From the middle of an element to that of another, or around them.
+  #drawRegion(context, now, accent) {
+    const { shape, ends } = this.region;
+    const [xa, ya, xb, yb] = ends;
+    const [x0, x1, y0, y1] = [Math.min(xa, xb), Math.max(xa, xb) + 1, Math.min(ya, yb), Math.max(ya, yb) + 1];
+    const a = shape === "line" ? this.toScreen(xa + 0.5, ya + 0.5, now) : this.toScreen(x0, y0, now);
+    const b = shape === "line" ? this.toScreen(xb + 0.5, yb + 0.5, now) : this.toScreen(x1, y1, now);
+    context.save();
+    context.beginPath();
+    context.rect(EDGE.left, EDGE.top, this.width, this.height);
+    context.clip();
+    context.translate(EDGE.left, EDGE.top);
+    const path = new Path2D();
+    if (shape === "line") path.moveTo(a.px, a.py), path.lineTo(b.px, b.py);
+    else path.rect(a.px, a.py, b.px - a.px, b.py - a.py);
+    for (const [colour, width] of [["rgba(255,255,255,.9)", 4.5], [accent, 2]]) {
+      context.strokeStyle = colour;
+      context.lineWidth = width;
+      context.stroke(path);
+    }
+    context.restore();
   }
 
   #mark(context, now, accent, { left, right, top, bottom }) {
@@ -420,4 +495,10 @@ export class Picture {
   }
 }
 
-const title = ({ name, units, kind }) => (units && kind !== "time" && !/^degrees?_/.test(units) ? `${name} [${units}]` : name);
+// No element is larger than that, in either direction.
+function limited(zx, zy) {
+  const by = Math.min(1, MAX_ZOOM / Math.max(zx, zy));
+  return { zx: zx * by, zy: zy * by };
+}
+
+const title = ({ name, units, kind }) => (units && kind !== "time" && !/^degrees?_/.test(units) ? `${name} [${unit(units)}]` : name);

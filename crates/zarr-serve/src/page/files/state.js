@@ -2,7 +2,7 @@
 // docs/serving.md describes it.
 
 const NUMBERS = ["x", "y", "line"];
-const LISTS = ["at", "range", "view", "point"];
+const LISTS = ["at", "range", "held", "view", "point"];
 
 const numbers = (text) => text.split(",").map((part) => (part === "" ? NaN : Number(part)));
 
@@ -41,7 +41,7 @@ export function format(state) {
     .filter(([, value]) => value !== undefined && value !== null && value !== false && value !== "")
     .map(([key, value]) => {
       const text = Array.isArray(value) ? value.map(short).join(",") : value === true ? "1" : String(value);
-      return `${key}=${encodeURIComponent(text).replaceAll("%2C", ",").replaceAll("%20", "+")}`;
+      return `${key}=${encodeURIComponent(text).replaceAll("%2C", ",").replaceAll("%3A", ":").replaceAll("%20", "+")}`;
     });
   return `#/${place.map(encodeURIComponent).join("/")}${parts.length ? `?${parts.join("&")}` : ""}`;
 }

@@ -1,0 +1,118 @@
+//! Plausible commands that cannot work: each answer says what to do instead.
+
+use crate::common::Folder;
+
+/// What is typed, and what the answer has to say.
+const COMMANDS: &[(&str, &str)] = &[
+    // Words of other programs.
+    ("rechunk ocean.zarr out.zarr", "did you mean `zarr copy SOURCE TARGET --chunks"),
+    ("crop ocean.zarr out.zarr", "did you mean `zarr copy SOURCE TARGET --sel"),
+    ("check ocean.zarr", "did you mean `zarr validate TARGET`"),
+    ("view ocean.zarr", "did you mean `zarr serve TARGET`"),
+    ("delete ocean.zarr", "did you mean `zarr rm TARGET"),
+    ("mkdir ocean.zarr/new", "did you mean `zarr create"),
+    ("du ocean.zarr", "did you mean `zarr info TARGET`"),
+    ("md5sum ocean.zarr", "did you mean `zarr checksum TARGET`"),
+    ("concat ocean.zarr more.zarr", "did you mean `zarr append TARGET SOURCE --axis time`"),
+    ("downsample image.zarr", "did you mean `zarr pyramid TARGET`"),
+    ("set ocean.zarr units=K", "did you mean `zarr attrs TARGET --set units=K`"),
+    ("rsync ocean.zarr backup.zarr", "did you mean `zarr sync SOURCE TARGET`"),
+    ("export ocean.zarr", "did you mean `zarr get TARGET"),
+    ("compare a.zarr b.zarr", "did you mean `zarr diff A B`"),
+    ("ncdump ocean.zarr", "did you mean `zarr dump TARGET`"),
+    ("upgrade ocean.zarr", "did you mean `zarr migrate TARGET --to v3`"),
+    ("inof ocean.zarr", "info"),
+    ("valdiate ocean.zarr", "validate"),
+    // Places.
+    ("info ocaen.zarr", "did you mean"),
+    ("info ocean.zar", "did you mean"),
+    ("info ocean.zarr/temprature", "did you mean"),
+    ("get ocean.zarr", "--path"),
+    ("get ocean.zarr tempreature", "did you mean"),
+    ("stats ocean.zarr/g/none", "no node"),
+    ("info notes.txt", "this is a file, not a Zarr hierarchy"),
+    ("info s4://bucket/x.zarr", "known"),
+    ("tree .", "more.zarr`?"),
+    ("serve nothing.zarr", "nothing"),
+    // Selections.
+    ("get ocean.zarr/temperature --region 9,0", "`9` exceeds axis 0, which has length 4"),
+    ("get ocean.zarr/temperature --region 0:2", "axes"),
+    ("get ocean.zarr/temperature --region 0:2,0:3,0:1", "axes"),
+    ("get ocean.zarr/temperature --region a:b,:", "region"),
+    ("get ocean.zarr/temperature --sel lat=500", "lat"),
+    ("get ocean.zarr/temperature --sel lta=5", "did you mean `lat`"),
+    ("get ocean.zarr/temperature --by-name tiem=0", "did you mean `time`"),
+    ("get ocean.zarr/temperature --format xlsx", "possible values"),
+    ("get ocean.zarr/temperature -o out.xlsx", "give --format"),
+    ("get ocean.zarr/temperature -o nowhere/out.npy", "cannot write the file of --output"),
+    // Creating and writing.
+    ("create new.zarr/x --dtype float32", "--shape"),
+    ("create new.zarr/x --shape 3,4", "--dtype"),
+    ("create new.zarr/x --shape 3,4 --dtype flaot32", "did you mean"),
+    ("create new.zarr/x --shape 3x4 --dtype float32", "as in 100,200"),
+    (
+        "create new.zarr/x --shape 3,4 --chunks 2 --dtype float32",
+        "chunks have 1 axis, the array has 2",
+    ),
+    ("create new.zarr/x --shape 3,4 --chunks 0,2 --dtype float32", "a chunk has length 0"),
+    ("create new.zarr/x --shape 3,4 --shards 3,3 --chunks 2,2 --dtype int8", "shard"),
+    ("create new.zarr/x --shape 3,4 --dtype float32 --codec zsdt", "did you mean `zstd`"),
+    ("create new.zarr/x --shape 3,4 --dtype float32 --codec zstd:best", "zstd:3"),
+    ("create new.zarr/x --shape 3,4 --dtype float32 --dims time", "1 names for 2 axes"),
+    ("create ocean.zarr/temperature --shape 3 --dtype int8", "--overwrite"),
+    ("create ocean.zarr/temperature/below --shape 3 --dtype int8", "is an array"),
+    ("attrs ocean.zarr/temperature units=K", "--set units=K"),
+    ("resize ocean.zarr/temperature --shape 5", "axes"),
+    ("resize ocean.zarr --shape 5", "--path"),
+    ("append ocean.zarr more.zarr", "--axis time"),
+    ("rename ocean.zarr/temperature temperature/inside", "choose a path outside"),
+    ("rm ocean.zarr/temprature", "did you mean"),
+    // Copying.
+    ("copy ocean.zarr", "required"),
+    ("copy ocean.zarr ocean.zarr", "choose another DST"),
+    ("copy ocean.zarr out.nc", "out.nc"),
+    ("copy ocean.zarr out.zarr --to v4", "v3"),
+    ("copy ocean.zarr out.zarr --chunks tiem=2", "did you mean `time`"),
+    ("copy ocean.zarr out.zarr --select temprature", "did you mean"),
+    ("copy ocean.zarr out.zarr --part 9/8", "part"),
+    ("migrate ocean.zarr", "--to"),
+    ("sync nothing.zarr out.zarr", "nothing"),
+    ("diff ocean.zarr", "required"),
+    ("consolidate ocean.zarr/temperature", "array"),
+    ("pyramid ocean.zarr", "image"),
+    ("validate ocean.zarr --level deep", "levels meta, keys, index, data"),
+];
+
+#[test]
+fn wrong_commands_are_answered_with_what_to_do() {
+    let folder = Folder::new();
+    folder.good(
+        "create ocean.zarr/temperature --shape 4,6 --chunks 2,3 --dtype float32 --dims time,lat",
+    );
+    folder.good("create ocean.zarr/lat --shape 6 --dtype float64 --dims lat");
+    let put = folder.feed("put ocean.zarr/lat", b"[10,20,30,40,50,60]");
+    assert_eq!(put.code, 0, "{}", put.err);
+    folder.good("copy ocean.zarr more.zarr");
+    std::fs::write(folder.path("notes.txt"), "not an array").unwrap();
+    let mut wrong = Vec::new();
+    for (line, says) in COMMANDS {
+        if !cfg!(feature = "serve") && line.starts_with("serve")
+            || !cfg!(feature = "plot") && line.contains("plot")
+        {
+            continue;
+        }
+        let ended = folder.run(line);
+        if ended.code == 0 || !ended.err.contains(says) {
+            wrong.push(format!(
+                "zarr {line}: expected `{says}`, found {}: {}",
+                ended.code,
+                ended.err.trim()
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), COMMANDS.len(), wrong.join("\n"));
+    // Nothing was made on the way.
+    let names: Vec<_> =
+        std::fs::read_dir(folder.path(".")).unwrap().map(|it| it.unwrap().file_name()).collect();
+    assert_eq!(names.len(), 3, "{names:?}");
+}

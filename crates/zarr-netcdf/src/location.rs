@@ -1,0 +1,201 @@
+//! What a path or URL means that a netCDF program gives: which Zarr data, in which mode.
+//!
+//! netcdf-c opens files whose first bytes it can read. So programs name a document of the data, an archive, or a small file
+//! that names the data, a *link file*: `{"zarr_link": "s3://bucket/data.zarr"}`.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use zarr::Json;
+
+use crate::codes::{ENOTNC, Result};
+
+/// The documents whose names stand for the folder that they are in.
+const DOCUMENTS: [&str; 5] = ["zarr.json", ".zgroup", ".zarray", ".zattrs", ".zmetadata"];
+
+/// The member of a link file that says where the data are.
+const LINK: &str = "zarr_link";
+
+/// The most bytes of a link file.
+const MAX_LINK_BYTES: u64 = 4096;
+
+/// Where Zarr data are: a URL or path of NCZarr's, `data.zarr#mode=zarr`.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Location {
+    pub url: String,
+    /// Whether the data are in a file that others may be in, too, so that it may be no Zarr data at all.
+    pub may_be_foreign: bool,
+}
+
+/// The data that `typed` means.
+///
+/// # Errors
+/// [`ENOTNC`] without a sentence for a JSON file that is neither a document nor a link file: another reader may know it.
+pub fn locate(typed: &str) -> Result<Location> {
+    let (place, fragment) = typed.split_once('#').unwrap_or((typed, ""));
+    let fragment = without_own_modes(fragment);
+    let with_modes = |place: &str, may_be_foreign| {
+        let url =
+            if fragment.is_empty() { place.to_owned() } else { format!("{place}#{fragment}") };
+        Ok(Location { url, may_be_foreign })
+    };
+    let Some(path) = local(place) else {
+        return with_modes(&without_document(place), false);
+    };
+    if is_document(&path) {
+        return with_modes(&without_document(place), false);
+    }
+    match first_bytes(&path) {
+        Some([b'{', _]) => match link(&path) {
+            Some(target) => {
+                let target = beside(&path, target);
+                let (place, modes) = target.split_once('#').unwrap_or((&target, ""));
+                let place = without_document(place);
+                let url = if modes.is_empty() { place } else { format!("{place}#{modes}") };
+                Ok(Location { url, may_be_foreign: false })
+            }
+            None => Err(ENOTNC.into()),
+        },
+        Some([b'P', b'K']) => with_modes(place, true),
+        _ => with_modes(place, false),
+    }
+}
+
+/// The fragment without the modes by which netcdf-c chose this library; `netcdf-4` stands beside them because 4.9.2 to 4.10.1
+/// need the name of a format.
+fn without_own_modes(fragment: &str) -> String {
+    let is_own = |mode: &str| {
+        let mode = mode.trim().to_ascii_lowercase();
+        let slot = mode
+            .strip_prefix("udf")
+            .is_some_and(|n| n.len() == 1 && n.as_bytes()[0].is_ascii_digit());
+        slot || mode == "netcdf-4" || mode == "netcdf4"
+    };
+    let part = |part: &str| {
+        let (name, modes) = part.split_once('=').unwrap_or(("mode", part));
+        if name != "mode" {
+            return Some(part.to_owned());
+        }
+        let kept: Vec<&str> = modes.split(',').filter(|mode| !is_own(mode)).collect();
+        (!kept.is_empty()).then(|| format!("mode={}", kept.join(",")))
+    };
+    let parts: Vec<String> =
+        fragment.split('&').filter(|it| !it.is_empty()).filter_map(part).collect();
+    parts.join("&")
+}
+
+/// The path, if it is one of this machine.
+fn local(place: &str) -> Option<PathBuf> {
+    match place.strip_prefix("file://") {
+        Some(path) => Some(path.into()),
+        None if place.contains("://") => None,
+        None => Some(place.into()),
+    }
+}
+
+fn is_document(path: &Path) -> bool {
+    path.file_name().and_then(|name| name.to_str()).is_some_and(|name| DOCUMENTS.contains(&name))
+}
+
+/// A path or URL without the name of a document at its end: that of the folder.
+fn without_document(place: &str) -> String {
+    let (path, query) = if place.contains("://") { zarr::split_query(place) } else { (place, "") };
+    let is_separator = |c: char| c == '/' || (cfg!(windows) && c == '\\');
+    let (folder, name) = match path.rfind(is_separator) {
+        Some(at) => (&path[..at], &path[at + 1..]),
+        None => (".", path),
+    };
+    if !DOCUMENTS.contains(&name) {
+        return place.to_owned();
+    }
+    // The root of a file system is no empty path.
+    let folder = if folder.is_empty() { "/" } else { folder };
+    format!("{folder}{query}")
+}
+
+fn first_bytes(path: &Path) -> Option<[u8; 2]> {
+    let mut bytes = [0; 2];
+    if !path.is_file() {
+        return None;
+    }
+    File::open(path).ok()?.read_exact(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+/// What a link file names.
+fn link(path: &Path) -> Option<String> {
+    let mut text = Vec::new();
+    File::open(path).ok()?.take(MAX_LINK_BYTES + 1).read_to_end(&mut text).ok()?;
+    if text.len() as u64 > MAX_LINK_BYTES {
+        return None;
+    }
+    let json = Json::parse(&text).ok()?;
+    let target = json.as_object()?.get(LINK)?.as_str()?;
+    (!target.is_empty()).then(|| target.to_owned())
+}
+
+/// The target of a link file: a path is counted from the folder of the file.
+fn beside(file: &Path, target: String) -> String {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    match folder {
+        Some(folder) if !target.contains("://") => folder.join(&target).display().to_string(),
+        _ => target,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn url(typed: &str) -> String {
+        locate(typed).unwrap().url
+    }
+
+    #[test]
+    fn documents_stand_for_their_folders() {
+        assert_eq!(url("data.zarr/zarr.json"), "data.zarr");
+        assert_eq!(url("zarr.json"), ".");
+        assert_eq!(url("/zarr.json"), "/");
+        assert_eq!(url("/a b/.zmetadata"), "/a b");
+        assert_eq!(url("/a/my.zarr.json"), "/a/my.zarr.json");
+        assert_eq!(url("file:///a/.zgroup#mode=netcdf-4,udf0"), "file:///a");
+        assert_eq!(
+            url("http://h/a/zarr.json?key=1#mode=nczarr,udf7"),
+            "http://h/a?key=1#mode=nczarr"
+        );
+        assert_eq!(
+            url("/a/zarr.json#mode=udf0&aws.profile=x&mode=zarr"),
+            "/a#aws.profile=x&mode=zarr"
+        );
+        assert_eq!(url("/a/zarr.json#udf2"), "/a");
+        assert_eq!(url("/nowhere.nc"), "/nowhere.nc");
+    }
+
+    #[test]
+    fn link_files_are_followed_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("link");
+        let typed = path.to_str().unwrap();
+        let write = |text: &str| std::fs::write(&path, text).unwrap();
+        write(r#"{"zarr_link": "s3://bucket/data.zarr"}"#);
+        assert_eq!(url(typed), "s3://bucket/data.zarr");
+        write(r#"{"zarr_link": "sub/data.zarr/zarr.json#mode=zarr"}"#);
+        let expected = folder.path().join("sub/data.zarr");
+        assert_eq!(url(typed), format!("{}#mode=zarr", expected.display()));
+        let too_long = format!(r#"{{"zarr_link": "{}"}}"#, "a".repeat(5000));
+        for foreign in [
+            r#"{"zarr_link": 1}"#,
+            r#"{"zarr_link": ""}"#,
+            r#"{"type": "FeatureCollection"}"#,
+            "{",
+            &too_long,
+        ] {
+            write(foreign);
+            let failure = locate(typed).unwrap_err();
+            assert_eq!((failure.code, failure.sentence), (ENOTNC, None), "{foreign}");
+        }
+        write("PK\u{3}\u{4}");
+        assert!(locate(typed).unwrap().may_be_foreign);
+    }
+}

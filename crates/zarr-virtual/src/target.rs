@@ -1,0 +1,196 @@
+//! Reads ranges of a value of another store, always of the same version.
+
+use std::fmt;
+use std::io;
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
+use std::time::UNIX_EPOCH;
+
+use zarr_core::store::{
+    ByteRange, Bytes, Result, Snapshot, SnapshotOptions, Store, StoreKey, Version,
+};
+use zarr_core::{StoreError, split_query, sync};
+
+use crate::location::{encoded, is_encoded};
+
+/// A value of another store, which references lead to. Clones share the version that the first reading found: when
+/// another value takes its place, reading fails with [`StoreError::Changed`].
+#[derive(Clone)]
+pub struct Target(Arc<Inner>);
+
+struct Inner {
+    store: Arc<dyn Store>,
+    key: StoreKey,
+    /// What the value must be, where a reference says so.
+    etag: Option<String>,
+    /// The latest second since 1970 in which it may have been set, where a reference says so.
+    last_modified: Option<u32>,
+    version: Mutex<Option<Version>>,
+}
+
+impl fmt::Debug for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Target({})", self.name())
+    }
+}
+
+impl Target {
+    /// The value of `key`. Nothing is read yet.
+    pub fn new(store: Arc<dyn Store>, key: StoreKey) -> Target {
+        let (etag, last_modified, version) = Default::default();
+        Target(Arc::new(Inner { store, key, etag, last_modified, version }))
+    }
+
+    /// The same value, which must have this ETag, and must not have been set after this second since 1970, as far as its store
+    /// tells.
+    #[must_use]
+    pub fn with_check(&self, etag: Option<String>, last_modified: Option<u32>) -> Target {
+        let (store, key) = (self.0.store.clone(), self.0.key.clone());
+        let version = Mutex::default();
+        Target(Arc::new(Inner { store, key, etag, last_modified, version }))
+    }
+
+    /// The store that it is in.
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.0.store
+    }
+
+    /// Its key there.
+    pub fn key(&self) -> &StoreKey {
+        &self.0.key
+    }
+
+    /// Its URL: that of its store, and its key.
+    pub fn name(&self) -> String {
+        let store = self.0.store.name();
+        let (place, query) = split_query(&store);
+        let slash = if place.ends_with('/') { "" } else { "/" };
+        let key = self.0.key.as_str();
+        let key = if is_encoded(place) { encoded(key) } else { key.to_owned() };
+        format!("{place}{slash}{key}{query}")
+    }
+
+    /// The version that a reading found, if one did and the store tells versions.
+    pub fn version(&self) -> Option<Version> {
+        sync::lock(&self.0.version).clone()
+    }
+
+    /// The number of bytes it has, which takes a request.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] if it is absent; the store's own.
+    pub async fn size(&self) -> Result<u64> {
+        let pinned = self.version();
+        let how = SnapshotOptions { expect: pinned.as_ref(), ..SnapshotOptions::default() };
+        let value = self.0.store.open(&self.0.key, how).await?;
+        let value = value.ok_or_else(|| self.absent(pinned.is_some()))?;
+        // The size may be known only after the first reading, be it of no ranges.
+        value.read(&[]).await?;
+        self.check(&*value)?;
+        self.pin(value.version());
+        Ok(value.size())
+    }
+
+    /// Some ranges of its bytes, each as long as was asked for.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] if it is absent, or ends before a range does; [`StoreError::Changed`] if it is not what was read
+    /// before; the store's own.
+    pub async fn read(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+        let asked: Vec<ByteRange> = ranges.iter().cloned().map(ByteRange::from).collect();
+        let pinned = self.version();
+        let how = SnapshotOptions {
+            first: &asked,
+            expect: pinned.as_ref(),
+            ..SnapshotOptions::default()
+        };
+        let value = self.0.store.open(&self.0.key, how).await?;
+        let value = value.ok_or_else(|| self.absent(pinned.is_some()))?;
+        let parts = match value.read(&asked).await {
+            Err(StoreError::Range { size, .. }) => return Err(self.too_short(ranges, size)),
+            other => other?,
+        };
+        self.check(&*value)?;
+        self.pin(value.version());
+        let is_complete = |(range, part): (&Range<u64>, &Bytes)| {
+            part.len() as u64 == range.end.saturating_sub(range.start)
+        };
+        if parts.len() != ranges.len() || !ranges.iter().zip(&parts).all(is_complete) {
+            return Err(self.too_short(ranges, value.size()));
+        }
+        Ok(parts)
+    }
+
+    /// The first bytes, at most `limit`: all of them if it has fewer.
+    ///
+    /// # Errors
+    /// As [`Target::read`].
+    pub async fn head(&self, limit: u64) -> Result<Bytes> {
+        let asked = [ByteRange::Bounded { start: 0, len: limit }];
+        let pinned = self.version();
+        let how = SnapshotOptions {
+            first: &asked,
+            expect: pinned.as_ref(),
+            ..SnapshotOptions::default()
+        };
+        let value = self.0.store.open(&self.0.key, how).await?;
+        let value = value.ok_or_else(|| self.absent(pinned.is_some()))?;
+        let parts = match value.read(&asked).await {
+            // It is shorter, by now it is known how long it is.
+            Err(StoreError::Range { .. }) => value.read(&[ByteRange::ALL]).await?,
+            other => other?,
+        };
+        self.check(&*value)?;
+        self.pin(value.version());
+        Ok(parts.into_iter().next().unwrap_or_default())
+    }
+
+    /// Whether the value is the one that the reference is to.
+    fn check(&self, value: &dyn Snapshot) -> Result<()> {
+        let changed = || StoreError::Changed { key: self.name() };
+        if let Some(last) = self.0.last_modified
+            && let Some(modified) = value.modified()
+            && modified.duration_since(UNIX_EPOCH).is_ok_and(|at| at.as_secs() > last.into())
+        {
+            return Err(changed());
+        }
+        // Of a remote store the first line of a version is the ETag.
+        let version = value.version();
+        let token =
+            version.as_ref().and_then(Version::token).map(|token| String::from_utf8_lossy(token));
+        if let Some(etag) = &self.0.etag
+            && let Some(found) = token.as_deref().and_then(|token| token.lines().next())
+            && found.trim_matches('"') != etag.trim_matches('"')
+        {
+            return Err(changed());
+        }
+        Ok(())
+    }
+
+    /// Makes every later reading demand this version.
+    fn pin(&self, version: Option<Version>) {
+        let mut pinned = sync::lock(&self.0.version);
+        if pinned.is_none() {
+            *pinned = version;
+        }
+    }
+
+    pub(crate) fn absent(&self, was_read: bool) -> StoreError {
+        if was_read {
+            return StoreError::Changed { key: self.name() };
+        }
+        let why = "nothing is there, and references lead to it";
+        StoreError::io("get", self.name())(io::Error::new(io::ErrorKind::NotFound, why))
+    }
+
+    fn too_short(&self, ranges: &[Range<u64>], size: u64) -> StoreError {
+        let last = ranges.iter().max_by_key(|range| range.end).cloned().unwrap_or_default();
+        let why = format!(
+            "it has {size} bytes, and a reference to {} bytes from {} needs {}",
+            last.end.saturating_sub(last.start),
+            last.start,
+            last.end
+        );
+        StoreError::io("get", self.name())(io::Error::new(io::ErrorKind::UnexpectedEof, why))
+    }
+}

@@ -1,0 +1,9 @@
+//! Reads files that other implementations wrote, and compares what they read themselves.
+
+mod common;
+mod hdf5;
+mod icechunk;
+mod n5;
+mod netcdf3;
+mod parquet;
+mod references;

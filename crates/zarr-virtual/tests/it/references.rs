@@ -1,0 +1,177 @@
+//! Reads references: those of kerchunk, and written ones that are wrong or lead astray.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use zarr_core::store::{
+    Bytes, Capabilities, Listing, Result, Store, StoreKey, StorePrefix, async_trait,
+};
+use zarr_core::{ErrorKind, Node, StoreError};
+use zarr_virtual::{Made, Reference, ReferenceStore, Source, Target};
+
+use crate::common::{check_array, data, expected, open, options};
+
+fn store(path: &Path, allowed: &str) -> Arc<dyn Store> {
+    let options = options().store_option("allow_target", allowed);
+    options.store(&format!("kerchunk::{}", path.display())).unwrap()
+}
+
+fn value(store: &Arc<dyn Store>, key: &str) -> Result<Option<Bytes>, StoreError> {
+    store.to_sync().value(&StoreKey::new(key).unwrap())
+}
+
+#[test]
+fn what_kerchunk_wrote_reads_as_the_file_itself() {
+    let url = data("kerchunk.json").display().to_string();
+    let described = expected("netcdf3.json");
+    let hierarchy = open(&url, &options()).unwrap();
+    let children = hierarchy.root().unwrap().members().unwrap();
+    assert!(children.len() >= 10);
+    for node in children {
+        let Node::Array(array) = node else { panic!("an array") };
+        check_array(&array, &described["classic.nc"]["variables"][array.path().name().unwrap()]);
+    }
+}
+
+/// Every reading of a store, over each kind of reference.
+#[test]
+fn values_keep_what_the_traits_of_stores_promise() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("target"), "0123456789abcdefghij").unwrap();
+    fs::create_dir(dir.path().join("sub")).unwrap();
+    fs::write(dir.path().join("sub/a b"), "other").unwrap();
+    let refs = r#"{"inline": "text", "encoded": "base64:AAEC", "a/part": ["target", 2, 10], "a/b/whole": ["sub/a b"],
+        "a/empty": ["target", 5, 0], "a-b": ["target", 0, 20], "object": {"x": 1}}"#;
+    let path = dir.path().join("refs.json");
+    fs::write(&path, refs).unwrap();
+    let expected = [
+        ("inline", "text"),
+        ("encoded", "\0\u{1}\u{2}"),
+        ("a/part", "23456789ab"),
+        ("a/b/whole", "other"),
+        ("a/empty", ""),
+        ("a-b", "0123456789abcdefghij"),
+        ("object", r#"{"x": 1}"#),
+    ];
+    let contents: BTreeMap<String, Vec<u8>> =
+        expected.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
+    let store = store(&path, "");
+    assert!(store.capabilities().local && !store.capabilities().write);
+    zarr_testkit::check_contents(&store, &contents);
+}
+
+/// V-003, V-004.
+#[test]
+fn a_target_that_is_absent_too_short_or_changed_is_an_error() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("target"), [7; 20]).unwrap();
+    let refs = r#"{"good": ["target", 0, 20], "short": ["target", 18, 10], "absent": ["nothing", 0, 1], "gone": ["nothing"],
+        "beyond": ["target", 18446744073709551615, 2]}"#;
+    let path = dir.path().join("refs.json");
+    fs::write(&path, refs).unwrap();
+    let store = store(&path, "");
+    for (key, why) in [
+        ("short", "20 bytes"),
+        ("absent", "nothing is there"),
+        ("gone", "nothing is there"),
+        ("beyond", "2^64"),
+    ] {
+        let error = value(&store, key).unwrap_err().to_string();
+        assert!(error.contains(why), "{key}: {error}");
+    }
+    assert_eq!(value(&store, "good").unwrap().unwrap().len(), 20);
+    assert_eq!(value(&store, "no").unwrap(), None);
+    fs::rename(dir.path().join("target"), dir.path().join("old")).unwrap();
+    fs::write(dir.path().join("target"), [8; 20]).unwrap();
+    assert!(matches!(value(&store, "good"), Err(StoreError::Changed { .. })));
+}
+
+/// V-045.
+#[test]
+fn references_do_not_lead_out_of_their_folder() {
+    let dir = tempfile::tempdir().unwrap();
+    let inner = dir.path().join("in");
+    fs::create_dir(&inner).unwrap();
+    fs::write(dir.path().join("out"), "secret").unwrap();
+    let refs = r#"{"version": 1, "templates": {"up": "..", "etc": "file:///etc"}, "refs": {
+        "a": ["../out", 0, 6], "b": ["{{up}}/out", 0, 6], "c": ["{{etc}}/passwd", 0, 6], "d": ["/etc/passwd"],
+        "e": ["http://169.254.169.254/latest"], "f": ["s3://other/x", 0, 1], "g": ["zip::../out", 0, 1]}}"#;
+    let path = inner.join("refs.json");
+    fs::write(&path, refs).unwrap();
+    let refused = store(&path, "");
+    for key in ["a", "b", "c", "d", "e", "f", "g"] {
+        let error = value(&refused, key).unwrap_err();
+        assert!(matches!(error, StoreError::TargetRefused { .. }), "{key}: {error}");
+        assert_eq!(zarr_core::Error::from(error).kind(), ErrorKind::Argument);
+    }
+    let error = value(&refused, "a").unwrap_err().to_string();
+    assert!(
+        error.contains("--allow-target file:///") && error.contains("`../` (1 file)"),
+        "{error}"
+    );
+    let allowed = store(&path, &dir.path().display().to_string());
+    assert_eq!(value(&allowed, "a").unwrap().unwrap(), "secret");
+    assert_eq!(value(&allowed, "b").unwrap().unwrap(), "secret");
+    assert!(value(&allowed, "c").is_err());
+    assert!(value(&store(&path, "any"), "d").unwrap().is_some() || cfg!(windows));
+}
+
+#[test]
+fn a_file_that_is_no_references_says_why() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("refs.json");
+    for (text, why) in [
+        ("{", "not JSON"),
+        (r#"{"version": 3}"#, "version 3"),
+        (r#"{".zgroup": ["x", -1, 2]}"#, "`.zgroup`"),
+    ] {
+        fs::write(&path, text).unwrap();
+        let error =
+            options().store(&format!("kerchunk::{}", path.display())).unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
+    }
+}
+
+/// Keys whose values are made.
+#[derive(Debug)]
+struct Doubled(Target);
+
+#[async_trait]
+impl Source for Doubled {
+    fn name(&self) -> String {
+        "doubled::".into()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        zarr_virtual::capabilities_over(self.0.store().capabilities())
+    }
+
+    async fn find(&self, key: &StoreKey) -> Result<Option<Reference>> {
+        let make = |parts: Vec<Bytes>| Ok(Bytes::from(parts.concat().repeat(2)));
+        let parts = vec![(self.0.clone(), 1..3), (self.0.clone(), 0..1)];
+        let made = Made { parts, make: Arc::new(make) };
+        Ok((key.as_str() == "made").then_some(Reference::Made(made)))
+    }
+
+    async fn list_dir(&self, prefix: &StorePrefix) -> Result<Listing> {
+        Ok(Listing::of_names(prefix, ["made"]))
+    }
+}
+
+#[test]
+fn values_are_made_of_parts() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("t"), "abc").unwrap();
+    let folder = options().store(&dir.path().display().to_string()).unwrap();
+    let store = ReferenceStore::over(Doubled(Target::new(folder, StoreKey::new("t").unwrap())));
+    let contents = BTreeMap::from([("made".to_owned(), b"bcabca".to_vec())]);
+    zarr_testkit::check_contents(&store, &contents);
+    assert!(
+        store
+            .to_sync()
+            .get(&StoreKey::new("made").unwrap(), zarr_core::store::GetOptions::at_most(2))
+            .is_err()
+    );
+}
