@@ -8,6 +8,8 @@ use crate::meaning::geo::{is_latitude, is_longitude};
 
 /// Beyond this latitude maps are drawn as at it: at a pole the width of an element is 0.
 const MAX_LATITUDE: f64 = 80.0;
+/// How far the shape of an element may be from a square that is drawn as one.
+const SQUARE: f64 = 1e-3;
 
 /// How many times as wide as high an element of a view is on a map of longitude and latitude: the steps along both, and
 /// the cosine of the latitude in the middle. Nothing if the axes across and down are others.
@@ -34,6 +36,8 @@ pub(crate) fn shape_of_cells(axes: &[Axis], view: &View) -> Result<Option<f64>> 
     let step = |(first, last): (f64, f64), len: u64| ((last - first) / (len - 1) as f64).abs();
     let (wide, high) = (step(across, view.along[x].len), step(down, view.along[y].len));
     let shape = wide * narrowing_at(f64::midpoint(down.0, down.1)) / high;
+    // Rounding makes no other shape of a square.
+    let shape = if (shape - 1.0).abs() < SQUARE { 1.0 } else { shape };
     Ok((shape.is_finite() && shape > 0.0).then_some(shape))
 }
 

@@ -21,8 +21,11 @@ const MAX_RANGES: usize = 1_024;
 #[derive(Debug, Default)]
 pub(crate) struct KnownLayers {
     layers: Mutex<Known<String, Arc<Layer>>>,
-    ranges: Mutex<Known<(String, Vec<u64>), Option<Stretch>>>,
+    ranges: Mutex<Known<Plane, Option<Stretch>>>,
 }
+
+/// The path of an array, and a position on each of its axes.
+type Plane = (String, Vec<u64>);
 
 type Known<K, V> = HashMap<K, (Instant, V)>;
 

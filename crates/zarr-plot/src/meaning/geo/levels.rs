@@ -73,10 +73,8 @@ type Listed = (String, Option<(f64, f64)>, Option<Transform>);
 
 /// The path of a node from a group above it.
 fn inside(group: &NodePath, node: &NodePath) -> Option<String> {
-    let rest = match group.is_root() {
-        true => node.as_str(),
-        false => node.as_str().strip_prefix(group.as_str())?,
-    };
+    let rest =
+        if group.is_root() { node.as_str() } else { node.as_str().strip_prefix(group.as_str())? };
     Some(rest.trim_start_matches('/').to_owned())
 }
 
