@@ -1,7 +1,7 @@
 //! Does the work of [`tune`](super::tune): sample, candidates, measurements, model, choice.
 
 use zarr_core::codec::CodecSpec;
-use zarr_core::data_type::Scalar;
+use zarr_core::data_type::{Scalar, ScalarValue};
 use zarr_core::format::of_dialect;
 use zarr_core::metadata::ArrayMetadata;
 use zarr_core::runtime::available_threads;
@@ -269,10 +269,15 @@ impl<'a> Work<'a> {
         Ok(found)
     }
 
+    /// The array's path behind the name of its store: an array that was opened by itself has no other name.
+    fn place(&self) -> String {
+        format!("{}{}", self.array.hierarchy().store().name(), self.array.path())
+    }
+
     /// Labels of an image, or flags by CF's attributes.
     fn is_labels(&self) -> bool {
         let attributes = &self.metadata.attributes;
-        let is_in_labels = self.array.path().as_str().split('/').any(|name| name == "labels");
+        let is_in_labels = self.place().split('/').any(|name| name == "labels");
         let is_integer =
             matches!(self.metadata.data_type.scalar(), Some(Scalar::Int(_) | Scalar::Uint(_)));
         is_integer
@@ -289,16 +294,15 @@ impl<'a> Work<'a> {
         }
         let size = self.metadata.data_type.repr().map_or(1, |repr| repr.size());
         let number = |element: &[u8]| match scalar.load(element) {
-            zarr_core::data_type::ScalarValue::Integer(value) => value,
-            zarr_core::data_type::ScalarValue::Float(_) => 0,
+            ScalarValue::Integer(value) => value,
+            ScalarValue::Float(_) => 0,
         };
         let steps = |grows: bool| {
             sample.boxes.iter().all(|one| {
                 let bytes = one.view().to_bytes();
-                let numbers: Vec<i128> = bytes.chunks_exact(size).map(number).collect();
-                numbers
-                    .windows(2)
-                    .all(|pair| if grows { pair[0] <= pair[1] } else { pair[0] >= pair[1] })
+                let numbers = || bytes.chunks_exact(size).map(number);
+                let mut pairs = numbers().zip(numbers().skip(1));
+                pairs.all(|(one, next)| if grows { one <= next } else { one >= next })
             })
         };
         steps(true) || steps(false)
@@ -318,6 +322,18 @@ impl<'a> Work<'a> {
         }
     }
 
+    /// Whether CF's attributes say that the array is a coordinate.
+    fn has_attributes_of_coordinate(&self) -> bool {
+        let text = |name: &str| self.metadata.attributes.get(name).and_then(Json::as_str);
+        let is_degrees = text("units").is_some_and(|units| {
+            units.starts_with("degrees_north") || units.starts_with("degrees_east")
+        });
+        let is_named = text("standard_name").is_some_and(|name| {
+            matches!(name, "latitude" | "longitude" | "time") || name.ends_with("_coordinate")
+        });
+        is_degrees || is_named || text("axis").is_some()
+    }
+
     /// How many bits of the mantissa are kept, if rounding is advised; else a note says why not.
     fn keepbits(&self, sample: &Sample, notes: &mut Vec<String>) -> Option<u32> {
         let mut not = |why: &str| {
@@ -327,8 +343,10 @@ impl<'a> Work<'a> {
         let Some(float) = self.float() else {
             return not("elements are not floats of 16, 32 or 64 bits");
         };
-        let own_name = self.array.path().as_str().rsplit('/').next().unwrap_or_default();
-        if self.metadata.rank() == 1 && self.names.iter().flatten().any(|name| name == own_name) {
+        let place = self.place();
+        let own_name = place.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+        let is_dimension = self.names.iter().flatten().any(|name| name == own_name);
+        if self.metadata.rank() == 1 && is_dimension || self.has_attributes_of_coordinate() {
             return not("the array is a coordinate");
         }
         let fill = self.metadata.fill_value.as_ref().map(|fill| float.load(fill.as_bytes()));
@@ -362,7 +380,11 @@ impl<'a> Work<'a> {
         }
         if let Some(bits) = kept {
             notes.push(format!(
-                "rounding keeps {bits} bits of the mantissa, which hold 99 % of the information that neighbours share in the sample; look at differences before you rely on it"
+                "rounding keeps {bits} bits of the mantissa, which hold 99 % of the information that neighbours share in the sample; look at the differences before you rely on it"
+            ));
+            notes.push(format!(
+                "only {} is known to read rounded layouts; one is advised only if readers are named",
+                Reader::ZarrPython.name()
             ));
         }
         kept
