@@ -116,12 +116,12 @@ fn groups_list_nodes_and_name_what_is_left_out() {
     let names: Vec<String> = hierarchy
         .group("/links")
         .unwrap()
-        .children()
+        .members()
         .unwrap()
         .iter()
         .map(|node| match node {
-            Node::Array(array) => array.path().name().to_owned(),
-            Node::Group(group) => format!("{}/", group.path().name()),
+            Node::Array(array) => array.path().name().unwrap_or_default().to_owned(),
+            Node::Group(group) => format!("{}/", group.path().name().unwrap_or_default()),
         })
         .collect();
     assert_eq!(names, ["a/", "absolute", "many/", "ordered/", "second/", "soft/", "日本 é"]);

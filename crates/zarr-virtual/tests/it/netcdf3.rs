@@ -48,7 +48,8 @@ fn every_variable_is_as_netcdf_reads_it() {
 #[test]
 fn attributes_keep_their_values() {
     let hierarchy = open(&data("cdf5.nc").display().to_string(), &options()).unwrap();
-    let attributes = hierarchy.root().unwrap().attributes();
+    let root = hierarchy.root().unwrap();
+    let attributes = root.attributes();
     assert_eq!(attributes["title"], "Zeit und Größe");
     assert_eq!(attributes["number"].as_i64(), Some(-5));
     assert_eq!(attributes["numbers"][2].as_f64(), Some(1e300));
