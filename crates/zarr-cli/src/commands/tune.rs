@@ -136,14 +136,15 @@ impl Tune {
 
     fn print(&self, report: &TuneReport, out: Out<'_>) -> Result<(), Failure> {
         let sample = &report.sample;
-        let what = match sample.is_whole {
-            true => format!("all {} of it", human::size(sample.array_bytes)),
-            false => format!(
+        let what = if sample.is_whole {
+            format!("all {} of it", human::size(sample.array_bytes))
+        } else {
+            format!(
                 "{} of {} at {}",
                 human::size(sample.bytes),
                 human::size(sample.array_bytes),
                 human::plural(sample.boxes, "place")
-            ),
+            )
         };
         writeln!(out, "sampled {what}; sizes are estimated, times are modelled")?;
         writeln!(out)?;

@@ -200,9 +200,10 @@ impl Image {
     /// Its channels along an axis of `count` positions: those that it describes, or if these are others, in usual colours.
     pub fn channels_along(&self, count: u64) -> Vec<Channel> {
         let count = usize::try_from(count).unwrap_or(usize::MAX);
-        match self.channels.len() == count {
-            true => self.channels.to_vec(),
-            false => (0..count.min(MAX_CHANNELS)).map(|n| Channel::undescribed(n, count)).collect(),
+        if self.channels.len() == count {
+            self.channels.to_vec()
+        } else {
+            (0..count.min(MAX_CHANNELS)).map(|n| Channel::undescribed(n, count)).collect()
         }
     }
 

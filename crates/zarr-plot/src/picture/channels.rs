@@ -27,9 +27,10 @@ impl ChannelName {
                 .take(20)
                 .filter_map(|channel| Some(format!("`{}`", channel.label.as_ref()?)))
                 .collect();
-            let known = match labels.is_empty() {
-                true => String::new(),
-                false => format!(", with the labels {}", labels.join(", ")),
+            let known = if labels.is_empty() {
+                String::new()
+            } else {
+                format!(", with the labels {}", labels.join(", "))
             };
             let last = channels.len().saturating_sub(1);
             PictureError::Refused(format!("no channel `{name}`; there are 0 to {last}{known}"))

@@ -127,9 +127,10 @@ impl Subject {
         let found = label_images(&group)?;
         let Some((_, labels)) = found.iter().find(|(known, _)| known == name) else {
             let known: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
-            let known = match known.is_empty() {
-                true => "the image has none".to_owned(),
-                false => format!("there are {}", known.join(", ")),
+            let known = if known.is_empty() {
+                "the image has none".to_owned()
+            } else {
+                format!("there are {}", known.join(", "))
             };
             return refuse(format!("no labels are called `{name}`; {known}"));
         };

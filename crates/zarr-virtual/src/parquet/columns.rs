@@ -289,9 +289,8 @@ fn append(
         other => return Err(format!("encoding {other:?}")),
     };
     let mut values = values.into_iter();
-    cells.extend(present.iter().map(|is_present| match is_present {
-        true => values.next().unwrap_or(Cell::Null),
-        false => Cell::Null,
+    cells.extend(present.iter().map(|is_present| {
+        if *is_present { values.next().unwrap_or(Cell::Null) } else { Cell::Null }
     }));
     Ok(())
 }

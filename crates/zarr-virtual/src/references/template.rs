@@ -285,9 +285,10 @@ fn formatted(format: &str, value: &Value) -> Result<String, String> {
         if columns > 100 {
             return Err(unsupported());
         }
-        formatted.push_str(&match width.starts_with('0') {
-            true => format!("{number:0columns$}"),
-            false => format!("{number:columns$}"),
+        formatted.push_str(&if width.starts_with('0') {
+            format!("{number:0columns$}")
+        } else {
+            format!("{number:columns$}")
         });
     }
     formatted.push_str(rest);
