@@ -6,8 +6,8 @@ pub use zarr::tools::tune::{Service, Times};
 
 use super::clock;
 
-/// One of the times.
-fn sample(times: Times) -> Duration {
+/// One of the times, at random.
+pub fn sample(times: Times) -> Duration {
     times.median.mul_f64((times.sigma * clock::normal()).exp())
 }
 
