@@ -292,8 +292,11 @@ impl Tune {
 
 /// A line of the table.
 fn row(number: &str, it: &Candidate) -> [String; 12] {
-    let price =
-        |dollars: f64| if dollars == 0.0 { "0".to_owned() } else { format!("{dollars:.3}") };
+    let price = |dollars: f64| match dollars {
+        0.0 => "0".to_owned(),
+        dollars if dollars < 0.01 => format!("{dollars:.1e}"),
+        dollars => format!("{dollars:.2}"),
+    };
     let (low, high) = it.stored_interval;
     let half = (high.saturating_sub(low)) as f64 / 2.0 / it.stored_bytes.max(1) as f64 * 100.0;
     let interval = if half < 0.05 { String::new() } else { format!(" ±{half:.1}%") };

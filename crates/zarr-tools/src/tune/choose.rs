@@ -31,10 +31,10 @@ pub(super) fn product(candidate: &Candidate) -> f64 {
 }
 
 /// The best layout of those that may be advised. Of those that are as good, the one with the fewest objects, then with the most readers.
-pub(super) fn best<'a>(
-    candidates: &'a [Candidate],
+pub(super) fn best(
+    candidates: &[Candidate],
     may_be_advised: impl Fn(&Candidate) -> bool,
-) -> Option<&'a Candidate> {
+) -> Option<&Candidate> {
     let allowed: Vec<&Candidate> = candidates.iter().filter(|it| may_be_advised(it)).collect();
     let least = allowed.iter().map(|it| product(it)).min_by(f64::total_cmp)?;
     let as_good = allowed.into_iter().filter(|it| product(it) <= least * AS_GOOD);

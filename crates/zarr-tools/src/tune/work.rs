@@ -437,6 +437,13 @@ impl<'a> Work<'a> {
             one.per_element.max(1e-9) * (one.decode_seconds.max(1e-9)).powf(0.3) * readers
         };
         kept[1..].sort_by(|a, b| value(a).total_cmp(&value(b)));
+        // The smallest is among them, however slow it is.
+        let smallest = (0..kept.len()).filter(|&at| is_read_by_all(&kept[at].0));
+        let smallest =
+            smallest.min_by(|&a, &b| kept[a].1.per_element.total_cmp(&kept[b].1.per_element));
+        if let Some(smallest) = smallest.filter(|&at| at >= MAX_CODECS) {
+            kept.swap(smallest, MAX_CODECS - 1);
+        }
         kept.truncate(MAX_CODECS);
         kept
     }
