@@ -4,7 +4,7 @@
 //! netcdf-c promises about a pointer is promised where its type is made, which only C does, or a caller of an `unsafe`
 //! constructor.
 //!
-//! No function panics into C: each runs in [`guarded`].
+//! No function panics into C: each runs in `guarded`.
 
 #![allow(clippy::too_many_arguments, reason = "netCDF's functions have as many")]
 

@@ -80,7 +80,7 @@ impl Text {
     /// The text, copied.
     ///
     /// # Errors
-    /// [`EINVAL`] for null; [`EBADNAME`] for what is not UTF-8, as all names are.
+    /// `EINVAL` for null; `EBADNAME` for what is not UTF-8, as all names are.
     pub fn get(self) -> Result<String> {
         if self.0.is_null() {
             return Err(EINVAL.into());
@@ -155,7 +155,7 @@ impl Data {
     /// Calls `fill` with so many bytes of the memory.
     ///
     /// # Errors
-    /// [`EINVAL`] for null; what `fill` meets.
+    /// `EINVAL` for null; what `fill` meets.
     pub fn fill<T>(self, size: usize, fill: impl FnOnce(&mut [u8]) -> Result<T>) -> Result<T> {
         if size == 0 {
             return fill(&mut []);
@@ -182,7 +182,7 @@ impl Data {
     /// Writes pointers to texts, which the caller frees one by one: `at` says for each where it goes, counted in pointers.
     ///
     /// # Errors
-    /// [`ENOMEM`]; then no text stays allocated.
+    /// `ENOMEM`; then no text stays allocated.
     pub fn put_texts(self, texts: &[String], at: impl Fn(usize) -> isize) -> Result<()> {
         if self.0.is_null() && !texts.is_empty() {
             return Err(EINVAL.into());
