@@ -314,6 +314,10 @@ impl Tree {
                     continue;
                 }
                 let attributes = dimensions::readable(&self.file, blocks, &object)?;
+                // Variables have the number of their first dimension, too.
+                if !dimensions::is_scale(&self.file, blocks, &attributes)? {
+                    continue;
+                }
                 if let Some(number) = dimensions::dimension_number(&self.file, blocks, &attributes)?
                 {
                     by_number.insert(number, address);

@@ -149,6 +149,26 @@ def links(group):
     return found
 
 
+def is_extensible_array(data):
+    """Whether HDF5 keeps chunks of one unlimited axis in an extensible array: not in files for its earliest releases."""
+    return data.file.id.get_create_plist().get_version()[0] >= 3
+
+
+def numbered(offset, chunk_shape, max_shape):
+    """The offset of a chunk in an extensible array whose unlimited axis is not the first. HDF5 numbers such chunks with that axis as
+    the slowest one, but lists them (`H5Dchunk_iter`, up to HDF5 2.0) as if the axes were in their order: reading the elements shows it."""
+    axis = max_shape.index(None)
+    counts = [None if most is None else -(-most // length) for most, length in zip(max_shape, chunk_shape)]
+    number = offset[axis] // chunk_shape[axis]
+    for place, length, count in list(zip(offset, chunk_shape, counts))[axis + 1 :]:
+        number = number * count + place // length
+    found = [0] * len(offset)
+    for other in reversed([n for n in range(len(offset)) if n != axis]):
+        number, found[other] = divmod(number, counts[other])
+    found[axis] = number
+    return [at * length for at, length in zip(found, chunk_shape)]
+
+
 LAYOUTS = {h5d.COMPACT: "compact", h5d.CONTIGUOUS: "contiguous", h5d.CHUNKED: "chunked", h5d.VIRTUAL: "virtual"}
 
 
@@ -172,11 +192,16 @@ def dataset(data):
         code, flags, values, _ = plist.get_filter(number)
         found["filters"].append([code, flags & 1, list(values)])
     if found["layout"] == "contiguous":
-        found["offset"] = data.id.get_offset()
+        # Behind a user block h5py adds its length to HDF5's "undefined".
+        offset = data.id.get_offset()
+        found["offset"] = None if offset == data.file.userblock_size - 1 else offset
     if found["layout"] == "chunked":
         found["chunk_shape"] = list(plist.get_chunk())
         chunks = []
         data.id.chunk_iter(lambda c: chunks.append([list(c.chunk_offset), c.byte_offset, c.size, c.filter_mask]))
+        limits = found.get("max_shape", [])
+        if is_extensible_array(data) and limits.count(None) == 1 and limits[0] is not None:
+            chunks = [[numbered(offset, found["chunk_shape"], limits), *rest] for offset, *rest in chunks]
         found["chunks"] = sorted(chunks)
     return found
 

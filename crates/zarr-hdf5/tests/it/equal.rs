@@ -10,7 +10,11 @@ use crate::common::{Opened, files};
 #[test]
 fn every_file_is_what_h5py_sees() {
     let mut different = Vec::new();
-    for (path, bytes, expected) in files() {
+    for (path, bytes, mut expected) in files() {
+        // What netCDF sees is for `view`.
+        if let Json::Object(members) = &mut expected {
+            members.remove("variables");
+        }
         let name = path.file_name().expect("it is a file").to_string_lossy().into_owned();
         for block_length in [61, 4096] {
             // The structures of large files lie in too many of the small blocks.
