@@ -26,9 +26,9 @@ fn every_array_is_as_the_file_that_references_lead_to() {
         let values = array.read::<i16>(..).unwrap();
         let whole = open(&data("classic.nc").display().to_string(), &options()).unwrap();
         let mut expected = whole.array("record_i2").unwrap().read::<i16>(..).unwrap();
-        let fill = array.fill_value().map_or(0, |fill| {
-            i16::from_ne_bytes(fill.as_bytes().try_into().unwrap())
-        });
+        let fill = array
+            .fill_value()
+            .map_or(0, |fill| i16::from_ne_bytes(fill.as_bytes().try_into().unwrap()));
         expected[3..6].fill(fill);
         assert_eq!(values, expected);
     }
