@@ -124,8 +124,8 @@ impl Reach {
 
     /// Where a target is, relative ones from the base.
     fn place_of(&self, target: &str) -> Result<Place, String> {
-        if target.is_empty() {
-            return Err("it is empty".into());
+        if target.is_empty() || target.contains('\0') {
+            return Err("it is empty, or has a NUL".into());
         }
         if target.contains("://") || Path::new(target).is_absolute() {
             return place(target);

@@ -169,7 +169,16 @@ pub async fn open_url(
 /// (docs/internals/design/documents.md).
 pub async fn locate(url: &str, options: &OpenOptions) -> Result<Located> {
     for (base, below) in with_parents(url) {
-        match begins_at(&base, url, &below, options).await {
+        let begun = begins_at(&base, url, &below, options).await;
+        // References in Parquet have a document with the name of consolidated metadata, and no other.
+        if let Ok(Some((_, probed))) = &begun
+            && below.is_empty()
+            && probed.iter().all(|(key, _)| key.as_str() == ".zmetadata")
+            && let Some(located) = locate_other_format(url, options, 1).await?
+        {
+            return Ok(located);
+        }
+        match begun {
             Ok(Some((hierarchy, probed))) if is_document(&hierarchy.context, &below) => {
                 return Ok((hierarchy, NodePath::root(), probed));
             }
@@ -202,7 +211,7 @@ pub async fn locate(url: &str, options: &OpenOptions) -> Result<Located> {
             },
         }
     }
-    if let Some(located) = locate_other_format(url, options).await? {
+    if let Some(located) = locate_other_format(url, options, MAX_RECOGNIZED).await? {
         return Ok(located);
     }
     for (base, below) in with_parents(url).into_iter().take(MAX_JOURNALS) {
@@ -215,13 +224,18 @@ pub async fn locate(url: &str, options: &OpenOptions) -> Result<Located> {
     Err(not_found().at_store(url))
 }
 
-/// The hierarchy in data of another format at a URL or above it, and the node in it; `None` if there are no such data.
-async fn locate_other_format(url: &str, options: &OpenOptions) -> Result<Option<Located>> {
+/// The hierarchy in data of another format at a URL or above it, at the first `places` of these, and the node in it; `None` if there are
+/// no such data.
+async fn locate_other_format(
+    url: &str,
+    options: &OpenOptions,
+    places: usize,
+) -> Result<Option<Located>> {
     if !options.registry.has_recognizers() || url.contains("::") {
         return Ok(None);
     }
     let is_writing = options.access == Access::ReadWrite;
-    for (base, below) in with_parents(url).into_iter().take(MAX_RECOGNIZED) {
+    for (base, below) in with_parents(url).into_iter().take(places) {
         // Before something is created nothing is there: names without an ending are not looked at.
         if is_writing && !base.rsplit('/').next().unwrap_or_default().contains('.') {
             continue;

@@ -2,7 +2,7 @@
 //!
 //! Blocks follow each other. Each has the text `LZ4Block`, a byte whose upper half is the method (1 stored, 2 LZ4), the numbers of
 //! bytes encoded and decoded and a checksum of what is decoded, all `i32` with the least significant byte first. A block of no
-//! bytes is the end.
+//! bytes is the end. z5, which writes N5 in C++, has one block of LZ4 without all that; it is decoded, too.
 
 use std::borrow::Cow;
 
@@ -59,6 +59,13 @@ impl BytesToBytes for Lz4Block {
     fn decode<'a>(&self, encoded: Cow<'a, [u8]>, size: DecodedSize) -> CodecResult<'a> {
         let mut rest = &encoded[..];
         let mut decoded = Vec::new();
+        if !encoded.starts_with(MAGIC) {
+            // z5 writes a block of LZ4 alone.
+            let limit = usize::try_from(size.limit()).unwrap_or(usize::MAX);
+            decode_lz4(&encoded, limit, &mut decoded)?;
+            size.check(CODEC, decoded.len() as u64)?;
+            return Ok(decoded.into());
+        }
         while !rest.is_empty() {
             let header =
                 rest.get(..HEADER).ok_or_else(|| corrupt("a block's header is cut off"))?;
