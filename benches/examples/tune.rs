@@ -119,9 +119,10 @@ fn kendall(pairs: &[(f64, f64)]) -> Option<f64> {
         for other in &pairs[n + 1..] {
             let differ = |a: f64, b: f64| (a - b).abs() > 0.1 * a.max(b);
             if differ(one.0, other.0) && differ(one.1, other.1) {
-                match (one.0 < other.0) == (one.1 < other.1) {
-                    true => alike += 1.0,
-                    false => unlike += 1.0,
+                if (one.0 < other.0) == (one.1 < other.1) {
+                    alike += 1.0;
+                } else {
+                    unlike += 1.0;
                 }
             }
         }

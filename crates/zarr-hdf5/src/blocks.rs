@@ -162,8 +162,12 @@ impl Blocks {
     pub fn insert(&mut self, start: u64, bytes: &[u8]) -> Result<()> {
         let place = Place::new("file", start);
         let end = start.saturating_add(bytes.len() as u64);
-        let whole = end % self.block_length == 0 || end == self.file_length;
-        if start % self.block_length != 0 || end > self.file_length || !whole || bytes.is_empty() {
+        let whole = end.is_multiple_of(self.block_length) || end == self.file_length;
+        if !start.is_multiple_of(self.block_length)
+            || end > self.file_length
+            || !whole
+            || bytes.is_empty()
+        {
             return Err(place.damaged(format!(
                 "expected whole blocks of {} bytes within the {} bytes of the file, found {} bytes",
                 self.block_length,

@@ -66,7 +66,7 @@ impl File {
         let source = self.source(blocks);
         let place = Place::new("text of variable length", 0);
         let size = 4 + source.sizes.offset + 4;
-        if raw.len() % size != 0 {
+        if !raw.len().is_multiple_of(size) {
             let what = format!("expected a multiple of {size} bytes, found {}", raw.len());
             return Err(place.damaged(what));
         }
@@ -106,7 +106,7 @@ impl Decoder<'_> {
         if size == 0 {
             return Ok(vec![Value::Text(Vec::new())]);
         }
-        if raw.len() % size != 0 {
+        if !raw.len().is_multiple_of(size) {
             let what = format!("expected a multiple of {size} bytes, found {}", raw.len());
             return Err(self.place.damaged(what));
         }

@@ -73,7 +73,7 @@ impl Target for f32 {
     }
     fn from_float(value: f64) -> (f32, bool) {
         // As netCDF has it, an infinite double is out of the range of float.
-        (value as f32, !(value.abs() > f64::from(f32::MAX)))
+        (value as f32, value.is_nan() || value.abs() <= f64::from(f32::MAX))
     }
     fn store(self, bytes: &mut [u8]) {
         bytes.copy_from_slice(&self.to_ne_bytes());

@@ -110,10 +110,10 @@ pub fn parts(slab: &Slab, element: usize) -> impl Iterator<Item = Slab> {
         let at = next.take()?;
         let mut part = slab.clone();
         let cut = axis.map_or(0, |axis| axis + 1);
-        for axis in 0..cut {
-            let left = slab.count[axis] - at[axis];
+        for (axis, &place) in at.iter().enumerate().take(cut) {
+            let left = slab.count[axis] - place;
             part.count[axis] = if axis + 1 == cut { step.min(left) } else { 1 };
-            part.start[axis] = slab.start[axis] + at[axis] * slab.stride[axis];
+            part.start[axis] = slab.start[axis] + place * slab.stride[axis];
         }
         next = (0..cut).rev().find_map(|axis| {
             let after = at[axis] + part.count[axis];

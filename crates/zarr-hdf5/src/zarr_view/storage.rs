@@ -93,7 +93,8 @@ fn divided(shape: Vec<u64>, element_bytes: u64) -> Grid {
             return Grid { shape, chunk_shape, short_axis: None };
         }
         // A length that divides the axis leaves no short chunk.
-        let divisor = (rows / 2 + 1..=rows).rev().take(10_000).find(|n| shape[axis] % n == 0);
+        let divisor =
+            (rows / 2 + 1..=rows).rev().take(10_000).find(|n| shape[axis].is_multiple_of(*n));
         chunk_shape[axis] = divisor.unwrap_or(rows);
         let short_axis = if divisor.is_some() { None } else { Some(axis) };
         return Grid { shape, chunk_shape, short_axis };

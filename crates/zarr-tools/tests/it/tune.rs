@@ -99,7 +99,8 @@ fn counted(store: &Arc<dyn Store>, place: &[Range<u64>]) -> u64 {
 #[test]
 fn requests_are_those_of_a_counting_store() {
     // Chunks that are no smaller than the gap, and much smaller; shards that are small, that are large, and that reach beyond the array.
-    let cases: [(&[u64], &[u64], Option<&[u64]>); 7] = [
+    type Case = (&'static [u64], &'static [u64], Option<&'static [u64]>);
+    let cases: [Case; 7] = [
         (&[40, 60, 80], &[10, 20, 30], None),
         (&[40, 60, 80], &[5, 10, 10], Some(&[20, 40, 40])),
         (&[41, 61, 81], &[5, 10, 10], Some(&[20, 40, 40])),

@@ -40,7 +40,7 @@ pub(super) fn build(spec: &CodecSpec, _: &ChunkContext) -> Result<Codec, Metadat
     let element = parameters.integer("elementsize", 1..=i32::MAX.into(), None)? as usize;
     let block = parameters.integer("blocksize", 0..=i32::MAX.into(), Some(0))? as usize;
     let has_lz4 = parameters.boolean("lz4", false)?;
-    if block % 8 != 0 {
+    if !block.is_multiple_of(8) {
         return Err(parameters.invalid("blocksize", "is a multiple of 8"));
     }
     parameters.finish()?;

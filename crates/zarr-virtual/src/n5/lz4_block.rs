@@ -62,7 +62,7 @@ impl BytesToBytes for Lz4Block {
         if !encoded.starts_with(MAGIC) {
             // z5 writes a block of LZ4 alone.
             let limit = usize::try_from(size.limit()).unwrap_or(usize::MAX);
-            decode_lz4(&encoded, limit, &mut decoded)?;
+            lz4::decode_block(&encoded, limit, &mut decoded).map_err(corrupt)?;
             size.check(CODEC, decoded.len() as u64)?;
             return Ok(decoded.into());
         }

@@ -66,7 +66,7 @@ impl Layout {
             if in_chunk > 0 {
                 // A length that divides the axis, if one near by does: then all chunks are equal.
                 let mut near = (in_chunk / 2 + 1..=in_chunk).rev().take(MAX_TRIED);
-                let equal = near.find(|length| shape[axis] % length == 0);
+                let equal = near.find(|length| shape[axis].is_multiple_of(*length));
                 chunks[axis] = equal.unwrap_or(in_chunk);
                 break;
             }

@@ -147,7 +147,10 @@ fn dimension<'a>(name: &'a str, json: &Json) -> Result<Dimension<'a>, String> {
 mod tests {
     use super::*;
 
-    fn generated(generator: &str) -> Result<Vec<(String, String, Option<(u64, u64)>)>, String> {
+    /// Key, URL and range of a reference.
+    type Made = (String, String, Option<(u64, u64)>);
+
+    fn generated(generator: &str) -> Result<Vec<Made>, String> {
         let mut templates = Templates::default();
         templates.insert("u".into(), "server.domain/path".into());
         let mut made = Vec::new();
