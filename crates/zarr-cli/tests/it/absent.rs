@@ -103,10 +103,7 @@ fn other_formats_are_named() {
     folder.write("ice/snapshots/0", "x");
     folder.write("ice2/repo", "x");
     folder.write("ice2/snapshots/0", "x");
-    let documents = r#"{"metadata": {".zgroup": {"zarr_format": 2}}, "record_size": 10000}"#;
-    folder.write("parquet-refs/.zmetadata", documents);
     for (target, format) in [
-        ("parquet-refs", "kerchunk"),
         ("0.tif", "TIFF"),
         ("1.tif", "TIFF"),
         ("2.tif", "TIFF"),

@@ -242,6 +242,18 @@ fn keep_missing_value(array: &Array, to: Dialect, described: &mut Described) -> 
     Ok(())
 }
 
+/// Codecs that only the formats have which are read in place: no other reader of Zarr would open a copy with them.
+const CODECS_OF_OTHER_FORMATS: [&str; 5] =
+    ["hdf5.bitshuffle", "hdf5.lz4", "imagecodecs_lzf", "n5_default", "n5:lz4"];
+
+/// Whether an array is in another format that is read in place, and its chunks are encoded as only that format has them.
+fn has_codecs_of_another_format(array: &Array) -> bool {
+    let store = array.hierarchy().store().name();
+    let is_in_place = ["n5:", "hdf5:"].iter().any(|chain| store.starts_with(chain));
+    let is_foreign = |spec: &CodecSpec| CODECS_OF_OTHER_FORMATS.contains(&spec.name.as_str());
+    is_in_place && array.metadata().codecs.iter().any(is_foreign)
+}
+
 /// The metadata as the target writes it, with other chunks, shards and codecs if they are asked for.
 fn in_words_of(
     target: &Hierarchy,
@@ -250,6 +262,11 @@ fn in_words_of(
     options: &CopyOptions<'_>,
 ) -> Result<ArrayMetadata, Error> {
     let registry = target.registry();
+    if options.codecs.is_none() && has_codecs_of_another_format(array) {
+        let turns = metadata.codecs.iter().filter(|spec| spec.name == "transpose").cloned();
+        let default = crate::shorthand::default_codecs(target, metadata.rank());
+        metadata.codecs = turns.chain(serializer(&metadata)).chain(default).collect();
+    }
     let rechunked = options.chunks.is_some() || options.shards.is_some();
     if rechunked || options.codecs.is_some() || target.dialect() != Dialect::V3 {
         metadata = metadata.unsharded();
