@@ -314,6 +314,9 @@ mod tests {
             if ["endian", "json", "msgpack"].contains(&bare) {
                 continue; // Other names for codecs that are there.
             }
+            if ["hdf5.bitshuffle", "hdf5.lz4", "imagecodecs_lzf", "n5:lz4"].contains(&bare) {
+                continue; // They are only decoded; the tests of `zarr-virtual` damage files that have them.
+            }
             let quoted = ["", "numcodecs.", "zarrs."].map(|prefix| format!("\"{prefix}{bare}\""));
             assert!(quoted.iter().any(|name| said.contains(name)), "{name}");
         }
