@@ -19,7 +19,7 @@ fn dataset() -> Dataset {
     let mut short = Variable::new("short", Type::Short, ["/t", "/x"]);
     short.storage.chunks = vec![2, 2];
     let short = root.define_variable(&short).unwrap();
-    short.append((0..10).collect::<Vec<i16>>()).unwrap();
+    short.write_slab(&Slab::new([0, 0], [2, 5]), (0..10).collect::<Vec<i16>>()).unwrap();
     let empty = root.define_variable(&Variable::new("empty", Type::Char, ["/t"])).unwrap();
     assert_eq!(empty.shape().unwrap(), [4]);
     let scalar = root.define_variable(&Variable::new("scalar", Type::Uint64, [""; 0])).unwrap();

@@ -67,7 +67,7 @@ pub fn make(folder: &Path) {
     let scalar = root.define_variable(&Variable::new("scalar", Type::Double, [""; 0])).unwrap();
     scalar.write_slab(&Slab::all(&[]), vec![2.5f64]).unwrap();
     let late = root.define_variable(&Variable::new("late", Type::Int64, ["/time"])).unwrap();
-    late.append(vec![10i64]).unwrap();
+    late.write_slab(&Slab::new([0], [1]), vec![10i64]).unwrap();
     let group = root.create_group("g").unwrap();
     group.define_dimension(Dimension::new("station", 2)).unwrap();
     let n = Variable::new("n", Type::Int, ["/g/station", "/time"]);

@@ -285,6 +285,7 @@ fn an_image_has_channels_labels_and_a_first_position() {
     let group = |path: &str, text: String| {
         hierarchy.create_group(path, attributes(&text)).unwrap();
     };
+    group("/", "{}".to_owned());
     hierarchy
         .root()
         .unwrap()
