@@ -145,6 +145,11 @@ fn formats_that_are_read_in_place_are_found() {
     assert_eq!(folder.good("get refs.json a").text(), "[7,7,7,7,7,7,7,7,7]\n");
     folder.good("copy refs.json copied.zarr");
     folder.good("diff refs.json copied.zarr");
+    // Other readers of Zarr know no codec of N5.
+    folder.good("copy n5 from-n5.zarr");
+    folder.good("diff n5 from-n5.zarr");
+    let document = std::fs::read_to_string(folder.path("from-n5.zarr/c0/s0/zarr.json")).unwrap();
+    assert!(document.contains("zstd") && !document.contains("n5_default"), "{document}");
     folder.write("a.nc", b"CDF\x01 rest");
     let why = folder.bad("info a.nc", 5);
     assert!(why.contains("netcdf3::") || why.contains("byte"), "{why}");
