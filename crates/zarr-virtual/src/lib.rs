@@ -10,6 +10,17 @@
 //! ```
 
 #![forbid(unsafe_code)]
+// Without any format, what opens them has no callers.
+#![cfg_attr(
+    not(any(
+        feature = "references",
+        feature = "n5",
+        feature = "netcdf3",
+        feature = "hdf5",
+        feature = "icechunk"
+    )),
+    allow(dead_code, unused_imports)
+)]
 
 #[cfg(feature = "hdf5")]
 pub mod hdf5;

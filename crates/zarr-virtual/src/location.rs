@@ -1,5 +1,6 @@
 //! Takes URLs apart: the store that a file is in, and its key there.
 
+#[cfg(any(feature = "references", feature = "icechunk"))]
 use std::path::{Path, PathBuf};
 
 use zarr_core::store::{Result, StoreKey};
@@ -41,6 +42,7 @@ pub(crate) fn is_encoded(url: &str) -> bool {
 }
 
 /// The path of a local file: a path as it is, or that of a `file` URL; `None` for other URLs.
+#[cfg(any(feature = "references", feature = "icechunk"))]
 pub(crate) fn local_path(url: &str) -> Option<PathBuf> {
     match url.split_once("://") {
         None => Some(PathBuf::from(url)),
@@ -53,6 +55,7 @@ pub(crate) fn local_path(url: &str) -> Option<PathBuf> {
 }
 
 /// The `file` URL of an absolute path; `None` for one that is not UTF-8.
+#[cfg(any(feature = "references", feature = "icechunk"))]
 pub(crate) fn file_url(path: &Path) -> Option<String> {
     let text = path.to_str()?.replace('\\', "/");
     let begin = if text.starts_with('/') { "file://" } else { "file:///" };
@@ -119,6 +122,7 @@ mod tests {
         }
     }
 
+    #[cfg(any(feature = "references", feature = "icechunk"))]
     #[test]
     fn paths_and_file_urls() {
         let path = Path::new("/data/a b#é");

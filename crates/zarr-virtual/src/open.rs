@@ -70,6 +70,7 @@ pub(crate) fn options_of(
 }
 
 /// The value of an option.
+#[cfg(any(feature = "references", feature = "n5", feature = "icechunk"))]
 pub(crate) fn option<'o>(options: &'o Options, name: &str) -> Option<&'o str> {
     options.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
 }
@@ -88,6 +89,7 @@ pub(crate) fn check_reading(link: &str, url: &str, access: Access) -> Result<()>
 }
 
 /// The file that a URL names, as a value of the store that it is in.
+#[cfg(any(feature = "references", feature = "netcdf3", feature = "hdf5"))]
 pub(crate) fn file(url: &str, registry: &Registry) -> Result<Target> {
     let (store, key) = split_file(url)?;
     Ok(Target::new(registry.open_store(&store, Access::ReadOnly)?, key))
@@ -342,7 +344,7 @@ fn is_icechunk(url: &str, open: OpenToRecognize<'_>) -> bool {
             .is_some_and(|head| String::from_utf8_lossy(&head).contains("\"snapshot\""))
 }
 
-#[cfg(test)]
+#[cfg(all(test, any(feature = "references", feature = "n5", feature = "icechunk")))]
 mod tests {
     use super::*;
 
