@@ -242,8 +242,9 @@ struct Builder<'a> {
     dimensions: Vec<Dimension>,
     /// The numbers of dimensions by their full names.
     numbers: HashMap<String, usize>,
-    /// The number of the dimension of the parts of complex numbers, if there are any.
-    complex: Option<usize>,
+    /// For each group the number of its dimension of the parts of complex numbers, if it has any. Groups have one each, since
+    /// netCDF4-python 1.7.5 fails on complex variables whose dimension is that of a group above.
+    complex: Vec<Option<usize>>,
     /// What cannot be shown, and why.
     hidden: Vec<String>,
 }
@@ -256,7 +257,7 @@ impl<'a> Builder<'a> {
             groups: Vec::new(),
             dimensions: Vec::new(),
             numbers: HashMap::new(),
-            complex: None,
+            complex: Vec::new(),
             hidden: Vec::new(),
         }
     }
@@ -340,7 +341,8 @@ impl<'a> Builder<'a> {
             let (name, is_unlimited) = (dimension.name.clone(), dimension.unlimited);
             self.dimensions.push(Dimension { name, len, is_unlimited });
         }
-        if parent.is_none() && has_complex(schema) {
+        let mut complex = None;
+        if schema.variables.iter().any(|variable| told(variable.ty).1) {
             let found = dimension_names.position(COMPLEX_DIMENSION).map(|at| first + at);
             let number = found.unwrap_or(self.dimensions.len());
             if found.is_none() {
@@ -349,8 +351,9 @@ impl<'a> Builder<'a> {
                 self.dimensions.push(Dimension { name, len: 2, is_unlimited: false });
             }
             // A dimension of that name that is the data's own may be another one.
-            self.complex = Some(number).filter(|&number| self.dimensions[number].len == 2);
+            complex = Some(number).filter(|&number| self.dimensions[number].len == 2);
         }
+        self.complex.push(complex);
         for opaque in &schema.opaque {
             self.hidden.push(format!("`{prefix}/{}` is not shown: {}", opaque.name, opaque.why));
         }
@@ -387,7 +390,7 @@ impl<'a> Builder<'a> {
                 continue;
             }
             let path = format!("{}/{}", full_name.trim_end_matches('/'), variable.name);
-            match self.variable(&path, variable) {
+            match self.variable(place, &path, variable) {
                 Ok(built) => {
                     let group = &mut self.groups[place];
                     group.variable_names.add(&built.name, group.variables.len());
@@ -398,7 +401,12 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn variable(&mut self, path: &str, schema: &schema::Variable) -> Result<Variable, String> {
+    fn variable(
+        &mut self,
+        place: usize,
+        path: &str,
+        schema: &schema::Variable,
+    ) -> Result<Variable, String> {
         let number = |name: &String| {
             let found = self.numbers.get(name).copied();
             found.ok_or_else(|| format!("its dimension `{name}` is not shown"))
@@ -408,8 +416,8 @@ impl<'a> Builder<'a> {
         let mut chunks = self.chunks(&schema.storage, &dimensions);
         let (ty, is_complex) = told(schema.ty);
         if is_complex {
-            let why = || format!("the dataset has a dimension `{COMPLEX_DIMENSION}` of its own");
-            dimensions.push(self.complex.ok_or_else(why)?);
+            let why = || format!("the group has a dimension `{COMPLEX_DIMENSION}` of its own");
+            dimensions.push(self.complex[place].ok_or_else(why)?);
             if let Some(lens) = &mut chunks {
                 lens.push(2);
             }
@@ -477,12 +485,6 @@ fn is_without_fill(schema: &schema::Variable) -> bool {
     !schema.ty.is_atomic()
         || storage.no_fill
         || (filled_otherwise && schema.attribute("_FillValue").is_none())
-}
-
-/// Whether a variable of a group, or of one below it, has complex numbers. nczarr bounds how deep groups are.
-fn has_complex(group: &schema::Group) -> bool {
-    group.variables.iter().any(|variable| told(variable.ty).1)
-        || group.groups.iter().any(has_complex)
 }
 
 /// A filter by HDF5's number, with the parameters of its plug-in.

@@ -119,6 +119,7 @@ def test_complex_numbers_are_those_of_nc_complex(ocean):
     home, frame = ocean
     with netCDF4.Dataset(home / "v3.zarr/zarr.json", auto_complex=True) as dataset:
         np.testing.assert_array_equal(dataset["z"][3:20:2], frame.z.values[3:20:2])
+        np.testing.assert_array_equal(dataset["deep/below/z"][...], frame.z.values)
 
 
 def test_pixels_are_not_masked(ocean):
