@@ -85,7 +85,7 @@ pub(crate) struct Get {
     /// than 1,000 elements
     #[arg(long, value_name = "FORMAT")]
     format: Option<Format>,
-    /// Write into a file, which appears when it is whole: .npy, .csv, .json, .jsonl, .tif, .png or .raw, or any other with --format
+    /// Write into a file, which appears when it is whole: .npy, .csv, .json, .jsonl, .tif, .png or .raw, or any other with --format; - is standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// With csv, begin with a line of names, and each line with its coordinates; with it more than two axes may be longer than 1. A
@@ -157,7 +157,10 @@ impl Get {
     }
 
     pub fn run(&self, session: &Session, out: Out<'_>) -> Result<(), Failure> {
-        let Some(path) = &self.output else { return self.print(session, out) };
+        let path = match &self.output {
+            Some(path) if path.as_os_str() != "-" => path,
+            _ => return self.print(session, out),
+        };
         let format = self.format.map_or_else(|| Format::of_file(path), Ok)?;
         let failed = |e| Failure::Stream("cannot write the file of --output", e);
         let file = WholeFile::create(path).map_err(failed)?;

@@ -50,6 +50,16 @@ fn a_file_that_cannot_be_made_whole_leaves_the_old_one() {
     assert!(why.contains("cannot write the file of --output"), "{why}");
 }
 
+#[test]
+fn a_dash_is_standard_output() {
+    let folder = table();
+    for options in ["--format csv", ""] {
+        let printed = folder.good(&format!("get a.zarr/t {options}")).out;
+        assert_eq!(folder.good(&format!("get a.zarr/t {options} -o -")).out, printed);
+    }
+    assert!(!folder.path("-").exists());
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_device_is_written_to() {
