@@ -243,7 +243,7 @@ struct Builder<'a> {
     /// The numbers of dimensions by their full names.
     numbers: HashMap<String, usize>,
     /// For each group the number of its dimension of the parts of complex numbers, if it has any. Groups have one each, since
-    /// netCDF4-python 1.7.5 fails on complex variables whose dimension is that of a group above.
+    /// nc-complex, which netCDF4-python has, looks for it in the variable's own group alone.
     complex: Vec<Option<usize>>,
     /// What cannot be shown, and why.
     hidden: Vec<String>,

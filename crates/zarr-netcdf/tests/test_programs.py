@@ -115,11 +115,12 @@ def test_what_zarr_python_wrote_is_read(ocean):
             np.testing.assert_array_equal(dataset["deep/below/t"][1, ::7, 3], frame.t.values[1, ::7, 3])
 
 
-def test_complex_numbers_are_those_of_nc_complex(ocean):
-    home, frame = ocean
-    with netCDF4.Dataset(home / "v3.zarr/zarr.json", auto_complex=True) as dataset:
-        np.testing.assert_array_equal(dataset["z"][3:20:2], frame.z.values[3:20:2])
-        np.testing.assert_array_equal(dataset["deep/below/z"][...], frame.z.values)
+def test_complex_numbers_are_those_of_nc_complex(tmp_path):
+    # Without groups: nc-complex 0.3 overruns its memory for those, whatever the format (`pfnc_get_complex_dim`).
+    values = np.arange(30) * (1 - 2j)
+    xarray.Dataset({"z": (("x",), values)}).to_zarr(tmp_path / "z.zarr", zarr_format=3, consolidated=False)
+    with netCDF4.Dataset(tmp_path / "z.zarr/zarr.json", auto_complex=True) as dataset:
+        np.testing.assert_array_equal(dataset["z"][3:20:2], values[3:20:2])
 
 
 def test_pixels_are_not_masked(ocean):
@@ -138,7 +139,7 @@ def test_xarray_opens_it(ocean):
             xarray.testing.assert_equal(found[name], frame[name])
         assert found.attrs["title"] == "oceän"
     with xarray.open_dataset(home / "v3.zip", engine="netcdf4", group="deep/below", chunks={"time": 2}) as found:
-        np.testing.assert_array_equal(found.t.mean("time").compute(), found.t.load().mean("time"))
+        np.testing.assert_allclose(found.t.mean("time").compute(), found.t.load().mean("time"), rtol=1e-6)
         xarray.testing.assert_equal(found.t.compute(), frame.t)
     tree = xarray.open_datatree(home / "v3.zarr/zarr.json", engine="netcdf4")
     xarray.testing.assert_equal(tree["deep/below/t"], frame.t)
