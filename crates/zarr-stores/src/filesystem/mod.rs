@@ -226,6 +226,7 @@ impl SyncStore for FilesystemStore {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
             create: true,
+            local: true,
             cheap_ranges: true,
             streams: true,
             set_all: true,

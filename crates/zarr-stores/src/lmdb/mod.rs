@@ -195,7 +195,7 @@ impl SyncStore for LmdbStore {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { create: true, cheap_ranges: true, ..Capabilities::FULL }
+        Capabilities { create: true, local: true, cheap_ranges: true, ..Capabilities::FULL }
     }
 
     /// Copies out of the map what is wanted, and nothing of a value above the limit. A version is the content.

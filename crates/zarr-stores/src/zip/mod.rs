@@ -287,7 +287,7 @@ impl SyncStore for ZipStore {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { create: true, ..Capabilities::FULL }
+        Capabilities { create: true, local: true, ..Capabilities::FULL }
     }
 
     fn warnings(&self) -> Vec<String> {

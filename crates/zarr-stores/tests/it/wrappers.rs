@@ -19,6 +19,24 @@ fn key(key: &str) -> StoreKey {
     StoreKey::new(key).unwrap()
 }
 
+/// Copies between folders let the system copy open files, through these wrappers, too.
+#[test]
+fn values_of_a_folder_lend_their_file() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("a")).unwrap();
+    std::fs::write(folder.path().join("a/b"), "value").unwrap();
+    let store: Arc<dyn Store> = from_sync(FilesystemStore::new(folder.path()));
+    let below: Arc<dyn Store> =
+        Arc::new(PrefixStore::new(store.clone(), StorePrefix::new("a/").unwrap()));
+    let read_only: Arc<dyn Store> = Arc::new(ReadOnlyStore::new(store.clone()));
+    for (store, name) in [(store, "a/b"), (below, "b"), (read_only, "a/b")] {
+        let store = store.to_sync();
+        assert!(store.capabilities().local, "{store:?}");
+        let value = store.open(&key(name), SnapshotOptions::default()).unwrap().unwrap();
+        assert!(value.file().is_some(), "{store:?}");
+    }
+}
+
 /// F-111.
 #[test]
 fn sync_stores_keep_the_promises_of_stores() {

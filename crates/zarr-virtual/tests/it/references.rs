@@ -85,6 +85,30 @@ fn a_target_that_is_absent_or_too_short_is_an_error() {
     assert_eq!(value(&store, "no").unwrap(), None);
 }
 
+/// V-006: a file that takes the target's place is never read beside it.
+#[test]
+fn another_file_in_the_place_of_a_target_is_an_error() {
+    let dir = tempfile::tempdir().unwrap();
+    let target = dir.path().join("target");
+    fs::write(&target, "old bytes").unwrap();
+    let path = dir.path().join("refs.json");
+    fs::write(&path, r#"{"first": ["target", 0, 3], "second": ["target", 4, 5]}"#).unwrap();
+    let pinned = store(&path, "");
+    assert_eq!(value(&pinned, "first").unwrap().unwrap(), "old");
+    fs::write(dir.path().join("new"), "new bytes").unwrap();
+    fs::rename(dir.path().join("new"), &target).unwrap();
+    for key in ["second", "first"] {
+        let error = value(&pinned, key).unwrap_err();
+        assert!(matches!(error, StoreError::Changed { .. }), "{key}: {error}");
+        assert!(error.to_string().contains("target"), "{error}");
+    }
+    // Opened again, it is the new one.
+    assert_eq!(value(&store(&path, ""), "first").unwrap().unwrap(), "new");
+    fs::remove_file(&target).unwrap();
+    let error = value(&pinned, "second").unwrap_err();
+    assert!(matches!(error, StoreError::Changed { .. }), "{error}");
+}
+
 /// V-045.
 #[test]
 fn references_do_not_lead_out_of_their_folder() {
