@@ -86,7 +86,7 @@ fn no_node(hierarchy: &Hierarchy, path: &NodePath) -> Option<String> {
     let group = match node {
         Node::Array(_) => {
             return Some(format!(
-                "there is no node {path}: {above} is an array, and has none below it"
+                "there is no node {path}: {above} is an array and has no children"
             ));
         }
         Node::Group(group) => group,
@@ -231,7 +231,7 @@ fn in_folder(url: &str, store: &dyn SyncStore) -> Option<String> {
         format!("{}/{}", url.trim_end_matches('/'), prefix.as_str().trim_end_matches('/'))
     });
     Some(format!(
-        "it holds no Zarr data, but {}; looked for `zarr.json`, `.zgroup`, `.zarray`{}",
+        "no Zarr data found, only {}; looked for `zarr.json`, `.zgroup`, `.zarray`{}",
         list(&names),
         meaning(meant.as_ref())
     ))

@@ -91,7 +91,7 @@ fn lines(text: &str) -> Result<Vec<Vec<Cell>>, String> {
                 let mut text = String::new();
                 let mut inside = inside;
                 loop {
-                    let end = inside.find('"').ok_or("a `\"` has no other `\"` that ends it")?;
+                    let end = inside.find('"').ok_or("unterminated `\"`")?;
                     text.push_str(&inside[..end]);
                     inside = &inside[end + 1..];
                     match inside.strip_prefix('"') {

@@ -123,10 +123,10 @@ impl From<Error> for Failure {
                 "name one of its arrays with --path; `zarr tree` lists them"
             }
             Cause::Access(AccessError::ReadOnly) | Cause::Store(StoreError::ReadOnly) => {
-                "this store is for reading alone; choose another TARGET"
+                "this store is read-only; choose another TARGET"
             }
             Cause::Store(StoreError::LockRefused { .. }) => {
-                "this file system does not lock; if no other process writes here, give --no-lock"
+                "this file system does not support locks; if no other process writes here, give --no-lock"
             }
             Cause::Store(StoreError::TooLarge { .. }) => {
                 "give a larger --max-document if you trust this data"

@@ -56,7 +56,7 @@ pub(crate) fn warn(session: &Session, place: &NewPlace, url: &str) {
     let options = session.options().ok().filter(|_| place.begun);
     if let Some(format) = options.and_then(|options| other_format(url, &options)) {
         let what = format!(
-            "this is {format}; what is created lies among its files, and its programs know nothing of it"
+            "this is {format}; new nodes are stored among its files, and other programs will not see them"
         );
         session.warn_of(&[Warning { place: place.path.to_string(), what }]);
     }

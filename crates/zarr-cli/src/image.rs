@@ -53,7 +53,10 @@ impl Layout {
             return Err(format!("{} pixels are more than an image has", by(shape)));
         };
         if width == 0 || height == 0 || pages == 0 {
-            return Err(format!("{} elements are none, and an image has some", by(shape)));
+            return Err(format!(
+                "the selection of {} elements is empty; an image needs at least one",
+                by(shape)
+            ));
         }
         Ok(Layout { kind: *kind, samples, width, height, pages })
     }
@@ -96,7 +99,7 @@ impl Image {
         }
         if layout.pages > 1 {
             return Err(format!(
-                "PNG has one image, and {} elements are {}; choose one by --region, or --format tiff",
+                "a PNG contains one image, but {} elements make {}; select one with --region, or use --format tiff",
                 by(shape),
                 layout.pages
             ));

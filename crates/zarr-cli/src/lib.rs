@@ -155,7 +155,7 @@ fn not_utf8(args: &[OsString]) -> String {
         .map(|(n, arg)| format!("argument {n}, {arg:?}"))
         .collect();
     let is = if wrong.len() == 1 { "is" } else { "are" };
-    format!("{} {is} not UTF-8; a symbolic link gives such a file another name", wrong.join(", "))
+    format!("{} {is} not UTF-8; create a symbolic link with a UTF-8 name", wrong.join(", "))
 }
 
 /// What arguments are called that are paths or URLs of data.

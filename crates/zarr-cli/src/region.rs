@@ -436,7 +436,7 @@ pub(crate) fn items(text: &str) -> Result<Vec<&str>, String> {
     let (mut items, mut start, mut inside) = (Vec::new(), 0, false);
     for (at, letter) in text.char_indices() {
         match letter {
-            '[' if inside => return Err("there is a list in a list".to_owned()),
+            '[' if inside => return Err("lists cannot be nested".to_owned()),
             '[' => inside = true,
             ']' if !inside => return Err("a `]` has no `[`".to_owned()),
             ']' => inside = false,
@@ -499,7 +499,7 @@ fn along(item: &str, whose: &str, len: u64) -> Result<Along, String> {
         _ => return Err(bad("has too many colons")),
     };
     let step = match step {
-        Some(0) => return Err(bad("has a step of 0, which leads nowhere")),
+        Some(0) => return Err(bad("has a step of 0")),
         Some(step) => i64::try_from(step).unwrap_or(i64::MAX),
         None => 1,
     };
@@ -595,7 +595,7 @@ mod tests {
         assert!(why("[1,,2],0").contains("a comma too many"));
         assert!(why("[1,2,0").contains("has no `]`"));
         assert!(why("1],0").contains("has no `[`"));
-        assert!(why("[[1]],0").contains("a list in a list"));
+        assert!(why("[[1]],0").contains("lists cannot be nested"));
         assert!(Elements::of_region(Some("0"), &[]).is_err());
     }
 

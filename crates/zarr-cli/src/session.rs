@@ -25,7 +25,7 @@ const COMMON: &str = "Options of every command";
 
 /// What is told of a node without a document.
 const ONLY_COPIED: &str =
-    "is only in the consolidated metadata, and left out; `--consolidated` takes it from there";
+    "skipped: it exists only in the consolidated metadata; `--consolidated` reads it from there";
 
 /// Options of every command.
 #[derive(Clone, Debug, Default, Args)]

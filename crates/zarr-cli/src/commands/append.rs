@@ -89,8 +89,8 @@ impl Append {
         }
         let whole = session.in_its_hierarchy(&self.target, &array, &session.options()?)?;
         resize::refuse_fixed(session, &whole, &[axis])?;
-        let left = "the array may be longer already, as `zarr info` says: what was not stored reads as the fill value; `zarr \
-                    resize` takes it back";
+        let left = "the array may already be longer (see `zarr info`), and elements that were not stored read as the fill \
+                    value; `zarr resize` restores the old shape";
         interrupt::leaves(session, left);
         let longer = |old: &[u64]| {
             let mut shape = old.to_vec();

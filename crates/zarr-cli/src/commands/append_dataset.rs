@@ -104,7 +104,7 @@ pub(super) fn append(
         let known: Vec<String> = known.into_iter().collect();
         if name.parse::<i64>().is_ok() && !known.is_empty() {
             return Err(refuse(format!(
-                "a dataset grows along a dimension that is given by its name, as in `--axis {}`; there are {}",
+                "give the dimension of a dataset by its name, as in `--axis {}`; dimensions: {}",
                 if known.iter().any(|it| it == "time") { "time" } else { &known[0] },
                 known.join(", ")
             )));
@@ -457,8 +457,8 @@ fn refuse_overlap(coordinate: &Growth) -> Result<(), Failure> {
         None => Digits::Short.of_float(number),
     };
     Err(Failure::Usage(format!(
-        "{}: it ends at {}, and the new values begin at {}, so that they seem to be there already; `--allow-overlap` appends them \
-         all the same",
+        "{}: it ends at {}, but the new values begin at {}, so they may have been appended already; `--allow-overlap` appends \
+         them anyway",
         human::place(array.hierarchy(), array.path()),
         shown(*last),
         shown(*first)

@@ -253,7 +253,7 @@ fn check(
     match count as u64 {
         0 => Ok(()),
         n => Err(Failure::No(format!(
-            "{} of the manifest's {} not as they were",
+            "mismatches: {} of the manifest's {}",
             human::count(n),
             human::plural(manifest.len() as u64, "node")
         ))),

@@ -57,7 +57,7 @@ impl Consolidate {
         }
         interrupt::leaves(
             session,
-            "the copies are the old ones or the new ones; the same command makes them again",
+            "the consolidated metadata are either the old or the new ones; run the same command again",
         );
         let node = session.open_rw(&self.target, &self.care)?;
         let hierarchy = node.hierarchy();

@@ -130,7 +130,7 @@ impl Format {
             #[cfg(feature = "plot")]
             Some("png") => Ok(Format::Png),
             _ => Err(Failure::Usage(format!(
-                "{}: its name does not say what to write; name it .npy, .csv, .json, .tif or .raw, or give --format",
+                "{}: unknown extension; use .npy, .csv, .json, .tif or .raw, or pass --format",
                 path.display()
             ))),
         }

@@ -64,7 +64,7 @@ impl Migrate {
         }
         interrupt::leaves(
             session,
-            "the old documents or the new ones are complete; the same command goes on",
+            "the old or the new documents are complete; run the same command again to continue",
         );
         let options = session.writing(&self.care)?;
         let hierarchy = zarr::tools::open_for_migration(&self.target, self.to, &options)?;

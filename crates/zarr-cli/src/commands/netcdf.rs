@@ -27,7 +27,7 @@ fn new_dataset(target: &str, asked: Option<&NewDataset>) -> Result<NewDataset, F
     match asked {
         Some(asked) if *asked != said => {
             let why =
-                "the mode behind `#` asks for another format than the option; say one of them";
+                "the mode after `#` and the option name different formats; give only one of them";
             Err(Failure::Usage(format!("{target}: {why}")))
         }
         _ => Ok(said),

@@ -142,8 +142,8 @@ impl NetcdfPlugin {
         };
         let path = std::path::absolute(&found).unwrap_or(found);
         if path.to_string_lossy().contains(char::is_whitespace) {
-            let why = "netCDF's library deletes the blanks of a path in its resource file; copy the library into a folder without \
-                       blanks, and name it with --library";
+            let why = "netCDF's library removes spaces from paths in its resource file; copy the plug-in to a path without spaces, \
+                       and pass it with --library";
             return Err(Failure::usage(format!("{}: {why}", path.display())));
         }
         Ok(path)

@@ -24,7 +24,7 @@ use crate::whole_file;
 /// From how many bytes on the program says how much it reads.
 const MUCH: u64 = 1 << 30;
 /// What follows the title of a picture that would be empty.
-const NOTHING: &str = ": no values: every element is missing or no finite number";
+const NOTHING: &str = ": no values: every element is missing or not finite";
 
 /// Show an array as a picture, a line or a histogram
 #[derive(Debug, Args)]
@@ -159,7 +159,7 @@ fn size(text: &str) -> Result<(u32, u32), String> {
         Some(_) => {
             let (width, height) = LEAST_SIZE;
             Err(format!(
-                "a figure has room for its axes from {width}x{height} on; --bare is one pixel an element"
+                "a figure must be at least {width}x{height}; --bare draws one pixel per element, without axes"
             ))
         }
         None => Err(format!("write it as in 800x600, at most {MOST_SIDE} a side")),
@@ -427,7 +427,7 @@ impl Plot {
             .filter(|&bytes| bytes >= MUCH)
         {
             session.talk(&format!(
-                "up to {} of decoded chunks are read; a region or --reduce nearest makes it less",
+                "reading up to {} of decoded chunks; select a region or use --reduce nearest to read less",
                 human::size(bytes)
             ));
         }

@@ -234,6 +234,6 @@ fn stopped(error: zarr::Error) -> Failure {
     if error.kind() != ErrorKind::Cancelled {
         return error.into();
     }
-    let _ = writeln!(io::stderr(), "stopped: what was made stays, and --resume goes on");
+    let _ = writeln!(io::stderr(), "stopped; continue with --resume");
     Failure::AlreadyReported(STOPPED)
 }

@@ -110,8 +110,8 @@ impl Rename {
             hierarchy.node(&old).map_err(|error| left_over(error, &hierarchy, &old, &new))?;
         refuse_links_above(&hierarchy, &[&old, &new])?;
         refuse_only_copied(&hierarchy, &old)?;
-        let left = "the old node is whole unless the new one is; the same command goes on, or says what is left to do. \
-                    Consolidated metadata may be gone: `zarr consolidate` makes them again";
+        let left = "the old or the new node is complete; run the same command again to continue, or to see what is left to do. \
+                    Consolidated metadata may be missing: `zarr consolidate` writes them again";
         if let Some(folders) = Folders::of(&hierarchy, &old, &new)? {
             refuse_taken(&hierarchy, &old, &new)?;
             interrupt::leaves(session, left);
@@ -198,7 +198,7 @@ fn refuse_taken(hierarchy: &Hierarchy, old: &NodePath, new: &NodePath) -> Result
         Ok(node) => {
             let kind = if matches!(node, Node::Array(_)) { "an array" } else { "a group" };
             let hint = format!(
-                "choose another path; if a renaming was interrupted, compare both with `zarr diff`, then erase {old} with \
+                "choose another path; if a rename was interrupted, compare both with `zarr diff`, then erase {old} with \
                  `zarr rm`"
             );
             let taken = Error::from(AccessError::Exists(kind)).at_store(hierarchy.store().name());
@@ -217,8 +217,8 @@ fn left_over(error: Error, hierarchy: &Hierarchy, old: &NodePath, new: &NodePath
     }
     let place = human::place(hierarchy, old);
     Failure::No(format!(
-        "{place}: there is no such node, but chunks of one, and {new} is there; if a renaming was interrupted, `zarr rm` \
-         of {old} erases what it left"
+        "{place}: found chunks without a document, and {new} exists; if a rename was interrupted, `zarr rm` of {old} \
+         erases what it left"
     ))
 }
 

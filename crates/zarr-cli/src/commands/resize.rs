@@ -39,8 +39,8 @@ impl Resize {
     pub fn run(&self, session: &Session) -> Result<(), Failure> {
         session.show_calls();
         let array = session.open_rw(&self.target, &self.care)?.into_array()?;
-        let left = "the array has its old shape or the new one, as `zarr info` says; of a smaller one, chunks that are cut off \
-                    may be left, which no reader sees; the array can be resized again";
+        let left = "the array has its old or its new shape (see `zarr info`), and chunks outside a smaller shape may remain, which \
+                    readers ignore; it can be resized again";
         interrupt::leaves(session, left);
         let Shape(shape) = &self.shape;
         let old = array.shape();
@@ -71,7 +71,7 @@ pub(super) fn change(array: &Array, old: &[u64], new: &[u64]) -> Result<(), Fail
         }
         let now = human::shape(now);
         Err(zarr::AccessError::Argument(format!(
-            "another program has given the array the shape {now}; look again, then repeat the command"
+            "another program changed the array's shape to {now}; check it, then repeat the command"
         )))
     })?;
     Ok(())

@@ -196,6 +196,6 @@ fn stopped(error: zarr::Error) -> Failure {
     if error.kind() != ErrorKind::Cancelled {
         return error.into();
     }
-    let _ = writeln!(io::stderr(), "stopped: what was copied stays, and the same command goes on");
+    let _ = writeln!(io::stderr(), "stopped; run the same command again to continue");
     Failure::AlreadyReported(STOPPED)
 }

@@ -245,7 +245,7 @@ fn a_dataset_that_was_appended_already_is_refused() {
     folder.good("append d.zarr e.zarr --axis time");
     let told = folder.bad("append d.zarr e.zarr --axis time", 2);
     assert!(
-        told.contains("/time: it ends at 2023-05-01, and the new values begin at 2023-04-01"),
+        told.contains("/time: it ends at 2023-05-01, but the new values begin at 2023-04-01"),
         "{told}"
     );
     assert_eq!(folder.good("get d.zarr/time").text(), "[0,31,59,90,120]\n");
@@ -274,7 +274,7 @@ fn a_dataset_grows_along_a_dimension_by_its_name() {
     dataset(&folder, "d.zarr", "v3", SINCE_2023, &MONTHS[..3]);
     dataset(&folder, "e.zarr", "v3", SINCE_2023, &MONTHS[3..]);
     let told = folder.bad("append d.zarr e.zarr", 2);
-    assert!(told.contains("as in `--axis time`; there are bnds, lat, time"), "{told}");
+    assert!(told.contains("as in `--axis time`; dimensions: bnds, lat, time"), "{told}");
 }
 
 /// What a kill between two documents leaves: some arrays are longer than the coordinate says.

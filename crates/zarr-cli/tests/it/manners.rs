@@ -12,7 +12,7 @@ use zarr::Json;
 fn exit_codes_tell_the_kind() {
     let folder = Folder::new();
     folder.table("t.zarr", "v3");
-    // 2: the request cannot be.
+    // 2: a usage error.
     for line in [
         "",
         "zork",
@@ -443,7 +443,7 @@ fn an_argument_that_is_no_text_is_named() {
         let said = String::from_utf8(run.stderr).unwrap();
         assert_eq!(run.status.code(), Some(2));
         let n = if more.is_empty() { 2 } else { 3 };
-        let due = format!("argument {n}, \"a\\xFFb.zarr\" is not UTF-8; a symbolic link");
+        let due = format!("argument {n}, \"a\\xFFb.zarr\" is not UTF-8; create a symbolic link");
         let due =
             if more.is_empty() { due } else { due.replace('\\', "\\\\").replace('"', "\\\"") };
         assert!(said.contains(&due), "{said}");

@@ -30,7 +30,7 @@ fn the_name_of_the_file_says_the_format() {
     folder.good("get a.zarr/t --format csv --header -o t.dat");
     assert!(fs::read_to_string(folder.path("t.dat")).unwrap().contains("y"));
     let why = folder.bad("get a.zarr/t -o t.dat", 2);
-    assert!(why.contains("t.dat: its name does not say what to write"), "{why}");
+    assert!(why.contains("t.dat: unknown extension"), "{why}");
 }
 
 #[test]

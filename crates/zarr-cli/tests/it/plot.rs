@@ -225,7 +225,7 @@ fn a_preview_says_what_it_shows() {
     };
     assert_eq!(heading("plot t.zarr/moments").0, "moments: 1970-01-01 … 1970-01-02");
     assert_eq!(heading("plot t.zarr/days").0, "days: 2000-01-01 … 2000-02-29");
-    let gone = "gone: no values: every element is missing or no finite number".to_owned();
+    let gone = "gone: no values: every element is missing or not finite".to_owned();
     assert_eq!(heading("plot t.zarr/gone"), (gone.clone(), 1));
     assert_eq!(heading("plot t.zarr/gone --histogram"), (gone, 1));
     // Where no terminal says how wide it is, the environment does.
@@ -290,7 +290,7 @@ fn what_is_no_picture_is_refused_with_a_reason() {
         ("plot b.zarr/v --rgb 0,1,2 -o x.png", "which axis has the colours"),
         ("plot b.zarr/v --size 5 -o x.png", "write it as in 800x600"),
         ("plot b.zarr/v --size 9000x600 -o x.png", "at most 8192 a side"),
-        ("plot b.zarr/v --size 299x200 -o x.png", "room for its axes from 300x200 on"),
+        ("plot b.zarr/v --size 299x200 -o x.png", "must be at least 300x200"),
     ] {
         let why = folder.bad(line, 2);
         assert!(why.contains(says), "{line}: {why}");

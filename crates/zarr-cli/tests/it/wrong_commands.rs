@@ -43,7 +43,7 @@ const COMMANDS: &[(&str, &str)] = &[
     ("get ocean.zarr/temperature --sel lta=5", "did you mean `lat`"),
     ("get ocean.zarr/temperature --by-name tiem=0", "did you mean `time`"),
     ("get ocean.zarr/temperature --format xlsx", "possible values"),
-    ("get ocean.zarr/temperature -o out.xlsx", "give --format"),
+    ("get ocean.zarr/temperature -o out.xlsx", "pass --format"),
     ("get ocean.zarr/temperature -o nowhere/out.npy", "cannot write the file of --output"),
     // Creating and writing.
     ("create new.zarr/x --dtype float32", "--shape"),
