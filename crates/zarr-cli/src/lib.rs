@@ -16,9 +16,8 @@
 //! ```
 //!
 //! Standard output is data, standard error is talk; with `--json`, it is one JSON object on each line, with the
-//! member `error` or `warning`. Exit codes: 0 fine, 1 the answer is no, 2 the
-//! request cannot be, 3 nothing is there, 4 valid but not supported by this build, 5 corrupt data, or
-//! input or output failed.
+//! member `error` or `warning`. Exit codes: 0 success, 1 negative result, 2 usage
+//! error, 3 not found, 4 valid, but not supported by this build, 5 corrupt data, or an I/O error.
 
 #![forbid(unsafe_code)]
 
@@ -87,8 +86,8 @@ struct Cli {
 }
 
 const AFTER_HELP: &str = "\
-Exit codes: 0 fine; 1 the answer is no; 2 the request cannot be; 3 nothing is there;
-            4 valid, but not supported by this build; 5 corrupt data, or input or output failed.
+Exit codes: 0 success; 1 negative result; 2 usage error; 3 not found;
+            4 valid, but not supported by this build; 5 corrupt data, or an I/O error.
 
 Examples:
   zarr demo                                     a tour, with an image that comes with the program

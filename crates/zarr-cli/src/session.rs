@@ -39,7 +39,7 @@ pub(crate) struct Global {
     /// Refuse what only a tolerant reader takes
     #[arg(long, global = true, hide_short_help = true, help_heading = COMMON)]
     pub strict: bool,
-    /// Take TARGET for this format, whatever it looks like: v2, v3, draft-2020, draft-2020-text, draft-2019, or E0 … E4
+    /// Read TARGET as this format, whatever it looks like: v2, v3, draft-2020, draft-2020-text, draft-2019, or E0 … E4
     #[arg(long = "as", global = true, hide_short_help = true, help_heading = COMMON, value_name = "FORMAT", value_parser = parse::read_as)]
     pub read_as: Option<ReadAs>,
     /// Read documents from their consolidated copies, at KEY or where their writers put them, which must be there
@@ -48,13 +48,13 @@ pub(crate) struct Global {
     /// Read each document where it lies, and say where consolidated copies differ
     #[arg(long, global = true, hide_short_help = true, help_heading = COMMON, conflicts_with = "consolidated")]
     pub no_consolidated: bool,
-    /// Take filters that zarr-python hid in a draft's attributes for attributes
+    /// Treat filters that zarr-python hid in a draft's attributes as plain attributes
     #[arg(long, global = true, hide_short_help = true, help_heading = COMMON)]
     pub ignore_hidden_filters: bool,
     /// Threads that read, write and compress; as many as the machine has, if not given
     #[arg(long, global = true, hide_short_help = true, help_heading = COMMON, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub threads: usize,
-    /// Say only errors, and what a copy does not keep: no progress, no talk, no warnings
+    /// Print only errors and what a copy does not keep: no progress, messages or warnings
     #[arg(long, global = true, hide_short_help = true, help_heading = COMMON, conflicts_with = "verbose")]
     pub quiet: bool,
     /// Say what is done where no terminal reads it, too, and at the end how many calls to stores, how many bytes and how much time it took
@@ -89,7 +89,7 @@ pub(crate) struct Global {
 pub(crate) struct Target {
     /// Path or URL of a hierarchy, or of a node inside.
     pub target: String,
-    /// The node, from the one that `target` means.
+    /// Path of the node, relative to the one that `target` names.
     pub path: String,
 }
 
@@ -99,7 +99,7 @@ struct TargetArgs {
     /// Path or URL of a hierarchy, or of a node inside
     #[arg(value_name = "TARGET")]
     target: String,
-    /// The node, from the one that TARGET means
+    /// Path of the node, relative to the one that TARGET names
     #[arg(value_name = "PATH", conflicts_with = "path")]
     node: Option<String>,
     /// The same as PATH
@@ -139,8 +139,8 @@ impl FromArgMatches for Target {
 /// What is done about chunks that are not stored.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct NoMissing {
-    /// Fail where a chunk, or an inner chunk of a shard, is not stored, in place of taking the fill value for it: for arrays of
-    /// which every chunk was stored. Most writers leave out chunks of nothing but the fill value
+    /// Fail if a chunk, or an inner chunk of a shard, is missing, instead of reading the fill value. Use it only for arrays whose
+    /// chunks were all stored: most writers omit chunks that contain only the fill value
     #[arg(long)]
     pub no_missing: bool,
 }

@@ -28,15 +28,15 @@ Examples:
   zarr append model.zarr more.zarr --axis time
 
 A group as SRC is a dataset: each array with the dimension --axis grows by that of SRC, as with xarray's `append_dim`; times are
-converted to the units of TARGET, packed numbers to its scale. A coordinate must go on where TARGET's ends, in the same direction:
---allow-overlap appends the dataset all the same. Arrays without the dimension must be equal. Elements are written behind the
+converted to the units of TARGET, packed numbers to its scale. A coordinate must continue TARGET's in the same
+direction, unless --allow-overlap is given. Arrays without the dimension must be equal. Elements are written behind the
 old ends first, and the coordinate of the dimension gets its new length last: after a kill the dataset has its old length, and the same
 command completes it. Other programs may write to the old elements meanwhile, but for those of the coordinate; none may append or resize.
 
-Formats are those of `zarr put`. How much longer the array gets is what the input holds: along all other axes it is as long as
-the array. The place is taken first, so that programs that append at the same time all arrive, each in its own place. If the
-input cannot be taken, the array gets its shape back, unless others have appended since. Only a NumPy file is read piece by
-piece; the input of other formats is held in memory. Arrays of the same group whose dimension of the same name has another length
+Formats are those of `zarr put`. The input determines how far the array grows; along all other axes, it has the array's
+lengths. Space is reserved first, so that programs that append at the same time each get their own rows. If the input is
+invalid, the array gets its old shape back, unless others have appended since. Only a NumPy file is read piece by piece; the
+input of other formats is held in memory. Arrays of the same group whose dimension of the same name has another length
 afterwards are named.")]
 pub(crate) struct Append {
     #[command(flatten)]

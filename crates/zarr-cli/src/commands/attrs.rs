@@ -20,15 +20,15 @@ Examples:
   zarr attrs data.zarr --path temperature --set units=kelvin --set 'valid_range=[0,400]'
   zarr attrs data.zarr --path temperature --delete units --json
 
-A value is JSON; what is no JSON is text. Asked for one KEY, the exit code is 1 if there is none.
+A value is JSON, otherwise a string. With KEY, the exit code is 1 if the attribute does not exist.
 Numbers on a terminal have at most 8 significant digits; in a pipe and with --json they are as stored.
-Changes are laid over what the attributes are by then, so that nobody's are lost. After a change only
+Changes apply to the latest attributes, so that concurrent changes are not lost. After a change only
 --json prints the attributes.")]
 pub(crate) struct Attrs {
     /// Path or URL of a hierarchy, or of a node inside
     #[arg(value_name = "TARGET")]
     target: String,
-    /// The node, from the one that TARGET means; without a KEY behind it, it may be the KEY
+    /// Path of the node, relative to the one that TARGET names; if no KEY follows, it may be the KEY
     #[arg(value_name = "PATH")]
     first: Option<String>,
     /// Show only this attribute

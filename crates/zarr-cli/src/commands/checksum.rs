@@ -51,7 +51,7 @@ pub(crate) struct Checksum {
     /// Bytes of elements to hold at once, as in 1GiB; 256 MiB if not given
     #[arg(long, value_name = "SIZE", default_value = "0", hide_default_value = true, value_parser = parse::size)]
     memory: u64,
-    /// The most bytes of elements to read, stored or not, as in 50TiB; 16 TiB if not given
+    /// Maximum number of bytes of elements to read, stored or not, as in 50TiB [default: 16TiB]
     #[arg(long, value_name = "SIZE", default_value = "0", hide_default_value = true, value_parser = parse::size)]
     max_size: u64,
     #[command(flatten)]

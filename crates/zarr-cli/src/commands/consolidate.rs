@@ -24,7 +24,7 @@ of a document are neither replaced nor removed: `zarr repair --apply` writes suc
 pub(crate) struct Consolidate {
     #[command(flatten)]
     target: Target,
-    /// Tell the nodes whose copies say otherwise than their documents
+    /// List the nodes whose copies differ from their documents
     #[arg(long, conflicts_with = "remove")]
     check: bool,
     /// Take the copies away

@@ -47,12 +47,12 @@ Examples:
 
 DST is a new hierarchy, or a new node in one that is there. Nothing is overwritten without --overwrite. Where the copy
 has the same element type, chunks and codecs, stored bytes are copied as they are and nothing is decoded; --dry-run says for
-each array which. All chunks are written before the first document: a copy that was killed is not taken for a complete one, and --resume goes on with it,
-without the options with which it was begun. What the other
-format has no words for is refused before the first element is written, or left out with --skip-unsupported. Arrays whose
-axes have names keep their missing values; what cannot be kept is told, and refused with --strict. A netCDF dataset (--to nczarr-v2,
-nczarr-v3, zarr-v2 or zarr-v3) keeps dimensions, types and typed attributes; what of it cannot be kept is
-told, and refused with --strict. Arrays that netCDF has no type or no name for are copied as they are into plain Zarr.")]
+each array which. All chunks are written before the first document: a killed copy is never mistaken for a complete one. --resume
+continues it; the options of the first run need not be repeated. If the other format cannot represent something, the copy is
+refused before anything is written; --skip-unsupported skips those nodes. Arrays whose axes have names keep their missing
+values. What cannot be kept is printed, or refused with --strict. A netCDF dataset (--to nczarr-v2, nczarr-v3, zarr-v2 or
+zarr-v3) keeps dimensions, types and typed attributes. Arrays that netCDF has no type or no name for are copied as they are
+into plain Zarr.")]
 pub(crate) struct Copy {
     /// Path or URL of the hierarchy, or of the node inside, to copy
     #[arg(value_name = "SRC")]
@@ -60,7 +60,7 @@ pub(crate) struct Copy {
     /// Path or URL of the copy
     #[arg(value_name = "DST")]
     target: String,
-    /// The node to copy, from the one that SRC means
+    /// Path of the node to copy, relative to the one that SRC names
     #[arg(long, value_name = "PATH", default_value = "/", hide_default_value = true)]
     path: String,
     /// The copy's path, from the node that DST means
@@ -102,7 +102,7 @@ pub(crate) struct Copy {
     /// other chunks need, a temporary file takes the rest: in the folder that TMPDIR names
     #[arg(long, value_name = "SIZE", value_parser = parse::size)]
     memory: Option<u64>,
-    /// Go on with the copy to DST that is under way, if one is; options that are not given again are those of its beginning
+    /// Continue the unfinished copy at DST, if there is one; options that are not repeated are those of the first run
     #[arg(long)]
     resume: bool,
     /// Read every chunk back, and compare it with SRC: by stored bytes where those are copied as they are, else by elements;

@@ -66,7 +66,7 @@ pub(crate) struct Create {
     /// Order of elements in a chunk
     #[arg(long, value_name = "C|F", ignore_case = true, value_parser = ["C", "F"])]
     order: Option<String>,
-    /// What stands between the indices in chunk keys; a period in v2, else a slash, if not given
+    /// Separator of the indices in chunk keys [default: a period in v2, otherwise a slash]
     #[arg(long, value_name = "CHARACTER", value_parser = ["/", "."])]
     separator: Option<String>,
     /// An attribute: KEY=JSON, or KEY=text; may be given again
@@ -78,10 +78,10 @@ pub(crate) struct Create {
     /// With --overwrite: erase files below the node that are not Zarr's, too
     #[arg(long, requires = "overwrite")]
     force: bool,
-    /// Erase chunks first that lie where the array's are to lie; so it is where the store can list
+    /// Erase leftover chunks at the array's keys first [default if the store can list]
     #[arg(long, conflicts_with_all = ["group", "no_purge"])]
     purge: bool,
-    /// Do not look for such chunks: those that an interrupted erase left show up in the array
+    /// Do not look for leftover chunks: any that an interrupted erase left become part of the array
     #[arg(long, conflicts_with = "group")]
     no_purge: bool,
     #[command(flatten)]

@@ -42,7 +42,7 @@ pub(crate) struct Diff {
     /// By how much numbers may differ
     #[arg(long, value_name = "ABS", default_value_t = 0.0, hide_default_value = true, value_parser = tolerance)]
     tolerance: f64,
-    /// By how much numbers may differ, in proportion to the larger one
+    /// Relative tolerance for numbers, as a fraction of the larger one
     #[arg(long, value_name = "REL", default_value_t = 0.0, hide_default_value = true, value_parser = tolerance)]
     rtol: f64,
     /// Compare the bits of elements
@@ -66,7 +66,7 @@ pub(crate) struct Diff {
     /// Bytes of elements to hold at once, as in 1GiB; 256 MiB if not given
     #[arg(long, value_name = "SIZE", default_value = "0", hide_default_value = true, value_parser = parse::size)]
     memory: u64,
-    /// The most bytes of elements to read, stored or not, as in 50TiB; 16 TiB if not given
+    /// Maximum number of bytes of elements to read, stored or not, as in 50TiB [default: 16TiB]
     #[arg(long, value_name = "SIZE", default_value = "0", hide_default_value = true, value_parser = parse::size)]
     max_size: u64,
 }

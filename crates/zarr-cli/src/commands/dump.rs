@@ -29,8 +29,8 @@ Examples:
 
 The text is that of netCDF's ncdump, and so are the one-letter options. Any Zarr data is a dataset: dimensions
 are those that its arrays name. Floats have 7 significant digits and doubles 15, unless -p gives more: 9 and 17
-read back as they were. Arrays of types that netCDF does not have are told on standard error, and left out. Nodes whose documents
-are broken are left out, too; then the exit code is not 0.
+read back as they were. Arrays of types that netCDF does not have are skipped, with a note on standard error. Nodes whose
+documents are broken are skipped, too; then the exit code is not 0.
 -t and --cf change the data, not the definitions: such a text is for people, not for `zarr gen`."
 )]
 pub(crate) struct Dump {

@@ -15,7 +15,7 @@ use crate::interrupt;
 use crate::parse;
 use crate::session::{Session, WriteOptions};
 
-/// Make a dataset of CDL, the text form of netCDF
+/// Create a dataset from CDL, the text form of netCDF
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

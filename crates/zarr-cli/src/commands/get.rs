@@ -49,18 +49,18 @@ crosses the meridian.
 Formats, all in C order:
   json  nested lists. Integers are exact, floats the shortest text that reads back the same, with
         \"NaN\", \"Infinity\" and \"-Infinity\" as strings; complex numbers are [real, imaginary]. Bytes of
-        fixed length are text if they are UTF-8, else {\"base64\": text}; raw bytes are base64. Moments
-        are dates as fine as their unit, \"2020-12-31T23:59:59\", spans of time whole numbers of their
-        steps; \"NaT\" is no time. Records are objects of their fields. An element that is missing is
-        null; one that is there and may be null inside is a list of one.
+        fixed length are text if they are UTF-8, else {\"base64\": text}; raw bytes are base64. Times are
+        dates with the precision of their unit, \"2020-12-31T23:59:59\"; durations are integer counts of
+        their unit; \"NaT\" is a missing time. Records are objects of their fields. An element that is missing
+        is null; one that is there and may be null inside is a list of one.
   jsonl one element per line, as in json.
   csv   one line per row, for at most two axes longer than 1; complex numbers as 1.0-2.0j. One line per
         record, for one axis, behind a line with the names of its fields. What is missing is empty. Bytes
         that are not UTF-8 are the text {\"base64\":\"…\"}, as in json, and so are bytes that are such a text.
         With --header the first line has names, and each line begins with the coordinates of its row.
   table names, coordinates and elements in columns, for people: floats with at most 8 significant digits.
-  raw   little-endian elements one after the other; bool 0 or 1; text as UTF-32. If elements may be
-        missing, each stands behind a byte, 1 if it is there, and is zeros if it is not.
+  raw   little-endian elements one after the other; bool 0 or 1; text as UTF-32. With nullable
+        types, a byte precedes each element: 1 if it is present, or 0 followed by zeros.
   npy   a NumPy file, version 1.0, little-endian.
   png   an image of the elements as they are: bool is black and white, uint8 and uint16 are grey; where the last of
         three axes has 3 or 4 elements, these are red, green, blue and opacity. zarr plot makes images of other numbers.
@@ -76,13 +76,12 @@ pub(crate) struct Get {
     target: Target,
     #[command(flatten)]
     which: SelectionArgs,
-    /// Write what CF says that elements stand for: unpacked by scale_factor and add_offset, missing ones null, times as dates.
+    /// Decode elements by the CF conventions: unpacked with scale_factor and add_offset, missing ones as null, times as dates.
     /// In raw, npy and tiff, numbers are float64, missing ones NaN, and times numbers, but datetime64 in npy if NumPy has their calendar
     #[cfg(feature = "plot")]
     #[arg(long)]
     cf: bool,
-    /// How to write them; if not given, as the name of the file of --output says, else json, and on a terminal a summary of more
-    /// than 1,000 elements
+    /// Output format [default: from the extension of --output; otherwise json, or on a terminal a summary of more than 1,000 elements]
     #[arg(long, value_name = "FORMAT")]
     format: Option<Format>,
     /// Write into a file, which appears when it is whole: .npy, .csv, .json, .jsonl, .tif, .png or .raw, or any other with --format; - is standard output

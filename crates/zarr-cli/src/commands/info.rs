@@ -23,7 +23,7 @@ use crate::session::{self, Session, Target};
 /// Up to this number of chunks, those that are stored are counted without a word.
 const MAX_CHUNKS_COUNTED_UNASKED: u64 = 100_000;
 
-/// Say what a group or an array is: shape, chunks, type, codecs, attributes
+/// Describe a group or an array: shape, chunks, type, codecs, attributes
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -35,8 +35,8 @@ Examples:
 Of a group it describes the arrays, as xarray does, if their dimensions have names: dimensions, coordinates with their first and
 last value in local stores, and variables; and an OME-Zarr image with its axes, channels and levels.
 
-Of an array on a map it says the coordinate reference system and where that was found, the steps from element to element, the
-bounds, and whether rows go from north to south.
+For a georeferenced array, it prints the coordinate reference system and its source, the grid steps, the bounds, and whether rows
+run from north to south.
 
 Of a sharded array, `shards` and `chunks` are those of --shards and --chunks of `zarr create`: a shard is one
 stored object, made of chunks.

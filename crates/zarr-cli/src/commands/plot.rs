@@ -95,13 +95,13 @@ pub(crate) struct Plot {
     /// Elements are numbers of objects: each has another colour, 0 none
     #[arg(long, conflicts_with_all = ["cmap", "histogram"])]
     labels: bool,
-    /// Show how many elements have which values
+    /// Draw a histogram of the values
     #[arg(long, conflicts_with = "bare")]
     histogram: bool,
     /// How a block of elements becomes one pixel
     #[arg(long, value_name = "HOW")]
     reduce: Option<How>,
-    /// Whether the first row is at the top, or at the bottom; maps with rising latitudes have it there, if not given
+    /// Whether the first row is at the top or at the bottom [default: so that north or up is at the top; top with --bare or if unknown]
     #[arg(long, value_name = "WHERE")]
     origin: Option<Origin>,
     /// Pixels of the figure, from 300x200 on; 1000x720, if not given
@@ -110,7 +110,7 @@ pub(crate) struct Plot {
     /// One pixel for each element, and nothing else
     #[arg(long)]
     bare: bool,
-    /// Stored values, neither unpacked nor missing
+    /// Draw stored values: nothing is unpacked or treated as missing
     #[arg(long)]
     raw: bool,
 }

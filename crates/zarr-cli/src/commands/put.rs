@@ -39,7 +39,7 @@ bytes are due.
 Regions are those of `zarr get`. Of several elements for the same place, as in [3,3], the last one stays.
 
 Input that has too few or too many elements is refused; if it has more than 64 MiB, pieces of it may
-have been written by then. Parts of chunks are laid over what other programs write meanwhile.")]
+have been written by then. Parts of chunks are merged with what other programs write meanwhile.")]
 pub(crate) struct Put {
     #[command(flatten)]
     target: Target,

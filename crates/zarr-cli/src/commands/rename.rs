@@ -30,10 +30,10 @@ pub(crate) struct Rename {
     /// Path or URL of a hierarchy, or of a node inside
     #[arg(value_name = "TARGET")]
     target: String,
-    /// The node, from the one that TARGET means; TARGET itself, if not given
+    /// Path of the node, relative to the one that TARGET names [default: TARGET itself]
     #[arg(long, value_name = "PATH")]
     path: Option<String>,
-    /// The node's new path, from the one that TARGET means; of TARGET itself, from the group that it is in, or with the hierarchy
+    /// The node's new path, relative to the one that TARGET names; of TARGET itself, relative to its group, or with the hierarchy
     /// as in TARGET
     #[arg(value_name = "NEW")]
     new: String,

@@ -24,15 +24,15 @@ Examples:
   zarr repair data.zarr --restore --apply       moves all back from the quarantine
   zarr repair data.zarr --undo-copies           which copies were cut off, and how much they wrote; --apply erases it
 
-Damaged values move to .zarr-quarantine/KEY, with a record in .zarr-quarantine/.records; no byte is destroyed. Chunks
-that moved read as fill. Shards are written anew of their sound inner chunks. Documents that only consolidated metadata
+Damaged values move to .zarr-quarantine/KEY, with a record in .zarr-quarantine/.records; no byte is destroyed. Moved
+chunks read as the fill value. Shards are rewritten from their intact inner chunks. Documents that only consolidated metadata
 have are written from them, and those of which it is certain what they should say are corrected. Consolidated metadata are
 made anew, and what dead writers left is removed. Each value is looked at again before it is changed, and stays if another
 program has changed it. A bucket cannot erase on that condition: there strays, chunks outside the grid and broken
 documents without a copy move only with --guard off, when no other program writes. The repository's
 docs/validating.md says more.
 
-Exit codes: 0 nothing is, or is left, to do; 1 something is; 3 no Zarr data are there; 5 the store failed.")]
+Exit codes: 0 nothing left to do; 1 steps left to do; 3 no Zarr data; 5 the store failed.")]
 pub(crate) struct Repair {
     #[command(flatten)]
     target: Target,
@@ -51,8 +51,8 @@ pub(crate) struct Repair {
     /// Move values back from the quarantine instead, where their keys are free
     #[arg(long, conflicts_with = "level")]
     restore: bool,
-    /// Erase what copies have written that were cut off, and their journals, instead; `zarr copy SRC DST --resume` goes on
-    /// with such a copy. No process may be at work on one
+    /// Instead, erase what unfinished copies have written, and their journals; `zarr copy SRC DST --resume` would continue
+    /// them. No process may still be copying
     #[arg(long, conflicts_with_all = ["level", "restore", "skip", "orphans"])]
     undo_copies: bool,
     #[command(flatten)]

@@ -17,8 +17,8 @@ Examples:
   zarr rm data.zarr/ocean
   zarr rm data.zarr --all
 
-Nothing is asked. What an interrupted erase left can be erased by the same command. A whole hierarchy goes only with --all. Files that are not
-Zarr's stay where they are, and are named; with --force they are erased, too.")]
+There is no confirmation prompt. The same command also removes what an interrupted erase left. A whole hierarchy is only erased
+with --all. Files that do not belong to Zarr are kept and listed; --force erases them, too.")]
 pub(crate) struct Rm {
     #[command(flatten)]
     target: Target,

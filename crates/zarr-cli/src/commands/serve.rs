@@ -29,7 +29,7 @@ Examples:
 The first line of standard output is the URL. A hierarchy's keys are below URL/NAME/, where NAME is the last segment of
 TARGET; a second target of that name is NAME-2. The same hierarchy as v3 is below URL/v3/NAME/.
 
-Ctrl-C gives answers 5 seconds to end; a second one stops at once. More is in docs/serving.md.")]
+After Ctrl-C, responses have 5 seconds to finish; a second Ctrl-C stops at once. See docs/serving.md.")]
 pub(crate) struct Serve {
     /// Paths or URLs of hierarchies, or of folders of them
     #[arg(value_name = "TARGET", required = true)]

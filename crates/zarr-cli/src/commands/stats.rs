@@ -20,7 +20,7 @@ use crate::progress::Progress;
 use crate::region::SelectionArgs;
 use crate::session::{self, NoMissing, Session, Target};
 
-/// Count, least, greatest, mean and standard deviation of an array's elements; percentiles, a histogram
+/// Compute count, min, max, mean and standard deviation of an array, percentiles, a histogram
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

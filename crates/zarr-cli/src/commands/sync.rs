@@ -24,12 +24,12 @@ Examples:
   zarr sync data.zarr backup.zarr --checksum
 
 Chunks, shards, documents and files that are not Zarr's are copied as they are stored, into the same format; nothing is
-decoded. An object is copied if its size differs, or if the one in TARGET was not set later than that in SOURCE was
-changed; equal ETags or checksums of both listings make it equal. The bytes of documents are compared, and those of all
+decoded. An object is copied if its size differs, or if it is not newer in TARGET than in SOURCE, unless ETags or checksums
+in both listings are equal. The bytes of documents are compared, and those of all
 objects where a store tells no times. So chunks that were changed in TARGET since are not seen if their size stayed the same:
 --checksum reads both places and compares all bytes, --size-only looks at sizes alone.
 
-TARGET may be absent. SOURCE may be on a web server that gives indices of its folders. A TARGET that is no copy of SOURCE is
+TARGET may be absent. SOURCE may be on a web server that gives indices of its folders. A TARGET that is not a copy of SOURCE is
 refused. Documents are written after all chunks, and what SOURCE lacks is deleted last, and only with --delete, which prints
 the list first. A sync that was killed goes on when the same command is given again. Exit code 1: others changed SOURCE meanwhile; what they changed is named.")]
 pub(crate) struct Sync {

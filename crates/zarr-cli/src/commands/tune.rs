@@ -32,9 +32,9 @@ A sample of the array is encoded and decoded with each layout on this machine: s
 that holds them in 95 of 100 samples. Times are modelled: they follow from the numbers of requests and bytes by a model of the
 store, which is printed, and the measured speed of decoding. A FILE for --store has such a model with other numbers.
 
-Line 0 is the array as it is. The others are the layouts that no other one is better than in bytes, time, and requests of
-reading and of writing. One is advised, marked by `*`, with the line of `zarr copy` that makes it; or none, if nothing gains
-10 % of time and bytes together. Without --readers, what is advised is read by all implementations of docs/interop.md.")]
+Line 0 is the array as it is. The others are Pareto-optimal in bytes, time, read requests and write requests. One is
+recommended, marked with `*`, with the `zarr copy` command that makes it; none is recommended if no layout gains 10 % of time
+and bytes together. Without --readers, all implementations of docs/interop.md can read the recommended layout.")]
 pub(crate) struct Tune {
     #[command(flatten)]
     target: Target,

@@ -36,7 +36,7 @@ pub(crate) struct Validate {
     /// How deep to look: meta, keys, index or data
     #[arg(long, value_name = "LEVEL", default_value = "data")]
     level: Level,
-    /// Take a chunk that is not stored for a problem
+    /// Report missing chunks as problems
     #[arg(long)]
     expect_complete: bool,
     /// Check each chunk that is read against the lines of FILE, as `zarr checksum --manifest --chunks` prints for the same TARGET
