@@ -385,11 +385,12 @@ fn storage(
 ) -> Result<Storage> {
     let total = dataspace.element_count().and_then(|n| n.checked_mul(datatype.size.into()));
     match layout {
-        Layout::Virtual => Ok(Storage::Elsewhere("it is a virtual dataset of others")),
+        Layout::Virtual => Ok(Storage::Elsewhere("it is a virtual dataset")),
         Layout::Compact(bytes) => {
             if total != Some(bytes.len() as u64) {
+                let expected = total.map_or("more than 2^64".to_owned(), |total| total.to_string());
                 return Err(place.damaged(format!(
-                    "expected {total:?} bytes in the object header, found {}",
+                    "expected {expected} bytes in the object header, found {}",
                     bytes.len()
                 )));
             }

@@ -74,7 +74,7 @@ fn read_native(variable: &Variable, slab: &Slab, out: &mut [u8]) -> Result<()> {
 pub fn read_texts(variable: &Variable, slab: &Slab) -> Result<Vec<String>> {
     match variable.handle.read_slab(slab).map_err(|e| Failure::in_read(&e))? {
         Values::String(texts) => Ok(texts),
-        other => Err(Failure::new(EINTERNAL, format!("expected texts, found {}", other.ty()))),
+        other => Err(Failure::new(EINTERNAL, format!("expected strings, found {}", other.ty()))),
     }
 }
 

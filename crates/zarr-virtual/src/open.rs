@@ -81,7 +81,7 @@ pub(crate) fn check_reading(link: &str, url: &str, access: Access) -> Result<()>
         Access::ReadOnly => Ok(()),
         Access::ReadWrite => {
             let why = format!(
-                "it is read in place, and not written; copy it with `zarr copy {url} NEW.zarr`, and write there"
+                "it is read-only; copy it with `zarr copy {url} NEW.zarr`, and write to the copy"
             );
             Err(StoreError::invalid_url(&format!("{link}::{url}"), why))
         }

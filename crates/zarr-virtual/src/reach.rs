@@ -193,7 +193,7 @@ fn place(url: &str) -> Result<Place, String> {
     }
     let is_remote = REMOTE_SCHEMES.contains(&scheme.as_str()) || scheme == "memory";
     if !is_remote {
-        return Err(format!("`{scheme}://` is no scheme that references may have"));
+        return Err(format!("references may not use the scheme `{scheme}://`"));
     }
     let (rest, query) = match rest.split_once('?') {
         Some((rest, query)) if scheme.starts_with("http") => (rest, format!("?{query}")),

@@ -179,14 +179,14 @@ impl Target {
         if was_read {
             return StoreError::Changed { key: self.name() };
         }
-        let why = "nothing is there, and references lead to it";
+        let why = "not found, but references point to it";
         StoreError::io("get", self.name())(io::Error::new(io::ErrorKind::NotFound, why))
     }
 
     fn too_short(&self, ranges: &[Range<u64>], size: u64) -> StoreError {
         let last = ranges.iter().max_by_key(|range| range.end).cloned().unwrap_or_default();
         let why = format!(
-            "it has {size} bytes, and a reference to {} bytes from {} needs {}",
+            "it has {size} bytes, but a reference to {} bytes at offset {} needs {}",
             last.end.saturating_sub(last.start),
             last.start,
             last.end

@@ -182,7 +182,9 @@ fn apply(filter: &Filter, bytes: Vec<u8>) -> std::result::Result<Vec<u8>, String
         ZSTD => Ok(raw_zstd(&bytes)),
         LZF => Ok(literal_lzf(&bytes)),
         BLOSC => copied_blosc(&bytes, filter),
-        id => Err(format!("filter {id} was skipped, which cannot be made good here")),
+        id => Err(format!(
+            "filter {id} was skipped when the chunk was written, and cannot be applied here"
+        )),
     }
 }
 

@@ -214,7 +214,7 @@ impl Tree {
             Target::Hard(address)
                 if group.address == *address || group.parents.contains(address) =>
             {
-                return left_out("it leads to a group that it lies in".to_owned());
+                return left_out("it points to an enclosing group".to_owned());
             }
             Target::Hard(_) if group.parents.len() >= MAX_DEPTH => {
                 return left_out(format!("it is nested deeper than {MAX_DEPTH} groups"));
@@ -224,7 +224,7 @@ impl Tree {
         };
         match kind {
             Ok(Some(kind)) => Ok(kind),
-            Ok(None) => left_out("it leads nowhere, or to a group that it lies in".to_owned()),
+            Ok(None) => left_out("it is dangling, or points to an enclosing group".to_owned()),
             Err(Fault::Error(error)) => Ok(EntryKind::Damaged(error.at_path(&path))),
             Err(missing) => Err(missing),
         }

@@ -29,8 +29,7 @@ impl Dataset {
     pub(crate) fn check_writeable(&self, snapshot: &Snapshot) -> Result<()> {
         match snapshot.profile {
             Profile::Legacy => {
-                let why =
-                    "netcdf-c wrote this dataset before 4.9.3; it is read and not written; copy it";
+                let why = "netcdf-c wrote this dataset before 4.9.3; it is read-only; copy it";
                 Err(self.at(AccessError::Frozen(why.into()).into()))
             }
             _ => Ok(()),

@@ -62,8 +62,7 @@ pub extern "C" fn create(
 ) -> c_int {
     guarded(|| {
         let path = path.get()?;
-        let why = "netCDF's programs read Zarr data through this plug-in, and do not write them; write a netCDF file, and convert \
-                   it with another program";
+        let why = "this plug-in is read-only; write a netCDF file, and convert it to Zarr with another program";
         Err(Failure::new(EPERM, format!("{path}: {why}")))
     })
 }

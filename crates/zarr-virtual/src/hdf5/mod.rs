@@ -294,7 +294,7 @@ impl Hdf5 {
             let full = zarr_hdf5::walk::join(path, &child.name);
             match child.kind {
                 _ if !is_node_name(&child.name) => {
-                    self.note_left_out(&full, "no node can have that name");
+                    self.note_left_out(&full, "it is not a valid node name");
                 }
                 EntryKind::LeftOut(why) => self.note_left_out(&full, &why),
                 // The others stay readable; opening this one says what is wrong.

@@ -86,7 +86,7 @@ pub(super) fn name(id: &[u8]) -> String {
 pub(super) fn snapshot_in_repository(buffer: &[u8], wanted: &Wanted) -> Result<String, String> {
     let repository = Table::root(buffer)?;
     if repository.table(5)?.u8(0)? == 2 {
-        return Err("the repository is offline, its status says".into());
+        return Err("the repository's status is offline".into());
     }
     let snapshots = repository.vector(4, 4)?;
     let (field, what, named) = match wanted {

@@ -212,7 +212,10 @@ impl<'a> Parser<'a> {
             let index = self.count()?;
             let found = usize::try_from(index).ok().filter(|index| *index < dimensions.len());
             let index = found.ok_or_else(|| {
-                self.damaged(format!("dimension {index} of {} in `{name}`", dimensions.len()))
+                self.damaged(format!(
+                    "`{name}` refers to dimension {index} of {}",
+                    dimensions.len()
+                ))
             })?;
             if axis > 0 && dimensions[index].length.is_none() {
                 let why = format!("the record dimension is not the first of `{name}`");
@@ -240,7 +243,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Header, Fault> {
     let magic = parser.take(4)?;
     let version = match magic {
         [b'C', b'D', b'F', version @ (1 | 2 | 5)] => *version,
-        _ => return Err(Fault::Damaged { offset: 0, why: "no netCDF-3 file begins".into() }),
+        _ => return Err(Fault::Damaged { offset: 0, why: "no netCDF-3 signature".into() }),
     };
     parser.version = version;
     let records = parser.count()?;

@@ -57,7 +57,7 @@ impl Netcdf3 {
         for variable in &header.variables {
             if !is_node_name(&variable.name) {
                 let name = variable.name.escape_debug();
-                warnings.push(format!("variable `{name}` is left out: no node can have that name"));
+                warnings.push(format!("skipped variable `{name}`: it is not a valid node name"));
                 continue;
             }
             let layout = layout(&header, variable, records).ok_or_else(|| {

@@ -97,7 +97,7 @@ fn a_file_that_ends_too_early_is_an_error_where_it_is_read() {
     let broken = arrays(&url).into_iter().filter_map(|array| array.read_le_bytes(..).err());
     let messages: Vec<String> = broken.map(|e| e.to_string()).collect();
     assert!(!messages.is_empty());
-    assert!(messages.iter().all(|message| message.contains("bytes from")), "{messages:?}");
+    assert!(messages.iter().all(|message| message.contains("bytes at offset")), "{messages:?}");
 }
 
 /// V-122.

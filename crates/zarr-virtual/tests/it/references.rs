@@ -74,8 +74,8 @@ fn a_target_that_is_absent_or_too_short_is_an_error() {
     let store = store(&path, "");
     for (key, why) in [
         ("short", "20 bytes"),
-        ("absent", "nothing is there"),
-        ("gone", "nothing is there"),
+        ("absent", "not found, but references point to it"),
+        ("gone", "not found, but references point to it"),
         ("beyond", "2^64"),
     ] {
         let error = value(&store, key).unwrap_err().to_string();
