@@ -41,7 +41,7 @@ impl FromStr for Dialect {
     fn from_str(name: &str) -> Result<Self, String> {
         let all = [Dialect::V2, Dialect::V3, Dialect::Draft];
         let found = all.into_iter().find(|dialect| dialect.name() == name);
-        found.ok_or_else(|| format!("`{name}` is none of the formats v2, v3, draft-2020"))
+        found.ok_or_else(|| format!("unknown format `{name}`; expected v2, v3 or draft-2020"))
     }
 }
 
@@ -84,7 +84,7 @@ impl FromStr for Era {
             "E2" | "draft-2019" => Ok(Era::E2),
             "E3" => Ok(Era::E3),
             "E4" | "draft-2020" => Ok(Era::E4),
-            _ => Err(format!("`{name}` is none of the drafts E0, E1, E2, E3, E4")),
+            _ => Err(format!("unknown draft `{name}`; expected E0, E1, E2, E3 or E4")),
         }
     }
 }

@@ -244,7 +244,7 @@ impl<C: Into<Cause>> From<C> for Error {
                 Some(("resume_copy", resume.as_str()))
             }
             Cause::Access(AccessError::OtherFormat { copy, .. }) => {
-                copy_hint = format!("copy it with `{copy}`, and write there");
+                copy_hint = format!("copy it with `{copy}`, and write to the copy");
                 Some(("copy_first", copy_hint.as_str()))
             }
             Cause::Store(StoreError::ReadOnly) | Cause::Access(AccessError::ReadOnly) => {
@@ -274,7 +274,7 @@ impl<C: Into<Cause>> From<C> for Error {
             )),
             Cause::Store(StoreError::LockRefused { .. }) => Some((
                 "locking",
-                "this file system does not lock; if no other process writes here, open the store with \
+                "this file system does not support locks; if no other process writes here, open the store with \
                  `locking(false)`",
             )),
             _ => None,

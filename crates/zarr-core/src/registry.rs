@@ -404,7 +404,7 @@ impl Registry {
                 format!("it was left out of this build; enable the feature `{feature}` of `zarr`")
             }
             None if spec.name == "pickle" => {
-                "pickled objects run code when they are read; they are refused".into()
+                "pickled objects are refused, because reading them can run code".into()
             }
             None => {
                 let mut known = self.codec_names(spec.dialect);

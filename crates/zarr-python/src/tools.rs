@@ -277,7 +277,7 @@ impl Target {
 /// What to say of a node that is left out.
 fn only_copied(path: &NodePath) -> String {
     format!(
-        "{path}: it is only in the consolidated metadata, and left out; open the hierarchy with consolidated=True to take \
+        "{path}: skipped: it exists only in the consolidated metadata; open the hierarchy with consolidated=True to read \
          it from there"
     )
 }

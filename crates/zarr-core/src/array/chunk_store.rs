@@ -64,7 +64,8 @@ impl<'a> ChunkStore<'a> {
 }
 
 /// Why chunks are not written that share objects with others.
-pub(super) const SHARED_OBJECTS: &str = "chunks that share objects by the draft's storage transformer are read and not written; copy the array";
+pub(super) const SHARED_OBJECTS: &str =
+    "chunks in the draft's sharded objects are read-only; copy the array";
 
 /// The error of one chunk, whose value has this key.
 pub(super) fn chunk_error(

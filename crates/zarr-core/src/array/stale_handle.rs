@@ -18,8 +18,9 @@ use crate::selection::ResolvedSelection;
 use crate::store::StoreKey;
 use crate::sync::lock;
 
-const GONE: &str = "the array was erased or renamed since it was opened, or what it is stored on is not mounted any more";
-const HINT: &str = "another writer gave the array another shape since it was opened; refresh it";
+const GONE: &str =
+    "the array was erased or renamed after it was opened, or its file system is no longer mounted";
+const HINT: &str = "another writer resized the array after it was opened; refresh it";
 
 /// An error if the array's document is gone. It is looked for where none of the chunks that a call needs is stored: either the array is
 /// empty there, or there is no array any more, and its elements would all read as fill. `was_stored` says whether the store is known

@@ -72,7 +72,7 @@ impl CodecChain {
                     if serializer.is_some() {
                         return Err(refused(
                             &spec,
-                            "works on arrays but follows one that makes bytes",
+                            "expects an array, but follows a codec that produces bytes",
                         ));
                     }
                     let next = codec.encoded(&inner)?;

@@ -134,7 +134,7 @@ pub fn convert_codecs(
         _ if to != Dialect::V3 && matches!(context.data_type, DataType::Optional(_)) => {
             Err(MetadataError::CannotRepresent {
                 format: to.name(),
-                what: format!("elements that may be missing, `{}`", context.data_type),
+                what: format!("the nullable type `{}`", context.data_type),
                 hint: "choose v3".into(),
             })
         }

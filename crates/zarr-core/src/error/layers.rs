@@ -395,7 +395,7 @@ pub enum AccessError {
     #[error("cannot write: {0}")]
     Frozen(String),
     /// Data of another format are here, which are read in place.
-    #[error("cannot write: this is {what}, which is read in place, and not written")]
+    #[error("cannot write: this is {what}, which is read-only")]
     OtherFormat {
         /// What it is: `a netCDF-3 file`.
         what: &'static str,
@@ -412,9 +412,7 @@ pub enum AccessError {
         attempts: u32,
     },
     /// The caller cancelled the call, with [`crate::Options::cancel`].
-    #[error(
-        "cancelled; each chunk is as it was or as it was to be written; call again with a new token"
-    )]
+    #[error("cancelled; each chunk has its old or its new value; call again with a new token")]
     Cancelled,
     /// More memory than there is room for.
     #[error("{what} would need {} bytes; {hint}", if *size == u64::MAX { "more than 2^64".into() } else { size.to_string() })]

@@ -59,7 +59,7 @@ pub(crate) fn detect(
     // Duplicates are an error in both kinds of `zarr.json` (docs/internals/design/strictness.md).
     let object = parse_node_object(entry, reading)?;
     if v2 {
-        reading.warnings.push("`zarr.json` and v2 documents are here; `zarr.json` is taken".into());
+        reading.warnings.push("found both `zarr.json` and v2 documents; using `zarr.json`".into());
     }
     let draft =
         matches!(object.get("zarr_format"), Some(Json::String(text)) if text.contains("://"));

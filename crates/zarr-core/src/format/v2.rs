@@ -68,7 +68,7 @@ impl Format for V2 {
         if let Some(bytes) = array {
             if group.is_some() {
                 reading
-                    .tolerate("both `.zarray` and `.zgroup` are here; the array is taken")
+                    .tolerate("found both `.zarray` and `.zgroup`; using the array")
                     .map_err(MetadataError::Json)?;
             }
             let object = parse_object(bytes, &JsonEncoding, false, reading)?;

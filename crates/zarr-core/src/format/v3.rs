@@ -205,7 +205,7 @@ fn parse_array(
         let mut lack = lacking("data type", extension("data_type", declared_type.clone())?.0);
         if let Some(Ok(inner)) = crate::data_type::optional::inner_metadata(&declared_type) {
             lack.hint = format!(
-                "elements that may be missing are to be of a fixed size, of a type that is known; {} is no such type",
+                "the inner type of a nullable type must be known and have a fixed size; {} is not such a type",
                 inner.brief()
             );
         }
@@ -438,7 +438,7 @@ fn lacking(what: &'static str, name: String) -> Unsupported {
         "data type" | "chunk grid" | "chunk key encoding" | "storage transformer" => {
             "register an extension for it"
         }
-        "member" => "it must be understood, and is not",
+        "member" => "it is unknown, and readers must understand it",
         _ => "",
     };
     Unsupported { what, name, hint: hint.into() }

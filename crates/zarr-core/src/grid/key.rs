@@ -90,7 +90,7 @@ fn separator_of(configuration: &Object, default: char) -> Result<char, MetadataE
     if !unknown.is_empty() {
         // A member that is not understood may change what the others mean.
         let name = format!("chunk_key_encoding: {}", unknown.join(", "));
-        let hint = "it must be understood, and is not".into();
+        let hint = "it is unknown, and readers must understand it".into();
         return Err(Unsupported { what: "member", name, hint }.into());
     }
     match configuration.get("separator") {

@@ -97,7 +97,7 @@ impl NewArray {
             .map_err(|e| context.with_context(path, e))?;
         check::check_array(context, path, &metadata)?;
         if let Some(name) = metadata.repeated_dimension_name() {
-            let what = format!("dimension name `{name}` stands twice; some readers refuse that");
+            let what = format!("duplicate dimension name `{name}`; some readers refuse it");
             context.warn(path.as_str(), vec![what]);
         }
         Ok(metadata)

@@ -94,7 +94,7 @@ async fn parse_node(
         return Err(error.with_hint(hint));
     }
     if attributes.is_some() {
-        let hint = "if they are a group's, create it there again, which keeps them: `zarr create TARGET --group --format v2`";
+        let hint = "if they belong to a group, `zarr create TARGET --group --format v2` creates it and keeps them";
         return Err(error.with_hint(hint));
     }
     Err(error)
@@ -247,7 +247,7 @@ pub async fn implied_group(
             }
         }
         if has_node {
-            let what = "has no document; taken for a group, since nodes lie below it";
+            let what = "has no document; treated as a group, because there are nodes below it";
             context.warn(path.as_str(), vec![what.into()]);
             let attributes = found.first().and_then(|(_, bytes)| {
                 let (json, _) = context.format.encoding().decode(bytes).ok()?;
@@ -278,7 +278,7 @@ pub async fn implied_group(
             _ => ("v2", "v3"),
         };
         let what = format!(
-            "readers of {here} pass over it, since `{key}` is a document of {other}; left out"
+            "skipped: readers of {here} ignore it, because `{key}` is a document of {other}"
         );
         context.warn(path.as_str(), vec![what]);
     }
@@ -480,7 +480,6 @@ fn unlisted(error: StoreError) -> Error {
         return error.into();
     }
     Error::from(error).with_hint(
-        "this web server gives no index of its folders; consolidated metadata, which `zarr consolidate` makes where the data are written, \
-         would name the nodes",
+        "this web server has no folder indices, so nodes cannot be listed; run `zarr consolidate` where the data are written",
     )
 }

@@ -312,7 +312,7 @@ async fn holding_copies(
 /// The warning of copies at a URL that no change below reaches.
 fn copies_left_stale(url: &str, why: &str) -> Warning {
     let what = format!(
-        "{why}; what is changed below stays unchanged in the copies there: raise `Limits::document`, or \
+        "{why}; changes to nodes below do not update these consolidated metadata: raise `Limits::document`, or \
          consolidate again"
     );
     Warning { place: url.to_owned(), what }

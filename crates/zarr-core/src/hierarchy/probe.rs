@@ -92,7 +92,7 @@ async fn read_probes(
         let is_passed_over =
             tolerant && consolidated::is_optional(key) && !found.is_empty() && is_too_large(error);
         if is_passed_over {
-            let what = format!("consolidated metadata are passed over: {}", error.cause());
+            let what = format!("ignoring consolidated metadata: {}", error.cause());
             passed_over.extend(as_warnings(key.as_str(), vec![what]));
         }
         is_passed_over

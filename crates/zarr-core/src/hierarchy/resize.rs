@@ -23,7 +23,7 @@ use crate::region::Region;
 
 /// The hint of an error after which the array has its old shape.
 pub(super) const NOT_COPIED: &str =
-    "nothing is added: the consolidated copies of the array's document could not be made again";
+    "nothing was added: the array's copy in the consolidated metadata could not be updated";
 
 /// The result of a change of the shape.
 struct Reshaped {

@@ -52,7 +52,7 @@ impl SelectionExpr {
             #[cfg(feature = "ndarray")]
             SelectionExpr::Invalid(why) => Err(AccessError::Argument(why.into())),
             SelectionExpr::Blocks(_) => Err(AccessError::Argument(
-                "a selection of blocks of blocks means nothing; select blocks of the array".into(),
+                "blocks of blocks cannot be selected; select blocks of the array".into(),
             )),
         }
     }
@@ -83,7 +83,7 @@ impl AxisSelection {
             }
             AxisSelection::Steps { step: 0, .. } => {
                 let why =
-                    format!("axis {axis}: a step of 0 leads nowhere; take 1, or -1 for backwards");
+                    format!("axis {axis}: the step must not be 0; use 1, or -1 to go backwards");
                 Err(AccessError::Argument(why))
             }
             AxisSelection::Steps { start, stop, step } => {
@@ -317,7 +317,7 @@ mod tests {
         assert_eq!(why(Selection::points([[0u64]])), one_axis);
         assert_eq!(
             why((steps(.., 0), ..)),
-            "axis 0: a step of 0 leads nowhere; take 1, or -1 for backwards"
+            "axis 0: the step must not be 0; use 1, or -1 to go backwards"
         );
         assert_eq!(
             why((.., vec![true; 6])),
@@ -345,7 +345,7 @@ mod tests {
         );
         assert_eq!(
             why(Selection::blocks(Selection::blocks(..))),
-            "a selection of blocks of blocks means nothing; select blocks of the array"
+            "blocks of blocks cannot be selected; select blocks of the array"
         );
         assert_eq!(
             why(Selection::blocks(Selection::points([[0], [0]]))),

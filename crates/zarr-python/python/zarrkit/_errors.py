@@ -170,7 +170,7 @@ _HINTS = {
     "read_write": 'open it with mode="r+"',
     "overwrite": "erase it first, or give overwrite=True",
     "decoded_limit": 'give zarrkit.open limits={"decoded": BYTES} if you trust this data',
-    "locking": 'this file system does not lock; if no other process writes here, give storage_options={"locking": "false"}',
+    "locking": 'this file system does not support locks; if no other process writes here, give storage_options={"locking": "false"}',
     "missing_chunk": 'copy the array again from its source, or read with missing="fill" to take the fill value for chunks that are not stored',
     "resume_copy": "go on with zarrkit.copy(..., resume=True)",
     "copy_first": "copy it with zarrkit.copy, and write to the copy",

@@ -379,7 +379,7 @@ impl Walk<'_> {
                     format!("the consolidated metadata do not name it, but `{key}` describes it")
                 }
             } else {
-                format!("readers of {here} pass over it, since `{key}` is a document of {dialect}")
+                format!("readers of {here} ignore it, because `{key}` is a document of {dialect}")
             };
             self.found.hidden.push((format!("/{at}"), why));
             top.push(folder);

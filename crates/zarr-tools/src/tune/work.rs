@@ -371,7 +371,7 @@ impl<'a> Work<'a> {
             }
             if self.metadata.shape[axis] > 1 && found.is_misleading {
                 return not(&format!(
-                    "bits at the end of the mantissa depend on their neighbours along axis {axis}, as in data that were packed or interpolated, or too few are there to tell"
+                    "the last bits of the mantissa depend on their neighbours along axis {axis}, as in packed or interpolated data, or there are too few elements to tell"
                 ));
             }
             if !found.is_misleading {
@@ -620,7 +620,7 @@ impl<'a> Work<'a> {
                 } else {
                     let at = candidates.iter().position(|it| it.is_layout_of(best));
                     let reason = format!(
-                        "the least time and bytes together of what {} read: {time} of the time and {bytes} of the bytes of now",
+                        "the lowest product of time and bytes among layouts that {} can read: {time} of the present time and {bytes} of the present bytes",
                         names.join(", ")
                     );
                     (at, reason)

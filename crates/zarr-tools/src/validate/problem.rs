@@ -33,7 +33,7 @@ impl FromStr for Level {
     fn from_str(name: &str) -> Result<Self, String> {
         let all = [Level::Meta, Level::Keys, Level::Index, Level::Data];
         let found = all.into_iter().find(|level| level.name() == name);
-        found.ok_or_else(|| format!("`{name}` is none of the levels meta, keys, index, data"))
+        found.ok_or_else(|| format!("unknown level `{name}`; expected meta, keys, index or data"))
     }
 }
 

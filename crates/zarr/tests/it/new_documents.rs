@@ -143,7 +143,11 @@ fn axes_of_one_name_are_told_of() -> Result<()> {
             format!("[\"{}\",\"{}\"]", named[0], named[1])
         );
         let warnings = hierarchy.warnings();
-        assert_eq!(warnings.iter().any(|w| w.what.contains("stands twice")), told, "{warnings:?}");
+        assert_eq!(
+            warnings.iter().any(|w| w.what.contains("duplicate dimension name")),
+            told,
+            "{warnings:?}"
+        );
     }
     Ok(())
 }

@@ -426,9 +426,7 @@ fn final_v3_alone_has_words_for_it() -> Result<()> {
             let refused =
                 zarr::tools::copy(&node, &target, path(), &options).expect_err("no words");
             assert_eq!(refused.kind(), ErrorKind::Unsupported);
-            let due = format!(
-                "{format} cannot represent elements that may be missing, `optional(uint8)`"
-            );
+            let due = format!("{format} cannot represent the nullable type `optional(uint8)`");
             assert!(refused.to_string().contains(&due), "{refused}");
         }
         let hierarchy = zarr::create("memory://", dialect)?;

@@ -53,7 +53,7 @@ fn wrong_lines_are_answered_with_what_to_do() -> Result<()> {
         array.read::<f32>((4, ..)) => Argument, "index 4 is out of bounds for axis 0, which has length 4";
         array.read::<f32>((-5, ..)) => Argument, "index -5 is out of bounds for axis 0, which has length 4";
         array.read::<f32>((.., ..9)) => Argument, "region 0..9 exceeds axis 1, which has length 6";
-        array.read::<f32>((zarr::steps(.., 0), ..)) => Argument, "take 1, or -1 for backwards";
+        array.read::<f32>((zarr::steps(.., 0), ..)) => Argument, "use 1, or -1 to go backwards";
         array.read::<f32>(Selection::named("lta", 0)) => Argument, "no dimension `lta`; the array has `time`, `lat`";
         array.read::<f32>(s![.., .., ndarray::NewAxis]) => Argument, "leave it out, and insert the axis into what was read";
         array.read_element::<f32>((0, ..)) => Argument, "has 6 elements, expected 1; select one with a number for each axis";

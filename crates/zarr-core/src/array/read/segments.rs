@@ -183,7 +183,8 @@ impl SegmentReader<'_> {
             return Ok(Ok(Some(known)));
         }
         let found = range.within(place.end - place.start).ok_or_else(|| {
-            CodecError::corrupt("codecs", format!("{range} leave a segment at {place:?}"))
+            let why = format!("{range} are outside the segment at {place:?}");
+            CodecError::corrupt("codecs", why)
         })?;
         let range = place.start + found.start..place.start + found.end;
         let Some(bytes) = self.chunk.bytes(range.clone().into(), buffer)? else {
@@ -203,7 +204,7 @@ pub(super) fn inside(
 ) -> Result<Range<u64>, CodecError> {
     let end = place.start.checked_add(range.end).filter(|&end| end <= place.end);
     end.map(|end| place.start + range.start..end).ok_or_else(|| {
-        let why = format!("bytes {range:?} leave inner chunk {:?}", projection.key_index);
+        let why = format!("bytes {range:?} are outside inner chunk {:?}", projection.key_index);
         CodecError::corrupt("codecs", why)
     })
 }

@@ -143,7 +143,7 @@ impl OpenChunk for WholeChunk {
 
     fn bytes<'b>(&'b self, range: ByteRange, _: &'b mut Vec<u8>) -> Result<Option<&'b [u8]>> {
         let Some(found) = range.within(self.size()) else {
-            let why = format!("{range} leave its {} bytes", self.bytes.len());
+            let why = format!("{range} are outside its {} bytes", self.bytes.len());
             return Err(CodecError::corrupt("codecs", why).into());
         };
         Ok(Some(&self.bytes[found.start as usize..found.end as usize]))

@@ -56,7 +56,7 @@ impl Edited {
             taken.checked_add(range.end - range.start)
         });
         if taken.is_none_or(|taken| taken > size) {
-            let why = format!("its inner chunks overlap or leave its {size} bytes");
+            let why = format!("its inner chunks overlap, or extend beyond its {size} bytes");
             return Err(CodecError::corrupt("codecs", why).into());
         }
         let blocking = old.as_sync();

@@ -124,7 +124,7 @@ pub(crate) fn parse(
 /// Q26: the drafts before October 2020 are read only.
 pub(super) fn frozen_era(era: Era) -> String {
     format!(
-        "this is a draft of {} ({}), which is read and not written; copy it into another format",
+        "this is a draft of {} ({}), which is read-only; copy it to another format",
         if era == Era::E3 { "September 2020" } else { "2019" },
         era.name()
     )

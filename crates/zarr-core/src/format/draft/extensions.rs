@@ -14,7 +14,7 @@ pub(super) fn not_understood(extension: &Json) -> Unsupported {
     Unsupported {
         what: "extension",
         name: uri.unwrap_or("?").into(),
-        hint: "it must be understood, and is not; register an extension for it".into(),
+        hint: "it is unknown, and readers must understand it; register an extension for it".into(),
     }
 }
 

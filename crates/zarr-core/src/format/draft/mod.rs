@@ -181,7 +181,7 @@ impl Format for Draft {
         });
         if array.is_some() && group.is_some() {
             reading
-                .tolerate("both an array's and a group's document are here; the array is taken")
+                .tolerate("found both an array's and a group's document; using the array")
                 .map_err(MetadataError::Json)?;
         }
         if let Some(bytes) = array {

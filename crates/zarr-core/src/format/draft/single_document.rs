@@ -100,7 +100,7 @@ impl Format for SingleDocument {
     }
 
     fn create(&self, _: &NodePath, _: &NodeMetadata) -> Result<Documents, MetadataError> {
-        Err(cannot(self.name(), "anything new", "copy it into another format"))
+        Err(cannot(self.name(), "anything new", "copy it to another format"))
     }
 
     fn groups_are_explicit(&self) -> bool {

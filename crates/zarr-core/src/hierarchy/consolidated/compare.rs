@@ -51,7 +51,7 @@ pub async fn with_consolidated(
     let tolerant = !required && hierarchy.context.options.strictness == Strictness::Tolerant;
     let view = match copies::parse_view(&*hierarchy.context.format, &holder, bytes) {
         Err(e) if tolerant => {
-            let what = format!("consolidated metadata are passed over: {e}");
+            let what = format!("ignoring consolidated metadata: {e}");
             hierarchy.context.warn(holder.key.as_str(), vec![what]);
             return Ok(hierarchy);
         }
@@ -109,7 +109,7 @@ pub async fn compare_with_copies(
     let bytes = copies::live_document(hierarchy, &holder.key).await?;
     let Ok(Some(now)) = copies::parse_view(&*context.format, &holder, bytes) else { return Ok(()) };
     if !agrees(context, &now, path, node)? {
-        let what = "its consolidated copy says otherwise; consolidate again";
+        let what = "its copy in the consolidated metadata differs; consolidate again";
         context.warn(path.as_str(), vec![what.into()]);
     }
     *lock(&hierarchy.watched) = Some(Arc::new(now));
