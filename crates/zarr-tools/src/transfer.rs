@@ -1,6 +1,7 @@
 //! Copies and compares stored values, byte for byte, without holding large ones.
 
 use std::borrow::Cow;
+use std::iter;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
@@ -166,17 +167,13 @@ impl Transfer {
     ) -> Result<()> {
         let mut small: Vec<(usize, Vec<u8>)> = Vec::new();
         for (index, place) in places.iter().enumerate() {
-            let held = if places.len() > 1 { self.held(place)? } else { None };
-            let size = match held {
-                Some(bytes) if bytes.len() <= MAX_SET_TOGETHER => {
+            let begun = if places.len() > 1 { self.begin(place)? } else { None };
+            let size = match begun {
+                Some(Begun::Held(bytes)) if bytes.len() <= MAX_SET_TOGETHER => {
                     small.push((index, bytes));
                     continue;
                 }
-                Some(bytes) => {
-                    let to = (&*self.to, &place.to);
-                    put(to, Payload::new(&bytes), Precondition::always(self.guarded))?;
-                    Some(bytes.len() as u64)
-                }
+                Some(begun) => self.finish(place, begun)?,
                 None => self.copy_one(place)?,
             };
             if self.verify && size.is_some() {
@@ -197,15 +194,21 @@ impl Transfer {
         Ok(())
     }
 
-    /// The value at the usual key, if it is small enough to be held; `None` if it is larger or absent.
-    fn held(&self, place: &Place) -> Result<Option<Vec<u8>>> {
+    /// Begins to read the value at the usual key; `None` if it is absent.
+    fn begin(&self, place: &Place) -> Result<Option<Begun>> {
+        match place.from.first() {
+            Some(key) => begin((&*self.from, key)),
+            None => Ok(None),
+        }
+    }
+
+    /// Copies a value from the usual key that has begun to be read.
+    fn finish(&self, place: &Place, begun: Begun) -> Result<Option<u64>> {
         let Some(key) = place.from.first() else { return Ok(None) };
-        let mut bytes = Vec::new();
-        let how = GetOptions { limit: MAX_HELD, into: Target::Vec(&mut bytes), version: false };
-        match self.from.get(key, how) {
-            Err(StoreError::TooLarge { .. }) => Ok(None),
-            Err(e) => Err(at((&*self.from, key))(e)),
-            Ok(got) => Ok(got.map(|_| bytes)),
+        let (from, to) = ((&*self.from, key), (&*self.to, &place.to));
+        match put_begun(from, to, begun, Precondition::always(self.guarded), &self.room) {
+            Err(e) if is_change(&e) => self.copy_one(place),
+            put => put.map(Some),
         }
     }
 
@@ -278,21 +281,60 @@ fn copy_version(
     only_if: Precondition<'_>,
     room: &Room,
 ) -> Result<Option<u64>> {
-    let mut held = Vec::new();
-    let how = GetOptions { limit: MAX_HELD, into: Target::Vec(&mut held), version: false };
-    match from.0.get(from.1, how) {
-        Ok(None) => return Ok(None),
-        Ok(Some(_)) => {
-            put(to, Payload::new(&held[..]), only_if)?;
-            return Ok(Some(held.len() as u64));
-        }
-        Err(StoreError::TooLarge { .. }) => {}
-        Err(e) => return Err(at(from)(e)),
+    match begin(from)? {
+        Some(begun) => put_begun(from, to, begun, only_if, room).map(Some),
+        None => Ok(None),
     }
-    let opened = from.0.open(from.1, SnapshotOptions::default()).map_err(at(from))?;
+}
+
+/// A value that has begun to be read.
+enum Begun {
+    /// All of it.
+    Held(Vec<u8>),
+    /// A larger one, and its size.
+    Opened(Arc<dyn SyncSnapshot>, u64),
+}
+
+/// Begins to read a value; `None` if there is none. A remote store is asked for as many bytes as are held, which are all of a
+/// small value: it would begin to send all of a large one, were it asked for the value.
+fn begin(from: Value<'_>) -> Result<Option<Begun>> {
+    let mut first: &[ByteRange] = &[ByteRange::Bounded { start: 0, len: MAX_HELD }];
+    if from.0.capabilities().local {
+        let mut held = Vec::new();
+        let how = GetOptions { limit: MAX_HELD, into: Target::Vec(&mut held), version: false };
+        match from.0.get(from.1, how) {
+            Ok(None) => return Ok(None),
+            Ok(Some(_)) => return Ok(Some(Begun::Held(held))),
+            Err(StoreError::TooLarge { .. }) => first = &[],
+            Err(e) => return Err(at(from)(e)),
+        }
+    }
+    let options = SnapshotOptions { first, ..SnapshotOptions::default() };
+    let opened = from.0.open(from.1, options).map_err(at(from))?;
     let Some(opened) = opened else { return Ok(None) };
     let value: Arc<dyn SyncSnapshot> = Arc::from(opened);
     let size = size_of(&*value).map_err(at(from))?;
+    if size <= MAX_HELD {
+        return Ok(Some(Begun::Held(read(&*value, 0..size).map_err(at(from))?)));
+    }
+    Ok(Some(Begun::Opened(value, size)))
+}
+
+/// Stores a value that has begun to be read; returns its size.
+fn put_begun(
+    from: Value<'_>,
+    to: Value<'_>,
+    begun: Begun,
+    only_if: Precondition<'_>,
+    room: &Room,
+) -> Result<u64> {
+    let (value, size) = match begun {
+        Begun::Held(bytes) => {
+            put(to, Payload::new(&bytes), only_if)?;
+            return Ok(bytes.len() as u64);
+        }
+        Begun::Opened(value, size) => (value, size),
+    };
     let payload = if from.0.capabilities().local {
         Payload::default().and_kept(&value, 0..size)
     } else {
@@ -306,7 +348,7 @@ fn copy_version(
     } else {
         room.hold(size, || put(to, payload, only_if))?;
     }
-    Ok(Some(size))
+    Ok(size)
 }
 
 fn put(to: Value<'_>, payload: Payload<'_>, only_if: Precondition<'_>) -> Result<()> {
@@ -337,16 +379,18 @@ fn size_of(value: &dyn SyncSnapshot) -> Result<u64, StoreError> {
     Ok(value.size())
 }
 
+/// The first piece is what [`begin`] has read.
 fn pieces(size: u64) -> impl Iterator<Item = Range<u64>> {
-    let starts = (0..size.div_ceil(PIECE)).map(|n| n * PIECE);
-    starts.map(move |start| start..size.min(start + PIECE))
+    let first = size.min(MAX_HELD);
+    let starts = (first..size).step_by(PIECE as usize);
+    iter::once(0..first).chain(starts.map(move |start| start..size.min(start + PIECE)))
 }
 
 fn read(value: &dyn SyncSnapshot, range: Range<u64>) -> Result<Vec<u8>, StoreError> {
-    let mut bytes = Vec::new();
     let (start, len) = (range.start, range.end - range.start);
-    value.read_into(ByteRange::Bounded { start, len }, &mut bytes)?;
-    Ok(bytes)
+    // Of a remote store these are the very bytes that came.
+    let read = value.read(&[ByteRange::Bounded { start, len }])?.pop();
+    Ok(Vec::from(read.unwrap_or_default()))
 }
 
 /// Whether a value was replaced while it was read; a store that was writing it may have wrapped that in an error of its own.
