@@ -222,6 +222,6 @@ mod tests {
     /// Pickled objects run code.
     #[test]
     fn pickle_is_refused() {
-        assert!(refusal(Dialect::V2, "pickle", "{}").contains("they are refused"));
+        assert!(refusal(Dialect::V2, "pickle", "{}").contains("are refused"));
     }
 }

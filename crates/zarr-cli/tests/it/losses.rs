@@ -39,12 +39,12 @@ fn nodes_that_readers_pass_over_are_told() {
     folder.write("v3/old/.zarray", v2("[4]", "<i4", "0"));
     folder.write("v3/old/0", [0; 16]);
     folder.write("v3/old/README", "with the array");
-    check_loss(&folder, "v3", "", "/old: readers of v3 pass over it");
+    check_loss(&folder, "v3", "", "/old: readers of v3 ignore it");
     assert!(folder.run("tree v3").err.contains("/old: "));
     folder.write("v2/.zgroup", GROUP);
     folder.good("create apart --path new --shape 2 --dtype int8");
     std::fs::rename(folder.path("apart/new"), folder.path("v2/new")).unwrap();
-    check_loss(&folder, "v2", "", "/new: readers of v2 pass over it");
+    check_loss(&folder, "v2", "", "/new: readers of v2 ignore it");
     assert!(folder.run("tree v2").err.contains("/new: "));
     // Below an array.
     folder.good("create nested --path a --shape 2 --dtype int8");

@@ -84,7 +84,7 @@ fn what_cannot_work_is_refused() {
     folder.write("a folder/libzarr_netcdf.so", "a library");
     let blank = folder.path("a folder/libzarr_netcdf.so");
     let refused = run(&folder, &format!("--install --library '{}'", blank.display()));
-    assert!(refused.code == 2 && refused.err.contains("blanks"), "{}", refused.err);
+    assert!(refused.code == 2 && refused.err.contains("spaces"), "{}", refused.err);
     let library = folder.path("lib/libzarr_netcdf.so");
     for slots in ["2,1", "1,1", "1,10", "1"] {
         let refused = run(&folder, &format!("--slots {slots} --library {}", library.display()));

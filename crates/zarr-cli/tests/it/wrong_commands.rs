@@ -80,7 +80,7 @@ const COMMANDS: &[(&str, &str)] = &[
     ("diff ocean.zarr", "required"),
     ("consolidate ocean.zarr/temperature", "array"),
     ("pyramid ocean.zarr", "image"),
-    ("validate ocean.zarr --level deep", "levels meta, keys, index, data"),
+    ("validate ocean.zarr --level deep", "expected meta, keys, index or data"),
 ];
 
 #[test]
