@@ -14,6 +14,7 @@ pub(crate) mod fill_value;
 mod float_format;
 #[cfg(feature = "jiff")]
 mod jiff;
+mod leaves;
 pub(crate) mod minifloat;
 mod numpy;
 pub(crate) mod optional;
@@ -34,6 +35,7 @@ pub use self::endian::Endian;
 pub use self::extension::ExtensionType;
 pub use self::fill_value::{FillValue, base64_decode, base64_encode};
 pub use self::float_format::{FloatFormat, Rounding};
+pub use self::leaves::{Leaf, LeafValue};
 pub(crate) use self::numpy::from_typestr;
 pub(crate) use self::record::MAX_DEPTH as MAX_RECORD_DEPTH;
 pub(crate) use self::repr::MAX_ELEMENT;

@@ -1,6 +1,6 @@
 //! Compares two elements by their values.
 
-use zarr_core::data_type::{DataType, Scalar, ScalarValue};
+use zarr_core::data_type::{DataType, Field, Scalar, ScalarValue};
 
 /// A part of an element that is compared by itself: all of it, or a field of a record.
 #[derive(Clone, Debug)]
@@ -15,30 +15,38 @@ pub(super) struct Leaf {
     pub is_utf32: bool,
 }
 
-/// The parts of elements of a type that have a fixed size.
+/// The parts of elements of a type that have a fixed size, in their order.
 pub(super) fn leaves(data_type: &DataType) -> Vec<Leaf> {
     let mut all = Vec::new();
-    add_leaves(data_type, String::new(), 0, &mut all);
+    for leaf in data_type.leaves() {
+        let data_type = leaf.data_type();
+        let is_utf32 = matches!(data_type, DataType::FixedUtf32 { .. });
+        let is_text = is_utf32 || matches!(data_type, DataType::FixedBytes { .. });
+        all.extend(leaf.values().map(|value| Leaf {
+            field: name(leaf.fields(), &value.items),
+            offset: value.offset,
+            size: data_type.repr().map_or(1, |repr| repr.size()),
+            scalar: data_type.scalar(),
+            is_text,
+            is_utf32,
+        }));
+    }
+    // The fields of several records alternate.
+    all.sort_by_key(|leaf| leaf.offset);
     all
 }
 
-fn add_leaves(data_type: &DataType, field: String, offset: usize, all: &mut Vec<Leaf>) {
-    let size = data_type.repr().map_or(1, |repr| repr.size());
-    let DataType::Record(record) = data_type else {
-        let is_utf32 = matches!(data_type, DataType::FixedUtf32 { .. });
-        let is_text = is_utf32 || matches!(data_type, DataType::FixedBytes { .. });
-        all.push(Leaf { field, offset, size, scalar: data_type.scalar(), is_text, is_utf32 });
-        return;
-    };
-    for inner in record.fields() {
-        let one = inner.data_type().repr().map_or(1, |repr| repr.size()).max(1);
-        let dot = if field.is_empty() { "" } else { "." };
-        let name = format!("{field}{dot}{}", inner.name());
-        for n in 0..inner.size() / one {
-            let name = if inner.shape().is_empty() { name.clone() } else { format!("{name}[{n}]") };
-            add_leaves(inner.data_type(), name, offset + inner.offset() + n * one, all);
+/// `e.x`, and `q[2].x` in the third of several records.
+fn name(fields: &[&Field], items: &[usize]) -> String {
+    let mut name = String::new();
+    for (field, item) in fields.iter().zip(items) {
+        name.push_str(if name.is_empty() { "" } else { "." });
+        name.push_str(field.name());
+        if !field.shape().is_empty() {
+            name.push_str(&format!("[{item}]"));
         }
     }
+    name
 }
 
 /// How two values of a part differ.
