@@ -159,8 +159,8 @@ fn read_cells(data_type: &DataType, cells: &mut &[Cell], out: &mut Vec<u8>) -> R
             read_cells(optional.inner(), &mut &*taken, out)
         }
         DataType::Record(record) => record.fields().iter().try_for_each(|field| {
-            let count = field.shape().iter().product();
-            (0..count).try_for_each(|_: u64| read_cells(field.data_type(), cells, out))
+            let count = field.element_count();
+            (0..count).try_for_each(|_| read_cells(field.data_type(), cells, out))
         }),
         one => element::read(one, &json_of(one, &take(1)?[0].text)?, out),
     }

@@ -11,8 +11,10 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use zarr::data_type::{DataType, Repr, Scalar, ScalarValue, TimeKind};
-use zarr::data_type::{base64_decode, base64_encode};
+use zarr::data_type::{
+    DataType, ElementText, Endian, Repr, Scalar, ScalarValue, TimeKind, base64_decode,
+    base64_encode,
+};
 use zarr::var_buffer::VarStream;
 use zarr::{Json, Object};
 
@@ -48,45 +50,13 @@ pub(crate) fn write(data_type: &DataType, element: &[u8], style: Style, out: &mu
     let after_length = || element.get(VarStream::LENGTH_BYTES..).unwrap_or_default();
     match data_type {
         DataType::Time(time) => {
-            match Scalar::Time(*time).load(&swapped(Scalar::Time(*time), element)) {
+            let scalar = Scalar::Time(*time);
+            match scalar.load(&scalar.to_native(element, Endian::Little)) {
                 ScalarValue::Integer(count) if time.kind == TimeKind::Timedelta => {
                     out.push_str(&count.to_string());
                 }
                 ScalarValue::Integer(count) => say_text(&time.text_of(count as i64), style, out),
                 ScalarValue::Float(_) => say_text("NaT", style, out),
-            }
-        }
-        DataType::FixedBytes { .. } => {
-            let end = element.iter().rposition(|&b| b != 0).map_or(0, |at| at + 1);
-            match std::str::from_utf8(&element[..end]) {
-                Ok(text) if !is_taken_for_base64(text, style) => say_text(text, style, out),
-                _ => say_base64(element, style, out),
-            }
-        }
-        DataType::FixedUtf32 { .. } => {
-            let (units, _) = element.as_chunks::<4>();
-            let text: String = units
-                .iter()
-                .map(|u| char::from_u32(u32::from_le_bytes(*u)).unwrap_or('\u{fffd}'))
-                .collect();
-            say_text(text.trim_end_matches('\0'), style, out);
-        }
-        DataType::String | DataType::Bytes | DataType::Json => {
-            match (data_type, std::str::from_utf8(after_length()), style) {
-                (DataType::Json, Ok(""), _) => out.push_str("null"),
-                (DataType::Json, Ok(text), Style::Json | Style::Shown(_)) => {
-                    match Json::parse_element(text.as_bytes()) {
-                        Ok(value) if value.has_bare_floats() => {
-                            let _ = write!(out, "{}", value.into_standard());
-                        }
-                        _ => out.push_str(text),
-                    }
-                }
-                (DataType::Bytes, Ok(text), _) if is_taken_for_base64(text, style) => {
-                    say_base64(text.as_bytes(), style, out);
-                }
-                (_, Ok(text), _) => say_text(text, style, out),
-                (_, Err(_), _) => say_base64(after_length(), style, out),
             }
         }
         DataType::List(items) if items.scalar().is_some() => {
@@ -107,10 +77,48 @@ pub(crate) fn write(data_type: &DataType, element: &[u8], style: Style, out: &mu
             let plain = data_type.resolved();
             write(&plain.unwrap_or(DataType::Raw { size: 1 }), element, style, out);
         }
-        _ => match data_type.scalar() {
-            Some(scalar) => write_number(scalar, &swapped(scalar, element), style, out),
-            None => say_text(&base64_encode(element), style, out),
-        },
+        DataType::String | DataType::Bytes | DataType::Json => {
+            write_plain(data_type, after_length(), style, out);
+        }
+        _ => write_plain(data_type, element, style, out),
+    }
+}
+
+/// Appends what an element says; without its length, if it is of variable length.
+fn write_plain(data_type: &DataType, element: &[u8], style: Style, out: &mut String) {
+    let is_bytes = matches!(data_type, DataType::FixedBytes { .. } | DataType::Bytes);
+    // Bytes are a text wherever they can be one.
+    let read_as = if matches!(data_type, DataType::Bytes) { &DataType::String } else { data_type };
+    match read_as.element_text(element, Endian::Little) {
+        ElementText::Number(scalar, native) => write_number(scalar, &native, style, out),
+        ElementText::Text(text) if matches!(data_type, DataType::Json) => {
+            write_json(&text, style, out);
+        }
+        ElementText::Text(text) if is_bytes && is_taken_for_base64(&text, style) => {
+            say_base64(element, style, out);
+        }
+        ElementText::Text(text) => say_text(&text, style, out),
+        ElementText::Bytes(bytes) if is_bytes || data_type.is_variable() => {
+            say_base64(bytes, style, out);
+        }
+        ElementText::Bytes(bytes) => say_text(&base64_encode(bytes), style, out),
+    }
+}
+
+/// Appends an element that is JSON. The empty one is null.
+fn write_json(text: &str, style: Style, out: &mut String) {
+    if text.is_empty() {
+        out.push_str("null");
+        return;
+    }
+    if style.is_csv() {
+        return say_text(text, style, out);
+    }
+    match Json::parse_element(text.as_bytes()) {
+        Ok(value) if value.has_bare_floats() => {
+            let _ = write!(out, "{}", value.into_standard());
+        }
+        _ => out.push_str(text),
     }
 }
 
@@ -278,15 +286,6 @@ fn whole_number(text: &str) -> Option<Cow<'_, str>> {
         return Some(format!("{sign}{}", "9".repeat(MOST_DIGITS)).into());
     }
     Some(format!("{sign}{digits}{}", "0".repeat(zeros)).into())
-}
-
-/// Little-endian numbers as native ones, or the reverse.
-fn swapped(scalar: Scalar, bytes: &[u8]) -> Cow<'_, [u8]> {
-    let mut bytes = Cow::Borrowed(bytes);
-    if cfg!(target_endian = "big") {
-        bytes.to_mut().chunks_mut(scalar.part().size()).for_each(<[u8]>::reverse);
-    }
-    bytes
 }
 
 fn read_bytes(json: &Json) -> Result<Vec<u8>, String> {

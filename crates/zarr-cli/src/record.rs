@@ -10,7 +10,7 @@
 use std::collections::HashSet;
 
 use zarr::Json;
-use zarr::data_type::{DataType, Field, Scalar};
+use zarr::data_type::{DataType, Field, Leaf, Scalar};
 use zarr::var_buffer::VarStream;
 
 use crate::element::{self, Style, say_text};
@@ -85,7 +85,7 @@ impl TextForm for DataType {
     }
 
     fn column_count(&self) -> usize {
-        columns(self).len()
+        self.leaves().iter().map(Leaf::value_count).sum()
     }
 
     fn write_text(&self, element: &[u8], style: Style, out: &mut String) {
@@ -140,38 +140,35 @@ impl TextForm for DataType {
     }
 }
 
-/// The names of the columns of a type's elements.
+/// The names of the columns of a type's elements. One column holds a value that may be missing, and JSON of those inside
+/// one another.
 fn columns(data_type: &DataType) -> Vec<String> {
-    let mut names = Vec::new();
-    name_columns(data_type, "", &mut names);
-    names
-}
-
-fn name_columns(data_type: &DataType, path: &str, names: &mut Vec<String>) {
-    let DataType::Record(record) = data_type else {
-        // One column holds a value that may be missing, and JSON of those inside one another.
-        names.push(if path.contains([',', '"', '\n', '\r']) {
-            format!("\"{}\"", path.replace('"', "\"\""))
-        } else {
-            path.to_owned()
-        });
-        return;
-    };
-    for field in record.fields() {
-        let path = match path {
-            "" => field.name().to_owned(),
-            outer => format!("{outer}.{}", field.name()),
-        };
-        name_items(field, field.shape(), &path, names);
+    let mut columns = Vec::new();
+    for leaf in data_type.leaves() {
+        let names = leaf.values().map(|value| (value.offset, name(leaf.fields(), &value.items)));
+        columns.extend(names);
     }
+    // The fields of several records alternate.
+    columns.sort_by_key(|(offset, _)| *offset);
+    columns.into_iter().map(|(_, name)| name).collect()
 }
 
-fn name_items(field: &Field, shape: &[u64], path: &str, names: &mut Vec<String>) {
-    match shape.split_first() {
-        None => name_columns(field.data_type(), path, names),
-        Some((&len, inner)) => {
-            (0..len).for_each(|n| name_items(field, inner, &format!("{path}.{n}"), names));
+/// The name of a value's column, in quotes where CSV needs them.
+fn name(fields: &[&Field], items: &[usize]) -> String {
+    let mut names = Vec::new();
+    for (field, &item) in fields.iter().zip(items) {
+        names.push(field.name().to_owned());
+        let mut lens = field.element_count();
+        for &len in field.shape() {
+            lens /= len as usize;
+            names.push((item / lens % len as usize).to_string());
         }
+    }
+    let path = names.join(".");
+    if path.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", path.replace('"', "\"\""))
+    } else {
+        path
     }
 }
 
@@ -281,6 +278,9 @@ mod tests {
         assert_eq!(text_of(Style::Csv), "-2,é,NaN,7,8");
         assert_eq!(item.header().unwrap(), r#"a,e.x,"e.y, z",q.0.0.n,q.1.0.n"#);
         assert_eq!(DataType::from(CoreType::Bool).header(), None);
+        let several = self::item(r#"[["q",[["n","|u1"],["m","|u1",[2]]],[2]]]"#);
+        assert_eq!(several.header().unwrap(), "q.0.n,q.0.m.0,q.0.m.1,q.1.n,q.1.m.0,q.1.m.1");
+        assert_eq!(several.column_count(), 6);
     }
 
     #[test]

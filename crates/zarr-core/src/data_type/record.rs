@@ -47,6 +47,12 @@ impl Field {
         &self.shape
     }
 
+    /// How many elements it holds, along all axes; 1 without a shape.
+    pub fn element_count(&self) -> usize {
+        // A record has checked that they fit.
+        self.shape.iter().product::<u64>() as usize
+    }
+
     /// The byte order in which it is stored, if that is its own and not the array's.
     pub fn endian(&self) -> Option<Endian> {
         self.endian

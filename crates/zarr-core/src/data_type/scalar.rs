@@ -3,9 +3,10 @@
 //! An element of a [`Scalar`] type is a bool, an integer, a float, a complex number or a count of time. Its value
 //! is a [`ScalarValue`]. The JSON form of each dialect is in `fill_value`.
 
+use std::borrow::Cow;
 use std::fmt::{self, Write};
 
-use super::{FloatFormat, NumpyTime, Rounding};
+use super::{Endian, FloatFormat, NumpyTime, Rounding};
 
 /// The kind of number that an element holds.
 ///
@@ -141,6 +142,15 @@ impl Scalar {
     /// Whether integers out of range can wrap.
     pub fn wraps(self) -> bool {
         matches!(self, Scalar::Int(_) | Scalar::Uint(_))
+    }
+
+    /// The native bytes of an element in this byte order.
+    pub fn to_native(self, element: &[u8], endian: Endian) -> Cow<'_, [u8]> {
+        let mut native = Cow::Borrowed(element);
+        if endian != Endian::NATIVE {
+            native.to_mut().chunks_mut(self.part().size()).for_each(<[u8]>::reverse);
+        }
+        native
     }
 
     /// The value of a native element, of the real part of a complex one. Bits above the number's are ignored.

@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use zarr_core::data_type::unpadded;
+
 use super::escape::{self, Script};
 use super::printf_g::{Precision, push_number};
 use crate::model::schema::Variable;
@@ -138,14 +140,14 @@ impl<'a> Rows<'a> {
             let len = usize::try_from(row - column).map_or(rest.len(), |left| left.min(rest.len()));
             let (now, later) = rest.split_at(len);
             rest = later;
-            let trimmed = now.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
-            if trimmed > 0 {
+            let text = unpadded(now, 1);
+            if !text.is_empty() {
                 for _ in 0..std::mem::take(&mut self.nuls) {
                     write!(self.out, "\\000")?;
                 }
-                self.write_text(&now[..trimmed])?;
+                self.write_text(text)?;
             }
-            self.nuls += (len - trimmed) as u64;
+            self.nuls += (len - text.len()) as u64;
             self.text.clear();
             if let Some(column) = self.index.last_mut() {
                 *column += len as u64 - 1;
@@ -303,8 +305,7 @@ fn push_quoted(written: &mut String, text: &[u8]) {
 /// Appends the values of an attribute, with the suffixes that tell their type.
 pub(super) fn push_attribute(written: &mut String, values: &Values, precision: Precision) {
     if let Values::Char(text) = values {
-        let end = text.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
-        return push_quoted(written, &text[..end]);
+        return push_quoted(written, unpadded(text, 1));
     }
     if values.is_empty() {
         return written.push_str("\"\"");

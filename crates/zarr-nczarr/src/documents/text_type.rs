@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use zarr_core::data_type::{Endian, ExtensionType, FillValue, Repr};
+use zarr_core::data_type::{Endian, ExtensionType, FillValue, Repr, unpadded};
 use zarr_core::{Dialect, Json, MetadataError};
 
 /// `char` in v2, one byte that nothing but the mark tells from a string of one (N-005).
@@ -83,8 +83,6 @@ fn padded(json: &Json, width: usize) -> Result<FillValue, MetadataError> {
 }
 
 fn plain(value: &FillValue) -> Result<Json, MetadataError> {
-    let bytes = value.as_bytes();
-    let end = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
-    let text = std::str::from_utf8(&bytes[..end]);
+    let text = std::str::from_utf8(unpadded(value.as_bytes(), 1));
     text.map(Json::from).map_err(|_| MetadataError::invalid("fill_value", "it is not UTF-8"))
 }

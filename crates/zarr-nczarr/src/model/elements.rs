@@ -1,6 +1,6 @@
 //! Converts elements of Zarr to values of netCDF and back.
 
-use zarr_core::data_type::{DataType, Repr};
+use zarr_core::data_type::{DataType, Endian, Repr, utf32_chars};
 use zarr_core::metadata::ArrayMetadata;
 use zarr_core::{AccessError, Array, Element, Result, Selection};
 
@@ -67,9 +67,7 @@ pub(crate) fn text_in(element: &[u8]) -> &[u8] {
 }
 
 pub(crate) fn utf32(element: &[u8]) -> String {
-    let (units, _) = element.as_chunks::<4>();
-    let units = units.iter().map(|unit| u32::from_ne_bytes(*unit)).take_while(|&unit| unit != 0);
-    units.map(|unit| char::from_u32(unit).unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
+    utf32_chars(element, Endian::NATIVE).take_while(|&character| character != '\0').collect()
 }
 
 /// The value of an element that was never written.

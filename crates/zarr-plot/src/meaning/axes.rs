@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use zarr_core::data_type::{DataType, ScalarValue, TimeUnit};
+use zarr_core::data_type::{DataType, Endian, ScalarValue, TimeUnit, utf32_chars};
 use zarr_core::{Array, ErrorKind, Object, Result};
 
 use super::ome::Image;
@@ -221,9 +221,7 @@ fn read(array: &Array, positions: Range<u64>) -> Result<Coordinates> {
         Some(DataType::FixedUtf32 { len }) => {
             let bytes = array.read_le_bytes(positions)?;
             let text = |element: &[u8]| {
-                let letter = |unit: &[u8]| u32::from_le_bytes([unit[0], unit[1], unit[2], unit[3]]);
-                let letters = element.chunks_exact(4).map(letter).take_while(|&code| code != 0);
-                letters.map(|code| char::from_u32(code).unwrap_or('\u{fffd}')).collect()
+                utf32_chars(element, Endian::Little).take_while(|&letter| letter != '\0').collect()
             };
             let texts = bytes.chunks_exact(4 * len.max(1)).map(text).collect();
             return Ok(Coordinates { texts: Some(texts), ..Coordinates::default() });

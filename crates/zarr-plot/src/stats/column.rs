@@ -34,46 +34,33 @@ pub(crate) enum Kind {
 
 /// The columns of elements of a type.
 pub(crate) fn columns(data_type: &DataType, is_unsigned: bool) -> Vec<Column> {
+    let (mut data_type, mut flags) = (data_type, Vec::new());
+    // A field of a record is never nullable.
+    while let DataType::Optional(optional) = data_type {
+        flags.push(flags.len());
+        data_type = optional.inner();
+    }
     let mut found = Vec::new();
-    let root = Column {
-        name: String::new(),
-        kind: Kind::Variable { is_text: false },
-        offset: 0,
-        repeat: 1,
-        flags: Vec::new(),
-    };
-    collect(data_type, root, is_unsigned, &mut found);
+    for leaf in data_type.leaves() {
+        let outer = leaf.fields().split_last().map_or(&[][..], |(_, outer)| outer);
+        // Records in a field of several are not next to each other.
+        if outer.iter().any(|field| field.element_count() != 1) {
+            continue;
+        }
+        let at = Column {
+            name: leaf.path(),
+            kind: Kind::Variable { is_text: false },
+            offset: flags.len() + leaf.offset(),
+            repeat: leaf.value_count(),
+            flags: flags.clone(),
+        };
+        add_columns(leaf.data_type(), at, is_unsigned, &mut found);
+    }
     found
 }
 
-fn collect(data_type: &DataType, at: Column, is_unsigned: bool, found: &mut Vec<Column>) {
+fn add_columns(data_type: &DataType, at: Column, is_unsigned: bool, found: &mut Vec<Column>) {
     let kind = match data_type {
-        DataType::Record(record) => {
-            for field in record.fields() {
-                let dot = if at.name.is_empty() { "" } else { "." };
-                let count = field.shape().iter().product::<u64>() as usize;
-                let inner = Column {
-                    name: format!("{}{dot}{}", at.name, field.name()),
-                    offset: at.offset + field.offset(),
-                    repeat: at.repeat * count,
-                    ..at.clone()
-                };
-                // Records in a field of several are not next to each other.
-                let is_one = at.repeat == 1 && count == 1;
-                if is_one
-                    || !matches!(field.data_type(), DataType::Record(_) | DataType::Optional(_))
-                {
-                    collect(field.data_type(), inner, is_unsigned, found);
-                }
-            }
-            return;
-        }
-        DataType::Optional(_) => {
-            let Some(inner) = inner_of(data_type) else { return };
-            let flags = at.flags.iter().copied().chain([at.offset]).collect();
-            let inside = Column { offset: at.offset + 1, flags, ..at };
-            return collect(&inner, inside, is_unsigned, found);
-        }
         DataType::FixedBytes { len } => Kind::Fixed { len: *len, unit: 1, is_text: true },
         DataType::FixedUtf32 { len } => Kind::Fixed { len: 4 * len, unit: 4, is_text: true },
         DataType::Raw { size } => Kind::Fixed { len: *size, unit: 1, is_text: false },
@@ -99,12 +86,6 @@ fn collect(data_type: &DataType, at: Column, is_unsigned: bool, found: &mut Vec<
         },
     };
     found.push(Column { kind, ..at });
-}
-
-/// The type inside a nullable one.
-fn inner_of(data_type: &DataType) -> Option<DataType> {
-    let DataType::Optional(optional) = data_type else { return None };
-    Some(optional.inner().clone())
 }
 
 impl Column {

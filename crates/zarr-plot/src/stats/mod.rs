@@ -32,7 +32,7 @@ mod weighted;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use zarr_core::data_type::{Scalar, ScalarValue};
+use zarr_core::data_type::{Scalar, ScalarValue, unpadded};
 use zarr_core::runtime::{Parallel, available_threads};
 use zarr_core::var_buffer::VarStream;
 use zarr_core::{AccessError, Array, Region, Result};
@@ -560,11 +560,4 @@ fn texts_of_fill(plan: &Plan, column: &Column, count: u64) -> Texts {
     }
     texts.never_written = count;
     texts
-}
-
-/// A text without the NULs behind it.
-fn unpadded(element: &[u8], unit: usize) -> &[u8] {
-    let is_letter = |letter: &[u8]| letter.iter().any(|&byte| byte != 0);
-    let letters = element.chunks(unit).rposition(is_letter).map_or(0, |last| last + 1);
-    &element[..letters * unit]
 }

@@ -1,6 +1,6 @@
 //! Writes one element as text, for people.
 
-use zarr::data_type::{DataType, Scalar, ScalarValue};
+use zarr::data_type::{DataType, ElementText, Endian, Scalar, ScalarValue};
 use zarr::var_buffer::VarStream;
 use zarr_plot::meaning::{Meaning, units_of_numpy};
 
@@ -49,19 +49,6 @@ pub(crate) fn stored(data_type: &DataType, element: &[u8]) -> String {
                 .and_then(|units| units.date_of_integer(i64::try_from(count).ok()?));
             date.map_or_else(|| count.to_string(), |date| date.to_string())
         }
-        DataType::String | DataType::Json => cut(&String::from_utf8_lossy(element)),
-        DataType::FixedUtf32 { .. } => {
-            let letter =
-                |unit: &[u8]| unit.first_chunk().map_or(0, |unit| u32::from_ne_bytes(*unit));
-            let letters = element.chunks_exact(4).map(letter);
-            let text: String =
-                letters.map(|code| char::from_u32(code).unwrap_or('\u{fffd}')).collect();
-            cut(text.trim_end_matches('\0'))
-        }
-        DataType::FixedBytes { .. } => {
-            let end = element.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
-            std::str::from_utf8(&element[..end]).map_or_else(|_| hexadecimal(element), cut)
-        }
         DataType::Record(record) => {
             let field = |field: &zarr::data_type::Field| {
                 let bytes =
@@ -80,12 +67,13 @@ pub(crate) fn stored(data_type: &DataType, element: &[u8]) -> String {
             };
             cut(&record.fields().iter().map(field).collect::<Vec<_>>().join(", "))
         }
-        _ => match data_type.scalar() {
-            Some(Scalar::Bool) => {
-                (if element.first() == Some(&0) { "false" } else { "true" }).into()
+        _ => match data_type.element_text(element, Endian::NATIVE) {
+            ElementText::Number(scalar, native) => scalar.to_text(&native),
+            ElementText::Text(text) => cut(&text),
+            ElementText::Bytes(bytes) if matches!(data_type, DataType::String | DataType::Json) => {
+                cut(&String::from_utf8_lossy(bytes))
             }
-            Some(scalar) => scalar.to_text(element),
-            None => hexadecimal(element),
+            ElementText::Bytes(bytes) => hexadecimal(bytes),
         },
     }
 }

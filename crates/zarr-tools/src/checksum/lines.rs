@@ -10,6 +10,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sha2::{Digest as _, Sha256};
+use zarr_core::data_type::{Endian, unpadded, utf32_chars};
 use zarr_core::runtime::run_together;
 use zarr_core::sync::lock;
 use zarr_core::var_buffer::VarStream;
@@ -50,14 +51,13 @@ impl Canonical {
                 let bytes = array.read_le_bytes(selection)?;
                 let size = logical.stored_type.repr().map_or(1, |repr| repr.size()).max(1);
                 let texts = bytes.chunks_exact(size).map(|element| match logical.elements {
-                    Elements::PaddedBytes => element.to_vec(),
-                    _ => utf8(element),
+                    Elements::PaddedBytes => unpadded(element, 1).to_vec(),
+                    _ => {
+                        let text = utf32_chars(unpadded(element, 4), Endian::Little);
+                        text.collect::<String>().into_bytes()
+                    }
                 });
-                Ok(Canonical::of_texts(texts.map(|mut text| {
-                    let end = text.iter().rposition(|&byte| byte != 0).map_or(0, |at| at + 1);
-                    text.truncate(end);
-                    text
-                })))
+                Ok(Canonical::of_texts(texts))
             }
         }
     }
@@ -116,12 +116,6 @@ fn canonical_element(text: &[u8]) -> Vec<u8> {
         Ok((json, _)) => canonical_json::text_of(&json).into_bytes(),
         Err(_) => text.to_vec(),
     }
-}
-
-fn utf8(element: &[u8]) -> Vec<u8> {
-    let units = element.as_chunks::<4>().0.iter().map(|unit| u32::from_le_bytes(*unit));
-    let text: String = units.map(|unit| char::from_u32(unit).unwrap_or('\u{fffd}')).collect();
-    text.into_bytes()
 }
 
 /// The lengths of the pieces in which an array is read.

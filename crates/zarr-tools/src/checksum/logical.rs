@@ -116,7 +116,7 @@ impl Logical {
         let bytes: Vec<u8> = (0..hex.len()).step_by(2).map_while(byte).collect();
         match self.stored_type.scalar() {
             Some(scalar) if bytes.len() == scalar.size() => {
-                Some(scalar.to_text(&little_endian(&bytes, scalar.part().size())))
+                Some(scalar.to_text(&scalar.to_native(&bytes, Endian::Little)))
             }
             _ => Some(String::from_utf8(bytes).unwrap_or_else(|_| format!("0x{hex}"))),
         }

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use zarr_core::data_type::{Scalar, ScalarValue};
+use zarr_core::data_type::{DataType, Scalar, ScalarValue};
 use zarr_core::runtime::{Parallel, available_threads, join};
 use zarr_core::{AccessError, Array, CancelToken, Region, Result};
 
 use super::DiffOptions;
-use super::values::{Difference, Leaf, Tolerance, as_double, leaves, text};
+use super::values::{Difference, ElementPart, Tolerance, as_double, element_parts, text};
 use crate::checksum::blocks::Division;
 use crate::checksum::lines::{Canonical, Pieces, piece_lengths};
 use crate::checksum::logical::{Elements, Logical};
@@ -64,11 +64,13 @@ pub(super) struct Pair<'a> {
     pub tolerance: Tolerance,
 }
 
-/// The parts of elements that are compared with each other.
+/// What is compared of two elements.
 struct Parts {
-    leaves: Vec<(Leaf, Option<Scalar>)>,
-    is_variable: bool,
-    is_text: bool,
+    parts: Vec<ElementPart>,
+    /// The type of the second array's numbers, if it is another.
+    other: Option<DataType>,
+    /// The type that elements of variable length are shown as.
+    variable: Option<DataType>,
 }
 
 impl Pair<'_> {
@@ -76,24 +78,19 @@ impl Pair<'_> {
     fn parts(&self) -> Option<Parts> {
         let [a, b] = self.logical;
         let is_text = a.data_type == "string" || a.data_type == "json";
-        let is_variable = a.elements != Elements::Fixed;
-        let parts = |leaves| Parts { leaves, is_variable, is_text };
+        let shown_as = if is_text { DataType::String } else { DataType::Bytes };
+        let variable = (a.elements != Elements::Fixed).then_some(shown_as);
         if a.data_type == b.data_type {
-            let leaves = leaves(&a.stored_type).into_iter();
-            let same = leaves.map(|leaf| {
-                let scalar = leaf.scalar;
-                (leaf, scalar)
-            });
-            return Some(parts(same.collect()));
+            return Some(Parts { parts: element_parts(&a.stored_type), other: None, variable });
         }
         // Numbers of other types are compared by their values.
         let (one, other) = (a.stored_type.scalar()?, b.stored_type.scalar()?);
         let is_time = |scalar: Scalar| matches!(scalar, Scalar::Time(_));
-        (!is_time(one) && !is_time(other)).then(|| {
-            let mut leaves = leaves(&a.stored_type);
-            leaves.truncate(1);
-            parts(leaves.into_iter().map(|leaf| (leaf, Some(other))).collect())
-        })
+        if is_time(one) || is_time(other) {
+            return None;
+        }
+        let parts = element_parts(&a.stored_type);
+        Some(Parts { parts, other: Some(b.stored_type.clone()), variable })
     }
 
     /// Compares all elements; `None` if those of these types cannot be compared.
@@ -168,6 +165,7 @@ impl Pair<'_> {
     ) -> Found {
         let mut found = Found::default();
         let shape = piece.shape();
+        let other_scalar = parts.other.as_ref().and_then(DataType::scalar);
         for n in range {
             let (a, b) = (one.get(n), other.get(n));
             let is_same_type = self.logical[0].data_type == self.logical[1].data_type;
@@ -175,26 +173,25 @@ impl Pair<'_> {
                 continue;
             }
             let mut differs = false;
-            if parts.is_variable {
+            if let Some(data_type) = &parts.variable {
                 differs = true;
-                let shown = |bytes: &[u8]| {
-                    text(bytes.get(4..).unwrap_or_default(), None, parts.is_text, false)
-                };
+                let shown = |bytes: &[u8]| text(bytes.get(4..).unwrap_or_default(), data_type);
                 found.place(n, &shape, piece, "", || (shown(a), shown(b)));
             }
-            for (leaf, scalar) in parts.leaves.iter().filter(|_| !parts.is_variable) {
-                let (a, b) = (part(a, leaf, leaf.scalar), part(b, leaf, *scalar));
-                let Some(how) = self.tolerance.compare((a, leaf.scalar), (b, *scalar)) else {
+            for part in parts.parts.iter().filter(|_| parts.variable.is_none()) {
+                let scalar = other_scalar.or(part.scalar);
+                let (a, b) = (part.bytes_in(a, part.scalar), part.bytes_in(b, scalar));
+                let Some(how) = self.tolerance.compare((a, part.scalar), (b, scalar)) else {
                     continue;
                 };
                 differs = true;
                 found.note(how);
-                if !leaf.field.is_empty() {
-                    *found.diff.fields.entry(leaf.field.clone()).or_default() += 1;
+                if !part.field.is_empty() {
+                    *found.diff.fields.entry(part.field.clone()).or_default() += 1;
                 }
-                let show = |bytes: &[u8], scalar| text(bytes, scalar, leaf.is_text, leaf.is_utf32);
-                found.place(n, &shape, piece, &leaf.field, || {
-                    (show(a, leaf.scalar), show(b, *scalar))
+                found.place(n, &shape, piece, &part.field, || {
+                    let of_second = parts.other.as_ref().unwrap_or(&part.data_type);
+                    (text(a, &part.data_type), text(b, of_second))
                 });
             }
             if differs {
@@ -204,12 +201,6 @@ impl Pair<'_> {
         }
         found
     }
-}
-
-/// The bytes of a part of an element.
-fn part<'a>(element: &'a [u8], leaf: &Leaf, scalar: Option<Scalar>) -> &'a [u8] {
-    let size = scalar.map_or(leaf.size, Scalar::size);
-    element.get(leaf.offset..leaf.offset + size).unwrap_or(element)
 }
 
 /// The coordinates of the `n`th element of a piece.

@@ -1,44 +1,57 @@
 //! Compares two elements by their values.
 
-use zarr_core::data_type::{DataType, Scalar, ScalarValue};
+use zarr_core::Json;
+use zarr_core::data_type::{DataType, ElementText, Endian, Field, Scalar, ScalarValue};
 
-/// A part of an element that is compared by itself: all of it, or a field of a record.
+/// A part of an element that is compared by itself: all of it, or one value of a field of a record.
 #[derive(Clone, Debug)]
-pub(super) struct Leaf {
+pub(super) struct ElementPart {
     /// The names of the fields, with periods between them; empty for a whole element.
     pub field: String,
     pub offset: usize,
     pub size: usize,
+    pub data_type: DataType,
     /// The kind of number, if it is one.
     pub scalar: Option<Scalar>,
-    pub is_text: bool,
-    pub is_utf32: bool,
 }
 
-/// The parts of elements of a type that have a fixed size.
-pub(super) fn leaves(data_type: &DataType) -> Vec<Leaf> {
+impl ElementPart {
+    /// The bytes of the part in an element, in which it may be another kind of number.
+    pub fn bytes_in<'a>(&self, element: &'a [u8], scalar: Option<Scalar>) -> &'a [u8] {
+        let size = scalar.map_or(self.size, Scalar::size);
+        element.get(self.offset..self.offset + size).unwrap_or(element)
+    }
+}
+
+/// The parts of elements of a type that have a fixed size, in their order.
+pub(super) fn element_parts(data_type: &DataType) -> Vec<ElementPart> {
     let mut all = Vec::new();
-    add_leaves(data_type, String::new(), 0, &mut all);
+    for leaf in data_type.leaves() {
+        let data_type = leaf.data_type();
+        all.extend(leaf.values().map(|value| ElementPart {
+            field: name(leaf.fields(), &value.items),
+            offset: value.offset,
+            size: data_type.repr().map_or(1, |repr| repr.size()),
+            data_type: data_type.clone(),
+            scalar: data_type.scalar(),
+        }));
+    }
+    // The fields of several records alternate.
+    all.sort_by_key(|part| part.offset);
     all
 }
 
-fn add_leaves(data_type: &DataType, field: String, offset: usize, all: &mut Vec<Leaf>) {
-    let size = data_type.repr().map_or(1, |repr| repr.size());
-    let DataType::Record(record) = data_type else {
-        let is_utf32 = matches!(data_type, DataType::FixedUtf32 { .. });
-        let is_text = is_utf32 || matches!(data_type, DataType::FixedBytes { .. });
-        all.push(Leaf { field, offset, size, scalar: data_type.scalar(), is_text, is_utf32 });
-        return;
-    };
-    for inner in record.fields() {
-        let one = inner.data_type().repr().map_or(1, |repr| repr.size()).max(1);
-        let dot = if field.is_empty() { "" } else { "." };
-        let name = format!("{field}{dot}{}", inner.name());
-        for n in 0..inner.size() / one {
-            let name = if inner.shape().is_empty() { name.clone() } else { format!("{name}[{n}]") };
-            add_leaves(inner.data_type(), name, offset + inner.offset() + n * one, all);
+/// `e.x`, and `q[2].x` in the third of several records.
+fn name(fields: &[&Field], items: &[usize]) -> String {
+    let mut name = String::new();
+    for (field, item) in fields.iter().zip(items) {
+        name.push_str(if name.is_empty() { "" } else { "." });
+        name.push_str(field.name());
+        if !field.shape().is_empty() {
+            name.push_str(&format!("[{item}]"));
         }
     }
+    name
 }
 
 /// How two values of a part differ.
@@ -161,34 +174,20 @@ pub(super) fn as_double(value: ScalarValue) -> f64 {
     }
 }
 
+/// The value of a little-endian number.
 fn load(scalar: Scalar, bytes: &[u8]) -> ScalarValue {
-    scalar.load(&native(scalar, bytes))
-}
-
-/// A little-endian number in native byte order.
-fn native(scalar: Scalar, bytes: &[u8]) -> Vec<u8> {
-    let mut bytes = bytes.to_vec();
-    if cfg!(target_endian = "big") {
-        bytes.chunks_mut(scalar.part().size()).for_each(<[u8]>::reverse);
-    }
-    bytes
+    scalar.load(&scalar.to_native(bytes, Endian::Little))
 }
 
 /// The value of a part as text: a number, a text in quotes, or hexadecimal bytes.
-pub(super) fn text(bytes: &[u8], scalar: Option<Scalar>, is_text: bool, is_utf32: bool) -> String {
-    match scalar {
-        Some(scalar) => scalar.to_text(&native(scalar, bytes)),
-        None if is_text => {
-            let plain = if is_utf32 {
-                let units = bytes.as_chunks::<4>().0.iter().map(|unit| u32::from_le_bytes(*unit));
-                let chars = units.map(|unit| char::from_u32(unit).unwrap_or('\u{fffd}'));
-                chars.collect::<String>()
-            } else {
-                String::from_utf8_lossy(bytes).into_owned()
-            };
-            zarr_core::Json::from(plain.trim_end_matches('\0')).brief()
-        }
-        None => {
+pub(super) fn text(bytes: &[u8], data_type: &DataType) -> String {
+    let quoted = |text: &str| Json::from(text.trim_end_matches('\0')).brief();
+    let is_text = matches!(data_type, DataType::FixedBytes { .. } | DataType::String);
+    match data_type.element_text(bytes, Endian::Little) {
+        ElementText::Number(scalar, native) => scalar.to_text(&native),
+        ElementText::Text(text) => quoted(&text),
+        ElementText::Bytes(bytes) if is_text => quoted(&String::from_utf8_lossy(bytes)),
+        ElementText::Bytes(bytes) => {
             let shown = bytes.iter().take(24).map(|byte| format!("{byte:02x}")).collect::<String>();
             let more = if bytes.len() > 24 { "…" } else { "" };
             format!("0x{shown}{more}")

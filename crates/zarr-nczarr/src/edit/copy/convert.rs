@@ -1,7 +1,7 @@
 //! Converts elements of a variable to those of its copy, where they are not the same bytes: texts, and arrays that are
 //! shorter than their dimensions.
 
-use zarr_core::data_type::Repr;
+use zarr_core::data_type::{Repr, unpadded};
 use zarr_core::metadata::ArrayMetadata;
 use zarr_core::var_buffer::VarStream;
 use zarr_core::{AccessError, Array, Region, Result, Selection};
@@ -97,7 +97,7 @@ impl Conversion {
             }
             // Bytes of one width, which need not be UTF-8.
             (Repr::Opaque(_), Repr::Opaque(new)) => {
-                let (start, text) = (out.len(), trimmed(element));
+                let (start, text) = (out.len(), unpadded(element, 1));
                 out.extend_from_slice(&text[..text.len().min(new)]);
                 out.resize(start + new, 0);
             }
@@ -118,10 +118,4 @@ impl Conversion {
         }
         Ok(())
     }
-}
-
-/// Bytes without the NULs that pad them.
-pub(crate) fn trimmed(element: &[u8]) -> &[u8] {
-    let end = element.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
-    &element[..end]
 }

@@ -1,10 +1,9 @@
 //! Keeps strings of one width when a dataset is copied: their bytes, and their data type where the copy can have it.
 
-use zarr_core::data_type::{DataType, FillValue, Repr};
+use zarr_core::data_type::{DataType, FillValue, Repr, unpadded};
 use zarr_core::metadata::ArrayMetadata;
 use zarr_core::{Array, Dialect, Result, Selection};
 
-use crate::edit::copy::convert::trimmed;
 use crate::edit::copy::plan::{BLOCK, Planning, TEXT};
 use crate::model::attribute;
 use crate::model::elements::{text_in, utf32};
@@ -93,9 +92,9 @@ impl Planning<'_> {
                 Some(width) => {
                     let bytes = array.read_bytes(selection(&array, &there))?;
                     for element in elements(&bytes, width) {
-                        needed = needed.max(trimmed(element).len());
+                        needed = needed.max(unpadded(element, 1).len());
                         are_texts &= std::str::from_utf8(text_in(element)).is_ok();
-                        are_whole &= fixed || text_in(element).len() == trimmed(element).len();
+                        are_whole &= fixed || text_in(element).len() == unpadded(element, 1).len();
                     }
                 }
                 None if fixed => {
@@ -108,7 +107,7 @@ impl Planning<'_> {
                     {
                         let bytes = array.read_bytes(selection(&array, &there))?;
                         let is_whole =
-                            |it: &[u8]| trimmed(it).len() <= 4 * utf32(it).chars().count();
+                            |it: &[u8]| unpadded(it, 1).len() <= 4 * utf32(it).chars().count();
                         are_whole &= elements(&bytes, 4 * width).all(is_whole);
                     }
                 }
