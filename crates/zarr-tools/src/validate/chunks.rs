@@ -38,18 +38,22 @@ pub(super) fn check(
 ) -> Result<()> {
     // A request for each chunk is cheap where no network is.
     if context.has(Level::Index) || context.is_local {
-        let look = |at: usize| {
-            let chunk: &StoredChunk = &stored[at];
-            let (array, key) = (&tree.arrays[chunk.array as usize], &inventory.keys[chunk.key]);
-            let chunk = ChunkPlace { context, array, key };
-            limited(context.open.options.limits.decoded, || chunk.look())
-        };
-        parallel::run(context, stored.len(), look, |_, looked| {
-            sink.report.chunks += 1;
-            sink.report.inner_chunks += looked.inner_chunks;
-            sink.report.bytes += looked.bytes;
-            looked.problems.into_iter().for_each(|problem| sink.add(problem));
-        })?;
+        parallel::run(
+            context,
+            stored.len(),
+            |at: usize| {
+                let chunk: &StoredChunk = &stored[at];
+                let (array, key) = (&tree.arrays[chunk.array as usize], &inventory.keys[chunk.key]);
+                let chunk = ChunkPlace { context, array, key };
+                limited(context.open.options.limits.decoded, || chunk.look())
+            },
+            |_, looked| {
+                sink.report.chunks += 1;
+                sink.report.inner_chunks += looked.inner_chunks;
+                sink.report.bytes += looked.bytes;
+                looked.problems.into_iter().for_each(|problem| sink.add(problem));
+            },
+        )?;
     }
     for (at, array) in tree.arrays.iter().enumerate() {
         context.check_cancelled()?;
