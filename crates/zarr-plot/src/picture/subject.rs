@@ -112,10 +112,9 @@ impl Subject {
     pub fn labels(&self, name: &str) -> Result<Subject, PictureError> {
         let refuse = |why: String| Err(PictureError::Refused(why));
         let group = self.image.as_ref().and_then(|(image, own)| {
-            let is_group = |path: &NodePath| {
+            self.array.path().ancestors().find(|path| {
                 path.join(&image.levels[*own].path).is_ok_and(|place| &place == self.array.path())
-            };
-            self.array.path().ancestors().find(is_group)
+            })
         });
         let hierarchy = self.array.hierarchy();
         let group = group.map(|path| hierarchy.group(&path)).transpose()?;
@@ -288,9 +287,8 @@ impl Subject {
             let Ok(path) = group.join(&level.path) else { continue };
             let Ok(array) = self.array.hierarchy().array(&path) else { continue };
             let found = array.shape();
-            let is_same = |axis: usize| found[axis] == shape[axis];
             if found.len() != shape.len()
-                || (0..shape.len()).any(|axis| axis != x && axis != y && !is_same(axis))
+                || (0..shape.len()).any(|axis| axis != x && axis != y && found[axis] != shape[axis])
             {
                 continue;
             }

@@ -48,16 +48,18 @@ pub(crate) fn texts(values: &[f64]) -> Vec<String> {
         .map(|text| text.split_once('.').map_or(0, |(_, part)| part.len()))
         .max()
         .unwrap_or(0);
-    let text = |&value: &f64| {
-        if is_plain && places <= 8 {
-            return format!("{value:.places$}").replace('-', "−");
-        }
-        if value == 0.0 {
-            return "0".into();
-        }
-        number(value)
-    };
-    values.iter().map(text).collect()
+    values
+        .iter()
+        .map(|&value: &f64| {
+            if is_plain && places <= 8 {
+                return format!("{value:.places$}").replace('-', "−");
+            }
+            if value == 0.0 {
+                return "0".into();
+            }
+            number(value)
+        })
+        .collect()
 }
 
 /// A number in at most five digits.
@@ -144,12 +146,11 @@ pub(crate) fn of_coordinates(coordinates: &Coordinates, len: usize, count: usize
                     let (before, here) = (numbers[after - 1], numbers[after]);
                     (after - 1) as f64 + (value - before) / (here - before)
                 };
-                let in_between = |tick: &Tick| (-0.5..=len as f64 - 0.5).contains(&tick.at);
                 let ticks = values
                     .iter()
                     .zip(texts(&values))
                     .map(|(&value, text)| Tick { at: at(value), text });
-                return ticks.filter(in_between).collect();
+                return ticks.filter(|tick| (-0.5..=len as f64 - 0.5).contains(&tick.at)).collect();
             }
         }
     }
@@ -259,20 +260,22 @@ fn dates(
             _ => starts,
         };
         if fits && starts.len() > 1 {
-            let begin = |&n: &usize| {
-                let Date { year, month, day, nanoseconds } = dates[n];
-                match unit {
-                    'y' => Date { year, month: 1, day: 1, nanoseconds: 0 },
-                    'M' => Date { year, month, day: 1, nanoseconds: 0 },
-                    'd' => Date { year, month, day, nanoseconds: 0 },
-                    'h' if has_whole_hours => {
-                        let hour = 60 * MINUTE;
-                        Date { nanoseconds: nanoseconds - nanoseconds % hour, ..dates[n] }
+            let begins: Vec<Date> = starts
+                .iter()
+                .map(|&n| {
+                    let Date { year, month, day, nanoseconds } = dates[n];
+                    match unit {
+                        'y' => Date { year, month: 1, day: 1, nanoseconds: 0 },
+                        'M' => Date { year, month, day: 1, nanoseconds: 0 },
+                        'd' => Date { year, month, day, nanoseconds: 0 },
+                        'h' if has_whole_hours => {
+                            let hour = 60 * MINUTE;
+                            Date { nanoseconds: nanoseconds - nanoseconds % hour, ..dates[n] }
+                        }
+                        _ => Date { nanoseconds: nanoseconds - nanoseconds % MINUTE, ..dates[n] },
                     }
-                    _ => Date { nanoseconds: nanoseconds - nanoseconds % MINUTE, ..dates[n] },
-                }
-            };
-            let begins: Vec<Date> = starts.iter().map(begin).collect();
+                })
+                .collect();
             let texts = date_texts(&begins, unit);
             return Some(
                 starts
@@ -290,24 +293,27 @@ fn dates(
 /// The dates of ticks in the words of a unit: of hours and minutes the day where it begins, and at the first.
 fn date_texts(dates: &[Date], unit: char) -> Vec<String> {
     let has_midnight = dates.iter().any(|date| date.nanoseconds == 0);
-    let text = |(n, date): (usize, &Date)| {
-        let Date { year, month, day, nanoseconds } = *date;
-        let minutes = nanoseconds / 60_000_000_000;
-        let clock = format!("{:02}:{:02}", minutes / 60, minutes % 60);
-        let before = n.checked_sub(1).map(|before| &dates[before]);
-        let is_same_day =
-            before.is_some_and(|other| (other.year, other.month, other.day) == (year, month, day));
-        match unit {
-            'y' => format!("{year:04}"),
-            'M' => format!("{year:04}-{month:02}"),
-            'd' => format!("{year:04}-{month:02}-{day:02}"),
-            _ if minutes == 0 => format!("{year:04}-{month:02}-{day:02}"),
-            _ if is_same_day => clock,
-            _ if n == 0 && !has_midnight => format!("{year:04}-{month:02}-{day:02} {clock}"),
-            _ => format!("{month:02}-{day:02} {clock}"),
-        }
-    };
-    dates.iter().enumerate().map(text).collect()
+    dates
+        .iter()
+        .enumerate()
+        .map(|(n, date)| {
+            let Date { year, month, day, nanoseconds } = *date;
+            let minutes = nanoseconds / 60_000_000_000;
+            let clock = format!("{:02}:{:02}", minutes / 60, minutes % 60);
+            let before = n.checked_sub(1).map(|before| &dates[before]);
+            let is_same_day = before
+                .is_some_and(|other| (other.year, other.month, other.day) == (year, month, day));
+            match unit {
+                'y' => format!("{year:04}"),
+                'M' => format!("{year:04}-{month:02}"),
+                'd' => format!("{year:04}-{month:02}-{day:02}"),
+                _ if minutes == 0 => format!("{year:04}-{month:02}-{day:02}"),
+                _ if is_same_day => clock,
+                _ if n == 0 && !has_midnight => format!("{year:04}-{month:02}-{day:02} {clock}"),
+                _ => format!("{month:02}-{day:02} {clock}"),
+            }
+        })
+        .collect()
 }
 
 #[cfg(test)]
