@@ -51,9 +51,9 @@ pub(crate) fn stored(data_type: &DataType, element: &[u8]) -> String {
         }
         DataType::String | DataType::Json => cut(&String::from_utf8_lossy(element)),
         DataType::FixedUtf32 { .. } => {
-            let letter =
-                |unit: &[u8]| unit.first_chunk().map_or(0, |unit| u32::from_ne_bytes(*unit));
-            let letters = element.chunks_exact(4).map(letter);
+            let letters = element
+                .chunks_exact(4)
+                .map(|unit| unit.first_chunk().map_or(0, |unit| u32::from_ne_bytes(*unit)));
             let text: String =
                 letters.map(|code| char::from_u32(code).unwrap_or('\u{fffd}')).collect();
             cut(text.trim_end_matches('\0'))
@@ -63,7 +63,7 @@ pub(crate) fn stored(data_type: &DataType, element: &[u8]) -> String {
             std::str::from_utf8(&element[..end]).map_or_else(|_| hexadecimal(element), cut)
         }
         DataType::Record(record) => {
-            let field = |field: &zarr::data_type::Field| {
+            let fields = record.fields().iter().map(|field| {
                 let bytes =
                     element.get(field.offset()..field.offset() + field.size()).unwrap_or_default();
                 let parts: Vec<String> = split(field.data_type(), bytes)
@@ -77,8 +77,8 @@ pub(crate) fn stored(data_type: &DataType, element: &[u8]) -> String {
                     format!("[{}…]", parts.join(", "))
                 };
                 format!("{}: {all}", field.name())
-            };
-            cut(&record.fields().iter().map(field).collect::<Vec<_>>().join(", "))
+            });
+            cut(&fields.collect::<Vec<_>>().join(", "))
         }
         _ => match data_type.scalar() {
             Some(Scalar::Bool) => {

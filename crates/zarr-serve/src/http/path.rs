@@ -9,11 +9,11 @@ use percent_encoding::percent_decode_str;
 /// last.
 pub(crate) fn decoded(path: &str) -> Result<String, &'static str> {
     let path = path.strip_prefix('/').ok_or("a path begins with `/`")?;
-    let is_cut_off = |(at, _): (usize, &str)| {
+    let is_cut_off = path.match_indices('%').any(|(at, _)| {
         let digits = path.as_bytes().get(at + 1..at + 3);
         !digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
-    };
-    if path.match_indices('%').any(is_cut_off) {
+    });
+    if is_cut_off {
         return Err("`%` must be followed by two hexadecimal digits");
     }
     let decoded = percent_decode_str(path).decode_utf8().map_err(|_| "it is not UTF-8")?;
