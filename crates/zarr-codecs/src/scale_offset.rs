@@ -214,8 +214,9 @@ impl ArrayToArray for ScaleOffset {
             } else {
                 Err("it has another type".into())
             };
-            let wrong = |why| MetadataError::invalid("codecs: scale_offset", why);
-            done.map_err(|why| wrong(format!("of the fill value: {why}")))?;
+            done.map_err(|why| {
+                MetadataError::invalid("codecs: scale_offset", format!("of the fill value: {why}"))
+            })?;
             Ok::<_, MetadataError>(FillValue::new(out))
         };
         let fill = decoded.fill.as_ref().map(fill).transpose()?;
@@ -223,13 +224,15 @@ impl ArrayToArray for ScaleOffset {
     }
 
     fn encode(&self, chunk: View<'_>) -> Result<Vec<u8>, CodecError> {
-        let step = |from: &[u8], to: &mut [u8]| self.all(self.encoding(), from, to);
-        encode_each(CODEC, &chunk, self.numbers.size(), &step)
+        encode_each(CODEC, &chunk, self.numbers.size(), &|from: &[u8], to: &mut [u8]| {
+            self.all(self.encoding(), from, to)
+        })
     }
 
     fn decode(&self, encoded: &[u8], out: ViewMut<'_>) -> Result<(), CodecError> {
-        let step = |from: &[u8], to: &mut [u8]| self.all(self.decoding(), from, to);
-        decode_each(CODEC, encoded, self.numbers.size(), out, &step)
+        decode_each(CODEC, encoded, self.numbers.size(), out, &|from: &[u8], to: &mut [u8]| {
+            self.all(self.decoding(), from, to)
+        })
     }
 
     fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
