@@ -29,19 +29,10 @@ struct Reshape {
 pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, MetadataError> {
     let mut parameters = Parameters::new(spec);
     let configuration = parameters.get("shape").cloned().unwrap_or(Json::Null);
-    let length = |json: &Json| match json {
-        Json::Array(axes) => axes
-            .iter()
-            .map(|json| json.as_u64().and_then(|axis| usize::try_from(axis).ok()))
-            .collect::<Option<_>>()
-            .map(Length::Axes),
-        json if json.as_i64() == Some(-1) => Some(Length::Rest),
-        json => json.as_u64().filter(|&size| size > 0).map(Length::Size),
-    };
     if configuration.as_array().is_some_and(|list| list.len() > MOST_AXES) {
         return Err(parameters.invalid("shape", "has more than 1,024 axes"));
     }
-    let lengths = configuration.as_array().and_then(|list| list.iter().map(length).collect());
+    let lengths = configuration.as_array().and_then(|list| list.iter().map(length_of).collect());
     let lengths: Vec<Length> = lengths.ok_or_else(|| {
         parameters.invalid("shape", "is not a list of positive integers, lists of axes, and -1")
     })?;
@@ -56,6 +47,19 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
     let codec = Reshape { lengths, configuration };
     codec.shape(&context.shape)?;
     Ok(reshape(codec))
+}
+
+/// What the configuration says of one axis.
+fn length_of(json: &Json) -> Option<Length> {
+    match json {
+        Json::Array(axes) => axes
+            .iter()
+            .map(|json| json.as_u64().and_then(|axis| usize::try_from(axis).ok()))
+            .collect::<Option<_>>()
+            .map(Length::Axes),
+        json if json.as_i64() == Some(-1) => Some(Length::Rest),
+        json => json.as_u64().filter(|&size| size > 0).map(Length::Size),
+    }
 }
 
 /// A chunk gets no more axes than an array may have (docs/internals/design/limits.md).

@@ -207,7 +207,7 @@ impl ScaleOffset {
 
 impl ArrayToArray for ScaleOffset {
     fn encoded(&self, decoded: &ChunkContext) -> Result<ChunkContext, MetadataError> {
-        let fill = |fill: &FillValue| {
+        let fill = decoded.fill.as_ref().map(|fill| {
             let mut out = vec![0; self.numbers.size()];
             let done = if fill.as_bytes().len() == out.len() {
                 self.step(self.encoding(), fill.as_bytes(), &mut out)
@@ -218,9 +218,9 @@ impl ArrayToArray for ScaleOffset {
                 MetadataError::invalid("codecs: scale_offset", format!("of the fill value: {why}"))
             })?;
             Ok::<_, MetadataError>(FillValue::new(out))
-        };
-        let fill = decoded.fill.as_ref().map(fill).transpose()?;
-        Ok(ChunkContext::new(decoded.data_type.clone(), decoded.shape.clone()).with_fill(fill))
+        });
+        let context = ChunkContext::new(decoded.data_type.clone(), decoded.shape.clone());
+        Ok(context.with_fill(fill.transpose()?))
     }
 
     fn encode(&self, chunk: View<'_>) -> Result<Vec<u8>, CodecError> {

@@ -165,10 +165,10 @@ impl NewArray {
             (None, Some(_)) => attribute("dtype").ok().flatten(),
             (None, None) => None,
         };
-        let fill = |value: &Bound<'_, PyAny>| -> PyResult<Json> {
+        let fill = keywords.fill_value.as_ref().map(|value| -> PyResult<Json> {
             let helper = py.import("zarrkit._dtype")?.getattr("fill_of")?;
-            json::from_python(&helper.call1((value, dtype_of_fill.clone()))?)
-        };
+            json::from_python(&helper.call1((value, dtype_of_fill))?)
+        });
         let separator = keywords.separator.as_deref().map(|text| match text {
             "/" => Ok('/'),
             "." => Ok('.'),
@@ -186,7 +186,7 @@ impl NewArray {
             shards,
             codecs: keywords.codec.as_ref().map(codecs).transpose()?,
             like,
-            fill: keywords.fill_value.as_ref().map(fill).transpose()?,
+            fill: fill.transpose()?,
             dims: keywords.dims.as_ref().map(dims).transpose()?,
             attributes: keywords.attrs.as_ref().map(json::object_from_python).transpose()?,
             f_order,

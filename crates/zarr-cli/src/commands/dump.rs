@@ -99,10 +99,13 @@ impl Dump {
         };
         let name = self.name.clone().unwrap_or_else(|| name_of(&self.target));
         if session.is_json() {
-            let has_data = |variable: &zarr::nczarr::schema::Variable, full: &str| {
-                !self.header && self.has_data(variable, full)
+            let dump = JsonDump {
+                dataset: &dataset,
+                has_data: &|variable: &zarr::nczarr::schema::Variable, full: &str| {
+                    !self.header && self.has_data(variable, full)
+                },
             };
-            let printed = JsonDump { dataset: &dataset, has_data: &has_data }.print(&name, out);
+            let printed = dump.print(&name, out);
             return printed.and(end(session, &dataset));
         }
         let printed = dataset.print_cdl_shown::<Failure>(

@@ -49,13 +49,10 @@ impl ShardEncoder {
     ) -> Option<ShardEncoder> {
         let Shard { counts, grid, .. } = Shard::new(&sharding, shape).ok()?;
         sharding.index_size(&counts).ok()?;
-        let touched = |tile: ChunkProjection| InnerChunkRead {
-            entry: entry_of(&tile, &counts),
-            tile,
-            old: None,
-        };
-        let mut touched: Vec<InnerChunkRead> =
-            chunk_projections(&grid, shape, within).map(touched).collect();
+        let tiles = chunk_projections(&grid, shape, within);
+        let mut touched: Vec<InnerChunkRead> = tiles
+            .map(|tile| InnerChunkRead { entry: entry_of(&tile, &counts), tile, old: None })
+            .collect();
         touched.sort_by_key(|touched| touched.entry);
         let index = if is_stored { None } else { Some(Index::empty(&counts).ok()?) };
         Some(ShardEncoder { sharding, counts, touched, index, needed: Vec::new() })

@@ -125,8 +125,7 @@ fn listed(places: &Places, needed: impl Fn(usize, usize) -> Vec<(u64, u64)>) -> 
 }
 
 fn plane((width, height): (usize, usize), value: impl Fn(usize, usize) -> Option<f64>) -> Plane {
-    let row = |row: usize| (0..width).map(move |column| (column, row));
-    let pixels = (0..height).flat_map(row);
+    let pixels = (0..height).flat_map(|row| (0..width).map(move |column| (column, row)));
     let values = pixels.map(|(column, row)| value(column, row).unwrap_or(f64::NAN)).collect();
     Plane::of(width, values)
 }

@@ -84,8 +84,11 @@ impl Subject {
         let is_shown = self.meaning.scalar(&self.array.data_type()).is_some()
             && self.axes.iter().all(|axis| axis.len > 0)
             && self.axes.iter().any(|axis| axis.len > 1);
-        let view = || View::of(&self.axes, self.all(), (None, None), false).ok();
-        is_shown.then(view).flatten().map(|view| self.at_usual_positions(view))
+        if !is_shown {
+            return None;
+        }
+        let view = View::of(&self.axes, self.all(), (None, None), false).ok()?;
+        Some(self.at_usual_positions(view))
     }
 
     /// All elements.
@@ -278,10 +281,10 @@ impl Subject {
             return Ok(None);
         }
         let shape = self.array.shape();
-        let group = |path: &NodePath| {
+        let group = self.array.path().ancestors().find(|path| {
             path.join(&image.levels[*own].path).is_ok_and(|place| &place == self.array.path())
-        };
-        let Some(group) = self.array.path().ancestors().find(group) else { return Ok(None) };
+        });
+        let Some(group) = group else { return Ok(None) };
         let mut best: Option<Array> = None;
         for level in &image.levels {
             let Ok(path) = group.join(&level.path) else { continue };

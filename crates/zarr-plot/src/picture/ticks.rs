@@ -139,27 +139,31 @@ pub(crate) fn of_coordinates(coordinates: &Coordinates, len: usize, count: usize
             let values = round_numbers(first.min(last), first.max(last), count);
             // Few elements are marked by what they are.
             if values.len() > 1 && len > 3 {
-                let at = |value: f64| {
+                let ticks = values.iter().zip(texts(&values)).map(|(&value, text)| {
                     let after = numbers
                         .partition_point(|&n| if rises { n < value } else { n > value })
                         .clamp(1, len - 1);
                     let (before, here) = (numbers[after - 1], numbers[after]);
-                    (after - 1) as f64 + (value - before) / (here - before)
-                };
-                let ticks = values
-                    .iter()
-                    .zip(texts(&values))
-                    .map(|(&value, text)| Tick { at: at(value), text });
+                    let at = (after - 1) as f64 + (value - before) / (here - before);
+                    Tick { at, text }
+                });
                 return ticks.filter(|tick| (-0.5..=len as f64 - 0.5).contains(&tick.at)).collect();
             }
         }
     }
     let every = len.div_ceil(count.max(1)).max(1);
-    let text = |at: usize| match (&coordinates.texts, coordinates.time) {
-        (None, None) => coordinates.numbers.get(at).map_or(String::new(), |&value| number(value)),
-        _ => coordinates.text(at),
-    };
-    (0..len).step_by(every).map(|at| Tick { at: at as f64, text: text(at) }).collect()
+    (0..len)
+        .step_by(every)
+        .map(|at| {
+            let text = match (&coordinates.texts, coordinates.time) {
+                (None, None) => {
+                    coordinates.numbers.get(at).map_or(String::new(), |&value| number(value))
+                }
+                _ => coordinates.text(at),
+            };
+            Tick { at: at as f64, text }
+        })
+        .collect()
 }
 
 /// Round dates between two numbers of a time axis, and their texts: about `count` of them.
@@ -170,8 +174,7 @@ pub(crate) fn round_dates(
     count: usize,
 ) -> Vec<(f64, String)> {
     const LOOKS: usize = 2000;
-    let number = |n: usize| low + (high - low) * n as f64 / (LOOKS - 1) as f64;
-    let numbers = (0..LOOKS).map(number).collect();
+    let numbers = (0..LOOKS).map(|n| low + (high - low) * n as f64 / (LOOKS - 1) as f64).collect();
     let looks = Coordinates { numbers, time: Some(time), texts: None };
     let found = dates(&looks, LOOKS, count, true).unwrap_or_default();
     // The first look begins nothing, unless it does.

@@ -201,10 +201,10 @@ impl AlongJob<'_, '_> {
 
 /// The positions, in C order in memory of this shape, of all coordinates of some axes, the others being 0.
 fn offsets(shape: &[u64], axes: &[usize]) -> Vec<usize> {
-    let stride = |axis: usize| shape[axis + 1..].iter().product::<u64>() as usize;
     let mut all = vec![0];
     for &axis in axes {
-        let (stride, len) = (stride(axis), shape[axis] as usize);
+        let stride = shape[axis + 1..].iter().product::<u64>() as usize;
+        let len = shape[axis] as usize;
         all = all.iter().flat_map(|&at| (0..len).map(move |n| at + n * stride)).collect();
     }
     all

@@ -101,14 +101,15 @@ fn check_overlay(
     let smaller = smaller.transpose().map_err(Refusal::picture)?.flatten();
     let (labels, over) =
         smaller.as_ref().map_or((&**labels, &over), |(labels, over)| (labels, over));
-    let part = |axis: usize| {
+    let shown = [over.x, over.y].into_iter().flatten();
+    let along = shown.map(|axis| {
         let Along { start, step, len } = over.along[axis];
         let step = step.unsigned_abs().max(1);
         let end = start.saturating_add(step.saturating_mul(len.saturating_sub(1)));
         let thinned = size.map_or(1, |(width, _)| (len / u64::from(width)).max(1));
         (axis, Stepped { range: start..end.saturating_add(1), step: step.saturating_mul(thinned) })
-    };
-    let along: Vec<(usize, Stepped)> = [over.x, over.y].into_iter().flatten().map(part).collect();
+    });
+    let along: Vec<(usize, Stepped)> = along.collect();
     let along: Vec<(usize, &Stepped)> = along.iter().map(|(axis, part)| (*axis, part)).collect();
     parameters::check_decoded(&labels.array, &along)
 }

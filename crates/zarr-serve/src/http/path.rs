@@ -36,11 +36,13 @@ pub(crate) fn pairs(query: &str) -> Vec<(String, String)> {
         let text = text.replace('+', " ");
         percent_decode_str(&text).decode_utf8_lossy().into_owned()
     };
-    let pair = |pair: &str| {
-        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        (text(name), text(value))
-    };
-    query.split('&').filter(|pair| !pair.is_empty()).map(pair).collect()
+    let pairs = query.split('&').filter(|pair| !pair.is_empty());
+    pairs
+        .map(|pair| {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            (text(name), text(value))
+        })
+        .collect()
 }
 
 #[cfg(test)]

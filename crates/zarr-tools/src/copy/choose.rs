@@ -43,8 +43,8 @@ pub(super) fn chosen(
     if !options.filters() {
         return Ok(nodes);
     }
-    let name = |child: &Child| below(base, &child.path).to_owned();
-    let names: Vec<String> = nodes.iter().map(name).collect();
+    let names: Vec<String> =
+        nodes.iter().map(|child| below(base, &child.path).to_owned()).collect();
     let known: Vec<&str> = names.iter().map(String::as_str).collect();
     let unknown = |what: &str, text: &str| unknown(base, &known, what, text);
     for pattern in &options.include {

@@ -163,29 +163,13 @@ fn read(plan: &Object) -> Option<Plan> {
     let (source, target) = (object(plan, "source")?, object(plan, "target")?);
     let options = object(&source, "options")?;
     let options = options.iter().map(|(name, value)| Some((name.into(), value.as_str()?.into())));
-    let array = |json: &Json| {
-        let of = json.as_object()?;
-        let region = match of.get("region")? {
-            Json::Null => None,
-            region => Some(region.as_array()?.iter().map(read_steps).collect::<Option<_>>()?),
-        };
-        Some(PlannedArray {
-            from: path(of, "from")?,
-            to: path(of, "to")?,
-            region,
-            leaves_holes: of.get("leaves_holes")?.as_bool()?,
-            chunks: of.get("chunks")?.as_u64()?,
-            bytes: of.get("bytes")?.as_u64()?,
-            unit: of.get("unit")?.as_u64()?,
-            recoded: text(of, "recoded"),
-        })
-    };
     // Older plans have none.
     let files = match plan.get("files") {
         Some(files) => files.as_array()?.iter().map(read_file).collect::<Option<_>>()?,
         None => Vec::new(),
     };
-    let arrays: Vec<PlannedArray> = list("arrays")?.iter().map(array).collect::<Option<_>>()?;
+    let arrays: Vec<PlannedArray> =
+        list("arrays")?.iter().map(read_array).collect::<Option<_>>()?;
     let counts: Vec<u64> = arrays.iter().map(|array| array.chunks).collect();
     Some(Plan {
         store: text(&source, "store")?,
@@ -210,6 +194,25 @@ fn read(plan: &Object) -> Option<Plan> {
         arrays,
         files,
         told: Told::default(),
+    })
+}
+
+fn read_array(json: &Json) -> Option<PlannedArray> {
+    let of = json.as_object()?;
+    let path = |name| NodePath::new(of.get(name)?.as_str()?).ok();
+    let region = match of.get("region")? {
+        Json::Null => None,
+        region => Some(region.as_array()?.iter().map(read_steps).collect::<Option<_>>()?),
+    };
+    Some(PlannedArray {
+        from: path("from")?,
+        to: path("to")?,
+        region,
+        leaves_holes: of.get("leaves_holes")?.as_bool()?,
+        chunks: of.get("chunks")?.as_u64()?,
+        bytes: of.get("bytes")?.as_u64()?,
+        unit: of.get("unit")?.as_u64()?,
+        recoded: of.get("recoded").and_then(Json::as_str).map(str::to_owned),
     })
 }
 

@@ -293,8 +293,8 @@ pub(super) fn planned_anew(
     let (all, broken) = nodes_and_broken(source)?;
     let mut listed: Vec<Child> = all.iter().map(child_of).collect();
     let broken: Vec<NodePath> = broken.into_iter().map(|(path, _)| path).collect();
-    let child = |path: &NodePath| Child { path: path.clone(), kind: None, implicit: false };
-    listed.extend(broken.iter().map(child));
+    let unlisted = broken.iter();
+    listed.extend(unlisted.map(|path| Child { path: path.clone(), kind: None, implicit: false }));
     listed.sort_by(|a, b| a.path.cmp(&b.path));
     let listed =
         chosen(listed, base, options).map_err(|e| e.at_store(from.store().name()).at_path(base))?;

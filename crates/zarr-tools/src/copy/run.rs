@@ -424,11 +424,15 @@ impl Run<'_> {
             report(self.options, progress);
             return Ok(());
         }
-        let is_done = |region: &Region| stored.contains(&place.number_of(region));
         let region = pair.region.as_deref();
         let conversion = pair.conversion.as_ref();
         let leaves_holes = planned.leaves_holes;
-        let which = ElementChoice { leaves_holes, region, conversion, is_done: &is_done };
+        let which = ElementChoice {
+            leaves_holes,
+            region,
+            conversion,
+            is_done: &|region: &Region| stored.contains(&place.number_of(region)),
+        };
         let arrays = (&pair.from, &pair.to);
         copy_elements(
             arrays,

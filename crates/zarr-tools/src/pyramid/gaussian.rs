@@ -99,8 +99,10 @@ pub(super) struct Gaussian<'a, T> {
 
 impl<'a, T: Sample> Gaussian<'a, T> {
     pub fn new(image: Image<'a>, missing: Option<Missing<T>>, fill: T, min_valid: f64) -> Self {
-        let windows = |steps: &Vec<u64>| steps.iter().map(|&step| Window::new(step)).collect();
-        let windows = image.tiles.levels.iter().map(|level| windows(&level.steps)).collect();
+        let levels = image.tiles.levels.iter();
+        let windows = levels
+            .map(|level| level.steps.iter().map(|&step| Window::new(step)).collect())
+            .collect();
         Gaussian { image, missing, fill, min_valid, windows }
     }
 

@@ -295,7 +295,7 @@ fn existing_levels(group: &Group, image: &Image, base: &Array) -> Result<Vec<Vec
     for dataset in &image.datasets[1..] {
         let array = group.array(&dataset.path)?;
         let lens = array.shape();
-        let factor = |axis: usize| {
+        let factors = (0..shape.len()).map(|axis| {
             let (len, of_level) = (shape[axis], lens[axis]);
             let by_scale = dataset.scale[axis] / image.datasets[0].scale[axis];
             let by_shape = len as f64 / of_level.max(1) as f64;
@@ -303,10 +303,9 @@ fn existing_levels(group: &Group, image: &Image, base: &Array) -> Result<Vec<Vec
             [by_scale, by_shape].map(|factor| factor.round() as u64).into_iter().find(|factor| {
                 *factor > 0 && (len.div_ceil(*factor) == of_level || len / factor == of_level)
             })
-        };
+        });
         let has_rank = lens.len() == shape.len();
-        let factors: Option<Vec<u64>> =
-            if has_rank { (0..shape.len()).map(factor).collect() } else { None };
+        let factors: Option<Vec<u64>> = if has_rank { factors.collect() } else { None };
         let factors = factors.filter(|factors| {
             let last: Option<&Vec<u64>> = found.last();
             last.is_none_or(|last| last.iter().zip(factors).all(|(last, factor)| last <= factor))

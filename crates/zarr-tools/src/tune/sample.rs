@@ -262,15 +262,15 @@ impl Sample {
     /// out.
     pub fn pieces(&self, chunks: &[u64]) -> Pieces<'_> {
         // A chunk that reaches beyond the array is padded; one that reaches beyond a box is cut.
-        let side = |axis: usize| {
+        let sides = (0..chunks.len()).map(|axis| {
             if self.is_whole {
                 chunks[axis]
             } else {
                 let shortest = self.boxes.iter().map(|one| one.shape[axis]).min().unwrap_or(1);
                 chunks[axis].min(self.longest(axis)).max(shortest.min(chunks[axis]))
             }
-        };
-        let shape: Vec<u64> = (0..chunks.len()).map(side).collect();
+        });
+        let shape: Vec<u64> = sides.collect();
         let mut counts = Vec::with_capacity(self.boxes.len());
         let mut ends = Vec::with_capacity(self.boxes.len());
         let mut all = 0u64;

@@ -104,11 +104,11 @@ fn missing(
         }
         return;
     }
-    let number = |chunk: &StoredChunk| {
+    let numbers = stored.iter().filter_map(|chunk| {
         let indices = array.indices_of(&inventory.keys[chunk.key])?;
         array.number(&array.inside(&indices)?)
-    };
-    let mut there: Vec<u64> = stored.iter().filter_map(number).collect();
+    });
+    let mut there: Vec<u64> = numbers.collect();
     there.sort_unstable();
     there.dedup();
     let (mut next, mut told) = (0, 0);

@@ -41,8 +41,9 @@ pub(super) fn check(
         let folder = name.split_once('/').map(|(_, rest)| rest);
         let keys = [Some(&*name), folder].into_iter().flatten();
         let mut keys = keys.filter_map(|key| key.strip_prefix(&below));
-        let at = |key: &str| inventory.keys.binary_search_by(|there| there.as_str().cmp(key)).ok();
-        let Some(at) = keys.find_map(at) else { continue };
+        let at = keys
+            .find_map(|key| inventory.keys.binary_search_by(|there| there.as_str().cmp(key)).ok());
+        let Some(at) = at else { continue };
         let how = if differ {
             "different contents, of which the last count: programs that take others read other data"
         } else {

@@ -164,9 +164,8 @@ impl Inventory {
                 sink.add(Problem::new(&array.path, ProblemKind::NotChecked, what));
                 continue;
             };
-            let key = |ordinal| array.key(&array.indices(&array.ordinals(ordinal)));
             let asked = parallel::map(context, chunks as usize, |at| {
-                let key = key(at as u64)?;
+                let key = array.key(&array.indices(&array.ordinals(at as u64)))?;
                 is_there(context, &key).then_some(key)
             })?;
             self.keys.extend(asked.into_iter().flatten());

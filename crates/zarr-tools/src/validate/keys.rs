@@ -286,11 +286,11 @@ impl<'a> Judge<'a> {
             Dialect::V3 => [default, v2].concat(),
             _ => return None,
         };
-        let name = |problem: &Problem| {
+        let names = misspelled.iter().map(|problem| {
             let key = StoreKey::new(problem.key.as_deref()?).ok()?;
             array.prefix.strip(&key).map(str::to_owned)
-        };
-        let names: Vec<String> = misspelled.iter().map(name).collect::<Option<_>>()?;
+        });
+        let names: Vec<String> = names.collect::<Option<_>>()?;
         let rank = array.metadata.rank();
         let mut fitting = forms.into_iter().filter(|form| {
             names.iter().all(|name| {

@@ -54,14 +54,15 @@ impl Planning<'_> {
         paths.sort();
         paths.dedup();
         paths.retain(|path| !copied.contains(path));
-        let why = |path: &NodePath| {
-            named
-                .get(path)
+        let others = paths.into_iter().map(|path| {
+            let why = named
+                .get(&path)
                 .cloned()
                 .or_else(|| path.name().and_then(|name| self.obstacle(name)))
-                .unwrap_or_else(|| "no document of the dataset lists it".to_owned())
-        };
-        Ok(paths.into_iter().map(|path| Other { why: why(&path), path }).collect())
+                .unwrap_or_else(|| "no document of the dataset lists it".to_owned());
+            Other { why, path }
+        });
+        Ok(others.collect())
     }
 
     /// The nodes of what the copy has.

@@ -104,16 +104,16 @@ fn listed(attributes: &Object, inside: &str) -> Option<Vec<Listed>> {
         _ => return None,
     };
     // What is behind the asset that the array is in: the name of the variable, or nothing.
-    let rest = |item: &Item| {
+    let rests = items.iter().filter_map(|item| {
+        // The base may be the group itself, which everything is in.
         if item.asset.is_empty() {
-            return Some(inside);
+            return Some((0, inside));
         }
         let rest = inside.strip_prefix(&item.asset)?;
-        if rest.is_empty() { Some(rest) } else { rest.strip_prefix('/') }
-    };
-    // The base may be the group itself, which everything is in.
-    let rest = items.iter().filter_map(|item| Some((item.asset.len(), rest(item)?)));
-    let (_, rest) = rest.max_by_key(|(len, _)| *len)?;
+        let rest = if rest.is_empty() { rest } else { rest.strip_prefix('/')? };
+        Some((item.asset.len(), rest))
+    });
+    let (_, rest) = rests.max_by_key(|(len, _)| *len)?;
     let listed = items.into_iter().map(|item| {
         let is_joined = !item.asset.is_empty() && !rest.is_empty();
         let path = format!("{}{}{rest}", item.asset, if is_joined { "/" } else { "" });

@@ -77,11 +77,11 @@ impl CacheSnapshot {
                 .put(&self.key, self.generation, version.clone(), EntryState::Size(size), false)
                 .await;
         }
-        let small = |(range, part): (&ByteRange, &Bytes)| {
+        let small = missing.iter().zip(&parts).filter_map(|(range, part)| {
             let is_small = part.len() as u64 <= self.store.largest;
             is_small.then_some((range.within(size)?.start, part.clone()))
-        };
-        let small: Vec<_> = missing.iter().zip(&parts).filter_map(small).collect();
+        });
+        let small: Vec<_> = small.collect();
         let key = self.key.clone();
         self.store
             .ask(move |backend: &dyn super::CacheBackend| {

@@ -378,8 +378,13 @@ fn longest(from: &Array, memory: Option<u64>) -> Option<u64> {
     (0..3)
         .filter_map(|part: u64| {
             // The first, one in the middle, and the last.
-            let at = |axis: &Axis| axis.count().saturating_sub(1) * part / 2;
-            let chunk: Vec<_> = axes.iter().map(at).map(|at| at..at + 1).collect();
+            let chunk: Vec<_> = axes
+                .iter()
+                .map(|axis| {
+                    let at = axis.count().saturating_sub(1) * part / 2;
+                    at..at + 1
+                })
+                .collect();
             let region = region_of(&axes, &chunk);
             let count = region.element_count().filter(|&count| count > 0)?;
             // A chunk that cannot be read is an error of the copy, not of its plan.

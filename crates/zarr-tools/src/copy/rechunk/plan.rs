@@ -413,12 +413,12 @@ impl Numbers {
             rank(a).cmp(&rank(b))
         })?;
         // Whole source chunks are decoded into their place, others into memory of the thread first.
-        let is_whole = |((from, to), &count): ((&Axis, &Axis), &u64)| {
+        let mut axes = self.from.iter().zip(&self.to).zip(&group.counts);
+        let is_whole = axes.all(|((from, to), &count)| {
             let run = to.run(count);
             from.len.is_multiple_of(from.stored())
                 && (run == to.len || run.is_multiple_of(from.stored()))
-        };
-        let is_whole = self.from.iter().zip(&self.to).zip(&group.counts).all(is_whole);
+        });
         let decoding = if is_whole { 0 } else { self.source }.saturating_add(self.encoded);
         let mut best: Option<(f64, Plan)> = None;
         for threads in 1..=most {
