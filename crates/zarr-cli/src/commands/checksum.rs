@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::{fs, io};
 
 use clap::Args;
-use zarr::store::StoreKey;
 use zarr::tools::{Blocks, ChecksumOptions, ChunkManifest, Digest, NodeChecksum, TreeProgress};
 use zarr::{Json, Node, Object};
 

@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 
 use clap::{Args, ValueEnum};
-use zarr::data_type::{ByteSwap, DataType, Endian, ParsedType};
+use zarr::data_type::{ByteSwap, DataType, Endian};
 use zarr::{Array, Cause, CodecError, Json, Selection};
 
 use crate::csv;

@@ -3,7 +3,6 @@
 use std::collections::{HashMap, HashSet};
 
 use clap::Args;
-use zarr::tools::CopyUnderWay;
 use zarr::{Array, Json, Node, NodeKind, NodePath, Object, Warning};
 
 use super::{Out, netcdf};

@@ -1,7 +1,7 @@
 //! What a picture is of: an array with its meaning, its axes, and the image that it is a level of.
 
+use zarr_core::Array;
 use zarr_core::data_type::{DataType, Scalar};
-use zarr_core::{Array, NodePath};
 
 use super::cells::shape_of_cells;
 use super::{Along, ColorMap, LabelColors, PictureError, View, number};

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use zarr::format::Child;
 use zarr::tools::Listed;
 use zarr::{Error, ErrorKind, Group, Json, Node, NodeKind, NodePath, Object};
 

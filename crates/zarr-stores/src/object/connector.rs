@@ -13,7 +13,7 @@ use object_store::client::{
     HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse,
     HttpResponseBody, HttpService,
 };
-use reqwest::header::{CONTENT_LENGTH, HeaderName, HeaderValue, RANGE};
+use reqwest::header::{CONTENT_LENGTH, HeaderValue, RANGE};
 use reqwest::{Method, StatusCode};
 
 use super::answer::{self, Answer, Failed, MOST_OF_AN_ERROR, Wrong};

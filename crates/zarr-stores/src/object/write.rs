@@ -9,8 +9,7 @@ use bytes::Bytes;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use object_store::path::Path;
 use object_store::{
-    Attribute, AttributeValue, Error, ObjectStoreExt, PutMode, PutOptions, PutPayload,
-    UpdateVersion,
+    Attribute, Error, ObjectStoreExt, PutMode, PutOptions, PutPayload, UpdateVersion,
 };
 use zarr_core::StoreError;
 use zarr_core::store::{Precondition, Result, StoreKey, StorePrefix};

@@ -1,8 +1,6 @@
 //! Copies the elements of an array, and counts those that were never stored.
 
-use std::sync::Arc;
-
-use zarr_core::grid::{ChunkGrid, Pieces};
+use zarr_core::grid::Pieces;
 use zarr_core::metadata::ArrayMetadata;
 use zarr_core::{Array, ErrorKind, Region, Result};
 

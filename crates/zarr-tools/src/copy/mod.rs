@@ -41,8 +41,8 @@ use std::ops::Range;
 #[cfg(doc)]
 use zarr_core::{AccessError, MetadataError, missing_value};
 use zarr_core::{
-    AxisSelection, CancelToken, Dialect, Error, Hierarchy, Json, MissingChunks, Node, NodePath,
-    Object, Result,
+    AxisSelection, CancelToken, Dialect, Hierarchy, Json, MissingChunks, Node, NodePath, Object,
+    Result,
 };
 
 pub(crate) use self::as_stored::has_unknown_keys;

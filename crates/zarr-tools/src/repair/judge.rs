@@ -7,7 +7,7 @@ use zarr_core::store::{
     ByteRange, Bytes, Capabilities, GetOptions, Got, Listing, Result, SnapshotOptions, Store,
     StoreKey, StorePrefix, SyncSnapshot, SyncStore, check_size, from_sync,
 };
-use zarr_core::{ErrorKind, NodePath, OpenOptions, StoreError};
+use zarr_core::{ErrorKind, NodePath, OpenOptions};
 
 use crate::validate::{Problem, ValidateOptions, validate_store};
 

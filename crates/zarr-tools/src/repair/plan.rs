@@ -7,7 +7,6 @@ use zarr_core::store::{GetOptions, InMemorySnapshot, SnapshotOptions, StoreKey};
 use zarr_core::{Json, NodePath, Result};
 
 use super::apply::Repair;
-use super::documents::Copy;
 use super::shard::Verdict;
 use super::step::{RepairAction, RepairStep};
 use crate::validate::{Problem, ProblemKind};

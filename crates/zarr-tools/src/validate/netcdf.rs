@@ -7,7 +7,7 @@ use zarr_core::{ErrorKind, Hierarchy, NodeKind, NodePath};
 use zarr_nczarr::{Dataset, DatasetOptions};
 
 use super::problem::{Problem, ProblemKind};
-use super::tree::{FoundNode, Tree};
+use super::tree::Tree;
 use super::{Context, Sink};
 
 /// Reports what keeps a dataset of NCZarr's from being opened as one, and each of its variables, where their documents are

@@ -7,7 +7,7 @@ use zarr_core::codec::{ChunkIndex, CodecChain, PartialRead};
 use zarr_core::store::{ByteRange, SyncSnapshot};
 
 use super::chunks::{ChunkPlace, Looked};
-use super::problem::{Level, Problem, ProblemKind};
+use super::problem::{Level, ProblemKind};
 
 /// Bytes of one entry in the footer of a draft's shard: an offset and a length, little-endian.
 const ENTRY: u64 = 16;
