@@ -290,10 +290,9 @@ impl Numerical<'_, '_> {
     ) -> Result<Vec<X>> {
         let (plan, column, shorts) = (self.plan, self.column, Shorts::of(self.column));
         let (done, all) = (AtomicU64::new(0), plan.count());
-        let own = || Ok(Own { memory: Vec::new(), extra: extra() });
         let owned = self.request.parallel(plan).in_order(
             plan.parts()?,
-            own,
+            || Ok(Own { memory: Vec::new(), extra: extra() }),
             |own: &mut Own<X>, place: Region| {
                 let count = place.element_count().unwrap_or(u64::MAX);
                 plan.check_cancelled()?;
