@@ -30,7 +30,6 @@ impl Flags {
         let Some(meanings) = text(attributes, "flag_meanings") else { return Flags::default() };
         let names: Vec<&str> = meanings.split_ascii_whitespace().take(MAX_FLAGS).collect();
         let numbers = |name: &str| -> Option<Vec<i64>> {
-            // netCDF's attributes in JSON lose their type: 3.0 is the number 3, too.
             let list: Option<Vec<i64>> = match attributes.get(name)? {
                 Json::String(text) => text
                     .split([' ', ','])
@@ -44,6 +43,7 @@ impl Flags {
                         if let Ok(number) = text.parse::<i64>() {
                             return Some(number);
                         }
+                        // netCDF's attributes in JSON lose their type: 3.0 is the number 3, too.
                         let number = text.parse::<f64>().ok()?;
                         (number.fract() == 0.0).then_some(number as i64)
                     })

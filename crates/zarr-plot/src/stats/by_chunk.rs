@@ -67,7 +67,6 @@ impl Job for ByChunkJob<'_, '_> {
         let rule = Rule::<T>::new(&meaning.missing, &plan.cancel);
         let most = request.memory / (CELL + 8 * plan.axes.len() as u64);
         let (mut all, mut is_full): (Vec<(Vec<u64>, Tally)>, _) = (Vec::new(), false);
-        // Parts of a shard follow each other, unless a list goes back and forth.
         Numerical { plan, column, request, meaning, tally: None }.pass(
             || (),
             |(): &mut (), place: &Region, part: Part<'_>| match part {
@@ -79,6 +78,7 @@ impl Job for ByChunkJob<'_, '_> {
             },
             |found: Option<(Vec<u64>, Tally)>| {
                 let Some((index, tally)) = found else { return };
+                // Parts of a shard follow each other, unless a list goes back and forth.
                 match all.last_mut() {
                     Some((last, sum)) if *last == index => sum.merge(tally),
                     _ if is_full => {}
