@@ -134,7 +134,7 @@ pub(super) fn warn(session: &Session, from: &Dataset, plan: &Plan) {
         let is_node = ["is not a variable: ", "is not shown: "];
         let is_node = is_node.iter().any(|begin| warning.what.starts_with(begin));
         let is_copied =
-            is_node && (paths.contains(&warning.place) || skipped.contains(&warning.place));
+            is_node && (paths.contains(&warning.place) || skipped.contains(warning.place.as_str()));
         !(is_attribute && warning.what.contains("` is not shown: ") || is_copied)
     });
     session.warn_of(&warnings);

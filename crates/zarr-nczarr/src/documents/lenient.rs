@@ -16,7 +16,7 @@ pub(crate) fn to_json(text: &str) -> Option<String> {
             }
             c if c.is_ascii_alphanumeric() || ['+', '-', '.'].contains(&c) => {
                 let len = rest
-                    .find(|c| !(c.is_ascii_alphanumeric() || "+-._".contains(c)))
+                    .find(|c: char| !(c.is_ascii_alphanumeric() || "+-._".contains(c)))
                     .unwrap_or(rest.len());
                 out.push_str(&word(&rest[..len])?);
                 rest = &rest[len..];

@@ -86,7 +86,7 @@ pub(super) fn array_document(attributes: &Object, axes: Axes) -> Result<Bytes, S
 fn of_user(attributes: &Object) -> Object {
     attributes
         .iter()
-        .filter(|(name, _)| !OWN.contains(&name))
+        .filter(|(name, _)| !OWN.contains(name))
         .map(|(n, v)| (n.to_owned(), v.clone()))
         .collect()
 }

@@ -158,7 +158,8 @@ impl<'a> Parser<'a> {
         if let Some(quote) = rest.chars().next().filter(|c| matches!(c, '\'' | '"')) {
             return self.text(quote).map(Value::Text);
         }
-        let end = rest.find(|c| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len());
+        let end =
+            rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len());
         let (word, behind) = rest.split_at(end);
         if word.is_empty() {
             return Err(match rest.chars().next() {

@@ -190,7 +190,7 @@ fn named_mapping(
     let mappings = attributes::mappings(&text);
     // Of several, the one whose coordinates are axes of the array.
     let of_axes = mappings.iter().find(|(_, names)| {
-        names.iter().any(|name| axes.iter().any(|axis| axis.name.as_deref() == Some(name)))
+        names.iter().any(|name| axes.iter().any(|axis| axis.name.as_deref() == Some(*name)))
     });
     let Some((name, _)) = of_axes.or(mappings.first()) else { return Ok(None) };
     let found = variable(array, name, usize::MAX)?;

@@ -158,7 +158,7 @@ impl Reader<'_> {
         self.skip_space();
         let end = self
             .rest
-            .find(|c| !(c.is_ascii_alphanumeric() || "_+-.:".contains(c)))
+            .find(|c: char| !(c.is_ascii_alphanumeric() || "_+-.:".contains(c)))
             .unwrap_or(self.rest.len());
         let (word, rest) = self.rest.split_at(end);
         self.rest = rest;
