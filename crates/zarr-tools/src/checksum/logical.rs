@@ -81,7 +81,7 @@ impl Logical {
             attributes.remove(missing_value::FILL_VALUE);
         }
         let has_names = metadata.dimension_names.is_some() && dialect != Dialect::V3
-            || repeats_names(metadata, &attributes);
+            || repeats_names(&metadata, &attributes);
         if is_from_attribute || has_names || netcdf.is_some() || is_scalar {
             attributes.remove(ARRAY_DIMENSIONS);
         }

@@ -15,7 +15,7 @@ use std::str::FromStr;
 use sha2::{Digest as _, Sha256};
 use zarr_core::runtime::available_threads;
 use zarr_core::{
-    AccessError, Array, CancelToken, Error, Group, Node, NodeKind, Object, Region, Result,
+    AccessError, Array, CancelToken, Error, Group, Json, Node, NodeKind, Object, Region, Result,
 };
 
 use self::blocks::{Division, Tree};

@@ -9,7 +9,7 @@ use zarr_core::metadata::ArrayMetadata;
 use zarr_core::store::GetOptions;
 use zarr_core::{
     AccessError, Array, Dialect, Error, Hierarchy, Json, MetadataError, NodePath, Object, Result,
-    Unsupported, missing_value,
+    missing_value,
 };
 
 use super::check::{WAYS_OUT, with_way_out};

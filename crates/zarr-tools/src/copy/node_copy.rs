@@ -3,8 +3,7 @@
 use zarr_core::format::Documents;
 use zarr_core::metadata::ArrayMetadata;
 use zarr_core::{
-    Array, Dialect, Error, Group, GroupMetadata, Hierarchy, Node, NodeMetadata, NodePath, Object,
-    Result,
+    Dialect, Error, Group, GroupMetadata, Hierarchy, Node, NodeMetadata, NodePath, Object, Result,
 };
 
 use super::check::{Neighbours, groups_above, planned};
