@@ -23,13 +23,11 @@ const ABOVE: usize = 16;
 /// The failure of a command that found nothing, with what is there instead.
 pub(crate) fn explain(error: Error, session: &Session) -> Failure {
     let options = session.options().map(OpenOptions::any_dialect);
+    let Ok(options) = options else { return Failure::Zarr(error) };
     // Copies of documents that were asked for are not looked for elsewhere.
-    let asked = |options: &OpenOptions| {
-        matches!(options.consolidated, Consolidated::Use | Consolidated::At(_))
-    };
-    let Some(options) = options.ok().filter(|options| !asked(options)) else {
+    if matches!(options.consolidated, Consolidated::Use | Consolidated::At(_)) {
         return Failure::Zarr(error);
-    };
+    }
     // The query of a web address may be secret, and is not in the error.
     let url = error.store().filter(|url| split_query(url).1.is_empty());
     let found = url.and_then(|url| match error.path() {
@@ -222,11 +220,13 @@ fn in_folder(url: &str, store: &dyn SyncStore) -> Option<String> {
     }
     let documents = ["zarr.json", ".zgroup", ".zarray", ".zmetadata"];
     let most = zarr::Limits::default().document;
-    let is_there =
-        |key: StoreKey| store.get(&key, GetOptions::at_most(most)).is_ok_and(|got| got.is_some());
     let mut looked_into = prefixes.iter().take(LOOKED_INTO);
-    let zarr = looked_into
-        .find(|prefix| documents.iter().filter_map(|name| prefix.key(name).ok()).any(is_there));
+    let zarr = looked_into.find(|prefix| {
+        documents
+            .iter()
+            .filter_map(|name| prefix.key(name).ok())
+            .any(|key| store.get(&key, GetOptions::at_most(most)).is_ok_and(|got| got.is_some()))
+    });
     let meant = zarr.map(|prefix| {
         format!("{}/{}", url.trim_end_matches('/'), prefix.as_str().trim_end_matches('/'))
     });

@@ -203,11 +203,13 @@ fn json_of(data_type: &DataType, text: &str) -> Result<Json, String> {
         Some(Scalar::Complex(_)) => {
             let why = || format!("invalid complex number `{text}`: expected one like 1.0-2.0j");
             let parts = text.trim().strip_suffix('j').ok_or_else(why)?;
-            let sign = |(at, letter): &(usize, char)| {
-                let exponent = parts[..*at].ends_with(['e', 'E']);
-                *at > 0 && !exponent && ['+', '-'].contains(letter)
-            };
-            let (at, _) = parts.char_indices().rfind(sign).ok_or_else(why)?;
+            let (at, _) = parts
+                .char_indices()
+                .rfind(|(at, letter)| {
+                    let exponent = parts[..*at].ends_with(['e', 'E']);
+                    *at > 0 && !exponent && ['+', '-'].contains(letter)
+                })
+                .ok_or_else(why)?;
             [number(&parts[..at]), number(&parts[at..])].into_iter().collect()
         }
         Some(Scalar::Time(time)) if time.kind == TimeKind::Timedelta => number(text),

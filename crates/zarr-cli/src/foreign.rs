@@ -67,8 +67,8 @@ pub(crate) fn warn(session: &Session, place: &NewPlace, url: &str) {
     }
     // Of what cannot be listed there is nothing to say; if the store failed, creating says so.
     let store = hierarchy.store().to_sync();
-    let listed = |prefix| store.list_dir(prefix, ListOptions::default()).ok();
-    let listings = prefixes.iter().filter_map(listed);
+    let listings =
+        prefixes.iter().filter_map(|prefix| store.list_dir(prefix, ListOptions::default()).ok());
     let mut foreign: Vec<StoreKey> =
         listings.flat_map(|listing| listing.keys).filter(|key| !is_zarr_key(key)).collect();
     foreign.sort();

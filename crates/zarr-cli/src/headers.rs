@@ -82,10 +82,9 @@ impl Headers {
 
     /// The options with the headers.
     pub fn set(&self, options: OpenOptions) -> OpenOptions {
-        let set = |options: OpenOptions, header: &Header| {
+        self.0.iter().fold(options, |options, header| {
             options.server_option(&header.server, &header.option, &header.value.0)
-        };
-        self.0.iter().fold(options, set)
+        })
     }
 
     fn add(&mut self, header: Given<'_>, servers: &BTreeSet<String>) -> Result<(), Failure> {
@@ -116,12 +115,14 @@ impl<'a> Given<'a> {
             let why = "what begins with `http` is an address of a server and a `=` before the header, as in `https://host:8443=Name: value`";
             return Err(Failure::Usage(format!("{given}: {why}")));
         };
-        let is_letter =
-            |byte: u8| byte.is_ascii_graphic() && !b"()<>@,;:\\\"/[]?={}".contains(&byte);
         let parts = header.split_once(':').map(|(name, value)| (name.trim(), value.trim()));
-        let Some((name, value)) =
-            parts.filter(|(name, _)| !name.is_empty() && name.bytes().all(is_letter))
-        else {
+        let parts = parts.filter(|(name, _)| {
+            !name.is_empty()
+                && name
+                    .bytes()
+                    .all(|byte| byte.is_ascii_graphic() && !b"()<>@,;:\\\"/[]?={}".contains(&byte))
+        });
+        let Some((name, value)) = parts else {
             let why = "a header is written `Name: value`, or `https://host=Name: value` for one of two servers";
             return Err(Failure::Usage(format!("{given}: {why}")));
         };

@@ -79,18 +79,22 @@ pub(crate) fn shape(lengths: &[u64]) -> String {
 
 /// A NumPy type as Python says it: `'<i4'`, `[('a', '<i4'), ('q', '<f8', (2, 3))]`.
 pub(crate) fn python(descr: &Json) -> String {
-    let field = |field: &Json| match field.as_array() {
-        Some([name, kind]) => format!("({}, {})", python(name), python(kind)),
-        Some([name, kind, shape]) => {
-            let shape: Vec<u64> =
-                shape.as_array().unwrap_or_default().iter().filter_map(Json::as_u64).collect();
-            format!("({}, {}, {})", python(name), python(kind), self::shape(&shape))
-        }
-        _ => String::new(),
-    };
     match descr {
         Json::Array(fields) => {
-            format!("[{}]", fields.iter().map(field).collect::<Vec<_>>().join(", "))
+            let fields = fields.iter().map(|field| match field.as_array() {
+                Some([name, kind]) => format!("({}, {})", python(name), python(kind)),
+                Some([name, kind, shape]) => {
+                    let shape: Vec<u64> = shape
+                        .as_array()
+                        .unwrap_or_default()
+                        .iter()
+                        .filter_map(Json::as_u64)
+                        .collect();
+                    format!("({}, {}, {})", python(name), python(kind), self::shape(&shape))
+                }
+                _ => String::new(),
+            });
+            format!("[{}]", fields.collect::<Vec<_>>().join(", "))
         }
         other => {
             let text = other.as_str().unwrap_or_default();

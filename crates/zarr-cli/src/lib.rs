@@ -165,12 +165,14 @@ fn places(matches: &clap::ArgMatches) -> Vec<String> {
     let Some((name, matches)) = matches.subcommand() else { return Vec::new() };
     let command = Cli::command();
     let Some(command) = command.find_subcommand(name) else { return Vec::new() };
-    let is_place = |arg: &&clap::Arg| {
-        let names = arg.get_value_names().unwrap_or_default();
-        names.iter().any(|name| PLACES.contains(&name.as_str()))
-    };
-    let values = |arg: &clap::Arg| matches.try_get_raw(arg.get_id().as_str()).ok().flatten();
-    let places = command.get_arguments().filter(is_place).filter_map(values).flatten();
+    let places = command
+        .get_arguments()
+        .filter(|arg| {
+            let names = arg.get_value_names().unwrap_or_default();
+            names.iter().any(|name| PLACES.contains(&name.as_str()))
+        })
+        .filter_map(|arg| matches.try_get_raw(arg.get_id().as_str()).ok().flatten())
+        .flatten();
     places.filter_map(|place| place.to_str().map(str::to_owned)).collect()
 }
 
@@ -222,12 +224,15 @@ pub fn exit_code(registry: Registry, args: impl Iterator<Item = OsString>) -> u8
     let mut session = Session::new(registry, cli.global, program);
     let bound = session.bind_headers(&places);
     let is_terminal = io::stdout().is_terminal();
-    let first = || {
-        if is_terminal {
-            session.hide_calls();
-        }
+    let after_calls = After {
+        first: || {
+            if is_terminal {
+                session.hide_calls();
+            }
+        },
+        out: io::stdout().lock(),
     };
-    let out = BufWriter::with_capacity(1 << 16, After { first, out: io::stdout().lock() });
+    let out = BufWriter::with_capacity(1 << 16, after_calls);
     let escaping = match (is_terminal, session.is_json()) {
         (false, _) => Escaping::None,
         (true, false) => Escaping::Text,

@@ -38,15 +38,18 @@ pub fn path() -> Option<PathBuf> {
 
 /// The lines that load the library in two slots, one for each beginning of files.
 pub fn lines(library: &Path, slots: [u8; 2]) -> Vec<String> {
-    let line = |(slot, magic): (u8, &str)| {
-        let library = library.display();
-        [
-            format!("NETCDF.UDF{slot}.LIBRARY={library}"),
-            format!("NETCDF.UDF{slot}.INIT=zarr_netcdf_udf{slot}"),
-            format!("NETCDF.UDF{slot}.MAGIC={magic}"),
-        ]
-    };
-    slots.into_iter().zip(MAGICS).flat_map(line).collect()
+    slots
+        .into_iter()
+        .zip(MAGICS)
+        .flat_map(|(slot, magic)| {
+            let library = library.display();
+            [
+                format!("NETCDF.UDF{slot}.LIBRARY={library}"),
+                format!("NETCDF.UDF{slot}.INIT=zarr_netcdf_udf{slot}"),
+                format!("NETCDF.UDF{slot}.MAGIC={magic}"),
+            ]
+        })
+        .collect()
 }
 
 /// A file's text with these lines between the marks, in place of those that were there.

@@ -91,14 +91,16 @@ impl SelectionArgs {
             }
             (None, None) => Vec::new(),
         };
-        let is_here = |item: &&str| {
-            let name = item.split_once('=').map_or(*item, |(name, _)| name).trim();
-            names.iter().flatten().any(|known| known == name)
-        };
         let here = |text: &Option<String>| -> Result<Option<String>, Failure> {
             let Some(text) = text else { return Ok(None) };
             let items = items(text).map_err(|why| Failure::Usage(format!("`{text}`: {why}")))?;
-            let here: Vec<&str> = items.into_iter().filter(is_here).collect();
+            let here: Vec<&str> = items
+                .into_iter()
+                .filter(|item| {
+                    let name = item.split_once('=').map_or(*item, |(name, _)| name).trim();
+                    names.iter().flatten().any(|known| known == name)
+                })
+                .collect();
             Ok((!here.is_empty()).then(|| here.join(",")))
         };
         let (by_name, sel) = (here(&self.by_name)?, here(&self.sel)?);
@@ -294,22 +296,26 @@ impl Elements {
     /// What is along each axis, as statistics take it.
     #[cfg(feature = "plot")]
     pub fn along(&self) -> Vec<zarr_plot::stats::Along> {
-        let along = |along: &Along| match along {
-            Along::Steps { start, step, len } => {
-                zarr_plot::stats::Along::Steps { start: *start, step: *step, len: *len }
-            }
-            Along::List(list) => zarr_plot::stats::Along::List(list.clone()),
-        };
-        self.0.iter().map(along).collect()
+        self.0
+            .iter()
+            .map(|along| match along {
+                Along::Steps { start, step, len } => {
+                    zarr_plot::stats::Along::Steps { start: *start, step: *step, len: *len }
+                }
+                Along::List(list) => zarr_plot::stats::Along::List(list.clone()),
+            })
+            .collect()
     }
 
     /// They, axis by axis; nothing if an axis has a list.
     pub fn steps(&self) -> Option<Vec<zarr::tools::Steps>> {
-        let steps = |along: &Along| match *along {
-            Along::Steps { start, step, len } => Some(zarr::tools::Steps { start, step, len }),
-            Along::List(_) => None,
-        };
-        self.0.iter().map(steps).collect()
+        self.0
+            .iter()
+            .map(|along| match *along {
+                Along::Steps { start, step, len } => Some(zarr::tools::Steps { start, step, len }),
+                Along::List(_) => None,
+            })
+            .collect()
     }
 
     /// None of them.
@@ -403,11 +409,11 @@ impl Elements {
 
     /// Of each axis only the positions that `kept` lists for it, all where it lists none.
     pub fn at_positions(&self, kept: &[Option<Vec<u64>>]) -> Elements {
-        let axis = |(along, kept): (&Along, &Option<Vec<u64>>)| match kept {
+        let axes = self.0.iter().zip(kept).map(|(along, kept)| match kept {
             Some(kept) => Along::List(kept.iter().map(|&position| along.at(position)).collect()),
             None => along.clone(),
-        };
-        Elements(self.0.iter().zip(kept).map(axis).collect())
+        });
+        Elements(axes.collect())
     }
 
     /// The positions along an axis.
@@ -480,11 +486,14 @@ fn along(item: &str, whose: &str, len: u64) -> Result<Along, String> {
         let list = list.strip_suffix(']').ok_or_else(|| bad("is not a list"))?.trim();
         let list = list.strip_suffix(',').unwrap_or(list);
         let items = if list.is_empty() { Vec::new() } else { list.split(',').collect() };
-        let item = |item: &str| match number(item)? {
-            Some(n) => one(n),
-            None => Err(bad("has a comma too many")),
-        };
-        return items.into_iter().map(item).collect::<Result<_, _>>().map(Along::List);
+        return items
+            .into_iter()
+            .map(|item| match number(item)? {
+                Some(n) => one(n),
+                None => Err(bad("has a comma too many")),
+            })
+            .collect::<Result<_, _>>()
+            .map(Along::List);
     }
     let (start, stop, step) = match item.split(':').collect::<Vec<_>>()[..] {
         [only] => match number(only)? {

@@ -85,14 +85,14 @@ fn axis_labels(
             _ => 0..0,
         };
         let coordinates = axes[axis].read(range.clone())?;
-        let label = |at: &u64| match &coordinates {
+        let labels = positions.iter().map(|at| match &coordinates {
             Some(found) => {
                 let text = found.text((at - range.start) as usize);
                 if found.texts.is_some() { text } else { digits.of_text(&text).into_owned() }
             }
             None => at.to_string(),
-        };
-        found.push((name, positions.iter().map(label).collect()));
+        });
+        found.push((name, labels.collect()));
     }
     Ok(found)
 }
@@ -105,12 +105,14 @@ fn axis_labels(
     _: Digits,
 ) -> Result<Vec<(String, Vec<String>)>, Failure> {
     let names = array.metadata().dimension_names.clone().unwrap_or_default();
-    let label = |&axis: &usize| {
-        let name = names.get(axis).cloned().flatten();
-        let name = name.unwrap_or_else(|| format!("axis {axis}"));
-        (name, elements.positions(axis).iter().map(u64::to_string).collect())
-    };
-    Ok(long.iter().map(label).collect())
+    Ok(long
+        .iter()
+        .map(|&axis| {
+            let name = names.get(axis).cloned().flatten();
+            let name = name.unwrap_or_else(|| format!("axis {axis}"));
+            (name, elements.positions(axis).iter().map(u64::to_string).collect())
+        })
+        .collect())
 }
 
 /// Rows, written as elements come in; those of a table when all are there.
@@ -166,12 +168,14 @@ impl Rows {
         if self.table.is_some() {
             return texts;
         }
-        let quote = |text: String| {
-            let mut cell = String::new();
-            say_text(&text, Style::Csv, &mut cell);
-            cell
-        };
-        texts.into_iter().map(quote).collect()
+        texts
+            .into_iter()
+            .map(|text| {
+                let mut cell = String::new();
+                say_text(&text, Style::Csv, &mut cell);
+                cell
+            })
+            .collect()
     }
 
     /// Writes a row, or keeps it for the table.
@@ -195,9 +199,9 @@ impl Rows {
     /// Writes the table.
     pub fn finish(self, out: &mut dyn Write) -> io::Result<()> {
         let columns = self.waiting.first().map_or(0, Vec::len);
-        let width =
-            |n: usize| human::column_width(self.waiting.iter().filter_map(|row| row.get(n)));
-        let widths: Vec<usize> = (0..columns).map(width).collect();
+        let widths: Vec<usize> = (0..columns)
+            .map(|n| human::column_width(self.waiting.iter().filter_map(|row| row.get(n))))
+            .collect();
         for row in &self.waiting {
             let cells = row.iter().enumerate();
             let cells =

@@ -284,9 +284,10 @@ impl Session {
         let guard = if off { zarr::Guard::Off } else { zarr::Guard::On };
         let mut options = self.options()?.read_write().guard(guard);
         if care.no_lock {
-            let without_locks =
-                |registry: &mut Registry| registry.scheme_with_options("file", open_without_locks);
-            options.registry = Arc::new(Registry::clone(&self.registry).with(without_locks));
+            let registry = Registry::clone(&self.registry).with(|registry: &mut Registry| {
+                registry.scheme_with_options("file", open_without_locks)
+            });
+            options.registry = Arc::new(registry);
         }
         if care.sync {
             options = options.store_option("sync", "true");
@@ -319,9 +320,11 @@ impl Session {
         let Some(found) = zarr::tools::without_copies(opened, path, &self.options()?)? else {
             return Ok(None);
         };
-        let warning =
-            |path: &NodePath| Warning { place: path.to_string(), what: ONLY_COPIED.into() };
-        self.warn_of(&found.only_copied.iter().map(warning).collect::<Vec<_>>());
+        let warnings = found
+            .only_copied
+            .iter()
+            .map(|path| Warning { place: path.to_string(), what: ONLY_COPIED.into() });
+        self.warn_of(&warnings.collect::<Vec<_>>());
         Ok(Some(found.options))
     }
 
@@ -507,8 +510,9 @@ impl Session {
     /// Says on standard error what of an array's attributes is not applied.
     pub fn warn_about(&self, array: &zarr::Array, warnings: &[String]) {
         let place = crate::human::place(array.hierarchy(), array.path());
-        let warning = |what: &String| Warning { place: place.clone(), what: what.clone() };
-        self.warn_of(&warnings.iter().map(warning).collect::<Vec<_>>());
+        let warnings =
+            warnings.iter().map(|what| Warning { place: place.clone(), what: what.clone() });
+        self.warn_of(&warnings.collect::<Vec<_>>());
     }
 
     /// Says on standard error what failed, where others are still done.
@@ -643,13 +647,17 @@ fn interrupted(url: &str, options: &OpenOptions) -> Option<(Hierarchy, NodePath)
 
 /// Copies under way as members of JSON.
 pub(crate) fn copies(copies: &[CopyUnderWay]) -> Json {
-    let object = |copy: &CopyUnderWay| {
-        let object = Object::new().with("path", copy.path.as_str());
-        Json::from(
-            object.with("percent", u64::from(copy.percent)).with("resume", copy.resume.as_str()),
-        )
-    };
-    copies.iter().map(object).collect()
+    copies
+        .iter()
+        .map(|copy| {
+            let object = Object::new().with("path", copy.path.as_str());
+            Json::from(
+                object
+                    .with("percent", u64::from(copy.percent))
+                    .with("resume", copy.resume.as_str()),
+            )
+        })
+        .collect()
 }
 
 /// The path of `node` as --path takes it, from `base`.

@@ -35,11 +35,15 @@ impl Summary {
             return None;
         }
         let kept = |&(before, after): &(u64, u64)| {
-            let axis = |&len: &u64| {
-                let positions = || (0..before.max(1)).chain(len - after..len).collect::<Vec<_>>();
-                (len > before.max(1) + after).then(positions)
-            };
-            shape.iter().map(axis).collect::<Vec<_>>()
+            shape
+                .iter()
+                .map(|&len| {
+                    if len <= before.max(1) + after {
+                        return None;
+                    }
+                    Some((0..before.max(1)).chain(len - after..len).collect::<Vec<_>>())
+                })
+                .collect::<Vec<_>>()
         };
         let edges = EDGES.iter().find(|edges| {
             let count = elements.at_positions(&kept(edges)).count();

@@ -82,20 +82,21 @@ pub(crate) fn plain(text: &str) -> Cow<'_, str> {
 
 /// The same of JSON, which stays JSON.
 pub(crate) fn plain_json(text: &str) -> Cow<'_, str> {
-    let units = |letter: char| {
+    escaped(text, |letter: char| {
         let mut units = [0; 2];
         let units = letter.encode_utf16(&mut units);
         units.iter().map(|unit| format!("\\u{unit:04x}")).collect()
-    };
-    escaped(text, units)
+    })
 }
 
 fn escaped(text: &str, escape: impl Fn(char) -> String) -> Cow<'_, str> {
     if text.chars().all(is_plain) {
         return text.into();
     }
-    let letter = |letter: char| if is_plain(letter) { letter.into() } else { escape(letter) };
-    text.chars().map(letter).collect::<String>().into()
+    text.chars()
+        .map(|letter: char| if is_plain(letter) { letter.into() } else { escape(letter) })
+        .collect::<String>()
+        .into()
 }
 
 /// What becomes of text on its way to standard output.

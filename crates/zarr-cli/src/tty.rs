@@ -70,9 +70,10 @@ fn ask(mut tty: &File) -> Vec<u8> {
         return answer;
     }
     let end = Instant::now() + ANSWER_TIMEOUT;
-    let is_done =
-        |answer: &[u8]| answer.contains(&3) || answer.len() > MAX_ANSWER_BYTES || is_whole(answer);
-    while !is_done(&answer) && Instant::now() < end {
+    while Instant::now() < end {
+        if answer.contains(&3) || answer.len() > MAX_ANSWER_BYTES || is_whole(&answer) {
+            break;
+        }
         let mut bytes = [0; 64];
         match tty.read(&mut bytes) {
             Ok(count) => answer.extend(&bytes[..count]),

@@ -47,8 +47,8 @@ macro_rules! rounds {
                 let Some(drop @ 1..) = used.checked_sub(keepbits) else { return x };
                 let below_half: $T = (1 << (drop - 1)) - 1;
                 let rounded = x.checked_add((x >> drop & 1) + below_half);
-                let fits = |y: &$T| !signed || (x ^ *y) >> ($T::BITS - 1) == 0;
-                rounded.filter(fits).unwrap_or(x) >> drop << drop
+                let fitting = rounded.filter(|y| !signed || (x ^ *y) >> ($T::BITS - 1) == 0);
+                fitting.unwrap_or(x) >> drop << drop
             });
         }
     )*};

@@ -183,13 +183,15 @@ impl ArrayToArray for CastValue {
     }
 
     fn encode(&self, chunk: View<'_>) -> Result<Vec<u8>, CodecError> {
-        let step = |from: &[u8], to: &mut [u8]| self.encode.all(from, to);
-        encode_each(CODEC, &chunk, self.encode.to.size(), &step)
+        encode_each(CODEC, &chunk, self.encode.to.size(), &|from: &[u8], to: &mut [u8]| {
+            self.encode.all(from, to)
+        })
     }
 
     fn decode(&self, encoded: &[u8], out: ViewMut<'_>) -> Result<(), CodecError> {
-        let step = |from: &[u8], to: &mut [u8]| self.decode.all(from, to);
-        decode_each(CODEC, encoded, self.decode.from.size(), out, &step)
+        decode_each(CODEC, encoded, self.decode.from.size(), out, &|from: &[u8], to: &mut [u8]| {
+            self.decode.all(from, to)
+        })
     }
 
     fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {

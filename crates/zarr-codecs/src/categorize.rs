@@ -135,8 +135,9 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
         codes.endian = Endian::NATIVE;
     }
     let labels = parameters.get("labels").and_then(Json::as_array);
-    let text = |json: &Json| json.as_str().map(str::to_owned);
-    let labels = labels.and_then(|list| list.iter().map(text).collect::<Option<Vec<_>>>());
+    let labels = labels.and_then(|list| {
+        list.iter().map(|json| json.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>()
+    });
     let Some(labels) = labels else {
         return Err(parameters.invalid("labels", "is not a list of strings"));
     };
@@ -295,13 +296,13 @@ impl ArrayToBytes for Categorize {
         DecodedSize::Exactly(expected).check(CODEC, encoded.len() as u64)?;
         let buffer = var_buffer.add(self.elements.concat().into())?;
         let mut start = 0;
-        let mut place = |element: &Vec<u8>| {
+        let places = self.elements.iter().map(|element| {
             let len = element.len() as u64;
             let cell = buffer.reference(start, len);
             start += len;
             cell
-        };
-        let places = self.elements.iter().map(&mut place).collect::<Result<Vec<_>, _>>()?;
+        });
+        let places = places.collect::<Result<Vec<_>, _>>()?;
         let mut cells = zeroed(
             CODEC,
             self.codes.count(CODEC, encoded.len() as u64)?.saturating_mul(VAR_REF_SIZE as u64),
@@ -321,8 +322,8 @@ impl ArrayToBytes for Categorize {
     }
 
     fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
-        let spec = || CodecSpec::new(dialect, CODEC, self.configuration(dialect));
-        (dialect == Dialect::V2).then(spec)
+        (dialect == Dialect::V2)
+            .then(|| CodecSpec::new(dialect, CODEC, self.configuration(dialect)))
     }
 }
 

@@ -23,11 +23,12 @@ pub(crate) fn build(spec: &CodecSpec, _: &ChunkContext) -> Result<Codec, Metadat
     let mut parameters = Parameters::new(spec);
     let initval = parameters.integer("initval", 0..=u32::MAX.into(), Some(0))? as u32;
     let prefix_json = parameters.get("prefix").cloned().unwrap_or(Json::Null);
-    let byte = |json: &Json| json.as_u64().and_then(|n| u8::try_from(n).ok());
     let prefix = match &prefix_json {
         Json::Null => Some(Vec::new()),
         Json::String(text) => Some(text.clone().into_bytes()),
-        Json::Array(list) => list.iter().map(byte).collect(),
+        Json::Array(list) => {
+            list.iter().map(|json| json.as_u64().and_then(|n| u8::try_from(n).ok())).collect()
+        }
         _ => None,
     };
     let Some(prefix) = prefix else {

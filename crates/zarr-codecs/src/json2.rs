@@ -36,9 +36,11 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
     if !matches!(parameters.get("indent"), None | Some(Json::Number(_) | Json::String(_))) {
         return Err(parameters.invalid("indent", "is a number or a text"));
     }
-    let is_text = |json: &Json| json.as_str().is_some();
-    let two = |json: &Json| json.as_array().is_some_and(|s| s.len() == 2 && s.iter().all(is_text));
-    if parameters.get("separators").is_some_and(|json| !two(json)) {
+    let is_wrong = parameters.get("separators").is_some_and(|json| match json.as_array() {
+        Some(texts) => texts.len() != 2 || !texts.iter().all(|text| text.as_str().is_some()),
+        None => true,
+    });
+    if is_wrong {
         return Err(parameters.invalid("separators", "is a list of two texts"));
     }
     parameters.finish()?;
@@ -64,15 +66,15 @@ impl ArrayToBytes for Json2 {
         within: &Region,
         mut out: ViewMut<'_>,
     ) -> Result<(), CodecError> {
-        let corrupt = |why| CodecError::corrupt(self.values.codec, why);
         // A chunk that is written again must not lose anything.
-        let list = Json::parse_element(encoded).map_err(corrupt)?;
+        let list = Json::parse_element(encoded)
+            .map_err(|why| CodecError::corrupt(self.values.codec, why))?;
         self.values.lay(&list, shape, within, &mut out)
     }
 
     fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
-        let metadata = || CodecSpec::new(dialect, self.values.codec, self.configuration.clone());
-        (dialect == Dialect::V2).then(metadata)
+        (dialect == Dialect::V2)
+            .then(|| CodecSpec::new(dialect, self.values.codec, self.configuration.clone()))
     }
 }
 

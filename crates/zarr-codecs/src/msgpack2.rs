@@ -67,8 +67,8 @@ impl ArrayToBytes for MsgPack2 {
     }
 
     fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
-        let metadata = || CodecSpec::new(dialect, self.values.codec, self.configuration.clone());
-        (dialect == Dialect::V2).then(metadata)
+        (dialect == Dialect::V2)
+            .then(|| CodecSpec::new(dialect, self.values.codec, self.configuration.clone()))
     }
 }
 
@@ -118,8 +118,8 @@ impl MsgPack2 {
     /// The length of a text, list or object as MessagePack holds it.
     fn len(&self, len: usize) -> Result<u32, CodecError> {
         let limit = u32::MAX;
-        let too_long = |_| CodecError::Limit { codec: self.values.codec, limit: limit.into() };
-        u32::try_from(len).map_err(too_long)
+        u32::try_from(len)
+            .map_err(|_| CodecError::Limit { codec: self.values.codec, limit: limit.into() })
     }
 
     fn write_number(&self, text: &str, out: &mut ByteBuf) -> Result<(), CodecError> {
@@ -226,11 +226,14 @@ impl<'a> Reader<'a> {
     /// `len` names and values, each pair at least two bytes.
     fn members(&mut self, len: usize, depth: usize) -> Result<Json, String> {
         self.holds(len.saturating_mul(2))?;
-        let member = |_| match (self.value(depth + 1)?, self.value(depth + 1)?) {
-            (Json::String(name), value) => Ok((name, value)),
-            (name, _) => Err(format!("{} names a member, where a text is expected", name.brief())),
-        };
-        let members: Result<Object, String> = (0..len).map(member).collect();
+        let members: Result<Object, String> = (0..len)
+            .map(|_| match (self.value(depth + 1)?, self.value(depth + 1)?) {
+                (Json::String(name), value) => Ok((name, value)),
+                (name, _) => {
+                    Err(format!("{} names a member, where a text is expected", name.brief()))
+                }
+            })
+            .collect();
         members.map(Json::Object)
     }
 

@@ -110,13 +110,10 @@ impl Pcodec {
 
     /// A file of native numbers.
     fn compress(&self, numbers: &[u8]) -> Result<Vec<u8>, CodecError> {
-        let refused = |error: pco::errors::PcoError| CodecError::Value {
-            codec: CODEC,
-            why: error.to_string(),
-        };
         with_scalar!(self.core(), T => {
             let numbers: Vec<T> = numbers.chunks_exact(T::SIZE).map(T::load).collect();
-            simple_compress(&numbers, &self.how).map_err(refused)
+            simple_compress(&numbers, &self.how)
+                .map_err(|error| CodecError::Value { codec: CODEC, why: error.to_string() })
         })
     }
 

@@ -54,13 +54,14 @@ impl Kernel for Quantize {
 
     fn encode(&self, types: Types, mut decoded: Vec<u8>) -> Vec<u8> {
         let scale = self.scale();
-        // Wide enough for all but the largest 64-bit floats, which have no digits to lose.
-        let round = |x: f64| match x * scale {
-            scaled if scaled.is_finite() => scaled.round_ties_even() / scale,
-            _ => x,
-        };
         with_scalar!(types.decoded.core, T => each::<T>(&mut decoded, |x| match x.number() {
-            ScalarValue::Float(x) => T::of(ScalarValue::Float(round(x))),
+            ScalarValue::Float(x) => {
+                // Wide enough for all but the largest 64-bit floats, which have no digits to lose.
+                let scaled = x * scale;
+                let rounded =
+                    if scaled.is_finite() { scaled.round_ties_even() / scale } else { x };
+                T::of(ScalarValue::Float(rounded))
+            }
             ScalarValue::Integer(_) => x,
         }));
         cast(types.decoded.core, types.encoded.core, decoded)

@@ -29,16 +29,10 @@ struct Reshape {
 pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, MetadataError> {
     let mut parameters = Parameters::new(spec);
     let configuration = parameters.get("shape").cloned().unwrap_or(Json::Null);
-    let axis = |json: &Json| json.as_u64().and_then(|axis| usize::try_from(axis).ok());
-    let length = |json: &Json| match json {
-        Json::Array(axes) => axes.iter().map(axis).collect::<Option<_>>().map(Length::Axes),
-        json if json.as_i64() == Some(-1) => Some(Length::Rest),
-        json => json.as_u64().filter(|&size| size > 0).map(Length::Size),
-    };
     if configuration.as_array().is_some_and(|list| list.len() > MOST_AXES) {
         return Err(parameters.invalid("shape", "has more than 1,024 axes"));
     }
-    let lengths = configuration.as_array().and_then(|list| list.iter().map(length).collect());
+    let lengths = configuration.as_array().and_then(|list| list.iter().map(length_of).collect());
     let lengths: Vec<Length> = lengths.ok_or_else(|| {
         parameters.invalid("shape", "is not a list of positive integers, lists of axes, and -1")
     })?;
@@ -53,6 +47,19 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
     let codec = Reshape { lengths, configuration };
     codec.shape(&context.shape)?;
     Ok(reshape(codec))
+}
+
+/// What the configuration says of one axis.
+fn length_of(json: &Json) -> Option<Length> {
+    match json {
+        Json::Array(axes) => axes
+            .iter()
+            .map(|json| json.as_u64().and_then(|axis| usize::try_from(axis).ok()))
+            .collect::<Option<_>>()
+            .map(Length::Axes),
+        json if json.as_i64() == Some(-1) => Some(Length::Rest),
+        json => json.as_u64().filter(|&size| size > 0).map(Length::Size),
+    }
 }
 
 /// A chunk gets no more axes than an array may have (docs/internals/design/limits.md).
@@ -82,15 +89,20 @@ impl Reshaping for Reshape {
         };
         let few = "the number of elements is another";
         let count = element_count(from).ok_or_else(|| wrong("it has too many elements"))?;
-        let product = |axes: &[usize]| -> Option<u64> {
-            axes.iter().try_fold(1u64, |product, &axis| product.checked_mul(*from.get(axis)?))
-        };
-        let known = |length: &Length| match length {
-            Length::Size(size) => Ok(*size),
-            Length::Axes(axes) => product(axes).ok_or_else(|| wrong("the array has no such axis")),
-            Length::Rest => Ok(1),
-        };
-        let mut shape = self.lengths.iter().map(known).collect::<Result<Vec<u64>, _>>()?;
+        let mut shape = self
+            .lengths
+            .iter()
+            .map(|length| match length {
+                Length::Size(size) => Ok(*size),
+                Length::Axes(axes) => {
+                    let product = axes
+                        .iter()
+                        .try_fold(1u64, |product, &axis| product.checked_mul(*from.get(axis)?));
+                    product.ok_or_else(|| wrong("the array has no such axis"))
+                }
+                Length::Rest => Ok(1),
+            })
+            .collect::<Result<Vec<u64>, _>>()?;
         if let Some(rest) = self.lengths.iter().position(|length| *length == Length::Rest) {
             let others = element_count(&shape).ok_or_else(|| wrong(few))?;
             let fits = others > 0 && count % others == 0;

@@ -207,29 +207,32 @@ impl ScaleOffset {
 
 impl ArrayToArray for ScaleOffset {
     fn encoded(&self, decoded: &ChunkContext) -> Result<ChunkContext, MetadataError> {
-        let fill = |fill: &FillValue| {
+        let fill = decoded.fill.as_ref().map(|fill| {
             let mut out = vec![0; self.numbers.size()];
             let done = if fill.as_bytes().len() == out.len() {
                 self.step(self.encoding(), fill.as_bytes(), &mut out)
             } else {
                 Err("it has another type".into())
             };
-            let wrong = |why| MetadataError::invalid("codecs: scale_offset", why);
-            done.map_err(|why| wrong(format!("of the fill value: {why}")))?;
+            done.map_err(|why| {
+                MetadataError::invalid("codecs: scale_offset", format!("of the fill value: {why}"))
+            })?;
             Ok::<_, MetadataError>(FillValue::new(out))
-        };
-        let fill = decoded.fill.as_ref().map(fill).transpose()?;
-        Ok(ChunkContext::new(decoded.data_type.clone(), decoded.shape.clone()).with_fill(fill))
+        });
+        let context = ChunkContext::new(decoded.data_type.clone(), decoded.shape.clone());
+        Ok(context.with_fill(fill.transpose()?))
     }
 
     fn encode(&self, chunk: View<'_>) -> Result<Vec<u8>, CodecError> {
-        let step = |from: &[u8], to: &mut [u8]| self.all(self.encoding(), from, to);
-        encode_each(CODEC, &chunk, self.numbers.size(), &step)
+        encode_each(CODEC, &chunk, self.numbers.size(), &|from: &[u8], to: &mut [u8]| {
+            self.all(self.encoding(), from, to)
+        })
     }
 
     fn decode(&self, encoded: &[u8], out: ViewMut<'_>) -> Result<(), CodecError> {
-        let step = |from: &[u8], to: &mut [u8]| self.all(self.decoding(), from, to);
-        decode_each(CODEC, encoded, self.numbers.size(), out, &step)
+        decode_each(CODEC, encoded, self.numbers.size(), out, &|from: &[u8], to: &mut [u8]| {
+            self.all(self.decoding(), from, to)
+        })
     }
 
     fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {

@@ -91,13 +91,14 @@ pub(crate) fn digest(bytes: &[u8]) -> u64 {
 /// Bytes without repetitions.
 pub(crate) fn noise(len: usize) -> Vec<u8> {
     let mut state = 0x9E37_79B9_7F4A_7C15u64 ^ len as u64;
-    let mut next = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 32) as u8
-    };
-    (0..len).map(|_| next()).collect()
+    (0..len)
+        .map(|_| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 32) as u8
+        })
+        .collect()
 }
 
 /// 32-bit integers that grow slowly, cut to `len` bytes.

@@ -54,7 +54,7 @@ pub(crate) fn build(spec: &CodecSpec, _: &ChunkContext) -> Result<Codec, Metadat
 
 impl BytesToBytes for Zstd {
     fn encode<'a>(&self, decoded: Cow<'a, [u8]>) -> CodecResult<'a> {
-        let encode = |encoder: &mut Option<Compressor<'static>>| {
+        let encoded = ENCODER.with_borrow_mut(|encoder: &mut Option<Compressor<'static>>| {
             let compressor = match encoder {
                 Some(compressor) => compressor,
                 None => encoder.insert(Compressor::new(self.level)?),
@@ -65,8 +65,7 @@ impl BytesToBytes for Zstd {
                 .ok_or(std::io::ErrorKind::OutOfMemory)?;
             compressor.compress_to_buffer(&decoded, &mut out)?;
             Ok::<_, std::io::Error>(out)
-        };
-        let encoded = ENCODER.with_borrow_mut(encode);
+        });
         buffer_pool::release(decoded);
         encoded.map(Cow::Owned).map_err(|e| CodecError::corrupt(CODEC, e))
     }

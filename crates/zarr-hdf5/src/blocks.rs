@@ -103,12 +103,6 @@ impl Blocks {
         }
         let first = range.start / self.block_length;
         let last = (range.end - 1) / self.block_length;
-        let within = |number: u64| {
-            let block_start = number * self.block_length;
-            let start = range.start.max(block_start) - block_start;
-            let end = range.end.min(block_start + self.block_length) - block_start;
-            start as usize..end as usize
-        };
         for number in first..=last {
             if !self.blocks.contains_key(&number) {
                 let start = range.start.max(number * self.block_length);
@@ -119,7 +113,10 @@ impl Blocks {
         let block = |number: u64| {
             let block = &self.blocks[&number];
             block.last_use.store(now, Ordering::Relaxed);
-            &block.bytes[within(number)]
+            let block_start = number * self.block_length;
+            let start = range.start.max(block_start) - block_start;
+            let end = range.end.min(block_start + self.block_length) - block_start;
+            &block.bytes[start as usize..end as usize]
         };
         if first == last {
             return Ok(Cow::Borrowed(block(first)));

@@ -407,17 +407,21 @@ impl<'a> Builder<'a> {
         path: &str,
         schema: &schema::Variable,
     ) -> Result<Variable, String> {
-        let number = |name: &String| {
-            let found = self.numbers.get(name).copied();
-            found.ok_or_else(|| format!("its dimension `{name}` is not shown"))
-        };
-        let mut dimensions: Vec<usize> =
-            schema.dimensions.iter().map(number).collect::<Result<_, _>>()?;
+        let mut dimensions: Vec<usize> = schema
+            .dimensions
+            .iter()
+            .map(|name| {
+                let found = self.numbers.get(name).copied();
+                found.ok_or_else(|| format!("its dimension `{name}` is not shown"))
+            })
+            .collect::<Result<_, _>>()?;
         let mut chunks = self.chunks(&schema.storage, &dimensions);
         let (ty, is_complex) = told(schema.ty);
         if is_complex {
-            let why = || format!("the group has a dimension `{COMPLEX_DIMENSION}` of its own");
-            dimensions.push(self.complex[place].ok_or_else(why)?);
+            let number = self.complex[place].ok_or_else(|| {
+                format!("the group has a dimension `{COMPLEX_DIMENSION}` of its own")
+            })?;
+            dimensions.push(number);
             if let Some(lens) = &mut chunks {
                 lens.push(2);
             }
@@ -435,7 +439,6 @@ impl<'a> Builder<'a> {
             _ => None,
         });
         let tells_all = self.tells_all_filters;
-        let is_told = |id: u32| id == FILTER_DEFLATE || tells_all;
         let filters = storage.filters.iter().filter_map(|filter| hdf5_filter(filter, schema.ty));
         let is_wide = ty.size().is_some_and(|size| size > 1);
         Ok(Variable {
@@ -449,7 +452,7 @@ impl<'a> Builder<'a> {
             is_shuffled: has(Filter::Shuffle),
             deflate_level,
             has_checksum: has(Filter::Fletcher32),
-            filters: filters.filter(|(id, _)| is_told(*id)).collect(),
+            filters: filters.filter(|(id, _)| *id == FILTER_DEFLATE || tells_all).collect(),
             is_without_fill: is_without_fill(schema),
             fill: if ty == schema.ty { schema.fill() } else { ty.default_fill() },
             endian: match storage.endian {

@@ -65,24 +65,27 @@ pub fn locate(typed: &str) -> Result<Location> {
 /// The fragment without the modes by which netcdf-c chose this library; `netcdf-4` stands beside them because 4.9.2 to 4.10.1
 /// need the name of a format.
 fn without_own_modes(fragment: &str) -> String {
-    let is_own = |mode: &str| {
-        let mode = mode.trim().to_ascii_lowercase();
-        let slot = mode
-            .strip_prefix("udf")
-            .is_some_and(|n| n.len() == 1 && n.as_bytes()[0].is_ascii_digit());
-        slot || mode == "netcdf-4" || mode == "netcdf4"
-    };
-    let part = |part: &str| {
-        let (name, modes) = part.split_once('=').unwrap_or(("mode", part));
-        if name != "mode" {
-            return Some(part.to_owned());
-        }
-        let kept: Vec<&str> = modes.split(',').filter(|mode| !is_own(mode)).collect();
-        (!kept.is_empty()).then(|| format!("mode={}", kept.join(",")))
-    };
-    let parts: Vec<String> =
-        fragment.split('&').filter(|it| !it.is_empty()).filter_map(part).collect();
+    let parts: Vec<String> = fragment
+        .split('&')
+        .filter(|it| !it.is_empty())
+        .filter_map(|part| {
+            let (name, modes) = part.split_once('=').unwrap_or(("mode", part));
+            if name != "mode" {
+                return Some(part.to_owned());
+            }
+            let kept: Vec<&str> = modes.split(',').filter(|mode| !is_own_mode(mode)).collect();
+            (!kept.is_empty()).then(|| format!("mode={}", kept.join(",")))
+        })
+        .collect();
     parts.join("&")
+}
+
+/// Whether a mode is the one of a user-defined format, or the name of a format that it needs.
+fn is_own_mode(mode: &str) -> bool {
+    let mode = mode.trim().to_ascii_lowercase();
+    let slot =
+        mode.strip_prefix("udf").is_some_and(|n| n.len() == 1 && n.as_bytes()[0].is_ascii_digit());
+    slot || mode == "netcdf-4" || mode == "netcdf4"
 }
 
 /// The path, if it is one of this machine.
@@ -101,8 +104,8 @@ fn is_document(path: &Path) -> bool {
 /// A path or URL without the name of a document at its end: that of the folder.
 fn without_document(place: &str) -> String {
     let (path, query) = if place.contains("://") { zarr::split_query(place) } else { (place, "") };
-    let is_separator = |c: char| c == '/' || (cfg!(windows) && c == '\\');
-    let (folder, name) = match path.rfind(is_separator) {
+    let separator = path.rfind(|c: char| c == '/' || (cfg!(windows) && c == '\\'));
+    let (folder, name) = match separator {
         Some(at) => (&path[..at], &path[at + 1..]),
         None => (".", path),
     };

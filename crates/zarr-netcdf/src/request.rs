@@ -20,16 +20,17 @@ pub fn slab(
 ) -> Result<Slab> {
     let strides = match stride {
         None => vec![1; shape.len()],
-        Some(strides) => {
-            let positive =
-                |&stride: &isize| u64::try_from(stride).ok().filter(|&stride| stride > 0);
-            strides.iter().map(positive).collect::<Option<Vec<u64>>>().ok_or(ESTRIDE)?
-        }
+        Some(strides) => strides
+            .iter()
+            .map(|&stride| u64::try_from(stride).ok().filter(|&stride| stride > 0))
+            .collect::<Option<Vec<u64>>>()
+            .ok_or(ESTRIDE)?,
     };
     let start = start.unwrap_or_else(|| vec![0; shape.len()]);
     let count = count.unwrap_or_else(|| {
-        let rest = |axis: usize| shape[axis].saturating_sub(start[axis]).div_ceil(strides[axis]);
-        (0..shape.len()).map(rest).collect()
+        (0..shape.len())
+            .map(|axis| shape[axis].saturating_sub(start[axis]).div_ceil(strides[axis]))
+            .collect()
     });
     for axis in 0..shape.len() {
         let (start, count, len) = (start[axis], count[axis], shape[axis]);

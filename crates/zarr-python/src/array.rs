@@ -226,19 +226,18 @@ fn out_array<'py>(
             keys::shape_text(&key.shape())
         )));
     }
-    // Elements in the other byte order are converted.
-    let fits = |dtype: Bound<'py, PyAny>| dtype.eq(layout.native.bind(py));
-    let in_order = || view.dtype().call_method1("newbyteorder", ("=",)).and_then(fits);
-    if key.fields.is_none()
-        && !view.dtype().eq(layout.dtype.bind(py))?
-        && !in_order().unwrap_or(false)
-    {
-        return Err(PyValueError::new_err(format!(
-            "`out` has elements of dtype {}, {} has {}",
-            view.dtype(),
-            array.inner.path(),
-            layout.dtype.bind(py)
-        )));
+    if key.fields.is_none() && !view.dtype().eq(layout.dtype.bind(py))? {
+        // Elements in the other byte order are converted.
+        let native = view.dtype().call_method1("newbyteorder", ("=",));
+        let fits = native.and_then(|dtype| dtype.eq(layout.native.bind(py))).unwrap_or(false);
+        if !fits {
+            return Err(PyValueError::new_err(format!(
+                "`out` has elements of dtype {}, {} has {}",
+                view.dtype(),
+                array.inner.path(),
+                layout.dtype.bind(py)
+            )));
+        }
     }
     Ok(view)
 }

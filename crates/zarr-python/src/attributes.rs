@@ -36,8 +36,8 @@ impl Change {
 
     /// Makes the change; returns which attributes were to be removed and are not there.
     fn make(&self, attributes: &mut Object) -> Vec<String> {
-        let absent = |name: &&String| !attributes.contains(name);
-        let missing: Vec<String> = self.remove.iter().filter(absent).cloned().collect();
+        let missing: Vec<String> =
+            self.remove.iter().filter(|name| !attributes.contains(name)).cloned().collect();
         if !missing.is_empty() {
             return missing;
         }
@@ -253,8 +253,8 @@ impl Array {
     fn netcdf_dims(&self) -> Option<Vec<Option<String>>> {
         let schema = self.origin.dataset(self.inner.hierarchy())?.schema();
         let names = &schema.variable(self.inner.path().as_str())?.dimensions;
-        let last = |name: &String| name.rsplit('/').next().map(str::to_owned);
-        (names.len() == self.inner.rank()).then(|| names.iter().map(last).collect())
+        (names.len() == self.inner.rank())
+            .then(|| names.iter().map(|name| name.rsplit('/').next().map(str::to_owned)).collect())
     }
 }
 

@@ -306,19 +306,19 @@ impl<'a, 'py> Batch<'a, 'py> {
         if axes.len() != self.rank() {
             return Ok(None);
         }
-        let is_array = |along: &Bound<'py, PyAny>| along.hasattr("ndim").unwrap_or(false);
         let mut arrays = 0;
         let mut flat = true;
-        for along in axes.iter().filter(|along| is_array(along)) {
+        for along in axes.iter().filter(|along| along.hasattr("ndim").unwrap_or(false)) {
             let ndim: usize = along.getattr("ndim")?.extract()?;
             arrays += usize::from(ndim > 0);
             flat &= ndim == 1;
         }
         if arrays > 1 && flat {
             let points = axes.iter().map(coordinates).collect::<PyResult<Option<Vec<_>>>>()?;
-            let is_even =
-                |points: &Vec<Vec<u64>>| points.iter().all(|list| list.len() == points[0].len());
-            return Ok(points.filter(|_| arrays == axes.len()).filter(is_even).map(Within::Points));
+            return Ok(points
+                .filter(|_| arrays == axes.len())
+                .filter(|points| points.iter().all(|list| list.len() == points[0].len()))
+                .map(Within::Points));
         }
         let mut outer = Vec::with_capacity(axes.len());
         for (axis, along) in axes.iter().enumerate() {
@@ -408,15 +408,19 @@ fn place(
 impl Parts {
     /// The parts as the library reads them.
     pub fn chunk_parts(self) -> Vec<ChunkPart> {
-        let part = |item: Item| ChunkPart {
-            chunk: item.chunk,
-            within: match item.within {
-                Within::Outer(axes) => Selection::outer(axes.iter().map(AxisIndices::to_selection)),
-                Within::Points(points) => Selection::points(points),
-            },
-            place: Selection::outer(item.place.iter().map(AxisIndices::to_selection)),
-        };
-        self.items.into_iter().map(part).collect()
+        self.items
+            .into_iter()
+            .map(|item| ChunkPart {
+                chunk: item.chunk,
+                within: match item.within {
+                    Within::Outer(axes) => {
+                        Selection::outer(axes.iter().map(AxisIndices::to_selection))
+                    }
+                    Within::Points(points) => Selection::points(points),
+                },
+                place: Selection::outer(item.place.iter().map(AxisIndices::to_selection)),
+            })
+            .collect()
     }
 
     /// All items as one selection of the array, if they are one and fill the output.

@@ -154,13 +154,13 @@ impl<T> Done<T> {
 fn begin<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Done<T> {
     let result = Arc::default();
     let slot: Arc<Mutex<Option<thread::Result<T>>>> = Arc::clone(&result);
-    let work = move || {
+    let ended = on_thread(Box::new(move || {
         let done = catch_unwind(AssertUnwindSafe(work));
         if let Ok(mut slot) = slot.lock() {
             *slot = Some(done);
         }
-    };
-    Done { ended: on_thread(Box::new(work)), result }
+    }));
+    Done { ended, result }
 }
 
 /// Not generic: a thread is much code. The receiver hears of the end.
@@ -286,13 +286,13 @@ pub fn touched(array: &Array, call: &Call<'_>) -> u64 {
         let count = array.chunks(selection).ok()?.take(COUNTED).count();
         (count < COUNTED).then_some(count as u64)
     });
-    let most = || {
-        let along = |(len, chunk): (&u64, &u64)| len.div_ceil((*chunk).max(1));
-        let all = product(&mut metadata.shape.iter().zip(&chunk).map(along));
+    let counted = counted.unwrap_or_else(|| {
+        let along = metadata.shape.iter().zip(&chunk);
+        let all = product(&mut along.map(|(len, chunk)| len.div_ceil((*chunk).max(1))));
         all.min(call.bytes.div_ceil(element))
-    };
+    });
     // A piece of a shard is one chunk here, and may be many inner ones.
-    counted.unwrap_or_else(most).saturating_mul(chunk_bytes).max(call.bytes)
+    counted.saturating_mul(chunk_bytes).max(call.bytes)
 }
 
 /// Whether this is the thread on which Python runs the handlers of signals.

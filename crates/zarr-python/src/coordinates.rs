@@ -59,11 +59,12 @@ pub fn of(item: &Bound<'_, PyAny>) -> PyResult<Option<Coordinates>> {
         b'u' if array.dtype().itemsize() == 8 => {
             let list = np::asarray(item, Some(&numpy::dtype::<u64>(item.py())))?;
             let list = list.cast::<PyArrayDyn<u64>>()?.try_readonly()?;
-            let outside = |at: &u64| {
-                let outside = |_| PyIndexError::new_err(format!("index {at} is out of bounds"));
-                i64::try_from(*at).map_err(outside)
-            };
-            Indices::List(list.as_array().iter().map(outside).collect::<PyResult<_>>()?)
+            let list = list.as_array();
+            let indices = list.iter().map(|at| {
+                i64::try_from(*at)
+                    .map_err(|_| PyIndexError::new_err(format!("index {at} is out of bounds")))
+            });
+            Indices::List(indices.collect::<PyResult<_>>()?)
         }
         b'i' | b'u' => {
             let list = np::asarray(&array, Some(&numpy::dtype::<i64>(item.py())))?;
@@ -125,11 +126,13 @@ impl Coordinates {
                 at /= len as i64;
             }
         }
-        let of_axis = |list: Vec<i64>| Coordinates {
-            shape: vec![list.len() as u64],
-            indices: Indices::List(list),
-        };
-        Ok(lists.into_iter().map(of_axis).collect())
+        Ok(lists
+            .into_iter()
+            .map(|list| Coordinates {
+                shape: vec![list.len() as u64],
+                indices: Indices::List(list),
+            })
+            .collect())
     }
 }
 

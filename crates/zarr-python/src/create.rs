@@ -165,10 +165,10 @@ impl NewArray {
             (None, Some(_)) => attribute("dtype").ok().flatten(),
             (None, None) => None,
         };
-        let fill = |value: &Bound<'_, PyAny>| -> PyResult<Json> {
+        let fill = keywords.fill_value.as_ref().map(|value| -> PyResult<Json> {
             let helper = py.import("zarrkit._dtype")?.getattr("fill_of")?;
-            json::from_python(&helper.call1((value, dtype_of_fill.clone()))?)
-        };
+            json::from_python(&helper.call1((value, dtype_of_fill))?)
+        });
         let separator = keywords.separator.as_deref().map(|text| match text {
             "/" => Ok('/'),
             "." => Ok('.'),
@@ -186,7 +186,7 @@ impl NewArray {
             shards,
             codecs: keywords.codec.as_ref().map(codecs).transpose()?,
             like,
-            fill: keywords.fill_value.as_ref().map(fill).transpose()?,
+            fill: fill.transpose()?,
             dims: keywords.dims.as_ref().map(dims).transpose()?,
             attributes: keywords.attrs.as_ref().map(json::object_from_python).transpose()?,
             f_order,
@@ -322,8 +322,11 @@ impl NewArray {
 /// The codecs that compress the chunks of an array.
 fn codecs_of(array: &zarr::Array) -> Vec<CodecSpec> {
     let metadata = (*array.metadata()).clone().unsharded();
-    let compresses = |spec: &CodecSpec| !["bytes", "transpose"].contains(&spec.name.as_str());
-    metadata.codecs.into_iter().filter(compresses).collect()
+    metadata
+        .codecs
+        .into_iter()
+        .filter(|spec| !["bytes", "transpose"].contains(&spec.name.as_str()))
+        .collect()
 }
 
 /// Has a folder's lock files go, which other libraries list: else they stay as long as the hierarchy is open. Stores that gather
@@ -466,7 +469,7 @@ fn created<T: Send + 'static>(
     let dialect = dialect.map(open::dialect).transpose()?;
     let (options, path, is_near) =
         (origin.creating_options(), path.to_owned(), open::is_near(&url));
-    let work = move || -> zarr::Result<(T, NewPlace)> {
+    let (node, place) = call::on_store(py, is_near, move || -> zarr::Result<(T, NewPlace)> {
         let place = zarr::tools::new_place((&url, &path), dialect, Dialect::V3, &options)?;
         match create(&place) {
             Ok(node) => Ok((node, place)),
@@ -475,8 +478,7 @@ fn created<T: Send + 'static>(
                 Err(e)
             }
         }
-    };
-    let (node, place) = call::on_store(py, is_near, work)?;
+    })?;
     origin.url = Some(place.hierarchy.store().name());
     origin.warn(py, &place.hierarchy)?;
     Ok((node, Arc::new(origin)))

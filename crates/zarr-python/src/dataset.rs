@@ -26,7 +26,7 @@ use crate::open;
 #[pyfunction]
 pub fn netcdf_group<'py>(py: Python<'py>, group: &Group) -> PyResult<Option<Bound<'py, PyDict>>> {
     let hierarchy = group.inner.hierarchy();
-    let open = || {
+    let opened: zarr::Result<_> = py.detach(|| {
         if !Dataset::is_nczarr(hierarchy) {
             return Ok(None);
         }
@@ -34,16 +34,18 @@ pub fn netcdf_group<'py>(py: Python<'py>, group: &Group) -> PyResult<Option<Boun
         let dataset = Dataset::open(hierarchy.store().clone(), &options)?;
         let found = dataset.group(group.inner.path().as_str())?;
         Ok(Some((dataset, found)))
-    };
-    let opened: zarr::Result<_> = py.detach(open);
+    });
     let Some((dataset, found)) = opened.or_raise(py)? else { return Ok(None) };
     let schema = found.schema().or_raise(py)?;
     let variables = PyDict::new(py);
     for defined in &schema.variables {
         let variable = found.variable(&defined.name).or_raise(py)?;
         let array = variable.array().or_raise(py)?;
-        let own_name = |full: &String| full.rsplit('/').next().unwrap_or_default().to_owned();
-        let dims: Vec<String> = defined.dimensions.iter().map(own_name).collect();
+        let dims: Vec<String> = defined
+            .dimensions
+            .iter()
+            .map(|full| full.rsplit('/').next().unwrap_or_default().to_owned())
+            .collect();
         let item = PyDict::new(py);
         item.set_item("array", Py::new(py, Array::new(array, group.origin.clone()))?)?;
         item.set_item("type", defined.ty.name())?;

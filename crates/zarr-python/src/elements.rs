@@ -79,8 +79,10 @@ impl Layout {
         let native = dtype::of_data_type(py, &described)?;
         let dtype = match declared {
             Some(descr @ (Json::String(_) | Json::Array(_))) if matches!(form, Form::Plain) => {
-                let same = |dtype: &Bound<'_, PyArrayDescr>| dtype.itemsize() == native.itemsize();
-                dtype::of_descr(py, descr).ok().filter(same).unwrap_or_else(|| native.clone())
+                dtype::of_descr(py, descr)
+                    .ok()
+                    .filter(|dtype| dtype.itemsize() == native.itemsize())
+                    .unwrap_or_else(|| native.clone())
             }
             _ => native.clone(),
         };
@@ -321,13 +323,13 @@ impl Layout {
 /// NumPy's type of strings that takes nothing else for one.
 fn strict_strings(py: Python<'_>) -> PyResult<&Bound<'_, PyArrayDescr>> {
     static STRICT: pyo3::sync::PyOnceLock<Py<PyArrayDescr>> = pyo3::sync::PyOnceLock::new();
-    let make = || -> PyResult<Py<PyArrayDescr>> {
+    let strict = crate::fork::kept(py, &STRICT, || -> PyResult<Py<PyArrayDescr>> {
         let options = PyDict::new(py);
         options.set_item("coerce", false)?;
         let class = py.import("numpy")?.getattr("dtypes")?.getattr("StringDType")?;
         Ok(class.call((), Some(&options))?.cast_into()?.unbind())
-    };
-    Ok(crate::fork::kept(py, &STRICT, make)?.bind(py))
+    })?;
+    Ok(strict.bind(py))
 }
 
 fn each_object(

@@ -22,22 +22,28 @@ fn made(py: Python<'_>, error: &zarr::Error, is_lookup: bool) -> PyErr {
         // Such as that of Ctrl-C, which is no error of the store's.
         return exit.clone_ref(py);
     }
-    let build = || -> PyResult<PyErr> {
-        let details = PyDict::new(py);
-        details.set_item("errno", errno(error))?;
-        details.set_item("store", error.store())?;
-        details.set_item("path", error.path().map(|path| path.as_str()))?;
-        details.set_item("key", error.key().map(|key| key.as_str()))?;
-        details.set_item("chunk", error.chunk().map(<[i64]>::to_vec))?;
-        details.set_item("hint", error.hint())?;
-        details.set_item("hint_id", error.hint_id())?;
-        let make = py.import("zarrkit._errors")?.getattr("exception")?;
-        let made = make.call1((error.kind().name(), error.message(), details, is_lookup))?;
-        let made = PyErr::from_value(made);
-        made.set_cause(py, cause);
-        Ok(made)
-    };
-    build().unwrap_or_else(|failed| failed)
+    match build(py, error, is_lookup) {
+        Ok(made) => {
+            made.set_cause(py, cause);
+            made
+        }
+        Err(failed) => failed,
+    }
+}
+
+/// The exception, without its cause.
+fn build(py: Python<'_>, error: &zarr::Error, is_lookup: bool) -> PyResult<PyErr> {
+    let details = PyDict::new(py);
+    details.set_item("errno", errno(error))?;
+    details.set_item("store", error.store())?;
+    details.set_item("path", error.path().map(|path| path.as_str()))?;
+    details.set_item("key", error.key().map(|key| key.as_str()))?;
+    details.set_item("chunk", error.chunk().map(<[i64]>::to_vec))?;
+    details.set_item("hint", error.hint())?;
+    details.set_item("hint_id", error.hint_id())?;
+    let make = py.import("zarrkit._errors")?.getattr("exception")?;
+    let made = make.call1((error.kind().name(), error.message(), details, is_lookup))?;
+    Ok(PyErr::from_value(made))
 }
 
 /// What the system calls "permission denied".

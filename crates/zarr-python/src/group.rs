@@ -69,6 +69,14 @@ fn place(group: &zarr::Group, path: &str) -> zarr::Result<NewPlace> {
     Ok(NewPlace { hierarchy: group.hierarchy().clone(), path, begun: false })
 }
 
+/// Erases a member of a group, with all below it.
+fn erase_member(group: &zarr::Group, path: &str) -> zarr::Result<()> {
+    let place = place(group, path)?;
+    refuse_foreign(&place.hierarchy, &place.path)?;
+    group.erase(path)?;
+    settle(&place.hierarchy)
+}
+
 #[pymethods]
 impl Group {
     /// The path in its hierarchy, such as `/ocean`.
@@ -141,13 +149,8 @@ impl Group {
             )));
         }
         let path = path.to_owned();
-        let erase = move |group: &zarr::Group| {
-            let place = place(group, &path)?;
-            refuse_foreign(&place.hierarchy, &place.path)?;
-            group.erase(&path)?;
-            settle(&place.hierarchy)
-        };
-        self.call(py, move |group| Ok(erase(group)))?.map_err(|e| member_exception(py, &e))
+        self.call(py, move |group| Ok(erase_member(group, &path)))?
+            .map_err(|e| member_exception(py, &e))
     }
 
     /// The names of the members, sorted, by one listing.
@@ -200,11 +203,13 @@ impl Group {
 
     /// The names and the members, as `values`.
     fn items(&self, py: Python<'_>) -> PyResult<Vec<(String, Py<PyAny>)>> {
-        let named = |node: Py<PyAny>| {
-            let name = node.bind(py).getattr("name")?.extract()?;
-            Ok((name, node))
-        };
-        self.nodes(py, false)?.into_iter().map(named).collect()
+        self.nodes(py, false)?
+            .into_iter()
+            .map(|node| {
+                let name = node.bind(py).getattr("name")?.extract()?;
+                Ok((name, node))
+            })
+            .collect()
     }
 
     /// The member or the node further below at a path, or `default`.

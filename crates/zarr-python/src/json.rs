@@ -10,7 +10,6 @@ const MOST_DEPTH: usize = 128;
 
 /// A JSON value as Python's own: numbers are `int` or `float`, objects are `dict`.
 pub fn to_python<'py>(py: Python<'py>, value: &Json) -> PyResult<Bound<'py, PyAny>> {
-    let loads = |text: String| py.import("json")?.getattr("loads")?.call1((text,));
     Ok(match value {
         Json::Null => py.None().into_bound(py),
         Json::Bool(value) => PyBool::new(py, *value).to_owned().into_any(),
@@ -24,7 +23,7 @@ pub fn to_python<'py>(py: Python<'py>, value: &Json) -> PyResult<Bound<'py, PyAn
         }
         Json::Object(object) => object_to_python(py, object)?.into_any(),
         // Numbers: Python's parser keeps integers of any size.
-        number => loads(number.to_string())?,
+        number => py.import("json")?.getattr("loads")?.call1((number.to_string(),))?,
     })
 }
 

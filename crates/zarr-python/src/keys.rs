@@ -115,9 +115,10 @@ pub fn orthogonal(key: &Bound<'_, PyAny>, array_shape: &[u64]) -> PyResult<Key> 
 pub fn points(key: &Bound<'_, PyAny>, array_shape: &[u64]) -> PyResult<Key> {
     let (items, fields) = without_fields(items(key)?)?;
     let expanded = Expanded { parts: parse(items)?, ellipsis: None };
-    let is_point = |part: &Part<'_>| matches!(part, Part::Index(_) | Part::Coordinates(_));
+    let are_points =
+        expanded.parts.iter().all(|part| matches!(part, Part::Index(_) | Part::Coordinates(_)));
     let named: usize = expanded.parts.iter().map(axes_of).sum();
-    if named != array_shape.len() || !expanded.parts.iter().all(is_point) {
+    if named != array_shape.len() || !are_points {
         return Err(PyIndexError::new_err(format!(
             "`vindex` takes one array of integers for each of the {} axes, or a mask of the array's shape; `oindex` takes slices",
             array_shape.len()
@@ -148,9 +149,6 @@ pub fn blocks(
     interval: impl Fn(usize, u64) -> std::ops::Range<u64>,
 ) -> PyResult<Key> {
     let expanded = expanded(parse(items(key)?)?, counts.len())?;
-    let refused = || {
-        PyIndexError::new_err("blocks are selected by integers and slices of step 1, axis by axis")
-    };
     let mut lens = Vec::with_capacity(counts.len());
     let mut selected = Vec::with_capacity(counts.len());
     for (axis, (part, &count)) in expanded.parts.iter().zip(counts).enumerate() {
@@ -163,7 +161,11 @@ pub fn blocks(
                     interval(axis, start).start..interval(axis, stop - 1).end
                 }
             }
-            _ => return Err(refused()),
+            _ => {
+                return Err(PyIndexError::new_err(
+                    "blocks are selected by integers and slices of step 1, axis by axis",
+                ));
+            }
         };
         lens.push(range.end - range.start);
         selected.push(steps(range, 1));
@@ -186,18 +188,9 @@ fn items<'py>(key: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyAny>>> {
 fn without_fields(
     items: Vec<Bound<'_, PyAny>>,
 ) -> PyResult<(Vec<Bound<'_, PyAny>>, Option<Fields>)> {
-    let names_of = |item: &Bound<'_, PyAny>| -> Option<Fields> {
-        if let Ok(name) = item.cast::<PyString>() {
-            return Some(Fields::One(name.to_str().ok()?.to_owned()));
-        }
-        let list = item.cast::<PyList>().ok().filter(|list| !list.is_empty())?;
-        let name =
-            |item: Bound<'_, PyAny>| Some(item.cast::<PyString>().ok()?.to_str().ok()?.to_owned());
-        Some(Fields::Many(list.iter().map(name).collect::<Option<_>>()?))
-    };
     let (mut others, mut fields) = (Vec::with_capacity(items.len()), None::<Fields>);
     for item in items {
-        let Some(named) = names_of(&item) else {
+        let Some(named) = fields_of(&item) else {
             others.push(item);
             continue;
         };
@@ -214,6 +207,17 @@ fn without_fields(
         });
     }
     Ok((others, fields))
+}
+
+/// The fields that an item names: a text, or a list of them.
+fn fields_of(item: &Bound<'_, PyAny>) -> Option<Fields> {
+    if let Ok(name) = item.cast::<PyString>() {
+        return Some(Fields::One(name.to_str().ok()?.to_owned()));
+    }
+    let list = item.cast::<PyList>().ok().filter(|list| !list.is_empty())?;
+    let names =
+        list.iter().map(|item| Some(item.cast::<PyString>().ok()?.to_str().ok()?.to_owned()));
+    Some(Fields::Many(names.collect::<Option<_>>()?))
 }
 
 fn parse(items: Vec<Bound<'_, PyAny>>) -> PyResult<Vec<Part<'_>>> {
@@ -242,8 +246,9 @@ fn part(item: Bound<'_, PyAny>) -> PyResult<Part<'_>> {
 }
 
 fn index<'py>(item: &Bound<'py, PyAny>) -> PyResult<Part<'py>> {
-    let outside = |_| PyIndexError::new_err(format!("index {item} is out of bounds"));
-    item.extract().map(Part::Index).map_err(outside)
+    item.extract()
+        .map(Part::Index)
+        .map_err(|_| PyIndexError::new_err(format!("index {item} is out of bounds")))
 }
 
 /// How many axes of the array an item selects of.

@@ -59,10 +59,6 @@ pub fn pyramid<'py>(
                 return Err(error.at_path(array.path()));
             }
         };
-        let tell = |progress: &PyramidProgress| {
-            let path = progress.path.as_ref().map(|path| path.as_str());
-            reporter.tell(path, progress.bytes_done, progress.bytes_total);
-        };
         let options = PyramidOptions {
             method,
             factor: asked.factor,
@@ -79,7 +75,10 @@ pub fn pyramid<'py>(
             restart: asked.restart,
             no_labels: !asked.labels,
             cancel: Some(reporter.cancel()),
-            progress: Some(&tell),
+            progress: Some(&|progress: &PyramidProgress| {
+                let path = progress.path.as_ref().map(|path| path.as_str());
+                reporter.tell(path, progress.bytes_done, progress.bytes_total);
+            }),
         };
         let plan = plan_pyramid(&group, &options)?;
         let levels: Json = plan.levels().iter().map(|it| level(it).into()).collect();

@@ -32,15 +32,14 @@ impl<'a> NetcdfVariable<'a> {
         }
         let found = NetcdfVariable { array, place: py.detach(|| place_of(array)) };
         let axes: Vec<usize> = axes.into_iter().collect();
-        let check = || match &found.place {
+        let checked: zarr::Result<()> = py.detach(|| match &found.place {
             // An array that is no variable has no dimensions.
             Some((hierarchy, path)) => match dataset(hierarchy, array)?.variable(path.as_str()) {
                 Ok(variable) => variable.check_unlimited(&axes),
                 Err(_) => Ok(()),
             },
             None => Ok(()),
-        };
-        let checked: zarr::Result<()> = py.detach(check);
+        });
         checked.or_raise(py)?;
         Ok(Some(found))
     }
@@ -55,7 +54,7 @@ impl<'a> NetcdfVariable<'a> {
             );
             return self.array.origin.tell(py, [text]);
         };
-        let publish = || {
+        let differ: zarr::Result<Vec<String>> = py.detach(|| {
             // An archive is written when it is flushed.
             self.array.inner.hierarchy().flush()?;
             let Ok(variable) = dataset(hierarchy, self.array)?.variable(at.as_str()) else {
@@ -64,8 +63,7 @@ impl<'a> NetcdfVariable<'a> {
             let differ = variable.publish_lengths()?;
             create::settle(hierarchy)?;
             Ok(differ)
-        };
-        let differ: zarr::Result<Vec<String>> = py.detach(publish);
+        });
         let texts = differ.or_raise(py)?.into_iter().map(|name| {
             format!(
                 "{path}: netCDF opens the dataset only when all variables with the dimension `{name}` have the same length: append to \

@@ -219,12 +219,13 @@ impl Origin {
 
     /// The dataset of NCZarr at the root of a hierarchy, if one begins there.
     pub fn dataset(&self, hierarchy: &Hierarchy) -> Option<&Dataset> {
-        let opened = || {
-            let options = DatasetOptions::of(OpenOptions::new(REGISTRY.clone()));
-            let is_one = Dataset::is_nczarr(hierarchy);
-            is_one.then(|| Dataset::open(hierarchy.store().clone(), &options).ok()).flatten()
-        };
-        self.dataset.get_or_init(opened).as_ref()
+        self.dataset
+            .get_or_init(|| {
+                let options = DatasetOptions::of(OpenOptions::new(REGISTRY.clone()));
+                let is_one = Dataset::is_nczarr(hierarchy);
+                is_one.then(|| Dataset::open(hierarchy.store().clone(), &options).ok()).flatten()
+            })
+            .as_ref()
     }
 }
 
@@ -250,17 +251,15 @@ pub fn is_near(url: &str) -> bool {
 /// The store's options as text; `True` is `true`. `headers` is a dict, and each of them becomes an option.
 pub fn storage_options(options: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<(String, String)>> {
     let Some(options) = options else { return Ok(Vec::new()) };
-    let text = |value: &Bound<'_, PyAny>| -> PyResult<String> {
-        match value.extract::<bool>() {
-            Ok(flag) => Ok(flag.to_string()),
-            Err(_) => Ok(value.str()?.to_str()?.to_owned()),
-        }
-    };
     let mut given = Vec::new();
     for (name, value) in options {
         let name: String = name.extract()?;
         if name != "headers" {
-            given.push((name, text(&value)?));
+            let text = match value.extract::<bool>() {
+                Ok(flag) => flag.to_string(),
+                Err(_) => value.str()?.to_str()?.to_owned(),
+            };
+            given.push((name, text));
             continue;
         }
         let headers = value.cast::<PyDict>().map_err(|_| {
@@ -372,10 +371,10 @@ pub fn read_manifest(file: &Path) -> PyResult<Arc<ChunkManifest>> {
         PyOSError::new_err((number, why, file.display().to_string()))
     })?;
     let manifest = ChunkManifest::parse(&text);
-    let wrong = |e: zarr::Error| {
+    let manifest = manifest.map_err(|e| {
         PyValueError::new_err(format!("manifest {}: {}", file.display(), e.cause()))
-    };
-    Ok(Arc::new(manifest.map_err(wrong)?))
+    })?;
+    Ok(Arc::new(manifest))
 }
 
 /// The group or array that a path or URL names: a hierarchy's root, or a node inside.

@@ -229,8 +229,9 @@ impl Root {
             Source::Store(store) => {
                 origin.source = Some(Arc::new(place.clone().unbind()));
                 let store = origin.aged(store);
-                let open = move || Ok((Hierarchy::open(store, &options)?, NodePath::root()));
-                call::on_store(py, false, open)?
+                call::on_store(py, false, move || {
+                    Ok((Hierarchy::open(store, &options)?, NodePath::root()))
+                })?
             }
         };
         Ok(Root { hierarchy, path, origin: Arc::new(origin) })

@@ -713,14 +713,13 @@ impl Plan {
         let (mut source, target) =
             (end("source", source_options)?, end("target", storage_options)?);
         let how = member("how")?;
-        let flag = |name: &str| how.get(name).and_then(Json::as_bool).unwrap_or(false);
         let plan = Json::from(member("plan")?.clone()).to_string();
         let plan = zarr::tools::Plan::from_json(&plan).or_raise(py)?;
         source.manifest = plan.manifest().map(Path::new).map(open::read_manifest).transpose()?;
         let is_begun = object.get("begun").and_then(Json::as_bool).unwrap_or(false);
         let how = CopyArguments {
             verify: how.get("verify").and_then(Json::as_str).map(str::to_owned),
-            strict: flag("strict"),
+            strict: how.get("strict").and_then(Json::as_bool).unwrap_or(false),
             memory: how.get("memory").and_then(Json::as_u64),
             resume: true,
             parts: Some(plan.parts().len() as u64),

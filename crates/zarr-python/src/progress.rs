@@ -60,10 +60,8 @@ impl Reporter {
 
     /// Ends a bar on the terminal. Other functions have nothing to end.
     pub fn close(&self, py: Python<'_>) {
-        let is_bar = |bar: &Py<PyAny>| {
-            bar.bind(py).get_type().module().is_ok_and(|m| m == "zarrkit._progress")
-        };
-        if is_bar(&self.0) {
+        let module = self.0.bind(py).get_type().module();
+        if module.is_ok_and(|module| module == "zarrkit._progress") {
             // A terminal that takes no text is no reason for a read to fail.
             let _ = self.0.call_method0(py, "close");
         }

@@ -184,9 +184,10 @@ impl Array {
         let metadata = (*self.inner.metadata()).clone().unsharded();
         let registry = self.inner.hierarchy().registry();
         let context = ChunkContext::new(metadata.data_type.clone(), metadata.chunk_extent());
-        let is_one =
-            |spec: &CodecSpec| registry.build_codec(spec, &context).is_ok_and(|codec| are(&codec));
-        let specs = metadata.codecs.into_iter().filter(is_one);
+        let specs = metadata
+            .codecs
+            .into_iter()
+            .filter(|spec| registry.build_codec(spec, &context).is_ok_and(|codec| are(&codec)));
         PyList::new(py, specs.map(|spec| codec(py, spec)).collect::<PyResult<Vec<_>>>()?)
     }
 
@@ -209,8 +210,8 @@ impl Array {
         let values = layout.objects(values, false)?;
         let shape = self.inner.shape();
         let found: Vec<u64> = values.getattr("shape")?.extract()?;
-        let fits = |at: usize| at == axis || shape.get(at) == found.get(at);
-        if shape.len() != found.len() || !(0..shape.len()).all(fits) {
+        let fits = (0..shape.len()).all(|at| at == axis || shape.get(at) == found.get(at));
+        if shape.len() != found.len() || !fits {
             return Err(pyo3::exceptions::PyValueError::new_err(format!(
                 "values of shape {found:?} do not fit an array of shape {shape:?} along all axes but {axis}"
             )));

@@ -119,12 +119,12 @@ async fn call(
     arguments: impl FnOnce(Python<'_>) -> PyResult<Py<PyTuple>> + Send,
 ) -> Result<Py<PyAny>> {
     let state = Arc::<Mutex<State>>::default();
-    let submit = |py: Python<'_>| -> PyResult<()> {
+    Python::attach(|py: Python<'_>| -> PyResult<()> {
         let future = adapter.bind(py).call_method1("submit", (name, arguments(py)?))?;
         let done = Done { state: state.clone(), _lock: lock };
         future.call_method1("add_done_callback", (Py::new(py, done)?,)).map(drop)
-    };
-    Python::attach(submit).map_err(backend)?;
+    })
+    .map_err(backend)?;
     Pending(state).await.map_err(backend)
 }
 
@@ -210,11 +210,11 @@ impl Store for RemotePyStore {
             }
         }
         let name = if value.is_some() { "set" } else { "delete" };
-        let arguments = |py: Python<'_>| match value {
+        call(&self.0.adapter, name, Some(lock), |py: Python<'_>| match value {
             Some(value) => Ok((key.as_str(), PyBytes::new(py, &value)).into_pyobject(py)?.unbind()),
             None => one(py, key.as_str()),
-        };
-        call(&self.0.adapter, name, Some(lock), arguments).await?;
+        })
+        .await?;
         Ok(true)
     }
 

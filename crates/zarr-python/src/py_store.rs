@@ -194,10 +194,9 @@ impl SyncStore for PyStore {
     }
 
     fn erase_prefix(&self, prefix: &StorePrefix) -> Result<()> {
-        let erase = |adapter: &Bound<'_, PyAny>| {
+        call(&self.adapter, |adapter: &Bound<'_, PyAny>| {
             adapter.call_method1("erase_prefix", (prefix.as_str(),)).map(drop)
-        };
-        call(&self.adapter, erase)
+        })
     }
 
     fn list_prefix(&self, prefix: &StorePrefix) -> Result<Listing> {

@@ -64,23 +64,23 @@ impl Array {
                      shards, make fewer"
                 )));
             }
-            let end = |ordinal| {
+            let along = (0..count).map(|ordinal| {
                 let span = grid.span(axis, ordinal);
                 span.start.saturating_add(span.len).min(len)
-            };
-            Ok((0..count).map(end).collect())
+            });
+            Ok(along.collect())
         });
         ends.collect()
     }
 
     /// Puts the note of a part into the list of a run.
     fn _run_put(&self, py: Python<'_>, run: &str, part: &str, note: &[u8]) -> PyResult<()> {
-        let put = || -> zarr::Result<()> {
+        py.detach(|| -> zarr::Result<()> {
             self.inner.hierarchy().check_writeable()?;
             let store = self.inner.hierarchy().store().to_sync();
             Ok(store.set(&self.run_key(run, part)?, note.into())?)
-        };
-        py.detach(put).or_raise(py)
+        })
+        .or_raise(py)
     }
 
     /// The note of a part in the list of a run.
@@ -90,34 +90,37 @@ impl Array {
         run: &str,
         part: &str,
     ) -> PyResult<Option<Bound<'py, PyBytes>>> {
-        let get = || -> zarr::Result<Option<Vec<u8>>> {
-            let store = self.inner.hierarchy().store().to_sync();
-            let got = store.get(&self.run_key(run, part)?, GetOptions::at_most(LONGEST_NOTE))?;
-            Ok(got.map(|got| got.bytes.unwrap_or_default().to_vec()))
-        };
-        Ok(py.detach(get).or_raise(py)?.map(|note| PyBytes::new(py, &note)))
+        Ok(py
+            .detach(|| -> zarr::Result<Option<Vec<u8>>> {
+                let store = self.inner.hierarchy().store().to_sync();
+                let got =
+                    store.get(&self.run_key(run, part)?, GetOptions::at_most(LONGEST_NOTE))?;
+                Ok(got.map(|got| got.bytes.unwrap_or_default().to_vec()))
+            })
+            .or_raise(py)?
+            .map(|note| PyBytes::new(py, &note)))
     }
 
     /// The runs and parts in all lists of this array, as `<run>/<part>`, sorted.
     fn _run_list(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        let list = || -> zarr::Result<Vec<String>> {
+        py.detach(|| -> zarr::Result<Vec<String>> {
             let prefix = self.run_prefix("")?;
             let keys = self.inner.hierarchy().store().to_sync().list_prefix(&prefix)?.keys;
             let mut parts: Vec<String> =
                 keys.iter().filter_map(|key| Some(prefix.strip(key)?.to_owned())).collect();
             parts.sort_unstable();
             Ok(parts)
-        };
-        py.detach(list).or_raise(py)
+        })
+        .or_raise(py)
     }
 
     /// Erases the lists of all runs.
     fn _run_erase(&self, py: Python<'_>) -> PyResult<()> {
-        let erase = || -> zarr::Result<()> {
+        py.detach(|| -> zarr::Result<()> {
             self.inner.hierarchy().check_writeable()?;
             Ok(self.inner.hierarchy().store().to_sync().erase_prefix(&self.run_prefix("")?)?)
-        };
-        py.detach(erase).or_raise(py)
+        })
+        .or_raise(py)
     }
 
     /// Lets other processes see what was written, in stores that gather it, such as zip archives. Folders need no such call.
@@ -138,7 +141,7 @@ impl Array {
     fn _sweep(&self, py: Python<'_>, age: f64) -> PyResult<bool> {
         let age = Duration::try_from_secs_f64(age)
             .map_err(|why| pyo3::exceptions::PyValueError::new_err(why.to_string()))?;
-        let sweep = || -> zarr::Result<bool> {
+        py.detach(|| -> zarr::Result<bool> {
             let hierarchy = self.inner.hierarchy();
             let prefix = hierarchy.format().chunk_prefix(self.inner.path())?;
             let store = hierarchy.store().to_sync();
@@ -156,8 +159,8 @@ impl Array {
                 let _ = fs::remove_file(file);
             }
             Ok(left.is_younger_there)
-        };
-        py.detach(sweep).or_raise(py)
+        })
+        .or_raise(py)
     }
 }
 

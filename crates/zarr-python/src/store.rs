@@ -269,8 +269,8 @@ impl RawStore {
         let found = self.call(py, |store| store.list_dir(&prefix, ListOptions::default()))?;
         let keys = found.keys.iter().map(|key| key.as_str());
         let prefixes = found.prefixes.iter().map(|prefix| prefix.as_str().trim_end_matches('/'));
-        let name = |at: &str| at[prefix.as_str().len()..].to_owned();
-        let mut names: Vec<String> = keys.chain(prefixes).map(name).collect();
+        let mut names: Vec<String> =
+            keys.chain(prefixes).map(|at| at[prefix.as_str().len()..].to_owned()).collect();
         names.sort();
         names.dedup();
         Ok(names)

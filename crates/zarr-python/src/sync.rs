@@ -55,9 +55,6 @@ pub fn sync<'py>(
         let dialect = node.hierarchy().dialect();
         let options = place.creating_options();
         let place = zarr::tools::copy_place((&url, "/"), None, dialect, &options)?;
-        let tell = |progress: &SyncProgress| {
-            reporter.tell(None, progress.bytes_done, progress.bytes_total);
-        };
         let options = SyncOptions {
             compare,
             delete: asked.delete,
@@ -65,7 +62,9 @@ pub fn sync<'py>(
             verify: asked.verify,
             memory: asked.memory,
             cancel: Some(reporter.cancel()),
-            progress: Some(&tell),
+            progress: Some(&|progress: &SyncProgress| {
+                reporter.tell(None, progress.bytes_done, progress.bytes_total);
+            }),
         };
         let plan = plan_sync(&node, &place.hierarchy, &place.path, &options)?;
         let names = |names: &mut dyn Iterator<Item = &str>| names.map(Json::from).collect::<Json>();

@@ -61,11 +61,11 @@ impl Reporter {
             *last = Some(Instant::now());
         }
         Python::attach(|py| {
-            let call = || -> PyResult<()> {
-                let make = py.import("zarrkit._tree_progress")?.getattr("TreeProgress")?;
-                callback.call1(py, (make.call1((path, done, total))?,)).map(drop)
-            };
-            if let Err(error) = call() {
+            let called = py.import("zarrkit._tree_progress").and_then(|module| {
+                let progress = module.getattr("TreeProgress")?.call1((path, done, total))?;
+                callback.call1(py, (progress,))
+            });
+            if let Err(error) = called {
                 *zarr::sync::lock(&self.0.raised) = Some(error);
                 self.0.cancel.cancel();
             }
@@ -368,11 +368,13 @@ fn repair<'py>(
 ) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyAny>)> {
     let target = Target::of(target, path, storage_options, apply, None)?;
     let (url, open) = target.place(apply)?;
-    let kind = |name: &String| {
-        let found = ProblemKind::ALL.iter().find(|kind| kind.name() == name).copied();
-        found.ok_or_else(|| PyValueError::new_err(format!("unknown kind of problem `{name}`")))
-    };
-    let skip = skip.iter().map(kind).collect::<PyResult<Vec<_>>>()?;
+    let skip = skip
+        .iter()
+        .map(|name| {
+            let found = ProblemKind::ALL.iter().find(|kind| kind.name() == name).copied();
+            found.ok_or_else(|| PyValueError::new_err(format!("unknown kind of problem `{name}`")))
+        })
+        .collect::<PyResult<Vec<_>>>()?;
     let level = self::level(level)?;
     let reporter = Reporter::new(progress);
     let (steps, report) = reporter.run(py, move |reporter| {
@@ -418,35 +420,37 @@ fn checksum<'py>(
     let origin = target.origin.clone();
     let (node, warnings, checksum) = reporter.run(py, move |reporter| {
         let (node, warnings) = target.find_whole()?;
-        let show = |progress: &TreeProgress| reporter.tell_tree(progress);
         let options = ChecksumOptions {
             memory,
             max_size,
             threads,
             regions,
             cancel: Some(reporter.cancel()),
-            progress: Some(&show),
+            progress: Some(&|progress: &TreeProgress| reporter.tell_tree(progress)),
         };
         let checksum = zarr::tools::checksum(&node, &options)?;
         Ok((node, warnings, checksum))
     })?;
     origin.tell(py, warnings.into_iter().flatten())?;
     origin.warn(py, node.hierarchy())?;
-    let one = |node: &zarr::tools::NodeChecksum| -> Json {
-        let mut object = Object::new()
-            .with("path", node.path.as_str())
-            .with("kind", node.kind.name())
-            .with("digest", node.digest.to_string());
-        if let Some(blocks) = node.blocks.as_ref().filter(|_| regions) {
-            let level = |level: &Vec<zarr::tools::Digest>| -> Json {
-                level.iter().map(|digest| Json::from(digest.to_string().as_str())).collect()
-            };
-            object.insert("block_shape", &blocks.block_shape[..]);
-            object.insert("levels", blocks.levels.iter().map(level).collect::<Json>());
-        }
-        object.into()
-    };
-    objects(py, &checksum.nodes.iter().map(one).collect::<Vec<_>>())
+    let nodes = checksum.nodes.iter().map(|node| of_checksum(node, regions));
+    objects(py, &nodes.collect::<Vec<_>>())
+}
+
+/// The checksum of a node, for Python; with `regions` those of its blocks, too.
+fn of_checksum(node: &zarr::tools::NodeChecksum, regions: bool) -> Json {
+    let mut object = Object::new()
+        .with("path", node.path.as_str())
+        .with("kind", node.kind.name())
+        .with("digest", node.digest.to_string());
+    if let Some(blocks) = node.blocks.as_ref().filter(|_| regions) {
+        let levels = blocks.levels.iter().map(|level| -> Json {
+            level.iter().map(|digest| Json::from(digest.to_string().as_str())).collect()
+        });
+        object.insert("block_shape", &blocks.block_shape[..]);
+        object.insert("levels", levels.collect::<Json>());
+    }
+    object.into()
 }
 
 /// The nodes that differ, and how many were compared.
@@ -466,11 +470,10 @@ fn diff<'py>(
         |name: &str| -> PyResult<bool> { of(name)?.map_or(Ok(false), |value| value.extract()) };
     let number =
         |name: &str| -> PyResult<f64> { of(name)?.map_or(Ok(0.0), |value| value.extract()) };
-    let storage_options = |name: &str| -> PyResult<Option<Bound<'py, PyDict>>> {
-        of(name)?.map(|value| Ok(value.cast_into()?)).transpose()
-    };
-    let [a, b] = [(first, "first_options"), (second, "second_options")]
-        .map(|(target, name)| Target::of(target, "", storage_options(name)?.as_ref(), false, None));
+    let [a, b] = [(first, "first_options"), (second, "second_options")].map(|(target, name)| {
+        let options = of(name)?.map(|value| value.cast_into::<PyDict>()).transpose()?;
+        Target::of(target, "", options.as_ref(), false, None)
+    });
     let (a, b) = (a?, b?);
     let reporter = Reporter::new(progress);
     let mut how: DiffOptions<'static> = DiffOptions {
@@ -495,8 +498,10 @@ fn diff<'py>(
     }
     let origin = a.origin.clone();
     let (nodes, compared, warnings) = reporter.run(py, move |reporter| {
-        let show = |progress: &TreeProgress| reporter.tell_tree(progress);
-        let how = DiffOptions { progress: Some(&show), ..how };
+        let how = DiffOptions {
+            progress: Some(&|progress: &TreeProgress| reporter.tell_tree(progress)),
+            ..how
+        };
         let ((a, of_a), (b, of_b)) = (a.find_whole()?, b.find_whole()?);
         let warnings = of_a.into_iter().chain(of_b).flatten().collect::<Vec<_>>();
         let found = zarr::tools::diff(&a, &b, &how)?;
@@ -506,50 +511,53 @@ fn diff<'py>(
     Ok((objects(py, &nodes)?, compared))
 }
 
+/// A difference of a node, for Python.
+fn of_change(change: &Change) -> Json {
+    let text = |text: &str| Json::from(text);
+    let (what, name, first, second) = match change {
+        Change::OnlyInFirst(kind) => ("only_in_first", text("node"), text(kind.name()), Json::Null),
+        Change::OnlyInSecond(kind) => {
+            ("only_in_second", text("node"), Json::Null, text(kind.name()))
+        }
+        Change::Kind(a, b) => ("kind", text("node"), text(a.name()), text(b.name())),
+        Change::Attribute { name, first, second } => {
+            let or_null = |json: &Option<Json>| json.clone().unwrap_or(Json::Null);
+            ("attribute", text(name), or_null(first), or_null(second))
+        }
+        Change::Property { name, first, second } => {
+            ("property", text(name), first.clone(), second.clone())
+        }
+        Change::NotCompared(why) => ("not_compared", text(why), Json::Null, Json::Null),
+        Change::File { name, in_first, in_second } => {
+            ("file", text(name), (*in_first).into(), (*in_second).into())
+        }
+        Change::Unread { what, in_first } => {
+            ("unread", text(what), (*in_first).into(), (!*in_first).into())
+        }
+        _ => ("other", Json::Null, Json::Null, Json::Null),
+    };
+    let object = Object::new().with("what", what).with("name", name);
+    object.with("first", first).with("second", second).into()
+}
+
+/// A place where elements differ, for Python.
+fn of_place(place: &zarr::tools::Place) -> Json {
+    let field = Some(&place.field).filter(|field| !field.is_empty());
+    Object::new()
+        .with("index", &place.index[..])
+        .with("field", field.map_or(Json::Null, |field| Json::from(field.as_str())))
+        .with("first", place.first.as_str())
+        .with("second", place.second.as_str())
+        .into()
+}
+
 /// How a node differs, for Python: `path`, `changes` and `elements`.
 fn of_node(node: &zarr::tools::NodeDiff) -> Json {
     let text = |text: &str| Json::from(text);
-    let change = |change: &Change| -> Json {
-        let (what, name, first, second) = match change {
-            Change::OnlyInFirst(kind) => {
-                ("only_in_first", text("node"), text(kind.name()), Json::Null)
-            }
-            Change::OnlyInSecond(kind) => {
-                ("only_in_second", text("node"), Json::Null, text(kind.name()))
-            }
-            Change::Kind(a, b) => ("kind", text("node"), text(a.name()), text(b.name())),
-            Change::Attribute { name, first, second } => {
-                let or_null = |json: &Option<Json>| json.clone().unwrap_or(Json::Null);
-                ("attribute", text(name), or_null(first), or_null(second))
-            }
-            Change::Property { name, first, second } => {
-                ("property", text(name), first.clone(), second.clone())
-            }
-            Change::NotCompared(why) => ("not_compared", text(why), Json::Null, Json::Null),
-            Change::File { name, in_first, in_second } => {
-                ("file", text(name), (*in_first).into(), (*in_second).into())
-            }
-            Change::Unread { what, in_first } => {
-                ("unread", text(what), (*in_first).into(), (!*in_first).into())
-            }
-            _ => ("other", Json::Null, Json::Null, Json::Null),
-        };
-        let object = Object::new().with("what", what).with("name", name);
-        object.with("first", first).with("second", second).into()
-    };
     let mut object = Object::new()
         .with("path", node.path.as_str())
-        .with("changes", node.changes.iter().map(change).collect::<Json>());
+        .with("changes", node.changes.iter().map(of_change).collect::<Json>());
     if let Some(elements) = &node.elements {
-        let place = |place: &zarr::tools::Place| -> Json {
-            let field = Some(&place.field).filter(|field| !field.is_empty());
-            Object::new()
-                .with("index", &place.index[..])
-                .with("field", field.map_or(Json::Null, |field| text(field)))
-                .with("first", place.first.as_str())
-                .with("second", place.second.as_str())
-                .into()
-        };
         let largest = elements.max_absolute.as_ref().map_or(Json::Null, |it| text(&it.to_string()));
         let relative = elements.max_relative.map_or(Json::Null, |it| text(&it.to_string()));
         let found = Object::new()
@@ -557,7 +565,7 @@ fn of_node(node: &zarr::tools::NodeDiff) -> Json {
             .with("different", elements.different)
             .with("max_absolute", largest)
             .with("max_relative", relative)
-            .with("places", elements.places.iter().map(place).collect::<Json>());
+            .with("places", elements.places.iter().map(of_place).collect::<Json>());
         object.insert("elements", found);
     }
     object.into()

@@ -411,8 +411,7 @@ fn open_root(target: &str, name: String, options: &TargetsOptions) -> Result<Roo
         store = inside::guarded(&store, root, root);
     }
     let (of_reopen, at) = (open.clone(), url.clone());
-    let reopen = move || Ok(of_reopen.store(&at)?);
-    match Served::new(name.clone(), store.clone(), &open, reopen) {
+    match Served::new(name.clone(), store.clone(), &open, move || Ok(of_reopen.store(&at)?)) {
         Ok(served) => Ok(Root::Hierarchy(Arc::new(served))),
         Err(e) if e.kind() == ErrorKind::NotFound => {
             if let Ok((hierarchy, path)) = Hierarchy::locate(&url, &open) {

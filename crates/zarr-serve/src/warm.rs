@@ -38,11 +38,11 @@ impl Warm {
         let own = array.hierarchy();
         let hierarchy = {
             let mut all = lock(&self.hierarchies);
-            let is_own = |known: &Hierarchy| {
+            let known = all.iter().position(|known| {
                 Arc::ptr_eq(known.store(), &served.store())
                     && known.format_name() == own.format_name()
-            };
-            let hierarchy = match all.iter().position(is_own) {
+            });
+            let hierarchy = match known {
                 Some(at) => all.remove(at),
                 None => {
                     let options = served.options().clone().chunk_cache(self.each());

@@ -31,12 +31,11 @@ impl Workers {
         let Ok(place) = self.places.clone().acquire_owned().await else { return Ok(None) };
         let before = before().await?;
         let (done, result) = oneshot::channel();
-        let job = move || {
+        self.threads.run(move || {
             let _place = place;
             // The client may have gone.
             let _ = done.send(call(before));
-        };
-        self.threads.run(job);
+        });
         Ok(result.await.ok())
     }
 }

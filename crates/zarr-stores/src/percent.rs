@@ -11,10 +11,9 @@ pub(crate) fn decoded_text(text: &str) -> Option<String> {
 /// The decoded bytes; `None` if anything but two hexadecimal digits follows a `%`.
 pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
     // The crate leaves a `%` without digits as it is.
-    let is_digits = |rest: &str| {
+    let is_valid = text.split('%').skip(1).all(|rest| {
         rest.as_bytes().first_chunk::<2>().is_some_and(|d| d.iter().all(u8::is_ascii_hexdigit))
-    };
-    let is_valid = text.split('%').skip(1).all(is_digits);
+    });
     is_valid.then(|| percent_decode_str(text).collect())
 }
 

@@ -136,8 +136,7 @@ fn inside(path: &Path, at: &Path) -> Option<String> {
 /// The archive that is to be made along `path`, by its name, and the prefix of what follows it.
 #[cfg(feature = "zip")]
 pub(crate) fn new_archive(path: &Path) -> Option<(PathBuf, String)> {
-    let is_archive = |at: &&Path| kind_by_name(at) == Some(Kind::Zip) && !at.exists();
-    let at = path.ancestors().find(is_archive)?;
+    let at = path.ancestors().find(|at| kind_by_name(at) == Some(Kind::Zip) && !at.exists())?;
     Some((at.into(), inside(path, at)?))
 }
 

@@ -70,14 +70,12 @@ pub fn open_for_migration(url: &str, to: Dialect, options: &OpenOptions) -> Resu
         }
         opened => opened?,
     };
-    let argument = |why: String| {
-        Error::from(AccessError::Argument(why)).at_store(opened.store().name()).at_path(&path)
-    };
     if !path.is_root() {
         let why = "this is a node inside a hierarchy, whose nodes all have one format".into();
-        return Err(
-            argument(why).with_hint("migrate the hierarchy, or copy the node with `zarr copy`")
-        );
+        return Err(Error::from(AccessError::Argument(why))
+            .at_store(opened.store().name())
+            .at_path(&path)
+            .with_hint("migrate the hierarchy, or copy the node with `zarr copy`"));
     }
     options.consolidated = Consolidated::Ignore;
     Hierarchy::open(opened.store().clone(), &options)

@@ -66,8 +66,10 @@ pub(crate) fn converted(
 
 /// Attributes of 0.4 as those of 0.5. Nothing if there are none of 0.4, else the reason why they stay.
 fn nested(attributes: &Object, path: &NodePath) -> Result<Option<Object>, String> {
-    let is_found = |name: &&str| attributes.get(name).is_some_and(|it| is_ome(name, it, path));
-    let found: Vec<&str> = MEMBERS.into_iter().filter(is_found).collect();
+    let found: Vec<&str> = MEMBERS
+        .into_iter()
+        .filter(|name| attributes.get(name).is_some_and(|it| is_ome(name, it, path)))
+        .collect();
     // Channels alone describe no image.
     if found.iter().all(|name| *name == "omero") {
         return Ok(None);
@@ -146,8 +148,9 @@ fn taken_out(attributes: &Object) -> Result<Option<Object>, String> {
 /// A member with its versions changed from one to another. Those of `multiscales` are there in 0.4 only.
 fn member(name: &str, value: &Json, (from, to): (&str, &str)) -> Json {
     match value {
-        Json::Array(items) if name == "multiscales" => {
-            let item = |item: &Json| match item.as_object() {
+        Json::Array(items) if name == "multiscales" => items
+            .iter()
+            .map(|item| match item.as_object() {
                 Some(image) => {
                     let mut image = image.clone();
                     if to == OLD {
@@ -158,9 +161,8 @@ fn member(name: &str, value: &Json, (from, to): (&str, &str)) -> Json {
                     image.into()
                 }
                 None => item.clone(),
-            };
-            items.iter().map(item).collect()
-        }
+            })
+            .collect(),
         Json::Object(object)
             if WITH_VERSION.contains(&name) && version(value).as_deref() == Some(from) =>
         {
@@ -210,17 +212,17 @@ pub(crate) fn has_image(attributes: &Object) -> bool {
     let of_ome =
         attributes.get(OME).and_then(Json::as_object).and_then(|ome| ome.get("multiscales"));
     let images = of_ome.or_else(|| attributes.get("multiscales")).and_then(Json::as_array);
-    let has_datasets = |image: &Json| {
-        image.as_object().and_then(|image| image.get("datasets")?.as_array()).is_some()
-    };
-    images.is_some_and(|images| images.iter().any(has_datasets))
+    images.is_some_and(|images| {
+        images.iter().any(|image| {
+            image.as_object().and_then(|image| image.get("datasets")?.as_array()).is_some()
+        })
+    })
 }
 
 /// The names of an image's axes.
 fn axes(image: &Json) -> Option<Vec<String>> {
     let axes = image.as_object()?.get("axes")?.as_array()?;
-    let name = |axis: &Json| Some(axis.as_object()?.get("name")?.as_str()?.to_owned());
-    axes.iter().map(name).collect()
+    axes.iter().map(|axis| Some(axis.as_object()?.get("name")?.as_str()?.to_owned())).collect()
 }
 
 /// The arrays that are levels of images of 0.4 in a hierarchy of v2, with the names of their axes.

@@ -22,6 +22,9 @@ pub fn default_codecs(hierarchy: &Hierarchy, rank: usize) -> Vec<CodecSpec> {
         Dialect::Draft if rank == 0 => return Vec::new(),
         _ => ["gzip:5", "gzip:5"],
     };
-    let known = |text: &str| codec(text).ok().filter(|spec| hierarchy.registry().knows_codec(spec));
-    texts.into_iter().find_map(known).into_iter().collect()
+    texts
+        .into_iter()
+        .find_map(|text| codec(text).ok().filter(|spec| hierarchy.registry().knows_codec(spec)))
+        .into_iter()
+        .collect()
 }

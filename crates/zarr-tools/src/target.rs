@@ -76,15 +76,12 @@ pub fn path_below(node: &NodePath, relative: &str) -> Result<NodePath> {
 pub fn netcdf_url(target: &str) -> Result<Option<zarr_nczarr::NcUrl>> {
     let url = absolute_url(target);
     let fragment = url.split_once('#').map_or("", |(_, fragment)| fragment);
-    let is_mode = |part: &str| part.starts_with("mode=");
-    let is_word = |part: &str| !part.is_empty() && !part.contains('=');
-    let has_mode = fragment.split('&').any(is_mode);
+    let has_word = fragment.split('&').any(|part| !part.is_empty() && !part.contains('='));
+    let has_mode = fragment.split('&').any(|part| part.starts_with("mode="));
     match zarr_nczarr::NcUrl::parse(&url) {
         Err(e) if has_mode => Err(e.into()),
         Ok(parsed) if has_mode => Ok(Some(parsed)),
-        Ok(parsed) if parsed.unknown.is_empty() && fragment.split('&').any(is_word) => {
-            Ok(Some(parsed))
-        }
+        Ok(parsed) if parsed.unknown.is_empty() && has_word => Ok(Some(parsed)),
         _ => Ok(None),
     }
 }
@@ -288,8 +285,10 @@ pub fn copy_place(
         && let Some(plan) = Plan::under_way(&hierarchy(of), &path)?
     {
         let dialects = [Dialect::V3, Dialect::V2, Dialect::Draft];
-        let named = |it: &Dialect| hierarchy(*it).format_name() == plan.format_name();
-        of = dialects.into_iter().find(named).unwrap_or(of);
+        of = dialects
+            .into_iter()
+            .find(|it| hierarchy(*it).format_name() == plan.format_name())
+            .unwrap_or(of);
     }
     Ok(NewPlace { hierarchy: hierarchy(of), path, begun: true })
 }
@@ -335,8 +334,9 @@ const OTHER_NAMES: [(&[&str], &str); 4] = [
 pub fn refuse_other_name(url: &str) -> Result<()> {
     let name = url.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
     let Some((stem, end)) = name.rsplit_once('.') else { return Ok(()) };
-    let is_end = |ends: &&(&[&str], &str)| ends.0.iter().any(|it| it.eq_ignore_ascii_case(end));
-    let Some((_, format)) = OTHER_NAMES.iter().find(is_end) else { return Ok(()) };
+    let other =
+        OTHER_NAMES.iter().find(|ends| ends.0.iter().any(|it| it.eq_ignore_ascii_case(end)));
+    let Some((_, format)) = other else { return Ok(()) };
     let why = format!("a name that ends in `.{end}` is for {format}, and what is written is Zarr");
     let mut hint = format!("call it `{stem}.zarr`, or `{stem}.zip` for a single file");
     if *format == "netCDF" {
@@ -384,8 +384,8 @@ fn refuse_other_format(url: &str, options: &OpenOptions) -> Result<()> {
 fn other_archive(url: &str, options: &OpenOptions) -> Option<&'static str> {
     let name = url.trim_end_matches('/').to_ascii_lowercase();
     let is_named = [".zip", ".ozx"].iter().any(|end| name.ends_with(end));
-    let is_archive = || head(url, options).is_some_and(|head| head.starts_with(b"PK\x03\x04"));
-    (!is_named && is_archive()).then_some("a file in the form of a zip archive, without Zarr data")
+    (!is_named && head(url, options).is_some_and(|head| head.starts_with(b"PK\x03\x04")))
+        .then_some("a file in the form of a zip archive, without Zarr data")
 }
 
 /// The hierarchy above a URL without a node, and the path of the URL in it.

@@ -81,13 +81,15 @@ fn with_broken(node: &Node, listed: Vec<Child>, unreadable: Broken) -> Listed {
     let reads_none = hierarchy.dialect() == Dialect::Draft;
     let warnings = hierarchy.warnings();
     let warned: HashSet<&str> = warnings.iter().map(|warning| warning.place.as_str()).collect();
-    let may_be = |child: &&Child| {
-        let is_group = child.kind == Some(NodeKind::Group) && !child.implicit;
-        is_group
-            && child.path != *node.path()
-            && (reads_none || warned.contains(child.path.as_str()))
-    };
-    let groups = listed.iter().filter(may_be).map(|child| child.path.clone());
+    let groups = listed
+        .iter()
+        .filter(|child| {
+            let is_group = child.kind == Some(NodeKind::Group) && !child.implicit;
+            is_group
+                && child.path != *node.path()
+                && (reads_none || warned.contains(child.path.as_str()))
+        })
+        .map(|child| child.path.clone());
     let mut broken: Broken =
         groups.filter_map(|path| Some((path.clone(), hierarchy.node(&path).err()?))).collect();
     broken.extend(unreadable);
@@ -102,11 +104,13 @@ fn with_broken(node: &Node, listed: Vec<Child>, unreadable: Broken) -> Listed {
 fn broken_below(node: &Node, listed: HashSet<&NodePath>) -> Broken {
     let hierarchy = node.hierarchy();
     let top = node.path().as_str().trim_end_matches('/');
-    let is_below = |place: &str| place.strip_prefix(top).is_some_and(|rest| rest.starts_with('/'));
     let warnings = hierarchy.warnings();
     let places: BTreeSet<&str> = warnings.iter().map(|warning| warning.place.as_str()).collect();
     let mut broken = Vec::new();
-    for place in places.into_iter().filter(|place| is_below(place)) {
+    for place in places {
+        if !place.strip_prefix(top).is_some_and(|rest| rest.starts_with('/')) {
+            continue;
+        }
         let Ok(path) = NodePath::new(place) else { continue };
         if listed.contains(&path) {
             continue;

@@ -82,11 +82,11 @@ impl ReferenceStore {
         let lengths = made.parts.iter().map(|(_, range)| range.end.saturating_sub(range.start));
         let size = lengths.fold(0u64, u64::saturating_add);
         check_size(key, size, limit)?;
-        let read = |(target, range): &(Target, Range<u64>)| {
+        let reads = made.parts.iter().map(|(target, range)| {
             let (target, range) = (target.clone(), range.clone());
             async move { target.read(&[range]).await }
-        };
-        let parts = try_join_all(made.parts.iter().map(read)).await?;
+        });
+        let parts = try_join_all(reads).await?;
         let value = (made.make)(parts.into_iter().flatten().collect())?;
         check_size(key, value.len() as u64, limit)?;
         Ok(value)
@@ -229,12 +229,14 @@ struct PartSnapshot {
 #[async_trait]
 impl Snapshot for PartSnapshot {
     async fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>> {
-        let resolve = |range: &ByteRange| {
-            let inside = range.resolve(&self.key, self.size())?;
-            // Neither sum passes the end of `self.range`.
-            Ok(self.range.start + inside.start..self.range.start + inside.end)
-        };
-        let ranges = ranges.iter().map(resolve).collect::<Result<Vec<_>>>()?;
+        let ranges = ranges
+            .iter()
+            .map(|range| {
+                let inside = range.resolve(&self.key, self.size())?;
+                // Neither sum passes the end of `self.range`.
+                Ok(self.range.start + inside.start..self.range.start + inside.end)
+            })
+            .collect::<Result<Vec<_>>>()?;
         if ranges.is_empty() {
             return Ok(Vec::new());
         }

@@ -112,10 +112,11 @@ impl Target {
         };
         self.check(&*value)?;
         self.pin(value.version());
-        let is_complete = |(range, part): (&Range<u64>, &Bytes)| {
-            part.len() as u64 == range.end.saturating_sub(range.start)
-        };
-        if parts.len() != ranges.len() || !ranges.iter().zip(&parts).all(is_complete) {
+        let are_complete = ranges
+            .iter()
+            .zip(&parts)
+            .all(|(range, part)| part.len() as u64 == range.end.saturating_sub(range.start));
+        if parts.len() != ranges.len() || !are_complete {
             return Err(self.too_short(ranges, value.size()));
         }
         Ok(parts)

@@ -42,8 +42,9 @@ impl Targets {
     ) -> Result<Target> {
         let (reach, owned) = (self.reach.clone(), url.to_owned());
         let resolved = spawn_blocking(move || reach.resolve(&owned)).await;
-        let lost = || Err(Refusal::Never("the thread that looked for it ended".into()));
-        let reachable = match resolved.unwrap_or_else(lost) {
+        let resolved = resolved
+            .unwrap_or_else(|| Err(Refusal::Never("the thread that looked for it ended".into())));
+        let reachable = match resolved {
             Ok(reachable) => reachable,
             Err(refusal) => return Err(refused(key, url, &refusal, prefixes)),
         };
@@ -58,8 +59,9 @@ impl Targets {
         }
         let (open, reachable) = (self.open.clone(), reachable.clone());
         let opened = spawn_blocking(move || open(&reachable)).await;
-        let lost = || Err(StoreError::Backend("the thread that opened a target ended".into()));
-        let store = opened.unwrap_or_else(lost)?;
+        let store = opened.unwrap_or_else(|| {
+            Err(StoreError::Backend("the thread that opened a target ended".into()))
+        })?;
         Ok(sync::lock(&self.stores).entry(name).or_insert(store).clone())
     }
 }

@@ -77,11 +77,10 @@ impl Append {
         let array = session.open_rw(&self.target, &self.care)?.into_array()?;
         let place = human::place(array.hierarchy(), array.path());
         let axis = self.axis(&array).map_err(|why| Failure::Usage(format!("{place}: {why}")))?;
-        let wrong = |why: String| Failure::Usage(format!("{place}: standard input {why}"));
         let mut stdin = io::stdin().lock();
         let (count, mut input) =
             measured(&array, axis, self.format, &mut stdin).map_err(|trouble| match trouble {
-                Trouble::Format(why) => wrong(why),
+                Trouble::Format(why) => Failure::Usage(format!("{place}: standard input {why}")),
                 Trouble::Io(e) => Failure::input(e),
             })?;
         if count == 0 {
@@ -92,14 +91,13 @@ impl Append {
         let left = "the array may already be longer (see `zarr info`), and elements that were not stored read as the fill \
                     value; `zarr resize` restores the old shape";
         interrupt::leaves(session, left);
-        let longer = |old: &[u64]| {
+        let old = array.reshape(|old: &[u64]| {
             let mut shape = old.to_vec();
-            let too_long =
-                || AccessError::Argument(format!("axis {axis} would be too long to count"));
-            shape[axis] = old[axis].checked_add(count).ok_or_else(too_long)?;
+            shape[axis] = old[axis].checked_add(count).ok_or_else(|| {
+                AccessError::Argument(format!("axis {axis} would be too long to count"))
+            })?;
             Ok(shape)
-        };
-        let old = array.reshape(longer)?;
+        })?;
         let mut grown = old.clone();
         grown[axis] += count;
         let added = Elements::slab(&grown, axis, old[axis]);

@@ -298,15 +298,15 @@ fn meaning(array: &Array, arrays: &Arrays) -> Meaning {
     if meaning.units.is_some() {
         return meaning;
     }
-    let has_bounds = |other: &&Array| {
+    let owner = arrays.values().find(|other| {
         let attributes = other.attributes();
         let is_named = |attribute: &str| {
             attributes.get(attribute).and_then(Json::as_str) == array.path().name()
         };
         other.path().parent() == array.path().parent()
             && (is_named("bounds") || is_named("climatology"))
-    };
-    if let Some(owner) = arrays.values().find(has_bounds) {
+    });
+    if let Some(owner) = owner {
         let owner = Meaning::of(owner, MissingRule::Declared);
         (meaning.units, meaning.time) = (owner.units, owner.time);
     }
@@ -323,8 +323,7 @@ fn conversion(
         && before.affine == after.affine
         && before.unsigned == after.unsigned
         && before.time == after.time;
-    let has_missing = |meaning: &Meaning| !meaning.missing.is_empty();
-    if is_same && (before.missing == after.missing || !has_missing(&before)) {
+    if is_same && (before.missing == after.missing || before.missing.is_empty()) {
         let units = [&before, &after].map(|meaning| meaning.units.clone().unwrap_or_default());
         if before.time.is_none() && units[0] != units[1] {
             return Err(format!("expected the units `{}`, found `{}`", units[1], units[0]));

@@ -59,13 +59,11 @@ impl Attrs {
         match key {
             None => show(&attributes, session.is_json(), out),
             Some(key) => {
-                let why = || {
-                    Failure::No(format!(
-                        "{}: no attribute `{key}`",
-                        human::place(node.hierarchy(), node.path())
-                    ))
-                };
-                show_value(attributes.get(key).ok_or_else(why)?, session.is_json(), out)
+                let value = attributes.get(key).ok_or_else(|| {
+                    let place = human::place(node.hierarchy(), node.path());
+                    Failure::No(format!("{place}: no attribute `{key}`"))
+                })?;
+                show_value(value, session.is_json(), out)
             }
         }
     }

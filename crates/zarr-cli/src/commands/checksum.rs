@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::{fs, io};
 
 use clap::Args;
-use zarr::store::StoreKey;
 use zarr::tools::{Blocks, ChecksumOptions, ChunkManifest, Digest, NodeChecksum, TreeProgress};
 use zarr::{Json, Node, Object};
 
@@ -64,16 +63,15 @@ impl Checksum {
         session.refuse_missing(self.missing_chunks);
         let node = session.open_whole(&self.target)?;
         let bar = Progress::of_bytes(0, session.is_json());
-        let shown = |progress: &TreeProgress| {
-            bar.at(progress.bytes_done, progress.bytes_total, progress.path.as_ref());
-        };
         let options = ChecksumOptions {
             memory: self.memory,
             max_size: self.max_size,
             threads: session.threads(),
             regions: self.regions.is_some(),
             cancel: None,
-            progress: Some(&shown),
+            progress: Some(&|progress: &TreeProgress| {
+                bar.at(progress.bytes_done, progress.bytes_total, progress.path.as_ref());
+            }),
         };
         let checksum = zarr::tools::checksum(&node, &options);
         drop(bar);
@@ -133,12 +131,12 @@ impl Checksum {
             object.insert("nodes", nodes.iter().map(|node| member(node).into()).collect::<Json>());
         }
         if self.chunks {
-            let chunk = |(key, digest): (&StoreKey, &Digest)| {
+            let chunks = chunks.iter().map(|(key, digest)| {
                 Json::from(
                     Object::new().with("key", key.as_str()).with("sha256", digest.to_string()),
                 )
-            };
-            object.insert("chunks", chunks.iter().map(chunk).collect::<Json>());
+            });
+            object.insert("chunks", chunks.collect::<Json>());
         }
         Ok(writeln!(out, "{:#}", Json::from(object))?)
     }
@@ -293,11 +291,10 @@ fn print_regions(
 
 fn regions_json(path: &str, node: &NodeChecksum, level: Option<usize>) -> Option<Json> {
     let blocks = node.blocks.as_ref()?;
-    let hashes =
-        |hashes: &[Digest]| hashes.iter().map(|hash| hash.to_string().into()).collect::<Json>();
     let levels: Json = levels(blocks, level)
         .map(|(n, level)| {
-            Json::from(Object::new().with("level", n as u64).with("hashes", hashes(level)))
+            let hashes: Json = level.iter().map(|hash| Json::from(hash.to_string())).collect();
+            Json::from(Object::new().with("level", n as u64).with("hashes", hashes))
         })
         .collect();
     let object = Object::new()

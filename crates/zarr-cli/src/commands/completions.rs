@@ -145,8 +145,10 @@ impl Nodes {
                 && name.chars().all(zarr::is_printable)
                 && printed < MAX_COMPLETIONS
             {
-                let kind = || group.hierarchy().node(&child.path).ok().map(|node| node.kind());
-                let is_group = child.kind.or_else(kind) == Some(NodeKind::Group);
+                let kind = child
+                    .kind
+                    .or_else(|| group.hierarchy().node(&child.path).ok().map(|node| node.kind()));
+                let is_group = kind == Some(NodeKind::Group);
                 let end = if is_group { "/" } else { "" };
                 writeln!(out, "{before}{name}{end}")?;
                 printed += 1;
@@ -168,27 +170,27 @@ fn target(words: &[String]) -> Option<String> {
     let command = crate::command();
     let mut words = words.iter();
     let verb = words.find_map(|word| command.find_subcommand(word))?;
-    let takes_value = |word: &str| {
-        let mut arguments = verb.get_arguments().chain(command.get_arguments());
-        arguments.any(|argument| {
-            let long =
-                argument.get_long().is_some_and(|long| word.strip_prefix("--") == Some(long));
-            let mut letters = word.chars();
-            let short = letters.next() == Some('-')
-                && argument.get_short().is_some_and(|short| letters.as_str() == short.to_string());
-            (long || short) && argument.get_action().takes_values() && !optional(argument)
-        })
-    };
     let mut skip = false;
     words
         .find(|word| {
             if skip || word.starts_with('-') || *word == "=" {
-                skip = !skip && takes_value(word) || *word == "=";
+                let mut arguments = verb.get_arguments().chain(command.get_arguments());
+                let takes_value = !skip && arguments.any(|argument| takes_value(argument, word));
+                skip = takes_value || *word == "=";
                 return false;
             }
             true
         })
         .cloned()
+}
+
+/// Whether a word of the command line is this option, and the next word its value.
+fn takes_value(argument: &clap::Arg, word: &str) -> bool {
+    let long = argument.get_long().is_some_and(|long| word.strip_prefix("--") == Some(long));
+    let mut letters = word.chars();
+    let short = letters.next() == Some('-')
+        && argument.get_short().is_some_and(|short| letters.as_str() == short.to_string());
+    (long || short) && argument.get_action().takes_values() && !optional(argument)
 }
 
 /// Whether the value of an option may be left out, and so is part of its word.

@@ -98,26 +98,28 @@ impl Contents {
             let text = variable.text("coordinates").unwrap_or_default();
             named.extend(text.split_whitespace().map(str::to_owned));
         }
-        let is_coordinate =
-            |variable: &Variable| variable.is_index() || named.contains(&variable.name);
-        (contents.coordinates, contents.variables) = found.into_iter().partition(is_coordinate);
+        (contents.coordinates, contents.variables) = found
+            .into_iter()
+            .partition(|variable| variable.is_index() || named.contains(&variable.name));
         // Those of dimensions come first, in the order of these.
-        let place = |variable: &Variable| {
+        contents.coordinates.sort_by_key(|variable| {
             let index = places.get(&variable.name).filter(|_| variable.is_index());
             index.copied().unwrap_or(usize::MAX)
-        };
-        contents.coordinates.sort_by_key(place);
+        });
         Some(contents)
     }
 
     /// Lines of people: a label, and a text.
     pub fn lines(&self) -> Vec<(&'static str, String)> {
         let mut lines = Vec::new();
-        let dimension = |(name, len): &(String, Option<u64>)| {
-            let len = len.map_or("several lengths".to_owned(), |len| len.to_string());
-            format!("{name}: {len}")
-        };
-        let dimensions: Vec<String> = self.dimensions.iter().map(dimension).collect();
+        let dimensions: Vec<String> = self
+            .dimensions
+            .iter()
+            .map(|(name, len)| {
+                let len = len.map_or("several lengths".to_owned(), |len| len.to_string());
+                format!("{name}: {len}")
+            })
+            .collect();
         lines.push(("dimensions", dimensions.join(", ")));
         let all = || self.coordinates.iter().chain(&self.variables);
         let names: Vec<String> = all().map(|variable| human::printable(&variable.name)).collect();
@@ -150,8 +152,10 @@ impl Contents {
 
     /// Members of JSON: `dimensions`, `coordinates` and `variables`.
     pub fn members(&self, mut object: Object) -> Object {
-        let len = |len: &Option<u64>| len.map_or(Json::Null, Json::from);
-        let dimensions = self.dimensions.iter().map(|(name, found)| (name.clone(), len(found)));
+        let dimensions = self
+            .dimensions
+            .iter()
+            .map(|(name, found)| (name.clone(), found.map_or(Json::Null, Json::from)));
         object.insert("dimensions", Json::from(dimensions.collect::<Object>()));
         let optional = |text: Option<String>| text.map_or(Json::Null, Json::from);
         let variable = |variable: &Variable| {
@@ -208,11 +212,14 @@ pub(super) fn image_lines(group: &Group) -> Vec<(&'static str, String)> {
         let name = image.name.as_deref().unwrap_or("without a name");
         let version = version(group).map_or(String::new(), |version| format!(" {version}"));
         lines.push((what, format!("{name}, OME-Zarr{version}")));
-        let axis = |(name, _, unit): &(String, _, Option<String>)| match unit {
-            Some(unit) => format!("{name} ({unit})"),
-            None => name.clone(),
-        };
-        let axes: Vec<String> = image.axes.iter().map(axis).collect();
+        let axes: Vec<String> = image
+            .axes
+            .iter()
+            .map(|(name, _, unit)| match unit {
+                Some(unit) => format!("{name} ({unit})"),
+                None => name.clone(),
+            })
+            .collect();
         lines.push(("axes", axes.join(", ")));
         for (n, channel) in image.channels.iter().enumerate() {
             let label = channel.label.clone().unwrap_or_else(|| n.to_string());
@@ -264,49 +271,63 @@ fn version(group: &Group) -> Option<String> {
 /// The OME images of a group for JSON.
 #[cfg(feature = "plot")]
 pub(super) fn images(group: &Group) -> Vec<Json> {
-    let image = |image: zarr_plot::meaning::Image| {
-        let axis = |(name, _, unit): &(String, _, Option<String>)| {
-            let unit = unit.as_deref().map_or(Json::Null, Json::from);
-            Json::from(Object::new().with("name", name.as_str()).with("unit", unit))
-        };
-        let number = |value: &f64| Json::Number(zarr::Number::from(format!("{value:?}")));
-        let channel = |channel: &zarr_plot::meaning::Channel| {
-            let [red, green, blue] = channel.color;
-            let label = channel.label.as_deref().map_or(Json::Null, Json::from);
-            let window = channel.window.map_or(Json::Null, |(low, high)| {
-                [number(&low), number(&high)].into_iter().collect()
-            });
-            let object = Object::new()
-                .with("label", label)
-                .with("color", format!("{red:02X}{green:02X}{blue:02X}"))
-                .with("window", window)
-                .with("active", channel.active);
-            Json::from(object)
-        };
-        let level = |level: &zarr_plot::meaning::Level| {
-            let place = group.path().join(&level.path).ok();
-            let array = place.and_then(|path| group.hierarchy().array(&path).ok());
-            let shape = array.as_ref().map_or(Json::Null, |array| Json::from(&array.shape()[..]));
-            let data_type = array.map_or(Json::Null, |array| array.data_type().to_string().into());
-            let object = Object::new()
-                .with("path", level.path.as_str())
-                .with("shape", shape)
-                .with("data_type_name", data_type)
-                .with("scale", level.scale.iter().map(number).collect::<Json>())
-                .with("translation", level.translation.iter().map(number).collect::<Json>());
-            Json::from(object)
-        };
-        let optional = |text: Option<String>| text.map_or(Json::Null, Json::from);
-        let object = Object::new()
-            .with("name", optional(image.name.clone()))
-            .with("version", optional(version(group)))
-            .with("is_label", image.is_label)
-            .with("axes", image.axes.iter().map(axis).collect::<Json>())
-            .with("channels", image.channels.iter().map(channel).collect::<Json>())
-            .with("levels", image.levels.iter().map(level).collect::<Json>());
-        Json::from(object)
-    };
-    zarr_plot::meaning::Image::of_group(group).into_iter().map(image).collect()
+    let images = zarr_plot::meaning::Image::of_group(group).into_iter();
+    images.map(|image| image_json(group, &image)).collect()
+}
+
+#[cfg(feature = "plot")]
+fn image_json(group: &Group, image: &zarr_plot::meaning::Image) -> Json {
+    let optional = |text: Option<String>| text.map_or(Json::Null, Json::from);
+    let axes = image.axes.iter().map(|(name, _, unit)| {
+        let unit = unit.as_deref().map_or(Json::Null, Json::from);
+        Json::from(Object::new().with("name", name.as_str()).with("unit", unit))
+    });
+    let object = Object::new()
+        .with("name", optional(image.name.clone()))
+        .with("version", optional(version(group)))
+        .with("is_label", image.is_label)
+        .with("axes", axes.collect::<Json>())
+        .with("channels", image.channels.iter().map(channel_json).collect::<Json>())
+        .with(
+            "levels",
+            image.levels.iter().map(|level| level_json(group, level)).collect::<Json>(),
+        );
+    Json::from(object)
+}
+
+#[cfg(feature = "plot")]
+fn channel_json(channel: &zarr_plot::meaning::Channel) -> Json {
+    let [red, green, blue] = channel.color;
+    let label = channel.label.as_deref().map_or(Json::Null, Json::from);
+    let window = channel.window.map_or(Json::Null, |(low, high)| {
+        [number_json(&low), number_json(&high)].into_iter().collect()
+    });
+    let object = Object::new()
+        .with("label", label)
+        .with("color", format!("{red:02X}{green:02X}{blue:02X}"))
+        .with("window", window)
+        .with("active", channel.active);
+    Json::from(object)
+}
+
+#[cfg(feature = "plot")]
+fn level_json(group: &Group, level: &zarr_plot::meaning::Level) -> Json {
+    let place = group.path().join(&level.path).ok();
+    let array = place.and_then(|path| group.hierarchy().array(&path).ok());
+    let shape = array.as_ref().map_or(Json::Null, |array| Json::from(&array.shape()[..]));
+    let data_type = array.map_or(Json::Null, |array| array.data_type().to_string().into());
+    let object = Object::new()
+        .with("path", level.path.as_str())
+        .with("shape", shape)
+        .with("data_type_name", data_type)
+        .with("scale", level.scale.iter().map(number_json).collect::<Json>())
+        .with("translation", level.translation.iter().map(number_json).collect::<Json>());
+    Json::from(object)
+}
+
+#[cfg(feature = "plot")]
+fn number_json(value: &f64) -> Json {
+    Json::Number(zarr::Number::from(format!("{value:?}")))
 }
 
 #[cfg(not(feature = "plot"))]

@@ -375,10 +375,12 @@ impl Copy {
     ) -> Result<(), Failure> {
         let mut arrays = arrays(source)?;
         if !self.select.is_empty() {
-            let is_selected = |array: &&Array| {
-                self.select.iter().any(|name| is_called(source, array.path(), name))
-            };
-            let chosen = arrays.iter().filter(is_selected).map(|array| array.path().clone());
+            let chosen = arrays
+                .iter()
+                .filter(|array| {
+                    self.select.iter().any(|name| is_called(source, array.path(), name))
+                })
+                .map(|array| array.path().clone());
             let needed = cut::with_coordinates(&arrays, chosen.collect());
             arrays.retain(|array| needed.contains(array.path()));
             // Names that no array has stay: the plan refuses them.
@@ -404,8 +406,10 @@ impl Copy {
             nodes = zarr::tools::tree_and_broken(&base)?.nodes;
         }
         nodes.retain(|child| child.kind == Some(NodeKind::Array));
-        let is_array = |name: &str| nodes.iter().any(|child| is_called(&base, &child.path, name));
-        by_name::codecs(&self.codec, &is_array).map_err(Failure::Usage)
+        let codecs = by_name::codecs(&self.codec, &|name: &str| {
+            nodes.iter().any(|child| is_called(&base, &child.path, name))
+        });
+        codecs.map_err(Failure::Usage)
     }
 
     /// The array of which a region is copied.

@@ -170,8 +170,10 @@ impl Create {
             array = array.codec(zarr::tools::codec(codec)?);
         }
         if let Some(names) = &self.dims {
-            let name = |name: &str| Some(name.trim().to_owned()).filter(|name| !name.is_empty());
-            array = array.dimension_names(names.split(',').map(name));
+            let names = names
+                .split(',')
+                .map(|name| Some(name.trim().to_owned()).filter(|name| !name.is_empty()));
+            array = array.dimension_names(names);
         }
         if let Some(order) = &self.order {
             array = array.f_order(order.eq_ignore_ascii_case("F"));

@@ -188,15 +188,6 @@ fn speed(image: &Array, url: &str, folder: &Path, out: Out<'_>) -> Result<(), Fa
     )?;
     let side = 300 * TILES as u64;
     let hierarchy = zarr::create(url, Dialect::V3)?;
-    let create = |path: &str, codec: Option<&str>| -> Result<Array, Failure> {
-        let array = hierarchy.create_array(path).shape(&[side, side, 3]).chunks(&[600, 600, 3]);
-        let array = array.data_type_named("uint8");
-        let array = match codec {
-            Some(codec) => array.codec(zarr::tools::codec(codec)?),
-            None => array,
-        };
-        Ok(array.create()?)
-    };
     let mut tell = |what: &str, write: f64, read: f64, stored: u64| {
         let stored = human::size(stored);
         writeln!(out, "{what:<18} written in {write:.3} s, read in {read:.3} s, {stored}")
@@ -207,7 +198,13 @@ fn speed(image: &Array, url: &str, folder: &Path, out: Out<'_>) -> Result<(), Fa
     tell("plain file", written, read, bytes.len() as u64)?;
     let _ = std::fs::remove_file(file);
     for (what, path, codec) in [("Zarr", "raw", None), ("Zarr, zstd:1", "zstd", Some("zstd:1"))] {
-        let array = create(path, codec)?;
+        let array = hierarchy.create_array(path).shape(&[side, side, 3]).chunks(&[600, 600, 3]);
+        let array = array.data_type_named("uint8");
+        let array = match codec {
+            Some(codec) => array.codec(zarr::tools::codec(codec)?),
+            None => array,
+        };
+        let array = array.create()?;
         let (written, ()) = timed(|| Ok(array.write_le_bytes(.., &large)?))?;
         let (read, back) = timed(|| Ok(array.read_le_bytes(..)?))?;
         if back != large {
@@ -243,8 +240,7 @@ fn hex(bytes: &[u8]) -> String {
 
 /// The text as one word of a shell.
 fn word(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-:\\".contains(c);
-    if text.chars().all(plain) {
+    if text.chars().all(|c| c.is_ascii_alphanumeric() || "/._-:\\".contains(c)) {
         text.to_owned()
     } else {
         format!("'{}'", text.replace('\'', "'\\''"))

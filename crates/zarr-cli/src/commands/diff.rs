@@ -95,9 +95,6 @@ impl Diff {
         };
         let (first, second) = (open(&self.first)?, open(&self.second)?);
         let bar = Progress::of_bytes(0, session.is_json());
-        let shown = |progress: &TreeProgress| {
-            bar.at(progress.bytes_done, progress.bytes_total, progress.path.as_ref());
-        };
         let options = DiffOptions {
             absolute: self.tolerance,
             relative: self.rtol,
@@ -114,7 +111,9 @@ impl Diff {
             max_size: self.max_size,
             threads: session.threads(),
             cancel: None,
-            progress: Some(&shown),
+            progress: Some(&|progress: &TreeProgress| {
+                bar.at(progress.bytes_done, progress.bytes_total, progress.path.as_ref());
+            }),
         };
         let diff = zarr::tools::diff(&first, &second, &options);
         drop(bar);
@@ -257,31 +256,33 @@ fn change_json(change: &Change) -> Json {
     object.into()
 }
 
+fn region_json(region: &zarr::Region) -> Json {
+    region.intervals().iter().map(|range| Json::from(&[range.start, range.end][..])).collect()
+}
+
+fn place_json(place: &zarr::tools::Place) -> Json {
+    let mut object = Object::new().with("index", Json::from(&place.index[..]));
+    if !place.field.is_empty() {
+        object.insert("field", place.field.as_str());
+    }
+    Json::from(object.with("first", place.first.as_str()).with("second", place.second.as_str()))
+}
+
 fn elements_json(elements: &ElementsDiff) -> Json {
-    let number = |value: &ScalarValue| match value {
-        ScalarValue::Integer(value) => Json::Number(value.to_string().into()),
-        ScalarValue::Float(value) => Json::from(*value),
-    };
-    let region = |region: &zarr::Region| -> Json {
-        let axis = |range: &std::ops::Range<u64>| Json::from(&[range.start, range.end][..]);
-        region.intervals().iter().map(axis).collect()
-    };
-    let place = |place: &zarr::tools::Place| {
-        let mut object = Object::new().with("index", Json::from(&place.index[..]));
-        if !place.field.is_empty() {
-            object.insert("field", place.field.as_str());
-        }
-        Json::from(object.with("first", place.first.as_str()).with("second", place.second.as_str()))
+    let max_absolute = match &elements.max_absolute {
+        Some(ScalarValue::Integer(value)) => Json::Number(value.to_string().into()),
+        Some(ScalarValue::Float(value)) => Json::from(*value),
+        None => Json::Null,
     };
     let fields = elements.fields.iter().map(|(name, count)| (name.clone(), Json::from(*count)));
     let object = Object::new()
         .with("compared", elements.compared)
         .with("different", elements.different)
-        .with("max_absolute", elements.max_absolute.as_ref().map_or(Json::Null, number))
+        .with("max_absolute", max_absolute)
         .with("max_relative", elements.max_relative.map_or(Json::Null, Json::from))
-        .with("regions", elements.regions.iter().map(region).collect::<Json>())
+        .with("regions", elements.regions.iter().map(region_json).collect::<Json>())
         .with("more_regions", elements.more_regions)
-        .with("places", elements.places.iter().map(place).collect::<Json>())
+        .with("places", elements.places.iter().map(place_json).collect::<Json>())
         .with("fields", fields.collect::<Object>());
     object.into()
 }

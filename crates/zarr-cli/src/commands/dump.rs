@@ -99,14 +99,21 @@ impl Dump {
         };
         let name = self.name.clone().unwrap_or_else(|| name_of(&self.target));
         if session.is_json() {
-            let has_data = |variable: &zarr::nczarr::schema::Variable, full: &str| {
-                !self.header && self.has_data(variable, full)
+            let dump = JsonDump {
+                dataset: &dataset,
+                has_data: &|variable: &zarr::nczarr::schema::Variable, full: &str| {
+                    !self.header && self.has_data(variable, full)
+                },
             };
-            let printed = JsonDump { dataset: &dataset, has_data: &has_data }.print(&name, out);
+            let printed = dump.print(&name, out);
             return printed.and(end(session, &dataset));
         }
-        let mut show = |variable: &Variable| self.show(session, &variable.array()?);
-        let printed = dataset.print_cdl_shown::<Failure>(&name, &printing, &mut show, out);
+        let printed = dataset.print_cdl_shown::<Failure>(
+            &name,
+            &printing,
+            &mut |variable: &Variable| self.show(session, &variable.array()?),
+            out,
+        );
         printed.and(end(session, &dataset))
     }
 
@@ -118,11 +125,9 @@ impl Dump {
             let last = path.rsplit('/').next().unwrap_or_default();
             name.trim_matches('/') == path || (!name.contains('/') && *name == *last)
         };
-        let is_coordinate = || {
-            let of = variable.dimensions.first().and_then(|full| full.rsplit('/').next());
-            variable.dimensions.len() == 1 && of == Some(&variable.name)
-        };
-        (!self.coordinates || is_coordinate())
+        let dimension = variable.dimensions.first().and_then(|full| full.rsplit('/').next());
+        let is_coordinate = variable.dimensions.len() == 1 && dimension == Some(&variable.name);
+        (!self.coordinates || is_coordinate)
             && (self.variables.is_empty() || self.variables.iter().any(|it| is_named(it, full)))
             && (self.groups.is_empty() || self.groups.iter().any(|it| is_named(it, group)))
     }
@@ -147,8 +152,11 @@ fn end(session: &Session, dataset: &Dataset) -> Result<(), Failure> {
     let warnings = dataset.warnings();
     let failures = broken(dataset, &warnings);
     let places: HashSet<&str> = failures.iter().map(|(place, _)| place.as_str()).collect();
-    let is_named = |warning: &Warning| places.contains(warning.place.as_str());
-    let others = warnings.iter().filter(|warning| !is_named(warning)).cloned().collect();
+    let others = warnings
+        .iter()
+        .filter(|warning| !places.contains(warning.place.as_str()))
+        .cloned()
+        .collect();
     session.end(others, failures.into_iter().map(|(_, failure)| failure))
 }
 
@@ -176,12 +184,12 @@ fn check_known(what: &str, names: &[String], known: &[String]) -> Result<(), Fai
     for name in names {
         let asked = composed(name);
         let path = asked.trim_matches('/');
-        let means = |known: &String| {
+        let is_known = known.iter().any(|known| {
             let known = composed(known);
             let last = known.rsplit('/').next().unwrap_or_default();
             known.trim_start_matches('/') == path || (!name.contains('/') && last == path)
-        };
-        if !known.iter().any(means) {
+        });
+        if !is_known {
             let known: Vec<&str> = known
                 .iter()
                 .take(20)

@@ -63,13 +63,13 @@ impl JsonDump<'_> {
 }
 
 fn attributes(all: &[Attribute]) -> Json {
-    let member = |attribute: &Attribute| {
+    let members = all.iter().map(|attribute| {
         let object = Object::new()
             .with("type", attribute.value.ty().name())
             .with("value", value(&attribute.value));
         (attribute.name.clone(), Json::from(object))
-    };
-    Json::from(all.iter().map(member).collect::<Object>())
+    });
+    Json::from(members.collect::<Object>())
 }
 
 /// The values of an attribute: one, or a list; numbers that JSON does not have are strings.

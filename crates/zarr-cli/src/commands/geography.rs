@@ -97,8 +97,10 @@ pub(super) fn members(array: &Array) -> Option<Object> {
 /// The levels that a group of GeoZarr lists.
 pub(super) fn level_line(group: &Group) -> Option<(&'static str, String)> {
     let levels = MapLevels::of_group(group.attributes());
-    let name = |asset: &String| if asset.is_empty() { ".".to_owned() } else { asset.clone() };
-    let names: Vec<String> = levels.iter().map(name).collect();
+    let names: Vec<String> = levels
+        .iter()
+        .map(|asset| if asset.is_empty() { ".".to_owned() } else { asset.clone() })
+        .collect();
     (!names.is_empty())
         .then(|| ("levels", human::printable(&format!("{}  GeoZarr", names.join("  ")))))
 }

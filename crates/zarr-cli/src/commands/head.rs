@@ -62,11 +62,15 @@ impl Head {
     fn print(&self, session: &Session, array: &Array, out: Out<'_>) -> Result<(), Failure> {
         let metadata = array.metadata();
         let names = metadata.dimension_names.clone().unwrap_or_default();
-        let axis = |(n, len): (usize, &u64)| match names.get(n) {
-            Some(Some(name)) => format!("{}: {len}", human::printable(name)),
-            _ => len.to_string(),
-        };
-        let axes: Vec<String> = metadata.shape.iter().enumerate().map(axis).collect();
+        let axes: Vec<String> = metadata
+            .shape
+            .iter()
+            .enumerate()
+            .map(|(n, len)| match names.get(n) {
+                Some(Some(name)) => format!("{}: {len}", human::printable(name)),
+                _ => len.to_string(),
+            })
+            .collect();
         let name = human::printable(&name_of(array));
         writeln!(out, "{name}  {} ({})", metadata.data_type, axes.join(", "))?;
         get::write_table(session, array, &first(array, self.rows), out)
@@ -95,12 +99,16 @@ fn arrays_of(group: &zarr::Group) -> Result<(Vec<Array>, Vec<Failure>), Failure>
 fn first(array: &Array, rows: u64) -> Elements {
     let shape = array.shape();
     let rank = shape.len();
-    let most = |axis: usize| match rank - axis {
-        _ if rank == 1 => rows,
-        1 => MAX_COLUMNS,
-        2 => rows,
-        _ => 1,
-    };
-    let lengths: Vec<u64> = (0..rank).map(|axis| shape[axis].min(most(axis))).collect();
+    let lengths: Vec<u64> = (0..rank)
+        .map(|axis| {
+            let most = match rank - axis {
+                _ if rank == 1 => rows,
+                1 => MAX_COLUMNS,
+                2 => rows,
+                _ => 1,
+            };
+            shape[axis].min(most)
+        })
+        .collect();
     Elements::all(&lengths)
 }

@@ -128,8 +128,9 @@ impl Info {
 /// Whether an array's chunks are few, in a store that is near.
 fn is_small(array: &Array) -> bool {
     let capabilities = array.hierarchy().store().capabilities();
-    let few = |all: u64| all <= MAX_CHUNKS_COUNTED_UNASKED;
-    capabilities.local && capabilities.list && ls::objects(&array.metadata()).is_some_and(few)
+    capabilities.local
+        && capabilities.list
+        && ls::objects(&array.metadata()).is_some_and(|all| all <= MAX_CHUNKS_COUNTED_UNASKED)
 }
 
 /// `47 of 48 chunks, 10.3 MiB of 14.0 MiB (1.4×)`.
@@ -224,17 +225,13 @@ fn group_members(group: &Group, object: Object) -> Object {
 fn array_members(array: &Array, object: Object) -> Object {
     let metadata = array.metadata();
     let optional = |number: Option<u64>| number.map_or(Json::Null, Json::from);
-    let codec = |spec: &zarr::codec::CodecSpec| {
+    let codecs = metadata.codecs.iter().map(|spec| {
         let object = Object::new().with("name", spec.name.as_str());
         Json::from(object.with("configuration", spec.configuration.clone()))
-    };
-    let names = |names: &Vec<Option<String>>| -> Json {
+    });
+    let names = metadata.dimension_names.as_ref().map_or(Json::Null, |names| {
         names.iter().map(|name| name.as_deref().map_or(Json::Null, Json::from)).collect()
-    };
-    let unsupported = |lack: &Unsupported| {
-        let object = Object::new().with("what", lack.what).with("name", lack.name.as_str());
-        Json::from(object.with("hint", lack.hint.as_str()))
-    };
+    });
     let inner = ArrayMetadata::clone(&metadata).unsharded();
     let chunk_shape = inner.chunk_shape();
     let count = inner.grid.as_ref().and_then(|grid| chunk_count(&**grid, &metadata.shape));
@@ -253,16 +250,21 @@ fn array_members(array: &Array, object: Object) -> Object {
         .with("shard_shape", metadata.shard_shape().as_deref().map_or(Json::Null, Json::from))
         .with("shard_count", optional(shard_count(&metadata)))
         .with("chunk_key_separator", separator)
-        .with("codecs", metadata.codecs.iter().map(codec).collect::<Json>())
+        .with("codecs", codecs.collect::<Json>())
         .with("fill_value", metadata.declared_fill.clone())
-        .with("dimension_names", metadata.dimension_names.as_ref().map_or(Json::Null, names));
+        .with("dimension_names", names);
     if let DataType::Record(record) = &metadata.data_type {
         object.insert("fields", record.fields().iter().map(field_members).collect::<Json>());
     }
     if metadata.data_type.has_byte_order() {
         object.insert("stored_endian", metadata.endian().name());
     }
-    object.with("unsupported", obstacles(array).iter().map(unsupported).collect::<Json>())
+    let obstacles = obstacles(array);
+    let unsupported = obstacles.iter().map(|lack| {
+        let object = Object::new().with("what", lack.what).with("name", lack.name.as_str());
+        Json::from(object.with("hint", lack.hint.as_str()))
+    });
+    object.with("unsupported", unsupported.collect::<Json>())
 }
 
 /// Bytes in an element, if all have as many.

@@ -80,8 +80,10 @@ impl Ls {
         let node = session.open(&self.target)?;
         let mut entries = self.entries(&node)?;
         if self.by_size {
-            let bytes = |entry: &Entry| Some(entry.array.as_ref()?.stored?.bytes);
-            entries.sort_by_key(|entry| std::cmp::Reverse(bytes(entry)));
+            entries.sort_by_key(|entry| {
+                let stored = entry.array.as_ref().and_then(|array| array.stored);
+                std::cmp::Reverse(stored.map(|stored| stored.bytes))
+            });
         }
         if session.is_json() {
             let list: Json = entries.iter().map(|entry| self.members(entry)).collect();
@@ -111,25 +113,29 @@ impl Ls {
         } else {
             zarr::tools::children_and_broken(node)?
         };
-        let entry = |child: zarr::format::Child| {
-            let is_top = &child.path == node.path();
-            let name = name_of(node.path(), &child.path);
-            let node = match child.kind {
-                Some(NodeKind::Group) => None,
-                Some(NodeKind::Array) => Some(node.hierarchy().array(&child.path).map(Node::Array)),
-                // Its document tells no kind: opening it says why.
-                None => Some(node.hierarchy().node(&child.path)),
-            };
-            let kind = Some(child.kind.unwrap_or(NodeKind::Group));
-            match node {
-                Some(Ok(Node::Array(array))) => {
-                    Some(self.entry(name, Some(NodeKind::Array), Ok(array)))
+        let mut entries: Vec<Entry> = children
+            .into_iter()
+            .filter_map(|child| {
+                let is_top = &child.path == node.path();
+                let name = name_of(node.path(), &child.path);
+                let node = match child.kind {
+                    Some(NodeKind::Group) => None,
+                    Some(NodeKind::Array) => {
+                        Some(node.hierarchy().array(&child.path).map(Node::Array))
+                    }
+                    // Its document tells no kind: opening it says why.
+                    None => Some(node.hierarchy().node(&child.path)),
+                };
+                let kind = Some(child.kind.unwrap_or(NodeKind::Group));
+                match node {
+                    Some(Ok(Node::Array(array))) => {
+                        Some(self.entry(name, Some(NodeKind::Array), Ok(array)))
+                    }
+                    Some(Err(e)) => Some(self.entry(name, kind, Err(e))),
+                    _ => (!is_top).then(|| Entry { name, kind, array: None, failed: None }),
                 }
-                Some(Err(e)) => Some(self.entry(name, kind, Err(e))),
-                _ => (!is_top).then(|| Entry { name, kind, array: None, failed: None }),
-            }
-        };
-        let mut entries: Vec<Entry> = children.into_iter().filter_map(entry).collect();
+            })
+            .collect();
         for (path, error) in broken {
             entries.push(self.entry(name_of(node.path(), &path), None, Err(error)));
         }
@@ -264,14 +270,15 @@ pub(super) fn objects(metadata: &ArrayMetadata) -> Option<u64> {
 
 /// Words to the left, numbers to the right, the last as it is.
 fn table(rows: &[Vec<String>], out: Out<'_>) -> Result<(), Failure> {
-    let width = |n: usize| human::column_width(rows.iter().map(|row| &row[n]));
-    let widths: Vec<usize> = (0..7).map(width).collect();
+    let widths: Vec<usize> =
+        (0..7).map(|n: usize| human::column_width(rows.iter().map(|row| &row[n]))).collect();
     for row in rows {
-        let cell = |n: usize| match n {
-            4.. => human::right(&row[n], widths[n]),
-            _ => human::left(&row[n], widths[n]),
-        };
-        let cells: Vec<String> = (0..7).map(cell).collect();
+        let cells: Vec<String> = (0..7)
+            .map(|n: usize| match n {
+                4.. => human::right(&row[n], widths[n]),
+                _ => human::left(&row[n], widths[n]),
+            })
+            .collect();
         writeln!(out, "{}  {}", cells.join("  "), row[7])?;
     }
     Ok(())

@@ -134,15 +134,14 @@ impl Migrate {
             )));
         }
         let bar = Progress::of_bytes(0, false);
-        let told = |progress: &zarr::tools::Progress| {
-            bar.at(progress.bytes_done, progress.bytes_total, progress.path.as_ref());
-        };
         let cancel = CancelToken::new();
         let options = CopyOptions {
             strict: session.is_strict(),
             resume: true,
             cancel: Some(cancel.clone()),
-            progress: Some(&told),
+            progress: Some(&|progress: &zarr::tools::Progress| {
+                bar.at(progress.bytes_done, progress.bytes_total, progress.path.as_ref());
+            }),
             ..CopyOptions::default()
         };
         let migrate = MigrateOptions { keep_fill: false, keep_attributes: self.keep_attributes };

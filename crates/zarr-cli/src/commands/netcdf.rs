@@ -42,14 +42,14 @@ fn url_of_new(target: &str, asked: Option<&NewDataset>) -> Result<NcUrl, Failure
 /// Refuses a new dataset whose name says that it is a file of another format, unless the mode in its URL says what it is.
 fn check_name(target: &str, options: &OpenOptions) -> Result<(), Failure> {
     let url = zarr::tools::absolute_url(target);
-    let is_there = || match Hierarchy::locate(&url, options) {
-        Err(e) => e.kind() != ErrorKind::NotFound,
-        Ok(_) => true,
-    };
-    if target.contains("#mode=") || is_there() {
+    if target.contains("#mode=") {
         return Ok(());
     }
-    Ok(zarr::tools::refuse_other_name(&url)?)
+    match Hierarchy::locate(&url, options) {
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(zarr::tools::refuse_other_name(&url)?),
+        // Something is there.
+        _ => Ok(()),
+    }
 }
 
 /// The dataset that TARGET means, for reading.
@@ -128,13 +128,13 @@ pub(super) fn warn(session: &Session, from: &Dataset, plan: &Plan) {
         .iter()
         .flat_map(|skipped| skipped.match_indices(": ").map(|(end, _)| &skipped[..end]))
         .collect();
-    let is_skipped = |place: &str| skipped.contains(place);
     let mut warnings = from.warnings();
     warnings.retain(|warning| {
         let is_attribute = warning.what.starts_with("attribute `");
         let is_node = ["is not a variable: ", "is not shown: "];
         let is_node = is_node.iter().any(|begin| warning.what.starts_with(begin));
-        let is_copied = is_node && (paths.contains(&warning.place) || is_skipped(&warning.place));
+        let is_copied =
+            is_node && (paths.contains(&warning.place) || skipped.contains(warning.place.as_str()));
         !(is_attribute && warning.what.contains("` is not shown: ") || is_copied)
     });
     session.warn_of(&warnings);

@@ -268,8 +268,10 @@ fn what_to_type(target: &str, entry: Option<&Entry>) -> Result<String, Failure> 
     if path.is_dir() {
         let documents = ["zarr.json", ".zgroup", ".zarray", ".zmetadata"];
         let document = documents.into_iter().find(|name| path.join(name).is_file());
-        let why = || Failure::usage(format!("{place}: no document of Zarr is in this folder"));
-        return Ok(path.join(document.ok_or_else(why)?).display().to_string());
+        let document = document.ok_or_else(|| {
+            Failure::usage(format!("{place}: no document of Zarr is in this folder"))
+        })?;
+        return Ok(path.join(document).display().to_string());
     }
     let is_archive =
         path.extension().is_some_and(|ending| ["zip", "ozx"].iter().any(|it| ending == *it));

@@ -316,9 +316,10 @@ impl Plot {
         place: &Place<'_>,
         out: Out<'_>,
     ) -> Result<(), Failure> {
-        let warning =
-            |what: &String| Warning { place: subject.array.path().to_string(), what: what.clone() };
-        session.warn_of(&subject.meaning.warnings.iter().map(warning).collect::<Vec<_>>());
+        let warnings = subject.meaning.warnings.iter();
+        let warnings = warnings
+            .map(|what| Warning { place: subject.array.path().to_string(), what: what.clone() });
+        session.warn_of(&warnings.collect::<Vec<_>>());
         let axes = (
             self.axis(subject, self.x.as_deref()).map_err(Failure::Usage)?,
             self.axis(subject, self.y.as_deref()).map_err(Failure::Usage)?,
@@ -397,13 +398,9 @@ impl Plot {
         let how = match &subject.axes[first].name {
             Some(name) => format!("--by-name {name}={}", subject.axes[first].len / 2),
             None => {
-                let word = |n: usize| {
-                    if n == first { (subject.axes[n].len / 2).to_string() } else { ":".into() }
-                };
-                format!(
-                    "--region {}",
-                    (0..subject.axes.len()).map(word).collect::<Vec<_>>().join(",")
-                )
+                let mut words = vec![":".to_owned(); subject.axes.len()];
+                words[first] = (subject.axes[first].len / 2).to_string();
+                format!("--region {}", words.join(","))
             }
         };
         session.talk(&format!("shown: {shown}; choose with {how}"));

@@ -5,12 +5,11 @@ use zarr_plot::picture::{PictureError, Reduce, Subject, View, slice};
 
 /// An array that could be shown.
 pub(super) fn subject(subject: &Subject) -> Object {
-    let optional = |text: Option<&str>| text.map_or(Json::Null, Json::from);
     let units = subject.meaning.units.as_deref();
     Object::new()
         .with("path", subject.array.path().as_str())
         .with("title", subject.title())
-        .with("units", optional(units))
+        .with("units", units.map_or(Json::Null, Json::from))
         .with("shape", &subject.array.shape()[..])
 }
 

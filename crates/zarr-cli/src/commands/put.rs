@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 
 use clap::{Args, ValueEnum};
-use zarr::data_type::{ByteSwap, DataType, Endian, ParsedType};
+use zarr::data_type::{ByteSwap, DataType, Endian};
 use zarr::{Array, Cause, CodecError, Json, Selection};
 
 use crate::csv;
@@ -215,8 +215,8 @@ fn check(header: &Header, array: &Array, region: &Elements) -> Result<ByteSwap, 
     let data_type = array.data_type();
     let due = npy::descr(&data_type);
     let parsed = DataType::from_numpy_descr(&header.descr).ok();
-    let same = |parsed: &ParsedType| Some(&parsed.data_type) == data_type.resolved().as_ref();
-    let swap = match (due, parsed.filter(same)) {
+    let same = parsed.filter(|parsed| Some(&parsed.data_type) == data_type.resolved().as_ref());
+    let swap = match (due, same) {
         (Some(_), Some(parsed)) => {
             let stored = parsed.endian.unwrap_or(Endian::Little);
             ByteSwap::between(&parsed.data_type, stored, Endian::Little)

@@ -137,9 +137,6 @@ impl Pyramid {
             }
         };
         let bar = Progress::of_bytes(0, false);
-        let told = |progress: &PyramidProgress| {
-            bar.at(progress.bytes_done, progress.bytes_total, progress.path.as_ref());
-        };
         let cancel = CancelToken::new();
         let (factor, factors) = match self.factor.clone() {
             Some(Factor::All(factor)) => (Some(factor), Vec::new()),
@@ -162,7 +159,9 @@ impl Pyramid {
             restart: self.restart,
             no_labels: self.no_labels,
             cancel: Some(cancel.clone()),
-            progress: Some(&told),
+            progress: Some(&|progress: &PyramidProgress| {
+                bar.at(progress.bytes_done, progress.bytes_total, progress.path.as_ref());
+            }),
         };
         let plan = plan_pyramid(&group, &options)?;
         session.warn(group.hierarchy());
@@ -194,17 +193,18 @@ impl Pyramid {
 fn tell(session: &Session, plan: &PyramidPlan, out: Out<'_>) -> Result<(), Failure> {
     let levels = plan.levels();
     if session.is_json() {
-        let level = |level: &zarr::tools::PyramidLevel| {
+        let levels = levels.iter().map(|level| {
             let shards = level.shards.as_ref().map_or(Json::Null, |shards| Json::from(&shards[..]));
-            Object::new()
+            let object = Object::new()
                 .with("path", level.path.as_str())
                 .with("shape", &level.shape[..])
                 .with("chunks", &level.chunks[..])
                 .with("shards", shards)
                 .with("factors", &level.factors[..])
-                .with("method", level.method.name())
-        };
-        let levels: Json = levels.iter().map(|it| level(it).into()).collect();
+                .with("method", level.method.name());
+            Json::from(object)
+        });
+        let levels: Json = levels.collect();
         writeln!(out, "{}", Json::from(Object::new().with("levels", levels)))?;
         return Ok(());
     }

@@ -103,8 +103,10 @@ impl Rename {
             return Err(Failure::Usage(why));
         }
         for name in new.names() {
-            let refused = |e: AccessError| Error::from(e).at_store(hierarchy.store().name());
-            hierarchy.format().check_name(name).map_err(|e| refused(e).at_path(&new))?;
+            hierarchy
+                .format()
+                .check_name(name)
+                .map_err(|e| Error::from(e).at_store(hierarchy.store().name()).at_path(&new))?;
         }
         let node =
             hierarchy.node(&old).map_err(|error| left_over(error, &hierarchy, &old, &new))?;
@@ -273,13 +275,13 @@ impl Folders {
         if is_consolidated {
             hierarchy.remove_consolidated()?;
         }
-        let failed =
-            |e| Failure::Stream("cannot rename the folder of the node; nothing has moved", e);
         let renamed = match &link {
             None => fs::rename(&self.from, &self.to),
             Some(target) => move_link(&self.from, &self.to, target),
         };
-        let renamed = renamed.map_err(failed);
+        let renamed = renamed.map_err(|e| {
+            Failure::Stream("cannot rename the folder of the node; nothing has moved", e)
+        });
         let consolidated = if is_consolidated { hierarchy.consolidate().map(drop) } else { Ok(()) };
         renamed?;
         let hint = "the node has its new path; there are no consolidated metadata any more: mend what is broken, then make \
@@ -320,10 +322,9 @@ impl Folders {
         let (from, to) = (from.canonicalize(), to.canonicalize());
         let (from, to) = (from.map_err(failed)?, to.map_err(failed)?);
         let rewritten = relative(&from.join(&target), &to);
-        let leads_there = || -> std::io::Result<bool> {
-            Ok(to.join(&rewritten).canonicalize()? == self.from.canonicalize()?)
-        };
-        if !leads_there().map_err(failed)? {
+        let found = to.join(&rewritten).canonicalize().map_err(failed)?;
+        let due = self.from.canonicalize().map_err(failed)?;
+        if found != due {
             return Err(Failure::Usage(format!(
                 "{} is a relative symbolic link to {}, which cannot be told from the new path; make it absolute",
                 self.from.display(),
@@ -408,14 +409,13 @@ fn copy_and_erase(
     new: &NodePath,
 ) -> Result<(), Failure> {
     let bar = Progress::of_bytes(0, false);
-    let told = |progress: &zarr::tools::Progress| {
-        bar.at(progress.bytes_done, progress.bytes_total, progress.path.as_ref());
-    };
     let options = CopyOptions {
         strict: true,
         resume: true,
         verify: Verify::Stored,
-        progress: Some(&told),
+        progress: Some(&|progress: &zarr::tools::Progress| {
+            bar.at(progress.bytes_done, progress.bytes_total, progress.path.as_ref());
+        }),
         ..CopyOptions::default()
     };
     zarr::tools::copy(node, hierarchy, new, &options)?;

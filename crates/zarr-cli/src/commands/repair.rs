@@ -155,34 +155,38 @@ impl Repair {
         let mut copies = Vec::new();
         let mut written = Ok(());
         let mut count = 0;
-        let mut told = |copy: &UndoneCopy| {
-            count += 1;
-            if session.is_json() {
-                let object = Object::new()
-                    .with("path", copy.path.as_str())
-                    .with("source", copy.source.as_str())
-                    .with("documents", copy.documents)
-                    .with("chunks", copy.chunks)
-                    .with("files", copy.files)
-                    .with("is_undone", copy.is_undone)
-                    .with("what", copy.what.as_str());
-                copies.push(Json::from(object));
-            } else if written.is_ok() {
-                let chunks = human::plural(copy.chunks, "chunk");
-                let documents = human::plural(copy.documents, "document");
-                let files = match copy.files {
-                    0 => String::new(),
-                    files => format!(" and {}", human::plural(files, "file")),
-                };
-                let line = format!(
-                    "{}, a copy of {} with {chunks} and {documents}{files}, {}",
-                    copy.path, copy.source, copy.what
-                );
-                written = writeln!(out, "{}", printable(&line));
-            }
-        };
-        let left =
-            zarr::tools::undo_copies(url, &self.target.path, options, self.apply, &mut told)?;
+        let left = zarr::tools::undo_copies(
+            url,
+            &self.target.path,
+            options,
+            self.apply,
+            &mut |copy: &UndoneCopy| {
+                count += 1;
+                if session.is_json() {
+                    let object = Object::new()
+                        .with("path", copy.path.as_str())
+                        .with("source", copy.source.as_str())
+                        .with("documents", copy.documents)
+                        .with("chunks", copy.chunks)
+                        .with("files", copy.files)
+                        .with("is_undone", copy.is_undone)
+                        .with("what", copy.what.as_str());
+                    copies.push(Json::from(object));
+                } else if written.is_ok() {
+                    let chunks = human::plural(copy.chunks, "chunk");
+                    let documents = human::plural(copy.documents, "document");
+                    let files = match copy.files {
+                        0 => String::new(),
+                        files => format!(" and {}", human::plural(files, "file")),
+                    };
+                    let line = format!(
+                        "{}, a copy of {} with {chunks} and {documents}{files}, {}",
+                        copy.path, copy.source, copy.what
+                    );
+                    written = writeln!(out, "{}", printable(&line));
+                }
+            },
+        )?;
         written?;
         if session.is_json() {
             let object = Object::new()
@@ -217,21 +221,27 @@ impl Repair {
         let mut values = Vec::new();
         let mut written = Ok(());
         let mut count = 0;
-        let mut told = |value: &Restored| {
-            count += 1;
-            if session.is_json() {
-                let object = Object::new()
-                    .with("key", value.key.as_str())
-                    .with("moved_to", value.moved_to.as_str())
-                    .with("is_back", value.is_back)
-                    .with("what", value.what.as_str());
-                values.push(Json::from(object));
-            } else if written.is_ok() {
-                written = writeln!(out, "`{}` {}", printable(&value.key), printable(&value.what));
-            }
-        };
         let path = &self.target.path;
-        let left = zarr::tools::repair::restore(url, path, options, self.apply, &mut told)?;
+        let left = zarr::tools::repair::restore(
+            url,
+            path,
+            options,
+            self.apply,
+            &mut |value: &Restored| {
+                count += 1;
+                if session.is_json() {
+                    let object = Object::new()
+                        .with("key", value.key.as_str())
+                        .with("moved_to", value.moved_to.as_str())
+                        .with("is_back", value.is_back)
+                        .with("what", value.what.as_str());
+                    values.push(Json::from(object));
+                } else if written.is_ok() {
+                    written =
+                        writeln!(out, "`{}` {}", printable(&value.key), printable(&value.what));
+                }
+            },
+        )?;
         written?;
         if session.is_json() {
             let object = Object::new()

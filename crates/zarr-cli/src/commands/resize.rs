@@ -142,13 +142,15 @@ pub(super) fn tell_others(session: &Session, array: &Array, shape: &[u64], axes:
     let mut notes = Vec::new();
     for &axis in axes {
         let Some(Some(name)) = names.get(axis) else { continue };
-        let differs = |(names, other): &(Vec<Option<String>>, Array)| {
-            let at = names.iter().position(|known| known.as_deref() == Some(&**name))?;
-            let len = *other.shape().get(at)?;
-            (other.path() != array.path() && len != shape[axis])
-                .then(|| format!("{len} in {}", other.path()))
-        };
-        let found: Vec<String> = others.iter().filter_map(differs).collect();
+        let found: Vec<String> = others
+            .iter()
+            .filter_map(|(names, other)| {
+                let at = names.iter().position(|known| known.as_deref() == Some(&**name))?;
+                let len = *other.shape().get(at)?;
+                (other.path() != array.path() && len != shape[axis])
+                    .then(|| format!("{len} in {}", other.path()))
+            })
+            .collect();
         if !found.is_empty() {
             let more = found.len().saturating_sub(MOST_TOLD);
             let more = if more == 0 { String::new() } else { format!(" and {more} more arrays") };

@@ -125,11 +125,6 @@ impl Serve {
     }
 
     fn options(&self, session: &Session) -> Result<ServeOptions, Failure> {
-        let is_origin = |text: &&String| {
-            text.split_once("://").is_some_and(|(scheme, rest)| {
-                !scheme.is_empty() && !rest.is_empty() && !rest.contains('/')
-            })
-        };
         let cors = if self.cors.iter().any(|origin| origin == "*") {
             Origins::Any
         } else if let Some(wrong) = self.cors.iter().find(|text| !is_origin(text)) {
@@ -155,6 +150,12 @@ impl Serve {
             ..ServeOptions::default()
         })
     }
+}
+
+/// Whether a text is a scheme and a host, as the origin of a page is.
+fn is_origin(text: &str) -> bool {
+    text.split_once("://")
+        .is_some_and(|(scheme, rest)| !scheme.is_empty() && !rest.is_empty() && !rest.contains('/'))
 }
 
 /// `2026-11-22T21:05:07 127.0.0.1 GET /x.zarr/c/0 206 1024 0.4 ms`.

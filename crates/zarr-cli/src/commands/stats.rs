@@ -126,10 +126,14 @@ enum Missing {
 }
 
 fn bins(text: &str) -> Result<Bins, String> {
-    let number =
-        |text: &str| text.trim().parse::<f64>().map_err(|_| format!("`{text}` is not a number"));
     if text.contains(',') {
-        return text.split(',').map(number).collect::<Result<_, _>>().map(Bins::Edges);
+        return text
+            .split(',')
+            .map(|text: &str| {
+                text.trim().parse::<f64>().map_err(|_| format!("`{text}` is not a number"))
+            })
+            .collect::<Result<_, _>>()
+            .map(Bins::Edges);
     }
     text.parse().map(Bins::Count).map_err(|_| {
         format!(
@@ -191,9 +195,11 @@ impl Stats {
     /// One line an array.
     fn all(&self, session: &Session, top: &Node, out: Out<'_>) -> Result<(), Failure> {
         let Listed { nodes: children, broken, .. } = zarr::tools::tree_and_broken(top)?;
-        let is_array = |child: &&zarr::format::Child| child.kind == Some(NodeKind::Array);
-        let paths: Vec<&NodePath> =
-            children.iter().filter(is_array).map(|child| &child.path).collect();
+        let paths: Vec<&NodePath> = children
+            .iter()
+            .filter(|child| child.kind == Some(NodeKind::Array))
+            .map(|child| &child.path)
+            .collect();
         let (mut rows, mut list) = (Vec::new(), Vec::new());
         let mut failed: Vec<Failure> = broken.into_iter().map(|(_, e)| e.into()).collect();
         let (mut is_named, mut has_arrays) = (false, false);
@@ -323,12 +329,11 @@ impl Stats {
     /// The statistics as JSON, with what the array is.
     fn json(&self, path: &str, array: &Array, meaning: &Meaning, found: &Statistics) -> Json {
         let metadata = array.metadata();
-        let optional = |text: &Option<String>| text.as_deref().map_or(Json::Null, Json::from);
         let mut object = Object::new()
             .with("path", path)
             .with("data_type", metadata.data_type.to_string())
             .with("shape", &metadata.shape[..])
-            .with("units", optional(&meaning.units))
+            .with("units", meaning.units.as_deref().map_or(Json::Null, Json::from))
             .with("raw", self.raw)
             .with("ddof", self.ddof);
         if let Json::Object(members) = found.to_json() {
@@ -505,43 +510,46 @@ fn draw(histogram: &Histogram, time: Option<TimeUnits>, out: Out<'_>) -> Result<
 
 /// A row of the table of a group for each column of an array.
 fn row(name: &str, meaning: &Meaning, found: &Statistics) -> Vec<[String; 9]> {
-    let row = |column: &zarr_plot::stats::ColumnStatistics| {
-        let dot = if column.name.is_empty() { "" } else { "." };
-        let name = format!("{}{dot}{}", human::printable(name), human::printable(&column.name));
-        let units = meaning.units.as_deref().map(human::printable).unwrap_or_default();
-        let none = String::new;
-        match &column.found {
-            Found::Numbers(numbers) => {
-                let end = |end: &Option<(ScalarValue, Vec<u64>)>| {
-                    end.as_ref().map_or_else(none, |(value, _)| brief(*value, numbers.time))
-                };
-                let some = |text: String| if numbers.count == 0 { none() } else { text };
-                [
-                    name,
-                    human::count(numbers.count),
-                    human::count(numbers.missing),
-                    human::count(numbers.nan),
-                    end(&numbers.min),
-                    end(&numbers.max),
-                    some(brief(ScalarValue::Float(numbers.mean), numbers.time)),
-                    some(short(numbers.std)),
-                    if numbers.time.is_some() { none() } else { units },
-                ]
+    found
+        .columns
+        .iter()
+        .map(|column| {
+            let dot = if column.name.is_empty() { "" } else { "." };
+            let name = format!("{}{dot}{}", human::printable(name), human::printable(&column.name));
+            let units = meaning.units.as_deref().map(human::printable).unwrap_or_default();
+            let none = String::new;
+            match &column.found {
+                Found::Numbers(numbers) => {
+                    let end = |end: &Option<(ScalarValue, Vec<u64>)>| {
+                        end.as_ref().map_or_else(none, |(value, _)| brief(*value, numbers.time))
+                    };
+                    let some = |text: String| if numbers.count == 0 { none() } else { text };
+                    [
+                        name,
+                        human::count(numbers.count),
+                        human::count(numbers.missing),
+                        human::count(numbers.nan),
+                        end(&numbers.min),
+                        end(&numbers.max),
+                        some(brief(ScalarValue::Float(numbers.mean), numbers.time)),
+                        some(short(numbers.std)),
+                        if numbers.time.is_some() { none() } else { units },
+                    ]
+                }
+                Found::Texts(texts) => {
+                    let count = human::count(texts.count);
+                    let missing = human::count(texts.missing);
+                    [name, count, missing, none(), none(), none(), none(), none(), none()]
+                }
             }
-            Found::Texts(texts) => {
-                let count = human::count(texts.count);
-                let missing = human::count(texts.missing);
-                [name, count, missing, none(), none(), none(), none(), none(), none()]
-            }
-        }
-    };
-    found.columns.iter().map(row).collect()
+        })
+        .collect()
 }
 
 /// Columns: the first to the left, numbers to the right, the last as it is.
 pub(super) fn table(rows: &[[String; 9]], out: Out<'_>) -> Result<(), Failure> {
-    let width = |n: usize| human::column_width(rows.iter().map(|row| &row[n]));
-    let widths: Vec<usize> = (0..9).map(width).collect();
+    let widths: Vec<usize> =
+        (0..9).map(|n: usize| human::column_width(rows.iter().map(|row| &row[n]))).collect();
     for row in rows {
         let mut text = human::left(&row[0], widths[0]);
         for n in 1..8 {

@@ -28,25 +28,31 @@ pub(super) fn axes(words: &[String], array: &Array) -> Result<Vec<usize>, Failur
     // Images have the names of their axes in the group above.
     let names: Vec<Option<String>> = axes_of(array)?.into_iter().map(|axis| axis.name).collect();
     let rank = array.rank() as i64;
-    let axis = |word: &String| {
-        let named = names.iter().position(|name| name.as_deref() == Some(word.trim()));
-        let numbered = || {
-            let number: i64 = word.trim().parse().ok()?;
-            (-rank..rank).contains(&number).then(|| number.rem_euclid(rank) as usize)
-        };
-        named.or_else(numbered).ok_or_else(|| {
-            let known: Vec<&str> = names.iter().flatten().map(String::as_str).collect();
-            let known =
-                if known.is_empty() { String::new() } else { format!("{}, or ", known.join(", ")) };
-            let place = human::place(array.hierarchy(), array.path());
-            let there = match array.rank() {
-                0 => "the array is one element".to_owned(),
-                rank => format!("there are {known}0 to {}", rank - 1),
-            };
-            Failure::Usage(format!("{place}: there is no axis `{word}`; {there}"))
+    words
+        .iter()
+        .map(|word| {
+            let named = names.iter().position(|name| name.as_deref() == Some(word.trim()));
+            named
+                .or_else(|| {
+                    let number: i64 = word.trim().parse().ok()?;
+                    (-rank..rank).contains(&number).then(|| number.rem_euclid(rank) as usize)
+                })
+                .ok_or_else(|| {
+                    let known: Vec<&str> = names.iter().flatten().map(String::as_str).collect();
+                    let known = if known.is_empty() {
+                        String::new()
+                    } else {
+                        format!("{}, or ", known.join(", "))
+                    };
+                    let place = human::place(array.hierarchy(), array.path());
+                    let there = match array.rank() {
+                        0 => "the array is one element".to_owned(),
+                        rank => format!("there are {known}0 to {}", rank - 1),
+                    };
+                    Failure::Usage(format!("{place}: there is no axis `{word}`; {there}"))
+                })
         })
-    };
-    words.iter().map(axis).collect()
+        .collect()
 }
 
 /// The statistics with the names of the axes.
@@ -54,11 +60,11 @@ fn json(array: &Array, found: &AlongAxes) -> Json {
     let mut json = found.to_json();
     if let Json::Object(object) = &mut json {
         let names = array.dimension_names().unwrap_or_default();
-        let name = |&axis: &usize| match names.get(axis) {
-            Some(Some(name)) => name.as_str().into(),
+        let names = found.axes.iter().map(|&axis| match names.get(axis) {
+            Some(Some(name)) => Json::from(name.as_str()),
             _ => Json::Null,
-        };
-        object.insert("names", found.axes.iter().map(name).collect::<Json>());
+        });
+        object.insert("names", names.collect::<Json>());
     }
     json
 }
@@ -86,8 +92,12 @@ pub(super) fn print(
     if format == Some(Format::Csv) {
         return csv(&all, &labels, meaning, found, out);
     }
-    let title = |&axis: &usize| all[axis].name.clone().unwrap_or_else(|| format!("axis {axis}"));
-    let heading = found.axes.iter().map(title).collect::<Vec<_>>().join(" ");
+    let heading = found
+        .axes
+        .iter()
+        .map(|&axis| all[axis].name.clone().unwrap_or_else(|| format!("axis {axis}")))
+        .collect::<Vec<_>>()
+        .join(" ");
     let mut rows = vec![
         [&*human::printable(&heading), "count", "missing", "NaN", "min", "max", "mean", "std", ""]
             .map(str::to_owned),
@@ -121,8 +131,10 @@ fn csv(
         let is_plain = !text.contains([',', '"', '\n', '\r']);
         if is_plain { text.to_owned() } else { format!("\"{}\"", text.replace('"', "\"\"")) }
     };
-    let title = |&axis: &usize| all[axis].name.clone().unwrap_or_else(|| format!("axis {axis}"));
-    let names = found.axes.iter().map(|axis| quoted(&title(axis)));
+    let names = found.axes.iter().map(|&axis| match &all[axis].name {
+        Some(name) => quoted(name),
+        None => quoted(&format!("axis {axis}")),
+    });
     let columns = ["count", "missing", "nan", "min", "max", "mean", "std"].map(str::to_owned);
     writeln!(out, "{}", names.chain(columns).collect::<Vec<_>>().join(","))?;
     for (n, cell) in found.cells.iter().enumerate() {
@@ -131,10 +143,10 @@ fn csv(
                 .filter(|_| cell.count > 0)
                 .map_or_else(String::new, |value| exact(value, meaning.time))
         };
-        let float = |number: f64| Some(ScalarValue::Float(number));
         let std = if cell.count > 0 { cell.std.to_string() } else { String::new() };
         let counts = [cell.count, cell.missing, cell.nan].map(|count| count.to_string());
-        let values = [value(cell.min), value(cell.max), value(float(cell.mean)), std];
+        let mean = Some(ScalarValue::Float(cell.mean));
+        let values = [value(cell.min), value(cell.max), value(mean), std];
         let words = words(labels, n).into_iter().map(quoted);
         writeln!(out, "{}", words.chain(counts).chain(values).collect::<Vec<_>>().join(","))?;
     }
@@ -147,10 +159,13 @@ fn npy(found: &AlongAxes, out: Out<'_>) -> Result<(), Failure> {
         let why = "bytes are not for terminals; redirect them to a file or a program";
         return Err(Failure::usage(why));
     }
-    let field = |(name, kind): (&str, &str)| Json::from_iter([Json::from(name), Json::from(kind)]);
     let fields = [("count", "<u8"), ("missing", "<u8"), ("nan", "<u8")];
     let numbers = ["min", "max", "mean", "std"].map(|name| (name, "<f8"));
-    let descr: Json = fields.into_iter().chain(numbers).map(field).collect();
+    let descr: Json = fields
+        .into_iter()
+        .chain(numbers)
+        .map(|(name, kind)| Json::from_iter([Json::from(name), Json::from(kind)]))
+        .collect();
     let header = Header { descr, fortran_order: false, shape: found.shape.clone() };
     out.write_all(&header.to_bytes())?;
     for cell in &found.cells {
@@ -226,9 +241,11 @@ fn labels(axis: &Axis, selected: &Along) -> Result<Vec<String>, Failure> {
         return Ok(Vec::new());
     };
     let found = axis.read(first..last + 1)?;
-    let label = |&at: &u64| match &found {
-        Some(found) => human::printable(&found.text((at - first) as usize)),
-        None => at.to_string(),
-    };
-    Ok(positions.iter().map(label).collect())
+    Ok(positions
+        .iter()
+        .map(|&at| match &found {
+            Some(found) => human::printable(&found.text((at - first) as usize)),
+            None => at.to_string(),
+        })
+        .collect())
 }

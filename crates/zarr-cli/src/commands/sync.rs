@@ -73,8 +73,6 @@ impl Sync {
         let dialect = source.hierarchy().dialect();
         let place = session.copy_place(&whole(&self.target), None, dialect, &self.care)?;
         let bar = Progress::of_bytes(0, false);
-        let told =
-            |progress: &SyncProgress| bar.at(progress.bytes_done, progress.bytes_total, None);
         let cancel = CancelToken::new();
         let options = SyncOptions {
             compare: match (self.checksum, self.size_only) {
@@ -87,7 +85,9 @@ impl Sync {
             verify: self.verify,
             memory: self.memory,
             cancel: Some(cancel.clone()),
-            progress: Some(&told),
+            progress: Some(&|progress: &SyncProgress| {
+                bar.at(progress.bytes_done, progress.bytes_total, None);
+            }),
         };
         stop_on_signal(cancel);
         let plan = plan_sync(&source, &place.hierarchy, &place.path, &options).map_err(stopped)?;

@@ -3,7 +3,6 @@
 use std::collections::{HashMap, HashSet};
 
 use clap::Args;
-use zarr::tools::CopyUnderWay;
 use zarr::{Array, Json, Node, NodeKind, NodePath, Object, Warning};
 
 use super::{Out, netcdf};
@@ -69,14 +68,14 @@ impl Tree {
             writeln!(out, "{:#}", Json::from(object))?;
         } else {
             write!(out, "{}", draw(&nodes))?;
-            let told = |copy: &CopyUnderWay| Warning {
+            let warnings = copies.iter().map(|copy| Warning {
                 place: copy.path.to_string(),
                 what: format!(
                     "copy under way, {} % done; resume with `{}`",
                     copy.percent, copy.resume
                 ),
-            };
-            session.warn_of(&copies.iter().map(told).collect::<Vec<_>>());
+            });
+            session.warn_of(&warnings.collect::<Vec<_>>());
         }
         let mut warnings = node.hierarchy().warnings();
         let hidden = zarr::tools::hidden_nodes(&node)?;
@@ -139,8 +138,8 @@ fn members(node: &ListedNode) -> Json {
         object.insert("shape", &metadata.shape[..]);
         object.insert("data_type", metadata.declared_type.clone());
         if let Some(names) = &metadata.dimension_names {
-            let name = |name: &Option<String>| name.as_deref().map_or(Json::Null, Json::from);
-            object.insert("dimension_names", names.iter().map(name).collect::<Json>());
+            let names = names.iter().map(|name| name.as_deref().map_or(Json::Null, Json::from));
+            object.insert("dimension_names", names.collect::<Json>());
         }
         object.insert("chunk_shape", array.chunk_shape().as_deref().map_or(Json::Null, Json::from));
         if let Some(shards) = metadata.shard_shape() {

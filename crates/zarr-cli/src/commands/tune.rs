@@ -77,7 +77,6 @@ impl Tune {
         let reads = self.read.iter().map(|text| ReadPattern::parse(text, &array.shape(), &names));
         let reads = reads.collect::<Result<Vec<_>, _>>()?;
         let bar = Progress::of_values(false);
-        let told = |progress: &TuneProgress| bar.at(progress.done, progress.total, None);
         let options = TuneOptions {
             reads,
             service: self.service(&array)?,
@@ -86,7 +85,7 @@ impl Tune {
             lossy: self.lossy,
             memory: self.memory,
             threads: session.threads(),
-            progress: Some(&told),
+            progress: Some(&|progress: &TuneProgress| bar.at(progress.done, progress.total, None)),
             ..TuneOptions::default()
         };
         let report = tune(&array, &options)?;
@@ -361,8 +360,8 @@ fn requests(count: f64) -> String {
 
 /// A word as a POSIX shell takes it.
 fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_./:,=-+@%".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
+    let is_plain = word.chars().all(|c| c.is_ascii_alphanumeric() || "_./:,=-+@%".contains(c));
+    if !word.is_empty() && is_plain {
         return word.to_owned();
     }
     format!("'{}'", word.replace('\'', "'\\''"))

@@ -177,9 +177,12 @@ impl BytesToBytes for Blosc {
         let header = Header::read(encoded).and_then(|header| header.check_blocks()).ok()?;
         size.check(CODEC, header.size as u64).ok()?;
         let decompress = header.decompressor()?;
-        let decode =
-            move |n, out: &mut [u8]| container::decode_block(&header, encoded, n, out, decompress);
-        Some((header.block_size, Box::new(decode)))
+        Some((
+            header.block_size,
+            Box::new(move |n, out: &mut [u8]| {
+                container::decode_block(&header, encoded, n, out, decompress)
+            }),
+        ))
     }
 
     fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {

@@ -33,11 +33,12 @@ impl<'a> Slabs<'a> {
         let size = element_count(shape)?.checked_mul(cell)?;
         let lens = within.shape();
         let inside = |axis: usize| element_count(&shape[axis + 1..]).map(|n| n * cell);
-        let cost = |axis: usize| {
+        let costs = (0..shape.len()).filter_map(|axis| {
             let count = element_count(&lens[..axis])?;
-            count.checked_mul(lens[axis].checked_mul(inside(axis)?)?.checked_add(RANGE)?)
-        };
-        let (cost, axis) = (0..shape.len()).filter_map(|axis| Some((cost(axis)?, axis))).min()?;
+            let run = lens[axis].checked_mul(inside(axis)?)?.checked_add(RANGE)?;
+            Some((count.checked_mul(run)?, axis))
+        });
+        let (cost, axis) = costs.min()?;
         if within.is_empty() || cost > size / 2 {
             return None;
         }

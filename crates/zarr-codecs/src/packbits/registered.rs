@@ -209,8 +209,7 @@ impl ArrayToBytes for PackBits {
     }
 
     fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
-        let configuration = || CodecSpec::v3(CODEC, self.configuration.clone());
-        (dialect == Dialect::V3).then(configuration)
+        (dialect == Dialect::V3).then(|| CodecSpec::v3(CODEC, self.configuration.clone()))
     }
 }
 

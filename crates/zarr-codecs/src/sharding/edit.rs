@@ -49,13 +49,10 @@ impl ShardEncoder {
     ) -> Option<ShardEncoder> {
         let Shard { counts, grid, .. } = Shard::new(&sharding, shape).ok()?;
         sharding.index_size(&counts).ok()?;
-        let touched = |tile: ChunkProjection| InnerChunkRead {
-            entry: entry_of(&tile, &counts),
-            tile,
-            old: None,
-        };
-        let mut touched: Vec<InnerChunkRead> =
-            chunk_projections(&grid, shape, within).map(touched).collect();
+        let tiles = chunk_projections(&grid, shape, within);
+        let mut touched: Vec<InnerChunkRead> = tiles
+            .map(|tile| InnerChunkRead { entry: entry_of(&tile, &counts), tile, old: None })
+            .collect();
         touched.sort_by_key(|touched| touched.entry);
         let index = if is_stored { None } else { Some(Index::empty(&counts).ok()?) };
         Some(ShardEncoder { sharding, counts, touched, index, needed: Vec::new() })
@@ -63,14 +60,16 @@ impl ShardEncoder {
 
     /// The stored bytes of each inner chunk of which some elements stay.
     fn kept(&self, index: &Index) -> Result<Vec<Option<Range<u64>>>, CodecError> {
-        let kept = |touched: &InnerChunkRead| {
-            if touched.tile.covers_stored_chunk() {
-                Ok(None)
-            } else {
-                self.sharding.range(index, touched.entry)
-            }
-        };
-        self.touched.iter().map(kept).collect()
+        self.touched
+            .iter()
+            .map(|touched| {
+                if touched.tile.covers_stored_chunk() {
+                    Ok(None)
+                } else {
+                    self.sharding.range(index, touched.entry)
+                }
+            })
+            .collect()
     }
 }
 
@@ -196,14 +195,13 @@ impl PartialEncoder for ShardEncoder {
         };
         let read: Vec<(u64, Bytes)> =
             self.needed.drain(..).map(|range| range.start).zip(bytes).collect();
-        let old = |range: Option<Range<u64>>| {
-            let cut = |range: Range<u64>| {
-                let cut_short = || format!("the bytes {range:?} are cut short");
-                slice(&read, &range).ok_or_else(|| CodecError::corrupt(CODEC, cut_short()))
-            };
-            range.map(cut).transpose()
-        };
-        let kept = self.kept(index)?.into_iter().map(old).collect::<Result<Vec<_>, _>>()?;
+        let kept = self.kept(index)?.into_iter().map(|range| {
+            let Some(range) = range else { return Ok(None) };
+            slice(&read, &range).map(Some).ok_or_else(|| {
+                CodecError::corrupt(CODEC, format!("the bytes {range:?} are cut short"))
+            })
+        });
+        let kept = kept.collect::<Result<Vec<_>, _>>()?;
         for (touched, old) in self.touched.iter_mut().zip(kept) {
             touched.old = old;
         }
@@ -219,8 +217,9 @@ impl PartialEncoder for ShardEncoder {
         let mut pieces = Pieces::default();
         let mut kept: HashMap<Range<u64>, u64> = HashMap::new();
         let mut end = sharding.index.begin(counts);
-        let merge = |n: usize| sharding.merge(&self.touched[n], part);
-        let merged = sharding.threads(threads).map(self.touched.len(), merge);
+        let merged = sharding
+            .threads(threads)
+            .map(self.touched.len(), |n| sharding.merge(&self.touched[n], part));
         let mut merged = self.touched.iter().zip(merged).peekable();
         for entry in 0..old.len() {
             let (start, size) = match merged.next_if(|(touched, _)| touched.entry == entry) {

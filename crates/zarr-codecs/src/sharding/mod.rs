@@ -82,13 +82,15 @@ pub(crate) fn build(
         return Err(MetadataError::invalid("codecs: sharding_indexed: index_codecs", why));
     }
     let is_variable = context.data_type.is_variable();
-    let zeros = || FillValue::new(vec![0; if is_variable { 0 } else { cell }]);
     Ok(Codec::array_to_bytes(Sharding {
         inner_shape,
         inner,
         index,
         cell,
-        fill: context.fill.clone().unwrap_or_else(zeros),
+        fill: context
+            .fill
+            .clone()
+            .unwrap_or_else(|| FillValue::new(vec![0; if is_variable { 0 } else { cell }])),
         is_variable,
         configuration: spec.configuration.clone(),
     }))
@@ -96,10 +98,11 @@ pub(crate) fn build(
 
 /// How many inner chunks a shard has along each axis; `None` if they do not fill it.
 fn counts(shard: &[u64], inner: &[u64]) -> Option<Vec<u64>> {
-    let count = |(&shard, &inner): (&u64, &u64)| {
-        (inner > 0 && shard.is_multiple_of(inner)).then(|| shard / inner)
-    };
-    let counts: Option<Vec<u64>> = shard.iter().zip(inner).map(count).collect();
+    let counts: Option<Vec<u64>> = shard
+        .iter()
+        .zip(inner)
+        .map(|(&shard, &inner)| (inner > 0 && shard.is_multiple_of(inner)).then(|| shard / inner))
+        .collect();
     counts.filter(|_| shard.len() == inner.len())
 }
 

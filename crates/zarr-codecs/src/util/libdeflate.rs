@@ -50,14 +50,22 @@ mod calls {
 
     /// `decoded` as a single gzip member without a time; `None` where that is not done at once.
     pub(crate) fn to_gzip(decoded: &[u8], level: u32) -> Option<Vec<u8>> {
-        let bound = |encoder: &mut Compressor| encoder.gzip_compress_bound(decoded.len());
-        to(decoded, level, bound, |encoder, out| encoder.gzip_compress(decoded, out).ok())
+        to(
+            decoded,
+            level,
+            |encoder: &mut Compressor| encoder.gzip_compress_bound(decoded.len()),
+            |encoder, out| encoder.gzip_compress(decoded, out).ok(),
+        )
     }
 
     /// `decoded` as a zlib stream; `None` where that is not done at once.
     pub(crate) fn to_zlib(decoded: &[u8], level: u32) -> Option<Vec<u8>> {
-        let bound = |encoder: &mut Compressor| encoder.zlib_compress_bound(decoded.len());
-        to(decoded, level, bound, |encoder, out| encoder.zlib_compress(decoded, out).ok())
+        to(
+            decoded,
+            level,
+            |encoder: &mut Compressor| encoder.zlib_compress_bound(decoded.len()),
+            |encoder, out| encoder.zlib_compress(decoded, out).ok(),
+        )
     }
 
     /// Fills `out` from a single gzip member; `false` if `encoded` is anything else.

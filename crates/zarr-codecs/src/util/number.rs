@@ -49,8 +49,9 @@ impl NumberType {
         };
         let named = CoreType::ALL.into_iter().find(|core| text == core.name());
         let core = named.map(|core| (core, None)).or_else(|| CoreType::from_typestr(text));
-        let native = |(core, endian)| Some((NumberType::native(core)?, endian));
-        if let Some((number, endian)) = core.and_then(native) {
+        if let Some((found, endian)) = core
+            && let Some(number) = NumberType::native(found)
+        {
             return Ok(Some(NumberType { endian: endian.unwrap_or(number.endian), ..number }));
         }
         let wrong = |why: String| parameters.invalid(name, why);

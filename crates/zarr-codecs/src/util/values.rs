@@ -51,13 +51,12 @@ impl Values {
         let var_buffer =
             chunk.var_buffer().ok_or_else(|| self.corrupt("the elements are not values"))?;
         let (elements, shape) = (var_buffer.elements(), chunk.shape());
-        let value = |cell: &[u8]| match elements.get(cell) {
+        let cells = chunk.to_bytes();
+        let values = cells.chunks_exact(VAR_REF_SIZE).map(|cell| match elements.get(cell) {
             [] => Ok(Json::Null),
             text => Json::parse_element(text).map_err(|why| self.corrupt(why)),
-        };
-        let cells = chunk.to_bytes();
-        let mut values: Vec<Json> =
-            cells.chunks_exact(VAR_REF_SIZE).map(value).collect::<Result<_, _>>()?;
+        });
+        let mut values: Vec<Json> = values.collect::<Result<_, _>>()?;
         let levels = shape.len().max(1);
         if values.iter().any(|value| levels + depth(value) > Json::MAX_DEPTH) {
             let why = format!(

@@ -173,9 +173,11 @@ impl Zfp {
         axes: &[usize],
     ) -> Result<Vec<u8>, CodecError> {
         let numbers = native.chunks_exact(T::SIZE).map(T::load);
-        let is_finite =
-            |n: T| !matches!(n.number(), ScalarValue::Float(value) if !value.is_finite());
-        if self.mode != Mode::Reversible && !numbers.clone().all(is_finite) {
+        let mut floats = numbers.clone().filter_map(|n| match n.number() {
+            ScalarValue::Float(value) => Some(value),
+            ScalarValue::Integer(_) => None,
+        });
+        if self.mode != Mode::Reversible && floats.any(|value| !value.is_finite()) {
             let why = "NaN and infinity are kept by the mode `reversible` alone, in others they \
                        damage their neighbours";
             return Err(self.refused(why));
@@ -267,8 +269,8 @@ impl Zfp {
 
     fn metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
         if self.codec == ZFP {
-            let v3 = || CodecSpec::v3(ZFP, self.configuration.clone());
-            return (dialect == Dialect::V3).then(v3);
+            return (dialect == Dialect::V3)
+                .then(|| CodecSpec::v3(ZFP, self.configuration.clone()));
         }
         let (mode, name) = match self.mode {
             Mode::Rate(_) => (2u64, "rate"),

@@ -179,8 +179,10 @@ impl ChunkCursor {
                         return Ok(None);
                     };
                     *next = unit.next;
-                    let place = |(number, entry)| (chunks.grid.coordinates(number), entry);
-                    unit.entries.into_iter().map(place).collect()
+                    unit.entries
+                        .into_iter()
+                        .map(|(number, entry)| (chunks.grid.coordinates(number), entry))
+                        .collect()
                 }
             };
             let mut result = Vec::with_capacity(found.len());

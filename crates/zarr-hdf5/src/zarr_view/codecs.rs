@@ -36,8 +36,9 @@ impl Codec {
 /// The codec of a filter, `None` if there is nothing to undo. A filter that no codec undoes becomes one that no reader knows, so
 /// that its array opens, and its elements are refused by that name.
 pub fn codec_of(filter: &Filter) -> Option<Codec> {
-    let parameter = |number: usize| filter.parameters.get(number).copied();
-    let level = |number: usize, default: u32| parameter(number).unwrap_or(default).to_string();
+    let level = |number: usize, default: u32| {
+        filter.parameters.get(number).copied().unwrap_or(default).to_string()
+    };
     Some(match filter.id {
         DEFLATE => Codec::new("numcodecs.zlib", &[("level", level(0, 6))]),
         SHUFFLE => Codec::new("numcodecs.shuffle", &[("elementsize", level(0, 0))]),

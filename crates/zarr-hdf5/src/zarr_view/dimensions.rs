@@ -43,15 +43,15 @@ pub fn scales(
     attributes: &[Attribute],
 ) -> Result<Option<Vec<Option<u64>>>> {
     let Some(lists) = values(file, blocks, attributes, "DIMENSION_LIST")? else { return Ok(None) };
-    let first = |list: &Value| match list {
+    let first = lists.iter().map(|list| match list {
         Value::List(references) => match references.first() {
             Some(Value::Object(address)) => *address,
             _ => None,
         },
         Value::Object(address) => *address,
         _ => None,
-    };
-    Ok(Some(lists.iter().map(first).collect()))
+    });
+    Ok(Some(first.collect()))
 }
 
 /// The numbers of a variable's dimensions, from `_Netcdf4Coordinates`.

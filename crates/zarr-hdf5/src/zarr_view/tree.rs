@@ -414,8 +414,9 @@ impl Tree {
                 self.paths(blocks)?;
             }
             let paths = self.walk.as_ref().map(Walk::paths);
-            let path = |address: u64| paths.and_then(|paths| paths.get(&address).cloned());
-            let json = attributes::to_json(&self.file, blocks, &attribute, &path);
+            let json = attributes::to_json(&self.file, blocks, &attribute, &|address: u64| {
+                paths.and_then(|paths| paths.get(&address).cloned())
+            });
             // One that cannot be decoded does not hide the others.
             if let Ok(json) = present(json)? {
                 shown.push((attribute.name, json));

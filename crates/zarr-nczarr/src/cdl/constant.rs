@@ -218,9 +218,9 @@ impl<'a> Constant<'a> {
             }
         };
         let bits = 8 * size_of::<T>();
-        let why =
-            || format!("{value} does not fit into an integer of {bits} bits; use a wider type");
-        T::try_from(value).ok().or_else(|| self.without_sign(value, bits)).ok_or_else(why)
+        T::try_from(value).ok().or_else(|| self.without_sign(value, bits)).ok_or_else(|| {
+            format!("{value} does not fit into an integer of {bits} bits; use a wider type")
+        })
     }
 
     /// Bytes have no sign, and hexadecimal numbers give bits: the value with the same bits.
@@ -244,10 +244,9 @@ impl<'a> Constant<'a> {
             Number::NotFinite(value, _) => value as f32,
             Number::Float(digits) | Number::Double(digits) => {
                 let value: f32 = digits.parse().unwrap_or(f32::NAN);
-                let why = || {
+                Some(value).filter(|value| value.is_finite()).ok_or_else(|| {
                     format!("{digits} is too large for a float; write `Infinity`, or use double")
-                };
-                Some(value).filter(|value| value.is_finite()).ok_or_else(why)?
+                })?
             }
         })
     }
@@ -261,11 +260,12 @@ impl<'a> Constant<'a> {
             Number::Float(_) => f64::from(self.float()?),
             Number::Double(digits) => {
                 let value: f64 = digits.parse().unwrap_or(f64::NAN);
-                let why = || format!("{digits} is too large for a double; write `Infinity`");
                 Some(value)
                     .filter(|value| value.is_finite())
                     .or_else(|| largest(digits))
-                    .ok_or_else(why)?
+                    .ok_or_else(|| {
+                        format!("{digits} is too large for a double; write `Infinity`")
+                    })?
             }
         })
     }

@@ -237,8 +237,9 @@ pub(super) fn pieces<E: From<CdlError>>(
     let mut lexer = Lexer::new(text, data.start);
     let here = lexer;
     // How many elements each thing in a list is, by level. What a shape can be was looked at when it was read.
-    let size = |level: usize| product(&shape[layout.axes(level).end..]).unwrap_or(u64::MAX);
-    let sizes: Vec<u64> = (0..layout.levels.len()).map(size).collect();
+    let sizes: Vec<u64> = (0..layout.levels.len())
+        .map(|level| product(&shape[layout.axes(level).end..]).unwrap_or(u64::MAX))
+        .collect();
     let unit = layout.unit(shape);
     // Where the list of each level begins, and how many things of it came.
     let mut lists = vec![(0_u64, 0_u64)];

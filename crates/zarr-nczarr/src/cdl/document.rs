@@ -80,7 +80,9 @@ impl<'a> Document<'a> {
     pub(super) fn shape(&self, variable: &str) -> Vec<u64> {
         let dimensions =
             self.root.variable(variable).map_or(&[][..], |variable| &variable.dimensions);
-        let len = |name: &String| self.root.dimension(name).map_or(0, |dimension| dimension.len);
-        dimensions.iter().map(len).collect()
+        dimensions
+            .iter()
+            .map(|name| self.root.dimension(name).map_or(0, |dimension| dimension.len))
+            .collect()
     }
 }

@@ -107,8 +107,11 @@ impl Writer {
 
     fn gathering(&self, place: &Region) -> Gathering {
         let slab = Slab::from(place);
-        let number = |number: u64, (&start, &len): (&u64, &u64)| number * len + start;
-        let first = slab.start.iter().zip(&self.shape).fold(0, number);
+        let first = slab
+            .start
+            .iter()
+            .zip(&self.shape)
+            .fold(0, |number, (&start, &len)| number * len + start);
         let len = slab.len().unwrap_or(u64::MAX);
         Gathering { slab, first, len, values: Values::none(self.fill.ty()) }
     }

@@ -40,10 +40,12 @@ pub(super) fn pair<'a>(lexer: &mut Lexer<'a>) -> Result<Constant<'a>, CdlError> 
     let mut parts = [""; 2];
     for (part, end) in parts.iter_mut().zip([',', '}']) {
         let lexeme = lexer.next()?;
-        let wrong = |token| format!("expected a number, found {}", describe(token));
         match Constant::of(lexeme.token) {
             Ok(Some(Constant::Number(number))) => *part = number,
-            _ => return Err(lexer.error(lexeme.start, wrong(lexeme.token))),
+            _ => {
+                let why = format!("expected a number, found {}", describe(lexeme.token));
+                return Err(lexer.error(lexeme.start, why));
+            }
         }
         let lexeme = lexer.next()?;
         if lexeme.token != Token::Mark(end) {

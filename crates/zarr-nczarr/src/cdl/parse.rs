@@ -240,8 +240,7 @@ impl<'a> Parser<'a> {
 
     /// The type of a name: an atomic one, or one that is declared.
     fn ty(&self, name: &str) -> Option<Type> {
-        let own = || self.own.iter().copied().find(|ty| ty.name() == name);
-        self::ty(name).or_else(own)
+        self::ty(name).or_else(|| self.own.iter().copied().find(|ty| ty.name() == name))
     }
 
     /// Takes the declaration of a type that `dump` prints; `false` if it is another.

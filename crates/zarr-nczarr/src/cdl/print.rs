@@ -288,30 +288,30 @@ impl Printer<'_> {
     /// Whether the data of a group are; the root is called `/`.
     fn is_wanted_group(&self, group: &Group, path: &str) -> bool {
         let wanted = &self.printing.groups;
-        let named = |name: &String| {
-            let plain = name.trim_matches('/');
-            is_same(plain, path.trim_start_matches('/'))
-                || (!name.contains('/') && is_same(name, &group.name))
-        };
-        wanted.is_empty() || wanted.iter().any(named)
+        wanted.is_empty()
+            || wanted.iter().any(|name| {
+                let plain = name.trim_matches('/');
+                is_same(plain, path.trim_start_matches('/'))
+                    || (!name.contains('/') && is_same(name, &group.name))
+            })
     }
 
     fn is_wanted(&self, variable: &Variable, full: &str) -> bool {
         let printing = self.printing;
-        let named = |name: &String| {
+        let is_named = printing.variables.iter().any(|name| {
             is_same(name, &variable.name)
                 || is_same(name.trim_start_matches('/'), full.trim_start_matches('/'))
-        };
-        if !printing.variables.is_empty() && !printing.variables.iter().any(named) {
+        });
+        if !printing.variables.is_empty() && !is_named {
             return false;
         }
+        if !printing.coordinates_only {
+            return true;
+        }
         // As `ncdump` has it: the one dimension may be another than that of the same name.
-        let coordinate = || {
-            let mut above = full.rmatch_indices('/').map(|(at, _)| &full[..at]);
-            variable.dimensions.len() == 1
-                && above.any(|group| self.is_dimension(group, &variable.name))
-        };
-        !printing.coordinates_only || coordinate()
+        let mut above = full.rmatch_indices('/').map(|(at, _)| &full[..at]);
+        variable.dimensions.len() == 1
+            && above.any(|group| self.is_dimension(group, &variable.name))
     }
 
     fn data<E: From<io::Error>>(

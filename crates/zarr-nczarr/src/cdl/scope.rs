@@ -170,13 +170,12 @@ impl Scope {
 
     /// The variable whose elements cannot be counted, and where it is declared, if there is one.
     pub fn too_large(&self) -> Option<(&str, usize)> {
-        let too_large = |declared: &&Declared| {
+        let found = self.variables.iter().find(|declared| {
             let mut lens =
                 self.dimensions(&declared.variable).map(|dimension| dimension.len.max(1));
             let count = lens.try_fold(1_u64, u64::checked_mul);
             count.is_none_or(|count| count > i64::MAX as u64)
-        };
-        let found = self.variables.iter().find(too_large)?;
+        })?;
         Some((&found.variable.name, found.at))
     }
 

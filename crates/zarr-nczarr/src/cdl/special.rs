@@ -65,8 +65,10 @@ pub(super) fn of_variable(variable: &mut Variable, attribute: &Attribute) -> Res
         "_Codecs" => {
             let json = value.as_text().and_then(|text| Json::parse(text.as_bytes()).ok());
             let codecs = json.as_ref().and_then(Json::as_array);
-            let named = |codec: &Json| codec.as_object().is_some() || codec.as_str().is_some();
-            let codecs = codecs.filter(|codecs| codecs.iter().all(named)).ok_or(
+            let codecs = codecs.filter(|codecs| {
+                codecs.iter().all(|codec| codec.as_object().is_some() || codec.as_str().is_some())
+            });
+            let codecs = codecs.ok_or(
                 "`_Codecs` is a list of codecs in JSON, such as \"[{\\\"id\\\": \\\"zlib\\\", \\\"level\\\": 1}]\"",
             )?;
             let ty = variable.ty;

@@ -46,9 +46,12 @@ impl NcFormat {
         let is_attribute = |name: &str| name == "attributes" || key.as_str().ends_with(".zattrs");
         let json = match Json::parse_tolerant(bytes) {
             Ok((json, _)) => {
-                let is_good =
-                    |(name, value): (&str, &Json)| is_attribute(name) || !value.has_bare_floats();
-                if json.as_object().is_none_or(|object| object.iter().all(is_good)) {
+                let is_strict = json.as_object().is_none_or(|object| {
+                    object
+                        .iter()
+                        .all(|(name, value)| is_attribute(name) || !value.has_bare_floats())
+                });
+                if is_strict {
                     return None;
                 }
                 json
@@ -117,8 +120,10 @@ fn mended_fill(
         (Json::String(text), _) => {
             let size: usize = plain.strip_prefix('S')?.parse().ok()?;
             // N-064; zarr-python does not pad bytes before it encodes them.
-            let encoded = || base64_decode(text).is_some_and(|bytes| bytes.len() <= size);
-            if text.is_empty() || text.len() > size || (!is_literal && encoded()) {
+            if text.is_empty()
+                || text.len() > size
+                || (!is_literal && base64_decode(text).is_some_and(|bytes| bytes.len() <= size))
+            {
                 None
             } else {
                 let mut bytes = text.clone().into_bytes();

@@ -31,10 +31,11 @@ pub(crate) fn names(
     let Some(json) = metadata.attributes.get("_ARRAY_DIMENSIONS").filter(|_| xarray) else {
         return nameless;
     };
-    let texts = |items: &[Json]| -> Option<Vec<Option<String>>> {
-        items.iter().map(|item| Some(Some(item.as_str()?.to_owned()).filter(usable))).collect()
-    };
-    let names = json.as_array().and_then(texts).filter(|names| names.len() == rank);
+    let names = json.as_array().and_then(|items| {
+        let names = items.iter().map(|item| Some(Some(item.as_str()?.to_owned()).filter(usable)));
+        names.collect::<Option<Vec<_>>>()
+    });
+    let names = names.filter(|names| names.len() == rank);
     names.unwrap_or_else(|| {
         let what = "is not a list of one name for each axis; ignored";
         troubles.push(format!("`_ARRAY_DIMENSIONS` {} {what}", json.brief()));

@@ -44,10 +44,12 @@ fn documents(root: &[u8]) -> Option<BTreeMap<StoreKey, Bytes>> {
     let root = root.as_object()?;
     let kind = root.get("kind").and_then(Json::as_str);
     let all = root.get("metadata").and_then(Json::as_object).filter(|_| kind == Some("inline"))?;
-    let document = |(name, json): (&str, &Json)| {
-        Some((StoreKey::new(name.trim_start_matches('/')).ok()?, json.to_string().into()))
-    };
-    all.iter().map(document).collect()
+    all.iter()
+        .map(|(name, json)| {
+            let key = StoreKey::new(name.trim_start_matches('/')).ok()?;
+            Some((key, json.to_string().into()))
+        })
+        .collect()
 }
 
 #[async_trait]

@@ -15,8 +15,9 @@ pub(crate) fn to_json(text: &str) -> Option<String> {
                 continue;
             }
             c if c.is_ascii_alphanumeric() || ['+', '-', '.'].contains(&c) => {
-                let is_word = |c: char| c.is_ascii_alphanumeric() || "+-._".contains(c);
-                let len = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
+                let len = rest
+                    .find(|c: char| !(c.is_ascii_alphanumeric() || "+-._".contains(c)))
+                    .unwrap_or(rest.len());
                 out.push_str(&word(&rest[..len])?);
                 rest = &rest[len..];
                 continue;

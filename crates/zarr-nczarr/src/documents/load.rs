@@ -137,8 +137,8 @@ impl<'a> Loader<'a> {
     pub(super) fn warn_of_hidden(&mut self, place: &str, attributes: &Object) {
         let hidden = attributes.iter().map(|(name, _)| name);
         let hidden = hidden.filter(|name| self.profile == Profile::Pure && is_hidden(name));
-        let what = |name| format!("attribute `{name}` is not shown: {HIDDEN}");
-        self.warn(place, hidden.map(what).collect());
+        let warnings = hidden.map(|name| format!("attribute `{name}` is not shown: {HIDDEN}"));
+        self.warn(place, warnings.collect());
     }
 
     pub(super) fn warn(&mut self, place: &str, what: Vec<String>) {

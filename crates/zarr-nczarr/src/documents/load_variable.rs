@@ -184,8 +184,11 @@ fn references(
         }
     }
     // As the groups write them.
-    let canonical = |name: &String| root.dimension_path(name).unwrap_or_else(|| name.clone());
-    Ok(document.references.iter().map(canonical).collect())
+    Ok(document
+        .references
+        .iter()
+        .map(|name| root.dimension_path(name).unwrap_or_else(|| name.clone()))
+        .collect())
 }
 
 /// Sets or takes away an attribute.

@@ -105,29 +105,32 @@ impl NodeAttributes {
     /// The user's attributes and their types; the second list names what does not fit its note.
     pub fn attributes(&self, legacy: bool) -> (Vec<Attribute>, Vec<String>) {
         let mut troubles = Vec::new();
-        let attribute = |(name, json, note): &(String, Json, Option<String>)| {
-            let ty = note.as_deref().and_then(|note| {
-                let ty = noted_type(note, legacy);
-                if ty.is_none() {
-                    troubles
-                        .push(format!("attribute `{name}`: type `{note}` is unknown; inferred"));
-                }
-                ty
-            });
-            let value = match ty {
-                None => attribute::untyped(json),
-                // The type of its variable gives a fill value its meaning.
-                Some(ty) if name == FILL => {
-                    attribute::fill_from_json(json, ty).unwrap_or_else(|_| attribute::untyped(json))
-                }
-                Some(ty) => attribute::typed(json, ty).unwrap_or_else(|why| {
-                    troubles.push(format!("attribute `{name}` of type {ty}: {why}; inferred"));
-                    attribute::untyped(json)
-                }),
-            };
-            Attribute { name: name.clone(), value }
-        };
-        let attributes = self.user.iter().map(attribute).collect();
+        let attributes = self
+            .user
+            .iter()
+            .map(|(name, json, note)| {
+                let ty = note.as_deref().and_then(|note| {
+                    let ty = noted_type(note, legacy);
+                    if ty.is_none() {
+                        troubles.push(format!(
+                            "attribute `{name}`: type `{note}` is unknown; inferred"
+                        ));
+                    }
+                    ty
+                });
+                let value = match ty {
+                    None => attribute::untyped(json),
+                    // The type of its variable gives a fill value its meaning.
+                    Some(ty) if name == FILL => attribute::fill_from_json(json, ty)
+                        .unwrap_or_else(|_| attribute::untyped(json)),
+                    Some(ty) => attribute::typed(json, ty).unwrap_or_else(|why| {
+                        troubles.push(format!("attribute `{name}` of type {ty}: {why}; inferred"));
+                        attribute::untyped(json)
+                    }),
+                };
+                Attribute { name: name.clone(), value }
+            })
+            .collect();
         (attributes, troubles)
     }
 

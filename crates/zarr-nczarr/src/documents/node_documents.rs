@@ -70,20 +70,20 @@ impl Sources<'_> {
 
 /// `{"types": {…}}`, `{"attribute_types": {…}}`, or the list that the document describes.
 fn notes(json: &Json) -> Vec<(String, String)> {
-    let of_object = |object: &Object| -> Vec<(String, String)> {
-        let notes = object.iter().filter_map(|(name, note)| Some((name, note.as_str()?)));
-        notes.map(|(name, note)| (name.to_owned(), note.to_owned())).collect()
-    };
-    let of_item = |item: &Json| {
-        let item = item.as_object()?;
-        let note = item.get("configuration")?.as_object()?.get("type")?;
-        Some((item.get("name")?.as_str()?.to_owned(), note.as_str()?.to_owned()))
-    };
     match json {
-        Json::Array(items) => items.iter().filter_map(of_item).collect(),
+        Json::Array(items) => items
+            .iter()
+            .filter_map(|item| {
+                let item = item.as_object()?;
+                let note = item.get("configuration")?.as_object()?.get("type")?;
+                Some((item.get("name")?.as_str()?.to_owned(), note.as_str()?.to_owned()))
+            })
+            .collect(),
         Json::Object(object) => {
             let types = object.get("types").or_else(|| object.get("attribute_types"));
-            types.and_then(Json::as_object).map(of_object).unwrap_or_default()
+            let Some(types) = types.and_then(Json::as_object) else { return Vec::new() };
+            let notes = types.iter().filter_map(|(name, note)| Some((name, note.as_str()?)));
+            notes.map(|(name, note)| (name.to_owned(), note.to_owned())).collect()
         }
         _ => Vec::new(),
     }
@@ -184,8 +184,10 @@ fn dimension(name: &str, json: &Json) -> Result<Dimension, MetadataError> {
 fn names(json: Option<&Json>) -> Result<Vec<String>, MetadataError> {
     let Some(json) = json else { return Ok(Vec::new()) };
     let items = json.as_array().ok_or_else(|| wrong(GROUP, json, "a list of names"))?;
-    let name = |item: &Json| item.as_str().map(str::to_owned);
-    items.iter().map(|item| name(item).ok_or_else(|| wrong(GROUP, item, "a name"))).collect()
+    items
+        .iter()
+        .map(|item| item.as_str().map(str::to_owned).ok_or_else(|| wrong(GROUP, item, "a name")))
+        .collect()
 }
 
 fn wrong(member: &str, json: &Json, due: &str) -> MetadataError {
@@ -213,19 +215,23 @@ impl ArrayDocument {
             Some(json) => {
                 let items =
                     json.as_array().ok_or_else(|| wrong(member, json, "a list of names"))?;
-                let name = |item: &Json| {
-                    let name = item.as_str().map(str::to_owned);
-                    name.ok_or_else(|| wrong(member, item, "the full name of a dimension"))
-                };
-                items.iter().map(name).collect::<Result<_, _>>()?
+                items
+                    .iter()
+                    .map(|item| {
+                        let name = item.as_str().map(str::to_owned);
+                        name.ok_or_else(|| wrong(member, item, "the full name of a dimension"))
+                    })
+                    .collect::<Result<_, _>>()?
             }
         };
-        let is_set = |json: &Json| json.as_u64() != Some(0) && json.as_bool() != Some(false);
+        let is_said_scalar = object
+            .get("scalar")
+            .is_some_and(|json| json.as_u64() != Some(0) && json.as_bool() != Some(false));
         let storage = object.get("storage").and_then(Json::as_str);
         let alias = object.get("nczarr_type").or_else(|| object.get("type_alias"));
         Ok(ArrayDocument {
             references,
-            scalar: object.get("scalar").is_some_and(is_set) || storage == Some("scalar"),
+            scalar: is_said_scalar || storage == Some("scalar"),
             alias: alias.and_then(Json::as_str).and_then(Type::from_name),
         })
     }

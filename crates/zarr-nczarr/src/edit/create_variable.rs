@@ -136,8 +136,8 @@ impl VariableContext<'_> {
                         }
                         _ => attribute::typed(&json, ty),
                     };
-                    let refuse = |why| AccessError::Argument(format!("`_FillValue`: {why}"));
-                    attribute.value = converted.map_err(refuse)?;
+                    attribute.value = converted
+                        .map_err(|why| AccessError::Argument(format!("`_FillValue`: {why}")))?;
                 }
                 if attribute.value.len() != 1 {
                     let found = attribute.value.len();
@@ -220,12 +220,12 @@ impl VariableContext<'_> {
 
     /// Whether strings are of a fixed width: in NCZarr of v2, in plain v2 where a width is given, and in v3 if asked.
     fn has_width(&self, variable: &schema::Variable) -> bool {
-        let is_said = || {
-            variable.attribute(WIDTH).is_some()
-                || self.snapshot.root.attribute(DEFAULT_WIDTH_NAME).is_some()
-        };
         match self.dialect() {
-            Dialect::V2 => self.nczarr() || is_said(),
+            Dialect::V2 => {
+                self.nczarr()
+                    || variable.attribute(WIDTH).is_some()
+                    || self.snapshot.root.attribute(DEFAULT_WIDTH_NAME).is_some()
+            }
             Dialect::V3 => self.dataset.inner.options.fixed_strings,
             _ => false,
         }

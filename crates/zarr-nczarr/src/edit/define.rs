@@ -200,7 +200,6 @@ impl Group {
         snapshot: &Snapshot,
         dimensions: &[Dimension],
     ) -> Result<Vec<Dimension>> {
-        let exists = || self.at(AccessError::Exists("a dimension of this name"));
         let here = self.here(snapshot)?;
         let mut taken: HashSet<String> =
             here.dimensions.iter().map(|d| composed(&d.name).into_owned()).collect();
@@ -208,19 +207,18 @@ impl Group {
         for dimension in &mut new {
             dimension.name = self.name(&dimension.name)?;
             if !taken.insert(dimension.name.clone()) {
-                return Err(exists());
+                return Err(self.at(AccessError::Exists("a dimension of this name")));
             }
         }
         Ok(new)
     }
 
     fn store_dimensions(&self, new: &[Dimension]) -> Result<()> {
-        let exists = || self.at(AccessError::Exists("a dimension of this name"));
         self.dataset.change_group(&self.path, |document| {
             let known: HashSet<String> =
                 document.dimensions.iter().map(|d| composed(&d.name).into_owned()).collect();
             if new.iter().any(|dimension| known.contains(&dimension.name)) {
-                return Err(exists());
+                return Err(self.at(AccessError::Exists("a dimension of this name")));
             }
             document.dimensions.extend(new.iter().cloned());
             Ok(())

@@ -40,11 +40,10 @@ fn each_array(
 ) -> Result<()> {
     each_variable(&snapshot.root, "/", &mut |path, variable| {
         let Some(entry) = snapshot.arrays.get(path) else { return Ok(()) };
-        let due = |axis: usize| {
+        call(&entry.array, &|axis: usize| {
             let name = variable.dimensions.get(axis);
             lengths.iter().find(|(other, _)| Some(other) == name).map_or(0, |(_, len)| *len)
-        };
-        call(&entry.array, &due)
+        })
     })
 }
 

@@ -21,9 +21,10 @@ const WIDTH: &str = "_nczarr_maxstrlen";
 impl Variable {
     /// Whether the attribute of this name says how elements are kept.
     pub(crate) fn shapes_elements(&self, name: &str) -> bool {
-        let is_fixed = |entry: Entry| !entry.array.data_type().is_variable();
-        let has_width = || self.ty().is_ok_and(|ty| ty == Type::String);
-        name == FILL || (name == WIDTH && has_width() && self.entry().is_ok_and(is_fixed))
+        name == FILL
+            || (name == WIDTH
+                && self.ty().is_ok_and(|ty| ty == Type::String)
+                && self.entry().is_ok_and(|entry| !entry.array.data_type().is_variable()))
     }
 
     /// Sets such an attribute, or deletes it, and makes the array as if it had been so from the beginning. That is

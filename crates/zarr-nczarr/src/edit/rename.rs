@@ -57,8 +57,10 @@ impl Group {
         })?;
         for (path, references) in variables(&snapshot.root, "/") {
             if references.contains(&old) {
-                let renamed = |name: &String| if *name == old { new.clone() } else { name.clone() };
-                let references: Vec<String> = references.iter().map(renamed).collect();
+                let references: Vec<String> = references
+                    .iter()
+                    .map(|name| if *name == old { new.clone() } else { name.clone() })
+                    .collect();
                 self.dataset.refer(&snapshot.arrays[&path].array, &references)?;
             }
         }
@@ -102,11 +104,13 @@ impl Group {
                 let below =
                     |name: &String| name.strip_prefix(&format!("{old}/")).map(str::to_owned);
                 if references.iter().any(|name| below(name).is_some()) {
-                    let renamed = |name: &String| match below(name) {
-                        Some(rest) => format!("{new}/{rest}"),
-                        None => name.clone(),
-                    };
-                    let references: Vec<String> = references.iter().map(renamed).collect();
+                    let references: Vec<String> = references
+                        .iter()
+                        .map(|name| match below(name) {
+                            Some(rest) => format!("{new}/{rest}"),
+                            None => name.clone(),
+                        })
+                        .collect();
                     let array = snapshot.hierarchy.array(&self.dataset.node_path(&path)?)?;
                     self.dataset.refer(&array, &references)?;
                 }
@@ -171,8 +175,10 @@ impl Dataset {
         let snapshot = self.snapshot();
         let dialect = snapshot.hierarchy.dialect();
         let noted = snapshot.profile == Profile::Nczarr;
-        let simple = |name: &String| name.rsplit('/').next().unwrap_or_default().to_owned();
-        let names: Vec<String> = references.iter().map(simple).collect();
+        let names: Vec<String> = references
+            .iter()
+            .map(|name| name.rsplit('/').next().unwrap_or_default().to_owned())
+            .collect();
         array.update_attributes(|attributes: &mut Object| {
             let mut node_attributes = NodeAttributes::of(attributes);
             node_attributes.refer(references, &names);
@@ -196,11 +202,10 @@ impl Dataset {
         }
         let mut keys = store.list_prefix(&from)?.keys;
         // A concurrent listing of a plain hierarchy sees arrays that are whole.
-        let is_document = |key: &str| {
-            let name = key.rsplit('/').next().unwrap_or_default();
+        keys.sort_by_key(|key| {
+            let name = key.as_str().rsplit('/').next().unwrap_or_default();
             name.starts_with(".z") || name == "zarr.json"
-        };
-        keys.sort_by_key(|key| is_document(key.as_str()));
+        });
         for key in keys {
             let Some(rest) = from.strip(&key) else { continue };
             if let Some(value) = store.value(&key)? {

@@ -33,8 +33,10 @@ impl Group {
 
     /// Refuses the names of attributes of a definition that not even plain Zarr has.
     pub(crate) fn check_attributes(&self, attributes: &[Attribute]) -> Result<()> {
-        let check = |attribute: &Attribute| check_defined_attribute(&attribute.name);
-        attributes.iter().try_for_each(check).map_err(|e| self.at(e))
+        attributes
+            .iter()
+            .try_for_each(|attribute| check_defined_attribute(&attribute.name))
+            .map_err(|e| self.at(e))
     }
 
     /// Writes attributes into the group's document, without a word to the handles.

@@ -135,39 +135,39 @@ pub(crate) fn fill_from_json(json: &Json, ty: Type) -> Result<Values, String> {
     if let (Type::Char, Some(byte)) = (ty, json.as_u64().and_then(|n| u8::try_from(n).ok())) {
         return Ok(Values::Char(vec![byte]));
     }
-    let value = typed(json, ty).or_else(|why| {
-        let value = |core: CoreType| missing_value::from_json(&core.into(), json);
-        macro_rules! number {
-            ($core:ident, $rust:ty) => {{
-                let fill = value(CoreType::$core);
-                let bytes = fill.and_then(|fill| fill.as_bytes().try_into().ok());
-                bytes.map(|bytes| vec![<$rust>::from_ne_bytes(bytes)].into())
-            }};
-        }
-        macro_rules! pair {
-            ($core:ident, $rust:ty) => {{
-                let bytes = value(CoreType::$core)?.as_bytes().to_vec();
-                let (parts, _) = bytes.as_chunks::<{ size_of::<$rust>() }>();
-                let part = |at: usize| parts.get(at).map(|part| <$rust>::from_ne_bytes(*part));
-                Some(vec![[part(0)?, part(1)?]].into())
-            }};
-        }
-        let found = || -> Option<Values> {
-            match ty {
-                Type::Float => number!(Float32, f32),
-                Type::Double => number!(Float64, f64),
-                Type::Complex64 => pair!(Complex64, f32),
-                Type::Complex128 => pair!(Complex128, f64),
-                _ => None,
-            }
-        };
-        found().ok_or(why)
-    })?;
+    let value = typed(json, ty).or_else(|why| numbers_from_json(json, ty).ok_or(why))?;
     match (value.len(), ty) {
         (1, _) => Ok(value),
         // The other library says a NUL as no text.
         (0, Type::Char) => Ok(Type::Char.default_fill()),
         (count, _) => Err(format!("expected one value, found {count}")),
+    }
+}
+
+/// The number, or the complex number, that JSON means in the words of a fill value, such as `"NaN"`.
+fn numbers_from_json(json: &Json, ty: Type) -> Option<Values> {
+    let value = |core: CoreType| missing_value::from_json(&core.into(), json);
+    macro_rules! number {
+        ($core:ident, $rust:ty) => {{
+            let fill = value(CoreType::$core);
+            let bytes = fill.and_then(|fill| fill.as_bytes().try_into().ok());
+            bytes.map(|bytes| vec![<$rust>::from_ne_bytes(bytes)].into())
+        }};
+    }
+    macro_rules! pair {
+        ($core:ident, $rust:ty) => {{
+            let bytes = value(CoreType::$core)?.as_bytes().to_vec();
+            let (parts, _) = bytes.as_chunks::<{ size_of::<$rust>() }>();
+            let part = |at: usize| parts.get(at).map(|part| <$rust>::from_ne_bytes(*part));
+            Some(vec![[part(0)?, part(1)?]].into())
+        }};
+    }
+    match ty {
+        Type::Float => number!(Float32, f32),
+        Type::Double => number!(Float64, f64),
+        Type::Complex64 => pair!(Complex64, f32),
+        Type::Complex128 => pair!(Complex128, f64),
+        _ => None,
     }
 }
 

@@ -11,7 +11,6 @@ const RECORD_CHUNK_BYTES: u64 = 4096;
 pub(crate) fn default(dimensions: &[Dimension], element: u64) -> Vec<u64> {
     let element = element.max(1);
     let growing = dimensions.iter().filter(|dimension| dimension.unlimited).count();
-    let fixed = |dimension: &Dimension| dimension.len.max(1);
     match (dimensions, growing) {
         ([_], 1) => vec![(RECORD_CHUNK_BYTES / element).max(1)],
         (all, growing) if growing == all.len() && growing > 0 => {
@@ -21,7 +20,7 @@ pub(crate) fn default(dimensions: &[Dimension], element: u64) -> Vec<u64> {
         }
         (all, _) => {
             let shape: Vec<u64> =
-                all.iter().map(|d| if d.unlimited { 1 } else { fixed(d) }).collect();
+                all.iter().map(|d| if d.unlimited { 1 } else { d.len.max(1) }).collect();
             scaled(&shape, (MAX_CHUNK_BYTES / element).max(1))
         }
     }
@@ -36,11 +35,13 @@ fn scaled(shape: &[u64], most: u64) -> Vec<u64> {
     }
     let wide = shape.iter().filter(|&&len| len > 1).count().max(1);
     let factor = (most as f64 / total).powf(1.0 / wide as f64);
-    let shorter = |len: u64| {
-        let suggested = ((len as f64 * factor) as u64).clamp(1, len);
-        len.div_ceil(len.div_ceil(suggested))
-    };
-    shape.iter().map(|&len| shorter(len)).collect()
+    shape
+        .iter()
+        .map(|&len| {
+            let suggested = ((len as f64 * factor) as u64).clamp(1, len);
+            len.div_ceil(len.div_ceil(suggested))
+        })
+        .collect()
 }
 
 #[cfg(test)]

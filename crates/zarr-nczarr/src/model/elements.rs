@@ -51,11 +51,12 @@ pub(crate) fn decode(ty: Type, repr: Repr, bytes: &[u8]) -> Values {
         Type::Complex64 => Values::Complex64(numbers::<f32>(bytes).as_chunks().0.to_vec()),
         Type::Complex128 => Values::Complex128(numbers::<f64>(bytes).as_chunks().0.to_vec()),
         Type::String => {
-            let text = |element: &[u8]| match repr {
+            let elements = bytes.chunks_exact(repr.size().max(1));
+            let texts = elements.map(|element| match repr {
                 Repr::Utf32(_) => utf32(element),
                 _ => String::from_utf8_lossy(text_in(element)).into_owned(),
-            };
-            Values::String(bytes.chunks_exact(repr.size().max(1)).map(text).collect())
+            });
+            Values::String(texts.collect())
         }
     )
 }

@@ -123,8 +123,10 @@ impl NameIndex {
             return Some(at);
         }
         let composed = composed(name);
-        let of_ascii = || self.exact.get(&*composed).filter(|_| composed.is_ascii());
-        let found = [self.composed.get(&*composed), of_ascii()];
+        let found = [
+            self.composed.get(&*composed),
+            self.exact.get(&*composed).filter(|_| composed.is_ascii()),
+        ];
         found.into_iter().flatten().min().copied()
     }
 }

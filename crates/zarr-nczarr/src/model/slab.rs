@@ -57,28 +57,31 @@ impl Slab {
                 return Err(AccessError::Rank { expected: rank, found });
             }
         }
-        let end = |axis: usize| {
-            let (start, count, stride) = (self.start[axis], self.count[axis], self.stride[axis]);
-            if stride == 0 {
-                let why = format!("the stride along axis {axis} is 0; it is at least 1");
-                return Err(AccessError::Argument(why));
-            }
-            let Some(steps) = count.checked_sub(1) else { return Ok(start) };
-            let last = steps.checked_mul(stride).and_then(|span| start.checked_add(span));
-            last.and_then(|last| last.checked_add(1)).ok_or_else(|| {
-                AccessError::Argument(format!("the slab ends beyond 64 bits along axis {axis}"))
+        (0..rank)
+            .map(|axis| {
+                let (start, count, stride) =
+                    (self.start[axis], self.count[axis], self.stride[axis]);
+                if stride == 0 {
+                    let why = format!("the stride along axis {axis} is 0; it is at least 1");
+                    return Err(AccessError::Argument(why));
+                }
+                let Some(steps) = count.checked_sub(1) else { return Ok(start) };
+                let last = steps.checked_mul(stride).and_then(|span| start.checked_add(span));
+                last.and_then(|last| last.checked_add(1)).ok_or_else(|| {
+                    AccessError::Argument(format!("the slab ends beyond 64 bits along axis {axis}"))
+                })
             })
-        };
-        (0..rank).map(end).collect()
+            .collect()
     }
 
     /// The part of it that an array of `shape` has: how many elements along each axis.
     pub(crate) fn within(&self, shape: &[u64]) -> Vec<u64> {
-        let inside = |axis: usize| {
-            let room = shape[axis].saturating_sub(self.start[axis]);
-            self.count[axis].min(room.div_ceil(self.stride[axis]))
-        };
-        (0..shape.len()).map(inside).collect()
+        (0..shape.len())
+            .map(|axis| {
+                let room = shape[axis].saturating_sub(self.start[axis]);
+                self.count[axis].min(room.div_ceil(self.stride[axis]))
+            })
+            .collect()
     }
 
     /// What `count` elements from its start are to Zarr.
@@ -112,10 +115,11 @@ pub(crate) fn pieces(
     element_size: u64,
     max_bytes: u64,
 ) -> Result<Pieces> {
-    let chunk = |(axis, &len): (usize, &u64)| {
-        chunks.get(axis).map_or(1, |&chunk| chunk.clamp(1, len.max(1)))
-    };
-    let chunks: Vec<u64> = shape.iter().enumerate().map(chunk).collect();
+    let chunks: Vec<u64> = shape
+        .iter()
+        .enumerate()
+        .map(|(axis, &len)| chunks.get(axis).map_or(1, |&chunk| chunk.clamp(1, len.max(1))))
+        .collect();
     let grid = Arc::new(RegularGrid::new(&chunks, shape)?);
     Ok(Pieces::of_shape(grid, shape, element_size, max_bytes))
 }

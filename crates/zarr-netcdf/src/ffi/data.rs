@@ -102,8 +102,9 @@ impl Call {
             return data.put_texts(&texts, |number| number as isize);
         }
         let size = count.checked_mul(self.memory.element_size(variable.ty)).ok_or(EINVAL)?;
-        let read = |out: &mut [u8]| read_into(variable, &self.slab, self.memory, out);
-        if data.fill(size, read)? { Ok(()) } else { Err(ERANGE.into()) }
+        let is_in_range =
+            data.fill(size, |out| read_into(variable, &self.slab, self.memory, out))?;
+        if is_in_range { Ok(()) } else { Err(ERANGE.into()) }
     }
 
     /// Reads each element to the place that a map gives it: how many elements it is from one coordinate to the next.

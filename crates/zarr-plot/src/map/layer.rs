@@ -220,11 +220,11 @@ impl Layer {
         let (width, height) = first.place.size_of_element();
         // Rounding must not choose a level.
         let (most_wide, most_high) = (width * across * 1.000_001, height * down * 1.000_001);
-        let is_fine = |level: &&Level| {
+        let coarsest = self.levels.iter().rev().find(|level| {
             let (width, height) = level.place.size_of_element();
             width <= most_wide && height <= most_high
-        };
-        Some(self.levels.iter().rev().find(is_fine).unwrap_or(first))
+        });
+        Some(coarsest.unwrap_or(first))
     }
 
     /// The range of colours of a plane, from a sample of its coarsest level: the same for all tiles.
@@ -301,11 +301,10 @@ fn levels(subject: &Subject, base: Level) -> Result<Vec<Level>, MapError> {
             found.push(level);
         }
     }
-    let count = |level: &Level| {
+    found.sort_by_key(|level| {
         let (columns, rows) = level.size();
         std::cmp::Reverse(columns.saturating_mul(rows))
-    };
-    found.sort_by_key(count);
+    });
     Ok(found)
 }
 
@@ -317,22 +316,22 @@ fn listed(subject: &Subject, base: &Level) -> Result<Vec<Listed>, MapError> {
     if let Some(found) = MapLevels::of_array(array)? {
         let own = found.levels.iter().find(|level| &level.path == array.path());
         let own = own.and_then(|level| level.scale).unwrap_or((1.0, 1.0));
-        let relative = |(x, y): (f64, f64)| (x / own.0, y / own.1);
-        let level = |level: &crate::meaning::geo::MapLevel| {
-            (level.path.clone(), level.scale.map(relative), level.transform)
-        };
-        return Ok(found.levels.iter().take(MAX_LEVELS).map(level).collect());
+        let levels = found.levels.iter().take(MAX_LEVELS).map(|level| {
+            let scale = level.scale.map(|(x, y)| (x / own.0, y / own.1));
+            (level.path.clone(), scale, level.transform)
+        });
+        return Ok(levels.collect());
     }
     let (Some((image, own)), Some(group)) = (&subject.image, image_group(subject)) else {
         return Ok(Vec::new());
     };
     let own = &image.levels[*own];
-    let level = |level: &crate::meaning::Level| {
+    let levels = image.levels.iter().take(MAX_LEVELS).filter_map(|level| {
         let scale = |axis: usize| Some(level.scale.get(axis)? / own.scale.get(axis)?);
         let scale = scale(base.axes.x).zip(scale(base.axes.y));
         Some((group.join(&level.path).ok()?, scale, None))
-    };
-    Ok(image.levels.iter().take(MAX_LEVELS).filter_map(level).collect())
+    });
+    Ok(levels.collect())
 }
 
 /// The group of the OME image that an array is a level of.
@@ -352,9 +351,11 @@ fn level(
 ) -> Result<Option<Level>, MapError> {
     let (axes, shape) = (base.axes, array.shape());
     let of_base = subject.array.shape();
-    let is_other = |axis: &usize| *axis != axes.x && *axis != axes.y;
-    if shape.len() != of_base.len()
-        || (0..shape.len()).filter(is_other).any(|axis| shape[axis] != of_base[axis])
+    if shape.len() != of_base.len() {
+        return Ok(None);
+    }
+    let mut others = (0..shape.len()).filter(|&axis| axis != axes.x && axis != axes.y);
+    if others.any(|axis| shape[axis] != of_base[axis])
         || shape[axes.x] == 0
         || shape[axes.y] == 0
         || array.data_type().scalar() != subject.array.data_type().scalar()
@@ -425,8 +426,8 @@ fn coarser(line: &Line, factor: f64, len: u64) -> Option<Line> {
         Line::Edges(edges) => {
             let whole = (factor.fract() == 0.0 && factor >= 1.0).then_some(factor as usize)?;
             let last = *edges.last()?;
-            let edge = |n: u64| edges.get(n as usize * whole).copied().unwrap_or(last);
-            let edges: Vec<f64> = (0..=len).map(edge).collect();
+            let edges: Vec<f64> =
+                (0..=len).map(|n| edges.get(n as usize * whole).copied().unwrap_or(last)).collect();
             // More elements than the base has edges for would have no width.
             edges.windows(2).all(|pair| pair[0] != pair[1]).then_some(Line::Edges(edges))
         }

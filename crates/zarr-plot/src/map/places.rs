@@ -36,11 +36,11 @@ impl Places {
             let goes_around = *projection == Projection::Geographic && to.x.goes_around();
             return Places::Separable { columns, rows, goes_around };
         }
-        let exact = |column: usize, row: usize| {
+        let places = interpolated(xs.len(), ys.len(), |column, row| {
             let (longitude, latitude) = set.degrees((xs[column], ys[row]));
             located(projection, place, longitude, latitude).unwrap_or((f64::NAN, f64::NAN))
-        };
-        Places::Each { width: xs.len(), places: interpolated(xs.len(), ys.len(), exact) }
+        });
+        Places::Each { width: xs.len(), places }
     }
 
     /// How many pixels across and down.
@@ -227,11 +227,6 @@ fn interpolated(
                 step(0, 1, right - left).max(step(0, 2, bottom - top)).max(1.0)
             };
             let limits = (MAX_ERROR * per_pixel(|it| it.0), MAX_ERROR * per_pixel(|it| it.1));
-            let is_near = |(column, row): (usize, usize)| {
-                let (found, guess) = (exact(column, row), between(column, row));
-                // NaN is not near.
-                (found.0 - guess.0).abs() <= limits.0 && (found.1 - guess.1).abs() <= limits.1
-            };
             let is_smooth = [
                 (middle, centre),
                 (middle, top),
@@ -240,7 +235,11 @@ fn interpolated(
                 (right, centre),
             ]
             .into_iter()
-            .all(is_near);
+            .all(|(column, row)| {
+                let (found, guess) = (exact(column, row), between(column, row));
+                // NaN is not near.
+                (found.0 - guess.0).abs() <= limits.0 && (found.1 - guess.1).abs() <= limits.1
+            });
             for row in top..=bottom {
                 for column in left..=right {
                     let place = if is_smooth { between(column, row) } else { exact(column, row) };

@@ -136,10 +136,9 @@ impl Source<'_> {
 /// Up to about [`SAMPLE`] positions along an axis, in at most so many chunks.
 fn spread(len: u64, chunk: u64, most_chunks: u64) -> Vec<u64> {
     let evenly = |len: u64, count: u64| {
-        let middle = move |n: u64| {
+        (0..count).map(move |n| {
             ((2 * u128::from(n) + 1) * u128::from(len) / (2 * u128::from(count))) as u64
-        };
-        (0..count).map(middle)
+        })
     };
     let chunk = chunk.max(1);
     let chunks = len.div_ceil(chunk);
@@ -148,8 +147,10 @@ fn spread(len: u64, chunk: u64, most_chunks: u64) -> Vec<u64> {
         return evenly(len, len.min(SAMPLE)).collect();
     }
     let of_each = SAMPLE.div_ceil(chosen).min(chunk);
-    let in_chunk = |n: u64| evenly(chunk, of_each).map(move |at| n * chunk + at);
-    evenly(chunks, chosen).flat_map(in_chunk).filter(|&at| at < len).collect()
+    evenly(chunks, chosen)
+        .flat_map(|n| evenly(chunk, of_each).map(move |at| n * chunk + at))
+        .filter(|&at| at < len)
+        .collect()
 }
 
 /// A range where each follows the one before, else a list.

@@ -89,11 +89,11 @@ fn nearest(source: &Source<'_>, places: &Places) -> Result<Option<Plane>, MapErr
         return Ok(None);
     };
     let values = source.read(&lists.columns, &lists.rows)?;
-    let value = |column: usize, row: usize| {
+    let found = plane(places.size(), |column, row| {
         let (column, row) = at(column, row)?;
         values.get(lists.at(column, row)?).copied()
-    };
-    Ok(Some(plane(places.size(), value)))
+    });
+    Ok(Some(found))
 }
 
 /// All columns and rows that pixels need; nothing if they need none. Of separable places only the pixels of one row and of
@@ -125,8 +125,7 @@ fn listed(places: &Places, needed: impl Fn(usize, usize) -> Vec<(u64, u64)>) -> 
 }
 
 fn plane((width, height): (usize, usize), value: impl Fn(usize, usize) -> Option<f64>) -> Plane {
-    let row = |row: usize| (0..width).map(move |column| (column, row));
-    let pixels = (0..height).flat_map(row);
+    let pixels = (0..height).flat_map(|row| (0..width).map(move |column| (column, row)));
     let values = pixels.map(|(column, row)| value(column, row).unwrap_or(f64::NAN)).collect();
     Plane::of(width, values)
 }
@@ -152,15 +151,15 @@ fn bilinear(source: &Source<'_>, places: &Places) -> Result<Option<Plane>, MapEr
         let place = places.at(column, row)?;
         Some((neighbours(place.0, columns, turns), neighbours(place.1, rows, false)))
     };
-    let needed = |column: usize, row: usize| {
+    let lists = listed(places, |column, row| {
         let Some((([left, right], _), ([top, bottom], _))) = around(column, row) else {
             return Vec::new();
         };
         vec![(left, top), (right, bottom)]
-    };
-    let Some(lists) = listed(places, needed) else { return Ok(None) };
+    });
+    let Some(lists) = lists else { return Ok(None) };
     let values = source.read(&lists.columns, &lists.rows)?;
-    let value = |column: usize, row: usize| {
+    let found = plane(places.size(), |column, row| {
         let ((across, u), (down, v)) = around(column, row)?;
         let (mut sum, mut weights) = (0.0, 0.0);
         for (column, of_column) in across.into_iter().zip([1.0 - u, u]) {
@@ -173,8 +172,8 @@ fn bilinear(source: &Source<'_>, places: &Places) -> Result<Option<Plane>, MapEr
             }
         }
         (weights > MIN_WEIGHT).then(|| sum / weights)
-    };
-    Ok(Some(plane(places.size(), value)))
+    });
+    Ok(Some(found))
 }
 
 /// Elements from one to another; those over the seam of a map that goes around are in two ranges.
@@ -208,7 +207,7 @@ fn means(
     let list = |ranges: &[Ranges]| ranges.iter().flatten().flat_map(Clone::clone).collect();
     let lists = Lists { columns: list(&across), rows: list(&down) }.sorted();
     let values = source.read(&lists.columns, &lists.rows)?;
-    let value = |column: usize, row: usize| {
+    let found = plane(places.size(), |column, row| {
         let (mut sum, mut count) = (0.0, 0_u64);
         for row in down[row].iter().flat_map(Clone::clone) {
             for range in across[column].iter().filter(|range| !range.is_empty()) {
@@ -224,39 +223,40 @@ fn means(
             }
         }
         (count > 0).then(|| sum / count as f64)
-    };
-    Ok(Some(plane(places.size(), value)))
+    });
+    Ok(Some(found))
 }
 
 /// The elements of each pixel along one axis, by the places of the pixels' middles and edges: those whose middles are
 /// between the edges, or else the one that the pixel's middle is in.
 fn ranges(middles: &[f64], edges: &[f64], len: u64, goes_around: bool) -> Vec<Ranges> {
-    let one = |n: usize| {
-        let (middle, first, last) = (middles[n], edges[n], edges[n + 1]);
-        if middle.is_nan() {
-            return [0..0, 0..0];
-        }
-        // At the edge of the array one edge of a pixel is outside: it is as far from the middle as the other.
-        let (first, last) = match (first.is_nan(), last.is_nan()) {
-            (false, false) => (first, last),
-            (false, true) => (first, 2.0 * middle - first),
-            (true, false) => (2.0 * middle - last, last),
-            (true, true) => (middle, middle),
-        };
-        let (low, high) = (first.min(last), first.max(last));
-        let index = |place: f64| ((place - 0.5 - ROUNDING).ceil().max(0.0) as u64).min(len);
-        let found = if goes_around && high - low > len as f64 / 2.0 {
-            [index(high)..len, 0..index(low)]
-        } else {
-            [index(low)..index(high), 0..0]
-        };
-        if found.iter().all(Range::is_empty) {
-            let element = element(middle, len);
-            return [element..element + 1, 0..0];
-        }
-        found
-    };
-    (0..middles.len()).map(one).collect()
+    (0..middles.len())
+        .map(|n| {
+            let (middle, first, last) = (middles[n], edges[n], edges[n + 1]);
+            if middle.is_nan() {
+                return [0..0, 0..0];
+            }
+            // At the edge of the array one edge of a pixel is outside: it is as far from the middle as the other.
+            let (first, last) = match (first.is_nan(), last.is_nan()) {
+                (false, false) => (first, last),
+                (false, true) => (first, 2.0 * middle - first),
+                (true, false) => (2.0 * middle - last, last),
+                (true, true) => (middle, middle),
+            };
+            let (low, high) = (first.min(last), first.max(last));
+            let index = |place: f64| ((place - 0.5 - ROUNDING).ceil().max(0.0) as u64).min(len);
+            let found = if goes_around && high - low > len as f64 / 2.0 {
+                [index(high)..len, 0..index(low)]
+            } else {
+                [index(low)..index(high), 0..0]
+            };
+            if found.iter().all(Range::is_empty) {
+                let element = element(middle, len);
+                return [element..element + 1, 0..0];
+            }
+            found
+        })
+        .collect()
 }
 
 /// The means of square blocks of elements, of which each pixel has the one that its middle is in.
@@ -290,12 +290,12 @@ fn means_of_blocks(source: &Source<'_>, places: &Places) -> Result<Option<Plane>
     along[source.axes.y] = Along { start: top, step: 1, len: rows_len };
     let view = View { along, x: Some(source.axes.x), y: Some(source.axes.y) };
     let found = slice_in_blocks(source.array, source.meaning, &view, block, Some(Reduce::Mean))?;
-    let value = |column: usize, row: usize| {
+    let found = plane((width, height), |column, row| {
         let (column, row) = at(column, row)?;
         let (column, row) = ((column - left) / block.0, (row - top) / block.1);
         found.values.get(row as usize * found.width + column as usize).copied()
-    };
-    Ok(Some(plane((width, height), value)))
+    });
+    Ok(Some(found))
 }
 
 #[cfg(test)]

@@ -149,12 +149,13 @@ impl Axis {
         }
         let (first, last) = (*found.numbers.first()?, *found.numbers.last()?);
         let scale = (last - first) / (self.len - 1) as f64;
-        let is_even = |(n, value): (usize, &f64)| {
-            (first + n as f64 * scale - value).abs() <= EVEN * scale.abs()
-        };
         let is_known = scale.is_finite() && scale != 0.0;
-        (is_known && found.numbers.iter().enumerate().all(is_even))
-            .then_some(Affine { scale, offset: first })
+        let is_even =
+            is_known
+                && found.numbers.iter().enumerate().all(|(n, value)| {
+                    (first + n as f64 * scale - value).abs() <= EVEN * scale.abs()
+                });
+        is_even.then_some(Affine { scale, offset: first })
     }
 
     /// Its units in metres, if they are of length.
@@ -220,10 +221,14 @@ fn read(array: &Array, positions: Range<u64>) -> Result<Coordinates> {
         }
         Some(DataType::FixedUtf32 { len }) => {
             let bytes = array.read_le_bytes(positions)?;
-            let text = |element: &[u8]| {
-                utf32_chars(element, Endian::Little).take_while(|&letter| letter != '\0').collect()
-            };
-            let texts = bytes.chunks_exact(4 * len.max(1)).map(text).collect();
+            let texts = bytes
+                .chunks_exact(4 * len.max(1))
+                .map(|element| {
+                    utf32_chars(element, Endian::Little)
+                        .take_while(|&letter| letter != '\0')
+                        .collect()
+                })
+                .collect();
             return Ok(Coordinates { texts: Some(texts), ..Coordinates::default() });
         }
         _ => {}
@@ -245,12 +250,13 @@ fn read(array: &Array, positions: Range<u64>) -> Result<Coordinates> {
             }
             _ => (units, 1),
         };
-        let number = |value| match value {
-            ScalarValue::Integer(count) => count.div_euclid(by) as f64,
-            ScalarValue::Float(nat) => nat,
-        };
         return Ok(Coordinates {
-            numbers: values.map(number).collect(),
+            numbers: values
+                .map(|value| match value {
+                    ScalarValue::Integer(count) => count.div_euclid(by) as f64,
+                    ScalarValue::Float(nat) => nat,
+                })
+                .collect(),
             time: Some(units),
             texts: None,
         });
@@ -371,14 +377,29 @@ fn is_pressure(units: &str) -> bool {
 
 /// What CF's attributes `axis`, `standard_name`, `units` and then the name say is along an axis.
 fn kind_of(name: &str, attributes: &Object) -> AxisKind {
-    let of_axis = |text: String| match text.to_ascii_uppercase().as_str() {
+    text(attributes, "axis")
+        .and_then(|axis| kind_of_axis_attribute(&axis))
+        .or_else(|| kind_of_standard_name(&text(attributes, "standard_name")?))
+        // Only a vertical axis has this attribute.
+        .or_else(|| text(attributes, "positive").map(|_| AxisKind::Z))
+        .or_else(|| kind_of_units(&text(attributes, "units")?))
+        .unwrap_or_else(|| kind_of_name(name))
+}
+
+/// What the attribute `axis` of CF says.
+fn kind_of_axis_attribute(text: &str) -> Option<AxisKind> {
+    match text.to_ascii_uppercase().as_str() {
         "X" => Some(AxisKind::X),
         "Y" => Some(AxisKind::Y),
         "Z" => Some(AxisKind::Z),
         "T" => Some(AxisKind::Time),
         _ => None,
-    };
-    let of_standard_name = |text: String| match text.as_str() {
+    }
+}
+
+/// What the attribute `standard_name` of CF says.
+fn kind_of_standard_name(text: &str) -> Option<AxisKind> {
+    match text {
         "longitude" | "projection_x_coordinate" | "grid_longitude" => Some(AxisKind::X),
         "latitude" | "projection_y_coordinate" | "grid_latitude" => Some(AxisKind::Y),
         "time" => Some(AxisKind::Time),
@@ -386,32 +407,30 @@ fn kind_of(name: &str, attributes: &Object) -> AxisKind {
             Some(AxisKind::Z)
         }
         _ => None,
-    };
-    let of_units = |text: String| {
-        let text = text.to_ascii_lowercase().replace('_', "");
-        match text.as_str() {
-            "degreeseast" | "degreeeast" | "degreee" | "degreese" => Some(AxisKind::X),
-            "degreesnorth" | "degreenorth" | "degreen" | "degreesn" => Some(AxisKind::Y),
-            units if is_pressure(units) => Some(AxisKind::Z),
-            _ => None,
-        }
-    };
-    let of_name = || match name.to_ascii_lowercase().as_str() {
+    }
+}
+
+/// What units say that only one kind of axis has.
+fn kind_of_units(text: &str) -> Option<AxisKind> {
+    let text = text.to_ascii_lowercase().replace('_', "");
+    match text.as_str() {
+        "degreeseast" | "degreeeast" | "degreee" | "degreese" => Some(AxisKind::X),
+        "degreesnorth" | "degreenorth" | "degreen" | "degreesn" => Some(AxisKind::Y),
+        units if is_pressure(units) => Some(AxisKind::Z),
+        _ => None,
+    }
+}
+
+/// What the name of an axis says, where no attribute does.
+fn kind_of_name(name: &str) -> AxisKind {
+    match name.to_ascii_lowercase().as_str() {
         "x" | "lon" | "longitude" | "easting" => AxisKind::X,
         "y" | "lat" | "latitude" | "northing" => AxisKind::Y,
         "z" | "lev" | "level" | "plev" | "depth" | "height" | "altitude" => AxisKind::Z,
         "t" | "time" => AxisKind::Time,
         "c" | "channel" | "band" | "bands" | "rgb" | "rgba" => AxisKind::Channel,
         _ => AxisKind::Other,
-    };
-    // Only a vertical axis has this attribute.
-    let of_positive = |_| Some(AxisKind::Z);
-    text(attributes, "axis")
-        .and_then(of_axis)
-        .or_else(|| text(attributes, "standard_name").and_then(of_standard_name))
-        .or_else(|| text(attributes, "positive").and_then(of_positive))
-        .or_else(|| text(attributes, "units").and_then(of_units))
-        .unwrap_or_else(of_name)
+    }
 }
 
 impl Image {

@@ -30,19 +30,24 @@ impl Flags {
         let Some(meanings) = text(attributes, "flag_meanings") else { return Flags::default() };
         let names: Vec<&str> = meanings.split_ascii_whitespace().take(MAX_FLAGS).collect();
         let numbers = |name: &str| -> Option<Vec<i64>> {
-            // netCDF's attributes in JSON lose their type: 3.0 is the number 3, too.
-            let number = |json: &Json| {
-                let text = json.as_number()?;
-                let float = || text.parse::<f64>().ok().filter(|value| value.fract() == 0.0);
-                text.parse::<i64>().ok().or_else(|| Some(float()? as i64))
-            };
             let list: Option<Vec<i64>> = match attributes.get(name)? {
                 Json::String(text) => text
                     .split([' ', ','])
                     .filter(|part| !part.is_empty())
                     .map(|part| part.trim_end_matches(['b', 's']).parse().ok())
                     .collect(),
-                json => items(json).iter().map(number).collect(),
+                json => items(json)
+                    .iter()
+                    .map(|json| {
+                        let text = json.as_number()?;
+                        if let Ok(number) = text.parse::<i64>() {
+                            return Some(number);
+                        }
+                        // netCDF's attributes in JSON lose their type: 3.0 is the number 3, too.
+                        let number = text.parse::<f64>().ok()?;
+                        (number.fract() == 0.0).then_some(number as i64)
+                    })
+                    .collect(),
             };
             list.filter(|list| list.len() == names.len())
         };
@@ -54,13 +59,13 @@ impl Flags {
         let colors: Vec<_> = text(attributes, "flag_colors")
             .map(|text| text.split_ascii_whitespace().map(color).collect())
             .unwrap_or_default();
-        let flag = |(n, name): (usize, &&str)| Flag {
+        let flags = names.iter().enumerate().map(|(n, name)| Flag {
             name: (*name).to_owned(),
             value: values.as_ref().map(|values| values[n]),
             mask: masks.as_ref().map(|masks| masks[n]),
             color: colors.get(n).copied().flatten(),
-        };
-        Flags(names.iter().enumerate().map(flag).collect())
+        });
+        Flags(flags.collect())
     }
 
     /// Whether no value has a name.
@@ -74,22 +79,26 @@ impl Flags {
             return None;
         }
         let value = value as i64;
-        let fits = |flag: &&Flag| match (flag.value, flag.mask) {
-            (Some(own), Some(mask)) => value & mask == own,
-            (Some(own), None) => value == own,
-            (None, Some(mask)) => value & mask != 0,
-            (None, None) => false,
-        };
-        let names: Vec<&str> = self.0.iter().filter(fits).map(|flag| flag.name.as_str()).collect();
+        let names: Vec<&str> = self
+            .0
+            .iter()
+            .filter(|flag| match (flag.value, flag.mask) {
+                (Some(own), Some(mask)) => value & mask == own,
+                (Some(own), None) => value == own,
+                (None, Some(mask)) => value & mask != 0,
+                (None, None) => false,
+            })
+            .map(|flag| flag.name.as_str())
+            .collect();
         (!names.is_empty()).then(|| names.join(", "))
     }
 
     /// Each value that has a name, that name, and its colour if one is given; nothing, where names are those of bits.
     pub fn categories(&self) -> impl Iterator<Item = (f64, &str, Option<[u8; 3]>)> {
-        let one = |flag: &Flag| flag.value.filter(|_| flag.mask.is_none());
-        self.0
-            .iter()
-            .filter_map(move |flag| Some((one(flag)? as f64, flag.name.as_str(), flag.color)))
+        self.0.iter().filter_map(|flag| {
+            let value = flag.value.filter(|_| flag.mask.is_none())?;
+            Some((value as f64, flag.name.as_str(), flag.color))
+        })
     }
 }
 

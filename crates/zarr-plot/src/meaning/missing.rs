@@ -52,12 +52,11 @@ impl Missing {
         let scalar = metadata.data_type.scalar();
         let real = scalar.filter(|scalar| !matches!(scalar, Scalar::Complex(_) | Scalar::Bool));
         let (Some(scalar), true) = (real, rule != MissingRule::None) else { return missing };
-        let read = |bytes: &[u8]| unsigned(scalar, is_unsigned).load(bytes);
         let from_dialect = if missing_value::has_names(metadata) { dialect } else { Dialect::V3 };
         let declared = missing_value::of(metadata, from_dialect);
         let fill = metadata.fill_value.clone().filter(|_| rule == MissingRule::Fill);
         for value in declared.iter().chain(&fill) {
-            missing.add(read(value.as_bytes()));
+            missing.add(unsigned(scalar, is_unsigned).load(value.as_bytes()));
         }
         let attribute = metadata.attributes.get(missing_value::FILL_VALUE);
         let mut refuse = |name: &str, json: &Json| {

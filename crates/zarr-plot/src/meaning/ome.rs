@@ -218,38 +218,42 @@ impl Image {
         let is_label = inner.contains("image-label");
         let label_colors: Arc<[_]> =
             label_colors(inner.get("image-label").and_then(Json::as_object)).into();
-        let image = |json: &Json| {
-            let json = json.as_object()?;
-            let datasets = json.get("datasets")?.as_array()?;
-            let axes = axes(json.get("axes").or_else(|| axes_of_system(json)));
-            if axes.len() > MAX_AXES {
-                return None;
-            }
-            let whole = steps(json.get("coordinateTransformations"), axes.len());
-            let level = |json: &Json| {
+        found
+            .iter()
+            .filter_map(|json| {
                 let json = json.as_object()?;
-                let path = text(json, "path")?;
-                let mut own = steps(json.get("coordinateTransformations"), axes.len());
-                for n in 0..axes.len() {
-                    own.0[n] *= whole.0[n];
-                    own.1[n] = own.1[n] * whole.0[n] + whole.1[n];
+                let datasets = json.get("datasets")?.as_array()?;
+                let axes = axes(json.get("axes").or_else(|| axes_of_system(json)));
+                if axes.len() > MAX_AXES {
+                    return None;
                 }
-                Some(Level { path, scale: own.0, translation: own.1 })
-            };
-            let levels: Vec<Level> = datasets.iter().filter_map(level).collect();
-            let name = text(json, "name");
-            (!levels.is_empty()).then(|| Image {
-                name,
-                axes,
-                levels,
-                channels: channels.clone(),
-                default_t: default("defaultT"),
-                default_z: default("defaultZ"),
-                is_label,
-                label_colors: label_colors.clone(),
+                let whole = steps(json.get("coordinateTransformations"), axes.len());
+                let levels: Vec<Level> = datasets
+                    .iter()
+                    .filter_map(|json| {
+                        let json = json.as_object()?;
+                        let path = text(json, "path")?;
+                        let mut own = steps(json.get("coordinateTransformations"), axes.len());
+                        for n in 0..axes.len() {
+                            own.0[n] *= whole.0[n];
+                            own.1[n] = own.1[n] * whole.0[n] + whole.1[n];
+                        }
+                        Some(Level { path, scale: own.0, translation: own.1 })
+                    })
+                    .collect();
+                let name = text(json, "name");
+                (!levels.is_empty()).then(|| Image {
+                    name,
+                    axes,
+                    levels,
+                    channels: channels.clone(),
+                    default_t: default("defaultT"),
+                    default_z: default("defaultZ"),
+                    is_label,
+                    label_colors: label_colors.clone(),
+                })
             })
-        };
-        found.iter().filter_map(image).collect()
+            .collect()
     }
 }
 
@@ -277,16 +281,17 @@ fn axes_of_system(image: &Object) -> Option<&Json> {
 fn axes(json: Option<&Json>) -> Vec<(String, AxisKind, Option<String>)> {
     let plain = |name: &str| (name.to_owned(), kind(name, None), None);
     let Some(Json::Array(axes)) = json else { return ["t", "c", "z", "y", "x"].map(plain).into() };
-    let axis = |json: &Json| match json {
-        Json::String(name) => plain(name),
-        Json::Object(axis) => {
-            let name = text(axis, "name").unwrap_or_default();
-            let kind = kind(&name, text(axis, "type").as_deref());
-            (name, kind, text(axis, "unit"))
-        }
-        _ => plain(""),
-    };
-    axes.iter().map(axis).collect()
+    axes.iter()
+        .map(|json| match json {
+            Json::String(name) => plain(name),
+            Json::Object(axis) => {
+                let name = text(axis, "name").unwrap_or_default();
+                let kind = kind(&name, text(axis, "type").as_deref());
+                (name, kind, text(axis, "unit"))
+            }
+            _ => plain(""),
+        })
+        .collect()
 }
 
 fn kind(name: &str, declared: Option<&str>) -> AxisKind {
@@ -316,8 +321,12 @@ fn steps(json: Option<&Json>, rank: usize) -> (Vec<f64>, Vec<f64>) {
     });
     for step in steps {
         let numbers = |name: &str| -> Option<Vec<f64>> {
-            let number = |json: &Json| json.as_number()?.parse::<f64>().ok();
-            let list: Option<Vec<f64>> = step.get(name)?.as_array()?.iter().map(number).collect();
+            let list: Option<Vec<f64>> = step
+                .get(name)?
+                .as_array()?
+                .iter()
+                .map(|json| json.as_number()?.parse::<f64>().ok())
+                .collect();
             list.filter(|list| list.len() == rank && list.iter().all(|n| n.is_finite()))
         };
         match step.get("type").and_then(Json::as_str) {
@@ -342,36 +351,42 @@ fn steps(json: Option<&Json>, rank: usize) -> (Vec<f64>, Vec<f64>) {
 fn channels(json: Option<&Json>) -> Vec<Channel> {
     let Some(list) = json else { return Vec::new() };
     let list = items(list);
-    let channel = |(n, json): (usize, &Json)| {
-        let json = json.as_object()?;
-        let window = json.get("window").and_then(Json::as_object);
-        let end = |name: &str| window?.get(name)?.as_number()?.parse::<f64>().ok();
-        let ends = |low, high| end(low).zip(end(high)).filter(|(low, high)| low < high);
-        let flag = |name: &str| json.get(name).and_then(Json::as_bool);
-        Some(Channel {
-            label: text(json, "label"),
-            color: text(json, "color")
-                .and_then(|text| color(&text))
-                .unwrap_or_else(|| default_color(n, list.len())),
-            window: ends("start", "end").or(ends("min", "max")),
-            active: flag("active").unwrap_or(true),
-            inverted: flag("inverted").unwrap_or(false),
+    list.iter()
+        .take(MAX_CHANNELS)
+        .enumerate()
+        .filter_map(|(n, json): (usize, &Json)| {
+            let json = json.as_object()?;
+            let window = json.get("window").and_then(Json::as_object);
+            let end = |name: &str| window?.get(name)?.as_number()?.parse::<f64>().ok();
+            let ends = |low, high| end(low).zip(end(high)).filter(|(low, high)| low < high);
+            let flag = |name: &str| json.get(name).and_then(Json::as_bool);
+            Some(Channel {
+                label: text(json, "label"),
+                color: text(json, "color")
+                    .and_then(|text| color(&text))
+                    .unwrap_or_else(|| default_color(n, list.len())),
+                window: ends("start", "end").or(ends("min", "max")),
+                active: flag("active").unwrap_or(true),
+                inverted: flag("inverted").unwrap_or(false),
+            })
         })
-    };
-    list.iter().take(MAX_CHANNELS).enumerate().filter_map(channel).collect()
+        .collect()
 }
 
 /// The `colors` of `image-label`, each label once, in ascending order.
 fn label_colors(json: Option<&Object>) -> Vec<(f64, [u8; 4])> {
     let list = json.and_then(|json| json.get("colors")).map(items).unwrap_or_default();
-    let color = |json: &Json| {
-        let json = json.as_object()?;
-        let label = json.get("label-value")?.as_number()?.parse::<f64>().ok()?;
-        let rgba = json.get("rgba")?.as_array()?;
-        let part = |n: usize| rgba.get(n)?.as_number()?.parse::<u8>().ok();
-        Some((label, [part(0)?, part(1)?, part(2)?, part(3).unwrap_or(255)]))
-    };
-    let mut found: Vec<_> = list.iter().take(MAX_LABEL_COLORS).filter_map(color).collect();
+    let mut found: Vec<_> = list
+        .iter()
+        .take(MAX_LABEL_COLORS)
+        .filter_map(|json| {
+            let json = json.as_object()?;
+            let label = json.get("label-value")?.as_number()?.parse::<f64>().ok()?;
+            let rgba = json.get("rgba")?.as_array()?;
+            let part = |n: usize| rgba.get(n)?.as_number()?.parse::<u8>().ok();
+            Some((label, [part(0)?, part(1)?, part(2)?, part(3).unwrap_or(255)]))
+        })
+        .collect();
     found.sort_by(|(a, _), (b, _)| a.total_cmp(b));
     found.dedup_by(|(a, _), (b, _)| a == b);
     found

@@ -38,11 +38,10 @@ impl TimeUnits {
     /// date is none.
     pub fn parse(units: &str, calendar: Option<&str>) -> Result<Option<TimeUnits>, String> {
         let words: Vec<&str> = units.split_whitespace().collect();
-        let is_since = |word: &&&str| {
-            ["since", "after", "from", "ref"].contains(&word.to_ascii_lowercase().as_str())
-        };
         let [name, since, date @ ..] = &words[..] else { return Ok(None) };
-        if date.is_empty() || Some(since).filter(is_since).is_none() {
+        let is_since =
+            ["since", "after", "from", "ref"].contains(&since.to_ascii_lowercase().as_str());
+        if date.is_empty() || !is_since {
             return Ok(None);
         }
         let name = name.to_ascii_lowercase();

@@ -20,21 +20,22 @@ impl ChannelName {
     fn position(&self, channels: &[Channel]) -> Result<usize, PictureError> {
         let ChannelName(name) = self;
         let of_number = name.parse().ok().filter(|&n: &usize| n < channels.len());
-        let labelled = |channel: &Channel| channel.label.as_deref() == Some(name);
-        of_number.or_else(|| channels.iter().position(labelled)).ok_or_else(|| {
-            let labels: Vec<String> = channels
-                .iter()
-                .take(20)
-                .filter_map(|channel| Some(format!("`{}`", channel.label.as_ref()?)))
-                .collect();
-            let known = if labels.is_empty() {
-                String::new()
-            } else {
-                format!(", with the labels {}", labels.join(", "))
-            };
-            let last = channels.len().saturating_sub(1);
-            PictureError::Refused(format!("no channel `{name}`; there are 0 to {last}{known}"))
-        })
+        of_number
+            .or_else(|| channels.iter().position(|channel| channel.label.as_deref() == Some(name)))
+            .ok_or_else(|| {
+                let labels: Vec<String> = channels
+                    .iter()
+                    .take(20)
+                    .filter_map(|channel| Some(format!("`{}`", channel.label.as_ref()?)))
+                    .collect();
+                let known = if labels.is_empty() {
+                    String::new()
+                } else {
+                    format!(", with the labels {}", labels.join(", "))
+                };
+                let last = channels.len().saturating_sub(1);
+                PictureError::Refused(format!("no channel `{name}`; there are 0 to {last}{known}"))
+            })
     }
 }
 
@@ -121,15 +122,14 @@ pub(crate) fn shown(
     let named: Option<Vec<usize>> =
         named.map(|names| names.iter().map(|name| name.position(all)).collect()).transpose()?;
     let is_any_active = selected.iter().any(|&n| all[n].active);
-    let is_shown = |n: &usize| match &named {
-        Some(named) => named.contains(n),
-        // One that was selected alone is shown.
-        None => all[*n].active || !is_any_active,
-    };
     let mut found: Vec<ShownChannel> = selected
         .iter()
         .enumerate()
-        .filter(|(_, n)| is_shown(n))
+        .filter(|(_, n)| match &named {
+            Some(named) => named.contains(n),
+            // One that was selected alone is shown.
+            None => all[**n].active || !is_any_active,
+        })
         .map(|(position, &number)| ShownChannel {
             position,
             number,

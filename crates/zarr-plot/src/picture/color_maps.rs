@@ -65,10 +65,10 @@ impl ColorMap {
 
     /// Every map by its name, as 1,536 hexadecimal digits: six for each colour.
     pub fn json() -> Object {
-        let hex =
-            |map: ColorMap| map.table.iter().map(|part| format!("{part:02x}")).collect::<String>();
-        ColorMap::all()
-            .fold(Object::new(), |object, map| object.with(map.name, Json::from(hex(map))))
+        ColorMap::all().fold(Object::new(), |object, map| {
+            let hex: String = map.table.iter().map(|part| format!("{part:02x}")).collect();
+            object.with(map.name, Json::from(hex))
+        })
     }
 }
 

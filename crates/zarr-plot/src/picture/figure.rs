@@ -91,13 +91,13 @@ impl Scale {
             for tick in &mut found {
                 tick.text = text::cut(&tick.text, SMALL_TEXT, 160.0);
             }
-            let room = |pair: &[Tick]| {
+            let have_room = found.windows(2).all(|pair| {
                 let half = (text::width(&pair[0].text, SMALL_TEXT)
                     + text::width(&pair[1].text, SMALL_TEXT))
                     / 2.0;
                 (place(pair[1].at) - place(pair[0].at)).abs() >= half + 10.0
-            };
-            if found.windows(2).all(room) {
+            });
+            if have_room {
                 return found;
             }
         }
@@ -151,27 +151,34 @@ fn pretty(units: &str) -> String {
 /// `time 2000-01-16 (0 of 1,200)` for each axis of which one position is shown.
 pub fn positions(subject: &Subject, view: &View, is_channels: bool) -> Vec<String> {
     let channels = if is_channels { subject.channel_axis(view) } else { None };
-    let is_shown = |n: usize| {
-        Some(n) == view.x || Some(n) == view.y || Some(n) == channels || view.along[n].len == 0
-    };
-    let one = |n: usize| {
-        let (axis, at) = (&subject.axes[n], view.along[n].start);
-        let name = axis.name.clone().unwrap_or_else(|| format!("axis {n}"));
-        let of = |len: u64| if len == 1 { String::new() } else { format!(" ({at} of {len})") };
-        let found = axis.read(at..at + 1).ok().flatten().map(|found| found.text(0));
-        match found {
-            Some(found) if axis.units.is_some() && axis.kind != crate::meaning::AxisKind::Time => {
-                format!(
-                    "{name} {found} {}{}",
-                    pretty(axis.units.as_deref().unwrap_or_default()),
-                    of(axis.len)
-                )
+    (0..subject.axes.len())
+        .filter(|&n| {
+            let is_shown = Some(n) == view.x
+                || Some(n) == view.y
+                || Some(n) == channels
+                || view.along[n].len == 0;
+            !is_shown && subject.axes[n].len != 1
+        })
+        .map(|n| {
+            let (axis, at) = (&subject.axes[n], view.along[n].start);
+            let name = axis.name.clone().unwrap_or_else(|| format!("axis {n}"));
+            let of = |len: u64| if len == 1 { String::new() } else { format!(" ({at} of {len})") };
+            let found = axis.read(at..at + 1).ok().flatten().map(|found| found.text(0));
+            match found {
+                Some(found)
+                    if axis.units.is_some() && axis.kind != crate::meaning::AxisKind::Time =>
+                {
+                    format!(
+                        "{name} {found} {}{}",
+                        pretty(axis.units.as_deref().unwrap_or_default()),
+                        of(axis.len)
+                    )
+                }
+                Some(found) => format!("{name} {found}{}", of(axis.len)),
+                None => format!("{name} {at} of {}", axis.len),
             }
-            Some(found) => format!("{name} {found}{}", of(axis.len)),
-            None => format!("{name} {at} of {}", axis.len),
-        }
-    };
-    (0..subject.axes.len()).filter(|&n| !is_shown(n) && subject.axes[n].len != 1).map(one).collect()
+        })
+        .collect()
 }
 
 /// Where the data of a figure are.
@@ -361,7 +368,6 @@ impl Subject {
         scene.text((LEGEND_MARGIN, LEGEND_MARGIN + 8.0), &title, SMALL_TEXT, Anchor::Start, INK);
         let top = LEGEND_MARGIN + 20.0;
         let height = f64::from(LEGEND_SIZE.1) - top - 2.0 * LEGEND_MARGIN;
-        let number = |value: f64| self.text(value);
         let is_time = self.meaning.time.is_some();
         color_bar(
             &mut scene,
@@ -369,7 +375,7 @@ impl Subject {
             height,
             width,
             (stretch, map),
-            &number,
+            &|value: f64| self.text(value),
             is_time,
         );
         scene
@@ -417,18 +423,17 @@ impl Subject {
                 // The hours of ends that are days apart have no room.
                 let width = stretch.high - stretch.low;
                 let is_wide = self.meaning.time.is_some_and(|t| width * t.seconds() > 259_200.0);
-                let text = |value: f64| {
-                    let text = self.text(value);
-                    let day = text.split('T').next().filter(|_| is_wide).map(str::to_owned);
-                    day.unwrap_or(text)
-                };
                 color_bar(
                     scene,
                     (x, y),
                     height,
                     room,
                     (stretch, *map),
-                    &text,
+                    &|value: f64| {
+                        let text = self.text(value);
+                        let day = text.split('T').next().filter(|_| is_wide).map(str::to_owned);
+                        day.unwrap_or(text)
+                    },
                     self.meaning.time.is_some(),
                 );
                 y += height + 22.0;

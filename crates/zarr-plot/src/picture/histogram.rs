@@ -100,7 +100,6 @@ impl Subject {
             .filter_map(|(&value, text)| Some(Tick { at: up.place(value)?, text }))
             .collect();
         let area = chart(&mut scene, top, &counts, "elements");
-        let y = |place: f64| area.y + (1.0 - place) * area.height;
         let each = area.width / found.counts.len().max(1) as f64;
         for (n, &count) in found.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
             let up = (count as f64 / up.high * area.height).max(1.0);
@@ -118,10 +117,14 @@ impl Subject {
             below.clear();
             no_values(&mut scene, area);
         }
-        let x = |place: f64| area.x + place * area.width;
         let label = with_units("", self.meaning.units.as_deref());
         let label = label.trim().trim_start_matches('(').trim_end_matches(')');
-        draw_axes(&mut scene, area, (&below, &x, label), (&counts, &y, "elements"));
+        draw_axes(
+            &mut scene,
+            area,
+            (&below, &|place: f64| area.x + place * area.width, label),
+            (&counts, &|place: f64| area.y + (1.0 - place) * area.height, "elements"),
+        );
         Ok(scene)
     }
 }

@@ -20,12 +20,12 @@ impl LabelColors {
 
     /// Those of values that have names: the colours that attributes give, else ours.
     pub fn of_flags(meaning: &Meaning) -> LabelColors {
-        let color = |(value, _, given): (f64, &str, Option<[u8; 3]>)| {
+        let colors = meaning.flags.categories().map(|(value, _, given)| {
             let own = if value == 0.0 { ZERO } else { label_color(value) };
             let [r, g, b] = given.unwrap_or(own);
             (key(value), [r, g, b, 255])
-        };
-        LabelColors(meaning.flags.categories().map(color).collect())
+        });
+        LabelColors(colors.collect())
     }
 
     /// The colour of a value, transparent for 0, for what is missing, and where the image says so.

@@ -83,10 +83,14 @@ impl Subject {
         let across = Scale::of(self, view, view.x);
         let elements = (line.low.len() as u64 * line.block).max(1) as f64;
         let x = |at: f64| area.x + (at + 0.5) / elements * area.width;
-        let y = |place: f64| area.y + (1.0 - place) * area.height;
         draw(&mut scene, area, &line, &stretch);
         let below = across.ticks_across(area.width, &x);
-        draw_axes(&mut scene, area, (&below, &x, &across.label), (&values, &y, &label));
+        draw_axes(
+            &mut scene,
+            area,
+            (&below, &x, &across.label),
+            (&values, &|place: f64| area.y + (1.0 - place) * area.height, &label),
+        );
         Ok(scene)
     }
 }
@@ -103,11 +107,12 @@ impl Subject {
         let stretch =
             wider(Stretch::of(&Plane::of(all.len(), all), Ends::Full, false, None)?, true);
         let count = line.low.len().max(1) as f64;
-        let point = |n: usize| {
-            let place = stretch.place((line.low[n] + line.high[n]) / 2.0)?;
-            Some(((n as f64 + 0.5) / count * width, (1.0 - place.clamp(0.0, 1.0)) * height))
-        };
-        Ok((0..line.low.len()).filter_map(point).collect())
+        Ok((0..line.low.len())
+            .filter_map(|n| {
+                let place = stretch.place((line.low[n] + line.high[n]) / 2.0)?;
+                Some(((n as f64 + 0.5) / count * width, (1.0 - place.clamp(0.0, 1.0)) * height))
+            })
+            .collect())
     }
 }
 
@@ -131,21 +136,24 @@ fn wider(stretch: Option<Stretch>, is_free: bool) -> Stretch {
 pub(crate) fn value_ticks(stretch: &Stretch, count: usize, subject: &Subject) -> Vec<Tick> {
     if let Some(time) = subject.meaning.time.filter(|_| !stretch.is_log) {
         let dates = ticks::round_dates(stretch.low, stretch.high, time, count);
-        let tick = |(value, text)| stretch.place(value).map(|at| Tick { at, text });
-        let found: Vec<Tick> = dates.into_iter().filter_map(tick).collect();
+        let found: Vec<Tick> = dates
+            .into_iter()
+            .filter_map(|(value, text)| stretch.place(value).map(|at| Tick { at, text }))
+            .collect();
         if found.len() > 1 {
             return found;
         }
     }
     let (values, texts) = numbers_and_texts(stretch, count, count);
-    let date = |value: f64| {
-        subject.meaning.time.and_then(|time| time.date(value)).map(|date| date.to_string())
-    };
-    let tick = |(value, text): (f64, String)| {
-        let at = stretch.place(value).filter(|at| (0.0..=1.0).contains(at))?;
-        Some(Tick { at, text: date(value).unwrap_or(text) })
-    };
-    values.into_iter().zip(texts).filter_map(tick).collect()
+    values
+        .into_iter()
+        .zip(texts)
+        .filter_map(|(value, text)| {
+            let at = stretch.place(value).filter(|at| (0.0..=1.0).contains(at))?;
+            let date = subject.meaning.time.and_then(|time| time.date(value));
+            Some(Tick { at, text: date.map_or(text, |date| date.to_string()) })
+        })
+        .collect()
 }
 
 /// Round numbers in a stretch, about `count` of them, of powers of ten at most about `powers`; and their texts.

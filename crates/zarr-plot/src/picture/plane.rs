@@ -246,13 +246,16 @@ pub(crate) fn decoded(meaning: &Meaning, scalar: Scalar, bytes: &[u8]) -> Vec<f6
     let elements = bytes.chunks_exact(scalar.size());
     // Where f64 holds each value and nothing needs a table of them, the short way.
     if meaning.missing.is_empty() {
-        let apply = |value: f64| meaning.affine.apply(value);
         macro_rules! short {
             ($($pattern:pat => $kind:ty),*) => {
                 match scalar {
                     $($pattern => {
-                        let value = |element: &[u8]| <$kind>::from_ne_bytes(element.try_into().unwrap_or_default());
-                        return elements.map(|element| apply(f64::from(value(element)))).collect();
+                        return elements
+                            .map(|element| {
+                                let bytes = element.try_into().unwrap_or_default();
+                                meaning.affine.apply(f64::from(<$kind>::from_ne_bytes(bytes)))
+                            })
+                            .collect();
                     })*
                     _ => {}
                 }
@@ -264,9 +267,14 @@ pub(crate) fn decoded(meaning: &Meaning, scalar: Scalar, bytes: &[u8]) -> Vec<f6
             Scalar::Float(FloatFormat::FLOAT64) => f64
         );
     }
-    let value = |element: &[u8]| {
-        let value: ScalarValue = scalar.load(element);
-        if meaning.missing.contains(value) { f64::NAN } else { meaning.affine.apply(number(value)) }
-    };
-    elements.map(value).collect()
+    elements
+        .map(|element| {
+            let value: ScalarValue = scalar.load(element);
+            if meaning.missing.contains(value) {
+                f64::NAN
+            } else {
+                meaning.affine.apply(number(value))
+            }
+        })
+        .collect()
 }

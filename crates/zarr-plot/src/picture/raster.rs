@@ -28,11 +28,12 @@ impl Raster {
 
     /// Values by a colour map; what is missing is transparent, and everything is if there is no stretch.
     pub fn of_values(plane: &Plane, stretch: Option<&Stretch>, map: ColorMap) -> Raster {
-        let pixel = |&value: &f64| match stretch.and_then(|stretch| stretch.index(value)) {
+        let indices = plane.values.iter().map(|&value| stretch?.index(value));
+        let pixels = indices.map(|index| match index {
             Some(index) => opaque(map.color(index)),
             None => CLEAR,
-        };
-        Raster::from_pixels(plane, plane.values.iter().map(pixel))
+        });
+        Raster::from_pixels(plane, pixels)
     }
 
     /// Labels: each number has a colour unlike that of its neighbours, or the one it is given; what has none is transparent.
@@ -87,15 +88,15 @@ impl Raster {
                 }
             }
         };
-        let pixel = |n: usize| {
+        let pixels = (0..first.values.len()).map(|n| {
             let [red, green, blue] = [&planes[0], &planes[1], &planes[2]].map(|it| part(it, n));
             if red.or(green).or(blue).is_none() {
                 return CLEAR;
             }
             let opacity = planes.get(3).map_or(Some(255), |plane| part(plane, n));
             [red, green, blue, opacity].map(Option::unwrap_or_default)
-        };
-        Ok(Raster::from_pixels(first, (0..first.values.len()).map(pixel)))
+        });
+        Ok(Raster::from_pixels(first, pixels))
     }
 
     /// Channels, each in its colour between the ends of its stretch, added up. What is missing adds nothing.
@@ -109,7 +110,7 @@ impl Raster {
         if channels.iter().any(|(plane, ..)| !plane.fits(first)) {
             return Err(sizes());
         }
-        let pixel = |n: usize| {
+        let pixels = (0..first.values.len()).map(|n| {
             let mut sum = [0.0; 3];
             for (plane, stretch, channel) in channels {
                 let place = stretch.and_then(|stretch| stretch.place(plane.values[n]));
@@ -121,8 +122,8 @@ impl Raster {
                 }
             }
             opaque(sum.map(|part| part.round().min(255.0) as u8))
-        };
-        Ok(Raster::from_pixels(first, (0..first.values.len()).map(pixel)))
+        });
+        Ok(Raster::from_pixels(first, pixels))
     }
 
     /// The same picture in another size, by the nearest pixel.

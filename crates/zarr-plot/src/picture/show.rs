@@ -117,8 +117,9 @@ impl Subject {
         let mut along = Vec::with_capacity(self.axes.len());
         let mut found = View { along: Vec::new(), x: None, y: None };
         for (n, axis) in self.axes.iter().enumerate() {
-            let same = |other: &crate::meaning::Axis| other.name == axis.name;
-            let Some(of_image) = image.axes.iter().position(same) else { return Err(refuse()) };
+            let Some(of_image) = image.axes.iter().position(|other| other.name == axis.name) else {
+                return Err(refuse());
+            };
             let (own, len) = (view.along[of_image], image.axes[of_image].len);
             let is_shown = [view.x, view.y].contains(&Some(of_image));
             along.push(match axis.len {
@@ -202,8 +203,9 @@ impl Subject {
 
     /// The axis of channels, if it goes neither across nor down.
     pub fn channel_axis(&self, view: &View) -> Option<usize> {
-        let is_free = |axis: &usize| Some(*axis) != view.x && Some(*axis) != view.y;
-        (0..self.axes.len()).filter(is_free).find(|&axis| self.axes[axis].kind == AxisKind::Channel)
+        (0..self.axes.len())
+            .filter(|axis| Some(*axis) != view.x && Some(*axis) != view.y)
+            .find(|&axis| self.axes[axis].kind == AxisKind::Channel)
     }
 
     /// Whether every position along the axis of channels is shown at once, and none is to be chosen.
@@ -271,15 +273,17 @@ impl Subject {
                 "colours are three positions, red, green and blue, or four with opacity".into(),
             ));
         }
-        let plane = |&n: &u64| {
-            if n >= len {
-                return Err(PictureError::Refused(format!(
-                    "there is no colour {n}: axis {axis} has {len} positions"
-                )));
-            }
-            read(&view.at(axis, n))
-        };
-        positions.iter().map(plane).collect()
+        positions
+            .iter()
+            .map(|&n| {
+                if n >= len {
+                    return Err(PictureError::Refused(format!(
+                        "there is no colour {n}: axis {axis} has {len} positions"
+                    )));
+                }
+                read(&view.at(axis, n))
+            })
+            .collect()
     }
 
     /// Whether the elements are bytes, from 0 to 255, with no other meaning.

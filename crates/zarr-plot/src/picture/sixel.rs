@@ -65,12 +65,13 @@ fn palette(raster: &Raster) -> (Vec<Option<u8>>, Vec<[u8; 3]>) {
     colors.sort_unstable();
     // How much is gained by cutting a box, and along which part of the colour.
     let gain = |colors: &[([u8; 3], u64)]| {
-        let spread = |part: usize| {
-            let parts = || colors.iter().map(|(color, _)| color[part]);
-            u64::from(parts().max().unwrap_or(0) - parts().min().unwrap_or(0))
-        };
         let count: u64 = colors.iter().map(|(_, count)| count).sum();
-        (0..3).map(|part| (spread(part) * count, part)).max().unwrap_or_default()
+        let gains = (0..3).map(|part| {
+            let parts = || colors.iter().map(|(color, _)| color[part]);
+            let spread = u64::from(parts().max().unwrap_or(0) - parts().min().unwrap_or(0));
+            (spread * count, part)
+        });
+        gains.max().unwrap_or_default()
     };
     let mut boxes = vec![(gain(&colors), colors)];
     while boxes.len() < COLORS {

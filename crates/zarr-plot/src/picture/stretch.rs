@@ -85,8 +85,12 @@ impl Stretch {
                 "a logarithmic range has no middle value; leave out --center or --log".into(),
             ));
         }
-        let counts = |value: &f64| value.is_finite() && (!is_log || *value > 0.0);
-        let mut known: Vec<f64> = plane.values.iter().copied().filter(counts).collect();
+        let mut known: Vec<f64> = plane
+            .values
+            .iter()
+            .copied()
+            .filter(|value| value.is_finite() && (!is_log || *value > 0.0))
+            .collect();
         let (mut low, mut high) = match ends {
             Ends::Limits(low, _) if is_log && low <= 0.0 => {
                 return Err(PictureError::Refused(format!(

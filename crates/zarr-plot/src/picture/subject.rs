@@ -1,7 +1,7 @@
 //! What a picture is of: an array with its meaning, its axes, and the image that it is a level of.
 
+use zarr_core::Array;
 use zarr_core::data_type::{DataType, Scalar};
-use zarr_core::{Array, NodePath};
 
 use super::cells::shape_of_cells;
 use super::{Along, ColorMap, LabelColors, PictureError, View, number};
@@ -84,8 +84,11 @@ impl Subject {
         let is_shown = self.meaning.scalar(&self.array.data_type()).is_some()
             && self.axes.iter().all(|axis| axis.len > 0)
             && self.axes.iter().any(|axis| axis.len > 1);
-        let view = || View::of(&self.axes, self.all(), (None, None), false).ok();
-        is_shown.then(view).flatten().map(|view| self.at_usual_positions(view))
+        if !is_shown {
+            return None;
+        }
+        let view = View::of(&self.axes, self.all(), (None, None), false).ok()?;
+        Some(self.at_usual_positions(view))
     }
 
     /// All elements.
@@ -112,10 +115,9 @@ impl Subject {
     pub fn labels(&self, name: &str) -> Result<Subject, PictureError> {
         let refuse = |why: String| Err(PictureError::Refused(why));
         let group = self.image.as_ref().and_then(|(image, own)| {
-            let is_group = |path: &NodePath| {
+            self.array.path().ancestors().find(|path| {
                 path.join(&image.levels[*own].path).is_ok_and(|place| &place == self.array.path())
-            };
-            self.array.path().ancestors().find(is_group)
+            })
         });
         let hierarchy = self.array.hierarchy();
         let group = group.map(|path| hierarchy.group(&path)).transpose()?;
@@ -279,18 +281,17 @@ impl Subject {
             return Ok(None);
         }
         let shape = self.array.shape();
-        let group = |path: &NodePath| {
+        let group = self.array.path().ancestors().find(|path| {
             path.join(&image.levels[*own].path).is_ok_and(|place| &place == self.array.path())
-        };
-        let Some(group) = self.array.path().ancestors().find(group) else { return Ok(None) };
+        });
+        let Some(group) = group else { return Ok(None) };
         let mut best: Option<Array> = None;
         for level in &image.levels {
             let Ok(path) = group.join(&level.path) else { continue };
             let Ok(array) = self.array.hierarchy().array(&path) else { continue };
             let found = array.shape();
-            let is_same = |axis: usize| found[axis] == shape[axis];
             if found.len() != shape.len()
-                || (0..shape.len()).any(|axis| axis != x && axis != y && !is_same(axis))
+                || (0..shape.len()).any(|axis| axis != x && axis != y && found[axis] != shape[axis])
             {
                 continue;
             }

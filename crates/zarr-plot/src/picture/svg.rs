@@ -29,11 +29,6 @@ impl Scene {
 }
 
 fn write_item(out: &mut String, item: &Item) -> Result<(), PictureError> {
-    let list = |points: &[(f64, f64)]| {
-        let points: Vec<String> =
-            points.iter().map(|&(x, y)| format!("{},{}", short(x), short(y))).collect();
-        points.join(" ")
-    };
     let place = |x: f64, y: f64, width: f64, height: f64| {
         format!(
             "x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"",
@@ -48,13 +43,17 @@ fn write_item(out: &mut String, item: &Item) -> Result<(), PictureError> {
         Item::Box { x, y, width, height, color } => {
             writeln!(out, "<rect {} fill=\"{}\"/>", place(*x, *y, *width, *height), hex(*color))
         }
-        Item::Line { points, color, width } => writeln!(
-            out,
-            "<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"{}\" stroke-linejoin=\"round\"/>",
-            list(points),
-            hex(*color),
-            short(*width)
-        ),
+        Item::Line { points, color, width } => {
+            let points: Vec<String> =
+                points.iter().map(|&(x, y)| format!("{},{}", short(x), short(y))).collect();
+            writeln!(
+                out,
+                "<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"{}\" stroke-linejoin=\"round\"/>",
+                points.join(" "),
+                hex(*color),
+                short(*width)
+            )
+        }
         Item::Text(text) => {
             let anchor = match text.anchor {
                 Anchor::Start => "start",

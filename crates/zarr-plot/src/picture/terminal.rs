@@ -228,14 +228,16 @@ pub fn draw_line(
                 if is_plain { 1 } else { POINTS[at % 4][column % 2] };
         }
     }
-    let letter = |&cell: &u8| match cell {
-        0 => ' ',
-        _ if is_plain => '*',
-        points => char::from_u32(0x2800 + u32::from(points)).unwrap_or(' '),
-    };
     let mut out = String::new();
     for cells in cells.chunks(columns.max(1)) {
-        let row: String = cells.iter().map(letter).collect();
+        let row: String = cells
+            .iter()
+            .map(|&cell| match cell {
+                0 => ' ',
+                _ if is_plain => '*',
+                points => char::from_u32(0x2800 + u32::from(points)).unwrap_or(' '),
+            })
+            .collect();
         out.push_str(row.trim_end());
         out.push('\n');
     }

@@ -95,9 +95,8 @@ impl Outline {
         let (left, top) = (least.x.floor(), least.y.floor());
         let size = |from: f32, to: f32| (to.ceil() - from) as usize + 1;
         let mut rasterizer = Rasterizer::new(size(left, most.x), size(top, most.y));
-        let inside = |at: Point| point(at.x - left, at.y - top);
         for piece in &self.pieces {
-            match piece.map(inside) {
+            match piece.map(|at| point(at.x - left, at.y - top)) {
                 Piece::Line([a, b]) => rasterizer.draw_line(a, b),
                 Piece::Quadratic([a, b, c]) => rasterizer.draw_quad(a, b, c),
                 Piece::Cubic([a, b, c, d]) => rasterizer.draw_cubic(a, b, c, d),

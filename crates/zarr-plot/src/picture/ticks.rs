@@ -48,16 +48,18 @@ pub(crate) fn texts(values: &[f64]) -> Vec<String> {
         .map(|text| text.split_once('.').map_or(0, |(_, part)| part.len()))
         .max()
         .unwrap_or(0);
-    let text = |&value: &f64| {
-        if is_plain && places <= 8 {
-            return format!("{value:.places$}").replace('-', "−");
-        }
-        if value == 0.0 {
-            return "0".into();
-        }
-        number(value)
-    };
-    values.iter().map(text).collect()
+    values
+        .iter()
+        .map(|&value: &f64| {
+            if is_plain && places <= 8 {
+                return format!("{value:.places$}").replace('-', "−");
+            }
+            if value == 0.0 {
+                return "0".into();
+            }
+            number(value)
+        })
+        .collect()
 }
 
 /// A number in at most five digits.
@@ -137,28 +139,31 @@ pub(crate) fn of_coordinates(coordinates: &Coordinates, len: usize, count: usize
             let values = round_numbers(first.min(last), first.max(last), count);
             // Few elements are marked by what they are.
             if values.len() > 1 && len > 3 {
-                let at = |value: f64| {
+                let ticks = values.iter().zip(texts(&values)).map(|(&value, text)| {
                     let after = numbers
                         .partition_point(|&n| if rises { n < value } else { n > value })
                         .clamp(1, len - 1);
                     let (before, here) = (numbers[after - 1], numbers[after]);
-                    (after - 1) as f64 + (value - before) / (here - before)
-                };
-                let in_between = |tick: &Tick| (-0.5..=len as f64 - 0.5).contains(&tick.at);
-                let ticks = values
-                    .iter()
-                    .zip(texts(&values))
-                    .map(|(&value, text)| Tick { at: at(value), text });
-                return ticks.filter(in_between).collect();
+                    let at = (after - 1) as f64 + (value - before) / (here - before);
+                    Tick { at, text }
+                });
+                return ticks.filter(|tick| (-0.5..=len as f64 - 0.5).contains(&tick.at)).collect();
             }
         }
     }
     let every = len.div_ceil(count.max(1)).max(1);
-    let text = |at: usize| match (&coordinates.texts, coordinates.time) {
-        (None, None) => coordinates.numbers.get(at).map_or(String::new(), |&value| number(value)),
-        _ => coordinates.text(at),
-    };
-    (0..len).step_by(every).map(|at| Tick { at: at as f64, text: text(at) }).collect()
+    (0..len)
+        .step_by(every)
+        .map(|at| {
+            let text = match (&coordinates.texts, coordinates.time) {
+                (None, None) => {
+                    coordinates.numbers.get(at).map_or(String::new(), |&value| number(value))
+                }
+                _ => coordinates.text(at),
+            };
+            Tick { at: at as f64, text }
+        })
+        .collect()
 }
 
 /// Round dates between two numbers of a time axis, and their texts: about `count` of them.
@@ -169,8 +174,7 @@ pub(crate) fn round_dates(
     count: usize,
 ) -> Vec<(f64, String)> {
     const LOOKS: usize = 2000;
-    let number = |n: usize| low + (high - low) * n as f64 / (LOOKS - 1) as f64;
-    let numbers = (0..LOOKS).map(number).collect();
+    let numbers = (0..LOOKS).map(|n| low + (high - low) * n as f64 / (LOOKS - 1) as f64).collect();
     let looks = Coordinates { numbers, time: Some(time), texts: None };
     let found = dates(&looks, LOOKS, count, true).unwrap_or_default();
     // The first look begins nothing, unless it does.
@@ -259,20 +263,22 @@ fn dates(
             _ => starts,
         };
         if fits && starts.len() > 1 {
-            let begin = |&n: &usize| {
-                let Date { year, month, day, nanoseconds } = dates[n];
-                match unit {
-                    'y' => Date { year, month: 1, day: 1, nanoseconds: 0 },
-                    'M' => Date { year, month, day: 1, nanoseconds: 0 },
-                    'd' => Date { year, month, day, nanoseconds: 0 },
-                    'h' if has_whole_hours => {
-                        let hour = 60 * MINUTE;
-                        Date { nanoseconds: nanoseconds - nanoseconds % hour, ..dates[n] }
+            let begins: Vec<Date> = starts
+                .iter()
+                .map(|&n| {
+                    let Date { year, month, day, nanoseconds } = dates[n];
+                    match unit {
+                        'y' => Date { year, month: 1, day: 1, nanoseconds: 0 },
+                        'M' => Date { year, month, day: 1, nanoseconds: 0 },
+                        'd' => Date { year, month, day, nanoseconds: 0 },
+                        'h' if has_whole_hours => {
+                            let hour = 60 * MINUTE;
+                            Date { nanoseconds: nanoseconds - nanoseconds % hour, ..dates[n] }
+                        }
+                        _ => Date { nanoseconds: nanoseconds - nanoseconds % MINUTE, ..dates[n] },
                     }
-                    _ => Date { nanoseconds: nanoseconds - nanoseconds % MINUTE, ..dates[n] },
-                }
-            };
-            let begins: Vec<Date> = starts.iter().map(begin).collect();
+                })
+                .collect();
             let texts = date_texts(&begins, unit);
             return Some(
                 starts
@@ -290,24 +296,27 @@ fn dates(
 /// The dates of ticks in the words of a unit: of hours and minutes the day where it begins, and at the first.
 fn date_texts(dates: &[Date], unit: char) -> Vec<String> {
     let has_midnight = dates.iter().any(|date| date.nanoseconds == 0);
-    let text = |(n, date): (usize, &Date)| {
-        let Date { year, month, day, nanoseconds } = *date;
-        let minutes = nanoseconds / 60_000_000_000;
-        let clock = format!("{:02}:{:02}", minutes / 60, minutes % 60);
-        let before = n.checked_sub(1).map(|before| &dates[before]);
-        let is_same_day =
-            before.is_some_and(|other| (other.year, other.month, other.day) == (year, month, day));
-        match unit {
-            'y' => format!("{year:04}"),
-            'M' => format!("{year:04}-{month:02}"),
-            'd' => format!("{year:04}-{month:02}-{day:02}"),
-            _ if minutes == 0 => format!("{year:04}-{month:02}-{day:02}"),
-            _ if is_same_day => clock,
-            _ if n == 0 && !has_midnight => format!("{year:04}-{month:02}-{day:02} {clock}"),
-            _ => format!("{month:02}-{day:02} {clock}"),
-        }
-    };
-    dates.iter().enumerate().map(text).collect()
+    dates
+        .iter()
+        .enumerate()
+        .map(|(n, date)| {
+            let Date { year, month, day, nanoseconds } = *date;
+            let minutes = nanoseconds / 60_000_000_000;
+            let clock = format!("{:02}:{:02}", minutes / 60, minutes % 60);
+            let before = n.checked_sub(1).map(|before| &dates[before]);
+            let is_same_day = before
+                .is_some_and(|other| (other.year, other.month, other.day) == (year, month, day));
+            match unit {
+                'y' => format!("{year:04}"),
+                'M' => format!("{year:04}-{month:02}"),
+                'd' => format!("{year:04}-{month:02}-{day:02}"),
+                _ if minutes == 0 => format!("{year:04}-{month:02}-{day:02}"),
+                _ if is_same_day => clock,
+                _ if n == 0 && !has_midnight => format!("{year:04}-{month:02}-{day:02} {clock}"),
+                _ => format!("{month:02}-{day:02} {clock}"),
+            }
+        })
+        .collect()
 }
 
 #[cfg(test)]

@@ -102,9 +102,11 @@ impl View {
         if x.is_some() && x == y {
             return refuse("x and y are the same axis".into());
         }
-        let is_free = |axis: &usize| along[*axis].len != 1 || axes[*axis].len == 1;
         let is_other = |axis: &usize| Some(*axis) != x && Some(*axis) != y;
-        let mut free: Vec<usize> = (0..rank).filter(is_other).filter(is_free).collect();
+        let mut free: Vec<usize> = (0..rank)
+            .filter(is_other)
+            .filter(|axis| along[*axis].len != 1 || axes[*axis].len == 1)
+            .collect();
         let named = (0..2 - usize::from(x.is_some()) - usize::from(y.is_some())).len();
         let is_channel = |axis: &usize| axes[*axis].kind == AxisKind::Channel;
         if free.iter().filter(|axis| !is_channel(axis)).count() >= named {

@@ -115,42 +115,47 @@ impl Job for AlongJob<'_, '_> {
         };
         let fill = numerical.fill::<T>();
         let mut all: Vec<Tally> = (0..self.cells).map(|_| Tally::empty::<T>()).collect();
-        let work = |(): &mut (), place: &Region, part: Part<'_>| {
-            let shape = place.shape();
-            let is_kept = |axis: &usize| self.axes.contains(axis);
-            let (kept, reduced): (Vec<usize>, Vec<usize>) = (0..shape.len()).partition(is_kept);
-            let steps = |axes: &[usize]| offsets(&shape, axes);
-            let (outer, inner) = (steps(&kept), steps(&reduced));
-            let mut bytes = Vec::with_capacity(inner.len() * T::SIZE);
-            let mut found = Vec::with_capacity(outer.len());
-            for (n, at) in outer.iter().enumerate() {
-                let tally = match part {
-                    Part::Numbers(numbers, present) => {
-                        bytes.clear();
-                        for step in &inner {
-                            let begin = (at + step) * T::SIZE;
-                            bytes.extend_from_slice(&numbers[begin..begin + T::SIZE]);
+        numerical.pass(
+            || (),
+            |(): &mut (), place: &Region, part: Part<'_>| {
+                let shape = place.shape();
+                let (kept, reduced): (Vec<usize>, Vec<usize>) =
+                    (0..shape.len()).partition(|axis| self.axes.contains(axis));
+                let steps = |axes: &[usize]| offsets(&shape, axes);
+                let (outer, inner) = (steps(&kept), steps(&reduced));
+                let mut bytes = Vec::with_capacity(inner.len() * T::SIZE);
+                let mut found = Vec::with_capacity(outer.len());
+                for (n, at) in outer.iter().enumerate() {
+                    let tally = match part {
+                        Part::Numbers(numbers, present) => {
+                            bytes.clear();
+                            for step in &inner {
+                                let begin = (at + step) * T::SIZE;
+                                bytes.extend_from_slice(&numbers[begin..begin + T::SIZE]);
+                            }
+                            let present: Option<Vec<bool>> = present.map(|present| {
+                                inner.iter().map(|step| present[at + step]).collect()
+                            });
+                            Tally::of(&bytes, present.as_deref(), &rule, |_| Vec::new())
                         }
-                        let present: Option<Vec<bool>> = present
-                            .map(|present| inner.iter().map(|step| present[at + step]).collect());
-                        Tally::of(&bytes, present.as_deref(), &rule, |_| Vec::new())
-                    }
-                    Part::Fill(0) => Tally::empty::<T>(),
-                    Part::Fill(_) => match fill {
-                        Some(fill) => Tally::of_fill(fill, inner.len() as u64, &rule, Vec::new()),
-                        None => Tally { missing: inner.len() as u64, ..Tally::empty::<T>() },
-                    },
-                };
-                found.push((self.cell(place, &kept, n), tally));
-            }
-            found
-        };
-        let merge = |found: Vec<(usize, Tally)>| {
-            for (cell, tally) in found {
-                all[cell].merge(tally);
-            }
-        };
-        numerical.pass(|| (), work, merge)?;
+                        Part::Fill(0) => Tally::empty::<T>(),
+                        Part::Fill(_) => match fill {
+                            Some(fill) => {
+                                Tally::of_fill(fill, inner.len() as u64, &rule, Vec::new())
+                            }
+                            None => Tally { missing: inner.len() as u64, ..Tally::empty::<T>() },
+                        },
+                    };
+                    found.push((self.cell(place, &kept, n), tally));
+                }
+                found
+            },
+            |found: Vec<(usize, Tally)>| {
+                for (cell, tally) in found {
+                    all[cell].merge(tally);
+                }
+            },
+        )?;
         Ok(all.iter().map(|tally| Cell::of(tally, meaning, self.request.ddof)).collect())
     }
 }
@@ -196,10 +201,10 @@ impl AlongJob<'_, '_> {
 
 /// The positions, in C order in memory of this shape, of all coordinates of some axes, the others being 0.
 fn offsets(shape: &[u64], axes: &[usize]) -> Vec<usize> {
-    let stride = |axis: usize| shape[axis + 1..].iter().product::<u64>() as usize;
     let mut all = vec![0];
     for &axis in axes {
-        let (stride, len) = (stride(axis), shape[axis] as usize);
+        let stride = shape[axis + 1..].iter().product::<u64>() as usize;
+        let len = shape[axis] as usize;
         all = all.iter().flat_map(|&at| (0..len).map(move |n| at + n * stride)).collect();
     }
     all
@@ -214,12 +219,13 @@ impl AlongAxes {
             self.cells.iter().map(|c| Json::from(of(c))).collect()
         };
         let ends = |of: fn(&Cell) -> Option<ScalarValue>| -> Json {
-            let json = |cell: &Cell| of(cell).map_or(Json::Null, super::json::scalar);
-            self.cells.iter().map(json).collect()
+            self.cells.iter().map(|cell| of(cell).map_or(Json::Null, super::json::scalar)).collect()
         };
         let floats = |of: fn(&Cell) -> f64| -> Json {
-            let json = |cell: &Cell| if cell.count > 0 { float(of(cell)) } else { Json::Null };
-            self.cells.iter().map(json).collect()
+            self.cells
+                .iter()
+                .map(|cell| if cell.count > 0 { float(of(cell)) } else { Json::Null })
+                .collect()
         };
         Object::new()
             .with("axes", &axes[..])

@@ -67,24 +67,26 @@ impl Job for ByChunkJob<'_, '_> {
         let rule = Rule::<T>::new(&meaning.missing, &plan.cancel);
         let most = request.memory / (CELL + 8 * plan.axes.len() as u64);
         let (mut all, mut is_full): (Vec<(Vec<u64>, Tally)>, _) = (Vec::new(), false);
-        let work = |(): &mut (), place: &Region, part: Part<'_>| match part {
-            Part::Numbers(bytes, present) => {
-                let tally = Tally::of(bytes, present, &rule, |_| Vec::new());
-                Some((plan.chunk_of(place), tally))
-            }
-            Part::Fill(_) => None,
-        };
-        // Parts of a shard follow each other, unless a list goes back and forth.
-        let merge = |found: Option<(Vec<u64>, Tally)>| {
-            let Some((index, tally)) = found else { return };
-            match all.last_mut() {
-                Some((last, sum)) if *last == index => sum.merge(tally),
-                _ if is_full => {}
-                _ => all.push((index, tally)),
-            }
-            is_full |= all.len() as u64 > most;
-        };
-        Numerical { plan, column, request, meaning, tally: None }.pass(|| (), work, merge)?;
+        Numerical { plan, column, request, meaning, tally: None }.pass(
+            || (),
+            |(): &mut (), place: &Region, part: Part<'_>| match part {
+                Part::Numbers(bytes, present) => {
+                    let tally = Tally::of(bytes, present, &rule, |_| Vec::new());
+                    Some((plan.chunk_of(place), tally))
+                }
+                Part::Fill(_) => None,
+            },
+            |found: Option<(Vec<u64>, Tally)>| {
+                let Some((index, tally)) = found else { return };
+                // Parts of a shard follow each other, unless a list goes back and forth.
+                match all.last_mut() {
+                    Some((last, sum)) if *last == index => sum.merge(tally),
+                    _ if is_full => {}
+                    _ => all.push((index, tally)),
+                }
+                is_full |= all.len() as u64 > most;
+            },
+        )?;
         if is_full {
             let memory = request.memory;
             return Err(argument(format!(
@@ -99,11 +101,15 @@ impl Job for ByChunkJob<'_, '_> {
             }
             is_same
         });
-        let chunk = |(index, tally): (Vec<u64>, Tally)| Chunk {
-            index,
-            cell: Cell::of(&tally, meaning, request.ddof),
-        };
-        Ok(ByChunk { chunks: all.into_iter().map(chunk).collect() })
+        Ok(ByChunk {
+            chunks: all
+                .into_iter()
+                .map(|(index, tally)| Chunk {
+                    index,
+                    cell: Cell::of(&tally, meaning, request.ddof),
+                })
+                .collect(),
+        })
     }
 }
 
@@ -134,24 +140,27 @@ impl ByChunk {
 
     /// `{"chunks": how many, "outliers": [{"chunk", "by", "score", "count", "missing", "nan", "min", "max", "mean", "std"}]}`.
     pub fn to_json(&self) -> Json {
-        let outlier = |Outlier { chunk, by, score }: &Outlier<'_>| {
-            let Cell { count, missing, nan, min, max, mean, std } = chunk.cell;
-            let some = |value: f64| if count > 0 { float(value) } else { Json::Null };
-            Json::from(
-                Object::new()
-                    .with("chunk", &chunk.index[..])
-                    .with("by", *by)
-                    .with("score", float(*score))
-                    .with("count", count)
-                    .with("missing", missing)
-                    .with("nan", nan)
-                    .with("min", min.map_or(Json::Null, scalar))
-                    .with("max", max.map_or(Json::Null, scalar))
-                    .with("mean", some(mean))
-                    .with("std", some(std)),
-            )
-        };
-        let outliers: Json = self.outliers().iter().map(outlier).collect();
+        let outliers: Json = self
+            .outliers()
+            .iter()
+            .map(|Outlier { chunk, by, score }| {
+                let Cell { count, missing, nan, min, max, mean, std } = chunk.cell;
+                let some = |value: f64| if count > 0 { float(value) } else { Json::Null };
+                Json::from(
+                    Object::new()
+                        .with("chunk", &chunk.index[..])
+                        .with("by", *by)
+                        .with("score", float(*score))
+                        .with("count", count)
+                        .with("missing", missing)
+                        .with("nan", nan)
+                        .with("min", min.map_or(Json::Null, scalar))
+                        .with("max", max.map_or(Json::Null, scalar))
+                        .with("mean", some(mean))
+                        .with("std", some(std)),
+                )
+            })
+            .collect();
         Object::new().with("chunks", self.chunks.len() as u64).with("outliers", outliers).into()
     }
 }
@@ -189,12 +198,14 @@ fn scores(values: &[f64]) -> Vec<f64> {
     let mean = away.iter().sum::<f64>() / away.len() as f64;
     let middle = median(&mut away);
     let unit = if middle > 0.0 { middle / 0.6745 } else { mean * 1.253_314 };
-    let score = |&value: &f64| match value {
-        value if value.is_infinite() => f64::INFINITY,
-        value if value.is_finite() && unit > 0.0 => (value - center).abs() / unit,
-        _ => 0.0,
-    };
-    values.iter().map(score).collect()
+    values
+        .iter()
+        .map(|&value| match value {
+            value if value.is_infinite() => f64::INFINITY,
+            value if value.is_finite() && unit > 0.0 => (value - center).abs() / unit,
+            _ => 0.0,
+        })
+        .collect()
 }
 
 #[cfg(test)]

@@ -100,15 +100,21 @@ impl Column {
         let width = self.width();
         let is_all = self.offset == 0 && self.flags.is_empty() && width == size;
         let present = (!self.flags.is_empty()).then(|| {
-            let is_there = |element: &[u8]| self.flags.iter().all(|&flag| element[flag] != 0);
-            let there = bytes.chunks_exact(size).map(is_there);
+            let there = bytes
+                .chunks_exact(size)
+                .map(|element| self.flags.iter().all(|&flag| element[flag] != 0));
             there.flat_map(|there| std::iter::repeat_n(there, self.repeat)).collect()
         });
         let own = if is_all {
             Cow::Borrowed(bytes)
         } else {
-            let part = |element: &'a [u8]| &element[self.offset..self.offset + width];
-            Cow::Owned(bytes.chunks_exact(size.max(1)).flat_map(part).copied().collect())
+            Cow::Owned(
+                bytes
+                    .chunks_exact(size.max(1))
+                    .flat_map(|element| &element[self.offset..self.offset + width])
+                    .copied()
+                    .collect(),
+            )
         };
         (shorts.widen(own), present)
     }
@@ -162,10 +168,10 @@ impl Shorts {
     pub fn of(column: &Column) -> Shorts {
         match column.scalar() {
             Some(Scalar::Float(format)) if format.bits() <= 16 => {
-                let value = |bits: u64| format.to_f64(bits) as f32;
                 // Bits above a narrow number's are ignored.
                 let all = 1u64 << (8 * format.size());
-                let table = (0..all).map(|bits| value(bits & format.mask())).collect();
+                let table =
+                    (0..all).map(|bits| format.to_f64(bits & format.mask()) as f32).collect();
                 Shorts { size: format.size(), table }
             }
             _ => Shorts::none(),
@@ -176,8 +182,12 @@ impl Shorts {
         if self.table.is_empty() {
             return bytes;
         }
-        let value = |bits: &[u8]| self.table[load_bits(bits) as usize].to_ne_bytes();
-        Cow::Owned(bytes.chunks_exact(self.size).flat_map(value).collect())
+        Cow::Owned(
+            bytes
+                .chunks_exact(self.size)
+                .flat_map(|bits| self.table[load_bits(bits) as usize].to_ne_bytes())
+                .collect(),
+        )
     }
 }
 

@@ -45,15 +45,20 @@ pub(super) fn sums(
         return Ok(columns.iter().map(|_| None).collect());
     }
     let mut tables: HashMap<FloatFormat, Shorts> = HashMap::new();
-    let mut shorts = |column: &Column| match column.scalar() {
-        Some(Scalar::Float(format)) if format.bits() <= 16 => {
-            tables.entry(format).or_insert_with(|| Shorts::of(column)).clone()
-        }
-        _ => Shorts::none(),
-    };
     let mut all = Vec::with_capacity(columns.len());
     for columns in columns.chunks(MAX_TOGETHER) {
-        let columns: Vec<_> = columns.iter().map(|column| (column, shorts(column))).collect();
+        let columns: Vec<_> = columns
+            .iter()
+            .map(|column| {
+                let shorts = match column.scalar() {
+                    Some(Scalar::Float(format)) if format.bits() <= 16 => {
+                        tables.entry(format).or_insert_with(|| Shorts::of(column)).clone()
+                    }
+                    _ => Shorts::none(),
+                };
+                (column, shorts)
+            })
+            .collect();
         all.extend(one_pass(plan, &columns, request)?);
     }
     Ok(all)
@@ -66,35 +71,25 @@ fn one_pass(
 ) -> Result<Vec<Option<Sum>>> {
     let (done, total, fill) = (AtomicU64::new(0), plan.count(), plan.fill());
     let of_part = |place: &Region, part: Part<'_>| -> Result<Vec<Option<Sum>>> {
-        let one = |(column, shorts): &(&Column, Shorts)| {
-            let of_column = OfColumn { plan, column, shorts, place, part, fill: &fill };
-            let sum = match (column.scalar(), &column.kind, part) {
-                (Some(scalar), ..) => dispatch(scalar, of_column).map(Sum::Tally),
-                (None, Kind::Fixed { .. }, Part::Stored(bytes)) => {
-                    Some(Sum::Texts(fixed_texts(column, bytes, plan.element)))
-                }
-                (None, Kind::Fixed { .. }, Part::Fill(0)) => Some(Sum::Texts(Texts::default())),
-                (None, Kind::Fixed { .. }, Part::Fill(count)) => {
-                    Some(Sum::Texts(texts_of_fill(plan, column, count)))
-                }
-                (None, ..) => None,
-            };
-            plan.check_cancelled()?;
-            Ok(sum)
-        };
-        columns.iter().map(one).collect()
-    };
-    let work = |memory: &mut Vec<u8>, place: Region| {
-        let count = place.element_count().unwrap_or(u64::MAX);
-        let sums = if plan.read(&place, memory)? {
-            of_part(&place, Part::Stored(memory))?
-        } else {
-            of_part(&place, Part::Fill(if request.written_only { 0 } else { count }))?
-        };
-        if let Some(progress) = request.progress {
-            progress(done.fetch_add(count, Ordering::Relaxed) + count, total);
-        }
-        Ok(sums)
+        columns
+            .iter()
+            .map(|(column, shorts)| {
+                let of_column = OfColumn { plan, column, shorts, place, part, fill: &fill };
+                let sum = match (column.scalar(), &column.kind, part) {
+                    (Some(scalar), ..) => dispatch(scalar, of_column).map(Sum::Tally),
+                    (None, Kind::Fixed { .. }, Part::Stored(bytes)) => {
+                        Some(Sum::Texts(fixed_texts(column, bytes, plan.element)))
+                    }
+                    (None, Kind::Fixed { .. }, Part::Fill(0)) => Some(Sum::Texts(Texts::default())),
+                    (None, Kind::Fixed { .. }, Part::Fill(count)) => {
+                        Some(Sum::Texts(texts_of_fill(plan, column, count)))
+                    }
+                    (None, ..) => None,
+                };
+                plan.check_cancelled()?;
+                Ok(sum)
+            })
+            .collect()
     };
     let mut all: Vec<Option<Sum>> = Vec::new();
     let mut merge = |sums: Vec<Option<Sum>>| {
@@ -108,11 +103,26 @@ fn one_pass(
             }
         }
     };
-    let merge_part = |sums| {
-        merge(sums);
-        Ok(())
-    };
-    request.parallel(plan).in_order(plan.parts()?, || Ok(Vec::new()), work, merge_part)?;
+    request.parallel(plan).in_order(
+        plan.parts()?,
+        || Ok(Vec::new()),
+        |memory: &mut Vec<u8>, place: Region| {
+            let count = place.element_count().unwrap_or(u64::MAX);
+            let sums = if plan.read(&place, memory)? {
+                of_part(&place, Part::Stored(memory))?
+            } else {
+                of_part(&place, Part::Fill(if request.written_only { 0 } else { count }))?
+            };
+            if let Some(progress) = request.progress {
+                progress(done.fetch_add(count, Ordering::Relaxed) + count, total);
+            }
+            Ok(sums)
+        },
+        |sums| {
+            merge(sums);
+            Ok(())
+        },
+    )?;
     let absent = plan.absent()?.filter(|_| !request.written_only);
     match absent {
         Some((count, place)) => merge(of_part(&place, Part::Fill(count))?),

@@ -27,8 +27,12 @@ pub(crate) fn edges(least: f64, most: f64, bins: usize) -> Vec<f64> {
     // Half of it twice: the whole distance may be no number.
     let step = (most - least) / bins as f64;
     let half = (most / 2.0 - least / 2.0) / bins as f64;
-    let at = |n: f64| if step.is_finite() { n * step + least } else { least + n * half + n * half };
-    let mut edges: Vec<f64> = (0..=bins).map(|n| at(n as f64)).collect();
+    let mut edges: Vec<f64> = (0..=bins)
+        .map(|n| {
+            let n = n as f64;
+            if step.is_finite() { n * step + least } else { least + n * half + n * half }
+        })
+        .collect();
     edges[bins] = most;
     edges
 }

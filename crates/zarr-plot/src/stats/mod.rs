@@ -290,30 +290,32 @@ impl Numerical<'_, '_> {
     ) -> Result<Vec<X>> {
         let (plan, column, shorts) = (self.plan, self.column, Shorts::of(self.column));
         let (done, all) = (AtomicU64::new(0), plan.count());
-        let own = || Ok(Own { memory: Vec::new(), extra: extra() });
-        let each = |own: &mut Own<X>, place: Region| {
-            let count = place.element_count().unwrap_or(u64::MAX);
-            plan.check_cancelled()?;
-            let is_stored = plan.read(&place, &mut own.memory)?;
-            let result = if is_stored {
-                let (bytes, present) = column.gather(&own.memory, plan.element, &shorts);
-                work(&mut own.extra, &place, Part::Numbers(&bytes, present.as_deref()))
-            } else {
-                let count = if self.request.written_only { 0 } else { count };
-                let count = count.saturating_mul(column.repeat() as u64);
-                work(&mut own.extra, &place, Part::Fill(count))
-            };
-            plan.check_cancelled()?;
-            if let Some(progress) = self.request.progress {
-                progress(done.fetch_add(count, Ordering::Relaxed) + count, all);
-            }
-            Ok(result)
-        };
-        let merge_one = |result| {
-            merge(result);
-            Ok(())
-        };
-        let owned = self.request.parallel(plan).in_order(plan.parts()?, own, each, merge_one)?;
+        let owned = self.request.parallel(plan).in_order(
+            plan.parts()?,
+            || Ok(Own { memory: Vec::new(), extra: extra() }),
+            |own: &mut Own<X>, place: Region| {
+                let count = place.element_count().unwrap_or(u64::MAX);
+                plan.check_cancelled()?;
+                let is_stored = plan.read(&place, &mut own.memory)?;
+                let result = if is_stored {
+                    let (bytes, present) = column.gather(&own.memory, plan.element, &shorts);
+                    work(&mut own.extra, &place, Part::Numbers(&bytes, present.as_deref()))
+                } else {
+                    let count = if self.request.written_only { 0 } else { count };
+                    let count = count.saturating_mul(column.repeat() as u64);
+                    work(&mut own.extra, &place, Part::Fill(count))
+                };
+                plan.check_cancelled()?;
+                if let Some(progress) = self.request.progress {
+                    progress(done.fetch_add(count, Ordering::Relaxed) + count, all);
+                }
+                Ok(result)
+            },
+            |result| {
+                merge(result);
+                Ok(())
+            },
+        )?;
         let mut owned: Vec<X> = owned.into_iter().map(|own| own.extra).collect();
         let absent = plan.absent()?.filter(|_| !self.request.written_only);
         if let (Some((count, place)), Some(own)) = (absent, owned.first_mut()) {
@@ -336,17 +338,22 @@ impl Numerical<'_, '_> {
         let fill = self.fill::<T>();
         let repeat = self.column.repeat().max(1);
         let mut all = Tally::empty::<T>();
-        let work = |(): &mut (), place: &Region, part: Part<'_>| match part {
-            Part::Numbers(bytes, present) => Tally::of(bytes, present, rule, |at| {
-                self.plan.coordinates(place, (at / repeat) as u64)
-            }),
-            Part::Fill(count) => match fill {
-                Some(_) if count == 0 => Tally::empty::<T>(),
-                Some(fill) => Tally::of_fill(fill, count, rule, self.plan.coordinates(place, 0)),
-                None => Tally { missing: count, never_written: count, ..Tally::empty::<T>() },
+        self.pass(
+            || (),
+            |(): &mut (), place: &Region, part: Part<'_>| match part {
+                Part::Numbers(bytes, present) => Tally::of(bytes, present, rule, |at| {
+                    self.plan.coordinates(place, (at / repeat) as u64)
+                }),
+                Part::Fill(count) => match fill {
+                    Some(_) if count == 0 => Tally::empty::<T>(),
+                    Some(fill) => {
+                        Tally::of_fill(fill, count, rule, self.plan.coordinates(place, 0))
+                    }
+                    None => Tally { missing: count, never_written: count, ..Tally::empty::<T>() },
+                },
             },
-        };
-        self.pass(|| (), work, |tally| all.merge(tally))?;
+            |tally| all.merge(tally),
+        )?;
         Ok(all)
     }
 
@@ -358,14 +365,17 @@ impl Numerical<'_, '_> {
         add: impl Fn(&mut C, T, u64) + Sync,
     ) -> Result<Vec<C>> {
         let fill = self.fill::<T>().filter(|&fill| rule.class(fill) == Class::Valid);
-        let work = |counts: &mut C, _: &Region, part: Part<'_>| match (part, fill) {
-            (Part::Numbers(bytes, present), _) => scan(bytes, present, rule, |block| {
-                block.valid.iter().for_each(|&value| add(counts, value, 1));
-            }),
-            (Part::Fill(count), Some(fill)) => add(counts, fill, count),
-            (Part::Fill(_), None) => {}
-        };
-        self.pass(|| counts.clone(), work, |()| ())
+        self.pass(
+            || counts.clone(),
+            |counts: &mut C, _: &Region, part: Part<'_>| match (part, fill) {
+                (Part::Numbers(bytes, present), _) => scan(bytes, present, rule, |block| {
+                    block.valid.iter().for_each(|&value| add(counts, value, 1));
+                }),
+                (Part::Fill(count), Some(fill)) => add(counts, fill, count),
+                (Part::Fill(_), None) => {}
+            },
+            |()| (),
+        )
     }
 
     fn percentiles<T: Number>(&self, rule: &Rule<T>, count: u64) -> Result<Vec<(f64, f64)>> {
@@ -412,10 +422,11 @@ impl Numerical<'_, '_> {
             }
         };
         let mut all = Histogram::empty(edges);
-        let add = |histogram: &mut Histogram, value: T, times| {
-            histogram.add(affine.apply_exact(value.value()), times);
-        };
-        for part in self.count(rule, &all.clone(), add)? {
+        let parts =
+            self.count(rule, &all.clone(), |histogram: &mut Histogram, value: T, times| {
+                histogram.add(affine.apply_exact(value.value()), times);
+            })?;
+        for part in parts {
             all.merge(&part);
         }
         Ok(Some(all))
@@ -492,13 +503,6 @@ fn text_statistics(plan: &Plan, column: &Column, request: &Request<'_>) -> Resul
     let (done, total) = (AtomicU64::new(0), plan.count());
     let is_text =
         matches!(column.kind, Kind::Fixed { is_text: true, .. } | Kind::Variable { is_text: true });
-    let length = |element: &[u8]| {
-        if is_text {
-            String::from_utf8_lossy(element).chars().count() as u64
-        } else {
-            element.len() as u64
-        }
-    };
     let work = |memory: &mut Vec<u8>, place: Region| {
         plan.check_cancelled()?;
         let mut texts = Texts::default();
@@ -506,7 +510,12 @@ fn text_statistics(plan: &Plan, column: &Column, request: &Request<'_>) -> Resul
         if matches!(column.kind, Kind::Variable { .. }) {
             let bytes = plan.read_variable(&place)?;
             for element in VarStream::new(&bytes) {
-                texts.add(element, length(element), 1);
+                let length = if is_text {
+                    String::from_utf8_lossy(element).chars().count()
+                } else {
+                    element.len()
+                };
+                texts.add(element, length as u64, 1);
             }
         } else if plan.read(&place, memory)? {
             texts = fixed_texts(column, memory, plan.element);
@@ -519,11 +528,15 @@ fn text_statistics(plan: &Plan, column: &Column, request: &Request<'_>) -> Resul
         Ok(texts)
     };
     let mut all = Texts::default();
-    let merge = |texts| {
-        all.merge(texts);
-        Ok(())
-    };
-    request.parallel(plan).in_order(plan.parts()?, || Ok(Vec::new()), work, merge)?;
+    request.parallel(plan).in_order(
+        plan.parts()?,
+        || Ok(Vec::new()),
+        work,
+        |texts| {
+            all.merge(texts);
+            Ok(())
+        },
+    )?;
     if let Some((count, place)) = plan.absent()?.filter(|_| !request.written_only) {
         // One stands for all.
         let mut one = work(&mut Vec::new(), place)?;

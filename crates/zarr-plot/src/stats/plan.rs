@@ -108,8 +108,8 @@ impl Plan {
     /// A plan for what is selected along each axis, all if nothing is.
     pub fn new(array: &Array, axes: Option<Vec<Along>>) -> Result<Plan> {
         let metadata = array.metadata();
-        let whole = || metadata.shape.iter().map(|&len| Along::range(0..len)).collect();
-        let axes: Vec<Along> = axes.unwrap_or_else(whole);
+        let axes: Vec<Along> = axes
+            .unwrap_or_else(|| metadata.shape.iter().map(|&len| Along::range(0..len)).collect());
         // The reader says what it does not support, and what leaves the array.
         let none = metadata.shape.iter().map(|_| 0..0);
         array.read_bytes(Region::new(none))?;
@@ -156,11 +156,11 @@ impl Plan {
             .into());
         }
         let chunks = plan.chunk_count();
-        let is_plain = |along: &Along| matches!(along, Along::Steps { step: 1, .. });
+        let are_plain = plan.axes.iter().all(|along| matches!(along, Along::Steps { step: 1, .. }));
         let lists = plan.array.hierarchy().store().capabilities().list;
         // Where chunks that are not stored are errors, the first one ends the work.
         let refuses = array.options().missing == MissingChunks::Error;
-        if chunks > MAX_CHUNKS_UNLISTED && lists && !refuses && plan.axes.iter().all(is_plain) {
+        if chunks > MAX_CHUNKS_UNLISTED && lists && !refuses && are_plain {
             plan.stored = plan.list()?;
         }
         if plan.stored.is_none() && !refuses {
@@ -193,16 +193,19 @@ impl Plan {
 
     /// How many chunks the selection may touch.
     fn chunk_count(&self) -> u64 {
-        let count = |(axis, along): (usize, &Along)| match along {
-            Along::Steps { len: 0, .. } => 0,
-            Along::Steps { len, .. } => {
-                let (a, b) = (along.at(0), along.at(len - 1));
-                let ends = [a.min(b), a.max(b)].map(|at| self.grid.locate(axis, at));
-                (ends[1].saturating_sub(ends[0])).saturating_add(1).min(*len)
-            }
-            Along::List(list) => list.len() as u64,
-        };
-        self.axes.iter().enumerate().map(count).fold(1, u64::saturating_mul)
+        self.axes
+            .iter()
+            .enumerate()
+            .map(|(axis, along)| match along {
+                Along::Steps { len: 0, .. } => 0,
+                Along::Steps { len, .. } => {
+                    let (a, b) = (along.at(0), along.at(len - 1));
+                    let ends = [a.min(b), a.max(b)].map(|at| self.grid.locate(axis, at));
+                    (ends[1].saturating_sub(ends[0])).saturating_add(1).min(*len)
+                }
+                Along::List(list) => list.len() as u64,
+            })
+            .fold(1, u64::saturating_mul)
     }
 
     /// The selected parts of all stored chunks, in C order of the chunks; nothing if their keys are not understood.
@@ -222,7 +225,7 @@ impl Plan {
             let indices = key.as_str().strip_prefix(prefix);
             let indices = indices.and_then(|rest| metadata.chunk_keys.parse(rest, rank));
             let Some(indices) = indices else { continue };
-            let along = |axis: usize| {
+            let intervals = (0..rank).map(|axis| {
                 let ordinal = u64::try_from(indices[axis].checked_sub(first[axis])?).ok()?;
                 if ordinal >= self.grid.count(axis, metadata.shape[axis]) {
                     return None;
@@ -232,12 +235,12 @@ impl Plan {
                 let begin = span.start.max(from);
                 let end = span.start.saturating_add(span.len).min(from + len);
                 (begin < end).then(|| begin - from..end - from)
-            };
-            parts.extend((0..rank).map(along).collect::<Option<Vec<_>>>().map(Region::new));
+            });
+            parts.extend(intervals.collect::<Option<Vec<_>>>().map(Region::new));
         }
-        let starts =
-            |part: &Region| part.intervals().iter().map(|range| range.start).collect::<Vec<_>>();
-        parts.sort_by_key(starts);
+        parts.sort_by_key(|part| {
+            part.intervals().iter().map(|range| range.start).collect::<Vec<_>>()
+        });
         Ok(Some(parts))
     }
 
@@ -277,19 +280,21 @@ impl Plan {
             return Ok(Box::new(pieces.flat_map(|place| self.cut(place))));
         }
         self.taken.store(0, Ordering::Relaxed);
-        let count = |place: &Region| {
-            self.taken.fetch_add(place.element_count().unwrap_or(0), Ordering::Relaxed);
-        };
         let places = Sample::new(&self.axes, &self.grid, self.one_of)?.places();
-        Ok(Box::new(places.inspect(count).flat_map(|place| self.cut(place))))
+        let counted = places.inspect(|place| {
+            self.taken.fetch_add(place.element_count().unwrap_or(0), Ordering::Relaxed);
+        });
+        Ok(Box::new(counted.flat_map(|place| self.cut(place))))
     }
 
     /// The number of the chunk, or shard, along each axis that a part is in.
     pub fn chunk_of(&self, place: &Region) -> Vec<u64> {
-        let axis = |(axis, range): (usize, &Range<u64>)| {
-            self.grid.locate(axis, self.axes[axis].at(range.start))
-        };
-        place.intervals().iter().enumerate().map(axis).collect()
+        place
+            .intervals()
+            .iter()
+            .enumerate()
+            .map(|(axis, range)| self.grid.locate(axis, self.axes[axis].at(range.start)))
+            .collect()
     }
 
     fn pieces(&self) -> Result<Pieces> {
@@ -307,21 +312,17 @@ impl Plan {
     /// A part of a shard, cut between its chunks where it is large.
     fn cut(&self, place: Region) -> Vec<Region> {
         let Some(inner) = &self.inner else { return vec![place] };
-        let is_plain = |along: &Along| matches!(along, Along::Steps { step: 1, .. });
-        let size = |region: &Region| {
-            let count = region.element_count().unwrap_or(u64::MAX);
-            count.saturating_mul(self.element as u64)
-        };
         let (mut parts, mut open) = (Vec::new(), vec![place]);
         while let Some(region) = open.pop() {
-            let chunks = |axis: usize| {
-                let range = &region.intervals()[axis];
-                (range.end - range.start) / inner[axis].max(1)
-            };
             // The first axis along which there is more than one chunk keeps the parts in order.
-            let axis =
-                (0..inner.len()).find(|&axis| chunks(axis) > 1 && is_plain(&self.axes[axis]));
-            let Some(axis) = axis.filter(|_| size(&region) > PART) else {
+            let axis = (0..inner.len()).find(|&axis| {
+                let range = &region.intervals()[axis];
+                let chunks = (range.end - range.start) / inner[axis].max(1);
+                chunks > 1 && matches!(&self.axes[axis], Along::Steps { step: 1, .. })
+            });
+            let count = region.element_count().unwrap_or(u64::MAX);
+            let size = count.saturating_mul(self.element as u64);
+            let Some(axis) = axis.filter(|_| size > PART) else {
                 parts.push(region);
                 continue;
             };

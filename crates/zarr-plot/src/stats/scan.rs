@@ -238,11 +238,11 @@ fn integers<T: Number + Into<i128>>(values: &[T], narrow: impl Fn(T) -> Option<i
         let sum: i128 = values.iter().map(|&value| value.into()).sum();
         let mean = sum.div_euclid(i128::from(count));
         let rest = (sum.rem_euclid(i128::from(count))) as f64 / count as f64;
-        let square = |&value: &T| {
+        let squares = values.iter().map(|&value| {
             let away = (value.into() - mean) as f64 - rest;
             away * away
-        };
-        return Moments::Long { count, sum, m2: values.iter().map(square).sum() };
+        });
+        return Moments::Long { count, sum, m2: squares.sum() };
     }
     // At most 2^11 numbers of 32 bits. Squares are added in two halves, which 64 bits hold.
     let (mut sum, mut low, mut high) = (0i64, 0u64, 0u64);

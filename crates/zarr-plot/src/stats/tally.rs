@@ -62,10 +62,10 @@ impl Tally {
             let (moments, low, high) = T::tally(block.valid);
             tally.moments = tally.moments.merged(moments);
             let first = |value: T| {
-                let is_it = |(n, &other): (usize, &T)| {
+                let position = block.all.iter().enumerate().position(|(n, &other)| {
                     other == value && present.is_none_or(|present| present[block.at + n])
-                };
-                block.at + block.all.iter().enumerate().position(is_it).unwrap_or(0)
+                });
+                block.at + position.unwrap_or(0)
             };
             if least.is_none_or(|(least, _)| low < least) {
                 least = Some((low, first(low)));

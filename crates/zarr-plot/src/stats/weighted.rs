@@ -40,21 +40,23 @@ pub fn statistics_by_area(array: &Array, request: &Request<'_>, axes: &[Axis]) -
     };
     let along = statistics_along(array, &rows, &[found.axis])?;
     let selected = request.axes.as_ref().and_then(|axes| axes.get(found.axis));
-    let weight = |n: usize| {
+    let mut rows = Vec::with_capacity(along.cells.len());
+    for (n, cell) in along.cells.iter().enumerate() {
         let position = selected.map_or(n as u64, |along| along.at(n as u64));
-        usize::try_from(position).ok().and_then(|at| found.weights.get(at)).copied().unwrap_or(0.0)
-    };
-    let rows = along.cells.iter().enumerate();
-    let rows =
-        rows.map(|(n, cell)| (weight(n) * cell.count as f64, cell)).filter(|(by, _)| *by > 0.0);
-    let rows: Vec<_> = rows.collect();
+        let position = usize::try_from(position).ok();
+        let weight = position.and_then(|at| found.weights.get(at)).copied().unwrap_or(0.0);
+        let by = weight * cell.count as f64;
+        if by > 0.0 {
+            rows.push((by, cell));
+        }
+    }
     let all: f64 = rows.iter().map(|(by, _)| by).sum();
     let mean = rows.iter().map(|(by, cell)| by * cell.mean).sum::<f64>() / all;
-    let square = |(by, cell): &(f64, &super::Cell)| {
+    let squares = rows.iter().map(|(by, cell)| {
         let away = cell.mean - mean;
         by * (cell.std * cell.std + away * away)
-    };
-    let std = (rows.iter().map(square).sum::<f64>() / all).sqrt();
+    });
+    let std = (squares.sum::<f64>() / all).sqrt();
     Ok(ByArea { axis: found.axis, bounds: found.bounds, mean, std })
 }
 

@@ -117,13 +117,13 @@ fn of_array(array: &Array, target: &str) -> Result<(Object, Vec<String>), Refusa
         .repr()
         .filter(|_| !metadata.data_type.is_variable())
         .map(|repr| repr.size() as u64);
-    let codec = |spec: &zarr::codec::CodecSpec| {
+    let codecs = metadata.codecs.iter().map(|spec| {
         Json::from(
             Object::new()
                 .with("name", spec.name.as_str())
                 .with("configuration", spec.configuration.clone()),
         )
-    };
+    });
     let units = meaning.units.clone().filter(|_| meaning.time.is_none());
     let mut object = Object::new()
         .with("shape", &metadata.shape[..])
@@ -140,7 +140,7 @@ fn of_array(array: &Array, target: &str) -> Result<(Object, Vec<String>), Refusa
         .with("item_size", size.map_or(Json::Null, Json::from))
         .with("chunk_shape", optional(inner.chunk_shape()))
         .with("shard_shape", optional(metadata.shard_shape()))
-        .with("codecs", metadata.codecs.iter().map(codec).collect::<Json>())
+        .with("codecs", codecs.collect::<Json>())
         .with("fill_value", metadata.declared_fill.clone().into_standard())
         .with("units", units.map_or(Json::Null, Json::from))
         .with(
@@ -206,10 +206,11 @@ fn overlays(array: &Array, image: &Image, target: &str, notes: &mut Vec<String>)
         let Some(first) = first.and_then(|path| array.hierarchy().array(&path).ok()) else {
             continue;
         };
-        let place = |(own, ..): &(String, AxisKind, Option<String>)| {
-            image.axes.iter().position(|(name, ..)| name == own)
-        };
-        let axes: Option<Vec<usize>> = labels.axes.iter().map(place).collect();
+        let axes: Option<Vec<usize>> = labels
+            .axes
+            .iter()
+            .map(|(own, ..)| image.axes.iter().position(|(name, ..)| name == own))
+            .collect();
         let Some(axes) = axes.filter(|axes| axes.len() == first.rank()) else {
             notes.push(format!("the labels {name} have other axes than the image"));
             continue;

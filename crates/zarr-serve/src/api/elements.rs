@@ -55,10 +55,10 @@ pub(crate) fn line(question: &Question, targets: &Targets) -> Answered {
         .with("low", list(&found.low))
         .with("high", list(&found.high));
     if let Some(units) = subject.meaning.time {
-        let date = |&value: &f64| {
+        let dates = found.low.iter().map(|&value| {
             units.date(value).map_or(Json::Null, |date| Json::from(date.to_string()))
-        };
-        object.insert("dates", found.low.iter().map(date).collect::<Json>());
+        });
+        object.insert("dates", dates.collect::<Json>());
     }
     Ok(Answer::json(object))
 }

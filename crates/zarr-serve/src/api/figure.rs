@@ -75,16 +75,18 @@ pub(crate) fn plot(question: &Question, targets: &Targets) -> Answered {
     };
     question.reserve(memory(&view, size, is_on("bare"), planes))?;
     let is_upwards = subject.is_upwards(&view);
-    let draw = || -> Result<Vec<u8>, PictureError> {
-        if is_on("bare") {
-            return subject.show(&view, &style, None)?.raster.to_png();
-        }
-        if view.is_line() {
-            return subject.line_figure(&view, &style, size)?.to_png();
-        }
-        subject.figure(&view, &style, is_upwards, question.get("size").map(|_| size))?.to_png()
+    let png = if is_on("bare") {
+        let shown = subject.show(&view, &style, None).map_err(Refusal::picture)?;
+        shown.raster.to_png()
+    } else if view.is_line() {
+        let figure = subject.line_figure(&view, &style, size).map_err(Refusal::picture)?;
+        figure.to_png()
+    } else {
+        let size = question.get("size").map(|_| size);
+        let figure = subject.figure(&view, &style, is_upwards, size).map_err(Refusal::picture)?;
+        figure.to_png()
     };
-    Ok(Answer::new("image/png", draw().map_err(Refusal::picture)?))
+    Ok(Answer::new("image/png", png.map_err(Refusal::picture)?))
 }
 
 /// Refuses labels over a view that are in too many bytes of chunks. `size` is that of the figure.
@@ -99,14 +101,15 @@ fn check_overlay(
     let smaller = smaller.transpose().map_err(Refusal::picture)?.flatten();
     let (labels, over) =
         smaller.as_ref().map_or((&**labels, &over), |(labels, over)| (labels, over));
-    let part = |axis: usize| {
+    let shown = [over.x, over.y].into_iter().flatten();
+    let along = shown.map(|axis| {
         let Along { start, step, len } = over.along[axis];
         let step = step.unsigned_abs().max(1);
         let end = start.saturating_add(step.saturating_mul(len.saturating_sub(1)));
         let thinned = size.map_or(1, |(width, _)| (len / u64::from(width)).max(1));
         (axis, Stepped { range: start..end.saturating_add(1), step: step.saturating_mul(thinned) })
-    };
-    let along: Vec<(usize, Stepped)> = [over.x, over.y].into_iter().flatten().map(part).collect();
+    });
+    let along: Vec<(usize, Stepped)> = along.collect();
     let along: Vec<(usize, &Stepped)> = along.iter().map(|(axis, part)| (*axis, part)).collect();
     parameters::check_decoded(&labels.array, &along)
 }
@@ -133,10 +136,9 @@ fn style(question: &Question, targets: &Targets) -> Result<Style, Refusal> {
     let windows = all("window").map(ChannelChoice::window);
     let choices: Result<Vec<ChannelChoice>, PictureError> =
         windows.chain(all("color").map(ChannelChoice::color)).collect();
-    let names = |text: &str| -> Result<Vec<ChannelName>, PictureError> {
-        text.split(',').map(str::parse).collect()
-    };
-    let channels = text("channels").map(names).transpose().map_err(Refusal::picture)?;
+    let channels: Option<Result<Vec<ChannelName>, PictureError>> =
+        text("channels").map(|text| text.split(',').map(str::parse).collect());
+    let channels = channels.transpose().map_err(Refusal::picture)?;
     let overlay = text("overlay").map(|path| overlay(question, targets, path)).transpose()?;
     let ends: Option<Ends> = text("range").map(str::parse).transpose().map_err(Refusal::picture)?;
     let map: Option<ColorMap> =
@@ -174,12 +176,13 @@ fn size(question: &Question) -> Result<(u32, u32), Refusal> {
     let sides = text
         .split_once('x')
         .and_then(|(width, height)| width.parse().ok().zip(height.parse().ok()));
-    let fits = |&(width, height): &(u32, u32)| {
-        [width, height].iter().all(|side| (100..=MAX_SIDE_PIXELS).contains(side))
-    };
-    sides.filter(fits).ok_or_else(|| {
-        Refusal::wrong(format!(
-            "`size` is `{text}`, and must be like 1000x720, each from 100 to {MAX_SIDE_PIXELS}"
-        ))
-    })
+    sides
+        .filter(|&(width, height)| {
+            [width, height].iter().all(|side| (100..=MAX_SIDE_PIXELS).contains(side))
+        })
+        .ok_or_else(|| {
+            Refusal::wrong(format!(
+                "`size` is `{text}`, and must be like 1000x720, each from 100 to {MAX_SIDE_PIXELS}"
+            ))
+        })
 }

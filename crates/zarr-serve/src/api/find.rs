@@ -37,8 +37,9 @@ impl KnownNodes {
         let mut all = lock(&self.0);
         if !all.contains_key(name) {
             // What an answer is adding to counts for the next one.
-            let size = |nodes: &Arc<Mutex<Nodes>>| nodes.try_lock().map_or(0, |nodes| nodes.size());
-            if all.len() >= MOST_HIERARCHIES || all.values().map(size).sum::<usize>() > MOST_KEPT {
+            let sizes = all.values().map(|nodes| nodes.try_lock().map_or(0, |nodes| nodes.size()));
+            let is_too_large = sizes.sum::<usize>() > MOST_KEPT;
+            if all.len() >= MOST_HIERARCHIES || is_too_large {
                 all.clear();
             }
         }
@@ -92,9 +93,10 @@ impl Nodes {
             self.is_partial |= !unreadable.is_empty();
             let mut kinds = Vec::new();
             for child in children.iter().take(MOST_NODES - self.listed.len()) {
-                let of_document =
-                    || hierarchy.node(&child.path).map_or(NodeKind::Group, |node| node.kind());
-                kinds.push(child.kind.unwrap_or_else(of_document));
+                let kind = child.kind.unwrap_or_else(|| {
+                    hierarchy.node(&child.path).map_or(NodeKind::Group, |node| node.kind())
+                });
+                kinds.push(kind);
                 if cancel.is_cancelled() {
                     // The next answer begins with this group.
                     self.waiting.push_front(path);

@@ -91,8 +91,8 @@ const QUESTIONS: [(&str, Function); 15] = [
 /// client has gone or the time is over.
 pub(crate) fn answer(question: &Question, targets: &Targets) -> Answer {
     if let Some(name) = question.path.strip_prefix("page/") {
-        let absent = || Answer::refusal(404, "not_found", "the page has no such file");
-        return page::file(name).unwrap_or_else(absent);
+        return page::file(name)
+            .unwrap_or_else(|| Answer::refusal(404, "not_found", "the page has no such file"));
     }
     match QUESTIONS.iter().find(|(name, _)| *name == question.path) {
         Some((_, function)) => {

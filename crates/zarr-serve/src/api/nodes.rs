@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use zarr::format::Child;
 use zarr::tools::Listed;
 use zarr::{Error, ErrorKind, Group, Json, Node, NodeKind, NodePath, Object};
 
@@ -17,15 +16,17 @@ const MOST_READ: usize = 300;
 /// `{"targets": [{"name", "kind", "format"}], "version"}`: the hierarchies that are served.
 pub(crate) fn targets(_: &Question, targets: &Targets) -> Answered {
     let all = targets.list()?;
-    let about = |served: &std::sync::Arc<crate::Served>| {
-        let object = Object::new().with("name", served.name());
-        let Ok(hierarchy) = served.hierarchy() else {
-            return Json::from(object.with("kind", "group").with("format", ""));
-        };
-        let kind = hierarchy.node("/").map_or(NodeKind::Group, |node| node.kind());
-        Json::from(object.with("kind", kind.name()).with("format", hierarchy.format_name()))
-    };
-    let list: Json = all.iter().map(about).collect();
+    let list: Json = all
+        .iter()
+        .map(|served| {
+            let object = Object::new().with("name", served.name());
+            let Ok(hierarchy) = served.hierarchy() else {
+                return Json::from(object.with("kind", "group").with("format", ""));
+            };
+            let kind = hierarchy.node("/").map_or(NodeKind::Group, |node| node.kind());
+            Json::from(object.with("kind", kind.name()).with("format", hierarchy.format_name()))
+        })
+        .collect();
     Ok(Answer::json(Object::new().with("targets", list).with("version", env!("CARGO_PKG_VERSION"))))
 }
 
@@ -66,7 +67,7 @@ pub(crate) fn of_group(group: &Group) -> Result<Object, Refusal> {
         known = members.into_iter().map(|node| (node.path().clone(), node)).collect();
     }
     let is_read = listed.len() <= MOST_READ;
-    let one = |child: &Child| -> Json {
+    let readable = listed.iter().map(|child| -> Json {
         let node = known.get(&child.path);
         let kind = child.kind.or_else(|| node.map(Node::kind)).unwrap_or(NodeKind::Group);
         let object = named(&child.path, Json::from(kind.name()));
@@ -78,15 +79,14 @@ pub(crate) fn of_group(group: &Group) -> Result<Object, Refusal> {
             },
             None => object.into(),
         }
-    };
-    let is_child = |(path, _): &&(NodePath, Error)| path.parent().as_ref() == Some(group.path());
-    let without_kind = |(path, error): &(NodePath, Error)| -> Json {
-        named(path, Json::Null).with("error", reason(error)).into()
-    };
-    let broken: Vec<Json> = broken.iter().filter(is_child).map(without_kind).collect();
+    });
+    let broken: Vec<Json> = broken
+        .iter()
+        .filter(|(path, _)| path.parent().as_ref() == Some(group.path()))
+        .map(|(path, error)| named(path, Json::Null).with("error", reason(error)).into())
+        .collect();
     let more = (listed.len() + broken.len()).saturating_sub(MOST_CHILDREN) as u64;
-    let children: Json =
-        broken.into_iter().chain(listed.iter().map(one)).take(MOST_CHILDREN).collect();
+    let children: Json = broken.into_iter().chain(readable).take(MOST_CHILDREN).collect();
     Ok(Object::new().with("children", children).with("more", more))
 }
 
@@ -109,14 +109,16 @@ fn details(node: &Node, object: Object) -> Object {
 
 /// What a node is called in words: its attribute `long_name`, `title` or `standard_name`.
 pub(crate) fn title(attributes: &Object) -> Option<String> {
-    let text = |name: &&str| {
-        attributes
-            .get(name)?
-            .as_str()
-            .map(str::trim)
-            .filter(|text| !text.is_empty() && text.len() < 300)
-    };
-    ["long_name", "title", "standard_name"].iter().find_map(text).map(str::to_owned)
+    ["long_name", "title", "standard_name"]
+        .iter()
+        .find_map(|name| {
+            attributes
+                .get(name)?
+                .as_str()
+                .map(str::trim)
+                .filter(|text| !text.is_empty() && text.len() < 300)
+        })
+        .map(str::to_owned)
 }
 
 /// Why a node cannot be read, for people.

@@ -99,16 +99,19 @@ pub(crate) fn at(question: &Question, array: &Array) -> Result<Vec<u64>, Refusal
             format!("`at` has {} indices, and the array has {} axes", parts.len(), shape.len());
         return Err(Refusal::wrong(why));
     }
-    let index = |(n, part): (usize, &&str)| match part.parse::<u64>() {
-        Ok(index) if index < shape[n] => Ok(index),
-        Ok(index) => Err(Refusal::wrong(format!(
-            "`at` is {index} on axis {n}, which has length {}",
-            shape[n]
-        ))),
-        Err(_) if part.is_empty() => Ok(0),
-        Err(_) => Err(Refusal::wrong(format!("`at` has `{part}`, which is not an index"))),
-    };
-    parts.iter().enumerate().map(index).collect()
+    parts
+        .iter()
+        .enumerate()
+        .map(|(n, part): (usize, &&str)| match part.parse::<u64>() {
+            Ok(index) if index < shape[n] => Ok(index),
+            Ok(index) => Err(Refusal::wrong(format!(
+                "`at` is {index} on axis {n}, which has length {}",
+                shape[n]
+            ))),
+            Err(_) if part.is_empty() => Ok(0),
+            Err(_) => Err(Refusal::wrong(format!("`at` has `{part}`, which is not an index"))),
+        })
+        .collect()
 }
 
 /// Every `step`th index of a range.
@@ -180,17 +183,20 @@ pub(crate) fn check_decoded(array: &Array, along: &[(usize, &Stepped)]) -> Resul
     let metadata = array.metadata();
     let inner = zarr::ArrayMetadata::clone(&metadata).unsharded();
     let Some(chunk) = inner.chunk_shape() else { return Ok(()) };
-    let touched = |(n, &chunk): (usize, &u64)| {
-        let chunk = chunk.max(1);
-        let stepped = along.iter().find(|(axis, _)| *axis == n).map(|(_, stepped)| stepped);
-        let chunks = stepped.map_or(1, |stepped| {
-            let (first, last) = (stepped.range.start / chunk, (stepped.range.end - 1) / chunk);
-            (last - first + 1).min(stepped.len())
-        });
-        // Edge chunks have elements that are no array's.
-        chunks.saturating_mul(chunk)
-    };
-    let elements = chunk.iter().enumerate().map(touched).fold(1, u64::saturating_mul);
+    let elements = chunk
+        .iter()
+        .enumerate()
+        .map(|(n, &chunk)| {
+            let chunk = chunk.max(1);
+            let stepped = along.iter().find(|(axis, _)| *axis == n).map(|(_, stepped)| stepped);
+            let chunks = stepped.map_or(1, |stepped| {
+                let (first, last) = (stepped.range.start / chunk, (stepped.range.end - 1) / chunk);
+                (last - first + 1).min(stepped.len())
+            });
+            // Edge chunks have elements that are no array's.
+            chunks.saturating_mul(chunk)
+        })
+        .fold(1, u64::saturating_mul);
     let size = metadata.data_type.repr().map_or(1, |repr| repr.size().max(1) as u64);
     if elements.saturating_mul(size) > MOST_DECODED {
         let why = format!(

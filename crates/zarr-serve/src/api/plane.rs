@@ -102,8 +102,10 @@ fn plane(
             Along { start: part.range.start, step: 1, len: part.range.end - part.range.start };
     }
     if reduce == Some(Reduce::Mean) {
-        let whole = |part: &Stepped| Stepped { range: part.range.clone(), step: 1 };
-        let whole: Vec<_> = axes.iter().map(|(axis, part)| (*axis, whole(part))).collect();
+        let whole: Vec<_> = axes
+            .iter()
+            .map(|(axis, part)| (*axis, Stepped { range: part.range.clone(), step: 1 }))
+            .collect();
         let whole: Vec<_> = whole.iter().map(|(axis, part)| (*axis, part)).collect();
         parameters::check_decoded(array, &whole)?;
     }

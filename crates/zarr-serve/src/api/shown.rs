@@ -17,10 +17,10 @@ pub(crate) fn members(subject: &Subject) -> Object {
         Some(_) => "picture",
     };
     let (x, y) = view.as_ref().map_or((None, None), |view| (view.x, view.y));
-    let has_channels = |view: &&zarr_plot::picture::View| {
-        !view.is_line() && subject.shows_channels(view, &Style::default())
-    };
-    let channel = view.as_ref().filter(has_channels).and_then(|view| subject.channel_axis(view));
+    let channel = view
+        .as_ref()
+        .filter(|view| !view.is_line() && subject.shows_channels(view, &Style::default()))
+        .and_then(|view| subject.channel_axis(view));
     let image = subject.image.as_ref().map(|(image, _)| image);
     let is_rgb = view.as_ref().is_some_and(|view| channel.is_some() && subject.is_rgb(view));
     let is_time = |axis: Option<usize>| {
@@ -56,19 +56,25 @@ pub(crate) fn members(subject: &Subject) -> Object {
 
 /// Labels with colours of their own: `[[label, "rrggbbaa"]]`.
 pub(super) fn label_colors(subject: &Subject) -> Json {
-    let color = |(value, [r, g, b, a]): &(f64, [u8; 4])| {
-        let digits = format!("{r:02x}{g:02x}{b:02x}{a:02x}");
-        Json::from(vec![Json::from(*value), Json::from(digits)])
-    };
-    subject.label_colors().own().iter().map(color).collect()
+    subject
+        .label_colors()
+        .own()
+        .iter()
+        .map(|(value, [r, g, b, a])| {
+            let digits = format!("{r:02x}{g:02x}{b:02x}{a:02x}");
+            Json::from(vec![Json::from(*value), Json::from(digits)])
+        })
+        .collect()
 }
 
 /// Values with names: `[[value, name]]`.
 fn names(subject: &Subject) -> Json {
     let flags = &subject.meaning.flags;
-    let name = |(value, name, _): (f64, &str, Option<[u8; 3]>)| {
-        let value = subject.meaning.affine.apply(value);
-        Json::from(vec![Json::from(value), Json::from(name)])
-    };
-    flags.categories().map(name).collect()
+    flags
+        .categories()
+        .map(|(value, name, _)| {
+            let value = subject.meaning.affine.apply(value);
+            Json::from(vec![Json::from(value), Json::from(name)])
+        })
+        .collect()
 }

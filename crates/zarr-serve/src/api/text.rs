@@ -50,7 +50,7 @@ pub(crate) fn stored(data_type: &DataType, element: &[u8]) -> String {
             date.map_or_else(|| count.to_string(), |date| date.to_string())
         }
         DataType::Record(record) => {
-            let field = |field: &zarr::data_type::Field| {
+            let fields = record.fields().iter().map(|field| {
                 let bytes =
                     element.get(field.offset()..field.offset() + field.size()).unwrap_or_default();
                 let parts: Vec<String> = split(field.data_type(), bytes)
@@ -64,8 +64,8 @@ pub(crate) fn stored(data_type: &DataType, element: &[u8]) -> String {
                     format!("[{}…]", parts.join(", "))
                 };
                 format!("{}: {all}", field.name())
-            };
-            cut(&record.fields().iter().map(field).collect::<Vec<_>>().join(", "))
+            });
+            cut(&fields.collect::<Vec<_>>().join(", "))
         }
         _ => match data_type.element_text(element, Endian::NATIVE) {
             ElementText::Number(scalar, native) => scalar.to_text(&native),

@@ -119,8 +119,7 @@ async fn folder_or_absent(
 /// The listing of a prefix of the view.
 async fn list(shared: &Arc<Shared>, served: Arc<Served>, path: &str, asking: &Asking<'_>) -> Reply {
     let (view, prefix, store) = (shared.view.clone(), path.to_owned(), served.store());
-    let entries = move |_| entries(&view, &served, &prefix);
-    raw::list_with(path, &*store, asking, entries, failed).await
+    raw::list_with(path, &*store, asking, move |_| entries(&view, &served, &prefix), failed).await
 }
 
 /// What is below a prefix: of a node, or of an array's chunks.

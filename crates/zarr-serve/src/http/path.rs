@@ -9,11 +9,11 @@ use percent_encoding::percent_decode_str;
 /// last.
 pub(crate) fn decoded(path: &str) -> Result<String, &'static str> {
     let path = path.strip_prefix('/').ok_or("a path begins with `/`")?;
-    let is_cut_off = |(at, _): (usize, &str)| {
+    let is_cut_off = path.match_indices('%').any(|(at, _)| {
         let digits = path.as_bytes().get(at + 1..at + 3);
         !digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
-    };
-    if path.match_indices('%').any(is_cut_off) {
+    });
+    if is_cut_off {
         return Err("`%` must be followed by two hexadecimal digits");
     }
     let decoded = percent_decode_str(path).decode_utf8().map_err(|_| "it is not UTF-8")?;
@@ -36,11 +36,13 @@ pub(crate) fn pairs(query: &str) -> Vec<(String, String)> {
         let text = text.replace('+', " ");
         percent_decode_str(&text).decode_utf8_lossy().into_owned()
     };
-    let pair = |pair: &str| {
-        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        (text(name), text(value))
-    };
-    query.split('&').filter(|pair| !pair.is_empty()).map(pair).collect()
+    let pairs = query.split('&').filter(|pair| !pair.is_empty());
+    pairs
+        .map(|pair| {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            (text(name), text(value))
+        })
+        .collect()
 }
 
 #[cfg(test)]

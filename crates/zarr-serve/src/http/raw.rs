@@ -247,13 +247,19 @@ async fn list(store: &Arc<dyn Store>, path: &str, asking: &Asking<'_>) -> Reply 
         return text(StatusCode::BAD_REQUEST, "this is not a prefix");
     };
     let (of_list, is_root) = (store.clone(), path.is_empty());
-    let entries = move |most: Option<usize>| {
-        let how = most.map_or_else(ListOptions::default, ListOptions::at_most);
-        let listing = block_on(of_list.list_dir(&prefix, how))?;
-        let is_there = is_root || !listing.keys.is_empty() || !listing.prefixes.is_empty();
-        Ok(is_there.then(|| Entry::of(listing)))
-    };
-    list_with(path, &**store, asking, entries, failed).await
+    list_with(
+        path,
+        &**store,
+        asking,
+        move |most: Option<usize>| {
+            let how = most.map_or_else(ListOptions::default, ListOptions::at_most);
+            let listing = block_on(of_list.list_dir(&prefix, how))?;
+            let is_there = is_root || !listing.keys.is_empty() || !listing.prefixes.is_empty();
+            Ok(is_there.then(|| Entry::of(listing)))
+        },
+        failed,
+    )
+    .await
 }
 
 /// A listing, or the part of it that is asked for. `entries` makes all of it, of which it may leave out what follows a number of
@@ -282,15 +288,13 @@ pub(crate) async fn list_with<E: Send + 'static>(
     };
     let (done, made) = oneshot::channel();
     // A separate thread: the names take memory from a place that the allocator keeps for it, and gives to the next one.
-    let make = move || {
+    // If there is no thread, nothing comes of `made`.
+    let _ = spawn_thread("listing", move || {
         let most = part.is_none().then_some(MOST_LISTED + 1);
-        let cut = |entries| cut(entries, part.as_ref());
-        let made = entries(most).map(|entries| entries.map(cut));
+        let made = entries(most).map(|entries| entries.map(|entries| cut(entries, part.as_ref())));
         // If the client has gone, none waits for it.
         let _ = done.send(made);
-    };
-    // If there is no thread, nothing comes of `made`.
-    let _ = spawn_thread("listing", make);
+    });
     match made.await {
         Ok(Ok(Some(Cut::Entries(entries, next)))) => {
             let letters: u64 = entries.iter().map(|entry| entry.name.len() as u64).sum();

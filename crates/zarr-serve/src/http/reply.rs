@@ -163,7 +163,7 @@ impl Value {
 /// cannot be taken back otherwise.
 fn pieces(snapshot: Box<dyn Snapshot>, part: Range<u64>, piece: u64) -> Body {
     let (first, end) = (part.start, part.end);
-    let next = move |(snapshot, at): (Box<dyn Snapshot>, u64)| async move {
+    let frames = stream::try_unfold((snapshot, first), move |(snapshot, at)| async move {
         if at >= end {
             return Ok(None);
         }
@@ -178,6 +178,6 @@ fn pieces(snapshot: Box<dyn Snapshot>, part: Range<u64>, piece: u64) -> Body {
             return Err(io::Error::other("the store gave another number of bytes"));
         }
         Ok(Some((Frame::data(bytes), (snapshot, at + len))))
-    };
-    StreamBody::new(stream::try_unfold((snapshot, first), next)).boxed_unsync()
+    });
+    StreamBody::new(frames).boxed_unsync()
 }

@@ -163,9 +163,10 @@ async fn routed(shared: &Arc<Shared>, request: &Request<Incoming>, path: &str) -
         ("", _) => root(shared, request).await,
         ("-", rest) => question(shared, request, rest).await,
         ("tiles", rest) => {
-            let answer =
-                |question: &Question, shared: &Shared| tiles::answer(question, &shared.targets);
-            blocking(shared, request, rest, answer).await
+            blocking(shared, request, rest, |question: &Question, shared: &Shared| {
+                tiles::answer(question, &shared.targets)
+            })
+            .await
         }
         ("metrics", "") => of_answer(Answer::new(
             "text/plain; version=0.0.4; charset=utf-8",
@@ -231,16 +232,18 @@ async fn blocking(
         memory: Some(memory.clone()),
     };
     let of_call = shared.clone();
-    let call = move |()| {
-        if question.cancel.is_cancelled() {
-            return Answer::of_error(&zarr::AccessError::Cancelled.into());
-        }
-        match question.reserve(question.share(MIN_SHARE_BYTES, 16)) {
-            Ok(()) => call(&question, &of_call),
-            Err(e) => Answer::of_error(&e),
-        }
-    };
-    let called = shared.workers.run(async || Ok::<_, Infallible>(()), call);
+    let called = shared.workers.run(
+        async || Ok::<_, Infallible>(()),
+        move |()| {
+            if question.cancel.is_cancelled() {
+                return Answer::of_error(&zarr::AccessError::Cancelled.into());
+            }
+            match question.reserve(question.share(MIN_SHARE_BYTES, 16)) {
+                Ok(()) => call(&question, &of_call),
+                Err(e) => Answer::of_error(&e),
+            }
+        },
+    );
     match tokio::time::timeout(ANSWER_TIMEOUT, called).await {
         Ok(Ok(Some(answer))) => {
             let size = answer.bytes.len() as u64;

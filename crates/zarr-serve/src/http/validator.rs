@@ -74,10 +74,11 @@ pub(crate) fn outcome(headers: &HeaderMap, tag: Option<&str>) -> Outcome {
 /// All values of a header, joined.
 fn all(headers: &HeaderMap, name: HeaderName) -> Option<String> {
     let values: Vec<_> = headers.get_all(name).iter().collect();
-    let text = |value: &&hyper::header::HeaderValue| {
-        String::from_utf8_lossy(value.as_bytes()).into_owned()
-    };
-    (!values.is_empty()).then(|| values.iter().map(text).collect::<Vec<_>>().join(","))
+    if values.is_empty() {
+        return None;
+    }
+    let texts = values.iter().map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
+    Some(texts.collect::<Vec<_>>().join(","))
 }
 
 /// Whether a list of tags has this one. Ours are strong and have no commas; weak ones of the list count where that is enough.

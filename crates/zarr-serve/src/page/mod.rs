@@ -55,10 +55,10 @@ fn with_policy(mut answer: Answer) -> Answer {
 
 /// The page at `/`.
 pub(crate) fn page(_: &Question, targets: &Targets) -> Answer {
-    let link = |(name, _): (&str, bool)| {
-        format!("<li><a href=\"{}/\">{}</a></li>\n", encoded(name), escaped(name))
-    };
-    let links: String = targets.roots().map(link).collect();
+    let links: String = targets
+        .roots()
+        .map(|(name, _)| format!("<li><a href=\"{}/\">{}</a></li>\n", encoded(name), escaped(name)))
+        .collect();
     with_policy(Answer::new("text/html; charset=utf-8", INDEX.replace(NAMES, &links).into_bytes()))
 }
 

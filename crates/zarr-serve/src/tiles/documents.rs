@@ -33,38 +33,41 @@ pub(super) fn conformance() -> Answer {
 
 /// `{"tileMatrixSets": [{"id", "title", "uri", "links"}]}`.
 pub(super) fn sets(url: &str) -> Answer {
-    let one = |set: TileMatrixSet| -> Json {
-        let href = format!("{url}/tileMatrixSets/{}", set.id());
-        let links = vec![link("self", "application/json", href)];
-        Object::new()
-            .with("id", set.id())
-            .with("title", set.title())
-            .with("uri", set.uri())
-            .with("links", links)
-            .into()
-    };
-    let list: Json = TileMatrixSet::ALL.into_iter().map(one).collect();
+    let list: Json = TileMatrixSet::ALL
+        .into_iter()
+        .map(|set: TileMatrixSet| -> Json {
+            let href = format!("{url}/tileMatrixSets/{}", set.id());
+            let links = vec![link("self", "application/json", href)];
+            Object::new()
+                .with("id", set.id())
+                .with("title", set.title())
+                .with("uri", set.uri())
+                .with("links", links)
+                .into()
+        })
+        .collect();
     Answer::json(Object::new().with("tileMatrixSets", list))
 }
 
 /// The definition of a tile matrix set, as OGC 17-083r4 has it in JSON.
 pub(super) fn set(set: TileMatrixSet) -> Answer {
     let (west, north) = set.origin();
-    let matrix = |zoom: u8| -> Json {
-        let (columns, rows) = set.size(zoom);
-        Object::new()
-            .with("id", zoom.to_string())
-            .with("scaleDenominator", Json::float(set.scale_denominator(zoom)))
-            .with("cellSize", Json::float(set.cell_size(zoom)))
-            .with("cornerOfOrigin", "topLeft")
-            .with("pointOfOrigin", numbers(&[west, north]))
-            .with("tileWidth", u64::from(TILE_SIZE))
-            .with("tileHeight", u64::from(TILE_SIZE))
-            .with("matrixWidth", columns)
-            .with("matrixHeight", rows)
-            .into()
-    };
-    let matrices: Json = (0..=set.max_zoom()).map(matrix).collect();
+    let matrices: Json = (0..=set.max_zoom())
+        .map(|zoom: u8| -> Json {
+            let (columns, rows) = set.size(zoom);
+            Object::new()
+                .with("id", zoom.to_string())
+                .with("scaleDenominator", Json::float(set.scale_denominator(zoom)))
+                .with("cellSize", Json::float(set.cell_size(zoom)))
+                .with("cornerOfOrigin", "topLeft")
+                .with("pointOfOrigin", numbers(&[west, north]))
+                .with("tileWidth", u64::from(TILE_SIZE))
+                .with("tileHeight", u64::from(TILE_SIZE))
+                .with("matrixWidth", columns)
+                .with("matrixHeight", rows)
+                .into()
+        })
+        .collect();
     let axes: Json = set.axes().into_iter().map(Json::from).collect();
     Answer::json(
         Object::new()

@@ -178,12 +178,15 @@ pub(super) fn check_format(question: &Question) -> Result<(), Refusal> {
 
 /// The query that a document hands on to tiles: what was asked for, with the range in the place of what it may be told by.
 pub(super) fn handed_on(question: &Question, range: Option<(f64, f64)>) -> String {
-    let is_kept = |name: &str| !["f", "rescale", "colorscalerange"].contains(&name);
-    let kept = question.query.iter().filter(|(name, value)| is_kept(name) && !value.is_empty());
+    let kept = question.query.iter().filter(|(name, value)| {
+        !["f", "rescale", "colorscalerange"].contains(&name.as_str()) && !value.is_empty()
+    });
     let kept = kept.map(|(name, value)| (name.clone(), value.clone()));
     let range = range.map(|(low, high)| ("rescale".to_owned(), format!("{low},{high}")));
-    let pair = |(name, value): (String, String)| format!("{}={}", encoded(&name), encoded(&value));
-    let pairs: Vec<String> = kept.chain(range).map(pair).collect();
+    let pairs: Vec<String> = kept
+        .chain(range)
+        .map(|(name, value)| format!("{}={}", encoded(&name), encoded(&value)))
+        .collect();
     if pairs.is_empty() { String::new() } else { format!("?{}", pairs.join("&")) }
 }
 

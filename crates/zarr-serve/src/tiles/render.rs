@@ -25,11 +25,10 @@ impl Request<'_> {
     fn color_axis(&self) -> Option<usize> {
         let subject = self.layer.subject();
         let (x, y) = self.layer.plane();
-        let is_color = |n: usize| {
+        let axis = (0..subject.axes.len()).find(|&n| {
             let axis = &subject.axes[n];
             n != x && n != y && axis.kind == AxisKind::Channel && matches!(axis.len, 3 | 4)
-        };
-        let axis = (0..subject.axes.len()).find(|&n| is_color(n))?;
+        })?;
         let name = subject.axes[axis].name.as_deref();
         let is_selected = self.question.query.iter().any(|(key, value)| {
             Some(key.as_str()) == name
@@ -53,12 +52,11 @@ impl Request<'_> {
             return Ok(Colors { stretch: Some(Stretch::between(low, high)), map });
         }
         let path = format!("{}{}", self.served.name(), subject.array.path());
-        let compute = || {
-            let prepare =
-                |array: &zarr::Array| prepared(self.question, self.targets, &self.served, array);
-            self.layer.range(&self.positions, Ends::default(), &prepare)
-        };
-        let stretch = self.targets.layers.range(&path, &self.positions, compute);
+        let stretch = self.targets.layers.range(&path, &self.positions, || {
+            self.layer.range(&self.positions, Ends::default(), &|array: &zarr::Array| {
+                prepared(self.question, self.targets, &self.served, array)
+            })
+        });
         let stretch = stretch.map_err(Refusal::of_map)?;
         let is_signed = stretch.is_some_and(|stretch| stretch.low < 0.0 && stretch.high > 0.0);
         // Colours that part at 0 have it in their middle.
@@ -99,10 +97,10 @@ pub(super) fn tile(request: &Request<'_>, tile: Tile) -> Result<Answer, Refusal>
     }
     let read = |positions: Vec<u64>| -> Result<Option<Plane>, Refusal> {
         let wanted = Wanted { tile, width, height, resampling, positions };
-        let prepare = |array: &zarr::Array| {
+        let made = request.layer.tile(&wanted, &|array: &zarr::Array| {
             prepared(request.question, request.targets, &request.served, array)
-        };
-        request.layer.tile(&wanted, &prepare).map_err(Refusal::of_map)
+        });
+        made.map_err(Refusal::of_map)
     };
     let raster = if let Some(axis) = request.color_axis() {
         let mut planes = Vec::new();

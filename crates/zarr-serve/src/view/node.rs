@@ -89,8 +89,10 @@ pub(crate) fn rules(options: &OpenOptions) -> Hierarchy {
 /// What kept a document from being read.
 pub(crate) fn shown(node: &Node, served: &Served) -> Result<Shown> {
     let target = rules(served.options());
-    let is_silent = |array: &Array| array.rank() == 0 && node.hierarchy().dialect() == Dialect::V3;
-    let group = node.path().parent().filter(|_| node.as_array().is_some_and(is_silent));
+    let group = node.path().parent().filter(|_| {
+        node.as_array()
+            .is_some_and(|array| array.rank() == 0 && node.hierarchy().dialect() == Dialect::V3)
+    });
     let others = match group {
         // Its neighbours tell what it is.
         Some(group) => {

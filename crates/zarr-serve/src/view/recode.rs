@@ -50,7 +50,7 @@ impl View {
         let most = size(array).saturating_mul(COPIES);
         let memory = async || self.memory.reserve(most, WHAT).await;
         let (view, of_cache) = (self.clone(), key.clone());
-        let call = move |mut memory: Reserved| {
+        let working = self.workers.run(memory, move |mut memory: Reserved| {
             // Another request may have made it in the meantime.
             let known = of_cache.as_ref().and_then(|key| view.cache.get(key));
             let made = match known {
@@ -62,8 +62,8 @@ impl View {
             };
             memory.shrink(made.as_ref().ok().and_then(Option::as_ref).map_or(0, Bytes::len) as u64);
             made.map(|made| (made, memory))
-        };
-        let made = self.workers.run(memory, call).await?;
+        });
+        let made = working.await?;
         let (made, memory) = made.ok_or(AccessError::Cancelled)??;
         if let Some(key) = key {
             self.cache.put(key, made.clone());

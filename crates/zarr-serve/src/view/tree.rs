@@ -63,10 +63,10 @@ impl Tree {
 
     /// Bytes of memory that it takes, about.
     pub fn size(&self) -> u64 {
-        let of_node = |(path, why): (&NodePath, &Option<String>)| {
+        let of_nodes = self.nodes.iter().map(|(path, why)| {
             PER_NODE + path.as_str().len() + why.as_ref().map_or(0, String::len)
-        };
-        (self.root.len() + self.nodes.iter().map(of_node).sum::<usize>()) as u64
+        });
+        (self.root.len() + of_nodes.sum::<usize>()) as u64
     }
 
     /// What is directly below a prefix.
@@ -82,14 +82,16 @@ impl Tree {
             return Ok(Entry::of(listing).into_iter().chain(document).collect());
         }
         let children = self.nodes.iter().filter(|(child, _)| child.parent().as_ref() == Some(path));
-        let child = |(child, why): (&NodePath, &Option<String>)| {
-            let name = child.as_str().rsplit('/').next().unwrap_or_default();
-            Entry {
-                note: why.as_ref().map(|why| format!("not in v3: {why}")),
-                ..Entry::folder(name)
-            }
-        };
-        Ok(children.map(child).chain(document).collect())
+        Ok(children
+            .map(|(child, why)| {
+                let name = child.as_str().rsplit('/').next().unwrap_or_default();
+                Entry {
+                    note: why.as_ref().map(|why| format!("not in v3: {why}")),
+                    ..Entry::folder(name)
+                }
+            })
+            .chain(document)
+            .collect())
     }
 }
 
@@ -117,8 +119,9 @@ fn consolidated(served: &Served, documents: &BTreeMap<NodePath, Bytes>) -> Resul
     let hierarchy = Hierarchy::open(store.clone(), &options)?;
     hierarchy.consolidate()?;
     let got = block_on(store.get(&root, GetOptions::default()))?;
-    let missing = || AccessError::NotFound { looked_for: root.to_string() };
-    Ok(got.and_then(|got| got.bytes).ok_or_else(missing)?)
+    Ok(got
+        .and_then(|got| got.bytes)
+        .ok_or_else(|| AccessError::NotFound { looked_for: root.to_string() })?)
 }
 
 /// The keys of an array's chunks, behind its path, as v3 names them.
@@ -130,11 +133,14 @@ fn chunks(array: &super::ShownArray) -> Result<Vec<StoreKey>> {
     let first: Option<Vec<i64>> =
         grid.map(|grid| (0..grid.rank()).map(|axis| grid.span(axis, 0).index).collect());
     let keys = hierarchy.chunk_keys(source.path(), &metadata)?;
-    let name = |key: &StoreKey| {
-        let indices = metadata.chunk_keys.parse(prefix.strip(key)?, metadata.rank())?;
-        let indices: Vec<i64> =
-            indices.iter().zip(first.as_ref()?).map(|(index, first)| index - first).collect();
-        StoreKey::new(array.metadata.chunk_keys.key(&indices)).ok()
-    };
-    Ok(keys.iter().filter_map(name).take(MOST_CHUNKS).collect())
+    Ok(keys
+        .iter()
+        .filter_map(|key| {
+            let indices = metadata.chunk_keys.parse(prefix.strip(key)?, metadata.rank())?;
+            let indices: Vec<i64> =
+                indices.iter().zip(first.as_ref()?).map(|(index, first)| index - first).collect();
+            StoreKey::new(array.metadata.chunk_keys.key(&indices)).ok()
+        })
+        .take(MOST_CHUNKS)
+        .collect())
 }

@@ -134,14 +134,12 @@ impl KeyPath<'_> {
     /// The file that holds the value now: another writer's is another file. For an update its mark is a version in any
     /// case: no other file bears it while this one is open.
     pub(super) fn open(&self, for_update: bool) -> Result<Option<OpenFile>> {
-        let pin = || {
-            let Some((file, metadata)) = self.opened()? else { return Ok(None) };
-            let size = metadata.len();
-            let (mark, has_version) = (mark(&metadata), for_update || is_settled(&metadata));
-            let key = self.key.clone();
-            Ok(Some(OpenFile { file, size, key, mark, has_version }))
-        };
-        pin().map_err(|e| self.failed(e))
+        let opened = self.opened().map_err(|e| self.failed(e))?;
+        let Some((file, metadata)) = opened else { return Ok(None) };
+        let size = metadata.len();
+        let (mark, has_version) = (mark(&metadata), for_update || is_settled(&metadata));
+        let key = self.key.clone();
+        Ok(Some(OpenFile { file, size, key, mark, has_version }))
     }
 
     /// Whether the file has this mark, which is a version. The file is not opened.
@@ -184,13 +182,7 @@ impl KeyPath<'_> {
 
     /// Puts the value straight into `out`, if it has that size; returns its size.
     fn read_exactly(&self, out: &mut [u8]) -> Result<Option<u64>> {
-        // One byte more is asked for: if it does not come, that was all, and the size need not be asked for.
-        let at_once = |out: &mut [u8]| {
-            let mut more = [0];
-            let mut parts = [IoSliceMut::new(out), IoSliceMut::new(&mut more)];
-            open_to_read(&self.path)?.read_vectored(&mut parts)
-        };
-        match at_once(out) {
+        match self.read_at_once(out) {
             Ok(read) if read == out.len() => return Ok(Some(read as u64)),
             Err(e) if is_absence(&e) => return self.check_links().map(|()| None),
             // Other errors show in the next.
@@ -198,6 +190,14 @@ impl KeyPath<'_> {
         }
         let expected = out.len() as u64;
         self.read_by(|mut file, size| if size == expected { file.read_exact(out) } else { Ok(()) })
+    }
+
+    /// Reads with one call, and returns how many bytes came. One more than `out` has room for is asked for: if it does not come,
+    /// that was all, and the size need not be asked for.
+    fn read_at_once(&self, out: &mut [u8]) -> io::Result<usize> {
+        let mut more = [0];
+        let mut parts = [IoSliceMut::new(out), IoSliceMut::new(&mut more)];
+        open_to_read(&self.path)?.read_vectored(&mut parts)
     }
 
     /// Puts a value of at most `limit` bytes into `buf`, in place of what was there; returns its size.
@@ -211,11 +211,10 @@ impl KeyPath<'_> {
 
     /// The size of the value, which `read` may read.
     fn read_by(&self, read: impl FnOnce(File, u64) -> io::Result<()>) -> Result<Option<u64>> {
-        let opened = || {
-            let Some((file, metadata)) = self.opened()? else { return Ok(None) };
-            read(file, metadata.len()).map(|()| Some(metadata.len()))
-        };
-        opened().map_err(|e| self.failed(e))
+        let opened = self.opened().map_err(|e| self.failed(e))?;
+        let Some((file, metadata)) = opened else { return Ok(None) };
+        read(file, metadata.len()).map_err(|e| self.failed(e))?;
+        Ok(Some(metadata.len()))
     }
 }
 
@@ -342,9 +341,9 @@ impl KeyPath<'_> {
     /// (docs/internals/design/stores.md).
     fn link_below(&self, folder: &Path) -> Option<&Path> {
         let above = self.path.ancestors().skip(1).take_while(|above| *above != self.store.root);
-        let is_below =
-            |above: &&Path| above.is_symlink() && (*above == folder || !folder.starts_with(above));
-        above.filter(is_below).last()
+        above
+            .filter(|above| above.is_symlink() && (*above == folder || !folder.starts_with(above)))
+            .last()
     }
 
     /// Tries until an attempt is not cut short because the folder vanished, for which it gives `None`.
@@ -386,8 +385,8 @@ impl KeyPath<'_> {
     fn make_folder(&self) -> io::Result<()> {
         make_folder(self.folder(), self.store.options.sync)?;
         if self.store.options.sync {
-            let within = |folder: &&Path| folder.starts_with(&self.store.root);
-            for folder in self.folder().ancestors().take_while(within) {
+            let folders = self.folder().ancestors();
+            for folder in folders.take_while(|folder| folder.starts_with(&self.store.root)) {
                 self.store.sync_folder(folder.parent())?;
             }
             self.store.written.note_durable(self.folder());

@@ -137,15 +137,17 @@ impl FilesystemStore {
     /// [`StoreError::ReadOnly`], or whatever kept the file from being made.
     pub fn folds_case(&self) -> Result<bool> {
         self.writable()?;
-        let probe = || {
-            fs::create_dir_all(&self.root)?;
-            let (path, _) = staged::create(&self.root)?;
-            let name = path.file_name().unwrap_or_default().to_ascii_uppercase();
-            let folds = self.root.join(name).try_exists();
-            fs::remove_file(&path)?;
-            folds
-        };
-        probe().map_err(StoreError::io("probe", self.root.display()))
+        self.probe_case().map_err(StoreError::io("probe", self.root.display()))
+    }
+
+    /// Whether a file is found by the upper case of its name.
+    fn probe_case(&self) -> io::Result<bool> {
+        fs::create_dir_all(&self.root)?;
+        let (path, _) = staged::create(&self.root)?;
+        let name = path.file_name().unwrap_or_default().to_ascii_uppercase();
+        let folds = self.root.join(name).try_exists();
+        fs::remove_file(&path)?;
+        folds
     }
 
     fn folder(&self, operation: &'static str, prefix: &StorePrefix) -> Result<PathBuf> {
@@ -323,8 +325,9 @@ impl SyncStore for FilesystemStore {
 
     /// Reads one folder; and of the folders in it, until the first value, unless candidates are enough.
     fn list_dir(&self, prefix: &StorePrefix, how: ListOptions) -> Result<Listing> {
-        let wanted = |folder: &Path| Ok(how.candidates || self.holds_any(folder)?);
-        self.list_folder(prefix, how.limit, wanted)
+        self.list_folder(prefix, how.limit, |folder: &Path| {
+            Ok(how.candidates || self.holds_any(folder)?)
+        })
     }
 
     fn link(&self, prefix: &StorePrefix, erase: bool) -> Result<bool> {

@@ -119,11 +119,11 @@ impl Env {
         // What the parent had open stays open here, also when no handle is left.
         let is_parents = known.is_some();
         let file = data_file(&path, in_folder);
-        let size = || fs::metadata(&file).map_or(0, |metadata| metadata.len());
         let is_new = !is_begun(&file)?;
         let env = Env::open_new(&path, in_folder, map, is_parents).inspect_err(|_| {
             // LMDB refuses a file whose first two pages were cut short, as on a full disk.
-            if is_new && (1..2 * SMALLEST_PAGE).contains(&size()) {
+            let size = fs::metadata(&file).map_or(0, |metadata| metadata.len());
+            if is_new && (1..2 * SMALLEST_PAGE).contains(&size) {
                 let _ =
                     fs::File::options().write(true).open(&file).and_then(|file| file.set_len(0));
             }
@@ -347,8 +347,11 @@ fn make_files(path: &Path, in_folder: bool) -> io::Result<()> {
         return Err(crate::system::not_a_link(&files[1], io::ErrorKind::InvalidInput.into()));
     }
     // Where that fails, LMDB will say why; a file system that is read-only needs none.
-    let make = |file: &PathBuf| fs::File::options().write(true).create_new(true).open(file).is_ok();
-    if files.iter().filter(|file| make(file)).count() == 0 {
+    let mut is_any_new = false;
+    for file in &files {
+        is_any_new |= fs::File::options().write(true).create_new(true).open(file).is_ok();
+    }
+    if !is_any_new {
         return Ok(());
     }
     // Their names outlast a power failure.
@@ -384,9 +387,7 @@ fn no_space(folder: &Path) -> Option<io::Error> {
     // Less than the smallest LMDB file, so that no limit to the size of files strikes here first.
     let written = file.write_all(&[0; 4096]);
     let _ = fs::remove_file(&path);
-    let is_full =
-        |e: &io::Error| matches!(e.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded);
-    written.err().filter(is_full)
+    written.err().filter(|e| matches!(e.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded))
 }
 
 fn is_read_only(error: &io::Error) -> bool {

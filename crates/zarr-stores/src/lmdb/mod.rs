@@ -137,14 +137,24 @@ impl LmdbStore {
         String::from_utf8_lossy(name).into_owned()
     }
 
+    /// A value as it is now; `None` if there is none.
+    fn snapshot(&self, key: &StoreKey) -> io::Result<Option<LmdbSnapshot>> {
+        let Some(env) = self.env()? else { return Ok(None) };
+        let (name, transaction) = (self.name_of(key), env.begin_read()?);
+        let size = transaction.read(|keys| Ok(keys.get(&name)?.map(|value| value.len() as u64)))?;
+        let (number, key) = (transaction.number(), key.clone());
+        Ok(size.map(|size| LmdbSnapshot { transaction, number, name, key, size }))
+    }
+
     fn read<T: Default>(
         &self,
         operation: &'static str,
         key: &str,
         ask: impl FnMut(KeysView<'_>) -> Result<T, Failed>,
     ) -> Result<T> {
-        let read = || self.env()?.map_or(Ok(T::default()), |env| env.read(ask));
-        read().map_err(StoreError::io(operation, key))
+        let env = self.env().map_err(StoreError::io(operation, key))?;
+        let Some(env) = env else { return Ok(T::default()) };
+        env.read(ask).map_err(StoreError::io(operation, key))
     }
 
     fn write<T>(
@@ -214,8 +224,11 @@ impl SyncStore for LmdbStore {
                     }
                     Target::Bytes => got.bytes = Some(Bytes::copy_from_slice(value)),
                 }
-                let content = || got.bytes.clone().unwrap_or_else(|| Bytes::copy_from_slice(value));
-                got.version = version.then(|| Version::of_content(content()));
+                if version {
+                    let content = got.bytes.clone();
+                    let content = content.unwrap_or_else(|| Bytes::copy_from_slice(value));
+                    got.version = Some(Version::of_content(content));
+                }
             }
             Ok(Some(got))
         })?;
@@ -232,15 +245,8 @@ impl SyncStore for LmdbStore {
             // Only the content can be compared in another transaction.
             return Ok(how.in_memory(key, self.get(key, how.to_get())?));
         }
-        let open = || {
-            let Some(env) = self.env()? else { return Ok(None) };
-            let (name, transaction) = (self.name_of(key), env.begin_read()?);
-            let size =
-                transaction.read(|keys| Ok(keys.get(&name)?.map(|value| value.len() as u64)))?;
-            let (number, key) = (transaction.number(), key.clone());
-            Ok(size.map(|size| LmdbSnapshot { transaction, number, name, key, size }))
-        };
-        let Some(value) = open().map_err(StoreError::io("get", key))? else { return Ok(None) };
+        let snapshot = self.snapshot(key).map_err(StoreError::io("get", key))?;
+        let Some(value) = snapshot else { return Ok(None) };
         check_size(key, value.size, how.limit)?;
         Ok(how.accepts(value.version().as_ref()).then(|| Box::new(value) as _))
     }
@@ -349,8 +355,8 @@ impl SyncStore for LmdbStore {
     }
 
     fn flush(&self) -> Result<()> {
-        let flush = || self.env()?.map_or(Ok(()), |env| env.sync());
-        flush().map_err(StoreError::io("flush", self.path.display()))
+        let flushed = self.env().and_then(|env| env.map_or(Ok(()), |env| env.sync()));
+        flushed.map_err(StoreError::io("flush", self.path.display()))
     }
 }
 
@@ -367,11 +373,13 @@ impl SyncSnapshot for LmdbSnapshot {
     fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>> {
         let read = self.transaction.read(|keys| {
             let value = keys.get(&self.name)?.unwrap_or_default();
-            let part = |range: &ByteRange| {
-                let range = range.resolve(&self.key, value.len() as u64)?;
-                Ok(Bytes::copy_from_slice(&value[range.start as usize..range.end as usize]))
-            };
-            Ok(ranges.iter().map(part).collect())
+            Ok(ranges
+                .iter()
+                .map(|range| {
+                    let range = range.resolve(&self.key, value.len() as u64)?;
+                    Ok(Bytes::copy_from_slice(&value[range.start as usize..range.end as usize]))
+                })
+                .collect())
         });
         read.map_err(StoreError::io("get", &self.key))?
     }

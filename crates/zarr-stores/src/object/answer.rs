@@ -122,8 +122,7 @@ impl Exchange {
 }
 
 fn with<T>(change: impl FnOnce(&mut State) -> T) -> Option<T> {
-    let change = |exchange: &Exchange| change(&mut sync::lock(&exchange.0));
-    EXCHANGE.try_with(change).ok()
+    EXCHANGE.try_with(|exchange: &Exchange| change(&mut sync::lock(&exchange.0))).ok()
 }
 
 /// Remembers the outcome of a request of this task.

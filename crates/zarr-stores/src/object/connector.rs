@@ -13,7 +13,7 @@ use object_store::client::{
     HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse,
     HttpResponseBody, HttpService,
 };
-use reqwest::header::{CONTENT_LENGTH, HeaderName, HeaderValue, RANGE};
+use reqwest::header::{CONTENT_LENGTH, HeaderValue, RANGE};
 use reqwest::{Method, StatusCode};
 
 use super::answer::{self, Answer, Failed, MOST_OF_AN_ERROR, Wrong};
@@ -100,8 +100,10 @@ impl HttpService for Client {
         let asked = Asked::of(&request, self.connector.attached.has_query());
         let limiter = &self.connector.limiter;
         // The connection broke, or the server has too much to do: the same request may succeed later.
-        let is_passing = |answer: answer::Answer| matches!(answer.status, 408 | 429 | 500..);
-        if answer::last_failed().is_some_and(|failed| failed.answer.is_none_or(is_passing)) {
+        let is_passing = answer::last_failed().is_some_and(|failed| {
+            failed.answer.is_none_or(|answer| matches!(answer.status, 408 | 429 | 500..))
+        });
+        if is_passing {
             limiter.retry().await;
         }
         let begun = Instant::now();
@@ -162,14 +164,10 @@ impl Asked {
                 _ => u64::MAX,
             }
         });
-        let is_secret = |name: &HeaderName| {
-            let parts = ["authorization", "token", "cookie", "key", "signature", "secret"];
-            parts.iter().any(|part| name.as_str().contains(part))
-        };
-        let headers = request
-            .headers()
-            .iter()
-            .filter(|(name, value)| value.is_sensitive() || is_secret(name));
+        let secret_parts = ["authorization", "token", "cookie", "key", "signature", "secret"];
+        let headers = request.headers().iter().filter(|(name, value)| {
+            value.is_sensitive() || secret_parts.iter().any(|part| name.as_str().contains(part))
+        });
         Asked {
             uri: request.uri().to_string(),
             secrets: headers.map(|(_, value)| value.clone()).collect(),

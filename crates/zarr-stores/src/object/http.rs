@@ -72,8 +72,10 @@ pub(super) fn location(url: &str, authority: &str, path: &str, query: &str) -> R
     }
     let web = Some(WebAddress { base: base.clone(), query: query.to_owned() });
     let indices = Some(Indices::new(&base));
-    let connect = move |settings: &Settings, connector| connect(&base, settings, connector);
-    Ok(Location { indices, web, ..Location::new(&name, prefix, &SERVICE, connect) })
+    let location = Location::new(&name, prefix, &SERVICE, move |settings: &Settings, connector| {
+        connect(&base, settings, connector)
+    });
+    Ok(Location { indices, web, ..location })
 }
 
 /// What is attached to each request: the headers among the options, which are taken out, and the query of the URL.
@@ -82,10 +84,11 @@ pub(super) fn attached(
     address: &WebAddress,
     settings: &mut Settings,
 ) -> Result<Attached> {
-    let is_header =
-        |(name, _): &mut (String, String)| name.starts_with(HEADER) || name == "bearer_token";
+    let of_headers = settings
+        .options
+        .extract_if(.., |(name, _)| name.starts_with(HEADER) || name == "bearer_token");
     let mut headers = HeaderMap::new();
-    for (option, text) in settings.options.extract_if(.., is_header) {
+    for (option, text) in of_headers {
         let (name, mut value) = header(url, &option, &text)?;
         value.set_sensitive(true);
         if headers.insert(name, value).is_some() {

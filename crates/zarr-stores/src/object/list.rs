@@ -20,9 +20,11 @@ impl Session {
             Err(e) => return stream::once(async move { Err(e) }).boxed(),
         };
         // A folder's own marker is no key below it.
-        let inside = move |object: &ObjectMeta| object.location.as_ref().starts_with(&whole);
-        let inside = move |object: &ObjectMeta| std::future::ready(inside(object));
-        self.backend.list(path.as_ref()).try_filter(inside).boxed()
+        let objects = self.backend.list(path.as_ref());
+        let inside = objects.try_filter(move |object: &ObjectMeta| {
+            std::future::ready(object.location.as_ref().starts_with(&whole))
+        });
+        inside.boxed()
     }
 
     pub async fn list_below(&self, prefix: &StorePrefix) -> Result<Listing> {

@@ -349,8 +349,12 @@ impl Store for ObjectStore {
 
     async fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>> {
         let (owned, limit) = (key.clone(), how.limit);
-        let whole = move |session: Session| async move { session.whole(&owned, limit).await };
-        let Some(fetched) = self.spawn_request(whole).await? else { return Ok(None) };
+        let fetched = self
+            .spawn_request(
+                move |session: Session| async move { session.whole(&owned, limit).await },
+            )
+            .await?;
+        let Some(fetched) = fetched else { return Ok(None) };
         let version = match fetched.meta.version() {
             None if how.version => {
                 let why = io::Error::other("the server does not tell its version");
@@ -376,10 +380,10 @@ impl Store for ObjectStore {
         }
         let opened = ObjectSnapshot::open(self, key, how.first).await?;
         // From a server without ranges one request brings what all readings need.
-        let is_expected = |value: &ObjectSnapshot| {
+        let expected = opened.filter(|value| {
             how.expect.is_none_or(|version| value.version().as_ref() == Some(version))
-        };
-        let Some(value) = opened.filter(is_expected) else { return Ok(None) };
+        });
+        let Some(value) = expected else { return Ok(None) };
         check_size(key, value.size(), how.limit)?;
         Ok(Some(Box::new(value)))
     }
@@ -394,10 +398,13 @@ impl Store for ObjectStore {
         let owned = key.clone();
         let Some(value) = value else {
             return match only_if {
-                Precondition::Always | Precondition::Unchecked => {
-                    let erase = |session: Session| async move { session.erase(&owned).await };
-                    self.spawn_change(key, erase).await.map(|()| true)
-                }
+                Precondition::Always | Precondition::Unchecked => self
+                    .spawn_change(
+                        key,
+                        |session: Session| async move { session.erase(&owned).await },
+                    )
+                    .await
+                    .map(|()| true),
                 // Nothing is to be erased, so no condition is needed.
                 Precondition::Absent => Ok(self.get(key, GetOptions::default()).await?.is_none()),
                 Precondition::Version(_) => {
@@ -406,20 +413,23 @@ impl Store for ObjectStore {
             };
         };
         let (mode, value) = (write::mode(key, only_if)?, value.into_bytes()?);
-        let set = |session: Session| async move {
+        self.spawn_change(key, |session: Session| async move {
             match mode {
                 Some(mode) => session.set_if(&owned, value, mode).await,
                 None => session.set(&owned, value).await.map(|()| true),
             }
-        };
-        self.spawn_change(key, set).await
+        })
+        .await
     }
 
     async fn erase_prefix(&self, prefix: &StorePrefix) -> Result<()> {
         self.check_writes()?;
         let owned = prefix.clone();
-        let erase = |session: Session| async move { session.erase_prefix(&owned).await };
-        self.spawn_change(prefix, erase).await
+        self.spawn_change(
+            prefix,
+            |session: Session| async move { session.erase_prefix(&owned).await },
+        )
+        .await
     }
 
     async fn list_prefix(&self, prefix: &StorePrefix) -> Result<Listing> {

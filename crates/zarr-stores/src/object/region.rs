@@ -82,8 +82,10 @@ impl BucketInRegion {
 fn named_region(answer: &Answer, set: Option<&str>) -> Option<String> {
     let region = answer.region.as_ref()?;
     // It becomes part of the name of a host.
-    let is_letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    let is_name = (1..=MAX_REGION).contains(&region.len()) && region.bytes().all(is_letter);
+    let is_name = (1..=MAX_REGION).contains(&region.len())
+        && region
+            .bytes()
+            .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
     let is_other = match answer.status {
         301 | 307 | 308 | 400 => set != Some(region),
         // Most refusals name the region that was right.

@@ -49,14 +49,16 @@ fn handle() -> Result<Handle> {
 /// gets none.
 fn start() -> io::Result<Handle> {
     let (send, started) = mpsc::channel();
-    let run = move || match Builder::new_current_thread().enable_all().build() {
-        Ok(runtime) => {
-            let _ = send.send(Ok(runtime.handle().clone()));
-            runtime.block_on(pending::<()>());
+    spawn_thread("zarr-requests", move || {
+        let built = Builder::new_current_thread().enable_all().build();
+        match built {
+            Ok(runtime) => {
+                let _ = send.send(Ok(runtime.handle().clone()));
+                runtime.block_on(pending::<()>());
+            }
+            Err(e) => drop(send.send(Err(e))),
         }
-        Err(e) => drop(send.send(Err(e))),
-    };
-    spawn_thread("zarr-requests", run)?;
+    })?;
     started.recv().map_err(io::Error::other)?
 }
 
@@ -86,8 +88,9 @@ impl<T: Send + 'static> Task<T> {
     }
 
     pub async fn done(mut self) -> Result<T> {
-        let ended = |_| StoreError::Backend("a request ended before it was done".into());
-        (&mut self.answer).await.map_err(ended)
+        (&mut self.answer)
+            .await
+            .map_err(|_| StoreError::Backend("a request ended before it was done".into()))
     }
 }
 

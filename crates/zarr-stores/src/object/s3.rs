@@ -52,13 +52,13 @@ pub(super) fn location(url: &str, authority: &str, path: &str) -> Result<Locatio
             return Ok(first);
         }
         let (bucket, settings) = (bucket.clone(), settings.clone());
-        let connect = move |region: &str| -> object_store::Result<Backend> {
+        let in_region = BucketInRegion::new(first, region, move |region: &str| {
             // Not by the web address, which has a region.
             let url = format!("s3://{bucket}");
             let builder = self::builder(&url, &bucket, &settings, connector.clone())?;
             Ok(Arc::new(builder.with_region(region).build()?))
-        };
-        Ok(Arc::new(BucketInRegion::new(first, region, connect)))
+        });
+        Ok(Arc::new(in_region))
     }))
 }
 

@@ -171,8 +171,7 @@ pub(super) fn usable(what: &str, name: &str, value: String) -> Result<String, St
     let has_lines = has(&["service_account_key", "certificate", "private_key"]);
     let is_file = has(&["file", "path", "profile", "service_account", "application_credentials"]);
     let in_header = has(&["token", "key_id", "account", "region", "user_agent"]) && !is_file;
-    let wrong = |letter: char| letter.is_control() && letter != '\t' && !has_lines;
-    if value.contains(wrong) {
+    if value.contains(|letter: char| letter.is_control() && letter != '\t' && !has_lines) {
         let why = "has a line end, or another control character, in its value; look for a blank or a quote that is missing";
         return Err(format!("{what} {why}"));
     }

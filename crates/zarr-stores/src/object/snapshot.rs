@@ -42,8 +42,10 @@ impl ObjectSnapshot {
         first: &[ByteRange],
     ) -> Result<Option<ObjectSnapshot>> {
         let (owned, first) = (key.clone(), first.to_vec());
-        let begin = |session: Session| async move { session.begin(&owned, &first).await };
-        let Some((meta, first)) = store.spawn_request(begin).await? else { return Ok(None) };
+        let begun = store
+            .spawn_request(|session: Session| async move { session.begin(&owned, &first).await })
+            .await?;
+        let Some((meta, first)) = begun else { return Ok(None) };
         Ok(Some(ObjectSnapshot {
             store: store.clone(),
             key: key.clone(),
@@ -92,18 +94,26 @@ impl ObjectSnapshot {
     /// Requests only the size and the version.
     async fn look(&self) -> Result<()> {
         let (key, condition) = (self.key.clone(), self.condition());
-        let head = |session: Session| async move {
-            let path = session.path(key.as_str())?;
-            session.head(&path, condition).await.map_err(|e| session.changed_or_failed(&key, &e))
-        };
-        self.check(self.store.spawn_request(head).await?)
+        let meta = self
+            .store
+            .spawn_request(|session: Session| async move {
+                let path = session.path(key.as_str())?;
+                let head = session.head(&path, condition).await;
+                head.map_err(|e| session.changed_or_failed(&key, &e))
+            })
+            .await?;
+        self.check(meta)
     }
 
     /// Fetches one range; more, if the server sends more.
     async fn fetch(&self, range: &Range<u64>) -> Result<(u64, Bytes)> {
         let (key, range, condition) = (self.key.clone(), range.clone(), self.condition());
-        let fetch = |session: Session| async move { session.part(&key, range, condition).await };
-        let FetchedRange { bytes, range, meta, .. } = self.store.spawn_request(fetch).await?;
+        let FetchedRange { bytes, range, meta, .. } = self
+            .store
+            .spawn_request(
+                |session: Session| async move { session.part(&key, range, condition).await },
+            )
+            .await?;
         self.check(meta)?;
         Ok((range.start, bytes))
     }
@@ -112,13 +122,15 @@ impl ObjectSnapshot {
 #[async_trait]
 impl Snapshot for ObjectSnapshot {
     async fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>> {
-        let is_bounded = |range: &ByteRange| matches!(range, ByteRange::Bounded { .. });
-        if self.meta.get().is_none() && (ranges.is_empty() || !ranges.iter().all(is_bounded)) {
+        let are_bounded = ranges.iter().all(|range| matches!(range, ByteRange::Bounded { .. }));
+        if self.meta.get().is_none() && (ranges.is_empty() || !are_bounded) {
             self.look().await?;
         }
         let size = self.meta.get().map_or(u64::MAX, |meta| meta.size);
-        let resolve = |range: &ByteRange| range.resolve(&self.key, size);
-        let resolved = ranges.iter().map(resolve).collect::<Result<Vec<_>, _>>()?;
+        let resolved = ranges
+            .iter()
+            .map(|range| range.resolve(&self.key, size))
+            .collect::<Result<Vec<_>, _>>()?;
         let mut fetched: Vec<(u64, Bytes)> = self.first.iter().cloned().collect();
         let missing = resolved.iter().filter(|range| slice(&fetched, range).is_none());
         let gap = self.store.session()?.limiter.gap();
@@ -130,15 +142,18 @@ impl Snapshot for ObjectSnapshot {
         let wasted: u64 = coalesced.iter().map(|(_, wasted)| wasted).sum();
         self.store.0.counts.wasted.fetch_add(wasted, Ordering::Relaxed);
         fetched.extend(try_join_all(coalesced.iter().map(|(range, _)| self.fetch(range))).await?);
-        let take = |(range, requested): (&Range<u64>, &ByteRange)| match slice(&fetched, range) {
-            Some(bytes) => Ok(bytes),
-            // The size is known only now.
-            None => {
-                requested.resolve(&self.key, self.size())?;
-                Err(self.changed())
-            }
-        };
-        resolved.iter().zip(ranges).map(take).collect()
+        resolved
+            .iter()
+            .zip(ranges)
+            .map(|(range, requested)| match slice(&fetched, range) {
+                Some(bytes) => Ok(bytes),
+                // The size is known only now.
+                None => {
+                    requested.resolve(&self.key, self.size())?;
+                    Err(self.changed())
+                }
+            })
+            .collect()
     }
 
     fn size(&self) -> u64 {
@@ -269,12 +284,14 @@ pub(super) fn tag_of(version: &Version) -> (Option<String>, Option<String>) {
 fn merged(ranges: impl Iterator<Item = Range<u64>>, gap: u64) -> Vec<(Range<u64>, u64)> {
     let ranges: Vec<_> = ranges.filter(|range| !range.is_empty()).collect();
     let needed = coalesce(ranges.clone(), 0);
-    let span = |range: Range<u64>| {
-        let inside = needed.iter().filter(|needed| range.contains(&needed.start));
-        let size: u64 = inside.map(|needed| needed.end - needed.start).sum();
-        (range.clone(), range.end - range.start - size)
-    };
-    coalesce(ranges, gap).into_iter().map(span).collect()
+    coalesce(ranges, gap)
+        .into_iter()
+        .map(|range| {
+            let inside = needed.iter().filter(|needed| range.contains(&needed.start));
+            let size: u64 = inside.map(|needed| needed.end - needed.start).sum();
+            (range.clone(), range.end - range.start - size)
+        })
+        .collect()
 }
 
 /// The bytes of a range out of pieces that were fetched, which may overlap.

@@ -126,11 +126,10 @@ impl Resolve for Resolver {
     fn resolve(&self, name: Name) -> Resolving {
         Box::pin(async move {
             let (send, found) = oneshot::channel();
-            let look_up = move || {
+            spawn_thread("zarr-dns", move || {
                 let found = (name.as_str(), 0).to_socket_addrs();
                 let _ = send.send(found.map(|found| shuffled(found.collect())));
-            };
-            spawn_thread("zarr-dns", look_up)?;
+            })?;
             let found: Addrs = Box::new(found.await??.into_iter());
             Ok(found)
         })

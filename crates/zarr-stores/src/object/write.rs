@@ -9,8 +9,7 @@ use bytes::Bytes;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use object_store::path::Path;
 use object_store::{
-    Attribute, AttributeValue, Error, ObjectStoreExt, PutMode, PutOptions, PutPayload,
-    UpdateVersion,
+    Attribute, Error, ObjectStoreExt, PutMode, PutOptions, PutPayload, UpdateVersion,
 };
 use zarr_core::StoreError;
 use zarr_core::store::{Precondition, Result, StoreKey, StorePrefix};
@@ -75,8 +74,11 @@ impl Session {
                         return Ok(false);
                     }
                     let there = self.whole(key, u64::MAX).await?;
-                    let is_own = |w: AttributeValue| *w == *writer;
-                    return Ok(there.is_some_and(|t| t.writer.map_or(t.bytes == value, is_own)));
+                    let Some(there) = there else { return Ok(false) };
+                    return Ok(match there.writer {
+                        Some(other) => *other == *writer,
+                        None => there.bytes == value,
+                    });
                 }
                 Err(e) => return Err(self.failure("set", key.as_str(), &e)),
             }
@@ -99,12 +101,11 @@ impl Session {
     }
 
     pub async fn erase_prefix(&self, prefix: &StorePrefix) -> Result<()> {
-        let failed = |e: Error| self.failure("erase", prefix.as_str(), &e);
         let keys = self.below(prefix).map_ok(|object| object.location).boxed();
         let mut erased = self.backend.delete_stream(keys);
         while let Some(erased) = erased.next().await {
             if let Some(e) = erased.err().filter(|e| !self.was_erased(e)) {
-                return Err(failed(e));
+                return Err(self.failure("erase", prefix.as_str(), &e));
             }
         }
         let left_out = answer::left_out();

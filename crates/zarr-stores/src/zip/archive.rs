@@ -214,8 +214,10 @@ impl Directory {
         let from = (Bound::Included(&*prefix), Bound::Unbounded);
         let entries = self.locations.range::<str, _>(from);
         let entries = entries.take_while(|(name, _)| name.starts_with(&*prefix));
-        let key = |name: &str| StoreKey::new(&name[self.folder.len()..]).ok();
-        let found = entries.filter_map(|(name, location)| Some((key(name)?, location)));
+        let found = entries.filter_map(|(name, location)| {
+            let key = StoreKey::new(&name[self.folder.len()..]).ok()?;
+            Some((key, location))
+        });
         found.take(most).collect()
     }
 
@@ -227,11 +229,14 @@ impl Directory {
         let sizes = locations.iter().map(|location| location.size()).collect::<io::Result<_>>();
         let (sizes, left_out) = (sizes.unwrap_or_default(), left_out.collect());
         // What an archive holds at last has checksums in its directory.
-        let checksum = |location: &&EntryLocation| match location.found() {
-            Ok(Found::Entry(entry)) => Some(entry.crc32().to_string()),
-            _ => None,
-        };
-        let versions = locations.iter().map(checksum).collect::<Option<_>>().unwrap_or_default();
+        let versions = locations
+            .iter()
+            .map(|location| match location.found() {
+                Ok(Found::Entry(entry)) => Some(entry.crc32().to_string()),
+                _ => None,
+            })
+            .collect::<Option<_>>()
+            .unwrap_or_default();
         Listing { keys, sizes, left_out, versions, ..Listing::default() }
     }
 
@@ -299,11 +304,11 @@ fn root_folder(locations: &BTreeMap<Box<str>, EntryLocation>) -> Box<str> {
     if DOCUMENTS.iter().any(|document| locations.contains_key(*document)) {
         return "".into();
     }
-    let folder_of = |name: &'_ str| {
+    let folders = locations.keys().filter_map(|name| {
         let (folder, rest) = name.split_once('/')?;
         DOCUMENTS.contains(&rest).then(|| format!("{folder}/"))
-    };
-    let mut folders: Vec<String> = locations.keys().filter_map(|name| folder_of(name)).collect();
+    });
+    let mut folders: Vec<String> = folders.collect();
     folders.dedup();
     match <[String; 1]>::try_from(folders) {
         Ok([folder]) => folder.into(),
@@ -486,14 +491,16 @@ impl<S: Source> SyncSnapshot for OpenedValue<S> {
             }
             return self.whole.get().map_or(Ok(Vec::new()), |whole| whole.read(ranges));
         };
-        let read = |range: &ByteRange| {
-            let range = range.resolve(&self.key, self.size)?;
-            let mut bytes = vec![0; (range.end - range.start) as usize];
-            let mut at = Positioned::new(&self.value.source, place.start + range.start);
-            at.read_exact(&mut bytes).map_err(failed())?;
-            Ok(Bytes::from(bytes))
-        };
-        ranges.iter().map(read).collect()
+        ranges
+            .iter()
+            .map(|range| {
+                let range = range.resolve(&self.key, self.size)?;
+                let mut bytes = vec![0; (range.end - range.start) as usize];
+                let mut at = Positioned::new(&self.value.source, place.start + range.start);
+                at.read_exact(&mut bytes).map_err(failed())?;
+                Ok(Bytes::from(bytes))
+            })
+            .collect()
     }
 
     fn size(&self) -> u64 {

@@ -198,25 +198,29 @@ impl Inner {
         if self.access == Access::ReadOnly {
             return Err(StoreError::ReadOnly);
         }
-        let write = || {
-            self.check_process()?;
-            let mut state = self.to_write()?;
-            if state.staging.is_none() {
-                let (staging, archive) = Staging::begin(&self.path, &self.folder)?;
-                *state =
-                    ArchiveState { archive: Some(archive), staging: Some(staging), failed: None };
-            }
-            let ArchiveState { archive: Some(archive), staging: Some(staging), .. } = &mut *state
-            else {
-                unreachable!("both were put there")
-            };
-            let done = change(staging, archive);
-            if let (Err(why), true) = (&done, staging.is_damaged()) {
-                state.give_up(why);
-            }
-            done
+        self.write_staged(change).map_err(StoreError::io(operation, key))
+    }
+
+    /// As [`write`](Self::write), with the errors of the operating system.
+    fn write_staged<T>(
+        &self,
+        change: impl FnOnce(&mut Staging, &mut Archive) -> io::Result<T>,
+    ) -> io::Result<T> {
+        self.check_process()?;
+        let mut state = self.to_write()?;
+        if state.staging.is_none() {
+            let (staging, archive) = Staging::begin(&self.path, &self.folder)?;
+            *state = ArchiveState { archive: Some(archive), staging: Some(staging), failed: None };
+        }
+        let ArchiveState { archive: Some(archive), staging: Some(staging), .. } = &mut *state
+        else {
+            unreachable!("both were put there")
         };
-        write().map_err(StoreError::io(operation, key))
+        let done = change(staging, archive);
+        if let (Err(why), true) = (&done, staging.is_damaged()) {
+            state.give_up(why);
+        }
+        done
     }
 
     /// The state, locked. A write that a panic cut short counts as one that failed.
@@ -241,33 +245,34 @@ impl Inner {
     }
 
     fn flush(&self) -> Result<()> {
-        let flush = || {
-            let mut state = self.to_write()?;
-            if state.staging.is_none() {
-                return Ok(());
-            }
-            self.check_process()?;
-            let single_file = match &state.archive {
-                Some(archive) => SingleFile::of(&self.path, archive)?,
-                None => SingleFile::No,
-            };
-            let Some(staging) = state.staging.take() else { return Ok(()) };
-            let finish = || {
-                staging.finish(&single_file)?;
-                Archive::read(File::open(&self.path)?, &self.folder)
-            };
-            match finish() {
-                Ok(archive) => {
-                    state.archive = Some(archive);
-                    Ok(())
-                }
-                Err(why) => {
-                    state.give_up(&why);
-                    Err(why)
-                }
-            }
+        self.finish().map_err(StoreError::io("finish", self.path.display()))
+    }
+
+    /// As [`flush`](Self::flush), with the errors of the operating system.
+    fn finish(&self) -> io::Result<()> {
+        let mut state = self.to_write()?;
+        if state.staging.is_none() {
+            return Ok(());
+        }
+        self.check_process()?;
+        let single_file = match &state.archive {
+            Some(archive) => SingleFile::of(&self.path, archive)?,
+            None => SingleFile::No,
         };
-        flush().map_err(StoreError::io("finish", self.path.display()))
+        let Some(staging) = state.staging.take() else { return Ok(()) };
+        let finished = staging
+            .finish(&single_file)
+            .and_then(|()| Archive::read(File::open(&self.path)?, &self.folder));
+        match finished {
+            Ok(archive) => {
+                state.archive = Some(archive);
+                Ok(())
+            }
+            Err(why) => {
+                state.give_up(&why);
+                Err(why)
+            }
+        }
     }
 }
 

@@ -165,9 +165,10 @@ impl RemoteZipStore {
             }
             pieces.push(fetch(&*value, &(directory..start)).await?);
         }
-        let read = |source: &Arc<FetchedPieces>| Directory::read(source, folder);
-        let directory =
-            reading(&*value, size, pieces, read).await?.map_err(StoreError::io("open", key))?;
+        let directory = reading(&*value, size, pieces, |source: &Arc<FetchedPieces>| {
+            Directory::read(source, folder)
+        });
+        let directory = directory.await?.map_err(StoreError::io("open", key))?;
         Ok(RemoteZipStore(Arc::new(Inner { store, key: key.clone(), value, size, directory })))
     }
 
@@ -194,12 +195,13 @@ impl RemoteZipStore {
         read: impl Fn(Value<FetchedPieces>) -> io::Result<T>,
     ) -> Result<T> {
         let archive = &*self.0;
-        let lost = || io::Error::from(ErrorKind::NotFound);
-        let read = |source: &Arc<FetchedPieces>| {
-            read(archive.directory.find(source, key).ok_or_else(lost)?)
-        };
-        let found = reading(&*archive.value, archive.size, vec![piece], read).await;
-        found.map_err(|e| self.broken(e))?.map_err(StoreError::io("get", key))
+        let pieces = vec![piece];
+        let found =
+            reading(&*archive.value, archive.size, pieces, |source: &Arc<FetchedPieces>| {
+                let value = archive.directory.find(source, key);
+                read(value.ok_or_else(|| io::Error::from(ErrorKind::NotFound))?)
+            });
+        found.await.map_err(|e| self.broken(e))?.map_err(StoreError::io("get", key))
     }
 }
 
@@ -304,8 +306,10 @@ impl Snapshot for RemoteZipSnapshot {
             let whole = self.whole.get().expect("it was set");
             return SyncSnapshot::read(whole, ranges);
         }
-        let resolve = |range: &ByteRange| range.resolve(&self.key, self.size);
-        let ranges = ranges.iter().map(resolve).collect::<Result<Vec<_>, _>>()?;
+        let ranges = ranges
+            .iter()
+            .map(|range| range.resolve(&self.key, self.size))
+            .collect::<Result<Vec<_>, _>>()?;
         let archive = &self.archive.0;
         let from = |start: u64| {
             ranges.iter().map(move |range| ByteRange::from(start + range.start..start + range.end))
@@ -321,8 +325,10 @@ impl Snapshot for RemoteZipSnapshot {
         let mut parts =
             read(from(likely).chain([ByteRange::from(header.clone())]).collect()).await?;
         let piece = (header.start, parts.pop().unwrap_or_default());
-        let plain = |value: Value<FetchedPieces>| value.plain();
-        let place = self.archive.reading(&self.key, piece, plain).await?;
+        let place = self
+            .archive
+            .reading(&self.key, piece, |value: Value<FetchedPieces>| value.plain())
+            .await?;
         let start = *self.start.get_or_init(|| place.unwrap_or_default().start);
         if start == likely { Ok(parts) } else { read(from(start).collect()).await }
     }
@@ -381,11 +387,12 @@ fn archive_in(url: &str) -> Option<(&str, &str, String)> {
     let path = path + url[path..].find('/')? + 1;
     let url = Some(url.trim_end_matches('/')).filter(|url| url.len() > path)?;
     let mut ends = url.match_indices('/').map(|(at, _)| at).chain([url.len()]);
-    let is_named = |end: &usize| {
-        let name = url.get(path..*end).map(str::to_ascii_lowercase);
-        name.is_some_and(|name| [".zip", ".ozx"].iter().any(|end| name.ends_with(end)))
-    };
-    let end = ends.find(is_named).unwrap_or(url.len());
+    let end = ends
+        .find(|end| {
+            let name = url.get(path..*end).map(str::to_ascii_lowercase);
+            name.is_some_and(|name| [".zip", ".ozx"].iter().any(|end| name.ends_with(end)))
+        })
+        .unwrap_or(url.len());
     let (above, name) = url[..end].rsplit_once('/').filter(|(_, name)| !name.is_empty())?;
     let inside = url[end..].trim_start_matches('/');
     let slash = if inside.is_empty() { "" } else { "/" };

@@ -98,12 +98,13 @@ fn version(document: &[u8]) -> Option<String> {
 
 /// Whether a comment says that the documents are the first entries.
 fn says_json_first(comment: &[u8]) -> bool {
-    let says = || {
-        let comment = Json::parse(comment).ok()?;
-        let file = comment.as_object()?.get("ome")?.as_object()?.get("zipFile")?.as_object()?;
-        file.get("centralDirectory")?.as_object()?.get("jsonFirst")?.as_bool()
-    };
-    says() == Some(true)
+    json_first(comment) == Some(true)
+}
+
+fn json_first(comment: &[u8]) -> Option<bool> {
+    let comment = Json::parse(comment).ok()?;
+    let file = comment.as_object()?.get("ome")?.as_object()?.get("zipFile")?.as_object()?;
+    file.get("centralDirectory")?.as_object()?.get("jsonFirst")?.as_bool()
 }
 
 /// The numbers of an archive's entries in the order of a single-file OME-Zarr. What is no document keeps its order.

@@ -256,14 +256,10 @@ fn compacted(from: &Arc<File>, to: &Path, single_file: &SingleFile) -> io::Resul
     let output = Output::new(&file);
     let mut zip = ZipWriter::new(output.clone());
     zip.set_raw_comment(archive.comment().into()).map_err(broken)?;
-    let copy = || -> io::Result<()> {
-        for index in order {
-            zip.raw_copy_file(archive.by_index_raw(index).map_err(broken)?).map_err(broken)?;
-            output.check()?;
-        }
-        Ok(())
-    };
-    let copied = copy();
+    let copied = order.into_iter().try_for_each(|index| {
+        zip.raw_copy_file(archive.by_index_raw(index).map_err(broken)?).map_err(broken)?;
+        output.check()
+    });
     if copied.is_err() {
         output.stop();
     }

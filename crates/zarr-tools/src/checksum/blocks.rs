@@ -77,11 +77,11 @@ impl Division {
     /// The elements of a block, which ends where the array does.
     pub fn intervals(&self, index: &[u64]) -> Vec<std::ops::Range<u64>> {
         let axes = index.iter().zip(&self.block).zip(&self.shape);
-        let interval = |((at, block), len): ((&u64, &u64), &u64)| {
+        axes.map(|((at, block), len)| {
             let start = at * block;
             start..start.saturating_add(*block).min(*len)
-        };
-        axes.map(interval).collect()
+        })
+        .collect()
     }
 
     /// How many lines a block has: runs of elements along the last axis.
@@ -143,12 +143,10 @@ impl Tree {
     /// If the hash of a block is missing.
     pub fn levels(self) -> Vec<Vec<Digest>> {
         assert!(self.open.is_empty(), "every block was added");
-        let digests = |hashes: &[u8]| -> Vec<Digest> {
-            hashes.as_chunks::<32>().0.iter().map(|hash| Digest(*hash)).collect()
-        };
         let mut levels = Vec::new();
         if let Some(blocks) = &self.blocks {
-            levels.push(blocks.values().flat_map(|hashes| digests(hashes)).collect());
+            let hashes = blocks.values().flat_map(|hashes| hashes.as_chunks::<32>().0);
+            levels.push(hashes.map(|hash| Digest(*hash)).collect());
         }
         let mut level: Vec<Digest> = self.first.into_values().collect();
         if level.is_empty() {
@@ -156,9 +154,12 @@ impl Tree {
         }
         while level.len() > 1 {
             let groups = level.chunks(FAN as usize);
-            let bytes =
-                |group: &[Digest]| group.iter().flat_map(|hash| hash.0).collect::<Vec<u8>>();
-            let next = groups.map(|group| joined(LEVEL_TAG, &bytes(group))).collect();
+            let next = groups
+                .map(|group| {
+                    let bytes: Vec<u8> = group.iter().flat_map(|hash| hash.0).collect();
+                    joined(LEVEL_TAG, &bytes)
+                })
+                .collect();
             levels.push(std::mem::replace(&mut level, next));
         }
         levels.push(level);

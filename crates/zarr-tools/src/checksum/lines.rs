@@ -231,16 +231,15 @@ impl<'a> LineHasher<'a> {
         let blocks = self.blocks_of(piece);
         let next = AtomicUsize::new(0);
         let finished = Mutex::new(Vec::new());
-        let work = || {
+        let is_small = elements.bytes.len() < 1 << 20;
+        let helpers = if is_small { 0 } else { self.threads.min(blocks.len()).saturating_sub(1) };
+        run_together("zarr-checksum", helpers, || {
             while let Some(index) = blocks.get(next.fetch_add(1, Ordering::Relaxed)) {
                 if let Some(done) = self.add_to_block(index, piece, elements) {
                     lock(&finished).push(done);
                 }
             }
-        };
-        let is_small = elements.bytes.len() < 1 << 20;
-        let helpers = if is_small { 0 } else { self.threads.min(blocks.len()).saturating_sub(1) };
-        run_together("zarr-checksum", helpers, work);
+        });
         for (number, hashes) in lock(&finished).drain(..) {
             tree.add(number, block_hash(&hashes));
         }
@@ -262,10 +261,12 @@ impl<'a> LineHasher<'a> {
         let mut all = vec![Vec::with_capacity(piece.rank())];
         for (range, block) in piece.intervals().iter().zip(&self.division.block) {
             let along = range.start / block..range.end.div_ceil(*block);
-            let longer = |index: Vec<u64>| {
-                along.clone().map(move |at| index.iter().copied().chain([at]).collect())
-            };
-            all = all.into_iter().flat_map(longer).collect();
+            all = all
+                .into_iter()
+                .flat_map(|index| {
+                    along.clone().map(move |at| index.iter().copied().chain([at]).collect())
+                })
+                .collect();
         }
         all
     }

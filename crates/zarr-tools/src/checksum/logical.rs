@@ -80,15 +80,8 @@ impl Logical {
         if is_missing || netcdf.is_some() {
             attributes.remove(missing_value::FILL_VALUE);
         }
-        let repeats_names = || {
-            let attribute = attributes.get(ARRAY_DIMENSIONS).and_then(Json::as_array);
-            let named = metadata.dimension_names.as_deref().zip(attribute);
-            named.is_some_and(|(names, attribute)| {
-                names.iter().map(Option::as_deref).eq(attribute.iter().map(Json::as_str))
-            })
-        };
-        let has_names =
-            metadata.dimension_names.is_some() && dialect != Dialect::V3 || repeats_names();
+        let has_names = metadata.dimension_names.is_some() && dialect != Dialect::V3
+            || repeats_names(&metadata, &attributes);
         if is_from_attribute || has_names || netcdf.is_some() || is_scalar {
             attributes.remove(ARRAY_DIMENSIONS);
         }
@@ -97,9 +90,9 @@ impl Logical {
 
     /// The canonical form of all but the elements.
     pub fn header(&self) -> String {
-        let name = |name: &Option<String>| name.as_deref().map_or(Json::Null, Json::from);
-        let names =
-            self.names.as_ref().map_or(Json::Null, |names| names.iter().map(name).collect());
+        let names = self.names.as_ref().map_or(Json::Null, |names| {
+            names.iter().map(|name| name.as_deref().map_or(Json::Null, Json::from)).collect()
+        });
         let header = Object::new()
             .with("attributes", self.attributes.clone())
             .with("data_type", self.data_type.clone())
@@ -112,8 +105,10 @@ impl Logical {
     /// The missing value for people: a number, or its bytes.
     pub fn missing_text(&self) -> Option<String> {
         let hex = self.missing.as_deref()?;
-        let byte = |at: usize| u8::from_str_radix(hex.get(at..at + 2)?, 16).ok();
-        let bytes: Vec<u8> = (0..hex.len()).step_by(2).map_while(byte).collect();
+        let bytes: Vec<u8> = (0..hex.len())
+            .step_by(2)
+            .map_while(|at: usize| u8::from_str_radix(hex.get(at..at + 2)?, 16).ok())
+            .collect();
         match self.stored_type.scalar() {
             Some(scalar) if bytes.len() == scalar.size() => {
                 Some(scalar.to_text(&scalar.to_native(&bytes, Endian::Little)))
@@ -142,12 +137,22 @@ const VARIABLE: u64 = 64;
 
 const ARRAY_DIMENSIONS: &str = "_ARRAY_DIMENSIONS";
 
+/// Whether `_ARRAY_DIMENSIONS` says what the names in the array's own metadata say.
+fn repeats_names(metadata: &ArrayMetadata, attributes: &Object) -> bool {
+    let attribute = attributes.get(ARRAY_DIMENSIONS).and_then(Json::as_array);
+    let named = metadata.dimension_names.as_deref().zip(attribute);
+    named.is_some_and(|(names, attribute)| {
+        names.iter().map(Option::as_deref).eq(attribute.iter().map(Json::as_str))
+    })
+}
+
 /// The attributes of a node without those that only netCDF's library writes for itself.
 pub(crate) fn node_attributes(attributes: &Object) -> Object {
-    let is_internal = |name: &str| {
-        name == "_NCProperties" || name.starts_with("_nczarr") || name.starts_with("_NCZARR")
-    };
-    let kept = attributes.iter().filter(|(name, _)| !is_internal(name));
+    let kept = attributes.iter().filter(|(name, _)| {
+        let is_internal =
+            *name == "_NCProperties" || name.starts_with("_nczarr") || name.starts_with("_NCZARR");
+        !is_internal
+    });
     kept.map(|(name, value)| (name.to_owned(), value.clone())).collect()
 }
 
@@ -191,11 +196,11 @@ fn type_json(data_type: &DataType) -> Json {
         DataType::Json => "json".into(),
         DataType::List(items) => list("list", vec![type_json(items)]),
         DataType::Record(record) => {
-            let field = |field: &zarr_core::data_type::Field| {
+            let fields = record.fields().iter().map(|field| {
                 let shape = Json::from(field.shape());
                 Json::Array(vec![field.name().into(), type_json(field.data_type()), shape])
-            };
-            list("record", vec![record.fields().iter().map(field).collect()])
+            });
+            list("record", vec![fields.collect()])
         }
         DataType::Optional(optional) => list("optional", vec![type_json(optional.inner())]),
         DataType::Extension(extension) => {
@@ -215,23 +220,30 @@ fn names(metadata: &ArrayMetadata) -> (Option<Vec<Option<String>>>, bool) {
         return (metadata.dimension_names.clone(), false);
     }
     let list = metadata.attributes.get(ARRAY_DIMENSIONS).and_then(Json::as_array);
-    let name = |json: &Json| match json {
-        Json::String(name) => Some(Some(name.clone())),
-        Json::Null => Some(None),
-        _ => None,
-    };
-    let names: Option<Vec<_>> = list
-        .filter(|list| list.len() == metadata.rank())
-        .and_then(|list| list.iter().map(name).collect());
+    let names: Option<Vec<_>> =
+        list.filter(|list| list.len() == metadata.rank()).and_then(|list| {
+            list.iter()
+                .map(|json| match json {
+                    Json::String(name) => Some(Some(name.clone())),
+                    Json::Null => Some(None),
+                    _ => None,
+                })
+                .collect()
+        });
     let is_there = names.is_some();
     (names, is_there)
 }
 
 /// The names, without those that NCZarr gives to axes that have none. A scalar has no axes.
 fn without_anonymous(names: Vec<Option<String>>, shape: &[u64]) -> Vec<Option<String>> {
-    let is_anonymous = |name: &str, len: u64| name == format!("_Anonymous_Dim_{len}");
-    let named = |(name, len): (Option<String>, &u64)| name.filter(|name| !is_anonymous(name, *len));
-    names.into_iter().zip(shape).map(named).collect()
+    names
+        .into_iter()
+        .zip(shape)
+        .map(|(name, len)| {
+            let anonymous = format!("_Anonymous_Dim_{len}");
+            name.filter(|name| *name != anonymous)
+        })
+        .collect()
 }
 
 /// The missing value (docs/internals/design/missing-data.md), if the type can have one in every dialect.
@@ -271,14 +283,16 @@ fn missing_hex(data_type: &DataType, value: &FillValue) -> Option<String> {
             Scalar::Float(format) | Scalar::Complex(format) => {
                 let nan = format.from_f64(f64::NAN, zarr_core::data_type::Rounding::NearestEven)?;
                 let scalar = Scalar::Float(format);
-                let part = |part: &[u8]| {
-                    if scalar.load(part).is_nan() {
-                        nan.to_le_bytes()[..format.size()].to_vec()
-                    } else {
-                        little_endian(part, format.size())
-                    }
-                };
-                bytes.chunks_exact(format.size()).flat_map(part).collect()
+                bytes
+                    .chunks_exact(format.size())
+                    .flat_map(|part| {
+                        if scalar.load(part).is_nan() {
+                            nan.to_le_bytes()[..format.size()].to_vec()
+                        } else {
+                            little_endian(part, format.size())
+                        }
+                    })
+                    .collect()
             }
             _ => return None,
         },
@@ -348,8 +362,12 @@ impl NetCdf {
         let is_scalar = said.get("scalar").and_then(Json::as_u64) == Some(1)
             || text("storage") == Some("scalar")
             || references.is_some_and(<[Json]>::is_empty);
-        let name = |reference: &Json| reference.as_str()?.rsplit('/').next().map(str::to_owned);
-        let names = references.map(|references| references.iter().map(name).collect());
+        let names = references.map(|references| {
+            references
+                .iter()
+                .map(|reference| reference.as_str()?.rsplit('/').next().map(str::to_owned))
+                .collect()
+        });
         Some(NetCdf { is_scalar, is_char: text("nczarr_type") == Some("char"), names })
     }
 

@@ -15,7 +15,7 @@ use std::str::FromStr;
 use sha2::{Digest as _, Sha256};
 use zarr_core::runtime::available_threads;
 use zarr_core::{
-    AccessError, Array, CancelToken, Error, Group, Node, NodeKind, Object, Region, Result,
+    AccessError, Array, CancelToken, Error, Group, Json, Node, NodeKind, Object, Region, Result,
 };
 
 use self::blocks::{Division, Tree};
@@ -229,8 +229,11 @@ fn group_checksum(
 
 /// The checksum of a group: of its attributes, and of its members' names and checksums.
 fn group_digest(attributes: &str, members: &BTreeMap<&str, Digest>) -> Digest {
-    let member = |(name, digest): (&&str, &Digest)| ((*name).to_owned(), digest.to_string().into());
-    let members = Object::from_iter(members.iter().map(member));
+    let members = members.iter().map(|(name, digest)| {
+        let digest = Json::from(digest.to_string());
+        ((*name).to_owned(), digest)
+    });
+    let members = Object::from_iter(members);
     let members = canonical_json::text_of(&members.into());
     let hash = Sha256::new_with_prefix(GROUP_TAG);
     let hash = hash.chain_update(format!("{{\"attributes\":{attributes},\"members\":{members}}}"));

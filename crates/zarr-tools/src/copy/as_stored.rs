@@ -85,8 +85,8 @@ fn canonical_codecs(metadata: &ArrayMetadata, registry: &Registry) -> Option<Vec
 
 /// Whether this build cannot tell which keys an array has: those of an unknown grid, key encoding or storage transformer.
 pub(crate) fn has_unknown_keys(metadata: &ArrayMetadata) -> bool {
-    let is_known = |what| matches!(what, "codec" | "data type");
-    metadata.grid.is_none() || !metadata.unsupported.iter().all(|lack| is_known(lack.what))
+    metadata.grid.is_none()
+        || !metadata.unsupported.iter().all(|lack| matches!(lack.what, "codec" | "data type"))
 }
 
 /// Whether a region of an array consists of whole chunks of a regular grid, and those at the edge of the array.

@@ -214,18 +214,19 @@ impl Subject {
     /// The arrays among some nodes, as a copy with these options has them.
     fn of_nodes(base: &NodePath, nodes: &[Node], options: &CopyOptions<'_>) -> Vec<Subject> {
         let arrays = nodes.iter().filter_map(Node::as_array);
-        let subject = |array: &zarr_core::Array| {
-            let metadata = array.metadata();
-            let dimensions = metadata.dimension_names.clone().unwrap_or_default();
-            let mut subject = Subject::new(base, array.path(), &metadata, dimensions);
-            if let Some(region) = options.regions.get(array.path())
-                && region.len() == subject.shape.len()
-            {
-                subject.shape = region.iter().map(|steps| steps.len).collect();
-            }
-            subject
-        };
-        arrays.map(subject).collect()
+        arrays
+            .map(|array| {
+                let metadata = array.metadata();
+                let dimensions = metadata.dimension_names.clone().unwrap_or_default();
+                let mut subject = Subject::new(base, array.path(), &metadata, dimensions);
+                if let Some(region) = options.regions.get(array.path())
+                    && region.len() == subject.shape.len()
+                {
+                    subject.shape = region.iter().map(|steps| steps.len).collect();
+                }
+                subject
+            })
+            .collect()
     }
 
     fn name(&self) -> Option<&str> {
@@ -337,8 +338,8 @@ impl<'a> Rules<'a> {
             ShapeRule::Dimension { name, .. } => Some(name.as_str()),
             _ => None,
         });
-        let has = |name: &str| subjects.iter().any(|it| it.has_dimension(name));
-        let dimensions = names.map(|name| (name, has(name))).collect();
+        let dimensions =
+            names.map(|name| (name, subjects.iter().any(|it| it.has_dimension(name)))).collect();
         Rules { what, rules: rules.iter().collect(), all, dimensions }
     }
 
@@ -510,9 +511,10 @@ impl Wanted {
             Some(Given::Shape(shape)) => Ok(Some(overlaid(shape))),
             Some(Given::Size(bytes)) => {
                 // A single chunk has the aspect of the array, which says nothing of how it is read.
-                let is_one =
-                    |chunks: &Vec<u64>| chunks.iter().zip(&subject.shape).all(|(c, len)| c >= len);
-                let aspect = subject.chunks.clone().filter(|chunks| !is_one(chunks));
+                let aspect = subject
+                    .chunks
+                    .clone()
+                    .filter(|chunks| !chunks.iter().zip(&subject.shape).all(|(c, len)| c >= len));
                 let aspect = aspect.unwrap_or_else(|| vec![1; subject.rank()]);
                 let elements = bytes / subject.element;
                 Ok(Some(lengths_within(elements, &aspect, &subject.shape, &self.axes)))
@@ -779,8 +781,9 @@ fn codecs_of(subject: &Subject, options: &CopyOptions<'_>) -> Result<Option<Vec<
     let mut codecs = MostSpecific(None);
     for rule in &options.codec_rules {
         if let Some(specificity) = subject.called(&rule.array) {
-            let twice = |()| argument(format!("duplicate codecs for {}", subject.path));
-            codecs.offer(specificity, &rule.codecs).map_err(twice)?;
+            codecs
+                .offer(specificity, &rule.codecs)
+                .map_err(|()| argument(format!("duplicate codecs for {}", subject.path)))?;
         }
     }
     Ok(codecs.0.map(|(_, codecs)| codecs).or_else(|| options.codecs.clone()))

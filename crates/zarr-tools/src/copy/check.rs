@@ -106,13 +106,14 @@ pub(super) fn check_ranks(
             let error = Error::from(AccessError::Argument(why));
             return Err(error.at_store(store).at_path(first.path()));
         }
-        let has_others = |array: &&&Array| {
-            layouts.get(array.path()).is_some_and(|layout| match what {
+        let keep_theirs = others.iter().filter(|array| {
+            let has_others = layouts.get(array.path()).is_some_and(|layout| match what {
                 "chunks" => layout.chunks.is_some(),
                 _ => layout.shards.is_some(),
-            })
-        };
-        let kept = others.iter().filter(|array| !has_others(array)).map(|array| {
+            });
+            !has_others
+        });
+        let kept = keep_theirs.map(|array| {
             let rank = array.shape().len();
             format!("{}: has {rank} axes, not {}, and keeps its {what}", array.path(), shape.len())
         });

@@ -43,8 +43,8 @@ pub(super) fn chosen(
     if !options.filters() {
         return Ok(nodes);
     }
-    let name = |child: &Child| below(base, &child.path).to_owned();
-    let names: Vec<String> = nodes.iter().map(name).collect();
+    let names: Vec<String> =
+        nodes.iter().map(|child| below(base, &child.path).to_owned()).collect();
     let known: Vec<&str> = names.iter().map(String::as_str).collect();
     let unknown = |what: &str, text: &str| unknown(base, &known, what, text);
     for pattern in &options.include {
@@ -64,15 +64,15 @@ pub(super) fn chosen(
         }
     }
     let any = |patterns: &[String], name: &str| patterns.iter().any(|it| within(it, name));
-    let is_kept = |child: &Child, name: &str| {
+    let mut kept = HashSet::from([base.clone()]);
+    let mut left: Vec<&str> = Vec::new();
+    for (child, name) in nodes.iter().zip(&names) {
         let included = options.include.is_empty() || any(&options.include, name);
         let selected = options.select.is_empty()
             || is_array(child) && options.select.iter().any(|text| is_called(text, name));
-        included && selected && !any(&options.exclude, name)
-    };
-    let mut kept = HashSet::from([base.clone()]);
-    let mut left: Vec<&str> = Vec::new();
-    for (child, name) in nodes.iter().zip(&names).filter(|(child, name)| is_kept(child, name)) {
+        if !included || !selected || any(&options.exclude, name) {
+            continue;
+        }
         left.push(name);
         kept.extend(child.path.ancestors().take_while(|path| path.is_within(base)));
         kept.insert(child.path.clone());

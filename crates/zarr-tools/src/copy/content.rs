@@ -50,12 +50,15 @@ fn add(array: &Array, target: &Hierarchy, hash: &mut Hash) -> Result<bool> {
     let prefix = hierarchy.format().chunk_prefix(array.path())?;
     let listing = store.list_prefix(&prefix)?;
     for (n, key) in listing.keys.iter().enumerate() {
-        let is_chunk = |name| metadata.chunk_keys.parse(name, metadata.rank()).is_some();
-        if !prefix.strip(key).is_some_and(is_chunk) {
+        let is_chunk = prefix
+            .strip(key)
+            .is_some_and(|name| metadata.chunk_keys.parse(name, metadata.rank()).is_some());
+        if !is_chunk {
             continue;
         }
-        let of_file = |folder: &Local<'_>| changed(&folder.path.join(StoreKey::as_str(key)));
-        let (size, time) = folder.map(of_file).unwrap_or_default();
+        let (size, time) = folder
+            .map(|folder| changed(&folder.path.join(StoreKey::as_str(key))))
+            .unwrap_or_default();
         let version = listing.versions.get(n).map_or("", String::as_str);
         hash.add(key.as_str(), (listing.sizes.get(n).copied().unwrap_or(size), time), version);
     }

@@ -9,7 +9,7 @@ use zarr_core::metadata::ArrayMetadata;
 use zarr_core::store::GetOptions;
 use zarr_core::{
     AccessError, Array, Dialect, Error, Hierarchy, Json, MetadataError, NodePath, Object, Result,
-    Unsupported, missing_value,
+    missing_value,
 };
 
 use super::check::{WAYS_OUT, with_way_out};
@@ -47,9 +47,10 @@ pub(super) fn size(metadata: &ArrayMetadata) -> u64 {
 /// The codec that makes bytes of elements where nothing else does: `bytes`, or what objects have in its place.
 fn serializer(metadata: &ArrayMetadata) -> Option<CodecSpec> {
     let is_variable = metadata.data_type.is_variable();
-    let turns = |spec: &CodecSpec| spec.name == "transpose";
     let mut codecs = metadata.codecs.iter();
-    let found = codecs.find(|spec| spec.name == "bytes" || is_variable && !turns(spec)).cloned();
+    let found = codecs
+        .find(|spec| spec.name == "bytes" || is_variable && spec.name != "transpose")
+        .cloned();
     if is_variable {
         return found;
     }
@@ -227,8 +228,7 @@ fn keep_missing_value(array: &Array, to: Dialect, described: &mut Described) -> 
         described.leaves_holes = true;
         return Ok(());
     }
-    let json = |metadata: &ArrayMetadata| metadata.declared_fill.brief();
-    let masked = json(&source);
+    let masked = source.declared_fill.brief();
     let what = match source.attributes.get(missing_value::FILL_VALUE) {
         Some(missing) => format!("the missing value {}", missing.brief()),
         None => format!("that {masked} is a value, not a missing one"),
@@ -250,8 +250,12 @@ const CODECS_OF_OTHER_FORMATS: [&str; 5] =
 fn has_codecs_of_another_format(array: &Array) -> bool {
     let store = array.hierarchy().store().name();
     let is_in_place = ["n5:", "hdf5:"].iter().any(|chain| store.starts_with(chain));
-    let is_foreign = |spec: &CodecSpec| CODECS_OF_OTHER_FORMATS.contains(&spec.name.as_str());
-    is_in_place && array.metadata().codecs.iter().any(is_foreign)
+    is_in_place
+        && array
+            .metadata()
+            .codecs
+            .iter()
+            .any(|spec| CODECS_OF_OTHER_FORMATS.contains(&spec.name.as_str()))
 }
 
 /// The metadata as the target writes it, with other chunks, shards and codecs if they are asked for.
@@ -332,8 +336,9 @@ fn cut(metadata: &mut ArrayMetadata, region: &[Steps], options: &CopyOptions<'_>
     if region.iter().zip(&metadata.shape).any(|(steps, len)| !steps.is_within(*len)) {
         return Err(argument("the region leaves the array"));
     }
-    let lacks_keys = |lack: &&Unsupported| !matches!(lack.what, "codec" | "data type");
-    if let Some(lack) = metadata.unsupported.iter().find(lacks_keys) {
+    let lacks_keys =
+        metadata.unsupported.iter().find(|lack| !matches!(lack.what, "codec" | "data type"));
+    if let Some(lack) = lacks_keys {
         return Err(MetadataError::Unsupported(lack.clone()).into());
     }
     let chunks = metadata.grid.as_ref().and_then(|grid| grid.chunk_shape());

@@ -1,8 +1,6 @@
 //! Copies the elements of an array, and counts those that were never stored.
 
-use std::sync::Arc;
-
-use zarr_core::grid::{ChunkGrid, Pieces};
+use zarr_core::grid::Pieces;
 use zarr_core::metadata::ArrayMetadata;
 use zarr_core::{Array, ErrorKind, Region, Result};
 
@@ -84,11 +82,8 @@ pub(super) fn holes(array: &Array) -> Result<Holes> {
     let metadata = array.metadata();
     let flat = ArrayMetadata::clone(&metadata).unsharded();
     let Some(grid) = &flat.grid else { return Ok(Holes { count: 0, total: 0, few: true }) };
-    let count_of = |grid: &Arc<dyn ChunkGrid>| {
-        let counts = (0..flat.rank()).map(|axis| grid.count(axis, flat.shape[axis]));
-        counts.fold(1u64, |all, count| all.saturating_mul(count))
-    };
-    let total = count_of(grid);
+    let counts = (0..flat.rank()).map(|axis| grid.count(axis, flat.shape[axis]));
+    let total = counts.fold(1u64, |all, count| all.saturating_mul(count));
     let are_few = |count: u64| count <= 1 || count <= total / 4;
     let is_flat = flat.codecs == metadata.codecs && metadata.shards.is_none();
     if is_flat {

@@ -143,11 +143,12 @@ pub(super) fn files_of_array(
         }
     }
     let keys = listed(&*source.store().to_sync(), &old)?;
-    let file = |key: StoreKey| {
-        let name = old.strip(&key).unwrap_or_default();
-        Ok(PlannedFile { to: new.key(name)?, from: key, is_of_array: true })
-    };
-    keys.into_iter().map(file).collect()
+    keys.into_iter()
+        .map(|key| {
+            let name = old.strip(&key).unwrap_or_default();
+            Ok(PlannedFile { to: new.key(name)?, from: key, is_of_array: true })
+        })
+        .collect()
 }
 
 /// The keys below a prefix that are no documents, and belong to no tool.
@@ -233,16 +234,18 @@ impl Plan {
             }
             files = missing;
         }
-        let place =
-            |file: &&PlannedFile| Ok(Place { from: vec![file.from.clone()], to: file.to.clone() });
-        transfer.copy_all(&files, place, &mut |index, size| {
-            if size.is_some() {
-                return Ok(());
-            }
-            let looked_for = "a file that was there when the copy began".into();
-            let error = Error::from(AccessError::NotFound { looked_for });
-            Err(error.at_store(transfer.from.name()).at_key(&files[index].from))
-        })
+        transfer.copy_all(
+            &files,
+            |file: &&PlannedFile| Ok(Place { from: vec![file.from.clone()], to: file.to.clone() }),
+            &mut |index, size| {
+                if size.is_some() {
+                    return Ok(());
+                }
+                let looked_for = "a file that was there when the copy began".into();
+                let error = Error::from(AccessError::NotFound { looked_for });
+                Err(error.at_store(transfer.from.name()).at_key(&files[index].from))
+            },
+        )
     }
 
     /// Whether the target has all files of a part.

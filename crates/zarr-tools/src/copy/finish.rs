@@ -77,8 +77,8 @@ impl Plan {
 
     /// Erases the bare root group that a draft's hierarchy begins with, for an array in its place.
     fn erase_bare_root(&self, target: &Hierarchy) -> Result<()> {
-        let is_root = |array: &super::plan::PlannedArray| array.to.is_root();
-        if target.dialect() != Dialect::Draft || !self.arrays.iter().any(is_root) {
+        let has_root_array = self.arrays.iter().any(|array| array.to.is_root());
+        if target.dialect() != Dialect::Draft || !has_root_array {
             return Ok(());
         }
         let format = target.format();
@@ -105,14 +105,18 @@ impl Plan {
     /// The groups above the copy, and the one that nodes were copied into, that have consolidated metadata; the innermost first.
     pub(super) fn consolidated_above(&self, target: &Hierarchy) -> Result<Vec<NodePath>> {
         // A group that was there before, and that nodes were copied into.
-        let is_new =
-            |document: &PlannedDocument| document.path == self.at && document.role != Role::Merged;
-        let is_kept = !self.documents.iter().any(is_new) && !self.consolidated.contains(&self.at);
+        let is_new = self
+            .documents
+            .iter()
+            .any(|document| document.path == self.at && document.role != Role::Merged);
+        let is_kept = !is_new && !self.consolidated.contains(&self.at);
         let itself = is_kept.then(|| self.at.clone());
-        // A draft has them at the root only, where its groups need no documents.
-        let may_have = |path: &NodePath| path.is_root() || target.dialect() != Dialect::Draft;
         let mut found = Vec::new();
-        for path in itself.into_iter().chain(self.at.ancestors()).filter(may_have) {
+        for path in itself.into_iter().chain(self.at.ancestors()) {
+            // A draft has them at the root only, where its groups need no documents.
+            if target.dialect() == Dialect::Draft && !path.is_root() {
+                continue;
+            }
             let is_consolidated = match target.node(&path) {
                 // A copy that is undone has erased it.
                 Err(e) if e.kind() == ErrorKind::NotFound => false,

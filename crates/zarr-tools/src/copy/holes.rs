@@ -98,8 +98,10 @@ pub(super) fn touched(
             }
             let mut numbers = vec![0u64];
             for (range, count) in ordinals.iter().zip(copy.counts) {
-                let along = |at: u64| range.clone().map(move |n| at * count + n);
-                numbers = numbers.into_iter().flat_map(along).collect();
+                numbers = numbers
+                    .into_iter()
+                    .flat_map(|at| range.clone().map(move |n| at * count + n))
+                    .collect();
             }
             found.extend(numbers);
         }

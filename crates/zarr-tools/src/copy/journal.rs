@@ -44,9 +44,9 @@ impl Journal {
         }
         let Some(bytes) = self.get(&key)? else { return Ok(None) };
         let plan = Json::parse(&bytes).and_then(|json| Plan::from_value(&json));
-        let broken = |why| zarr_core::MetadataError::invalid("plan", why);
         let plan = plan.map_err(|why| {
-            Error::from(broken(why)).at_store(self.store.name()).at_key(&key).with_hint(
+            let error = Error::from(zarr_core::MetadataError::invalid("plan", why));
+            error.at_store(self.store.name()).at_key(&key).with_hint(
                 "this version cannot continue from this journal; erase what was copied with `zarr rm`, and copy again",
             )
         })?;
@@ -95,11 +95,10 @@ impl Journal {
             return Ok(parts);
         }
         let listing = self.store.list_prefix(&done)?;
-        let part = |key: &StoreKey| done.strip(key)?.parse().ok();
         Ok(listing
             .keys
             .iter()
-            .filter_map(part)
+            .filter_map(|key| done.strip(key)?.parse().ok())
             .filter(|&n: &usize| n < plan.parts().len())
             .collect())
     }

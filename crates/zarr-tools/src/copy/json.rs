@@ -50,7 +50,6 @@ impl Plan {
             .with("path", self.from.as_str());
         let target =
             Object::new().with("path", self.at.as_str()).with("format", self.format.as_str());
-        let paths = |paths: &[NodePath]| paths.iter().map(|path| path.as_str().into()).collect();
         Object::new()
             .with("zarr_copy", VERSION)
             .with("source", source)
@@ -62,7 +61,10 @@ impl Plan {
             .with("arrays", self.arrays.iter().map(of_array).collect::<Json>())
             .with("files", self.files.iter().map(of_file).collect::<Json>())
             .with("documents", self.documents.iter().map(of_document).collect::<Json>())
-            .with("consolidated", Json::Array(paths(&self.consolidated)))
+            .with(
+                "consolidated",
+                self.consolidated.iter().map(|path| Json::from(path.as_str())).collect::<Json>(),
+            )
             .with("parts", self.parts.iter().map(Part::to_json).collect::<Json>())
     }
 
@@ -109,19 +111,21 @@ impl Plan {
 
 fn of_array(array: &PlannedArray) -> Json {
     let region = array.region.as_ref();
-    let steps = |steps: &Steps| -> Json {
-        [Json::from(steps.start), steps.step.into(), steps.len.into()].into()
-    };
+    let region = region.map_or(Json::Null, |region| region.iter().map(of_steps).collect());
     Object::new()
         .with("from", array.from.as_str())
         .with("to", array.to.as_str())
-        .with("region", region.map_or(Json::Null, |region| region.iter().map(steps).collect()))
+        .with("region", region)
         .with("leaves_holes", array.leaves_holes)
         .with("chunks", array.chunks)
         .with("bytes", array.bytes)
         .with("unit", array.unit)
         .with("recoded", array.recoded.as_deref().map_or(Json::Null, Json::from))
         .into()
+}
+
+fn of_steps(steps: &Steps) -> Json {
+    Json::from([Json::from(steps.start), steps.step.into(), steps.len.into()])
 }
 
 fn of_file(file: &PlannedFile) -> Json {
@@ -159,58 +163,14 @@ fn read(plan: &Object) -> Option<Plan> {
     let (source, target) = (object(plan, "source")?, object(plan, "target")?);
     let options = object(&source, "options")?;
     let options = options.iter().map(|(name, value)| Some((name.into(), value.as_str()?.into())));
-    let steps = |json: &Json| {
-        let [start, step, len] = json.as_array()? else { return None };
-        Some(Steps { start: start.as_u64()?, step: step.as_i64()?, len: len.as_u64()? })
-    };
-    let array = |json: &Json| {
-        let of = json.as_object()?;
-        let region = match of.get("region")? {
-            Json::Null => None,
-            region => Some(region.as_array()?.iter().map(steps).collect::<Option<_>>()?),
-        };
-        Some(PlannedArray {
-            from: path(of, "from")?,
-            to: path(of, "to")?,
-            region,
-            leaves_holes: of.get("leaves_holes")?.as_bool()?,
-            chunks: of.get("chunks")?.as_u64()?,
-            bytes: of.get("bytes")?.as_u64()?,
-            unit: of.get("unit")?.as_u64()?,
-            recoded: text(of, "recoded"),
-        })
-    };
-    let document = |json: &Json| {
-        let of = json.as_object()?;
-        let byte = |json: &Json| u8::try_from(json.as_u64()?).ok();
-        let value = match of.get("text") {
-            Some(text) => text.as_str()?.as_bytes().to_vec(),
-            None => of.get("bytes")?.as_array()?.iter().map(byte).collect::<Option<_>>()?,
-        };
-        let role = match of.get("role")?.as_str()? {
-            "node" => Role::Node,
-            "merged" => Role::Merged,
-            "above" => Role::Above,
-            _ => return None,
-        };
-        let key = StoreKey::new(of.get("key")?.as_str()?).ok()?;
-        Some(PlannedDocument { path: path(of, "path")?, key, value, role })
-    };
-    let file = |json: &Json| {
-        let [from, to, rest @ ..] = json.as_array()? else { return None };
-        let key = |json: &Json| StoreKey::new(json.as_str()?).ok();
-        let is_of_array = !rest.is_empty();
-        Some(PlannedFile { from: key(from)?, to: key(to)?, is_of_array })
-    };
     // Older plans have none.
     let files = match plan.get("files") {
-        Some(files) => files.as_array()?.iter().map(file).collect::<Option<_>>()?,
+        Some(files) => files.as_array()?.iter().map(read_file).collect::<Option<_>>()?,
         None => Vec::new(),
     };
-    let arrays: Vec<PlannedArray> = list("arrays")?.iter().map(array).collect::<Option<_>>()?;
+    let arrays: Vec<PlannedArray> =
+        list("arrays")?.iter().map(read_array).collect::<Option<_>>()?;
     let counts: Vec<u64> = arrays.iter().map(|array| array.chunks).collect();
-    let part = |json| Part::from_json(json, &counts);
-    let node = |json: &Json| NodePath::new(json.as_str()?).ok();
     Some(Plan {
         store: text(&source, "store")?,
         store_options: options.collect::<Option<_>>()?,
@@ -222,13 +182,72 @@ fn read(plan: &Object) -> Option<Plan> {
         fingerprint: text(plan, "fingerprint")?,
         content: text(plan, "content"),
         begun: text(plan, "begun")?,
-        documents: list("documents")?.iter().map(document).collect::<Option<_>>()?,
-        consolidated: list("consolidated")?.iter().map(node).collect::<Option<_>>()?,
-        parts: list("parts")?.iter().map(part).collect::<Option<_>>()?,
+        documents: list("documents")?.iter().map(read_document).collect::<Option<_>>()?,
+        consolidated: list("consolidated")?
+            .iter()
+            .map(|json| NodePath::new(json.as_str()?).ok())
+            .collect::<Option<_>>()?,
+        parts: list("parts")?
+            .iter()
+            .map(|json| Part::from_json(json, &counts))
+            .collect::<Option<_>>()?,
         arrays,
         files,
         told: Told::default(),
     })
+}
+
+fn read_array(json: &Json) -> Option<PlannedArray> {
+    let of = json.as_object()?;
+    let path = |name| NodePath::new(of.get(name)?.as_str()?).ok();
+    let region = match of.get("region")? {
+        Json::Null => None,
+        region => Some(region.as_array()?.iter().map(read_steps).collect::<Option<_>>()?),
+    };
+    Some(PlannedArray {
+        from: path("from")?,
+        to: path("to")?,
+        region,
+        leaves_holes: of.get("leaves_holes")?.as_bool()?,
+        chunks: of.get("chunks")?.as_u64()?,
+        bytes: of.get("bytes")?.as_u64()?,
+        unit: of.get("unit")?.as_u64()?,
+        recoded: of.get("recoded").and_then(Json::as_str).map(str::to_owned),
+    })
+}
+
+fn read_steps(json: &Json) -> Option<Steps> {
+    let [start, step, len] = json.as_array()? else { return None };
+    Some(Steps { start: start.as_u64()?, step: step.as_i64()?, len: len.as_u64()? })
+}
+
+fn read_file(json: &Json) -> Option<PlannedFile> {
+    let [from, to, rest @ ..] = json.as_array()? else { return None };
+    let key = |json: &Json| StoreKey::new(json.as_str()?).ok();
+    let is_of_array = !rest.is_empty();
+    Some(PlannedFile { from: key(from)?, to: key(to)?, is_of_array })
+}
+
+fn read_document(json: &Json) -> Option<PlannedDocument> {
+    let of = json.as_object()?;
+    let value = match of.get("text") {
+        Some(text) => text.as_str()?.as_bytes().to_vec(),
+        None => of
+            .get("bytes")?
+            .as_array()?
+            .iter()
+            .map(|json| u8::try_from(json.as_u64()?).ok())
+            .collect::<Option<_>>()?,
+    };
+    let role = match of.get("role")?.as_str()? {
+        "node" => Role::Node,
+        "merged" => Role::Merged,
+        "above" => Role::Above,
+        _ => return None,
+    };
+    let path = NodePath::new(of.get("path")?.as_str()?).ok()?;
+    let key = StoreKey::new(of.get("key")?.as_str()?).ok()?;
+    Some(PlannedDocument { path, key, value, role })
 }
 
 impl CopyOptions<'_> {
@@ -266,11 +285,11 @@ impl CopyOptions<'_> {
             asked.insert("only", only.into_iter().map(Json::from).collect::<Json>());
         }
         if !self.regions.is_empty() {
-            let steps = |s: &Steps| Json::from([Json::from(s.start), s.step.into(), s.len.into()]);
-            let region = |(path, region): (&NodePath, &Vec<Steps>)| {
-                (path.to_string(), region.iter().map(steps).collect::<Json>())
-            };
-            asked.insert("regions", self.regions.iter().map(region).collect::<Object>());
+            let regions = self.regions.iter().map(|(path, region)| {
+                let region: Json = region.iter().map(of_steps).collect();
+                (path.to_string(), region)
+            });
+            asked.insert("regions", regions.collect::<Object>());
         }
         if self.skip_unsupported {
             asked.insert("skip_unsupported", true);
@@ -330,8 +349,9 @@ impl CopyOptions<'_> {
                 *list = texts(name).unwrap_or_default();
             }
         }
-        let node = |path: String| NodePath::new(&path).ok();
-        options.only = options.only.or_else(|| texts("only")?.into_iter().map(node).collect());
+        options.only = options
+            .only
+            .or_else(|| texts("only")?.into_iter().map(|path| NodePath::new(&path).ok()).collect());
         if options.regions.is_empty()
             && let Some(regions) = asked.get("regions").and_then(Json::as_object)
         {
@@ -352,10 +372,6 @@ impl CopyOptions<'_> {
 }
 
 fn region_of((path, region): (&str, &Json)) -> Option<(NodePath, Vec<Steps>)> {
-    let steps = |json: &Json| {
-        let [start, step, len] = json.as_array()? else { return None };
-        Some(Steps { start: start.as_u64()?, step: step.as_i64()?, len: len.as_u64()? })
-    };
-    let region = region.as_array()?.iter().map(steps).collect::<Option<_>>()?;
+    let region = region.as_array()?.iter().map(read_steps).collect::<Option<_>>()?;
     Some((NodePath::new(path).ok()?, region))
 }

@@ -37,8 +37,11 @@ impl ChunkLayout {
     /// lengths.
     pub fn chunks_along(&self, shape: &[u64], axes: &[usize]) -> Option<u64> {
         let chunks = self.chunks.as_ref()?;
-        let along = |&axis: &usize| Some(shape.get(axis)?.div_ceil((*chunks.get(axis)?).max(1)));
-        axes.iter().try_fold(1u64, |all, axis| Some(all.saturating_mul(along(axis)?)))
+        axes.iter().try_fold(1u64, |all, &axis| {
+            let chunk = (*chunks.get(axis)?).max(1);
+            let count = shape.get(axis)?.div_ceil(chunk);
+            Some(all.saturating_mul(count))
+        })
     }
 }
 

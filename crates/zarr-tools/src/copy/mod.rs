@@ -41,8 +41,8 @@ use std::ops::Range;
 #[cfg(doc)]
 use zarr_core::{AccessError, MetadataError, missing_value};
 use zarr_core::{
-    AxisSelection, CancelToken, Dialect, Error, Hierarchy, Json, MissingChunks, Node, NodePath,
-    Object, Result,
+    AxisSelection, CancelToken, Dialect, Hierarchy, Json, MissingChunks, Node, NodePath, Object,
+    Result,
 };
 
 pub(crate) use self::as_stored::has_unknown_keys;
@@ -249,18 +249,7 @@ impl Plan {
         target: &Hierarchy,
         options: &CopyOptions<'_>,
     ) -> Result<Progress> {
-        let run = || {
-            let (plan, is_new) = self.begun(target, options)?;
-            let all: Vec<usize> = (0..plan.parts().len()).collect();
-            let mut progress = self.progress();
-            plan.run_parts((&all, is_new), source, target, options, &mut progress)?;
-            let finished = plan.finish(target)?;
-            progress.not_kept.extend(finished.not_kept);
-            progress.nodes_done = finished.nodes_done;
-            report(options, &progress);
-            Ok(progress)
-        };
-        run().map_err(|e: Error| {
+        self.copy_to_the_end(source, target, options).map_err(|e| {
             let under_way = matches!(Plan::under_way(target, &self.at), Ok(Some(_)));
             if !under_way || e.hint().is_some_and(|hint| hint.contains("--resume")) {
                 return e;
@@ -270,6 +259,24 @@ impl Plan {
                 "{hint}what is copied so far stays: go on with `--resume` (library: `CopyOptions::resume`)"
             ))
         })
+    }
+
+    /// Does all that was planned. Its errors do not say yet how to go on.
+    fn copy_to_the_end(
+        &self,
+        source: &Hierarchy,
+        target: &Hierarchy,
+        options: &CopyOptions<'_>,
+    ) -> Result<Progress> {
+        let (plan, is_new) = self.begun(target, options)?;
+        let all: Vec<usize> = (0..plan.parts().len()).collect();
+        let mut progress = self.progress();
+        plan.run_parts((&all, is_new), source, target, options, &mut progress)?;
+        let finished = plan.finish(target)?;
+        progress.not_kept.extend(finished.not_kept);
+        progress.nodes_done = finished.nodes_done;
+        report(options, &progress);
+        Ok(progress)
     }
 }
 

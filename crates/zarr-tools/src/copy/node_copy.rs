@@ -3,8 +3,7 @@
 use zarr_core::format::Documents;
 use zarr_core::metadata::ArrayMetadata;
 use zarr_core::{
-    Array, Dialect, Error, Group, GroupMetadata, Hierarchy, Node, NodeMetadata, NodePath, Object,
-    Result,
+    Dialect, Error, Group, GroupMetadata, Hierarchy, Node, NodeMetadata, NodePath, Object, Result,
 };
 
 use super::check::{Neighbours, groups_above, planned};
@@ -42,9 +41,8 @@ pub fn node_copy(
 ) -> Result<NodeCopy> {
     // Opening them takes requests: only where they may name the axes.
     let dialects = (node.hierarchy().dialect(), target.dialect());
-    let is_unnamed = |array: &Array| array.metadata().dimension_names.is_none();
-    let may_be_level =
-        dialects == (Dialect::V2, Dialect::V3) && node.as_array().is_some_and(is_unnamed);
+    let may_be_level = dialects == (Dialect::V2, Dialect::V3)
+        && node.as_array().is_some_and(|array| array.metadata().dimension_names.is_none());
     let above = if may_be_level { groups_above(node) } else { Vec::new() };
     let neighbours = Neighbours::of(others, &above, node.hierarchy().dialect(), options);
     let mut described = planned(node, target, node.path(), &neighbours, options)?;
@@ -134,6 +132,8 @@ fn documents_of(
         (Node::Array(_), Some(described)) => NodeMetadata::Array(Box::new(described.metadata)),
         (Node::Array(_), None) => return Ok(Documents::new()),
     };
-    let at = |e| Error::from(e).at_store(target.store().name()).at_path(to);
-    target.format().create(to, &metadata).map_err(at)
+    target
+        .format()
+        .create(to, &metadata)
+        .map_err(|e| Error::from(e).at_store(target.store().name()).at_path(to))
 }

@@ -293,8 +293,8 @@ pub(super) fn planned_anew(
     let (all, broken) = nodes_and_broken(source)?;
     let mut listed: Vec<Child> = all.iter().map(child_of).collect();
     let broken: Vec<NodePath> = broken.into_iter().map(|(path, _)| path).collect();
-    let child = |path: &NodePath| Child { path: path.clone(), kind: None, implicit: false };
-    listed.extend(broken.iter().map(child));
+    let unlisted = broken.iter();
+    listed.extend(unlisted.map(|path| Child { path: path.clone(), kind: None, implicit: false }));
     listed.sort_by(|a, b| a.path.cmp(&b.path));
     let listed =
         chosen(listed, base, options).map_err(|e| e.at_store(from.store().name()).at_path(base))?;
@@ -461,8 +461,8 @@ impl Plan {
             }
         });
         let wanted = options.parts.or(stored.map(|stored| stored.parts.len() as u64));
-        let weighed = |array: &PlannedArray| (array.chunks, array.bytes, array.unit);
-        let arrays: Vec<_> = self.arrays.iter().map(weighed).collect();
+        let arrays: Vec<_> =
+            self.arrays.iter().map(|array| (array.chunks, array.bytes, array.unit)).collect();
         self.parts = parts(&arrays, wanted);
         Ok(self)
     }
@@ -566,8 +566,8 @@ impl Plan {
     }
 
     fn role(&self, path: &NodePath) -> Role {
-        let merged = |it: &&PlannedDocument| it.path == *path && it.role == Role::Merged;
-        if self.documents.iter().any(|it| merged(&it)) { Role::Merged } else { Role::Node }
+        let is_merged = self.documents.iter().any(|it| it.path == *path && it.role == Role::Merged);
+        if is_merged { Role::Merged } else { Role::Node }
     }
 
     /// Adds a node; returns its documents.
@@ -620,13 +620,8 @@ impl Plan {
 /// The documents of a new node, the one that makes it a node last.
 fn in_order(path: &NodePath, documents: Documents, role: Role) -> Vec<PlannedDocument> {
     let new = documents.into_iter().rev();
-    let document = |(key, value): (StoreKey, zarr_core::store::Bytes)| PlannedDocument {
-        path: path.clone(),
-        key,
-        value: value.to_vec(),
-        role,
-    };
-    new.map(document).collect()
+    new.map(|(key, value)| PlannedDocument { path: path.clone(), key, value: value.to_vec(), role })
+        .collect()
 }
 
 /// The metadata that the documents of an array have.
@@ -722,16 +717,17 @@ fn fingerprint(nodes: &[Node]) -> String {
         let metadata = array.metadata();
         add(&format!("{:?} {:?}", metadata.shape, metadata.dimension_names));
         add(&format!("{} {}", metadata.declared_type, metadata.declared_fill));
-        let extents = |axis: usize| -> Option<Vec<Range<u64>>> {
-            let (grid, len) = (metadata.grid.as_ref()?, metadata.shape[axis]);
-            let last = grid.count(axis, len).checked_sub(1)?;
-            let extent = |ordinal| {
-                let extent = grid.span(axis, ordinal);
-                extent.start..extent.start.saturating_add(extent.len)
-            };
-            Some(vec![extent(0), extent(last)])
-        };
-        let grid: Vec<_> = (0..metadata.rank()).map(extents).collect();
+        let grid: Vec<_> = (0..metadata.rank())
+            .map(|axis: usize| -> Option<Vec<Range<u64>>> {
+                let (grid, len) = (metadata.grid.as_ref()?, metadata.shape[axis]);
+                let last = grid.count(axis, len).checked_sub(1)?;
+                let extent = |ordinal| {
+                    let extent = grid.span(axis, ordinal);
+                    extent.start..extent.start.saturating_add(extent.len)
+                };
+                Some(vec![extent(0), extent(last)])
+            })
+            .collect();
         add(&format!("{:?} {:?} {grid:?}", metadata.chunk_shape(), metadata.chunk_keys));
         metadata.codecs.iter().for_each(|codec| add(&codec.to_string()));
     }

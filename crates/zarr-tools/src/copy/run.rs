@@ -156,12 +156,14 @@ impl Plan {
             run.journal.set_done(part)?;
         }
         for number in 0..self.arrays.len() {
-            let of_array = |&part: &usize| {
-                let chunks = self.parts[part].chunks.iter();
-                let mut chunks = chunks.filter(move |(array, _)| *array == number);
-                chunks.next().map(|(_, chunks)| (part, chunks.clone()))
-            };
-            let chunks: Vec<_> = missing.iter().filter_map(of_array).collect();
+            let chunks: Vec<_> = missing
+                .iter()
+                .filter_map(|&part| {
+                    let chunks = self.parts[part].chunks.iter();
+                    let mut chunks = chunks.filter(move |(array, _)| *array == number);
+                    chunks.next().map(|(_, chunks)| (part, chunks.clone()))
+                })
+                .collect();
             if !chunks.is_empty() {
                 run.copy_array(number, &chunks, source, progress)?;
             }
@@ -175,18 +177,19 @@ impl Plan {
         let done = journal.parts_done(self)?;
         let mut trusted = done.clone();
         for (number, planned) in self.arrays.iter().enumerate() {
-            let of_array = |&part: &usize| {
-                let mut chunks = self.parts[part].chunks.iter();
-                chunks.find(|(array, _)| *array == number).map(|(_, chunks)| (part, chunks))
-            };
-            let chunks: Vec<_> = done.iter().filter_map(of_array).collect();
+            let chunks: Vec<_> = done
+                .iter()
+                .filter_map(|&part| {
+                    let mut chunks = self.parts[part].chunks.iter();
+                    chunks.find(|(array, _)| *array == number).map(|(_, chunks)| (part, chunks))
+                })
+                .collect();
             if chunks.is_empty() {
                 continue;
             }
             let stored = Place::new(planned, self.metadata(target, planned)?)?.stored(target)?;
-            let is_stored = |chunks: &Range<u64>| stored.iter().any(|chunk| chunks.contains(chunk));
             for (part, chunks) in chunks {
-                if !is_stored(chunks) {
+                if !stored.iter().any(|chunk| chunks.contains(chunk)) {
                     trusted.remove(&part);
                 }
             }
@@ -213,12 +216,15 @@ impl Plan {
 
     /// About how many bytes of elements a part has.
     fn bytes_of(&self, part: usize) -> u64 {
-        let of_array = |(array, chunks): &(usize, Range<u64>)| {
-            let PlannedArray { chunks: all, bytes, .. } = self.arrays[*array];
-            let chunks = u128::from(chunks.end - chunks.start);
-            (u128::from(bytes) * chunks / u128::from(all.max(1))) as u64
-        };
-        self.parts[part].chunks.iter().map(of_array).sum()
+        self.parts[part]
+            .chunks
+            .iter()
+            .map(|(array, chunks)| {
+                let PlannedArray { chunks: all, bytes, .. } = self.arrays[*array];
+                let chunks = u128::from(chunks.end - chunks.start);
+                (u128::from(bytes) * chunks / u128::from(all.max(1))) as u64
+            })
+            .sum()
     }
 }
 
@@ -280,8 +286,10 @@ struct Place {
 
 impl Place {
     fn new(planned: &PlannedArray, metadata: ArrayMetadata) -> Result<Place> {
-        let missing = || MetadataError::invalid("chunk_grid", "this build does not know it");
-        let grid = metadata.grid.clone().ok_or_else(missing)?;
+        let grid = metadata
+            .grid
+            .clone()
+            .ok_or_else(|| MetadataError::invalid("chunk_grid", "this build does not know it"))?;
         let axes = metadata.shape.iter().enumerate();
         let counts: Vec<u64> = axes.map(|(axis, &len)| grid.count(axis, len)).collect();
         if zarr_core::region::element_count(&counts) != Some(planned.chunks) {
@@ -387,8 +395,9 @@ impl Run<'_> {
             progress.bytes_done += there * of_chunk;
             if self.options.verify != Verify::No && there > 0 && !pair.as_stored {
                 for region in place.regions(chunks) {
-                    let is_there = |region: &Region| stored.contains(&place.number_of(region));
-                    verify(pair, &region, &is_there)?;
+                    verify(pair, &region, &|other: &Region| {
+                        stored.contains(&place.number_of(other))
+                    })?;
                 }
             }
             match &touched {
@@ -415,11 +424,15 @@ impl Run<'_> {
             report(self.options, progress);
             return Ok(());
         }
-        let is_done = |region: &Region| stored.contains(&place.number_of(region));
         let region = pair.region.as_deref();
         let conversion = pair.conversion.as_ref();
         let leaves_holes = planned.leaves_holes;
-        let which = ElementChoice { leaves_holes, region, conversion, is_done: &is_done };
+        let which = ElementChoice {
+            leaves_holes,
+            region,
+            conversion,
+            is_done: &|region: &Region| stored.contains(&place.number_of(region)),
+        };
         let arrays = (&pair.from, &pair.to);
         copy_elements(
             arrays,

@@ -75,11 +75,11 @@ impl Plan {
 
     fn is_in_target(&self, target: &Hierarchy) -> bool {
         let (from, to) = (&self.store, &target.store().name());
-        let is_one = |source: &Arc<dyn Store>| {
+        let is_one_store = self.reader.0.as_ref().is_some_and(|source| {
             let (a, b) = (source.as_sync(), target.store().as_sync());
             Arc::ptr_eq(source, target.store()) || a.zip(b).is_some_and(|(a, b)| Arc::ptr_eq(a, b))
-        };
-        if self.reader.0.as_ref().is_some_and(is_one) {
+        });
+        if is_one_store {
             return self.nodes_meet();
         }
         if let (Some(from), Some(to)) = (Local::of(from), Local::of(to)) {
@@ -137,8 +137,8 @@ impl Plan {
     fn is_seen_in_source(&self, target: &Hierarchy) -> Result<bool> {
         let Some(source) = &self.reader.0 else { return Ok(false) };
         let (from, to) = (source.name(), target.store().name());
-        let is_archive = |name: &str| name.starts_with("zip:") || name.starts_with("lmdb:");
-        if is_archive(&to) || Local::of(&from).is_some() && Local::of(&to).is_some() {
+        let is_archive = to.starts_with("zip:") || to.starts_with("lmdb:");
+        if is_archive || Local::of(&from).is_some() && Local::of(&to).is_some() {
             return Ok(false);
         }
         let name = format!("{}same-place-{}", copy_journal(&self.at).as_str(), self.begun);

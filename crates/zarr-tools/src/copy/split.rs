@@ -29,22 +29,27 @@ impl Part {
     }
 
     pub(super) fn to_json(&self) -> Json {
-        let triple = |(array, chunks): &(usize, Range<u64>)| {
-            Json::from(&[*array as u64, chunks.start, chunks.end][..])
-        };
-        self.chunks.iter().map(triple).collect()
+        self.chunks
+            .iter()
+            .map(|(array, chunks)| Json::from(&[*array as u64, chunks.start, chunks.end][..]))
+            .collect()
     }
 
     /// A part as [`Part::to_json`] writes it, of arrays with this number of chunks each.
     pub(super) fn from_json(json: &Json, counts: &[u64]) -> Option<Part> {
-        let triple = |json: &Json| {
-            let [array, start, end] = json.as_array()? else { return None };
-            let array = usize::try_from(array.as_u64()?).ok()?;
-            let chunks = start.as_u64()?..end.as_u64()?;
-            (chunks.start <= chunks.end && chunks.end <= *counts.get(array)?)
-                .then_some((array, chunks))
-        };
-        Some(Part { chunks: json.as_array()?.iter().map(triple).collect::<Option<_>>()? })
+        Some(Part {
+            chunks: json
+                .as_array()?
+                .iter()
+                .map(|json| {
+                    let [array, start, end] = json.as_array()? else { return None };
+                    let array = usize::try_from(array.as_u64()?).ok()?;
+                    let chunks = start.as_u64()?..end.as_u64()?;
+                    (chunks.start <= chunks.end && chunks.end <= *counts.get(array)?)
+                        .then_some((array, chunks))
+                })
+                .collect::<Option<_>>()?,
+        })
     }
 }
 

@@ -25,24 +25,19 @@ pub struct CopyUnderWay {
 /// What the store reports.
 pub fn copies_under_way(hierarchy: &Hierarchy, path: &NodePath) -> Result<Vec<CopyUnderWay>> {
     let store = hierarchy.store().to_sync();
-    let is_refused = |e: &Error| match e.cause() {
-        zarr_core::Cause::Store(StoreError::Io { source, .. }) => {
-            [PermissionDenied, Unsupported].contains(&source.kind())
-        }
-        _ => false,
-    };
     let found = match Plans::of(&*store, hierarchy.options().limits.document) {
         Err(e) if is_refused(&e) => return Ok(Vec::new()),
         found => found?,
     };
     let heads = found.plans.iter().filter_map(|(_, plan)| CopyHead::parse(plan));
     let near = heads.filter(|copy| copy.at.is_within(path) || path.is_within(&copy.at));
-    let told = |copy: CopyHead| CopyUnderWay {
-        percent: copy.percent(&found.keys),
-        resume: copy.resume(&store.name()),
-        path: copy.at,
-    };
-    Ok(near.map(told).collect())
+    Ok(near
+        .map(|copy| CopyUnderWay {
+            percent: copy.percent(&found.keys),
+            resume: copy.resume(&store.name()),
+            path: copy.at,
+        })
+        .collect())
 }
 
 /// The plans of the copies that are under way in a store, by one listing.
@@ -51,6 +46,16 @@ pub(crate) struct Plans {
     pub plans: Vec<(StoreKey, Bytes)>,
     /// All keys of journals.
     keys: Vec<StoreKey>,
+}
+
+/// Whether a store refuses a request altogether.
+fn is_refused(error: &Error) -> bool {
+    match error.cause() {
+        zarr_core::Cause::Store(StoreError::Io { source, .. }) => {
+            [PermissionDenied, Unsupported].contains(&source.kind())
+        }
+        _ => false,
+    }
 }
 
 impl Plans {

@@ -309,7 +309,9 @@ fn is_bare(
         _ => target.format().children_prefix(&document.path)?,
     };
     let listing = store.list_prefix(&prefix)?;
-    let is_other =
-        |key: &&StoreKey| **key != document.key && !key.as_str().starts_with(".zarr-copy/");
-    Ok(found[..] == document.value[..] && !listing.keys.iter().any(|key| is_other(&key)))
+    let has_others = listing
+        .keys
+        .iter()
+        .any(|key| *key != document.key && !key.as_str().starts_with(".zarr-copy/"));
+    Ok(found[..] == document.value[..] && !has_others)
 }

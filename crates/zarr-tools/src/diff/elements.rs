@@ -132,11 +132,11 @@ impl Pair<'_> {
                 let slices = count.div_ceil(MIN_ELEMENTS_PER_THREAD).max(1);
                 let slices = available_threads(options.threads).min(slices);
                 let parallel = Parallel { name: "zarr-diff", threads: slices, cancel: None };
-                let compare = |slice: usize| {
+                let compared = parallel.each(0..slices, |slice| {
                     let range = count * slice / slices..count * (slice + 1) / slices;
                     self.compare_range(range, (&one, &other), &parts, &piece, &division)
-                };
-                for part in parallel.each(0..slices, compare) {
+                });
+                for part in compared {
                     found.merge(part, options.places);
                 }
             }
@@ -227,11 +227,11 @@ const PLACES: usize = 100;
 impl Found {
     fn note(&mut self, how: Difference) {
         let Difference::Number { absolute, relative } = how else { return };
-        let is_larger = |old: ScalarValue| match (absolute, old) {
+        let is_larger = self.diff.max_absolute.is_none_or(|old| match (absolute, old) {
             (ScalarValue::Integer(new), ScalarValue::Integer(old)) => new > old,
             (new, old) => as_double(new) > as_double(old),
-        };
-        if self.diff.max_absolute.is_none_or(is_larger) {
+        });
+        if is_larger {
             self.diff.max_absolute = Some(absolute);
         }
         if self.diff.max_relative.is_none_or(|old| relative > old) {
@@ -294,8 +294,11 @@ impl Found {
     }
 
     fn finish(mut self) -> ElementsDiff {
-        let region = |axes: &Vec<(u64, u64)>| Region::new(axes.iter().map(|(a, b)| *a..b + 1));
-        self.diff.regions = self.boxes.values().map(region).collect();
+        self.diff.regions = self
+            .boxes
+            .values()
+            .map(|axes| Region::new(axes.iter().map(|(a, b)| *a..b + 1)))
+            .collect();
         self.diff
     }
 }

@@ -176,11 +176,12 @@ pub enum Change {
 pub fn diff(first: &Node, second: &Node, options: &DiffOptions<'_>) -> Result<Diff> {
     let tree = |top: &Node| -> Result<BTreeMap<Vec<String>, Node>> {
         let nodes = open_all(top)?;
-        let key = |node: &Node| {
+        let named = nodes.into_iter().map(|node| {
             let path = relative(top.path(), node.path());
-            path.split('/').filter(|name| !name.is_empty()).map(str::to_owned).collect()
-        };
-        Ok(nodes.into_iter().map(|node| (key(&node), node)).collect())
+            let names = path.split('/').filter(|name| !name.is_empty()).map(str::to_owned);
+            (names.collect(), node)
+        });
+        Ok(named.collect())
     };
     let (one, other) = (tree(first)?, tree(second)?);
     let mut progress = TreeProgress { nodes_total: one.len() as u64, ..TreeProgress::default() };
@@ -308,9 +309,10 @@ fn compare_arrays(
     property("data type", both(&|l| l.data_type.clone()), changes);
     property("shape", both(&|l| Json::from(&l.shape[..])), changes);
     if !options.ignore_dimensions {
-        let name = |name: &Option<String>| name.as_deref().map_or(Json::Null, Json::from);
         let mut names = both(&|l| {
-            l.names.as_ref().map_or(Json::Null, |names| names.iter().map(name).collect())
+            l.names.as_ref().map_or(Json::Null, |names| {
+                names.iter().map(|name| name.as_deref().map_or(Json::Null, Json::from)).collect()
+            })
         });
         // A level of an OME-Zarr image in v2 has the names of its axes in the group, a copy in v3 in its own document.
         if a.hierarchy().dialect() != b.hierarchy().dialect()
@@ -324,8 +326,11 @@ fn compare_arrays(
         property("dimension names", names, changes);
     }
     if !options.ignore_fill && one.missing != other.missing {
-        let missing = |l: &Logical| l.missing_text().map_or(Json::Null, Json::from);
-        property("missing value", both(&missing), changes);
+        property(
+            "missing value",
+            both(&|l: &Logical| l.missing_text().map_or(Json::Null, Json::from)),
+            changes,
+        );
     }
     if !options.ignore_attributes {
         compare_attributes(&[one.attributes.clone(), other.attributes.clone()], changes);
@@ -372,18 +377,20 @@ fn located(error: Error, array: &Array) -> Error {
 }
 
 /// How arrays are stored.
+fn codecs_json(array: &Array) -> Json {
+    let codecs = array.codecs();
+    let codecs = codecs.iter().map(|codec| {
+        let object = Object::new().with("name", codec.name.as_str());
+        Json::from(object.with("configuration", codec.configuration.clone()))
+    });
+    codecs.collect()
+}
+
 fn compare_layout(arrays: [&Array; 2], changes: &mut Vec<Change>) {
     let shape = |shape: Option<Vec<u64>>| shape.map_or(Json::Null, |shape| Json::from(&shape[..]));
-    let codecs = |array: &Array| -> Json {
-        let member = |codec: &zarr_core::codec::CodecSpec| {
-            let object = Object::new().with("name", codec.name.as_str());
-            Json::from(object.with("configuration", codec.configuration.clone()))
-        };
-        array.codecs().iter().map(member).collect()
-    };
     property("format", arrays.map(|array| array.hierarchy().format_name().into()), changes);
     property("chunks", arrays.map(|array| shape(array.chunk_shape())), changes);
     property("shards", arrays.map(|array| shape(array.shard_shape())), changes);
-    property("codecs", arrays.map(codecs), changes);
+    property("codecs", arrays.map(codecs_json), changes);
     property("fill value", arrays.map(|array| array.metadata().declared_fill.clone()), changes);
 }

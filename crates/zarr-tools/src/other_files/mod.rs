@@ -268,9 +268,9 @@ impl Walk<'_> {
         self.unnamed(&listing);
         self.dangling(prefix, owner, false);
         // A key of a chunk is one whatever lies beside it.
-        let is_chunk =
-            |key: &StoreKey| prefix.strip(key).is_some_and(|name| array.may_have_chunk(name));
-        listing.keys.retain(|key| !is_chunk(key));
+        listing
+            .keys
+            .retain(|key| !prefix.strip(key).is_some_and(|name| array.may_have_chunk(name)));
         self.keys(&listing.keys, prefix, owner);
         Ok(())
     }

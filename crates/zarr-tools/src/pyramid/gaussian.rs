@@ -99,8 +99,10 @@ pub(super) struct Gaussian<'a, T> {
 
 impl<'a, T: Sample> Gaussian<'a, T> {
     pub fn new(image: Image<'a>, missing: Option<Missing<T>>, fill: T, min_valid: f64) -> Self {
-        let windows = |steps: &Vec<u64>| steps.iter().map(|&step| Window::new(step)).collect();
-        let windows = image.tiles.levels.iter().map(|level| windows(&level.steps)).collect();
+        let levels = image.tiles.levels.iter();
+        let windows = levels
+            .map(|level| level.steps.iter().map(|&step| Window::new(step)).collect())
+            .collect();
         Gaussian { image, missing, fill, min_valid, windows }
     }
 
@@ -166,11 +168,13 @@ impl<'a, T: Sample> Gaussian<'a, T> {
     fn read_base(&self, region: &Region) -> Result<Vec<f64>> {
         let elements: Vec<T> = self.image.base.read(region)?;
         (self.image.read)(elements.len() as u64);
-        let value = |&element: &T| match &self.missing {
-            Some(missing) if missing.has(element) => f64::NAN,
-            _ => element.to_f64(),
-        };
-        Ok(elements.iter().map(value).collect())
+        Ok(elements
+            .iter()
+            .map(|&element| match &self.missing {
+                Some(missing) if missing.has(element) => f64::NAN,
+                _ => element.to_f64(),
+            })
+            .collect())
     }
 
     /// An element of a level.
@@ -193,8 +197,7 @@ impl<'a, T: Sample> Gaussian<'a, T> {
     ) -> Vec<f64> {
         // How much weight is there.
         let mut there = self.missing.as_ref().map(|_| {
-            let is_there = |value: &f64| if value.is_nan() { 0.0 } else { 1.0 };
-            values.iter().map(is_there).collect::<Vec<f64>>()
+            values.iter().map(|value| if value.is_nan() { 0.0 } else { 1.0 }).collect::<Vec<f64>>()
         });
         if there.is_some() {
             values.iter_mut().filter(|value| value.is_nan()).for_each(|value| *value = 0.0);
@@ -235,8 +238,10 @@ impl<'a, T: Sample> Gaussian<'a, T> {
                 let why = format!("tile {number} of level {level} is not in the journal");
                 Error::from(MetadataError::invalid("pyramid", why))
             })?;
-            let number = |bytes: &[u8]| f64::from_le_bytes(bytes.try_into().expect("eight bytes"));
-            let of_tile: Vec<f64> = bytes.chunks_exact(8).map(number).collect();
+            let of_tile: Vec<f64> = bytes
+                .chunks_exact(8)
+                .map(|bytes: &[u8]| f64::from_le_bytes(bytes.try_into().expect("eight bytes")))
+                .collect();
             copy_box((&of_tile, &all), (&mut values, region), &common(&all, region));
         }
         Ok(values)
@@ -252,19 +257,21 @@ fn taps(
     step: u64,
     len: u64,
 ) -> Vec<(usize, Vec<f64>)> {
-    let of_element = |at: u64| {
-        let place = |tap: usize| {
-            let place = (at * step + tap as u64).saturating_sub(window.before).min(len - 1);
-            (place - below.start) as usize
-        };
-        let first = place(0);
-        let mut weights = vec![0.0; place(window.weights.len() - 1) - first + 1];
-        for (tap, weight) in window.weights.iter().enumerate() {
-            weights[place(tap) - first] += weight;
-        }
-        (first, weights)
-    };
-    range.clone().map(of_element).collect()
+    range
+        .clone()
+        .map(|at| {
+            let place = |tap: usize| {
+                let place = (at * step + tap as u64).saturating_sub(window.before).min(len - 1);
+                (place - below.start) as usize
+            };
+            let first = place(0);
+            let mut weights = vec![0.0; place(window.weights.len() - 1) - first + 1];
+            for (tap, weight) in window.weights.iter().enumerate() {
+                weights[place(tap) - first] += weight;
+            }
+            (first, weights)
+        })
+        .collect()
 }
 
 /// Weights elements along one axis.

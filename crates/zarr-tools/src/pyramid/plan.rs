@@ -249,8 +249,7 @@ fn wanted_levels(
             Some(levels) => wanted.len() + 1 >= levels,
             None => {
                 // Planes that are chunks of their own do not count.
-                let counts = |axis: &usize| shortens(axis) && chunk[*axis] > 1;
-                let mut counted = (0..rank).filter(counts);
+                let mut counted = (0..rank).filter(|axis| shortens(axis) && chunk[*axis] > 1);
                 wanted.len() + 1 >= MAX_LEVELS || counted.all(|axis| len(axis) <= chunk[axis])
             }
         };
@@ -296,24 +295,21 @@ fn existing_levels(group: &Group, image: &Image, base: &Array) -> Result<Vec<Vec
     for dataset in &image.datasets[1..] {
         let array = group.array(&dataset.path)?;
         let lens = array.shape();
-        let factor = |axis: usize| {
+        let factors = (0..shape.len()).map(|axis| {
             let (len, of_level) = (shape[axis], lens[axis]);
-            // As this tool, tensorstore and GDAL have it, or as ome-zarr and ngff-zarr.
-            let fits = |factor: &u64| {
-                *factor > 0 && (len.div_ceil(*factor) == of_level || len / factor == of_level)
-            };
             let by_scale = dataset.scale[axis] / image.datasets[0].scale[axis];
             let by_shape = len as f64 / of_level.max(1) as f64;
-            [by_scale, by_shape].map(|factor| factor.round() as u64).into_iter().find(fits)
-        };
+            // As this tool, tensorstore and GDAL have it, or as ome-zarr and ngff-zarr.
+            [by_scale, by_shape].map(|factor| factor.round() as u64).into_iter().find(|factor| {
+                *factor > 0 && (len.div_ceil(*factor) == of_level || len / factor == of_level)
+            })
+        });
         let has_rank = lens.len() == shape.len();
-        let factors: Option<Vec<u64>> =
-            if has_rank { (0..shape.len()).map(factor).collect() } else { None };
-        let is_coarser = |factors: &Vec<u64>| {
+        let factors: Option<Vec<u64>> = if has_rank { factors.collect() } else { None };
+        let factors = factors.filter(|factors| {
             let last: Option<&Vec<u64>> = found.last();
             last.is_none_or(|last| last.iter().zip(factors).all(|(last, factor)| last <= factor))
-        };
-        let factors = factors.filter(is_coarser);
+        });
         found.push(factors.ok_or_else(|| {
             let why = format!("the level has shape {lens:?}, which is not the base's {shape:?} divided by whole numbers");
             argument(group.hierarchy(), array.path(), why)
@@ -324,14 +320,16 @@ fn existing_levels(group: &Group, image: &Image, base: &Array) -> Result<Vec<Vec
 
 /// The factors of the levels of an image, along the axes of its labels.
 fn along_axes(image: &Image, factors: &[Vec<u64>], labels: &Image) -> Vec<Vec<u64>> {
-    let of_level = |factors: &Vec<u64>| {
-        let along = |name: &String| {
-            let axis = image.axes.iter().position(|axis| axis.name == *name);
-            axis.map_or(1, |axis| factors[axis])
-        };
-        labels.axes.iter().map(|axis| along(&axis.name)).collect()
-    };
-    factors.iter().map(of_level).collect()
+    factors
+        .iter()
+        .map(|factors| {
+            let along = labels.axes.iter().map(|label| {
+                let axis = image.axes.iter().position(|axis| axis.name == label.name);
+                axis.map_or(1, |axis| factors[axis])
+            });
+            along.collect()
+        })
+        .collect()
 }
 
 /// The chunks of new levels.
@@ -346,8 +344,9 @@ fn level_chunk(base: &Array, options: &PyramidOptions<'_>) -> Result<Vec<u64>> {
         return Ok(chunks.clone());
     }
     let element = metadata.data_type.repr().map_or(1, |repr| repr.size() as u64);
-    let size = |chunk: &Vec<u64>| chunk.iter().fold(element, |size, len| size.saturating_mul(*len));
-    let kept = metadata.inner_chunk_shape().filter(|chunk| size(chunk) <= MAX_CHUNK);
+    let kept = metadata.inner_chunk_shape().filter(|chunk| {
+        chunk.iter().fold(element, |size, len| size.saturating_mul(*len)) <= MAX_CHUNK
+    });
     let names = metadata.dimension_names.clone().unwrap_or_default();
     Ok(kept.unwrap_or_else(|| default_chunk_shape_named(&metadata.shape, element, &names)))
 }
@@ -466,10 +465,10 @@ impl PyramidPlan {
             before.clone_from(factors);
         }
         let steps: Vec<Vec<u64>> = levels_planned.iter().map(|level| level.steps.clone()).collect();
-        let is_wide = |steps: &&Vec<u64>| {
+        let too_wide = steps.iter().find(|steps| {
             steps.iter().fold(1, |all: u64, step| all.saturating_mul(*step)) > MAX_STEP
-        };
-        if let Some(steps) = steps.iter().find(is_wide) {
+        });
+        if let Some(steps) = too_wide {
             let why = format!("an element of a level would cover {steps:?} of the level before");
             return Err(fail(format!(
                 "{why}, more than {MAX_STEP} elements; choose smaller factors"
@@ -692,8 +691,9 @@ impl PlannedImage {
         };
         let all = 1..=tiles.top();
         let many = all.clone().rev().find(|&level| tiles.roots(level) >= enough);
-        let small = || all.clone().find(|&level| handed_on(level) <= MAX_IN_MEMORY);
-        self.part_level = many.or_else(small).unwrap_or(tiles.top());
+        self.part_level = many
+            .or_else(|| all.clone().find(|&level| handed_on(level) <= MAX_IN_MEMORY))
+            .unwrap_or(tiles.top());
         let fits = handed_on(self.part_level) <= MAX_IN_MEMORY;
         self.is_journaled = self.part_level < tiles.top() && (parts.is_some() || !fits);
     }
@@ -702,11 +702,6 @@ impl PlannedImage {
     /// each level what the tile hands on, its elements, and a stored object that is being filled.
     fn bytes_per_thread(&self, element: u64, range: std::ops::RangeInclusive<usize>) -> u64 {
         let tiles = self.tiles();
-        let objects = |level: usize| {
-            let planned = &self.levels[level - 1];
-            let object = planned.shard.as_ref().unwrap_or(&planned.chunk);
-            object.iter().fold(element, |size, len| size.saturating_mul(*len))
-        };
         range.fold(0, |sum: u64, level| {
             let mut tile = tiles.tile_len(level).saturating_mul(self.handed_on(element) + element);
             if self.method == PyramidMethod::Gaussian {
@@ -716,7 +711,10 @@ impl PlannedImage {
                     below.fold(tiles.tile_len(level), |len, step| len.saturating_mul(*step));
                 tile = tile.saturating_add(below.saturating_mul(32));
             }
-            sum.saturating_add(tile).saturating_add(objects(level))
+            let planned = &self.levels[level - 1];
+            let object = planned.shard.as_ref().unwrap_or(&planned.chunk);
+            let object = object.iter().fold(element, |size, len| size.saturating_mul(*len));
+            sum.saturating_add(tile).saturating_add(object)
         })
     }
 
@@ -743,14 +741,15 @@ impl PlannedImage {
     }
 
     fn to_json(&self) -> Json {
-        let level = |level: &PlannedLevel| {
+        let levels = self.levels.iter().map(|level| {
             let optional = |it: Option<Json>| it.unwrap_or(Json::Null);
-            Object::new()
+            let level = Object::new()
                 .with("path", optional(level.path.as_ref().map(Json::from)))
                 .with("steps", &level.steps[..])
                 .with("chunk", &level.chunk[..])
-                .with("shard", optional(level.shard.as_ref().map(|it| Json::from(&it[..]))))
-        };
+                .with("shard", optional(level.shard.as_ref().map(|it| Json::from(&it[..]))));
+            Json::from(level)
+        });
         Object::new()
             .with("group", self.group.as_str())
             .with("base", &*self.base)
@@ -759,7 +758,7 @@ impl PlannedImage {
             .with("rounding", self.rounding.name())
             .with("keep_nan", self.keep_nan)
             .with("min_valid", self.min_valid)
-            .with("levels", self.levels.iter().map(|it| level(it).into()).collect::<Json>())
+            .with("levels", levels.collect::<Json>())
             .with("tile", &self.tile[..])
             .with("root", &self.root[..])
             .with("part_level", self.part_level as u64)
@@ -772,15 +771,6 @@ impl PlannedImage {
         let lengths = |json: &Json| -> Option<Vec<u64>> {
             json.as_array()?.iter().map(|it| it.as_u64().filter(|&len| len > 0)).collect()
         };
-        let level = |json: &Json| {
-            let shard = json.get("shard")?;
-            Some(PlannedLevel {
-                path: json.get("path")?.as_str().map(str::to_owned),
-                steps: lengths(json.get("steps")?)?,
-                chunk: lengths(json.get("chunk")?)?,
-                shard: if shard.is_null() { None } else { Some(lengths(shard)?) },
-            })
-        };
         let planned = PlannedImage {
             group: NodePath::new(text("group")?).ok()?,
             base: text("base")?.to_owned(),
@@ -789,7 +779,20 @@ impl PlannedImage {
             rounding: text("rounding")?.parse().ok()?,
             keep_nan: json.get("keep_nan")?.as_bool()?,
             min_valid: json.get("min_valid")?.as_f64()?,
-            levels: json.get("levels")?.as_array()?.iter().map(level).collect::<Option<_>>()?,
+            levels: json
+                .get("levels")?
+                .as_array()?
+                .iter()
+                .map(|json| {
+                    let shard = json.get("shard")?;
+                    Some(PlannedLevel {
+                        path: json.get("path")?.as_str().map(str::to_owned),
+                        steps: lengths(json.get("steps")?)?,
+                        chunk: lengths(json.get("chunk")?)?,
+                        shard: if shard.is_null() { None } else { Some(lengths(shard)?) },
+                    })
+                })
+                .collect::<Option<_>>()?,
             tile: lengths(json.get("tile")?)?,
             root: lengths(json.get("root")?)?,
             part_level: usize::try_from(json.get("part_level")?.as_u64()?).ok()?,
@@ -823,13 +826,13 @@ impl PlannedImage {
         self.levels.iter().enumerate().all(|(at, level)| {
             let object = level.shard.as_ref().unwrap_or(&level.chunk);
             let (below, shape) = (geometry.shape(at), geometry.shape(at + 1));
-            let of_axis = |axis: usize| {
-                let (tile, root) = (self.tile[axis], self.root[axis]);
-                let has_blocks =
-                    at == 0 || tile.is_multiple_of(level.steps[axis]) || tile >= below[axis];
-                has_blocks && (root.is_multiple_of(object[axis]) || root >= shape[axis])
-            };
-            product(&mut level.steps.iter().copied()) <= MAX_STEP && (0..rank).all(of_axis)
+            product(&mut level.steps.iter().copied()) <= MAX_STEP
+                && (0..rank).all(|axis| {
+                    let (tile, root) = (self.tile[axis], self.root[axis]);
+                    let has_blocks =
+                        at == 0 || tile.is_multiple_of(level.steps[axis]) || tile >= below[axis];
+                    has_blocks && (root.is_multiple_of(object[axis]) || root >= shape[axis])
+                })
         })
     }
 }

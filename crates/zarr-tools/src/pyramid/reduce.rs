@@ -291,10 +291,12 @@ impl<T: Sample> Reducer for Mean<T> {
         if counts.len() != if has_counts { 4 * len } else { 0 } {
             return None;
         }
-        let count = |bytes: &[u8]| u32::from_le_bytes(bytes.try_into().expect("four bytes"));
         Some(Sums {
             sums: sums.chunks_exact(T::Sum::SIZE).map(T::Sum::get).collect(),
-            counts: counts.chunks_exact(4).map(count).collect(),
+            counts: counts
+                .chunks_exact(4)
+                .map(|bytes: &[u8]| u32::from_le_bytes(bytes.try_into().expect("four bytes")))
+                .collect(),
         })
     }
 }
@@ -323,11 +325,9 @@ impl<T: Sample> Pick<T> {
         {
             return nan;
         }
-        let least = |block: &[T]| *block.iter().min_by(|a, b| a.order(b)).expect("it has some");
-        let greatest = |block: &[T]| *block.iter().max_by(|a, b| a.order(b)).expect("it has some");
         match self.method {
-            PyramidMethod::Min => least(block),
-            PyramidMethod::Max => greatest(block),
+            PyramidMethod::Min => *block.iter().min_by(|a, b| a.order(b)).expect("it has some"),
+            PyramidMethod::Max => *block.iter().max_by(|a, b| a.order(b)).expect("it has some"),
             PyramidMethod::Median => {
                 let middle = (block.len() - 1) / 2;
                 *block.select_nth_unstable_by(middle, T::order).1

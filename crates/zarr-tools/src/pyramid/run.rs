@@ -257,15 +257,19 @@ impl PyramidPlan {
         for (number, planned) in self.images.iter().enumerate() {
             let source = self.source(number, planned, options)?;
             let element = size_of(&source.base);
-            let report = |elements: u64| {
-                let bytes = elements * element;
-                let bytes_done = done.fetch_add(bytes, Ordering::Relaxed) + bytes;
-                if let Some(call) = options.progress {
-                    let path = Some(planned.group.clone());
-                    call(&PyramidProgress { path, bytes_done, bytes_total: total });
-                }
-            };
-            source.make(work, &journal, &report, options)?;
+            source.make(
+                work,
+                &journal,
+                &|elements: u64| {
+                    let bytes = elements * element;
+                    let bytes_done = done.fetch_add(bytes, Ordering::Relaxed) + bytes;
+                    if let Some(call) = options.progress {
+                        let path = Some(planned.group.clone());
+                        call(&PyramidProgress { path, bytes_done, bytes_total: total });
+                    }
+                },
+                options,
+            )?;
         }
         Ok(())
     }
@@ -406,8 +410,8 @@ impl Source<'_> {
         let (part_level, top) = (planned.part_level, self.tiles.top());
         let by_memory = planned.check_memory(&self.base, options.memory)?;
         let asked = self.base.hierarchy().options().threads;
-        let machine = || thread::available_parallelism().map_or(1, usize::from);
-        let threads = if asked == 0 { machine() } else { asked };
+        let threads =
+            if asked == 0 { thread::available_parallelism().map_or(1, usize::from) } else { asked };
         let workers = Workers {
             count: threads.min(by_memory),
             buffer: 0,

@@ -96,12 +96,14 @@ impl Tiles {
                 lcm(least[axis], covered).min(whole)
             })
             .collect();
-        let bytes = |tile: &[u64]| {
-            let along = |axis: usize| tile[axis].saturating_mul(first.steps[axis]).min(base[axis]);
-            (0..rank).map(along).fold(lengths.element, u64::saturating_mul)
-        };
         let mut is_aligned = true;
-        while bytes(&tile) > lengths.max_bytes {
+        loop {
+            let bytes = (0..rank)
+                .map(|axis| tile[axis].saturating_mul(first.steps[axis]).min(base[axis]))
+                .fold(lengths.element, u64::saturating_mul);
+            if bytes <= lengths.max_bytes {
+                break;
+            }
             let longest = (0..rank).max_by_key(|&axis| tile[axis] / least[axis]);
             let Some(axis) = longest.filter(|&axis| tile[axis] > least[axis]) else { break };
             tile[axis] = least[axis];
@@ -186,8 +188,12 @@ impl Tiles {
         let mut counts = Vec::new();
         for ((range, &factor), &len) in axes {
             // The plan has seen that a block has at most 2³¹ elements.
-            let count = |at: u64| (((at + 1) * factor).min(len) - at * factor) as u32;
-            counts.push(range.clone().map(count).collect());
+            counts.push(
+                range
+                    .clone()
+                    .map(|at| (((at + 1) * factor).min(len) - at * factor) as u32)
+                    .collect(),
+            );
         }
         Counts(counts)
     }
@@ -256,11 +262,13 @@ pub(super) fn lengths(region: &Region) -> Vec<usize> {
 pub(super) fn places(ranges: impl IntoIterator<Item = Range<u64>>) -> Vec<Vec<u64>> {
     let mut places = vec![Vec::new()];
     for range in ranges {
-        let longer = |place: &Vec<u64>| {
-            let place = place.clone();
-            range.clone().map(move |at| [&place[..], &[at]].concat())
-        };
-        places = places.iter().flat_map(longer).collect();
+        places = places
+            .iter()
+            .flat_map(|place| {
+                let place = place.clone();
+                range.clone().map(move |at| [&place[..], &[at]].concat())
+            })
+            .collect();
     }
     places
 }

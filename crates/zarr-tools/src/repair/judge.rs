@@ -7,7 +7,7 @@ use zarr_core::store::{
     ByteRange, Bytes, Capabilities, GetOptions, Got, Listing, Result, SnapshotOptions, Store,
     StoreKey, StorePrefix, SyncSnapshot, SyncStore, check_size, from_sync,
 };
-use zarr_core::{ErrorKind, NodePath, OpenOptions, StoreError};
+use zarr_core::{ErrorKind, NodePath, OpenOptions};
 
 use crate::validate::{Problem, ValidateOptions, validate_store};
 
@@ -90,12 +90,12 @@ pub(super) fn has_problem(
     key: &StoreKey,
     value: &Arc<dyn SyncSnapshot>,
 ) -> zarr_core::Result<bool> {
-    let is_there = |key: &StoreKey| {
-        Ok::<_, StoreError>(store.open(key, SnapshotOptions::default())?.is_some())
-    };
     let mut keys = vec![key.clone()];
     for document in documents_above(format, &problem.path, key) {
-        if document != *key && is_there(&document)? {
+        if document == *key {
+            continue;
+        }
+        if store.open(&document, SnapshotOptions::default())?.is_some() {
             keys.push(document);
         }
     }
@@ -105,11 +105,12 @@ pub(super) fn has_problem(
     let excerpt = Excerpt { store: store.clone(), key: key.clone(), value, keys };
     let excerpt: Arc<dyn Store> = from_sync(excerpt);
     let mut is_found = false;
-    let mut look = |found: &Problem| {
-        is_found |= !found.kind.is_note() && found.key.as_deref() == Some(key.as_str());
-    };
     let level = ValidateOptions::new(problem.kind.level()).without_leftovers();
-    match validate_store(&excerpt, &problem.path, open, &level, &mut look) {
+    let validated =
+        validate_store(&excerpt, &problem.path, open, &level, &mut |found: &Problem| {
+            is_found |= !found.kind.is_note() && found.key.as_deref() == Some(key.as_str());
+        });
+    match validated {
         Ok(_) => Ok(is_found),
         // Then it is not Zarr's.
         Err(e) if e.kind() == ErrorKind::NotFound => Ok(true),

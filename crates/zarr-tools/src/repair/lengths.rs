@@ -194,15 +194,17 @@ fn bz2(bytes: &[u8]) -> Option<u64> {
 /// The bytes of a stream of xz: its footer has the flags of its header, and is a multiple of four bytes behind it.
 fn xz(bytes: &[u8]) -> Option<u64> {
     let flags = bytes.strip_prefix(b"\xfd7zXZ\0")?.get(..2)?;
-    let is_footer = |at: &usize| {
-        let footer = bytes.get(*at..*at + 4);
-        // The size of the index in front, in multiples of four.
-        let size = number(bytes, at - 4).and_then(|size| size.checked_add(1)?.checked_mul(4));
-        let index = size.and_then(|size| at.checked_sub(8)?.checked_sub(size));
-        let begins = index.filter(|&index| index >= 12).and_then(|index| bytes.get(index));
-        footer == Some(&[flags[0], flags[1], b'Y', b'Z'][..]) && begins == Some(&0)
-    };
-    (20..bytes.len()).step_by(4).find(is_footer).map(|at| at as u64 + 4)
+    (20..bytes.len())
+        .step_by(4)
+        .find(|at| {
+            let footer = bytes.get(*at..*at + 4);
+            // The size of the index in front, in multiples of four.
+            let size = number(bytes, at - 4).and_then(|size| size.checked_add(1)?.checked_mul(4));
+            let index = size.and_then(|size| at.checked_sub(8)?.checked_sub(size));
+            let begins = index.filter(|&index| index >= 12).and_then(|index| bytes.get(index));
+            footer == Some(&[flags[0], flags[1], b'Y', b'Z'][..]) && begins == Some(&0)
+        })
+        .map(|at| at as u64 + 4)
 }
 
 /// The bytes of elements of variable length.

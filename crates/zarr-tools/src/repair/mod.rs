@@ -52,15 +52,21 @@ pub fn repair(
 ) -> Result<RepairReport> {
     let open = &as_stored(open);
     let mut report = RepairReport::default();
-    let mut tell = |report: &mut RepairReport, step: &RepairStep| {
-        report.count(step);
-        told(step);
-    };
     // What is behind a broken document is found once that is whole.
     for round in 0..ROUNDS {
         let found = find(url, path.as_ref(), open)?;
         let only_documents = options.apply && round + 1 < ROUNDS;
-        let is_done = repair_found(&found, open, options, only_documents, &mut report, &mut tell)?;
+        let is_done = repair_found(
+            &found,
+            open,
+            options,
+            only_documents,
+            &mut report,
+            &mut |report: &mut RepairReport, step: &RepairStep| {
+                report.count(step);
+                told(step);
+            },
+        )?;
         if is_done {
             break;
         }
@@ -144,8 +150,8 @@ fn repair_found(
     }
     if only_documents {
         let of_documents = [RepairAction::RestoreDocument, RepairAction::CorrectDocument];
-        let is_restoring = |task: &Task| of_documents.contains(&task.step.action);
-        let restoring: Vec<Task> = tasks.extract_if(.., |task| is_restoring(task)).collect();
+        let restoring: Vec<Task> =
+            tasks.extract_if(.., |task| of_documents.contains(&task.step.action)).collect();
         let mut is_any_changed = false;
         for task in &restoring {
             check_cancelled(options)?;
@@ -159,8 +165,8 @@ fn repair_found(
             return Ok(false);
         }
     }
-    let is_leftover = |task: &Task| task.step.action == RepairAction::RemoveLeftover;
-    let leftovers: Vec<Task> = tasks.extract_if(.., |task| is_leftover(task)).collect();
+    let leftovers: Vec<Task> =
+        tasks.extract_if(.., |task| task.step.action == RepairAction::RemoveLeftover).collect();
     let mut changed = BTreeSet::new();
     let mut consolidated = BTreeSet::new();
     for task in &tasks {
@@ -208,9 +214,11 @@ fn repair_found(
     }
     let known: HashSet<_> =
         problems.iter().map(|known| (&known.path, &known.key, known.kind)).collect();
-    let is_known =
-        |problem: &&Problem| known.contains(&(&problem.path, &problem.key, problem.kind));
-    let new: Vec<Problem> = after.iter().filter(|problem| !is_known(problem)).cloned().collect();
+    let new: Vec<Problem> = after
+        .iter()
+        .filter(|problem| !known.contains(&(&problem.path, &problem.key, problem.kind)))
+        .cloned()
+        .collect();
     report.found_after = new.len() as u64;
     // They are reported, and not counted as steps.
     let counted = *report;
@@ -247,8 +255,7 @@ fn look(
     })?;
     let copies = under_way::find(&*store.to_sync(), open.options.limits.document)?;
     if !copies.is_empty() {
-        let is_kept = |problem: &Problem| !copies.iter().any(|copy| copy.has(&**format, problem));
-        problems.retain(is_kept);
+        problems.retain(|problem| !copies.iter().any(|copy| copy.has(&**format, problem)));
         problems.extend(copies.into_iter().map(|copy| copy.problem));
     }
     if level >= Level::Keys {
@@ -262,17 +269,19 @@ fn look(
 
 /// The groups that may have copies of the documents that are lost or broken, or that have copies of which something is wrong.
 fn groups_above(problems: &[Problem]) -> BTreeSet<NodePath> {
-    let is_of_documents = |problem: &&Problem| {
-        matches!(
-            problem.kind,
-            ProblemKind::UnreadableDocument
-                | ProblemKind::InvalidDocument
-                | ProblemKind::MissingDocument
-                | ProblemKind::ConsolidatedExtra
-                | ProblemKind::ConsolidatedInvalid
-        )
-    };
-    let paths = problems.iter().filter(is_of_documents).map(|problem| &problem.path);
+    let paths = problems
+        .iter()
+        .filter(|problem| {
+            matches!(
+                problem.kind,
+                ProblemKind::UnreadableDocument
+                    | ProblemKind::InvalidDocument
+                    | ProblemKind::MissingDocument
+                    | ProblemKind::ConsolidatedExtra
+                    | ProblemKind::ConsolidatedInvalid
+            )
+        })
+        .map(|problem| &problem.path);
     let mut groups: BTreeSet<NodePath> = paths.cloned().collect();
     let above: Vec<NodePath> = groups.iter().flat_map(NodePath::ancestors).collect();
     groups.extend(above);

@@ -7,7 +7,6 @@ use zarr_core::store::{GetOptions, InMemorySnapshot, SnapshotOptions, StoreKey};
 use zarr_core::{Json, NodePath, Result};
 
 use super::apply::Repair;
-use super::documents::Copy;
 use super::shard::Verdict;
 use super::step::{RepairAction, RepairStep};
 use crate::validate::{Problem, ProblemKind};
@@ -48,10 +47,6 @@ pub(super) fn plan(repair: &Repair<'_>, problems: &[Problem]) -> Result<Vec<Task
     let restored_folders = Folders::new(repair, restored.keys());
     let problems_restored: HashSet<_> =
         restored.values().map(|(of, _)| (of.path.clone(), of.key.clone(), of.kind)).collect();
-    let is_restored = |problem: &Problem| {
-        let it = (problem.path.clone(), problem.key.clone(), problem.kind);
-        problems_restored.contains(&it)
-    };
     let mut known_holders = HashMap::new();
     // A value is changed once, however many problems it has.
     let mut of_key: BTreeMap<&str, Vec<&Problem>> = BTreeMap::new();
@@ -116,7 +111,11 @@ pub(super) fn plan(repair: &Repair<'_>, problems: &[Problem]) -> Result<Vec<Task
             },
             ProblemKind::MissingDocument
                 if problem.key.as_ref().is_some_and(|key| restored.contains_key(key))
-                    || is_restored(problem) => {}
+                    || problems_restored.contains(&(
+                        problem.path.clone(),
+                        problem.key.clone(),
+                        problem.kind,
+                    )) => {}
             // Chunks beside the nodes below it would be those of an array.
             ProblemKind::MissingDocument
                 if repair.knows_keys
@@ -350,8 +349,10 @@ fn restored(
             }
             // Readers pass these over; what they describe and nothing else does is written first.
             (Some(holder), ProblemKind::ConsolidatedInvalid) => {
-                let of_holder = |(_, copy): &(&String, &Copy)| copy.holder == *holder;
-                for (name, copy) in repair.copies.iter().filter(of_holder) {
+                for (name, copy) in &repair.copies {
+                    if copy.holder != *holder {
+                        continue;
+                    }
                     let Ok(key) = StoreKey::new(name.as_str()) else { continue };
                     let is_there = repair.sync.open(&key, SnapshotOptions::default())?.is_some();
                     if !is_there && makes_sense(repair, name) {

@@ -24,10 +24,11 @@ impl Repair<'_> {
         let indices =
             prefix.strip(key).and_then(|name| metadata.chunk_keys.parse(name, metadata.rank()));
         let (Some(indices), Some(grid)) = (indices, &metadata.grid) else { return Ok(None) };
-        let stored = |(axis, &index): (usize, &i64)| {
-            Some(grid.span(axis, u64::try_from(index).ok()?).stored)
-        };
-        let Some(shape) = indices.iter().enumerate().map(stored).collect::<Option<Vec<u64>>>()
+        let Some(shape) = indices
+            .iter()
+            .enumerate()
+            .map(|(axis, &index)| Some(grid.span(axis, u64::try_from(index).ok()?).stored))
+            .collect::<Option<Vec<u64>>>()
         else {
             return Ok(None);
         };

@@ -120,11 +120,14 @@ impl ShardForm {
         if inner_shape.len() != context.shape.len() {
             return None;
         }
-        let count = |(shard, inner): (&u64, &u64)| {
-            (*inner > 0 && shard.is_multiple_of(*inner)).then(|| shard / inner)
-        };
-        let counts: Vec<u64> =
-            context.shape.iter().zip(&inner_shape).map(count).collect::<Option<_>>()?;
+        let counts: Vec<u64> = context
+            .shape
+            .iter()
+            .zip(&inner_shape)
+            .map(|(shard, inner)| {
+                (*inner > 0 && shard.is_multiple_of(*inner)).then(|| shard / inner)
+            })
+            .collect::<Option<_>>()?;
         let inner_context = ChunkContext::new(context.data_type.clone(), inner_shape.clone())
             .with_fill(context.fill.clone());
         let inner = CodecChain::build(&codecs, &inner_context, registry).ok()?;
@@ -189,8 +192,8 @@ impl ShardForm {
                 }
                 let mended = self.mended(&entries, &bad, &area, shard)?;
                 let mut kept = entries;
-                let is_lost = |entry: &usize| !mended.contains_key(entry);
-                let lost: Vec<usize> = bad.into_iter().filter(is_lost).collect();
+                let lost: Vec<usize> =
+                    bad.into_iter().filter(|entry| !mended.contains_key(entry)).collect();
                 lost.iter().for_each(|&entry| kept[entry] = ABSENT);
                 let is_empty = kept.iter().all(|entry| *entry == ABSENT);
                 Ok(if is_empty { Verdict::Lost } else { Verdict::Without(lost, kept, mended) })
@@ -278,8 +281,7 @@ impl ShardForm {
         bad.dedup();
         // Entries that share the bytes of a bad one are as bad.
         let of_bad: Vec<Entry> = bad.iter().map(|&number| entries[number]).collect();
-        let shares = |number: &usize| of_bad.contains(&entries[*number]);
-        Ok((0..entries.len()).filter(shares).collect())
+        Ok((0..entries.len()).filter(|number| of_bad.contains(&entries[*number])).collect())
     }
 
     /// The entries of an index that is damaged, if all inner chunks can be found and it is certain whose they are.
@@ -323,12 +325,13 @@ impl ShardForm {
         }
         places.sort_by_key(|(range, _)| range.start);
         // Of two that share bytes one is damaged.
-        let overlaps = |at: usize| {
-            let before = at > 0 && places[at - 1].0.end > places[at].0.start;
-            let after = places.get(at + 1).is_some_and(|next| places[at].0.end > next.0.start);
-            before || after
-        };
-        let doubtful: Vec<usize> = (0..places.len()).filter(|&at| overlaps(at)).collect();
+        let doubtful: Vec<usize> = (0..places.len())
+            .filter(|&at| {
+                let before = at > 0 && places[at - 1].0.end > places[at].0.start;
+                let after = places.get(at + 1).is_some_and(|next| places[at].0.end > next.0.start);
+                before || after
+            })
+            .collect();
         for at in doubtful.into_iter().rev() {
             damaged.push(places.remove(at).1);
         }
@@ -550,10 +553,14 @@ fn gaps(places: &[(Range<u64>, usize)], area: &Range<u64>) -> Vec<Range<u64>> {
 
 /// Where an inner chunk may end that begins at `start` in a gap; those to be tried first are last.
 fn ends_from(start: u64, gap: &Range<u64>, damaged: &[Entry], fixed: Option<u64>) -> Vec<u64> {
-    let of_entry = |entry: &Entry| [Some(entry[0]), start.checked_add(entry[1])];
     let mut ends: Vec<u64> = match fixed {
         Some(size) => start.checked_add(size).into_iter().collect(),
-        None => damaged.iter().flat_map(of_entry).flatten().chain([gap.end]).collect(),
+        None => damaged
+            .iter()
+            .flat_map(|entry| [Some(entry[0]), start.checked_add(entry[1])])
+            .flatten()
+            .chain([gap.end])
+            .collect(),
     };
     ends.retain(|end| start < *end && *end <= gap.end);
     ends.sort_unstable();

@@ -1,7 +1,7 @@
 //! Finds copies under way, whose nodes have chunks and no documents yet, and keeps repairs away from them.
 
 use zarr_core::format::{CopyHead, Format};
-use zarr_core::store::{Bytes, StoreKey, SyncStore};
+use zarr_core::store::SyncStore;
 use zarr_core::{NodePath, Result};
 
 use crate::copy::Plans;
@@ -16,7 +16,8 @@ pub(super) struct CopyUnderWay {
 
 /// The copies that have a plan in a store.
 pub(super) fn find(store: &dyn SyncStore, limit: u64) -> Result<Vec<CopyUnderWay>> {
-    let under_way = |(key, plan): (StoreKey, Bytes)| {
+    let mut found = Vec::new();
+    for (key, plan) in Plans::of(store, limit)?.plans {
         let head = CopyHead::parse(&plan);
         // A plan that cannot be read may be of any node.
         let at = head.as_ref().map_or_else(NodePath::root, |head| head.at.clone());
@@ -28,9 +29,9 @@ pub(super) fn find(store: &dyn SyncStore, limit: u64) -> Result<Vec<CopyUnderWay
             None => "a copy has not ended, and its plan cannot be read; move the plan away to repair what is here".into(),
         };
         let problem = Problem::new(&at, ProblemKind::CopyUnderWay, message).at(key);
-        CopyUnderWay { at, problem }
-    };
-    Ok(Plans::of(store, limit)?.plans.into_iter().map(under_way).collect())
+        found.push(CopyUnderWay { at, problem });
+    }
+    Ok(found)
 }
 
 impl CopyUnderWay {

@@ -148,8 +148,8 @@ fn difference(
     }
     let members =
         MEMBERS_OF_V3.iter().chain(&MEMBERS_OF_V2).chain(&["chunk_memory_layout", "compressor"]);
-    let is_same = |member: &&&str| old.get(member) == new.get(member);
-    if members.clone().all(|member| is_same(&member)) && rank(&old) == rank(&new) {
+    let are_same = members.clone().all(|member| old.get(member) == new.get(member));
+    if are_same && rank(&old) == rank(&new) {
         return Ok(None);
     }
     // The same may be said in other words.

@@ -484,12 +484,11 @@ impl SyncPlan {
                 "{kept} objects that the source lacks, such as `{example}`, are behind a link of the target and stay"
             ));
         }
-        let key = |object: &Object| {
+        self.deleted.sort_by_cached_key(|object| {
             let is_data = !is_document(dialect, &object.name);
             let (depth, rank) = order(&object.name);
             (is_data, depth, std::cmp::Reverse(rank), object.name.clone())
-        };
-        self.deleted.sort_by_cached_key(key);
+        });
     }
 
     /// How many objects are copied, documents among them.

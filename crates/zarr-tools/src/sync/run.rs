@@ -63,15 +63,15 @@ impl SyncPlan {
                 tell(bytes);
             })?;
         }
-        let is_same_rank = |a: &Object, b: &Object| order(&a.name) == order(&b.name);
-        for together in self.deleted.chunk_by(is_same_rank) {
+        for together in self.deleted.chunk_by(|a, b| order(&a.name) == order(&b.name)) {
             transfer.for_each(
                 together.len(),
                 |index, tell| {
                     let key = self.target.prefix.key(&together[index].name)?;
                     let erased = self.target.store.put(&key, None, Precondition::Always);
-                    let at = |e| Error::from(e).at_store(self.target.store.name()).at_key(&key);
-                    erased.map_err(at)?;
+                    erased.map_err(|e| {
+                        Error::from(e).at_store(self.target.store.name()).at_key(&key)
+                    })?;
                     tell(())
                 },
                 &mut |()| {

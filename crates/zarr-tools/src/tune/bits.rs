@@ -121,11 +121,13 @@ impl BitCounts {
     /// Bits of mutual information of each position; what chance may give is 0, unless `unfiltered`.
     fn information(&self, unfiltered: bool) -> Vec<f64> {
         let chance = if unfiltered { 0.0 } else { free_entropy(self.pairs) };
-        let information = |count: &[[u64; 2]; 2]| {
-            let found = mutual_information(count, self.pairs);
-            if found <= chance { 0.0 } else { found }
-        };
-        self.counts.iter().map(information).collect()
+        self.counts
+            .iter()
+            .map(|count| {
+                let found = mutual_information(count, self.pairs);
+                if found <= chance { 0.0 } else { found }
+            })
+            .collect()
     }
 
     /// How many bits of the mantissa hold 99 % of the information.

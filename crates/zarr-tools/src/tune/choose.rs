@@ -48,12 +48,12 @@ pub(super) fn best(
 /// among them.
 pub(super) fn pareto(candidates: &[Candidate], keep: Option<&Candidate>) -> Vec<Candidate> {
     let values: Vec<[f64; 4]> = candidates.iter().map(objectives).collect();
-    let is_kept = |candidate: &Candidate| keep.is_some_and(|keep| keep.is_layout_of(candidate));
     let mut found: Vec<&Candidate> = candidates
         .iter()
         .zip(&values)
         .filter(|(candidate, value)| {
-            is_kept(candidate) || !values.iter().any(|other| dominates(other, value))
+            keep.is_some_and(|keep| keep.is_layout_of(candidate))
+                || !values.iter().any(|other| dominates(other, value))
         })
         .map(|(candidate, _)| candidate)
         .collect();

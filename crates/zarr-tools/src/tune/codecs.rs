@@ -104,10 +104,13 @@ impl CodecCandidate {
 
     /// Who reads these codecs in a dialect, with shards or without.
     pub fn readers(&self, dialect: Dialect, has_shards: bool) -> Vec<Reader> {
-        let reads = |reader: &Reader| {
-            reader.reads_dialect(dialect) && (!has_shards || OF_SHARDS.contains(reader))
-        };
-        self.readers.iter().copied().filter(reads).collect()
+        self.readers
+            .iter()
+            .copied()
+            .filter(|reader| {
+                reader.reads_dialect(dialect) && (!has_shards || OF_SHARDS.contains(reader))
+            })
+            .collect()
     }
 }
 

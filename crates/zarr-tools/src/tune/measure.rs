@@ -140,9 +140,9 @@ impl Run {
             return Ok(());
         }
         let size = zarr_core::region::byte_count(&self.shape, self.cell);
-        let too_large =
-            || MetadataError::invalid("chunk_shape", "a chunk has more bytes than can be counted");
-        let size = size.and_then(|size| usize::try_from(size).ok()).ok_or_else(too_large)?;
+        let size = size.and_then(|size| usize::try_from(size).ok()).ok_or_else(|| {
+            MetadataError::invalid("chunk_shape", "a chunk has more bytes than can be counted")
+        })?;
         let mut memory = vec![0; size];
         let mut chunk = ViewMut::new(&mut memory, &self.shape, self.cell);
         if !self.is_variable {

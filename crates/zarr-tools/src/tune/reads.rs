@@ -97,11 +97,14 @@ impl ReadPattern {
 
     /// A box of this pattern at a random place of an array of this shape.
     pub(super) fn place(&self, shape: &[u64], random: &mut Random) -> Vec<Range<u64>> {
-        let axis = |(&length, &len): (&u64, &u64)| {
-            let start = random.below((len - length).saturating_add(1));
-            start..start + length
-        };
-        self.lengths.iter().zip(shape).map(axis).collect()
+        self.lengths
+            .iter()
+            .zip(shape)
+            .map(|(&length, &len)| {
+                let start = random.below((len - length).saturating_add(1));
+                start..start + length
+            })
+            .collect()
     }
 
     /// Seeded random boxes of this pattern, as many as asked for; a single one if only one place is possible.
@@ -154,11 +157,13 @@ fn by_axis(
             .ok_or_else(|| invalid(format!("`{part}` names no axis; expected AXIS=LENGTH")))?;
         let name = name.trim();
         let by_name = names.iter().position(|own| own.as_deref() == Some(name));
-        let by_number = || name.parse::<usize>().ok().filter(|&axis| axis < shape.len());
-        let axis = by_name.or_else(by_number).ok_or_else(|| {
-            let known: Vec<String> = (0..shape.len()).map(|axis| axis_name(axis, names)).collect();
-            invalid(format!("unknown axis `{name}`; the array has {}", known.join(", ")))
-        })?;
+        let axis = by_name
+            .or_else(|| name.parse::<usize>().ok().filter(|&axis| axis < shape.len()))
+            .ok_or_else(|| {
+                let known: Vec<String> =
+                    (0..shape.len()).map(|axis| axis_name(axis, names)).collect();
+                invalid(format!("unknown axis `{name}`; the array has {}", known.join(", ")))
+            })?;
         if std::mem::replace(&mut given[axis], true) {
             return Err(invalid(format!("duplicate axis `{name}`")));
         }
@@ -187,8 +192,11 @@ fn plane_axes(rank: usize, names: &[Option<String>]) -> Vec<usize> {
 
 fn plane(shape: &[u64], names: &[Option<String>], side: u64) -> Vec<u64> {
     let axes = plane_axes(shape.len(), names);
-    let length = |(axis, &len): (usize, &u64)| if axes.contains(&axis) { side.min(len) } else { 1 };
-    shape.iter().enumerate().map(length).collect()
+    shape
+        .iter()
+        .enumerate()
+        .map(|(axis, &len)| if axes.contains(&axis) { side.min(len) } else { 1 })
+        .collect()
 }
 
 fn series(shape: &[u64], names: &[Option<String>]) -> Vec<u64> {

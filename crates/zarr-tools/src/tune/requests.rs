@@ -82,8 +82,10 @@ impl StoredLayout {
         if region.iter().any(Range::is_empty) {
             return ReadCount::default();
         }
-        let met = |range: &Range<u64>, side: u64| (range.end - 1) / side - range.start / side + 1;
-        let chunks = region.iter().zip(&self.chunks).map(|(range, &side)| met(range, side) as f64);
+        let chunks = region
+            .iter()
+            .zip(&self.chunks)
+            .map(|(range, &side)| ((range.end - 1) / side - range.start / side + 1) as f64);
         let chunks: f64 = chunks.product();
         let Some(shards) = &self.shards else {
             let bytes = chunks * self.stored_chunk_bytes;

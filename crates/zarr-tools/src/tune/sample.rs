@@ -105,10 +105,12 @@ impl SampleRequest<'_> {
 
     /// How many boxes there are.
     fn box_count(&self, element: u64) -> u64 {
-        let bytes = |chunks: &Vec<u64>| {
-            chunks.iter().fold(element, |all: u64, &side| all.saturating_mul(side))
-        };
-        let largest = self.chunks.iter().map(bytes).max().unwrap_or(1);
+        let largest = self
+            .chunks
+            .iter()
+            .map(|chunks| chunks.iter().fold(element, |all: u64, &side| all.saturating_mul(side)))
+            .max()
+            .unwrap_or(1);
         (self.budget / largest.max(1)).clamp(MIN_BOXES, MAX_BOXES)
     }
 
@@ -126,9 +128,10 @@ impl SampleRequest<'_> {
             side[axis] = side[axis].div_ceil(2);
         }
         loop {
-            let wanted =
-                |axis: usize| self.chunks.iter().map(|chunks| chunks[axis]).max().unwrap_or(1);
-            let lack = |axis: usize| wanted(axis) as f64 / side[axis] as f64;
+            let lack = |axis: usize| {
+                let wanted = self.chunks.iter().map(|chunks| chunks[axis]).max().unwrap_or(1);
+                wanted as f64 / side[axis] as f64
+            };
             let longer = |axis: usize| {
                 let mut longer = side.clone();
                 longer[axis] = side[axis].saturating_mul(2).min(shape[axis]);
@@ -213,12 +216,13 @@ fn box_at(mut place: u64, counts: &[u64], side: &[u64], shape: &[u64]) -> Region
 fn references(bytes: Vec<u8>) -> Result<(Vec<u8>, VarBuffer), CodecError> {
     let lengths: Vec<(u64, u64)> = {
         let mut at = 0;
-        let element = |element: &[u8]| {
-            let start = at + 4;
-            at = start + element.len() as u64;
-            (start, element.len() as u64)
-        };
-        VarStream::new(&bytes).map(element).collect()
+        VarStream::new(&bytes)
+            .map(|element| {
+                let start = at + 4;
+                at = start + element.len() as u64;
+                (start, element.len() as u64)
+            })
+            .collect()
     };
     let var_buffer = VarBuffer::default();
     let buffer = var_buffer.add(Bytes::from(bytes))?;
@@ -257,27 +261,27 @@ impl Sample {
     /// Cuts the boxes into chunks of a shape. Pieces that are cut off by the end of a box, and not by that of the array, are left
     /// out.
     pub fn pieces(&self, chunks: &[u64]) -> Pieces<'_> {
-        let shortest =
-            |axis: usize| self.boxes.iter().map(|one| one.shape[axis]).min().unwrap_or(1);
         // A chunk that reaches beyond the array is padded; one that reaches beyond a box is cut.
-        let side = |axis: usize| {
+        let sides = (0..chunks.len()).map(|axis| {
             if self.is_whole {
                 chunks[axis]
             } else {
-                chunks[axis].min(self.longest(axis)).max(shortest(axis).min(chunks[axis]))
+                let shortest = self.boxes.iter().map(|one| one.shape[axis]).min().unwrap_or(1);
+                chunks[axis].min(self.longest(axis)).max(shortest.min(chunks[axis]))
             }
-        };
-        let shape: Vec<u64> = (0..chunks.len()).map(side).collect();
+        });
+        let shape: Vec<u64> = sides.collect();
         let mut counts = Vec::with_capacity(self.boxes.len());
         let mut ends = Vec::with_capacity(self.boxes.len());
         let mut all = 0u64;
         for one in &self.boxes {
-            let count = |axis: usize| {
-                let is_end = one.start[axis] + one.shape[axis] == self.array_shape[axis];
-                let (len, side) = (one.shape[axis], shape[axis].max(1));
-                if is_end { len.div_ceil(side) } else { len / side }
-            };
-            let of_box: Vec<u64> = (0..shape.len()).map(count).collect();
+            let of_box: Vec<u64> = (0..shape.len())
+                .map(|axis| {
+                    let is_end = one.start[axis] + one.shape[axis] == self.array_shape[axis];
+                    let (len, side) = (one.shape[axis], shape[axis].max(1));
+                    if is_end { len.div_ceil(side) } else { len / side }
+                })
+                .collect();
             all = all.saturating_add(of_box.iter().fold(1, |all: u64, &n| all.saturating_mul(n)));
             ends.push(all);
             counts.push(of_box);

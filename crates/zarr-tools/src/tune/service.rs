@@ -136,14 +136,14 @@ impl Service {
     /// The numbers, as [`Service::from_json`] takes them. `like` names the model that the others are those of.
     pub fn to_json(&self) -> Object {
         let like = if self.is_local { "disk" } else { "s3" };
-        let number = |value: f64| match value {
-            value if value.fract() == 0.0 && (0.0..9e15).contains(&value) => {
-                Json::from(value as u64)
-            }
-            value => Json::float(value),
-        };
-        let start = Object::new().with("like", like);
-        MEMBERS.iter().fold(start, |object, (name, get, _)| object.with(*name, number(get(self))))
+        let mut object = Object::new().with("like", like);
+        for (name, get, _) in &MEMBERS {
+            let value = get(self);
+            let is_whole = value.fract() == 0.0 && (0.0..9e15).contains(&value);
+            let number = if is_whole { Json::from(value as u64) } else { Json::float(value) };
+            object = object.with(*name, number);
+        }
+        object
     }
 
     /// The model that a document describes: an object with the members that [`Service::to_json`] gives. Those that are missing
@@ -169,18 +169,20 @@ impl Service {
                     invalid(format!("unknown member `{name}`; expected one of {known}")).into()
                 );
             };
-            let is_valid = |number: &f64| {
-                number.is_finite()
-                    && *number >= 0.0
-                    && (*number >= 1.0 || !POSITIVE.contains(&name))
-            };
-            let number = value.as_f64().filter(is_valid).ok_or_else(|| {
-                let least = if POSITIVE.contains(&name) { 1 } else { 0 };
-                invalid(format!(
-                    "`{name}` is {}, expected a number of at least {least}",
-                    value.brief()
-                ))
-            })?;
+            let number = value
+                .as_f64()
+                .filter(|number| {
+                    number.is_finite()
+                        && *number >= 0.0
+                        && (*number >= 1.0 || !POSITIVE.contains(&name))
+                })
+                .ok_or_else(|| {
+                    let least = if POSITIVE.contains(&name) { 1 } else { 0 };
+                    invalid(format!(
+                        "`{name}` is {}, expected a number of at least {least}",
+                        value.brief()
+                    ))
+                })?;
             set(&mut service, number);
         }
         Ok(service)

@@ -57,24 +57,23 @@ impl ShapeRequest<'_> {
     /// Seconds that a read with chunks of a shape is assumed to take, each weighted.
     fn cost(&self, reads: &[&ReadPattern], chunks: &[u64]) -> f64 {
         let decoded = chunks.iter().fold(self.element as f64, |bytes, &side| bytes * side as f64);
-        let cost = |read: &&ReadPattern| {
-            let axes = self.shape.iter().zip(chunks).zip(&read.lengths);
-            let met: f64 =
-                axes.map(|((&len, &side), &length)| mean_chunks(len, side, length)).product();
-            let threads = (self.threads.max(1) as f64).min(met.max(1.0));
-            let requests = self.service.seconds(met, met * decoded * ASSUMED_RATIO);
-            read.weight * (requests + met * decoded / ASSUMED_SPEED / threads)
-        };
-        reads.iter().map(cost).sum()
+        reads
+            .iter()
+            .map(|read| {
+                let axes = self.shape.iter().zip(chunks).zip(&read.lengths);
+                let met: f64 =
+                    axes.map(|((&len, &side), &length)| mean_chunks(len, side, length)).product();
+                let threads = (self.threads.max(1) as f64).min(met.max(1.0));
+                let requests = self.service.seconds(met, met * decoded * ASSUMED_RATIO);
+                read.weight * (requests + met * decoded / ASSUMED_SPEED / threads)
+            })
+            .sum()
     }
 
     /// A chunk grown from one element: the axis is made twice as long whose growth makes the reads fastest, until the chunk has about
     /// `target` bytes. Of axes that are equally good the one that is shorter as yet, and then the later one.
     fn grown(&self, reads: &[&ReadPattern], target: u64) -> Vec<u64> {
         let mut chunks = vec![1u64; self.shape.len()];
-        let bytes = |chunks: &[u64]| {
-            chunks.iter().fold(self.element.max(1), |all, &n| all.saturating_mul(n))
-        };
         loop {
             let mut best: Option<(f64, Vec<u64>, u64)> = None;
             for axis in (0..chunks.len()).rev() {
@@ -88,7 +87,9 @@ impl ShapeRequest<'_> {
                     // No sliver is left.
                     longer[axis] = len;
                 }
-                if bytes(&longer) > target.saturating_add(target / 4) {
+                let bytes =
+                    longer.iter().fold(self.element.max(1), |all, &n| all.saturating_mul(n));
+                if bytes > target.saturating_add(target / 4) {
                     continue;
                 }
                 let cost = self.cost(reads, &longer);
@@ -111,8 +112,6 @@ impl ShapeRequest<'_> {
     /// alike. None if the array has few chunks.
     pub fn shards(&self, chunks: &[u64]) -> Vec<Vec<u64>> {
         let mut found: Vec<Vec<u64>> = Vec::new();
-        let bytes =
-            |sides: &[u64]| sides.iter().fold(self.element.max(1), |all, &n| all.saturating_mul(n));
         for target in SHARD_TARGETS {
             let mut shard = chunks.to_vec();
             loop {
@@ -124,7 +123,9 @@ impl ShapeRequest<'_> {
                 let mut longer = shard.clone();
                 let whole = self.shape[axis].div_ceil(chunks[axis]).saturating_mul(chunks[axis]);
                 longer[axis] = shard[axis].saturating_mul(2).min(whole);
-                if bytes(&longer) > target.min(MAX_SHARD_BYTES) {
+                let bytes =
+                    longer.iter().fold(self.element.max(1), |all, &n| all.saturating_mul(n));
+                if bytes > target.min(MAX_SHARD_BYTES) {
                     break;
                 }
                 shard = longer;

@@ -244,10 +244,6 @@ impl<'a> Work<'a> {
     fn codecs(&self, sample: &Sample, notes: &mut Vec<String>) -> Result<Vec<CodecCandidate>> {
         let kind = ElementsKind { is_labels: self.is_labels(), is_sorted: self.is_sorted(sample) };
         let mut found = candidates(&self.metadata.data_type, kind, self.dialect);
-        let reads = |codec: &CodecCandidate| {
-            let readers = codec.readers(self.dialect, false);
-            self.options.readers.iter().all(|reader| readers.contains(reader))
-        };
         if self.options.lossy
             && let Some(keepbits) = self.keepbits(sample, notes)
         {
@@ -255,7 +251,10 @@ impl<'a> Work<'a> {
                 found[..found.len().min(4)].iter().map(|it| it.rounded(keepbits)).collect();
             found.extend(rounded);
         }
-        found.retain(reads);
+        found.retain(|codec| {
+            let readers = codec.readers(self.dialect, false);
+            self.options.readers.iter().all(|reader| readers.contains(reader))
+        });
         if found.is_empty() {
             let names: Vec<&str> =
                 self.options.readers.iter().map(|reader| reader.name()).collect();
@@ -293,14 +292,15 @@ impl<'a> Work<'a> {
             return false;
         }
         let size = self.metadata.data_type.repr().map_or(1, |repr| repr.size());
-        let number = |element: &[u8]| match scalar.load(element) {
-            ScalarValue::Integer(value) => value,
-            ScalarValue::Float(_) => 0,
-        };
         let steps = |grows: bool| {
             sample.boxes.iter().all(|one| {
                 let bytes = one.view().to_bytes();
-                let numbers = || bytes.chunks_exact(size).map(number);
+                let numbers = || {
+                    bytes.chunks_exact(size).map(|element| match scalar.load(element) {
+                        ScalarValue::Integer(value) => value,
+                        ScalarValue::Float(_) => 0,
+                    })
+                };
                 let mut pairs = numbers().zip(numbers().skip(1));
                 pairs.all(|(one, next)| if grows { one <= next } else { one >= next })
             })
@@ -414,19 +414,17 @@ impl<'a> Work<'a> {
 
     /// The codecs that no other one is better than in size and in speed, at most five, the first one among them.
     fn best_codecs(&self, measured: Vec<MeasuredCodec>) -> Vec<MeasuredCodec> {
-        let is_worse = |one: &Measured, other: &Measured| {
-            other.per_element <= one.per_element * 1.005
-                && other.decode_seconds <= one.decode_seconds * 1.02
-                && (other.per_element < one.per_element * 0.99
-                    || other.decode_seconds < one.decode_seconds * 0.95)
-        };
         let is_read_by_all =
             |codec: &CodecCandidate| codec.readers(self.dialect, false) == self.usual_readers();
         let mut kept: Vec<MeasuredCodec> = Vec::new();
         for (number, (codec, one)) in measured.iter().enumerate() {
             // One that few read says nothing against one that all read.
             let worse = measured.iter().any(|(other, by)| {
-                is_worse(one, by) && (is_read_by_all(other) || !is_read_by_all(codec))
+                let is_worse = by.per_element <= one.per_element * 1.005
+                    && by.decode_seconds <= one.decode_seconds * 1.02
+                    && (by.per_element < one.per_element * 0.99
+                        || by.decode_seconds < one.decode_seconds * 0.95);
+                is_worse && (is_read_by_all(other) || !is_read_by_all(codec))
             });
             if number == 0 || !worse {
                 kept.push((codec.clone(), one.clone()));
@@ -593,10 +591,10 @@ impl<'a> Work<'a> {
     ) -> TuneReport {
         let asked = !self.options.readers.is_empty();
         let demanded = if asked { self.options.readers.clone() } else { self.usual_readers() };
-        let may = |candidate: &Candidate| {
+        let best = choose::best(&found, |candidate: &Candidate| {
             demanded.iter().all(|reader| candidate.readers.contains(reader))
-        };
-        let best = choose::best(&found, may).cloned();
+        });
+        let best = best.cloned();
         let mut candidates = choose::pareto(&found, best.as_ref());
         let names: Vec<&str> = demanded.iter().map(|reader| reader.name()).collect();
         let (advised, reason) = match &best {
@@ -672,8 +670,11 @@ fn count_pairs(
         return;
     }
     let along = |from: u64, to: u64| {
-        let range = |(other, &len): (usize, &u64)| if other == axis { from..to } else { 0..len };
-        elements.part(&Region::new(shape.iter().enumerate().map(range))).to_bytes()
+        let intervals = shape
+            .iter()
+            .enumerate()
+            .map(|(other, &len)| if other == axis { from..to } else { 0..len });
+        elements.part(&Region::new(intervals)).to_bytes()
     };
     let (ones, neighbours) = (along(0, length - 1), along(1, length));
     let count = ones.len() / float.size;

@@ -38,18 +38,22 @@ pub(super) fn check(
 ) -> Result<()> {
     // A request for each chunk is cheap where no network is.
     if context.has(Level::Index) || context.is_local {
-        let look = |at: usize| {
-            let chunk: &StoredChunk = &stored[at];
-            let (array, key) = (&tree.arrays[chunk.array as usize], &inventory.keys[chunk.key]);
-            let chunk = ChunkPlace { context, array, key };
-            limited(context.open.options.limits.decoded, || chunk.look())
-        };
-        parallel::run(context, stored.len(), look, |_, looked| {
-            sink.report.chunks += 1;
-            sink.report.inner_chunks += looked.inner_chunks;
-            sink.report.bytes += looked.bytes;
-            looked.problems.into_iter().for_each(|problem| sink.add(problem));
-        })?;
+        parallel::run(
+            context,
+            stored.len(),
+            |at: usize| {
+                let chunk: &StoredChunk = &stored[at];
+                let (array, key) = (&tree.arrays[chunk.array as usize], &inventory.keys[chunk.key]);
+                let chunk = ChunkPlace { context, array, key };
+                limited(context.open.options.limits.decoded, || chunk.look())
+            },
+            |_, looked| {
+                sink.report.chunks += 1;
+                sink.report.inner_chunks += looked.inner_chunks;
+                sink.report.bytes += looked.bytes;
+                looked.problems.into_iter().for_each(|problem| sink.add(problem));
+            },
+        )?;
     }
     for (at, array) in tree.arrays.iter().enumerate() {
         context.check_cancelled()?;
@@ -100,11 +104,11 @@ fn missing(
         }
         return;
     }
-    let number = |chunk: &StoredChunk| {
+    let numbers = stored.iter().filter_map(|chunk| {
         let indices = array.indices_of(&inventory.keys[chunk.key])?;
         array.number(&array.inside(&indices)?)
-    };
-    let mut there: Vec<u64> = stored.iter().filter_map(number).collect();
+    });
+    let mut there: Vec<u64> = numbers.collect();
     there.sort_unstable();
     there.dedup();
     let (mut next, mut told) = (0, 0);

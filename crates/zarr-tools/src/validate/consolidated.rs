@@ -79,13 +79,15 @@ pub(super) fn named_documents(context: &Context<'_>) -> Vec<StoreKey> {
         return Vec::new();
     };
     let copies = copies(dialect, "", &bytes).ok().flatten().unwrap_or_default().entries;
-    let below = |key: &StoreKey| {
-        let folder = key.as_str().rsplit_once('/').map_or("", |(folder, _)| folder);
-        context.path.is_root()
-            || NodePath::new(folder).is_ok_and(|path| path.is_within(&context.path))
-    };
     let named = copies.into_keys().filter_map(|key| StoreKey::new(key).ok());
-    named.chain([key]).filter(below).collect()
+    named
+        .chain([key])
+        .filter(|key| {
+            let folder = key.as_str().rsplit_once('/').map_or("", |(folder, _)| folder);
+            context.path.is_root()
+                || NodePath::new(folder).is_ok_and(|path| path.is_within(&context.path))
+        })
+        .collect()
 }
 
 /// Reads all consolidated metadata that are there.
@@ -175,10 +177,12 @@ pub(super) fn erased(context: &Context<'_>, inventory: &Inventory, all: &[Consol
             let Some(path) = path else { continue };
             // Of two documents that a node may have, the other may be there.
             let documents = format.document_keys(&path).unwrap_or_default();
-            let makes_node = |key: &&StoreKey| !key.as_str().ends_with(".zattrs");
-            let is_there = |key: &StoreKey| inventory.keys.binary_search(key).is_ok();
-            let is_copied = |key: &StoreKey| copies.entries.contains_key(key.as_str());
-            if documents.iter().filter(makes_node).any(|key| is_there(key) || is_copied(key)) {
+            let mut make_node = documents.iter().filter(|key| !key.as_str().ends_with(".zattrs"));
+            let is_described = make_node.any(|key| {
+                inventory.keys.binary_search(key).is_ok()
+                    || copies.entries.contains_key(key.as_str())
+            });
+            if is_described {
                 continue;
             }
             let (_, prefixes) = format.erasure(&path).unwrap_or_default();
@@ -216,13 +220,15 @@ fn holders(dialect: Dialect, inventory: &Inventory, tree: &Tree) -> Vec<StoreKey
             let nodes = tree.nodes.values().filter(|node| node.array.is_none());
             nodes.flat_map(|node| node.documents.clone()).collect()
         }
-        _ => {
-            let is_holder = |key: &&StoreKey| match dialect {
+        _ => inventory
+            .keys
+            .iter()
+            .filter(|key| match dialect {
                 Dialect::V2 => key.as_str().rsplit('/').next() == Some(V2),
                 _ => key.as_str() == DRAFT,
-            };
-            inventory.keys.iter().filter(is_holder).cloned().collect()
-        }
+            })
+            .cloned()
+            .collect(),
     }
 }
 
@@ -260,11 +266,10 @@ fn copies(dialect: Dialect, folder: &str, bytes: &[u8]) -> Result<Option<Copies>
     let mut found = Copies::default();
     flatten(dialect, folder, entries, &mut found.entries);
     let stale = held.and_then(|held| held.get(STALE)).and_then(Json::as_array).unwrap_or_default();
-    let key = |name: &str| match dialect {
+    found.stale.extend(stale.iter().filter_map(Json::as_str).map(|name| match dialect {
         Dialect::V3 => format!("{folder}{name}/zarr.json"),
         _ => format!("{folder}{name}"),
-    };
-    found.stale.extend(stale.iter().filter_map(Json::as_str).map(key));
+    }));
     Ok(Some(found))
 }
 
@@ -407,12 +412,12 @@ pub(super) fn is_same_node(one: &NodeMetadata, other: &NodeMetadata) -> bool {
 fn normal(mut document: Json) -> Json {
     if let Json::Object(members) = &mut document {
         members.remove(INLINE);
-        let is_empty = |json: &Json| match json {
-            Json::Object(object) => object.is_empty(),
-            json => *json == Json::Null,
-        };
         for name in ["attributes", "dimension_names", "storage_transformers"] {
-            if members.get(name).is_some_and(is_empty) {
+            let is_empty = members.get(name).is_some_and(|json| match json {
+                Json::Object(object) => object.is_empty(),
+                json => *json == Json::Null,
+            });
+            if is_empty {
                 members.remove(name);
             }
         }
@@ -426,19 +431,23 @@ fn difference(stored: &Json, copy: &Json) -> Option<String> {
         return (!same(stored, copy)).then(|| "value".into());
     };
     let names: BTreeSet<&str> = stored.iter().chain(copy.iter()).map(|(name, _)| name).collect();
-    let differs = |name: &&str| match (stored.get(name), copy.get(name)) {
-        (Some(stored), Some(copy)) => !same(stored, copy),
-        _ => true,
-    };
-    names.into_iter().find(differs).map(|name| format!("`{name}`"))
+    names
+        .into_iter()
+        .find(|name| match (stored.get(name), copy.get(name)) {
+            (Some(stored), Some(copy)) => !same(stored, copy),
+            _ => true,
+        })
+        .map(|name| format!("`{name}`"))
 }
 
 /// Whether two values are the same; numbers by their value, bare `NaN` like the text.
 fn same(one: &Json, other: &Json) -> bool {
     match (one, other) {
         (Json::Object(one), Json::Object(other)) => {
-            let found = |(name, value)| other.get(name).is_some_and(|other| same(value, other));
-            one.len() == other.len() && one.iter().all(found)
+            one.len() == other.len()
+                && one
+                    .iter()
+                    .all(|(name, value)| other.get(name).is_some_and(|other| same(value, other)))
         }
         (Json::Array(one), Json::Array(other)) => {
             one.len() == other.len() && one.iter().zip(other).all(|(one, other)| same(one, other))

@@ -46,44 +46,54 @@ pub(super) fn check(
         .into_iter()
         .filter_map(|path| {
             let keys = context.format.document_keys(&path).ok()?;
-            let is_there = |key: &StoreKey| inventory.keys.binary_search(key).is_ok();
-            let documents: Vec<StoreKey> = keys.into_iter().filter(is_there).collect();
+            let documents: Vec<StoreKey> =
+                keys.into_iter().filter(|key| inventory.keys.binary_search(key).is_ok()).collect();
             (!documents.is_empty()).then_some((path, documents))
         })
         .collect();
-    let check = |at: usize| {
-        let (path, documents) = &candidates[at];
-        check_node(context, path, documents)
-    };
-    parallel::run(context, candidates.len(), check, |_, checked| {
-        checked.problems.into_iter().for_each(|problem| sink.add(problem));
-        if !checked.is_node {
-            // Attributes of v2 make no node.
-            tree.attributes_only.extend(checked.documents);
-            return;
-        }
-        let kind = checked.kind;
-        let has_levels = checked.attributes.as_ref().is_some_and(has_levels);
-        let ome = checked.attributes.as_ref().filter(|it| may_be_ome(it)).cloned();
-        let conventions = checked.attributes.as_ref().filter(|it| geo::concerns(it)).cloned();
-        if checked.path.is_root() {
-            tree.root_attributes = checked.attributes;
-        }
-        // One that cannot be read may be an array's.
-        if kind != Some(NodeKind::Group)
-            && let Ok(prefix) = context.format.chunk_prefix(&checked.path)
-        {
-            let at = checked.array.is_some().then_some(tree.arrays.len());
-            tree.prefixes.insert(prefix.as_str().to_owned(), at);
-        }
-        let array = checked.array.map(|array| {
-            tree.arrays.push(array);
-            tree.arrays.len() - 1
-        });
-        let node =
-            FoundNode { kind, documents: checked.documents, array, has_levels, ome, conventions };
-        tree.nodes.insert(checked.path, node);
-    })?;
+    parallel::run(
+        context,
+        candidates.len(),
+        |at: usize| {
+            let (path, documents) = &candidates[at];
+            check_node(context, path, documents)
+        },
+        |_, checked| {
+            checked.problems.into_iter().for_each(|problem| sink.add(problem));
+            if !checked.is_node {
+                // Attributes of v2 make no node.
+                tree.attributes_only.extend(checked.documents);
+                return;
+            }
+            let kind = checked.kind;
+            let has_levels = checked.attributes.as_ref().is_some_and(has_levels);
+            let ome = checked.attributes.as_ref().filter(|it| may_be_ome(it)).cloned();
+            let conventions = checked.attributes.as_ref().filter(|it| geo::concerns(it)).cloned();
+            if checked.path.is_root() {
+                tree.root_attributes = checked.attributes;
+            }
+            // One that cannot be read may be an array's.
+            if kind != Some(NodeKind::Group)
+                && let Ok(prefix) = context.format.chunk_prefix(&checked.path)
+            {
+                let at = checked.array.is_some().then_some(tree.arrays.len());
+                tree.prefixes.insert(prefix.as_str().to_owned(), at);
+            }
+            let array = checked.array.map(|array| {
+                tree.arrays.push(array);
+                tree.arrays.len() - 1
+            });
+            let node = FoundNode {
+                kind,
+                documents: checked.documents,
+                array,
+                has_levels,
+                ome,
+                conventions,
+            };
+            tree.nodes.insert(checked.path, node);
+        },
+    )?;
     sink.report.nodes = tree.nodes.len() as u64;
     Ok(tree)
 }
@@ -108,8 +118,8 @@ fn candidates(
     let format = &*context.format;
     let mut paths = BTreeSet::new();
     if let Some(prefix) = format.tree_prefix() {
-        let is_below = |key: &&StoreKey| prefix.strip(key).is_some();
-        let keys: Vec<StoreKey> = inventory.keys.iter().filter(is_below).cloned().collect();
+        let keys: Vec<StoreKey> =
+            inventory.keys.iter().filter(|key| prefix.strip(key).is_some()).cloned().collect();
         let mut warnings = Vec::new();
         let nodes = format.tree(&NodePath::root(), &keys, &mut warnings);
         paths.extend(nodes.into_iter().map(|child| child.path));
@@ -304,8 +314,10 @@ fn parse(context: &Context<'_>, checked: &mut Checked, found: &Documents) -> Opt
 /// The document that an error is about: of several, the one that it names.
 fn document_of(error: &MetadataError, found: &Documents) -> String {
     let text = error.to_string();
-    let name = |key: &StoreKey| key.as_str().rsplit('/').next().unwrap_or_default().to_owned();
-    let named = found.iter().find(|(key, _)| text.contains(&format!("`{}`", name(key))));
+    let named = found.iter().find(|(key, _)| {
+        let name = key.as_str().rsplit('/').next().unwrap_or_default();
+        text.contains(&format!("`{name}`"))
+    });
     named.or(found.first()).map_or(String::new(), |(key, _)| key.to_string())
 }
 

@@ -41,8 +41,9 @@ pub(super) fn check(
         let folder = name.split_once('/').map(|(_, rest)| rest);
         let keys = [Some(&*name), folder].into_iter().flatten();
         let mut keys = keys.filter_map(|key| key.strip_prefix(&below));
-        let at = |key: &str| inventory.keys.binary_search_by(|there| there.as_str().cmp(key)).ok();
-        let Some(at) = keys.find_map(at) else { continue };
+        let at = keys
+            .find_map(|key| inventory.keys.binary_search_by(|there| there.as_str().cmp(key)).ok());
+        let Some(at) = at else { continue };
         let how = if differ {
             "different contents, of which the last count: programs that take others read other data"
         } else {
@@ -104,23 +105,25 @@ fn directory(file: &mut File) -> io::Result<(u64, u64)> {
     file.seek(SeekFrom::Start(start))?;
     let mut tail = Vec::new();
     file.take(END).read_to_end(&mut tail)?;
+    place(&tail, start).ok_or_else(|| ErrorKind::InvalidData.into())
+}
+
+/// As [`directory`], of the bytes at the end of an archive, which begin at `start`.
+fn place(tail: &[u8], start: u64) -> Option<(u64, u64)> {
     let find = |sign: &[u8], before: usize| tail[..before].windows(4).rposition(|w| w == sign);
     let number = |at: usize, len: usize| {
         let bytes = tail.get(at..at + len)?;
         Some(bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
     };
-    let place = || {
-        let end = find(b"PK\x05\x06", tail.len())?;
-        // Counts, sizes and offsets that do not fit are in another record before this one.
-        let is_wide = number(end + 10, 2)? == 0xffff
-            || [12, 16].iter().any(|at| number(end + at, 4) == Some(0xffff_ffff));
-        let (end, size) = if is_wide {
-            let wide = find(b"PK\x06\x06", end)?;
-            (wide, number(wide + 40, 8)?)
-        } else {
-            (end, number(end + 12, 4)?)
-        };
-        Some(((start + end as u64).checked_sub(size)?, size))
+    let end = find(b"PK\x05\x06", tail.len())?;
+    // Counts, sizes and offsets that do not fit are in another record before this one.
+    let is_wide = number(end + 10, 2)? == 0xffff
+        || [12, 16].iter().any(|at| number(end + at, 4) == Some(0xffff_ffff));
+    let (end, size) = if is_wide {
+        let wide = find(b"PK\x06\x06", end)?;
+        (wide, number(wide + 40, 8)?)
+    } else {
+        (end, number(end + 12, 4)?)
     };
-    place().ok_or_else(|| ErrorKind::InvalidData.into())
+    Some(((start + end as u64).checked_sub(size)?, size))
 }

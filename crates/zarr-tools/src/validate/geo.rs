@@ -150,8 +150,10 @@ impl<'a> Check<'a, '_, '_> {
                     continue;
                 };
                 const IDENTITIES: [&str; 3] = ["uuid", "schema_url", "spec_url"];
-                let is_text = |name: &&str| entry.get(name).is_some_and(|it| it.as_str().is_some());
-                if !IDENTITIES.iter().any(is_text) {
+                let has_identity = IDENTITIES
+                    .iter()
+                    .any(|name| entry.get(name).is_some_and(|it| it.as_str().is_some()));
+                if !has_identity {
                     let what =
                         format!("`{name}` must have a `uuid`, a `schema_url` or a `spec_url`");
                     self.convention("GEO-1", path, what);
@@ -187,13 +189,8 @@ impl<'a> Check<'a, '_, '_> {
             }
         }
         let layout = attributes.get("multiscales").and_then(|it| it.get("layout")?.as_array());
-        let in_layout = |known: &Convention| {
-            layout
-                .into_iter()
-                .flatten()
-                .filter_map(Json::as_object)
-                .any(|item| item.iter().any(|(name, value)| (known.has)(name, value)))
-        };
+        let items: Vec<&Object> =
+            layout.into_iter().flatten().filter_map(Json::as_object).collect();
         for known in &KNOWN {
             let has = attributes.iter().any(|(name, value)| (known.has)(name, value));
             let is_declared = declared.contains(&known.name);
@@ -204,7 +201,9 @@ impl<'a> Check<'a, '_, '_> {
                 );
                 self.convention("GEO-3", path, what);
             }
-            if is_declared && !has && !in_layout(known) {
+            let in_layout =
+                items.iter().any(|item| item.iter().any(|(name, value)| (known.has)(name, value)));
+            if is_declared && !has && !in_layout {
                 let what = format!(
                     "`{CONVENTIONS}` declares `{}`, of which there are no attributes",
                     known.name
@@ -315,10 +314,10 @@ impl<'a> Check<'a, '_, '_> {
             let is_node = registration.and_then(Json::as_str) == Some("node");
             let found = extent(&transform, columns - u64::from(is_node), rows - u64::from(is_node));
             let size = (east - west).abs().max((north - south).abs());
-            let is_near = |(found, declared): (&f64, &f64)| {
+            let are_near = found.iter().zip(&numbers).all(|(found, declared)| {
                 (found - declared).abs() <= TOLERANCE * size.max(declared.abs())
-            };
-            if !found.iter().zip(&numbers).all(is_near) {
+            });
+            if !are_near {
                 let what = format!(
                     "`spatial:bbox` is {numbers:?}, and `spatial:transform` and the lengths make it {found:?}"
                 );
@@ -352,11 +351,13 @@ impl<'a> Check<'a, '_, '_> {
         };
         let lengths = |array: &FoundArray| -> Option<Vec<u64>> {
             let of_array = array.metadata.dimension_names.as_ref()?;
-            let length = |name: &&str| {
-                let at = of_array.iter().position(|it| it.as_deref() == Some(*name))?;
-                Some(array.metadata.shape[at])
-            };
-            names.iter().map(length).collect()
+            names
+                .iter()
+                .map(|name| {
+                    let at = of_array.iter().position(|it| it.as_deref() == Some(*name))?;
+                    Some(array.metadata.shape[at])
+                })
+                .collect()
         };
         if let Some(array) = array {
             let found = lengths(array);
@@ -419,10 +420,10 @@ impl<'a> Check<'a, '_, '_> {
                 {
                     let expected = [of_base[0] * scale.0, of_base[4] * scale.1];
                     let found = [numbers[0], numbers[4]];
-                    let is_near = |(found, expected): (&f64, &f64)| {
+                    let are_near = found.iter().zip(&expected).all(|(found, expected)| {
                         (found - expected).abs() <= TOLERANCE * expected.abs()
-                    };
-                    if !found.iter().zip(&expected).all(is_near) {
+                    });
+                    if !are_near {
                         let what = format!(
                             "`{name}`: the steps of `spatial:transform` are {found:?}, and those of {text} times the scale are {expected:?}"
                         );
@@ -464,8 +465,12 @@ impl<'a> Check<'a, '_, '_> {
             let Some(json) = transform.get(member) else { continue };
             let numbers: Option<Vec<f64>> =
                 json.as_array().and_then(|list| list.iter().map(Json::as_f64).collect());
-            let is_good = |number: &f64| number.is_finite() && (member != "scale" || *number > 0.0);
-            match numbers.filter(|numbers| numbers.iter().all(is_good)).as_deref() {
+            let numbers = numbers.filter(|numbers| {
+                numbers
+                    .iter()
+                    .all(|number| number.is_finite() && (member != "scale" || *number > 0.0))
+            });
+            match numbers.as_deref() {
                 Some([.., y, x]) if member == "scale" => found = Some((*x, *y)),
                 Some([_, _, ..]) => {}
                 _ => {

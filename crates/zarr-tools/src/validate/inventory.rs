@@ -46,9 +46,9 @@ impl Inventory {
             }
             // A listing ends at the first folder that may not be read: all others can be checked.
             Err(e @ StoreError::Io { .. }) => {
-                let is_denied = |e: &StoreError| matches!(e, StoreError::Io { source, .. } if source.kind() == PermissionDenied);
                 let is_local = store.name().starts_with("file://");
-                if is_denied(&e) || is_local { Inventory::walked(store, prefix) } else { Err(e) }
+                let is_denied = matches!(&e, StoreError::Io { source, .. } if source.kind() == PermissionDenied);
+                if is_denied || is_local { Inventory::walked(store, prefix) } else { Err(e) }
             }
             Err(e) => Err(e),
         }
@@ -82,8 +82,10 @@ impl Inventory {
     /// Whether something below a prefix could not be listed.
     pub fn hides(&self, prefix: &StorePrefix) -> bool {
         let prefix = prefix.as_str();
-        let touches = |hidden: &str| hidden.starts_with(prefix) || prefix.starts_with(hidden);
-        self.unreadable.iter().any(|(hidden, _)| touches(hidden.as_str()))
+        self.unreadable.iter().any(|(hidden, _)| {
+            let hidden = hidden.as_str();
+            hidden.starts_with(prefix) || prefix.starts_with(hidden)
+        })
     }
 
     /// Whether a key may be there that could not be listed.
@@ -103,10 +105,9 @@ impl Inventory {
         });
         self.unreadable.retain(|(unreadable, _)| {
             let unreadable = unreadable.as_str();
-            let touches = |prefix: &StorePrefix| {
+            prefixes.iter().any(|prefix| {
                 unreadable.starts_with(prefix.as_str()) || prefix.as_str().starts_with(unreadable)
-            };
-            prefixes.iter().any(touches)
+            })
         });
         Ok(self)
     }
@@ -144,8 +145,7 @@ impl Inventory {
         keys.extend(named);
         keys.sort_unstable();
         keys.dedup();
-        let is_there = |key: &StoreKey| is_there(context, key);
-        let there = parallel::map(context, keys.len(), |at| is_there(&keys[at]))?;
+        let there = parallel::map(context, keys.len(), |at| is_there(context, &keys[at]))?;
         let keys = keys.into_iter().zip(there).filter(|(_, there)| *there).map(|(key, _)| key);
         let (left_out, unreadable) = (Vec::new(), Vec::new());
         Ok(Inventory { keys: keys.collect(), left_out, unreadable, is_listed: false })
@@ -164,9 +164,8 @@ impl Inventory {
                 sink.add(Problem::new(&array.path, ProblemKind::NotChecked, what));
                 continue;
             };
-            let key = |ordinal| array.key(&array.indices(&array.ordinals(ordinal)));
             let asked = parallel::map(context, chunks as usize, |at| {
-                let key = key(at as u64)?;
+                let key = array.key(&array.indices(&array.ordinals(at as u64)))?;
                 is_there(context, &key).then_some(key)
             })?;
             self.keys.extend(asked.into_iter().flatten());

@@ -193,14 +193,14 @@ impl<'a> Judge<'a> {
         let (folder, name) = key.as_str().rsplit_once('/').unwrap_or(("", key.as_str()));
         match self.context.format.dialect() {
             Dialect::V2 => {
-                let at = || NodePath::new(folder).ok();
-                let is_node = || {
-                    at().is_some_and(|at| {
-                        self.tree.nodes.contains_key(&at) || self.tree.implied.contains(&at)
-                    })
-                };
-                let is_root = || at().is_some_and(|at| at == self.context.path);
-                (name == ".zmetadata" && (is_root() || is_node())) || name.starts_with(".ncz")
+                if name == ".zmetadata" {
+                    return NodePath::new(folder).is_ok_and(|at| {
+                        at == self.context.path
+                            || self.tree.nodes.contains_key(&at)
+                            || self.tree.implied.contains(&at)
+                    });
+                }
+                name.starts_with(".ncz")
             }
             Dialect::Draft => {
                 key.as_str() == "zarr.json" || key.as_str() == "meta/root/consolidated/.zmetadata"
@@ -286,17 +286,17 @@ impl<'a> Judge<'a> {
             Dialect::V3 => [default, v2].concat(),
             _ => return None,
         };
-        let name = |problem: &Problem| {
+        let names = misspelled.iter().map(|problem| {
             let key = StoreKey::new(problem.key.as_deref()?).ok()?;
             array.prefix.strip(&key).map(str::to_owned)
-        };
-        let names: Vec<String> = misspelled.iter().map(name).collect::<Option<_>>()?;
+        });
+        let names: Vec<String> = names.collect::<Option<_>>()?;
         let rank = array.metadata.rank();
-        let is_inside = |form: &ChunkKeys, name: &String| {
-            form.parse(name, rank).is_some_and(|indices| array.inside(&indices).is_some())
-        };
-        let mut fitting =
-            forms.into_iter().filter(|form| names.iter().all(|name| is_inside(form, name)));
+        let mut fitting = forms.into_iter().filter(|form| {
+            names.iter().all(|name| {
+                form.parse(name, rank).is_some_and(|indices| array.inside(&indices).is_some())
+            })
+        });
         let form = fitting.next()?;
         if fitting.next().is_some() {
             return None;
@@ -377,12 +377,15 @@ fn misspelled(keys: &ChunkKeys, name: &str, rank: usize) -> Option<Vec<i64>> {
     let separators = [keys.separator(), '/', '.', '-', '_'];
     separators.iter().find_map(|&separator| {
         let parts: Vec<&str> = rest.split(separator).collect();
-        let index = |part: &&str| {
-            let digits = part.strip_prefix('+').unwrap_or(part);
-            let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-            digits.parse::<i64>().ok().filter(|_| is_number)
-        };
-        let indices: Option<Vec<i64>> = parts.iter().map(index).collect();
+        let indices: Option<Vec<i64>> = parts
+            .iter()
+            .map(|part: &&str| {
+                let digits = part.strip_prefix('+').unwrap_or(part);
+                let is_number =
+                    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+                digits.parse::<i64>().ok().filter(|_| is_number)
+            })
+            .collect();
         indices.filter(|indices| indices.len() == rank)
     })
 }

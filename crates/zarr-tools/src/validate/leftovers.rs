@@ -43,15 +43,17 @@ pub(crate) fn find(store: &str, prefix: &str, path: &NodePath) -> Vec<Problem> {
         }
     }
     found.sort();
-    let problem = |key: String| {
-        let message = if key.ends_with(LOCK) {
-            "no writer holds this lock; the one that made it is gone, or still has the store open"
-        } else {
-            "a writer that is gone left it"
-        };
-        Problem::new(path, ProblemKind::Leftover, message).at(key)
+    found.into_iter().map(|key| leftover(path, key)).collect()
+}
+
+/// The problem of a file that a writer left.
+fn leftover(path: &NodePath, key: String) -> Problem {
+    let message = if key.ends_with(LOCK) {
+        "no writer holds this lock; the one that made it is gone, or still has the store open"
+    } else {
+        "a writer that is gone left it"
     };
-    found.into_iter().map(problem).collect()
+    Problem::new(path, ProblemKind::Leftover, message).at(key)
 }
 
 /// Adds what is left in a folder and in those below it. Links are not followed.
@@ -77,11 +79,16 @@ fn is_left(name: &str, path: &Path) -> bool {
         // Elsewhere lock files stay.
         return cfg!(unix) && is_unlocked(path);
     }
-    let changed = || fs::metadata(path).and_then(|metadata| metadata.modified());
-    let is_old = || changed().is_ok_and(|changed| changed.elapsed().is_ok_and(|age| age > DEAD));
+    if !name.starts_with(".zarr-tmp-") {
+        return false;
+    }
+    let changed = fs::metadata(path).and_then(|metadata| metadata.modified());
+    if changed.is_ok_and(|changed| changed.elapsed().is_ok_and(|age| age > DEAD)) {
+        return true;
+    }
     let lock = path.with_file_name(LOCK);
-    let is_locked = || !lock.is_symlink() && lock.is_file() && !is_unlocked(&lock);
-    name.starts_with(".zarr-tmp-") && (is_old() || !is_locked())
+    let is_locked = !lock.is_symlink() && lock.is_file() && !is_unlocked(&lock);
+    !is_locked
 }
 
 /// Whether no process holds the lock on a file. It is held for a moment here, for which others wait.

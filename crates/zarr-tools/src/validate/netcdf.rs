@@ -7,7 +7,7 @@ use zarr_core::{ErrorKind, Hierarchy, NodeKind, NodePath};
 use zarr_nczarr::{Dataset, DatasetOptions};
 
 use super::problem::{Problem, ProblemKind};
-use super::tree::{FoundNode, Tree};
+use super::tree::Tree;
 use super::{Context, Sink};
 
 /// Reports what keeps a dataset of NCZarr's from being opened as one, and each of its variables, where their documents are
@@ -18,10 +18,10 @@ pub(super) fn check(
     tree: &Tree,
     sink: &mut Sink<'_>,
 ) {
-    let is_broken = |node: &FoundNode| {
+    let has_broken = tree.nodes.values().any(|node| {
         node.kind.is_none() || node.kind == Some(NodeKind::Array) && node.array.is_none()
-    };
-    if !context.path.is_root() || tree.nodes.values().any(is_broken) {
+    });
+    if !context.path.is_root() || has_broken {
         return;
     }
     let is_nczarr = Hierarchy::open(store.clone(), context.open)
@@ -71,7 +71,8 @@ fn problem(tree: &Tree, path: &NodePath, key: Option<String>, what: String) -> P
     } else {
         (ProblemKind::NczarrMetadata, "N-032")
     };
-    let document = || tree.nodes.get(path)?.documents.last().map(ToString::to_string);
-    let key = key.or_else(document).unwrap_or_default();
+    let key = key
+        .or_else(|| tree.nodes.get(path)?.documents.last().map(ToString::to_string))
+        .unwrap_or_default();
     Problem::new(path, kind, what).at(key).by(clause)
 }

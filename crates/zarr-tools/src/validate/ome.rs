@@ -46,8 +46,10 @@ pub(super) fn check(dialect: Dialect, tree: &Tree, sink: &mut Sink<'_>) {
     let mut versions: BTreeMap<String, &NodePath> = BTreeMap::new();
     for (path, node) in &tree.nodes {
         let Some(attributes) = &node.ome else { continue };
-        let has_members = |ome: &&Object| MEMBERS.iter().any(|name| ome.contains(name));
-        let nested = attributes.get(OME).and_then(Json::as_object).filter(has_members);
+        let nested = attributes
+            .get(OME)
+            .and_then(Json::as_object)
+            .filter(|ome| MEMBERS.iter().any(|name| ome.contains(name)));
         let has_flat = MEMBERS
             .iter()
             .any(|name| attributes.get(name).is_some_and(|value| is_ome(name, value, path)));
@@ -282,12 +284,12 @@ impl<'a> Check<'a, '_, '_> {
             );
             self.add(kind, "OME-10", path, &what);
         }
-        let rank = |kind: &Option<String>| match kind.as_deref() {
+        let ranks = types.iter().map(|kind| match kind.as_deref() {
             Some("time") => 0,
             Some("space") => 2,
             _ => 1,
-        };
-        if !types.iter().map(rank).is_sorted() {
+        });
+        if !ranks.is_sorted() {
             let what = format!("`{name}.axes` must be time, then channel, then space");
             self.add(kind, "OME-11", path, &what);
         }
@@ -352,9 +354,9 @@ impl<'a> Check<'a, '_, '_> {
             }
             let numbers = transformation[kind_of].as_array().unwrap_or_default();
             let numbers: Option<Vec<f64>> = numbers.iter().map(Json::as_f64).collect();
-            let is_positive = |&number: &f64| kind_of != "scale" || number > 0.0;
             let numbers = numbers.filter(|numbers| {
-                numbers.len() == rank && numbers.iter().all(|it| it.is_finite() && is_positive(it))
+                numbers.len() == rank
+                    && numbers.iter().all(|it| it.is_finite() && (kind_of != "scale" || *it > 0.0))
             });
             if numbers.is_none() {
                 let what = format!(
@@ -402,9 +404,10 @@ impl<'a> Check<'a, '_, '_> {
         for (number, channel) in channels.iter().enumerate() {
             let name = format!("omero.channels[{number}]");
             if let Some(color) = channel.get("color") {
-                let is_hex =
-                    |text: &str| text.len() == 6 && text.bytes().all(|it| it.is_ascii_hexdigit());
-                if !color.as_str().is_some_and(is_hex) {
+                let is_hex = color.as_str().is_some_and(|text| {
+                    text.len() == 6 && text.bytes().all(|it| it.is_ascii_hexdigit())
+                });
+                if !is_hex {
                     let what = format!(
                         "`{name}.color` is {}; a colour is six hexadecimal digits",
                         color.brief()
@@ -413,9 +416,10 @@ impl<'a> Check<'a, '_, '_> {
                 }
             }
             if let Some(window) = channel.get("window") {
-                let is_number =
-                    |member: &&str| window.get(member).is_some_and(|it| it.as_f64().is_some());
-                if !["min", "max", "start", "end"].iter().all(is_number) {
+                let are_numbers = ["min", "max", "start", "end"]
+                    .iter()
+                    .all(|member| window.get(member).is_some_and(|it| it.as_f64().is_some()));
+                if !are_numbers {
                     let what = format!(
                         "`{name}.window` must have the numbers `min`, `max`, `start` and `end`"
                     );
@@ -486,12 +490,12 @@ impl<'a> Check<'a, '_, '_> {
                     break;
                 }
             }
-            let is_rgba = |item: &Json| {
+            let are_rgba = items.iter().all(|item| {
                 let Some(rgba) = item.get("rgba") else { return true };
                 let rgba = rgba.as_array().unwrap_or_default();
                 rgba.len() == 4 && rgba.iter().all(|it| it.as_u64().is_some_and(|it| it < 256))
-            };
-            if member == "colors" && !items.iter().all(is_rgba) {
+            });
+            if member == "colors" && !are_rgba {
                 self.add(
                     kind,
                     clause,
@@ -512,10 +516,11 @@ impl<'a> Check<'a, '_, '_> {
                 .iter()
                 .map(|it| it.get("name").and_then(Json::as_str).unwrap_or_default())
                 .collect();
-            let is_name =
-                |name: &&str| !name.is_empty() && name.bytes().all(|it| it.is_ascii_alphanumeric());
+            let are_names = of
+                .iter()
+                .all(|name| !name.is_empty() && name.bytes().all(|it| it.is_ascii_alphanumeric()));
             let different: BTreeSet<&str> = of.iter().copied().collect();
-            if of.is_empty() || !of.iter().all(is_name) || different.len() < of.len() {
+            if of.is_empty() || !are_names || different.len() < of.len() {
                 let what = format!(
                     "`plate.{member}` must be a list of names of letters and digits, each once"
                 );

@@ -22,21 +22,24 @@ pub(super) fn run<T: Send>(
     let at_once = at_once.clamp(1, MAX_PIECES_AT_ONCE);
     let parallel =
         Parallel { name: "zarr-validate", threads, cancel: context.options.cancel.as_ref() };
-    let work_on_some = |(): &mut (), from: usize| -> Result<Vec<T>> {
-        Ok((from..count.min(from + at_once)).map(&work).collect())
-    };
     let mut done = 0;
-    let deliver_some = |results: Vec<T>| {
-        for result in results {
-            deliver(done, result);
-            done += 1;
-        }
-        if let Some(progress) = context.options.progress {
-            progress(&ValidateProgress { done: done as u64, total: count as u64 });
-        }
-        Ok(())
-    };
-    parallel.in_order((0..count).step_by(at_once), || Ok(()), work_on_some, deliver_some)?;
+    parallel.in_order(
+        (0..count).step_by(at_once),
+        || Ok(()),
+        |(): &mut (), from: usize| -> Result<Vec<T>> {
+            Ok((from..count.min(from + at_once)).map(&work).collect())
+        },
+        |results: Vec<T>| {
+            for result in results {
+                deliver(done, result);
+                done += 1;
+            }
+            if let Some(progress) = context.options.progress {
+                progress(&ValidateProgress { done: done as u64, total: count as u64 });
+            }
+            Ok(())
+        },
+    )?;
     context.check_cancelled()
 }
 

@@ -7,7 +7,7 @@ use zarr_core::codec::{ChunkIndex, CodecChain, PartialRead};
 use zarr_core::store::{ByteRange, SyncSnapshot};
 
 use super::chunks::{ChunkPlace, Looked};
-use super::problem::{Level, Problem, ProblemKind};
+use super::problem::{Level, ProblemKind};
 
 /// Bytes of one entry in the footer of a draft's shard: an offset and a length, little-endian.
 const ENTRY: u64 = 16;
@@ -163,8 +163,6 @@ pub(super) fn check_object(
     looked: &mut Looked,
 ) {
     let per_object = place.array.metadata.shards.clone().unwrap_or_default();
-    let broken =
-        |what: String| -> Problem { place.problem(ProblemKind::ShardIndex, what).by("Q27") };
     let slots = per_object.iter().try_fold(1u64, |product, &count| product.checked_mul(count));
     let footer = slots.and_then(|slots| slots.checked_mul(ENTRY));
     let Some((slots, begin)) = slots.zip(footer.and_then(|footer| size.checked_sub(footer))) else {
@@ -189,7 +187,7 @@ pub(super) fn check_object(
             let [offset, length] = entry;
             let what =
                 format!("inner chunk {indices:?} has {length} bytes at {offset}, of {begin}");
-            looked.problems.push(broken(what));
+            looked.problems.push(place.problem(ProblemKind::ShardIndex, what).by("Q27"));
             continue;
         };
         looked.inner_chunks += 1;

@@ -80,7 +80,7 @@ pub(super) fn take(context: &Context<'_>, inventory: &mut Inventory, sink: &mut 
     }
     for (journal, done) in journals {
         if journal.rsplit('/').next().is_some_and(|id| id.starts_with(PYRAMID)) {
-            let image = pyramid_image(context, &journal);
+            let image = pyramid_image(context, &journal).unwrap_or_else(NodePath::root);
             let what = "levels are being added to this image, and that has not ended".to_owned();
             let advice = "go on with `zarr pyramid ... --resume`, or begin anew with `--restart`";
             let problem = Problem::new(&image, ProblemKind::CopyUnderWay, what).advise(advice);
@@ -120,14 +120,11 @@ fn run_target(context: &Context<'_>, folder: &str) -> NodePath {
 }
 
 /// The image that a pyramid under way adds levels to.
-fn pyramid_image(context: &Context<'_>, journal: &str) -> NodePath {
+fn pyramid_image(context: &Context<'_>, journal: &str) -> Option<NodePath> {
     let limit = context.open.options.limits.document;
-    let path = || {
-        let key = StoreKey::new(format!("{journal}/{PLAN}")).ok()?;
-        let bytes = context.store.get(&key, GetOptions::at_most(limit)).ok()??.bytes?;
-        NodePath::new(Json::parse(&bytes).ok()?.get("path")?.as_str()?).ok()
-    };
-    path().unwrap_or_else(NodePath::root)
+    let key = StoreKey::new(format!("{journal}/{PLAN}")).ok()?;
+    let bytes = context.store.get(&key, GetOptions::at_most(limit)).ok()??.bytes?;
+    NodePath::new(Json::parse(&bytes).ok()?.get("path")?.as_str()?).ok()
 }
 
 /// The plan of a copy, as its journal has it.

@@ -61,9 +61,11 @@ impl FoundArray {
     /// The grid of stored objects and how many of them there are along each axis.
     fn counts(&self) -> Option<(&dyn ChunkGrid, Vec<u64>)> {
         let grid = &**self.metadata.grid.as_ref()?;
-        let per_object = |axis: usize| self.metadata.shards.as_ref().map_or(1, |s| s[axis].max(1));
         let shape = self.metadata.shape.iter().enumerate();
-        let counts = shape.map(|(axis, &len)| grid.count(axis, len).div_ceil(per_object(axis)));
+        let counts = shape.map(|(axis, &len)| {
+            let per_object = self.metadata.shards.as_ref().map_or(1, |s| s[axis].max(1));
+            grid.count(axis, len).div_ceil(per_object)
+        });
         Some((grid, counts.collect()))
     }
 
@@ -81,13 +83,13 @@ impl FoundArray {
     /// The ordinals of the chunk with these indices; `None` if it is outside the grid.
     pub fn inside(&self, indices: &[i64]) -> Option<Vec<u64>> {
         let (grid, counts) = self.counts()?;
-        let first = |axis| match self.metadata.shards {
-            Some(_) => 0,
-            None => grid.span(axis, 0).index,
-        };
         let axes = indices.iter().zip(counts).enumerate();
         let ordinals = axes.map(|(axis, (&index, count))| {
-            let ordinal = u64::try_from(index.checked_sub(first(axis))?).ok()?;
+            let first = match self.metadata.shards {
+                Some(_) => 0,
+                None => grid.span(axis, 0).index,
+            };
+            let ordinal = u64::try_from(index.checked_sub(first)?).ok()?;
             (ordinal < count).then_some(ordinal)
         });
         ordinals.collect()
@@ -200,20 +202,20 @@ impl Tree {
 
 /// The format of which most of these keys are, where no document tells.
 pub(crate) fn guessed(keys: &[StoreKey]) -> Arc<dyn Format> {
-    let name = |key: &StoreKey| key.as_str().rsplit('/').next().unwrap_or_default().to_owned();
-    let ends = |names: &[&str]| keys.iter().any(|key| names.contains(&&*name(key)));
+    let ends = |names: &[&str]| {
+        keys.iter().any(|key| {
+            let name = key.as_str().rsplit('/').next().unwrap_or_default();
+            names.contains(&name)
+        })
+    };
     let begins = |start: &str| keys.iter().any(|key| key.as_str().starts_with(start));
     let in_folder = keys.iter().any(|key| key.as_str().ends_with("/zarr.json"));
     if !in_folder && (begins("meta/root") || begins("data/root")) {
         return Arc::new(Draft::new());
     }
-    let first = |key: &StoreKey| key.as_str().split(['/', '.']).any(|part| part == "c");
+    let has_c = keys.iter().any(|key| key.as_str().split(['/', '.']).any(|part| part == "c"));
     let is_v2 = ends(&[".zarray", ".zgroup", ".zattrs", ".zmetadata"]);
-    if !ends(&["zarr.json"]) && (is_v2 || !keys.iter().any(first)) {
-        Arc::new(V2)
-    } else {
-        Arc::new(V3)
-    }
+    if !ends(&["zarr.json"]) && (is_v2 || !has_c) { Arc::new(V2) } else { Arc::new(V3) }
 }
 
 /// Reports why the hierarchy could not be opened at its root, where reading the documents later does not find it.

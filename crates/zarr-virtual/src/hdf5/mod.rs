@@ -188,15 +188,15 @@ impl Hdf5 {
             Location::Skipped { offset, length, mask } => {
                 let filters = array.dataset.filters.clone();
                 let name = format!("{}: {path}", self.file.name());
-                let make = move |parts: Vec<Bytes>| {
+                let make = Arc::new(move |parts: Vec<Bytes>| {
                     let stored = parts.into_iter().next().unwrap_or_default();
                     let made = apply_skipped(&filters, mask, stored.to_vec());
                     let made =
                         made.map_err(|why| StoreError::Backend(format!("{name}: {why}").into()));
                     made.map(Bytes::from)
-                };
+                });
                 let part = (self.file.clone(), offset..offset.saturating_add(length));
-                Some(Reference::Made(Made { parts: vec![part], make: Arc::new(make) }))
+                Some(Reference::Made(Made { parts: vec![part], make }))
             }
         })
     }

@@ -153,8 +153,11 @@ pub(super) struct ManifestRef {
 impl ManifestRef {
     /// Whether the manifest may have a chunk.
     pub fn covers(&self, indices: &[u32]) -> bool {
-        let is_inside = |(index, (from, to)): (&u32, &(u32, u32))| (*from..*to).contains(index);
-        self.extents.len() == indices.len() && indices.iter().zip(&self.extents).all(is_inside)
+        self.extents.len() == indices.len()
+            && indices
+                .iter()
+                .zip(&self.extents)
+                .all(|(index, (from, to))| (*from..*to).contains(index))
     }
 }
 

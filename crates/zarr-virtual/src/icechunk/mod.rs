@@ -229,16 +229,14 @@ impl Source for Icechunk {
 
     async fn list_dir(&self, prefix: &StorePrefix) -> Result<Listing> {
         let folder = prefix.as_str().trim_end_matches('/');
-        let is_below = |path: &str| {
-            folder.is_empty()
-                || path
-                    .strip_prefix(folder)
-                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        };
         let mut names: Vec<String> = Vec::new();
         let from = self.nodes.range(folder.to_owned()..);
         for (path, _) in from.take_while(|(path, _)| path.starts_with(folder)) {
-            if is_below(path) {
+            let is_below = folder.is_empty()
+                || path
+                    .strip_prefix(folder)
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+            if is_below {
                 let slash = if path.is_empty() { "" } else { "/" };
                 names.push(format!("{path}{slash}{DOCUMENT}"));
             }

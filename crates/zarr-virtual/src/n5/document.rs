@@ -84,10 +84,9 @@ pub(super) fn array_document(attributes: &Object, axes: Axes) -> Result<Bytes, S
 
 /// The attributes without those that describe how a dataset is stored.
 fn of_user(attributes: &Object) -> Object {
-    let own = |name: &str| OWN.contains(&name);
     attributes
         .iter()
-        .filter(|(name, _)| !own(name))
+        .filter(|(name, _)| !OWN.contains(name))
         .map(|(n, v)| (n.to_owned(), v.clone()))
         .collect()
 }

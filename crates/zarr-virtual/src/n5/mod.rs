@@ -90,8 +90,7 @@ impl N5 {
                     Json::Object(object) => Ok(object),
                     other => Err(format!("expected an object, found {}", other.kind())),
                 });
-                let wrong = |why| StoreError::Backend(format!("`{key}`: {why}").into());
-                Some(parsed.map_err(wrong)?)
+                Some(parsed.map_err(|why| StoreError::Backend(format!("`{key}`: {why}").into()))?)
             }
         };
         let mut nodes = sync::lock(&self.nodes);
@@ -128,8 +127,9 @@ impl N5 {
                 return Ok(Some(group_document(&attributes)));
             }
             let document = array_document(&attributes, self.axes);
-            let wrong = |why| StoreError::Backend(format!("`{prefix}{ATTRIBUTES}`: {why}").into());
-            return document.map(Some).map_err(wrong);
+            return document.map(Some).map_err(|why| {
+                StoreError::Backend(format!("`{prefix}{ATTRIBUTES}`: {why}").into())
+            });
         }
         // A folder without attributes is a group, unless it holds blocks.
         let is_group = prefix.as_str().is_empty()
@@ -178,11 +178,10 @@ impl N5 {
     ) -> Result<Listing> {
         let rank = rank(attributes).unwrap_or(0);
         let all = self.store.list_prefix(dataset).await?;
-        let is_block =
-            |rest: &str| rest.split('/').all(is_index) && rest.split('/').count() == rank;
         let blocks = all.keys.iter().filter_map(|key| dataset.strip(key));
-        let names =
-            blocks.filter(|rest| is_block(rest)).map(|rest| format!("{dataset}{}", reversed(rest)));
+        let names = blocks
+            .filter(|rest| rest.split('/').all(is_index) && rest.split('/').count() == rank)
+            .map(|rest| format!("{dataset}{}", reversed(rest)));
         let mut names: Vec<String> = names.collect();
         names.push(format!("{dataset}{DOCUMENT}"));
         Ok(Listing::of_names(prefix, names.iter().map(String::as_str)))
@@ -227,14 +226,17 @@ impl Source for N5 {
             return self.reversed_listing(dataset, attributes, prefix).await;
         }
         let mut listing = self.store.list_dir(prefix, ListOptions::default()).await?;
-        let is_block = |key: &StoreKey| {
-            let name = prefix.strip(key).unwrap_or_default();
-            dataset.is_some() && is_index(name)
-        };
         let has_attributes = listing.keys.iter().any(|key| prefix.strip(key) == Some(ATTRIBUTES));
         let is_group = dataset.is_none() && !listing.prefixes.is_empty();
         let is_node = has_attributes || prefix.as_str().is_empty() || is_group;
-        let mut keys: Vec<StoreKey> = listing.keys.into_iter().filter(is_block).collect();
+        let mut keys: Vec<StoreKey> = listing
+            .keys
+            .into_iter()
+            .filter(|key| {
+                let name = prefix.strip(key).unwrap_or_default();
+                dataset.is_some() && is_index(name)
+            })
+            .collect();
         if is_node {
             keys.push(prefix.key(DOCUMENT)?);
         }

@@ -321,22 +321,25 @@ impl Number {
 /// The numbers of an attribute; none of a text.
 fn numbers(attribute: &Attribute) -> Vec<Number> {
     let size = attribute.data_type.size() as usize;
-    let number = |bytes: &[u8]| {
-        let unsigned = bytes.iter().fold(0u64, |number, byte| (number << 8) | u64::from(*byte));
-        // The sign is that of the first of `size` bytes.
-        let unused = 64 - 8 * size as u32;
-        let signed = ((unsigned << unused) as i64) >> unused;
-        match attribute.data_type {
-            Type::Char => None,
-            Type::Byte | Type::Short | Type::Int | Type::Int64 => Some(Number::Signed(signed)),
-            Type::UByte | Type::UShort | Type::UInt | Type::UInt64 => {
-                Some(Number::Unsigned(unsigned))
+    attribute
+        .values
+        .chunks_exact(size)
+        .filter_map(|bytes: &[u8]| {
+            let unsigned = bytes.iter().fold(0u64, |number, byte| (number << 8) | u64::from(*byte));
+            // The sign is that of the first of `size` bytes.
+            let unused = 64 - 8 * size as u32;
+            let signed = ((unsigned << unused) as i64) >> unused;
+            match attribute.data_type {
+                Type::Char => None,
+                Type::Byte | Type::Short | Type::Int | Type::Int64 => Some(Number::Signed(signed)),
+                Type::UByte | Type::UShort | Type::UInt | Type::UInt64 => {
+                    Some(Number::Unsigned(unsigned))
+                }
+                Type::Float => Some(Number::Float(f32::from_bits(unsigned as u32).into())),
+                Type::Double => Some(Number::Float(f64::from_bits(unsigned))),
             }
-            Type::Float => Some(Number::Float(f32::from_bits(unsigned as u32).into())),
-            Type::Double => Some(Number::Float(f64::from_bits(unsigned))),
-        }
-    };
-    attribute.values.chunks_exact(size).filter_map(number).collect()
+        })
+        .collect()
 }
 
 /// An attribute as JSON: a text, a number, or a list of numbers.

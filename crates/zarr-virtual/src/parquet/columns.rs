@@ -41,16 +41,13 @@ pub(super) fn read_columns(file: &[u8], names: &[&str]) -> Result<Vec<Option<Col
         return Err(format!("it has {rows} rows, more than the limit of {MAX_ROWS}"));
     }
     let schema = metadata.list(2).unwrap_or_default();
-    let is_optional = |name: &str| {
-        let element = schema.iter().skip(1).find_map(|element| match element {
-            Value::Structure(element) if element.text(4) == Some(name) => Some(element),
-            _ => None,
-        })?;
-        element.integer(3)
-    };
     let mut columns = Vec::new();
     for name in names {
-        let repetition = match is_optional(name) {
+        let element = schema.iter().skip(1).find_map(|element| match element {
+            Value::Structure(element) if element.text(4) == Some(*name) => Some(element),
+            _ => None,
+        });
+        let repetition = match element.and_then(|element| element.integer(3)) {
             None => {
                 columns.push(None);
                 continue;
@@ -95,18 +92,18 @@ enum Cell {
 
 fn typed(cells: Vec<Cell>) -> Result<Column, String> {
     if cells.iter().any(|cell| matches!(cell, Cell::Bytes(_))) {
-        let bytes = |cell| match cell {
+        let bytes = cells.into_iter().map(|cell| match cell {
             Cell::Null => Ok(None),
             Cell::Bytes(bytes) => Ok(Some(bytes)),
             Cell::Integer(_) => Err("a column of numbers and of bytes".to_owned()),
-        };
-        return Ok(Column::Bytes(cells.into_iter().map(bytes).collect::<Result<_, _>>()?));
+        });
+        return Ok(Column::Bytes(bytes.collect::<Result<_, _>>()?));
     }
-    let integer = |cell| match cell {
+    let integers = cells.into_iter().map(|cell| match cell {
         Cell::Integer(number) => Some(number),
         _ => None,
-    };
-    Ok(Column::Integers(cells.into_iter().map(integer).collect()))
+    });
+    Ok(Column::Integers(integers.collect()))
 }
 
 /// Appends the values of a column in a row group.
@@ -277,14 +274,17 @@ fn append(
             if width > 32 {
                 return Err(format!("indices of {width} bits"));
             }
-            let find = |index: u32| {
-                let found = dictionary.get(index as usize).cloned();
-                found
-                    .ok_or_else(|| format!("entry {index} of a dictionary of {}", dictionary.len()))
-            };
             let indices =
                 if width == 0 { vec![0; count] } else { runs(indices, width.into(), count)? };
-            indices.into_iter().map(find).collect::<Result<_, _>>()?
+            indices
+                .into_iter()
+                .map(|index: u32| {
+                    let found = dictionary.get(index as usize).cloned();
+                    found.ok_or_else(|| {
+                        format!("entry {index} of a dictionary of {}", dictionary.len())
+                    })
+                })
+                .collect::<Result<_, _>>()?
         }
         other => return Err(format!("encoding {other:?}")),
     };

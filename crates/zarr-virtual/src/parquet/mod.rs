@@ -161,24 +161,24 @@ impl ParquetReferences {
         if let Some(kept) = sync::lock(&self.files).kept.get(name) {
             return Ok(kept.clone());
         }
-        let damaged = |why: String| {
-            StoreError::Backend(format!("{}: `{name}`: {why}", self.store.name()).into())
-        };
         let got = self.store.get(&StoreKey::new(name)?, GetOptions::at_most(MAX_FILE)).await?;
         let rows = match got.and_then(|got| got.bytes) {
             None => None,
             Some(file) => {
                 let columns = read_columns(&file, &["path", "offset", "size", "raw"]);
-                let mut columns = columns.map_err(damaged)?.into_iter();
+                let columns = columns.map_err(|why| {
+                    let why = format!("{}: `{name}`: {why}", self.store.name());
+                    StoreError::Backend(why.into())
+                })?;
+                let mut columns = columns.into_iter();
                 let mut next = || columns.next().flatten();
                 let (paths, offsets, sizes, raw) = (next(), next(), next(), next());
-                let length = |column: &Option<Column>| match column {
+                let lengths = [&paths, &offsets, &sizes, &raw].map(|column| match column {
                     Some(Column::Integers(values)) => values.len(),
                     Some(Column::Bytes(values)) => values.len(),
                     None => 0,
-                };
-                let len = [&paths, &offsets, &sizes, &raw].into_iter().map(length).max();
-                let len = len.unwrap_or(0);
+                });
+                let len = lengths.into_iter().max().unwrap_or(0);
                 Some(Arc::new(Rows { paths, offsets, sizes, raw, len }))
             }
         };

@@ -82,12 +82,11 @@ impl References {
             let file = without_secrets(&file.name());
             StoreError::Backend(format!("the references in {file}: {why}").into())
         })?;
-        let is_remote = |url: &str| {
-            let scheme = url.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
-            !matches!(scheme.as_deref(), None | Some("file" | "local"))
-        };
-        let is_local =
-            file.store().capabilities().local && !table.urls.iter().any(|url| is_remote(url));
+        let is_local = file.store().capabilities().local
+            && table.urls.iter().all(|url| {
+                let scheme = url.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
+                matches!(scheme.as_deref(), None | Some("file" | "local"))
+            });
         let opened = table.urls.iter().map(|_| OnceLock::new()).collect();
         let ReferenceOptions { name, options, reach, .. } = options;
         let targets = Targets::new(reach, open);

@@ -53,9 +53,8 @@ impl Templates {
                 return Err(format!("`{text}`: `}}}}` is missing"));
             };
             rendered.push_str(before);
-            let unsupported = |why: String| format!("`{{{{{expression}}}}}`: {why}");
             let mut parser = Parser { templates: self, variables, rest: expression, depth };
-            match parser.whole().map_err(unsupported)? {
+            match parser.whole().map_err(|why| format!("`{{{{{expression}}}}}`: {why}"))? {
                 Value::Integer(number) => rendered.push_str(&number.to_string()),
                 Value::Text(text) => rendered.push_str(&text),
             }
@@ -159,8 +158,8 @@ impl<'a> Parser<'a> {
         if let Some(quote) = rest.chars().next().filter(|c| matches!(c, '\'' | '"')) {
             return self.text(quote).map(Value::Text);
         }
-        let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        let end = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
+        let end =
+            rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len());
         let (word, behind) = rest.split_at(end);
         if word.is_empty() {
             return Err(match rest.chars().next() {

@@ -134,9 +134,8 @@ impl Planning<'_> {
     /// which value is missing.
     fn has_names(&self, path: &str) -> Result<bool> {
         let metadata = self.from.variable(path)?.array()?.metadata();
-        let says = |name| metadata.attributes.contains(name);
         let is_plain = self.from.profile() == Profile::Pure;
-        Ok(!is_plain || missing_value::has_names(&metadata) || says(FILL))
+        Ok(!is_plain || missing_value::has_names(&metadata) || metadata.attributes.contains(FILL))
     }
 
     /// How many chunks of the source are stored, and how many there could be.

@@ -54,12 +54,15 @@ impl Planning<'_> {
         paths.sort();
         paths.dedup();
         paths.retain(|path| !copied.contains(path));
-        let unlisted = || "no document of the dataset lists it".to_owned();
-        let why = |path: &NodePath| {
-            let invalid = || path.name().and_then(|name| self.obstacle(name));
-            named.get(path).cloned().or_else(invalid).unwrap_or_else(unlisted)
-        };
-        Ok(paths.into_iter().map(|path| Other { why: why(&path), path }).collect())
+        let others = paths.into_iter().map(|path| {
+            let why = named
+                .get(&path)
+                .cloned()
+                .or_else(|| path.name().and_then(|name| self.obstacle(name)))
+                .unwrap_or_else(|| "no document of the dataset lists it".to_owned());
+            Other { why, path }
+        });
+        Ok(others.collect())
     }
 
     /// The nodes of what the copy has.

@@ -200,9 +200,9 @@ impl Planning<'_> {
         }
         let mut taken = HashSet::new();
         let mut is_free = |planning: &mut Self, name: &str| {
-            let twice = || "another name there is the same, its characters composed".to_owned();
             let why = match planning.obstacle(name) {
-                None => (!taken.insert(composed(name).into_owned())).then(twice),
+                None if taken.insert(composed(name).into_owned()) => None,
+                None => Some("another name there is the same, its characters composed".to_owned()),
                 why => why,
             };
             let is_free = why.is_none();
@@ -329,8 +329,10 @@ impl Planning<'_> {
 
     fn variable(&mut self, variable: &Variable, path: &str) -> Result<Option<Variable>> {
         let mut copy = variable.clone();
-        let own = |name: &String| name.rsplit('/').next().unwrap_or_default().to_owned();
-        let obstacle = variable.dimensions.iter().find_map(|name| self.obstacle(&own(name)));
+        let obstacle = variable
+            .dimensions
+            .iter()
+            .find_map(|name| self.obstacle(name.rsplit('/').next().unwrap_or_default()));
         if let Some(why) = obstacle {
             self.leave(path, format!("its dimension: {why}"));
             return Ok(None);
@@ -470,18 +472,19 @@ fn is_same(old: &Json, new: &Json) -> bool {
             old.len() == new.len() && old.iter().zip(new).all(|(old, new)| is_same(old, new))
         }
         (Json::Object(old), Json::Object(new)) => {
-            let same =
-                |(name, old): (&str, &Json)| new.get(name).is_some_and(|new| is_same(old, new));
-            old.len() == new.len() && old.iter().all(same)
+            old.len() == new.len()
+                && old.iter().all(|(name, old)| new.get(name).is_some_and(|new| is_same(old, new)))
         }
         (Json::Number(old), Json::Number(new)) => {
             let is_whole = old.trim_start_matches('-').bytes().all(|byte| byte.is_ascii_digit());
-            let is_equal = || match (is_whole, whole(old)) {
+            if old == new {
+                return true;
+            }
+            match (is_whole, whole(old)) {
                 (true, None) => false,
                 (_, Some(old)) => whole(new) == Some(old),
                 (false, None) => old.parse::<f64>() == new.parse::<f64>(),
-            };
-            old == new || is_equal()
+            }
         }
         _ => old == new,
     }
@@ -489,7 +492,9 @@ fn is_same(old: &Json, new: &Json) -> bool {
 
 /// The integer that a number is, if 128 bits hold it: not what a float rounds it to.
 fn whole(number: &str) -> Option<i128> {
-    let of_float = || number.parse().ok().filter(|float: &f64| float.fract() == 0.0);
     let exact = number.parse().ok();
-    exact.or_else(|| of_float().filter(|float| float.abs() < 1e38).map(|float| float as i128))
+    exact.or_else(|| {
+        let float: f64 = number.parse().ok()?;
+        (float.fract() == 0.0 && float.abs() < 1e38).then_some(float as i128)
+    })
 }

@@ -106,9 +106,8 @@ impl Planning<'_> {
                         && !there.is_empty()
                     {
                         let bytes = array.read_bytes(selection(&array, &there))?;
-                        let is_whole =
-                            |it: &[u8]| unpadded(it, 1).len() <= 4 * utf32(it).chars().count();
-                        are_whole &= elements(&bytes, 4 * width).all(is_whole);
+                        are_whole &= elements(&bytes, 4 * width)
+                            .all(|it| unpadded(it, 1).len() <= 4 * utf32(it).chars().count());
                     }
                 }
                 None => {}

@@ -19,7 +19,6 @@ pub(crate) fn is_latitude(axis: &Axis) -> bool {
 }
 
 fn is_of(axis: &Axis, kind: AxisKind, units: &[&str], names: [&str; 2]) -> bool {
-    let is_named = |name: &str| names.contains(&name.to_lowercase().as_str());
     // Those of a rotated pole have the unit `degrees`, and other names.
     axis.kind == kind
         && match &axis.units {
@@ -31,6 +30,12 @@ fn is_of(axis: &Axis, kind: AxisKind, units: &[&str], names: [&str; 2]) -> bool 
                 });
                 units.contains(&found.as_str()) || (is_standard && found.starts_with("degree"))
             }
-            None => axis.has_coordinates() && axis.name.as_deref().is_some_and(is_named),
+            None => {
+                axis.has_coordinates()
+                    && axis
+                        .name
+                        .as_deref()
+                        .is_some_and(|name| names.contains(&name.to_lowercase().as_str()))
+            }
         }
 }

@@ -47,11 +47,14 @@ impl MapLevels {
             if let Some(attributes) = attributes_of(array, &group)?
                 && let Some(levels) = listed(&attributes, &inside)
             {
-                let level = |(asset, scale, transform): Listed| {
-                    let path = group.join(&asset).ok()?;
-                    Some(MapLevel { path, scale, transform })
-                };
-                let levels = levels.into_iter().take(MAX_LEVELS).filter_map(level).collect();
+                let levels = levels
+                    .into_iter()
+                    .take(MAX_LEVELS)
+                    .filter_map(|(asset, scale, transform)| {
+                        let path = group.join(&asset).ok()?;
+                        Some(MapLevel { path, scale, transform })
+                    })
+                    .collect();
                 return Ok(Some(MapLevels { group, attributes, levels }));
             }
         }
@@ -101,22 +104,22 @@ fn listed(attributes: &Object, inside: &str) -> Option<Vec<Listed>> {
         _ => return None,
     };
     // What is behind the asset that the array is in: the name of the variable, or nothing.
-    let rest = |item: &Item| {
+    let rests = items.iter().filter_map(|item| {
+        // The base may be the group itself, which everything is in.
         if item.asset.is_empty() {
-            return Some(inside);
+            return Some((0, inside));
         }
         let rest = inside.strip_prefix(&item.asset)?;
-        if rest.is_empty() { Some(rest) } else { rest.strip_prefix('/') }
-    };
-    // The base may be the group itself, which everything is in.
-    let rest = items.iter().filter_map(|item| Some((item.asset.len(), rest(item)?)));
-    let (_, rest) = rest.max_by_key(|(len, _)| *len)?;
-    let path = |item: Item| {
+        let rest = if rest.is_empty() { rest } else { rest.strip_prefix('/')? };
+        Some((item.asset.len(), rest))
+    });
+    let (_, rest) = rests.max_by_key(|(len, _)| *len)?;
+    let listed = items.into_iter().map(|item| {
         let is_joined = !item.asset.is_empty() && !rest.is_empty();
         let path = format!("{}{}{rest}", item.asset, if is_joined { "/" } else { "" });
         (path, item.scale, item.transform)
-    };
-    Some(items.into_iter().map(path).collect())
+    });
+    Some(listed.collect())
 }
 
 /// GeoZarr's `layout`. Scales are relative to the level that an item is derived from.
@@ -164,8 +167,8 @@ fn matrices(multiscales: &Object) -> Option<Vec<Item>> {
         }
         _ => return None,
     };
-    let item = |asset: String| Item { asset, scale: None, transform: None };
-    Some(names.into_iter().take(MAX_LEVELS).map(item).collect())
+    let items = names.into_iter().take(MAX_LEVELS);
+    Some(items.map(|asset| Item { asset, scale: None, transform: None }).collect())
 }
 
 /// ndpyramid's `datasets`: groups without axes and transformations of OME.
@@ -174,12 +177,15 @@ fn ndpyramid(json: &Json) -> Option<Vec<Item>> {
     if members.contains("axes") {
         return None;
     }
-    let item = |dataset: &Json| {
-        let asset = text(dataset.as_object()?, "path")?;
-        Some(Item { asset, scale: None, transform: None })
-    };
     let datasets = members.get("datasets")?.as_array()?;
-    let items: Vec<Item> = datasets.iter().take(MAX_LEVELS).filter_map(item).collect();
+    let items: Vec<Item> = datasets
+        .iter()
+        .take(MAX_LEVELS)
+        .filter_map(|dataset| {
+            let asset = text(dataset.as_object()?, "path")?;
+            Some(Item { asset, scale: None, transform: None })
+        })
+        .collect();
     (!items.is_empty()).then_some(items)
 }
 
@@ -190,11 +196,13 @@ fn eopf(path: &NodePath) -> Option<MapLevels> {
     if !EOPF.contains(&group.name()?) {
         return None;
     }
-    let level = |resolution: &&str| {
-        let path = above.join(&format!("{resolution}/{name}")).ok()?;
-        Some(MapLevel { path, scale: None, transform: None })
-    };
-    let levels = EOPF.iter().filter_map(level).collect();
+    let levels = EOPF
+        .iter()
+        .filter_map(|resolution| {
+            let path = above.join(&format!("{resolution}/{name}")).ok()?;
+            Some(MapLevel { path, scale: None, transform: None })
+        })
+        .collect();
     Some(MapLevels { group: above, attributes: Object::new(), levels })
 }
 

@@ -120,12 +120,12 @@ impl Georeference {
         let size = (axes[x].len, axes[y].len);
         let declared =
             nodes().find_map(|attributes| attributes::spatial(attributes, (size.1, size.0)));
-        let of_level = || {
-            let level = levels?.levels.iter().find(|level| &level.path == array.path())?;
-            level.transform
-        };
-        let transform =
-            declared.or_else(of_level).or_else(|| mapping.and_then(attributes::geo_transform));
+        let transform = declared
+            .or_else(|| {
+                let level = levels?.levels.iter().find(|level| &level.path == array.path())?;
+                level.transform
+            })
+            .or_else(|| mapping.and_then(attributes::geo_transform));
         if let Some(place) = transform.and_then(|transform| Place::of_transform(transform, size)) {
             self.place = Some((x, y, place));
             return Ok(());
@@ -188,9 +188,10 @@ fn named_mapping(
 ) -> Result<Option<(String, Object)>> {
     let Some(text) = text(own, "grid_mapping") else { return Ok(None) };
     let mappings = attributes::mappings(&text);
-    let is_axis = |name: &str| axes.iter().any(|axis| axis.name.as_deref() == Some(name));
     // Of several, the one whose coordinates are axes of the array.
-    let of_axes = mappings.iter().find(|(_, names)| names.iter().any(|name| is_axis(name)));
+    let of_axes = mappings.iter().find(|(_, names)| {
+        names.iter().any(|name| axes.iter().any(|axis| axis.name.as_deref() == Some(*name)))
+    });
     let Some((name, _)) = of_axes.or(mappings.first()) else { return Ok(None) };
     let found = variable(array, name, usize::MAX)?;
     if found.is_none() {

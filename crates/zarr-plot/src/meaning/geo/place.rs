@@ -85,14 +85,14 @@ impl Line {
         if !step.is_finite() || step == 0.0 {
             return None;
         }
-        let is_placed = |(n, centre): (usize, &f64)| {
-            (centre - (first + n as f64 * step)).abs() <= EVENNESS * step.abs()
-        };
-        if centres.iter().enumerate().all(is_placed) {
+        let is_even = centres
+            .iter()
+            .enumerate()
+            .all(|(n, centre)| (centre - (first + n as f64 * step)).abs() <= EVENNESS * step.abs());
+        if is_even {
             return Some(Line::Even { first: first - step / 2.0, step, len: centres.len() as u64 });
         }
-        let rises = |pair: &[f64]| (pair[1] - pair[0]) * step > 0.0;
-        if !centres.windows(2).all(rises) {
+        if !centres.windows(2).all(|pair| (pair[1] - pair[0]) * step > 0.0) {
             return None;
         }
         let mut edges = Vec::with_capacity(centres.len() + 1);
@@ -147,9 +147,9 @@ impl Line {
             Line::Even { first, step, .. } => (coordinate - first) / step,
             Line::Edges(edges) => {
                 let falls = edges.first() > edges.last();
-                let is_before =
-                    |edge: &f64| if falls { *edge > coordinate } else { *edge < coordinate };
-                let after = edges.partition_point(is_before);
+                let after = edges.partition_point(|edge| {
+                    if falls { *edge > coordinate } else { *edge < coordinate }
+                });
                 match (after.checked_sub(1), edges.get(after)) {
                     (Some(before), Some(end)) => {
                         let begin = edges[before];

@@ -30,20 +30,25 @@ pub fn area_weights(axes: &[Axis]) -> Result<AreaWeights> {
     };
     let latitude = &axes[axis];
     if let Some((path, edges)) = latitude.array().map_or(Ok(None), bounds)? {
-        let zone = |pair: &[f64]| {
-            let area = (pair[1].to_radians().sin() - pair[0].to_radians().sin()).abs();
-            if area.is_finite() { area } else { 0.0 }
-        };
-        let weights = edges.chunks_exact(2).map(zone).collect();
+        let weights = edges
+            .chunks_exact(2)
+            .map(|pair| {
+                let area = (pair[1].to_radians().sin() - pair[0].to_radians().sin()).abs();
+                if area.is_finite() { area } else { 0.0 }
+            })
+            .collect();
         return Ok(AreaWeights { axis, weights, bounds: Some(path) });
     }
     let found = latitude.read(0..latitude.len)?.unwrap_or_default();
-    let weight = |degrees: &f64| {
-        let cosine = degrees.to_radians().cos();
-        // Rounding makes the cosine of a pole a little less than 0.
-        if cosine.is_finite() { cosine.max(0.0) } else { 0.0 }
-    };
-    let weights = found.numbers.iter().map(weight).collect();
+    let weights = found
+        .numbers
+        .iter()
+        .map(|degrees| {
+            let cosine = degrees.to_radians().cos();
+            // Rounding makes the cosine of a pole a little less than 0.
+            if cosine.is_finite() { cosine.max(0.0) } else { 0.0 }
+        })
+        .collect();
     Ok(AreaWeights { axis, weights, bounds: None })
 }
 
@@ -65,6 +70,8 @@ fn bounds(latitude: &Array) -> Result<Option<(NodePath, Vec<f64>)>> {
     let meaning = crate::meaning::Meaning::of(&array, crate::meaning::MissingRule::Declared);
     let Some(scalar) = meaning.scalar(&array.data_type()) else { return Ok(None) };
     let bytes = array.read_bytes((.., ..))?;
-    let number = |element: &[u8]| meaning.decode(scalar.load(element)).unwrap_or(f64::NAN);
-    Ok(Some((place, bytes.chunks_exact(scalar.size()).map(number).collect())))
+    let numbers = bytes
+        .chunks_exact(scalar.size())
+        .map(|element| meaning.decode(scalar.load(element)).unwrap_or(f64::NAN));
+    Ok(Some((place, numbers.collect())))
 }

@@ -35,14 +35,15 @@ impl Element {
 
     /// The number of the parameter with one of these names, which are compared by their letters.
     fn parameter(&self, names: &[&str]) -> Option<f64> {
-        let letters = |text: &str| -> String {
-            text.chars().filter(char::is_ascii_alphabetic).collect::<String>().to_ascii_lowercase()
-        };
-        let is_it = |child: &&Element| {
-            let name = child.values.first().map(|name| letters(name));
-            child.keyword == "PARAMETER" && name.is_some_and(|name| names.contains(&name.as_str()))
-        };
-        self.elements.iter().find(is_it)?.values.get(1)?.parse().ok()
+        let parameter = self.elements.iter().find(|child| {
+            if child.keyword != "PARAMETER" {
+                return false;
+            }
+            let Some(name) = child.values.first() else { return false };
+            let letters: String = name.chars().filter(char::is_ascii_alphabetic).collect();
+            names.contains(&letters.to_ascii_lowercase().as_str())
+        })?;
+        parameter.values.get(1)?.parse().ok()
     }
 
     /// `EPSG:4326` of `AUTHORITY["EPSG","4326"]` or `ID["EPSG",4326]`.
@@ -125,9 +126,10 @@ fn projected(system: &Element) -> (Option<String>, Option<Projection>) {
 /// Whether the unit of a projected system is the metre, which it is where nothing else is said.
 fn is_in_metres(system: &Element) -> bool {
     let unit = system.child(&["UNIT", "LENGTHUNIT"]);
-    let of_axes = || system.child(&["AXIS"])?.child(&["UNIT", "LENGTHUNIT"]);
-    let of_system = || system.child(&["CS"])?.child(&["UNIT", "LENGTHUNIT"]);
-    let factor = unit.or_else(of_axes).or_else(of_system).and_then(|unit| unit.values.get(1));
+    let factor = unit
+        .or_else(|| system.child(&["AXIS"])?.child(&["UNIT", "LENGTHUNIT"]))
+        .or_else(|| system.child(&["CS"])?.child(&["UNIT", "LENGTHUNIT"]))
+        .and_then(|unit| unit.values.get(1));
     factor.and_then(|factor| factor.parse::<f64>().ok()).is_none_or(|factor| factor == 1.0)
 }
 
@@ -154,8 +156,10 @@ impl Reader<'_> {
     /// Letters, digits and signs: a keyword, or a number.
     fn word(&mut self) -> &str {
         self.skip_space();
-        let is_part = |c: char| c.is_ascii_alphanumeric() || "_+-.:".contains(c);
-        let end = self.rest.find(|c| !is_part(c)).unwrap_or(self.rest.len());
+        let end = self
+            .rest
+            .find(|c: char| !(c.is_ascii_alphanumeric() || "_+-.:".contains(c)))
+            .unwrap_or(self.rest.len());
         let (word, rest) = self.rest.split_at(end);
         self.rest = rest;
         word

@@ -97,8 +97,9 @@ impl Session {
             let Some(found) = under_way.next().await else { break };
             let found = found?;
             let depth = |folder: &StorePrefix| folder.as_str().matches('/').count();
-            let is_too_deep = |folder| depth(folder) > depth(prefix) + MAX_DEPTH;
-            if asked + folders.len() > MAX_FOLDERS || found.prefixes.iter().any(is_too_deep) {
+            let is_too_deep =
+                found.prefixes.iter().any(|folder| depth(folder) > depth(prefix) + MAX_DEPTH);
+            if asked + folders.len() > MAX_FOLDERS || is_too_deep {
                 return Err(endless(prefix, answer::Wrong::EndlessFolders));
             }
             folders.extend(found.prefixes);

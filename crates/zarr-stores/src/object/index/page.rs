@@ -155,10 +155,12 @@ fn attribute<'a>(attributes: &'a str, wanted: &str) -> Option<&'a str> {
         if rest.is_empty() {
             return None;
         }
-        let is_end = |c: char| c.is_ascii_whitespace() || c == '=';
         // An `=` without a name before it is a part of one.
-        let end =
-            rest.char_indices().skip(1).find(|&(_, c)| is_end(c)).map_or(rest.len(), |(at, _)| at);
+        let end = rest
+            .char_indices()
+            .skip(1)
+            .find(|&(_, c)| c.is_ascii_whitespace() || c == '=')
+            .map_or(rest.len(), |(at, _)| at);
         let (name, after) = rest.split_at(end);
         rest = after.trim_start();
         let mut value = "";
@@ -274,8 +276,7 @@ fn below<'a>(href: &'a str, folder: &str) -> Option<&'a str> {
 /// Whether a link begins with a scheme, such as `https:` or `javascript:`. Names with a colon are written `./a:b` or with `%3A`.
 fn has_scheme(href: &str) -> bool {
     let Some((scheme, _)) = href.split_once(':') else { return false };
-    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
-    scheme.bytes().all(is_name)
+    scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.'))
 }
 
 #[cfg(test)]

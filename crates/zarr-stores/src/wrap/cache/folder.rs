@@ -74,13 +74,10 @@ impl CacheFolder {
     pub fn open(folder: impl Into<PathBuf>, limit: u64) -> Result<Self> {
         let root = folder.into();
         let root = std::path::absolute(&root).unwrap_or(root);
-        let opened = || {
-            fs::create_dir_all(root.join("locks"))?;
-            let used = entries(&root)?.iter().map(|entry| entry.size).sum();
-            Ok(Inner { root: root.clone(), limit, used: AtomicU64::new(used) })
-        };
-        let inner = opened().map_err(StoreError::io("open", root.display()))?;
-        Ok(CacheFolder(Arc::new(inner)))
+        fs::create_dir_all(root.join("locks")).map_err(StoreError::io("open", root.display()))?;
+        let entries = entries(&root).map_err(StoreError::io("open", root.display()))?;
+        let used = entries.iter().map(|entry| entry.size).sum();
+        Ok(CacheFolder(Arc::new(Inner { root, limit, used: AtomicU64::new(used) })))
     }
 
     /// `store`, of whose values some are kept here.
@@ -274,6 +271,25 @@ impl FolderBackend {
         self.folder.used.fetch_add(size.saturating_sub(was), Ordering::Relaxed);
         self.folder.evict().ok()
     }
+
+    /// As [`publish`](Self::publish), if the generation of the key is still this one; with `written`, the next begins.
+    fn publish_in(
+        &self,
+        key: &StoreKey,
+        generation: u64,
+        written: bool,
+        staged: (Staged, PathBuf, u64),
+    ) -> Option<()> {
+        let lock = self.lock(key).ok()?;
+        lock.lock().ok()?;
+        if read_generation(&lock).ok()? != generation {
+            return None;
+        }
+        if written {
+            next_generation(&lock).ok()?;
+        }
+        self.publish(staged)
+    }
 }
 
 /// The value of an entry, if the entry is whole and has this id.
@@ -356,19 +372,8 @@ impl CacheBackend for FolderBackend {
     fn put(&self, key: &StoreKey, generation: u64, entry: CacheEntry, written: bool) -> bool {
         let value: &[u8] = if let EntryState::Whole(value) = &entry.state { value } else { &[] };
         let id = self.id(key, None);
-        let put = || {
-            let staged = self.stage(&id, &[&known(&entry), value])?;
-            let lock = self.lock(key).ok()?;
-            lock.lock().ok()?;
-            if read_generation(&lock).ok()? != generation {
-                return None;
-            }
-            if written {
-                next_generation(&lock).ok()?;
-            }
-            self.publish(staged)
-        };
-        put().is_some()
+        let staged = self.stage(&id, &[&known(&entry), value]);
+        staged.and_then(|staged| self.publish_in(key, generation, written, staged)).is_some()
     }
 
     fn part(&self, key: &StoreKey, version: &Version, start: u64, len: u64) -> Option<Bytes> {

@@ -179,10 +179,10 @@ impl CacheBackend for MemoryBackend {
             lock
         });
         let _locks: Vec<_> = locks.collect();
-        let is_below = |cache_key: &CacheKey| {
-            cache_key.store == self.number && prefix.strip(&cache_key.key).is_some()
-        };
-        self.cache.entries.retain(|cache_key, _| !is_below(cache_key));
+        self.cache.entries.retain(|cache_key, _| {
+            let is_below = cache_key.store == self.number && prefix.strip(&cache_key.key).is_some();
+            !is_below
+        });
         Ok(())
     }
 

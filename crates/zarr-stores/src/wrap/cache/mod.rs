@@ -165,8 +165,9 @@ impl CacheStore {
     async fn forget_key(&self, key: &StoreKey) -> Result<u64> {
         let asked = key.clone();
         let forgotten = self.ask(move |backend| backend.forget(&asked)).await;
-        let lost = || Err(io::Error::other("the thread that did it ended"));
-        forgotten.unwrap_or_else(lost).map_err(StoreError::io("forget", key))
+        forgotten
+            .unwrap_or_else(|| Err(io::Error::other("the thread that did it ended")))
+            .map_err(StoreError::io("forget", key))
     }
 
     async fn forget_below(&self, prefix: &StorePrefix) -> Result<()> {

@@ -77,16 +77,17 @@ impl CacheSnapshot {
                 .put(&self.key, self.generation, version.clone(), EntryState::Size(size), false)
                 .await;
         }
-        let small = |(range, part): (&ByteRange, &Bytes)| {
+        let small = missing.iter().zip(&parts).filter_map(|(range, part)| {
             let is_small = part.len() as u64 <= self.store.largest;
             is_small.then_some((range.within(size)?.start, part.clone()))
-        };
-        let small: Vec<_> = missing.iter().zip(&parts).filter_map(small).collect();
+        });
+        let small: Vec<_> = small.collect();
         let key = self.key.clone();
-        let put = move |backend: &dyn super::CacheBackend| {
-            small.into_iter().for_each(|(at, part)| backend.put_part(&key, &version, at, part));
-        };
-        self.store.ask(put).await;
+        self.store
+            .ask(move |backend: &dyn super::CacheBackend| {
+                small.into_iter().for_each(|(at, part)| backend.put_part(&key, &version, at, part));
+            })
+            .await;
         Ok(parts)
     }
 }
@@ -98,8 +99,11 @@ impl Snapshot for CacheSnapshot {
         for range in ranges {
             parts.push(self.part(*range).await);
         }
-        let lacks = |(range, part): (&ByteRange, &Option<Bytes>)| part.is_none().then_some(*range);
-        let missing: Vec<ByteRange> = ranges.iter().zip(&parts).filter_map(lacks).collect();
+        let missing: Vec<ByteRange> = ranges
+            .iter()
+            .zip(&parts)
+            .filter_map(|(range, part)| part.is_none().then_some(*range))
+            .collect();
         if missing.is_empty() && self.known.get().is_some() {
             return Ok(parts.into_iter().flatten().collect());
         }

@@ -23,8 +23,12 @@ pub(super) struct Axis {
 impl Axis {
     /// The axes of a grid, for a region of this shape that begins at `start`.
     pub fn all(grid: &Arc<dyn ChunkGrid>, start: &[u64], shape: &[u64]) -> Vec<Axis> {
-        let axis = |(axis, (&start, &len))| Axis { grid: grid.clone(), axis, start, len };
-        start.iter().zip(shape).enumerate().map(axis).collect()
+        start
+            .iter()
+            .zip(shape)
+            .enumerate()
+            .map(|(axis, (&start, &len))| Axis { grid: grid.clone(), axis, start, len })
+            .collect()
     }
 
     /// How many chunks, from the grid's first on.
@@ -163,11 +167,13 @@ impl Iterator for Boxes {
 
     fn next(&mut self) -> Option<Vec<Range<u64>>> {
         let start = self.next.take()?;
-        let end = |axis: usize| {
-            let size = self.size[axis];
-            (start[axis] / size).saturating_add(1).saturating_mul(size).min(self.all[axis].end)
-        };
-        let found: Vec<Range<u64>> = (0..start.len()).map(|axis| start[axis]..end(axis)).collect();
+        let found: Vec<Range<u64>> = (0..start.len())
+            .map(|axis| {
+                let size = self.size[axis];
+                let end = (start[axis] / size).saturating_add(1).saturating_mul(size);
+                start[axis]..end.min(self.all[axis].end)
+            })
+            .collect();
         let mut following = start.clone();
         for axis in (0..start.len()).rev() {
             following[axis] = found[axis].end;

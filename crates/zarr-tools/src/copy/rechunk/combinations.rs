@@ -28,12 +28,14 @@ pub(super) fn combinations(own: &[Axis], others: &[Axis], element: u64) -> Vec<C
         .iter()
         .zip(others)
         .map(|(own, other)| {
-            let choice = |count| Choice {
-                count,
-                len: own.run(count),
-                expansion: own.expansion(count, other),
-            };
-            own.sizes(other).into_iter().map(choice).collect()
+            own.sizes(other)
+                .into_iter()
+                .map(|count| Choice {
+                    count,
+                    len: own.run(count),
+                    expansion: own.expansion(count, other),
+                })
+                .collect()
         })
         .collect();
     while choices.iter().map(Vec::len).try_fold(1usize, usize::checked_mul).is_none_or(|n| n > WAYS)
@@ -52,18 +54,23 @@ pub(super) fn combinations(own: &[Axis], others: &[Axis], element: u64) -> Vec<C
     let start = Combination { counts: Vec::new(), bytes: element, decodes: 1.0, run: element };
     let mut all = vec![start];
     for (list, other) in choices.iter().zip(others) {
-        let with = |before: &Combination, choice: &Choice| Combination {
-            counts: before.counts.iter().copied().chain([choice.count]).collect(),
-            bytes: before.bytes.saturating_mul(choice.len),
-            decodes: before.decodes * choice.expansion,
-            // Inside the last axis along which source chunks are cut, all of a chunk is one run.
-            run: if choice.expansion > 1.01 {
-                element.saturating_mul(choice.len)
-            } else {
-                before.run.saturating_mul(other.longest())
-            },
-        };
-        all = all.iter().flat_map(|before| list.iter().map(move |one| with(before, one))).collect();
+        let mut longer = Vec::with_capacity(all.len() * list.len());
+        for before in &all {
+            for choice in list {
+                longer.push(Combination {
+                    counts: before.counts.iter().copied().chain([choice.count]).collect(),
+                    bytes: before.bytes.saturating_mul(choice.len),
+                    decodes: before.decodes * choice.expansion,
+                    // Inside the last axis along which source chunks are cut, all of a chunk is one run.
+                    run: if choice.expansion > 1.01 {
+                        element.saturating_mul(choice.len)
+                    } else {
+                        before.run.saturating_mul(other.longest())
+                    },
+                });
+            }
+        }
+        all = longer;
     }
     all
 }

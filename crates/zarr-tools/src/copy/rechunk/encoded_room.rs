@@ -54,8 +54,9 @@ impl EncodedRoom {
     }
 
     fn needs(&self, state: &State) -> u64 {
-        let most = |largest: u64| ((largest as f64 * MORE) as u64).min(self.object);
-        state.largest.map_or(self.object, most)
+        state
+            .largest
+            .map_or(self.object, |largest| ((largest as f64 * MORE) as u64).min(self.object))
     }
 }
 

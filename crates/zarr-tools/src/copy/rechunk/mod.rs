@@ -197,12 +197,14 @@ impl<'a> Rechunk<'a> {
     /// The parts of a job without the objects that are there already.
     fn remaining(&self, numbers: &Numbers, parts: Vec<Region>) -> Vec<Region> {
         let Some(is_done) = self.options.is_done else { return parts };
-        let remaining = |part: &Region| {
-            let objects: Vec<Region> = objects(&numbers.to, part).collect();
-            let left: Vec<Region> = objects.iter().filter(|o| !is_done(o)).cloned().collect();
-            if left.len() == objects.len() { vec![part.clone()] } else { left }
-        };
-        parts.iter().flat_map(remaining).collect()
+        parts
+            .iter()
+            .flat_map(|part| {
+                let objects: Vec<Region> = objects(&numbers.to, part).collect();
+                let left: Vec<Region> = objects.iter().filter(|o| !is_done(o)).cloned().collect();
+                if left.len() == objects.len() { vec![part.clone()] } else { left }
+            })
+            .collect()
     }
 
     /// What of the source a region of the target is.
@@ -250,9 +252,6 @@ impl<'a> Rechunk<'a> {
                     }
                 }
             } else if self.encoded.is_some() {
-                let write = |object: Region| {
-                    self.write(to, &object, all.part(&inside(&object, place))).map(drop)
-                };
                 let objects: Vec<Region> = objects(&numbers.to, &part).collect();
                 let buffers = Buffers::default();
                 let workers = Workers {
@@ -264,7 +263,9 @@ impl<'a> Rechunk<'a> {
                 };
                 workers.run(
                     objects.into_iter(),
-                    |_, object, _| write(object),
+                    |_, object, _| {
+                        self.write(to, &object, all.part(&inside(&object, place))).map(drop)
+                    },
                     &mut |(): &()| Ok(()),
                 )?;
             } else {
@@ -374,16 +375,22 @@ fn longest(from: &Array, memory: Option<u64>) -> Option<u64> {
     }
     let grid = flat.grid.clone()?;
     let axes = Axis::all(&grid, &vec![0; flat.shape.len()], &flat.shape);
-    let of_chunk = |part: u64| {
-        // The first, one in the middle, and the last.
-        let at = |axis: &Axis| axis.count().saturating_sub(1) * part / 2;
-        let chunk: Vec<_> = axes.iter().map(at).map(|at| at..at + 1).collect();
-        let region = region_of(&axes, &chunk);
-        let count = region.element_count().filter(|&count| count > 0)?;
-        // A chunk that cannot be read is an error of the copy, not of its plan.
-        Some(from.read_bytes(&region).ok()?.len() as u64 / count)
-    };
-    (0..3).filter_map(of_chunk).max()
+    (0..3)
+        .filter_map(|part: u64| {
+            // The first, one in the middle, and the last.
+            let chunk: Vec<_> = axes
+                .iter()
+                .map(|axis| {
+                    let at = axis.count().saturating_sub(1) * part / 2;
+                    at..at + 1
+                })
+                .collect();
+            let region = region_of(&axes, &chunk);
+            let count = region.element_count().filter(|&count| count > 0)?;
+            // A chunk that cannot be read is an error of the copy, not of its plan.
+            Some(from.read_bytes(&region).ok()?.len() as u64 / count)
+        })
+        .max()
 }
 
 fn numbers(

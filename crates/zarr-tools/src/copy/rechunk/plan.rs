@@ -239,8 +239,8 @@ impl Numbers {
     /// The least memory for which there is a plan, up to a MiB.
     pub fn least(&self) -> u64 {
         let fits = |memory: u64| {
-            let spool = || self.spooled(memory, 1, largest_spool(memory));
-            self.direct(memory, 1).is_some() || self.may_spool && spool().is_some()
+            self.direct(memory, 1).is_some()
+                || self.may_spool && self.spooled(memory, 1, largest_spool(memory)).is_some()
         };
         let mut low = self.least_piece();
         if fits(low) {
@@ -413,12 +413,12 @@ impl Numbers {
             rank(a).cmp(&rank(b))
         })?;
         // Whole source chunks are decoded into their place, others into memory of the thread first.
-        let is_whole = |((from, to), &count): ((&Axis, &Axis), &u64)| {
+        let mut axes = self.from.iter().zip(&self.to).zip(&group.counts);
+        let is_whole = axes.all(|((from, to), &count)| {
             let run = to.run(count);
             from.len.is_multiple_of(from.stored())
                 && (run == to.len || run.is_multiple_of(from.stored()))
-        };
-        let is_whole = self.from.iter().zip(&self.to).zip(&group.counts).all(is_whole);
+        });
         let decoding = if is_whole { 0 } else { self.source }.saturating_add(self.encoded);
         let mut best: Option<(f64, Plan)> = None;
         for threads in 1..=most {
@@ -537,13 +537,15 @@ fn is_plain(codecs: &[CodecSpec]) -> bool {
 
 /// Nanoseconds to decode a byte, about.
 fn cost(codecs: &[CodecSpec]) -> f64 {
-    let each = |spec: &CodecSpec| match spec.name.as_str() {
-        "bytes" => 0.15,
-        "transpose" => 0.3,
-        "blosc" | "numcodecs.blosc" | "lz4" | "numcodecs.lz4" | "crc32c" => 0.35,
-        "zstd" | "numcodecs.zstd" => 0.8,
-        "shuffle" | "numcodecs.shuffle" => 0.3,
-        _ => 2.5,
-    };
-    codecs.iter().map(each).sum()
+    codecs
+        .iter()
+        .map(|spec| match spec.name.as_str() {
+            "bytes" => 0.15,
+            "transpose" => 0.3,
+            "blosc" | "numcodecs.blosc" | "lz4" | "numcodecs.lz4" | "crc32c" => 0.35,
+            "zstd" | "numcodecs.zstd" => 0.8,
+            "shuffle" | "numcodecs.shuffle" => 0.3,
+            _ => 2.5,
+        })
+        .sum()
 }

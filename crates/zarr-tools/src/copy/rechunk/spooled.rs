@@ -97,22 +97,24 @@ impl Rechunk<'_> {
                 return Ok(());
             }
             let spool = if next.is_some() { free.take() } else { None };
-            let read = || -> Result<Option<(Group, Spool)>> {
-                let Some(group) = next else { return Ok(None) };
-                let spool = copying.fill(&group, spool, &copying.buffers)?;
-                Ok(Some((group, spool)))
-            };
-            let drain = || {
-                let drained = match &filled {
-                    Some((group, spool)) => copying.drain(group, spool, done),
-                    None => Ok(()),
-                };
-                if drained.is_err() {
-                    copying.stop.store(true, Ordering::Relaxed);
-                }
-                drained
-            };
-            let (drained, found) = join("zarr-copy-read", drain, read);
+            let (drained, found) = join(
+                "zarr-copy-read",
+                || {
+                    let drained = match &filled {
+                        Some((group, spool)) => copying.drain(group, spool, done),
+                        None => Ok(()),
+                    };
+                    if drained.is_err() {
+                        copying.stop.store(true, Ordering::Relaxed);
+                    }
+                    drained
+                },
+                || -> Result<Option<(Group, Spool)>> {
+                    let Some(group) = next else { return Ok(None) };
+                    let spool = copying.fill(&group, spool, &copying.buffers)?;
+                    Ok(Some((group, spool)))
+                },
+            );
             drained?;
             free = filled.take().map(|(_, spool)| spool);
             filled = found?;
@@ -152,37 +154,6 @@ impl Copying<'_> {
         };
         spool.clear(group.is_copied.len());
         let cut = Boxes::new(ordinals_of(&numbers.from, &group.place), &how.piece);
-        let read = |buffer: &mut [u8], (n, piece): (usize, Vec<Range<u64>>)| {
-            let piece = common(&region_of(&numbers.from, &piece), &group.place);
-            if piece.is_empty() || rechunk.is_hole(&piece) {
-                return Ok(());
-            }
-            let (memory, scratch) = buffer.split_at_mut(rechunk.size_of(&piece));
-            let (shape, element) = (piece.shape(), rechunk.element);
-            let out = ViewMut::new(memory, &shape, element);
-            self.from.read_view(rechunk.source(&piece), out)?;
-            let all = View::new(memory, &shape, element);
-            let keep = |scratch: &mut [u8], object: Vec<Range<u64>>| {
-                let at = group.number(&object);
-                if !group.is_copied[at] {
-                    return Ok(());
-                }
-                let part = common(&region_of(&numbers.to, &object), &piece);
-                spool.keep(at, n as u64, &all.part(&inside(&part, &piece)), scratch)
-            };
-            let mut objects = singles(&numbers.to, &piece);
-            if how.keepers <= 1 {
-                return objects.try_for_each(|object| keep(scratch, object));
-            }
-            let keepers = Workers {
-                count: how.keepers,
-                buffer: how.part as usize,
-                buffers: &self.parts,
-                cancel: rechunk.options.cancel.as_ref(),
-                stop: Some(&self.stop),
-            };
-            keepers.run(objects, |scratch, object, _| keep(scratch, object), &mut |(): &()| Ok(()))
-        };
         let workers = Workers {
             count: how.readers,
             buffer: how.reading as usize,
@@ -190,8 +161,42 @@ impl Copying<'_> {
             cancel: rechunk.options.cancel.as_ref(),
             stop: Some(&self.stop),
         };
-        workers
-            .run(cut.enumerate(), |buffer, piece, _| read(buffer, piece), &mut |(): &()| Ok(()))?;
+        workers.run(
+            cut.enumerate(),
+            |buffer, (n, piece), _| {
+                let piece = common(&region_of(&numbers.from, &piece), &group.place);
+                if piece.is_empty() || rechunk.is_hole(&piece) {
+                    return Ok(());
+                }
+                let (memory, scratch) = buffer.split_at_mut(rechunk.size_of(&piece));
+                let (shape, element) = (piece.shape(), rechunk.element);
+                let out = ViewMut::new(memory, &shape, element);
+                self.from.read_view(rechunk.source(&piece), out)?;
+                let all = View::new(memory, &shape, element);
+                let keep = |scratch: &mut [u8], object: Vec<Range<u64>>| {
+                    let at = group.number(&object);
+                    if !group.is_copied[at] {
+                        return Ok(());
+                    }
+                    let part = common(&region_of(&numbers.to, &object), &piece);
+                    spool.keep(at, n as u64, &all.part(&inside(&part, &piece)), scratch)
+                };
+                let mut objects = singles(&numbers.to, &piece);
+                if how.keepers <= 1 {
+                    return objects.try_for_each(|object| keep(scratch, object));
+                }
+                let keepers = Workers {
+                    count: how.keepers,
+                    buffer: how.part as usize,
+                    buffers: &self.parts,
+                    cancel: rechunk.options.cancel.as_ref(),
+                    stop: Some(&self.stop),
+                };
+                keepers
+                    .run(objects, |scratch, object, _| keep(scratch, object), &mut |(): &()| Ok(()))
+            },
+            &mut |(): &()| Ok(()),
+        )?;
         Ok(spool)
     }
 
@@ -201,26 +206,35 @@ impl Copying<'_> {
         let places = self.places(group);
         let objects = Mutex::new(group.objects(numbers));
         let objects = std::iter::from_fn(|| lock(&objects).next());
-        let write = |buffer: &mut [u8], object: Vec<Range<u64>>| -> Result<Region> {
-            let region = region_of(&numbers.to, &object);
-            let (shape, element) = (region.shape(), rechunk.element);
-            let (memory, scratch) = buffer.split_at_mut(rechunk.size_of(&region));
-            let place = |piece| common(&places.get(piece), &group.place);
-            let out = ViewMut::new(memory, &shape, element);
-            if !spool.read(group.number(&object), &region, place, out, scratch)? {
-                if rechunk.skips_fill {
-                    return Ok(region);
-                }
-                ViewMut::new(memory, &shape, element).fill(&rechunk.fill);
-            }
-            let elements = View::new(memory, &shape, element);
-            if !(rechunk.options.leaves_holes && elements.is_all(&rechunk.fill)) {
-                rechunk.write(self.to, &region, elements)?;
-            }
-            Ok(region)
-        };
         let workers = rechunk.workers(how.writers, how.writing as usize);
-        workers.run(objects, |buffer, object, done| done(write(buffer, object)?), done)
+        workers.run(
+            objects,
+            |buffer, object, done| {
+                let region = region_of(&numbers.to, &object);
+                let (shape, element) = (region.shape(), rechunk.element);
+                let (memory, scratch) = buffer.split_at_mut(rechunk.size_of(&region));
+                let out = ViewMut::new(memory, &shape, element);
+                let is_any_kept = spool.read(
+                    group.number(&object),
+                    &region,
+                    |piece| common(&places.get(piece), &group.place),
+                    out,
+                    scratch,
+                )?;
+                if !is_any_kept {
+                    if rechunk.skips_fill {
+                        return done(region);
+                    }
+                    ViewMut::new(memory, &shape, element).fill(&rechunk.fill);
+                }
+                let elements = View::new(memory, &shape, element);
+                if !(rechunk.options.leaves_holes && elements.is_all(&rechunk.fill)) {
+                    rechunk.write(self.to, &region, elements)?;
+                }
+                done(region)
+            },
+            done,
+        )
     }
 }
 
@@ -234,11 +248,14 @@ struct Places<'a> {
 
 impl<'a> Places<'a> {
     fn of(axes: &'a [Axis], size: &'a [u64], place: &Region) -> Places<'a> {
-        let count = |(range, &size): (Range<u64>, &u64)| {
-            let count = range.end.div_ceil(size) - range.start / size;
-            (range, count)
-        };
-        let all = ordinals_of(axes, place).into_iter().zip(size).map(count).collect();
+        let all = ordinals_of(axes, place)
+            .into_iter()
+            .zip(size)
+            .map(|(range, &size)| {
+                let count = range.end.div_ceil(size) - range.start / size;
+                (range, count)
+            })
+            .collect();
         Places { axes, size, all }
     }
 

@@ -66,12 +66,15 @@ impl Workers<'_> {
     ) -> Result<()> {
         self.buffers.prepare(self.count, self.buffer);
         let parallel = Parallel { name: "zarr-copy", threads: self.count, cancel: None };
-        let own = || self.buffers.take(self.buffer);
-        let check_and_work = |buffer: &mut Vec<u8>, item, tell: &mut dyn FnMut(D) -> Result<()>| {
-            self.check()?;
-            work(buffer, item, tell)
-        };
-        let buffers = parallel.as_done(items, own, check_and_work, |what| done(&what))?;
+        let buffers = parallel.as_done(
+            items,
+            || self.buffers.take(self.buffer),
+            |buffer: &mut Vec<u8>, item, tell: &mut dyn FnMut(D) -> Result<()>| {
+                self.check()?;
+                work(buffer, item, tell)
+            },
+            |what| done(&what),
+        )?;
         buffers.into_iter().for_each(|buffer| self.buffers.give(buffer));
         Ok(())
     }

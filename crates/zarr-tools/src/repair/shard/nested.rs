@@ -22,13 +22,14 @@ impl ShardForm {
         let Some(nested) = &self.nested else { return Ok(mended) };
         for &number in bad {
             let Some(range) = range_of(&entries[number], area) else { continue };
-            let shares = |(other, entry): (usize, &Entry)| {
+            if range.end - range.start > most_encoded(None) {
+                continue;
+            }
+            let shares_bytes = entries.iter().enumerate().any(|(other, entry)| {
                 let other_range = range_of(entry, area).filter(|_| other != number);
                 other_range.is_some_and(|it| it.start < range.end && range.start < it.end)
-            };
-            if range.end - range.start > most_encoded(None)
-                || entries.iter().enumerate().any(shares)
-            {
+            });
+            if shares_bytes {
                 continue;
             }
             let bytes = shard.read(&[ByteRange::from(range)])?.pop().unwrap_or_default();
