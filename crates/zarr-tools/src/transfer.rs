@@ -194,11 +194,13 @@ impl Transfer {
         Ok(())
     }
 
-    /// Begins to read the value at the usual key; `None` if it is absent.
+    /// Begins to read the value at the usual key; `None` if it is absent, or another writer replaced it meanwhile, after which
+    /// [`Transfer::copy_one`] tries again.
     fn begin(&self, place: &Place) -> Result<Option<Begun>> {
-        match place.from.first() {
-            Some(key) => begin((&*self.from, key)),
-            None => Ok(None),
+        let Some(key) = place.from.first() else { return Ok(None) };
+        match begin((&*self.from, key)) {
+            Err(e) if is_change(&e) => Ok(None),
+            begun => begun,
         }
     }
 
@@ -379,7 +381,7 @@ fn size_of(value: &dyn SyncSnapshot) -> Result<u64, StoreError> {
     Ok(value.size())
 }
 
-/// The first piece is what [`begin`] has read.
+/// The ranges in which a value is read. The first is what [`begin`] asks a remote store for.
 fn pieces(size: u64) -> impl Iterator<Item = Range<u64>> {
     let first = size.min(MAX_HELD);
     let starts = (first..size).step_by(PIECE as usize);
