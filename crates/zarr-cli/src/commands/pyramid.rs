@@ -29,7 +29,7 @@ Examples:
   zarr pyramid big.ome.zarr --memory 1GiB             after a kill: the same with --resume
   zarr pyramid big.ome.zarr --part 3/8                one of 8 jobs; after all: --finish
   zarr pyramid plate.zarr/A/1/0
-  zarr pyramid era5.zarr --as geo                     all variables on its map, as ovr_2x, ovr_4x, ...
+  zarr pyramid era5.zarr --convention geo                     all variables on its map, as ovr_2x, ovr_4x, ...
 
 TARGET is an OME-Zarr image, 0.4 or 0.5. Each level has half the length of the one before along y and x, and along z once elements
 are as far from each other along y and x as along z, until the image is one chunk. The levels that are there stay as they are, and
@@ -44,14 +44,14 @@ Means are those of the elements of the base, not of a level between, and are rou
 the array's attributes _FillValue or missing_value are left out. Of an even number of elements the median is the lesser of the two
 in the middle; of several most frequent elements the mode is the least.
 
-With --as geo TARGET is a group of variables with dimensions of y and x, or one whose child 0 is. All of them get the same levels,
+With --convention geo TARGET is a group of variables with dimensions of y and x, or one whose child 0 is. All of them get the same levels,
 which are listed as GeoZarr does (multiscales, spatial and proj 0.1). Each level is a group with the same arrays: coordinates are
 means, flags and bools have the mode, arrays without y and x are copied. What no levels can be made of is noted and left out.")]
 pub(crate) struct Pyramid {
     #[command(flatten)]
     target: Target,
-    /// In whose words the levels are listed: ome, OME-Zarr's, or geo, GeoZarr's [default: geo if the group lists levels so, else ome]
-    #[arg(long = "as", value_name = "CONVENTION", value_parser = str::parse::<PyramidConvention>)]
+    /// Convention that lists the levels: ome (OME-Zarr) or geo (GeoZarr) [default: geo if the group lists its levels so, else ome]
+    #[arg(long, value_name = "CONVENTION", value_parser = str::parse::<PyramidConvention>)]
     convention: Option<PyramidConvention>,
     /// What becomes of the elements of a block: mean, min, max, median, mode or nearest (its first element) [default: mean; of
     /// bools mode]

@@ -109,14 +109,14 @@ fn levels_of_a_map_are_told_and_made() {
     let folder = Folder::new();
     map(&folder, "m.zarr");
     let why = folder.bad("pyramid m.zarr", 2);
-    assert!(why.contains("`--as geo`"), "{why}");
-    let told = folder.good("pyramid m.zarr --as geo --levels 2 --dry-run");
+    assert!(why.contains("`--convention geo`"), "{why}");
+    let told = folder.good("pyramid m.zarr --convention geo --levels 2 --dry-run");
     assert_eq!(
         told.text(),
         "/ovr_2x/t2m  (35, 45), chunks (8, 8), mean of (2, 2)\n\
          /ovr_2x/wind  (35, 45), chunks (16, 8), mean of (2, 2)\n"
     );
-    folder.good("pyramid m.zarr --as geo");
+    folder.good("pyramid m.zarr --convention geo");
     assert_eq!(layout(&folder, "m.zarr"), 5);
     folder.good("validate m.zarr");
     let made = folder.good("get m.zarr/ovr_2x/t2m --region 0,0 --format csv");
@@ -134,7 +134,7 @@ fn a_dataset_is_copied_to_be_the_first_of_its_levels() {
     let folder = Folder::new();
     map(&folder, "m.zarr");
     folder.good("copy m.zarr levels.zarr --at 0");
-    folder.good("pyramid levels.zarr --as geo");
+    folder.good("pyramid levels.zarr --convention geo");
     assert_eq!(layout(&folder, "levels.zarr"), 5);
     folder.good("get levels.zarr/4/wind");
     folder.good("validate levels.zarr");
@@ -147,9 +147,9 @@ fn killed_pyramids_of_maps_go_on() {
     for (name, options) in [("maps", ""), ("maps by the journal", "--part 1/1")] {
         let folder = Folder::new();
         map(&folder, "whole.zarr");
-        folder.good("pyramid whole.zarr --as geo");
+        folder.good("pyramid whole.zarr --convention geo");
         let prepare = |target: &str| map(&folder, target);
-        let line = |target: &str| format!("pyramid {target} --as geo {options}");
+        let line = |target: &str| format!("pyramid {target} --convention geo {options}");
         kill_all(&folder, name, line, prepare, |target, place| {
             // What is listed is whole.
             let count = layout(&folder, target);
@@ -157,7 +157,7 @@ fn killed_pyramids_of_maps_go_on() {
             if count == 5 {
                 folder.good(&format!("diff whole.zarr {target}"));
             }
-            let run = folder.run(&format!("pyramid {target} --as geo --resume"));
+            let run = folder.run(&format!("pyramid {target} --convention geo --resume"));
             assert_eq!(run.code, 0, "{place}: {}", run.err);
             folder.good(&format!("diff whole.zarr {target}"));
             folder.good(&format!("validate {target}"));

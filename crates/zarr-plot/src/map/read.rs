@@ -111,7 +111,7 @@ impl Source<'_> {
             Some(group) => format!("add levels of lower resolution: `zarr pyramid SOURCE{group}`"),
             None if self.array.dimension_names().is_some() => {
                 let group = path.parent().unwrap_or_else(NodePath::root);
-                format!("add levels of lower resolution: `zarr pyramid SOURCE{group} --as geo`")
+                format!("add levels of lower resolution: `zarr pyramid SOURCE{group} --convention geo`")
             }
             None => "ask for a larger zoom, or add levels of lower resolution, which `multiscales` of its group lists".to_owned(),
         };

@@ -406,7 +406,7 @@ fn tiles_of_very_many_chunks_are_refused_with_the_remedy() {
     {
         match of_zoom(zoom, resampling) {
             Err(MapError::TooLarge(why)) => {
-                assert!(why.contains("`zarr pyramid SOURCE/ --as geo`"), "{why}");
+                assert!(why.contains("`zarr pyramid SOURCE/ --convention geo`"), "{why}");
             }
             other => panic!("{other:?}"),
         }

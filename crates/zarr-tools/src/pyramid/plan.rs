@@ -171,7 +171,7 @@ fn not_an_image(group: &Group) -> Error {
     let names: Vec<String> = images.take(5).collect();
     if names.is_empty() && Map::of(group).is_ok_and(|map| map.is_some()) {
         return error.with_hint(
-            "it has variables on a map: add levels to these with `--as geo` (library: `PyramidOptions::convention`)",
+            "it has variables on a map: add levels to these with `--convention geo` (library: `PyramidOptions::convention`)",
         );
     }
     if names.is_empty() {

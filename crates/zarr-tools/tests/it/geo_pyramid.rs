@@ -279,7 +279,7 @@ fn what_has_no_levels_is_noted_or_refused() {
     let elements: Vec<String> = (0..ROWS * COLUMNS).map(|n| n.to_string()).collect();
     variable(&hierarchy, "names", &[("lat", ROWS), ("lon", COLUMNS)], "{}", &elements);
     let error = plan_pyramid(&root, &PyramidOptions::default()).unwrap_err();
-    assert!(error.hint().is_some_and(|hint| hint.contains("--as geo")), "{error}");
+    assert!(error.hint().is_some_and(|hint| hint.contains("--convention geo")), "{error}");
     let plan = plan_pyramid(&root, &geo()).unwrap();
     assert!(
         plan.notes().iter().any(|note| note.starts_with("/names: left out")),
