@@ -504,7 +504,7 @@ def _at_once(coroutine):
 
 
 #: How long the event loop of zarr-python may be silent, in seconds, before a call that waits for it gives up.
-PATIENCE = 60
+LOOP_TIMEOUT = 60
 
 
 HINT = "call zarrkit from another thread, such as by asyncio.to_thread"
@@ -529,15 +529,15 @@ def run(coroutine):
     future = begin(coroutine)
     while True:
         try:
-            return future.result(PATIENCE)
+            return future.result(LOOP_TIMEOUT)
         except TimeoutError:
             if future.done():
                 raise
             try:
-                begin(asyncio.sleep(0)).result(PATIENCE)
+                begin(asyncio.sleep(0)).result(LOOP_TIMEOUT)
             except TimeoutError:
                 future.cancel()
-                raise RuntimeError(f"the event loop of zarr-python has not run for {PATIENCE} s; {HINT}") from None
+                raise RuntimeError(f"the event loop of zarr-python has not run for {LOOP_TIMEOUT} s; {HINT}") from None
 
 
 _EXECUTORS = {}

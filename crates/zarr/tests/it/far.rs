@@ -8,7 +8,9 @@ use crate::server::{Fault, Server};
 use zarr::store::{Store, StoreKey, from_sync};
 use zarr::stores::{MemoryStore, ObjectStore};
 use zarr::tools::CopyOptions;
-use zarr::{Access, Array, Dialect, Hierarchy, Node, NodePath, OpenOptions, Result, Selection, steps};
+use zarr::{
+    Access, Array, Dialect, Hierarchy, Node, NodePath, OpenOptions, Result, Selection, steps,
+};
 
 const LEN: u64 = 4000;
 
@@ -299,7 +301,15 @@ fn a_copy_takes_one_request_for_a_small_value_and_pieces_of_a_large_one() -> Res
     let cases: [(u64, &[&str]); 3] = [
         (100, &[first]),
         (4 * MIB, &[first]),
-        (21 * MIB, &[first, "bytes=4194304-12582911", "bytes=12582912-20971519", "bytes=20971520-22020095"]),
+        (
+            21 * MIB,
+            &[
+                first,
+                "bytes=4194304-12582911",
+                "bytes=12582912-20971519",
+                "bytes=20971520-22020095",
+            ],
+        ),
     ];
     for (size, expected) in cases {
         let store: Arc<dyn Store> = from_sync(MemoryStore::new());
@@ -318,11 +328,8 @@ fn a_copy_takes_one_request_for_a_small_value_and_pieces_of_a_large_one() -> Res
         let source = open(&server)?;
         server.asked();
         let options = OpenOptions::new(zarr::standard()).read_write();
-        let target = Hierarchy::begin(
-            from_sync(MemoryStore::new()),
-            options.format(Dialect::V3),
-            &options,
-        )?;
+        let target =
+            Hierarchy::begin(from_sync(MemoryStore::new()), options.format(Dialect::V3), &options)?;
         zarr::tools::copy(&Node::Array(source), &target, "/", &CopyOptions::default())?;
         let (asked, _) = server.asked();
         for chunk in ["data/c/0", "data/c/1"] {
