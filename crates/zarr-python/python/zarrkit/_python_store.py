@@ -34,7 +34,7 @@ def url_of(target):
     """The text of a path or URL. Raises `TypeError` for what is none, `ValueError` for one that is not UTF-8."""
     if not isinstance(target, (str, bytes, os.PathLike)):
         raise TypeError(
-            f'a path or URL is a str or a pathlib.Path, not {type(target).__name__}; in a store, create below zarrkit.open(store, "a")'
+            f'a path or URL is a str or a pathlib.Path, not {type(target).__name__}'
         )
     url = _expanded(os.fspath(target))
     if not isinstance(url, str):
