@@ -15,7 +15,7 @@ pub(crate) const PIECE: u64 = 64 << 20;
 /// Which elements a verb is about.
 #[derive(Debug, Default, Args)]
 pub(crate) struct SelectionArgs {
-    /// Elements, axis by axis, as in 0:4,::2,-1,[1,5,9] or ...,-1; all, if not given
+    /// Elements, axis by axis, as in 0:4,::2,-1,[1,5,9] or ...,-1 [default: all]
     #[arg(long, value_name = "REGION", allow_hyphen_values = true)]
     region: Option<String>,
     /// Elements by the names of dimensions, as in lat=3:9,lon=::2; all along the others

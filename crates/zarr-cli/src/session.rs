@@ -51,7 +51,7 @@ pub(crate) struct Global {
     /// Treat filters that zarr-python hid in a draft's attributes as plain attributes
     #[arg(long, global = true, hide_short_help = true, help_heading = COMMON)]
     pub ignore_hidden_filters: bool,
-    /// Threads that read, write and compress; as many as the machine has, if not given
+    /// Number of threads that read, write and compress [default: as many as the machine has]
     #[arg(long, global = true, hide_short_help = true, help_heading = COMMON, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub threads: usize,
     /// Print only errors and what a copy does not keep: no progress, messages or warnings
@@ -60,13 +60,13 @@ pub(crate) struct Global {
     /// Say what is done where no terminal reads it, too, and at the end how many calls to stores, how many bytes and how much time it took
     #[arg(long, global = true, hide_short_help = true, help_heading = COMMON)]
     pub verbose: bool,
-    /// Whether standard error and pictures have colours: on terminals, unless NO_COLOR is set, if not given
+    /// Whether standard error and pictures have colours [default: auto, on terminals unless NO_COLOR is set]
     #[arg(long, global = true, hide_short_help = true, help_heading = COMMON, value_name = "WHEN", default_value = "auto", hide_default_value = true)]
     pub color: Color,
-    /// Bytes that one document may have, as in 256MiB; 64 MiB, if not given
+    /// Maximum size of a document, as in 256MiB [default: 64MiB]
     #[arg(long, global = true, hide_short_help = true, help_heading = COMMON, value_name = "SIZE", value_parser = parse::size)]
     pub max_document: Option<u64>,
-    /// Bytes of decoded chunks to hold at once, as in 512MiB; 2 GiB, if not given
+    /// Maximum number of bytes of decoded chunks to hold at once, as in 512MiB [default: 2GiB]
     #[arg(long, global = true, hide_short_help = true, help_heading = COMMON, value_name = "SIZE", value_parser = parse::size)]
     pub max_decoded: Option<u64>,
     /// Send this header to the web server of TARGET, as in 'Name: value'; to one of two servers, as in 'https://host=Name: value'

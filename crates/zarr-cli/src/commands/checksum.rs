@@ -47,7 +47,7 @@ pub(crate) struct Checksum {
     /// Print the hashes of the blocks of arrays: all levels, or one
     #[arg(long, value_name = "LEVEL", num_args = 0..=1, require_equals = true)]
     regions: Option<Option<usize>>,
-    /// Bytes of elements to hold at once, as in 1GiB; 256 MiB if not given
+    /// Maximum number of bytes of elements to hold at once, as in 1GiB [default: 256MiB]
     #[arg(long, value_name = "SIZE", default_value = "0", hide_default_value = true, value_parser = parse::size)]
     memory: u64,
     /// Maximum number of bytes of elements to read, stored or not, as in 50TiB [default: 16TiB]

@@ -67,19 +67,18 @@ pub(crate) struct Copy {
     #[arg(long, value_name = "PATH", default_value = "/", hide_default_value = true)]
     at: String,
     /// The copy's format: v3, v2, draft-2020 (as zarr-python 2.18 opens it) or draft-2020-text (without
-    /// regard for that); that of SRC, if not given. As a netCDF dataset: nczarr-v2, nczarr-v3, or plain Zarr,
-    /// zarr-v2, zarr-v3
+    /// regard for that); or, for a netCDF dataset, nczarr-v2, nczarr-v3, or plain Zarr, zarr-v2, zarr-v3 [default: that of SRC]
     #[arg(long, value_name = "FORMAT", value_parser = parse::copy_to)]
     to: Option<CopyTo>,
     /// Other chunks: lengths for all arrays with as many axes (100,10,10), or by name: along a dimension (time=100,lat=50), of an
     /// array (t2m=100,10,10), along one dimension of an array (t2m:time=100); or a size (16MiB, t2m=16MiB), in the aspect of
-    /// the present chunks. The length -1 is the whole axis. May be given again; the most specific counts
+    /// the present chunks. The length -1 is the whole axis. Can be repeated; the most specific applies
     #[arg(long, value_name = "SHAPE", value_parser = by_name::shape_rules, allow_hyphen_values = true)]
     chunks: Vec<ShapeRules>,
     /// Shards, whose chunks share one stored object (v3); as --chunks. `none`, or t2m=none, leaves them out
     #[arg(long, value_name = "SHAPE", value_parser = by_name::shard_rules, allow_hyphen_values = true)]
     shards: Vec<ShapeRules>,
-    /// Other codecs, in order, of all arrays or of one (t2m:zstd:3); `none` for none; may be given again. What is before a
+    /// Other codecs, in order, of all arrays or of one (t2m:zstd:3); `none` for none; can be repeated. What is before a
     /// colon is an array only if one has that name or path, and a codec follows
     #[arg(long, value_name = "[ARRAY:]NAME[:LEVEL]")]
     codec: Vec<String>,
@@ -98,8 +97,8 @@ pub(crate) struct Copy {
     /// Leave out what the copy's format cannot represent, and what has a broken document, and name each such node
     #[arg(long)]
     skip_unsupported: bool,
-    /// How much memory the program may take, as in 256MiB; a quarter of the machine's, if not given. With less than
-    /// other chunks need, a temporary file takes the rest: in the folder that TMPDIR names
+    /// How much memory the program may take, as in 256MiB [default: a quarter of the machine's]. If changing chunks needs more,
+    /// the rest goes to a temporary file in the folder that TMPDIR names
     #[arg(long, value_name = "SIZE", value_parser = parse::size)]
     memory: Option<u64>,
     /// Continue the unfinished copy at DST, if there is one; options that are not repeated are those of the first run

@@ -32,7 +32,7 @@ Examples:
 It needs neither network nor other files: the image comes with the program. The folder stays, to play
 with. The exit code is 1 if the elements were not the same everywhere.")]
 pub(crate) struct Demo {
-    /// Where to put the hierarchies; a new temporary folder, if not given
+    /// Where to put the hierarchies [default: a new temporary folder]
     #[arg(long, value_name = "FOLDER")]
     into: Option<PathBuf>,
 }

@@ -48,7 +48,7 @@ pub(crate) struct Diff {
     /// Compare the bits of elements
     #[arg(long, conflicts_with_all = ["tolerance", "rtol"])]
     bits: bool,
-    /// What is passed over; may be given again
+    /// What to ignore; can be repeated
     #[arg(long, value_name = "WHAT")]
     ignore: Vec<Ignored>,
     /// Tell differences in chunks, shards, codecs, fill values and formats, too
@@ -63,7 +63,7 @@ pub(crate) struct Diff {
     /// The most nodes, and the most attributes, regions and places of each, that are printed
     #[arg(long, value_name = "N", default_value_t = 10, hide_default_value = true)]
     limit: usize,
-    /// Bytes of elements to hold at once, as in 1GiB; 256 MiB if not given
+    /// Maximum number of bytes of elements to hold at once, as in 1GiB [default: 256MiB]
     #[arg(long, value_name = "SIZE", default_value = "0", hide_default_value = true, value_parser = parse::size)]
     memory: u64,
     /// Maximum number of bytes of elements to read, stored or not, as in 50TiB [default: 16TiB]

@@ -55,7 +55,7 @@ pub(crate) struct Plot {
     target: Target,
     #[command(flatten)]
     which: SelectionArgs,
-    /// Where to: a file .png or .svg, or - for a PNG on standard output; the terminal, if not given
+    /// Output file, .png or .svg, or - for a PNG on standard output [default: draws on the terminal]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// The dimension that goes across, by its name or number
@@ -64,7 +64,7 @@ pub(crate) struct Plot {
     /// The dimension that goes down
     #[arg(long, value_name = "DIM")]
     y: Option<String>,
-    /// Values of the first and the last colour: 0,300 or 1%,99% or full; 2%,98% if not given
+    /// Values of the first and the last colour: 0,300 or 1%,99% or full [default: 2%,98%]
     #[arg(long, value_name = "RANGE", value_parser = ends, allow_hyphen_values = true)]
     range: Option<Ends>,
     /// Colours: viridis, magma, inferno, plasma, cividis, turbo, gray, RdBu, RdBu_r, coolwarm, BrBG or twilight_shifted
@@ -80,10 +80,10 @@ pub(crate) struct Plot {
     #[arg(long, value_name = "R,G,B", value_delimiter = ',', conflicts_with_all = ["cmap", "labels", "histogram"])]
     rgb: Option<Vec<u64>>,
     /// A channel by its position or label, and its values that are black and of full colour: DAPI=100:900, 0=1%:99%, 1=full or 1=auto;
-    /// may be repeated
+    /// can be repeated
     #[arg(long, value_name = "CHANNEL=LOW:HIGH", value_parser = window, conflicts_with_all = ["cmap", "labels", "rgb", "histogram"])]
     window: Vec<ChannelChoice>,
-    /// The channels of an image that are shown, by their positions or labels; those that it calls active, if not given
+    /// The channels of an image to show, by position or label [default: those that the image declares active]
     #[arg(long, value_name = "CHANNELS", value_delimiter = ',', conflicts_with_all = ["cmap", "labels", "rgb", "histogram"])]
     channels: Option<Vec<ChannelName>>,
     /// The labels of an image that are shown over it, by their name, and how opaque they are: cells or cells:0.3
@@ -104,7 +104,7 @@ pub(crate) struct Plot {
     /// Whether the first row is at the top or at the bottom [default: so that north or up is at the top; top with --bare or if unknown]
     #[arg(long, value_name = "WHERE")]
     origin: Option<Origin>,
-    /// Pixels of the figure, from 300x200 on; 1000x720, if not given
+    /// Pixels of the figure, at least 300x200 [default: 1000x720]
     #[arg(long, value_name = "WxH", value_parser = size, conflicts_with = "bare")]
     size: Option<(u32, u32)>,
     /// One pixel for each element, and nothing else

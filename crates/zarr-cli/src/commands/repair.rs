@@ -22,7 +22,7 @@ Examples:
   zarr repair data.zarr --path ocean --level keys --apply
   zarr repair data.zarr --skip stray_key --apply
   zarr repair data.zarr --restore --apply       moves all back from the quarantine
-  zarr repair data.zarr --undo-copies           which copies were cut off, and how much they wrote; --apply erases it
+  zarr repair data.zarr --undo-copies           lists interrupted copies and how much they wrote; --apply erases it
 
 Damaged values move to .zarr-quarantine/KEY, with a record in .zarr-quarantine/.records; no byte is destroyed. Moved
 chunks read as the fill value. Shards are rewritten from their intact inner chunks. Documents that only consolidated metadata

@@ -62,11 +62,11 @@ pub(crate) struct Stats {
     /// the end
     #[arg(long, value_name = "AXIS,…", value_delimiter = ',', allow_hyphen_values = true, conflicts_with_all = ["percentile", "histogram"])]
     axis: Vec<String>,
-    /// How to write the lines of --axis; a table, if not given. Numbers of csv are in full; npy is an array of records, with counts in
-    /// uint64 and all else in float64
+    /// Format of the lines of --axis [default: a table]. csv has all digits; npy is an array of records, with counts in uint64 and
+    /// everything else in float64
     #[arg(long, value_name = "FORMAT", requires = "axis")]
     format: Option<stats_along::Format>,
-    /// Read only this part of the chunks, in percent, 5 if not given, and say that the results are an estimate
+    /// Estimate from this percentage of the chunks [default without a value: 5]
     #[arg(
         long,
         value_name = "PERCENT",
@@ -106,7 +106,7 @@ pub(crate) struct Stats {
     missing_chunks: NoMissing,
     #[command(flatten)]
     checked: Checked,
-    /// Bytes of decoded chunks to hold at once, as in 512MiB; 1 GiB, if not given. One chunk may have more
+    /// Maximum number of bytes of decoded chunks to hold at once, as in 512MiB; a single chunk may exceed it [default: 1GiB]
     #[arg(long, value_name = "SIZE", value_parser = parse::size)]
     memory: Option<u64>,
 }

@@ -31,7 +31,7 @@ objects where a store tells no times. So chunks that were changed in TARGET sinc
 
 TARGET may be absent. SOURCE may be on a web server that gives indices of its folders. A TARGET that is not a copy of SOURCE is
 refused. Documents are written after all chunks, and what SOURCE lacks is deleted last, and only with --delete, which prints
-the list first. A sync that was killed goes on when the same command is given again. Exit code 1: others changed SOURCE meanwhile; what they changed is named.")]
+the list first. If a sync is killed, run the same command again to continue it. Exit code 1: others changed SOURCE meanwhile; what they changed is named.")]
 pub(crate) struct Sync {
     /// Path or URL of the hierarchy, or of the node inside, to copy from
     #[arg(value_name = "SOURCE")]
@@ -54,8 +54,8 @@ pub(crate) struct Sync {
     /// Read each copied object back, and compare it with SOURCE
     #[arg(long)]
     verify: bool,
-    /// How much memory large objects may take on their way to a store that does not stream, as in 256MiB; an eighth of the
-    /// machine's, if not given
+    /// How much memory large objects may take on their way to a store that does not stream, as in 256MiB [default: an eighth of
+    /// the machine's]
     #[arg(long, value_name = "SIZE", value_parser = crate::parse::size)]
     memory: Option<u64>,
     /// Only print what would be copied and deleted: counts, bytes, and with --delete the list
