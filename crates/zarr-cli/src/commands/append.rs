@@ -27,11 +27,12 @@ Examples:
   zarr get data.zarr/temperature --region 0:10,: --format raw | zarr append data.zarr/temperature --axis 0 --format raw
   zarr append model.zarr more.zarr --axis time
 
-A group as SRC is a dataset: each array with the dimension --axis grows by that of SRC, as with xarray's `append_dim`; times are
-converted to the units of TARGET, packed numbers to its scale. A coordinate must continue TARGET's in the same
-direction, unless --allow-overlap is given. Arrays without the dimension must be equal. Elements are written behind the
-old ends first, and the coordinate of the dimension gets its new length last: after a kill the dataset has its old length, and the same
-command completes it. Other programs may write to the old elements meanwhile, but for those of the coordinate; none may append or resize.
+If SRC is a group, it is a dataset: each array with the dimension --axis grows by the array of that name in SRC, as with xarray's
+`append_dim`; times are converted to the units of TARGET, packed numbers to its scale. A coordinate must continue TARGET's in the
+same direction, unless you add --allow-overlap. Arrays without the dimension must be equal. Elements are first written beyond the
+old ends, and the coordinate of the dimension gets its new length last: if the command is killed, the dataset keeps its old length,
+and the same command completes it. In the meantime, other programs may write to the old elements, except those of the coordinate,
+but must not append or resize.
 
 Formats are those of `zarr put`. The input determines how far the array grows; along all other axes, it has the array's
 lengths. Space is reserved first, so that programs that append at the same time each get their own rows. If the input is

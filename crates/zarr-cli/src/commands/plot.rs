@@ -39,17 +39,17 @@ Examples:
   zarr plot data.zarr/temperature --histogram -o histogram.png
   zarr plot data.zarr -o sheet.png                                     every array on one sheet
 
-One axis is a line, two are a picture. Of more, the axes that CF or OME call x and y go across and down, else the last two;
-of the others the first position is shown (of OME images the one that they name, else the middle of z), and --by-name or
---region chooses another. Values are decoded as CF has it, missing
-ones are transparent. Colours go from the 2nd to the 98th percentile of what is shown; ≤ and ≥ on the colour bar say that
-values are beyond. An axis of 3 or 4 channels or bands is colours; channels of OME-Zarr have their colours and windows, and
---window chooses others.
+An array with one axis is drawn as a line, one with two as a picture. If there are more axes, those that CF or OME define as x
+and y go across and down, or else the last two; along the others, the first position is shown (for OME images the default one, or
+else the middle of z). Use --by-name or --region to choose another. Values are decoded by the CF conventions; missing ones are
+transparent. Colours range from the 2nd to the 98th percentile of what is shown; ≤ and ≥ on the colour bar mean that there are
+values beyond it. An axis of 3 or 4 channels or bands gives RGB colours; channels of OME-Zarr have their own colours and windows,
+and --window sets others.
 
-Only chunks that are shown are read: a smaller level of a pyramid where there is one, else one element in each block that
-becomes a pixel, or their mean where that reads no more chunks.
+Only chunks that are shown are read. If there is a pyramid, a smaller level is read; otherwise, each pixel shows one element of
+its block, or the mean of the block if that does not read more chunks.
 
---bare is one pixel for each element and nothing else: the pixel in row r and column c is the element (r, c), also of maps.")]
+--bare draws one pixel per element and nothing else: the pixel in row r and column c is the element (r, c), also for maps.")]
 pub(crate) struct Plot {
     #[command(flatten)]
     target: Target,

@@ -48,7 +48,7 @@ pub(crate) struct Put {
     /// What standard input holds
     #[arg(long, value_name = "FORMAT", default_value = "json")]
     format: Format,
-    /// Give all elements this value, in place of reading standard input: JSON, or text
+    /// Set all elements to this value, JSON or text, instead of reading standard input
     #[arg(long, value_name = "VALUE", conflicts_with = "format", allow_hyphen_values = true)]
     value: Option<String>,
     #[command(flatten)]

@@ -16,7 +16,7 @@ use crate::human::printable;
 use crate::parse;
 use crate::session::Session;
 
-/// Serve hierarchies over HTTP, for reading: their keys, the same as v3, and a page
+/// Serve hierarchies over HTTP, read-only: their keys, a v3 view, and a page
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -46,7 +46,7 @@ pub(crate) struct Serve {
     /// Let pages of this origin read, or of every origin if none is named; can be repeated
     #[arg(long, value_name = "ORIGIN", num_args = 0..=1, require_equals = false, default_missing_value = "*")]
     cors: Vec<String>,
-    /// Show the hierarchies as v3 below URL/NAME/, too, in place of their keys
+    /// Serve the v3 view below URL/NAME/, instead of the stored keys
     #[arg(long, value_name = "FORMAT")]
     to: Option<View>,
     /// Maximum memory for responses and cached chunks, as in 512MiB [default: 1GiB]

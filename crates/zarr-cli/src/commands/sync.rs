@@ -25,13 +25,14 @@ Examples:
 
 Chunks, shards, documents and files that are not Zarr's are copied as they are stored, into the same format; nothing is
 decoded. An object is copied if its size differs, or if it is not newer in TARGET than in SOURCE, unless ETags or checksums
-in both listings are equal. The bytes of documents are compared, and those of all
-objects where a store tells no times. So chunks that were changed in TARGET since are not seen if their size stayed the same:
---checksum reads both places and compares all bytes, --size-only looks at sizes alone.
+in both listings are equal. Documents are compared byte for byte, and so are all objects if a store has no modification times.
+Chunks that were changed in TARGET afterwards are therefore not detected if their size stayed the same: --checksum reads both
+sides and compares all bytes, --size-only compares only sizes.
 
-TARGET may be absent. SOURCE may be on a web server that gives indices of its folders. A TARGET that is not a copy of SOURCE is
-refused. Documents are written after all chunks, and what SOURCE lacks is deleted last, and only with --delete, which prints
-the list first. If a sync is killed, run the same command again to continue it. Exit code 1: others changed SOURCE meanwhile; what they changed is named.")]
+TARGET need not exist. SOURCE can be on a web server with directory indices. A TARGET that is not a copy of SOURCE is refused.
+Documents are written after all chunks. Objects that SOURCE does not have are deleted last, and only with --delete, which prints
+the list first. If a sync is killed, run the same command again to continue it. Exit code 1: another program changed SOURCE in the
+meantime; the changes are listed.")]
 pub(crate) struct Sync {
     /// Path or URL of the hierarchy, or of the node inside, to copy from
     #[arg(value_name = "SOURCE")]
