@@ -31,7 +31,7 @@ Examples:
 
 TARGET is an OME-Zarr image, 0.4 or 0.5. Each level has half the length of the one before along y and x, and along z once elements
 are as far from each other along y and x as along z, until the image is one chunk. Existing levels stay as they are, and
-so do all other attributes.The scale of a level is exactly that of the base times the
+so do all other attributes. The scale of a level is exactly that of the base times the
 factor, and its translation is the middle of a block.
 
 The base is read once, and no level is read back. The result is the same, bit for bit, whatever --threads, --memory and --part
