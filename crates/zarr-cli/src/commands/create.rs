@@ -19,8 +19,8 @@ Examples:
   zarr create old.zarr --path x --format v2 --shape 100 --chunks 10 --dtype '<i4' --codec blosc
   zarr create data.zarr/ocean --group --attr title='The ocean'
 
-A new hierarchy begins at the first name in TARGET that ends in .zarr, .zip, .ozx or .lmdb, or else at TARGET; groups above the
-node are made. Types are those of any format: int32, float64, complex128, bool, <i4, >f8, r24, |S7, <U5,
+A new hierarchy begins at the first name in TARGET that ends in .zarr, .zip, .ozx or .lmdb, or else at TARGET; missing
+groups above the node are created. Types are those of any format: int32, float64, complex128, bool, <i4, >f8, r24, |S7, <U5,
 <M8[ns], timedelta64[10s], and for records '[[\"a\",\"<i4\"],[\"b\",\"<f8\"]]'; a > asks for big-endian
 storage. Fill values are JSON or text: 0, NaN, true,
 '[0,1]', '\"text\"', NaT. Codecs are added in their order: gzip, zlib, bz2, lzma, zstd, lz4, crc32c,
@@ -72,10 +72,10 @@ pub(crate) struct Create {
     /// An attribute: KEY=JSON, or KEY=text; can be repeated
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse::member)]
     attr: Vec<(String, Json)>,
-    /// Erase what is there first, with everything below it
+    /// Erase an existing node first, with everything below it
     #[arg(long)]
     overwrite: bool,
-    /// With --overwrite: erase files below the node that are not Zarr's, too
+    /// With --overwrite, also erase files below the node that are not Zarr's
     #[arg(long, requires = "overwrite")]
     force: bool,
     /// Erase leftover chunks at the array's keys first [default if the store can list]

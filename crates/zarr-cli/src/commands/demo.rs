@@ -29,8 +29,8 @@ Examples:
   zarr demo
   zarr demo --into /tmp/demo
 
-It needs neither network nor other files: the image comes with the program. The folder stays, to play
-with. The exit code is 1 if the elements were not the same everywhere.")]
+It needs neither network nor other files: the image comes with the program. The folder is kept, so that
+you can play with it. The exit code is 1 if the elements were not the same everywhere.")]
 pub(crate) struct Demo {
     /// Where to put the hierarchies [default: a new temporary folder]
     #[arg(long, value_name = "FOLDER")]

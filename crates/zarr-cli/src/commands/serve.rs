@@ -37,13 +37,13 @@ pub(crate) struct Serve {
     /// The port; 0 for any free one [default: 8000, or a free one if that is in use]
     #[arg(long)]
     port: Option<u16>,
-    /// The address to listen at; 0.0.0.0 for every one of this machine
+    /// The address to listen on; 0.0.0.0 for all addresses of this machine
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
     bind: IpAddr,
-    /// A further name that clients may call the server by, such as that of a proxy; can be repeated
+    /// Accept requests for this host name, too, such as that of a proxy; can be repeated
     #[arg(long, value_name = "NAME")]
     host: Vec<String>,
-    /// Let pages of this origin read, or of every origin if none is named; can be repeated
+    /// Let pages of this origin read the data, or of any origin if none is named; can be repeated
     #[arg(long, value_name = "ORIGIN", num_args = 0..=1, require_equals = false, default_missing_value = "*")]
     cors: Vec<String>,
     /// Serve the v3 view below URL/NAME/, instead of the stored keys

@@ -43,10 +43,10 @@ pub(crate) struct Sync {
     /// Compare the bytes of all objects that have the same size
     #[arg(long, conflicts_with = "size_only")]
     checksum: bool,
-    /// Take objects of the same size for equal
+    /// Treat objects of the same size as equal
     #[arg(long)]
     size_only: bool,
-    /// Delete what SOURCE lacks, after printing the list of it
+    /// Delete what SOURCE does not have, after printing a list
     #[arg(long)]
     delete: bool,
     /// Neither copy nor delete files that are not Zarr's, and name them
