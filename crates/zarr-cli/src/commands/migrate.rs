@@ -44,7 +44,7 @@ pub(crate) struct Migrate {
     /// Keep the fill value of arrays whose missing values could only be kept by writing chunks, and name them
     #[arg(long)]
     keep_fill: bool,
-    /// Leave the metadata of OME-Zarr images as they are; else those of 0.4 (v2) become 0.5 (v3), and back
+    /// Keep the metadata of OME-Zarr images as they are, instead of converting between 0.4 (v2) and 0.5 (v3)
     #[arg(long)]
     keep_attributes: bool,
     /// Erase the old documents, once the new ones are there

@@ -70,7 +70,7 @@ pub(crate) struct Plot {
     /// Colours: viridis, magma, inferno, plasma, cividis, turbo, gray, RdBu, RdBu_r, coolwarm, BrBG or twilight_shifted
     #[arg(long, value_name = "MAP", value_parser = color_map)]
     cmap: Option<ColorMap>,
-    /// Colours follow the logarithms of values
+    /// Use a logarithmic colour scale
     #[arg(long)]
     log: bool,
     /// The value in the middle of the colours
@@ -86,13 +86,13 @@ pub(crate) struct Plot {
     /// The channels of an image to show, by position or label [default: those that the image declares active]
     #[arg(long, value_name = "CHANNELS", value_delimiter = ',', conflicts_with_all = ["cmap", "labels", "rgb", "histogram"])]
     channels: Option<Vec<ChannelName>>,
-    /// The labels of an image that are shown over it, by their name, and how opaque they are: cells or cells:0.3
+    /// Labels of an image to draw over it, by name, and their opacity: cells or cells:0.3
     #[arg(long, value_name = "NAME[:OPACITY]", conflicts_with_all = ["labels", "histogram"])]
     overlay: Option<String>,
-    /// Draw coasts on a map of longitudes and latitudes
+    /// Draw coastlines on a map of longitudes and latitudes
     #[arg(long, conflicts_with_all = ["bare", "histogram"])]
     coast: bool,
-    /// Elements are numbers of objects: each has another colour, 0 none
+    /// Treat elements as labels: each value has its own colour, and 0 has none
     #[arg(long, conflicts_with_all = ["cmap", "histogram"])]
     labels: bool,
     /// Draw a histogram of the values
