@@ -405,7 +405,7 @@ pub fn group_at(
 /// `dtype` is what `numpy.dtype` takes, or the name of a data type of any dialect. Without `chunks` the chunks have about 1 MiB.
 /// `shards` is the shape of stored objects that hold several chunks (v3). `codec` is "zstd:3", "gzip:5", "blosc-zstd:7", a dict
 /// as in a document of v3, or a list of them; nothing is compressed without it. `like` is an array whose shape, dtype, chunks,
-/// codecs, fill value, dims and attributes the new one has where nothing else is asked for. `dialect` is "v3" (if not given),
+/// codecs, fill value, dims and attributes the new one has where nothing else is asked for. `dialect` is "v3" (the default),
 /// "v2" or "draft". `overwrite` erases what is there.
 ///
 /// Raises `ExistsError` (a `FileExistsError`); `ArgumentError` (a `ValueError`) for what cannot be.

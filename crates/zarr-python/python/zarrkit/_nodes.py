@@ -95,11 +95,11 @@ def create(
     also be a store, as `open` takes it: then the hierarchy is the one in it, and `path` the array's whole path.
 
     `dtype` is what `numpy.dtype` takes, or the name of a data type of any dialect. `data` are elements to be written, whose shape and dtype the
-    array has if no others are given. `chunks` has about 1 MiB if not given or "auto"; one integer is the
+    array has if no others are given. `chunks` has about 1 MiB by default or with "auto"; one integer is the
     length along every axis, -1 the length of the axis. `shards` is the shape of stored objects that hold several chunks (v3). `codec` is
     "zstd:3", "gzip:5", "blosc-zstd:7", a dict as in documents of v3, a codec of numcodecs or zarr.codecs, or several of them; `[]` is for no
     compression. `like` is an array that says all that is not given: shape, dtype, chunks, shards, codecs, fill value, dims, attributes; of an
-    array of another library it says shape, dtype, chunks and shards. `dialect` is "v3" (of a new hierarchy, if not given), "v2" or "draft".
+    array of another library it says shape, dtype, chunks and shards. `dialect` is "v3" (the default of a new hierarchy), "v2" or "draft".
     `order` "F" stores chunks with the first axis fastest. `separator` is "/" or "." in chunk keys. `overwrite` erases what is there, but no
     files that are not Zarr's.
 
