@@ -15,7 +15,9 @@ use zarr_core::store::{
 use zarr_core::{Json, StoreError, sync};
 
 pub use self::file::Wanted;
-use self::file::{Chunk, Kind, ManifestRef, Node, decode, find_chunk, for_each_chunk, name, nodes};
+use self::file::{
+    Check, Chunk, Kind, ManifestRef, Node, decode, find_chunk, for_each_chunk, name, nodes,
+};
 use crate::reach::Reach;
 use crate::source::{Reference, Source, capabilities_over};
 use crate::target::Target;

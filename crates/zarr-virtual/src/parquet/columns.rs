@@ -165,7 +165,8 @@ fn read_chunk(
                 let number = |field| page.integer(field).and_then(|n| usize::try_from(n).ok());
                 let count = page_count(page, end - cells.len())?;
                 let levels = number(5).unwrap_or(0).saturating_add(number(6).unwrap_or(0));
-                let (levels, values) = body.split_at_checked(levels).ok_or("levels are truncated")?;
+                let (levels, values) =
+                    body.split_at_checked(levels).ok_or("levels are truncated")?;
                 let present = if is_optional {
                     // Columns without lists have no levels of repetition.
                     levels_of(levels, count)?

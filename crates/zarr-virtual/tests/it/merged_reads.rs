@@ -63,7 +63,7 @@ fn array(size: u64, distance: u64) -> (Array, Counters) {
     store.to_sync().set(&key, Bytes::from(bytes).into()).unwrap();
     let counters = Counters::default();
     let store = ObservedStore::new(Arc::new(Remote(store)), counters.clone());
-    let source = Chunks { target: Target::new(store, key), distance };
+    let source = Chunks { target: Target::new(Arc::new(store), key), distance };
     let hierarchy = Hierarchy::open(ReferenceStore::over(source), &options()).unwrap();
     (hierarchy.array(NodePath::root()).unwrap(), counters)
 }
