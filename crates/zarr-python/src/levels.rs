@@ -13,6 +13,7 @@ use crate::tools::{Reporter, Target};
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Asked {
+    convention: Option<String>,
     method: Option<String>,
     factor: Option<u64>,
     factors: Vec<(String, u64)>,
@@ -45,6 +46,7 @@ pub fn pyramid<'py>(
     threads: Option<i64>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let wrong = |why: String| PyValueError::new_err(why);
+    let convention = asked.convention.as_deref().map(str::parse).transpose().map_err(wrong)?;
     let method = asked.method.as_deref().map(str::parse).transpose().map_err(wrong)?;
     let rounding = asked.rounding.parse().map_err(wrong)?;
     let target = Target::of(target, path, storage_options, !asked.dry_run, threads)?;
@@ -60,6 +62,7 @@ pub fn pyramid<'py>(
             }
         };
         let options = PyramidOptions {
+            convention,
             method,
             factor: asked.factor,
             factors: asked.factors,

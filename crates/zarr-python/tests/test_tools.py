@@ -484,6 +484,19 @@ def test_pyramid_adds_the_levels_that_an_image_lacks(tmp_path):
     assert str(zarrkit.pyramid(tmp_path / "i.zarr")) == "the image has all its levels"
 
 
+def test_pyramid_of_a_map_makes_a_group_of_each_level(tmp_path):
+    source = climate(tmp_path)
+    made = zarrkit.pyramid(source, convention="geo", levels=2)
+    assert [level.path for level in made.levels] == ["/ovr_2x/pr", "/ovr_2x/t2m"]
+    root = zarr.open_group(source, mode="r")
+    means = root["t2m"][...].reshape(40, 10, 2, 15, 2).mean(axis=(2, 4))
+    assert np.array_equal(root["ovr_2x/t2m"][...], np.rint(means))
+    assert np.array_equal(root["ovr_2x/time"][...], root["time"][...])
+    assert [level["asset"] for level in root.attrs["multiscales"]["layout"]] == [".", "ovr_2x"]
+    with pytest.raises(ValueError, match="expected ome or geo"):
+        zarrkit.pyramid(source, convention="gdal")
+
+
 def test_a_pyramid_in_parts_is_the_same(tmp_path):
     image(tmp_path / "i.zarr")
     image(tmp_path / "j.zarr")

@@ -5,7 +5,7 @@
 //! - [`plan_sync`] makes an existing copy equal to its source by stored bytes.
 //! - [`validate()`](validate()) finds what is wrong with a hierarchy.
 //! - [`repair()`] repairs what that finds, and never destroys the only copy of a byte.
-//! - [`plan_pyramid`] adds levels of lower resolution to images.
+//! - [`plan_pyramid`] adds levels of lower resolution to images and maps.
 //! - [`tune`](tune::tune) measures which chunks, shards and codecs suit an array and the reads of it.
 //! - [`checksum()`] computes a checksum of what a node is, however it is stored.
 //! - [`ChunkManifest`] has the digests of stored chunks, against which they are checked when they are read.
@@ -54,8 +54,8 @@ pub use migrate::{
 };
 pub use other_files::hidden_nodes;
 pub use pyramid::{
-    PyramidLevel, PyramidMethod, PyramidOptions, PyramidPlan, PyramidProgress, PyramidRounding,
-    plan_pyramid,
+    PyramidConvention, PyramidLevel, PyramidMethod, PyramidOptions, PyramidPlan, PyramidProgress,
+    PyramidRounding, plan_pyramid,
 };
 pub use repair::{
     RepairAction, RepairOptions, RepairReport, RepairStep, Restored, StepState, repair, restore,

@@ -1,10 +1,11 @@
-//! `zarr pyramid`: adds the levels of lower resolution to images.
+//! `zarr pyramid`: adds the levels of lower resolution to images and maps.
 
 use std::io::{self, Write};
 
 use clap::Args;
 use zarr::tools::{
-    PyramidMethod, PyramidOptions, PyramidPlan, PyramidProgress, PyramidRounding, plan_pyramid,
+    PyramidConvention, PyramidMethod, PyramidOptions, PyramidPlan, PyramidProgress,
+    PyramidRounding, plan_pyramid,
 };
 use zarr::{CancelToken, ErrorKind, Json, Node, Object};
 
@@ -17,7 +18,7 @@ use crate::parse::{self, Shape};
 use crate::progress::Progress;
 use crate::session::{Session, Target, WriteOptions};
 
-/// Add the levels of lower resolution that an OME-Zarr image lacks, and those of its labels
+/// Add the levels of lower resolution that an OME-Zarr image and its labels lack, or the variables of a map
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -28,6 +29,7 @@ Examples:
   zarr pyramid big.ome.zarr --memory 1GiB             after a kill: the same with --resume
   zarr pyramid big.ome.zarr --part 3/8                one of 8 jobs; after all: --finish
   zarr pyramid plate.zarr/A/1/0
+  zarr pyramid era5.zarr --as geo                     all variables on its map, as ovr_2x, ovr_4x, ...
 
 TARGET is an OME-Zarr image, 0.4 or 0.5. Each level has half the length of the one before along y and x, and along z once elements
 are as far from each other along y and x as along z, until the image is one chunk. Existing levels stay as they are, and
@@ -40,10 +42,19 @@ not list the new levels, and --resume continues. Labels get as many levels as th
 
 Means are those of elements of the base, not of an intermediate level, and are rounded once, half to even. NaN and elements equal to
 the array's attributes _FillValue or missing_value are ignored. For an even number of elements, the median is the smaller of the two
-in the middle; if several elements are equally frequent, the mode is the smallest.")]
+in the middle; if several elements are equally frequent, the mode is the smallest.
+
+With --as geo, TARGET is a group of variables with dimensions along y and x, or one whose child 0 is such a group. All variables get
+the same levels, listed by GeoZarr's conventions (multiscales, spatial and proj 0.1). Each level is a group with the same arrays:
+coordinates are means, flags and bools use the mode, and arrays without y and x are copied. Variables that cannot have levels are
+named and skipped.")]
 pub(crate) struct Pyramid {
     #[command(flatten)]
     target: Target,
+    /// Convention by which the levels are listed: ome (OME-Zarr) or geo (GeoZarr) [default: geo if the group already lists levels
+    /// so, otherwise ome]
+    #[arg(long = "as", value_name = "CONVENTION", value_parser = str::parse::<PyramidConvention>)]
+    convention: Option<PyramidConvention>,
     /// How the elements of a block are combined: mean, min, max, median, mode or nearest (its first element) [default: mean; mode for
     /// bools]
     #[arg(long, value_name = "METHOD", value_parser = str::parse::<PyramidMethod>)]
@@ -144,6 +155,7 @@ impl Pyramid {
             None => (None, Vec::new()),
         };
         let options = PyramidOptions {
+            convention: self.convention,
             method: self.method,
             factor,
             factors,

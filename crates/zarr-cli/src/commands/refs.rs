@@ -28,24 +28,24 @@ The reference file is JSON of version 1 as kerchunk writes it: for each chunk it
 data are copied. zarr, fsspec with zarr-python and xarray, and VirtualiZarr read it. SOURCE may also be a Zarr hierarchy of v2 or v3.
 
 Several files are joined in the order in which they are given. Coordinates along the joined dimension are written into the
-reference file. Attributes are those of the first file. All else must be equal: types, codecs, fill values, units, and the
+reference file. Attributes are those of the first file. Everything else must be equal: types, codecs, fill values, units, and the
 elements of arrays without that dimension. Each file but the last must have whole chunks along the dimension; uncompressed chunks
-are divided where that helps.
+are split where that makes them line up.
 
-Arrays whose elements cannot be read in place, for example since a filter is not supported, are left out and named; with --strict
+Arrays whose elements cannot be read in place, for example because a filter is not supported, are left out and named; with --strict
 that is an error.")]
 pub(crate) struct Refs {
     /// Paths or URLs of files
     #[arg(value_name = "SOURCE", required = true)]
     files: Vec<String>,
-    /// Reference file, which appears when it is whole; - is standard output
+    /// Reference file, which appears once it is complete; - is standard output
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     /// Dimension along which files are joined [default: the one whose lengths or coordinates differ]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, alias = "concat", value_name = "NAME")]
     axis: Option<String>,
-    /// Write documents of this format, v2 or v3 [default: v3, and of hierarchies of v2 v2]
-    #[arg(long, value_name = "FORMAT", value_parser = parse::migrated)]
+    /// Write documents of this format, v2 or v3 [default: v3, or v2 for a hierarchy of v2]
+    #[arg(long, alias = "zarr-format", value_name = "FORMAT", value_parser = parse::migrated)]
     to: Option<Dialect>,
     /// Write chunks of at most this many bytes into the reference file; 0 for none
     #[arg(long, value_name = "SIZE", value_parser = parse::size, default_value_t = DEFAULT_INLINE_BYTES)]

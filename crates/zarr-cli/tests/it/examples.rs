@@ -68,6 +68,7 @@ fn prepare(folder: &Folder) {
     for name in ["t2m", "pr"] {
         array("model.zarr", name, "--shape 20,20,30 --chunks 5,10,10 --dims time,lat,lon");
         array("more.zarr", name, "--shape 20,20,30 --chunks 5,10,10 --dims time,lat,lon");
+        array("era5.zarr", name, "--shape 20,20,30 --chunks 5,10,10 --dims time,lat,lon");
     }
     array("more.zarr", "time", "--shape 20 --chunks 10 --dims time");
     array("data.zarr", "table", "--shape 4,5");

@@ -1,4 +1,4 @@
-//! `zarr pyramid` adds levels to images: whole or in parts, and after kills as if there had been none.
+//! `zarr pyramid` adds levels to images and maps: whole or in parts, and after kills as if there had been none.
 
 use zarr::Json;
 
@@ -74,6 +74,95 @@ fn a_pyramid_begins_anew_if_that_is_asked_for() {
     folder.good("pyramid b.zarr --method min --chunks 16,16");
     folder.good("diff a.zarr b.zarr");
     folder.good("validate a.zarr");
+}
+
+/// A dataset of two variables on latitudes and longitudes.
+fn map(folder: &Folder, target: &str) {
+    let (rows, columns) = (70, 90);
+    let count = rows * columns;
+    let bytes: Vec<u8> = (0..count as u32).flat_map(|n| (n as f32 / 8.0).to_le_bytes()).collect();
+    let latitudes: Vec<u8> = (0..rows).flat_map(|n| (35.0 - n as f64).to_le_bytes()).collect();
+    let longitudes: Vec<u8> = (0..columns).flat_map(|n| (n as f64).to_le_bytes()).collect();
+    for (name, layout, bytes) in [
+        ("t2m", "--shape 70,90 --chunks 8,8 --dims lat,lon --dtype float32", &bytes),
+        ("wind", "--shape 70,90 --chunks 16,8 --dims lat,lon --dtype float32", &bytes),
+        ("lat", "--shape 70 --dims lat --dtype float64", &latitudes),
+        ("lon", "--shape 90 --dims lon --dtype float64", &longitudes),
+    ] {
+        folder.good(&format!("create {target} --path {name} {layout}"));
+        let put = folder.feed(&format!("put {target} --path {name} --format raw"), bytes);
+        assert_eq!(put.code, 0, "{}", put.err);
+    }
+    folder.good(&format!("attrs {target} --path lat --set units=degrees_north"));
+    folder.good(&format!("attrs {target} --path lon --set units=degrees_east"));
+}
+
+/// How many levels the map lists.
+fn layout(folder: &Folder, target: &str) -> usize {
+    let attributes = folder.good(&format!("attrs {target} --json")).json();
+    let attributes = attributes.get("attributes").cloned().unwrap_or(attributes);
+    attributes["multiscales"]["layout"].as_array().map_or(0, <[Json]>::len)
+}
+
+#[test]
+fn levels_of_a_map_are_told_and_made() {
+    let folder = Folder::new();
+    map(&folder, "m.zarr");
+    let why = folder.bad("pyramid m.zarr", 2);
+    assert!(why.contains("`--as geo`"), "{why}");
+    let told = folder.good("pyramid m.zarr --as geo --levels 2 --dry-run");
+    assert_eq!(
+        told.text(),
+        "/ovr_2x/t2m  (35, 45), chunks (8, 8), mean of (2, 2)\n\
+         /ovr_2x/wind  (35, 45), chunks (16, 8), mean of (2, 2)\n"
+    );
+    folder.good("pyramid m.zarr --as geo");
+    assert_eq!(layout(&folder, "m.zarr"), 5);
+    folder.good("validate m.zarr");
+    let made = folder.good("get m.zarr/ovr_2x/t2m --region 0,0 --format csv");
+    assert_eq!(made.text().trim(), "5.6875");
+    let made = folder.good("get m.zarr/ovr_16x/lat --region 0 --format csv");
+    assert_eq!(made.text().trim(), "27.5");
+    // The group lists its levels now.
+    let told = folder.good("pyramid m.zarr --dry-run");
+    assert!(told.text().contains("nothing to do"), "{}", told.text());
+}
+
+/// As the page of pyramids advises for readers that open all groups together.
+#[test]
+fn a_dataset_is_copied_to_be_the_first_of_its_levels() {
+    let folder = Folder::new();
+    map(&folder, "m.zarr");
+    folder.good("copy m.zarr levels.zarr --at 0");
+    folder.good("pyramid levels.zarr --as geo");
+    assert_eq!(layout(&folder, "levels.zarr"), 5);
+    folder.good("get levels.zarr/4/wind");
+    folder.good("validate levels.zarr");
+}
+
+#[test]
+#[cfg(unix)]
+fn killed_pyramids_of_maps_go_on() {
+    use crate::common::killed::kill_all;
+    for (name, options) in [("maps", ""), ("maps by the journal", "--part 1/1")] {
+        let folder = Folder::new();
+        map(&folder, "whole.zarr");
+        folder.good("pyramid whole.zarr --as geo");
+        let prepare = |target: &str| map(&folder, target);
+        let line = |target: &str| format!("pyramid {target} --as geo {options}");
+        kill_all(&folder, name, line, prepare, |target, place| {
+            // What is listed is whole.
+            let count = layout(&folder, target);
+            assert!([0, 5].contains(&count), "{place}: {count} levels");
+            if count == 5 {
+                folder.good(&format!("diff whole.zarr {target}"));
+            }
+            let run = folder.run(&format!("pyramid {target} --as geo --resume"));
+            assert_eq!(run.code, 0, "{place}: {}", run.err);
+            folder.good(&format!("diff whole.zarr {target}"));
+            folder.good(&format!("validate {target}"));
+        });
+    }
 }
 
 #[test]

@@ -80,6 +80,7 @@ const COMMANDS: &[(&str, &str)] = &[
     ("diff ocean.zarr", "required"),
     ("consolidate ocean.zarr/temperature", "array"),
     ("pyramid ocean.zarr", "image"),
+    ("pyramid ocean.zarr --as geo", "dimensions of y and x"),
     ("validate ocean.zarr --level deep", "expected meta, keys, index or data"),
 ];
 

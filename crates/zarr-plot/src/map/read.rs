@@ -109,6 +109,10 @@ impl Source<'_> {
                 "choose smaller chunks: `zarr copy SOURCE TARGET --chunks ...`".to_owned()
             }
             Some(group) => format!("add levels of lower resolution: `zarr pyramid SOURCE{group}`"),
+            None if self.array.dimension_names().is_some() => {
+                let group = path.parent().unwrap_or_else(NodePath::root);
+                format!("add levels of lower resolution: `zarr pyramid SOURCE{group} --as geo`")
+            }
             None => "ask for a larger zoom, or add levels of lower resolution, which `multiscales` of its group lists".to_owned(),
         };
         let why = format!(

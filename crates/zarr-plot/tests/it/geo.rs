@@ -405,7 +405,9 @@ fn tiles_of_very_many_chunks_are_refused_with_the_remedy() {
         [(0, Resampling::Nearest), (2, Resampling::Mean), (3, Resampling::Bilinear)]
     {
         match of_zoom(zoom, resampling) {
-            Err(MapError::TooLarge(why)) => assert!(why.contains("`multiscales`"), "{why}"),
+            Err(MapError::TooLarge(why)) => {
+                assert!(why.contains("`zarr pyramid SOURCE/ --as geo`"), "{why}");
+            }
             other => panic!("{other:?}"),
         }
     }

@@ -194,7 +194,7 @@ def _option(match):
     name = match[1]
     if name in _FLAGS:
         return f"{name.replace('-', '_')}=True"
-    name = {"codec": "codecs", "dims": "dims"}.get(name, name.replace("-", "_"))
+    name = {"codec": "codecs", "dims": "dims", "as": "convention"}.get(name, name.replace("-", "_"))
     value = match[2]
     return f'{name}="{value}"' if value else f"{name}="
 

@@ -766,6 +766,7 @@ def pyramid(
     target: Source,
     *,
     path: str = "",
+    convention: str | None = None,
     method: str | None = None,
     factor: int | Mapping[str, int] | None = None,
     levels: int | None = None,
@@ -787,6 +788,9 @@ def pyramid(
 ) -> PyramidReport:
     """Adds the levels of lower resolution that an OME-Zarr image lacks, and those of its labels. What is there stays as it is.
 
+    With `convention="geo"`, the target is a group of variables on a map, which all get the same levels, listed by GeoZarr's conventions; each level
+    is a group with the same arrays, with means as coordinates. This is the default where the group already lists levels in that way.
+
     `method` is "mean", "min", "max", "median", "mode", "nearest" or "gaussian"; by default the mean, of bools the mode; labels always have the
     mode or the nearest. `factor` is how many elements become one from level to level, by default 2 along y and x, or a mapping of the axes'
     names, as in `{"z": 2, "y": 2, "x": 2}`. `levels` is how many there are at the end, the image itself being one. `chunks` and `shards` are those
@@ -799,6 +803,7 @@ def pyramid(
     """
     by_axis = isinstance(factor, Mapping)
     asked = {
+        "convention": convention,
         "method": method,
         "factor": None if factor is None or by_axis else int(factor),  # type: ignore[arg-type]
         "factors": [(str(name), int(by)) for name, by in factor.items()] if by_axis else [],  # type: ignore[union-attr]

@@ -1,8 +1,9 @@
-//! The levels of an image in OME-Zarr's metadata, 0.4 and 0.5: found, and more of them added.
+//! The levels of an image in OME-Zarr's metadata, 0.4 and 0.5: found, and more of them added. Variables on maps are images, too.
 
 use zarr_core::{AccessError, Error, Group, Json, Object, Result};
 
 use super::PyramidMethod;
+use super::geo::OnMap;
 use crate::ome::OME;
 
 /// The metadata of an image, or of one made of labels.
@@ -13,6 +14,8 @@ pub(super) struct Image {
     pub datasets: Vec<Dataset>,
     /// How its levels were made, if it says so.
     pub method: Option<PyramidMethod>,
+    /// What is known of it if it is a variable on a map, and not an image of OME-Zarr.
+    pub map: Option<OnMap>,
 }
 
 #[derive(Clone, Debug)]
@@ -90,7 +93,7 @@ impl Image {
         })?;
         let method = image.get("type").and_then(|it| it.as_str()?.parse().ok());
         let method = method.filter(|_| datasets.len() > 1);
-        Ok(Some(Image { axes, datasets, method }))
+        Ok(Some(Image { axes, datasets, method, map: None }))
     }
 
     /// The paths of the labels that a group `labels` lists.

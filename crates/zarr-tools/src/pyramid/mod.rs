@@ -1,13 +1,18 @@
-//! Adds the levels of lower resolution to images: to OME-Zarr images of 0.4 and 0.5, and to their labels.
+//! Adds the levels of lower resolution to images: to OME-Zarr images of 0.4 and 0.5 and to their labels, and to maps, in GeoZarr's words.
 //!
 //! [`plan_pyramid`] chooses the levels from the image's metadata (`image`), and how they are cut into tiles (`tiles`), so that all that
-//! can be refused is refused before anything is written (`plan`). Then each part, a tree of tiles over a box of the base, is made in
+//! can be refused is refused before anything is written (`plan`). The variables of a map are images of the same levels (`geo`,
+//! `geo_plan`); what levels have beside them is written at the end (`geo_levels`, `geo_place`). Then each part, a tree of tiles over a box of the base, is made in
 //! one go from the bottom up (`build`, `reduce`): the base is read once, and no level is read back. The documents of the levels are
 //! written last, and the image's own after those (`run`): a pyramid that was killed is not taken for a finished one, and goes on from
 //! its journal (`journal`).
 
 mod build;
 mod gaussian;
+mod geo;
+mod geo_levels;
+mod geo_place;
+mod geo_plan;
 mod image;
 mod journal;
 mod plan;
@@ -124,11 +129,49 @@ impl FromStr for PyramidRounding {
     }
 }
 
+/// In whose words the levels are listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PyramidConvention {
+    /// OME-Zarr's: the levels of one image and of its labels.
+    Ome,
+    /// GeoZarr's `multiscales`, `spatial` and `proj` 0.1: the levels of all variables of a group on one plane of y and x. Each level
+    /// is a group with the same arrays: coordinates of y and x are means, and arrays without y and x are copied. The base is the
+    /// group itself, whose levels are `ovr_2x`, `ovr_4x` and so on, or its child `0`, whose levels are `1`, `2`.
+    Geo,
+}
+
+impl PyramidConvention {
+    const ALL: [PyramidConvention; 2] = [PyramidConvention::Ome, PyramidConvention::Geo];
+
+    /// `ome` or `geo`.
+    pub fn name(self) -> &'static str {
+        match self {
+            PyramidConvention::Ome => "ome",
+            PyramidConvention::Geo => "geo",
+        }
+    }
+}
+
+impl FromStr for PyramidConvention {
+    type Err = String;
+
+    /// The convention of a name.
+    ///
+    /// # Errors
+    /// If there is none of the name.
+    fn from_str(name: &str) -> Result<PyramidConvention, String> {
+        let found = PyramidConvention::ALL.into_iter().find(|convention| convention.name() == name);
+        found.ok_or_else(|| format!("unknown convention `{name}`; expected ome or geo"))
+    }
+}
+
 /// How a pyramid is made.
 #[derive(Clone, Default)]
 pub struct PyramidOptions<'a> {
+    /// `None` for GeoZarr's if the group lists levels in its words, else OME-Zarr's.
+    pub convention: Option<PyramidConvention>,
     /// `None` for the one by which the levels that are there were made, if the image names it; else for the mean, or for the mode if
-    /// elements are bools. Labels have the mode, or the nearest if that is asked for.
+    /// elements are bools. Labels, and bools and flags on maps, have the mode, or the nearest if that is asked for.
     pub method: Option<PyramidMethod>,
     /// How many elements become one from level to level; `None` for 2. Along the last two axes of space, and along the third once
     /// elements are as far from each other along those two as along it.
@@ -138,7 +181,8 @@ pub struct PyramidOptions<'a> {
     /// How many levels the image has at the end, the base being one. `None` for as many as make the last one a single chunk along the
     /// axes that get shorter.
     pub levels: Option<usize>,
-    /// The chunks of new levels; `None` for those of the base, unless they have more than 16 MiB. Labels keep theirs.
+    /// The chunks of new levels; `None` for those of the base, unless they have more than 16 MiB. Labels keep theirs, and so do
+    /// variables of maps with another number of axes.
     pub chunks: Option<Vec<u64>>,
     /// The shards of new levels, in v3; `None` for those of the base, an empty list for none.
     pub shards: Option<Vec<u64>>,

@@ -13,10 +13,13 @@ use zarr_core::{
 };
 
 use super::gaussian::MAX_FACTOR;
+use super::geo::{Map, OnMap};
+use super::geo_levels::PlannedMap;
+use super::geo_place::Coarser;
 use super::image::{Image, NewLevels, next_path};
 use super::journal::Journal;
 use super::tiles::{Lengths, Tiles, levels};
-use super::{PyramidMethod, PyramidOptions, PyramidRounding};
+use super::{PyramidConvention, PyramidMethod, PyramidOptions, PyramidRounding, geo_plan};
 
 /// The most elements of the base that one element of a level may cover: so many 32-bit integers are added up in 64 bits.
 const MAX_BLOCK: u64 = 1 << 31;
@@ -43,15 +46,19 @@ pub struct PyramidPlan {
     pub(super) path: NodePath,
     /// What no other pyramid has: a time and a process.
     pub(super) begun: String,
-    /// The image, and then its labels.
+    /// The image, and then its labels; or the variables of a map.
     pub(super) images: Vec<PlannedImage>,
-    notes: Vec<String>,
+    /// The levels of the map, if it is one.
+    pub(super) map: Option<PlannedMap>,
+    pub(super) notes: Vec<String>,
 }
 
 /// An image that gets levels.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct PlannedImage {
     pub group: NodePath,
+    /// What is known of it if it is a variable on a map.
+    pub map: Option<OnMap>,
     /// The path of the base, from the group on.
     pub base: String,
     pub base_shape: Vec<u64>,
@@ -96,12 +103,13 @@ pub struct PyramidLevel {
     pub method: PyramidMethod,
 }
 
-/// Plans the levels that an OME-Zarr image and its labels lack. A plan without levels says that nothing is to be done.
+/// Plans the levels that an OME-Zarr image and its labels lack, or the variables of a map ([`PyramidConvention`]). A plan without
+/// levels says that nothing is to be done.
 ///
 /// # Errors
-/// [`AccessError::Argument`] if the group is no image, if options do not fit it, or if a pyramid of it is under way and neither
-/// [`PyramidOptions::resume`] nor [`PyramidOptions::restart`] is set; [`AccessError::Exists`] if a node is where a level is to be;
-/// what the store reports.
+/// [`AccessError::Argument`] if the group is no image or no map, if options do not fit it, or if a pyramid of it is under way and
+/// neither [`PyramidOptions::resume`] nor [`PyramidOptions::restart`] is set; [`AccessError::Exists`] if a node is where a level is
+/// to be; what the store reports.
 ///
 /// ```no_run
 /// # use zarr_core::{Hierarchy, OpenOptions};
@@ -127,43 +135,28 @@ pub fn plan_pyramid(group: &Group, options: &PyramidOptions<'_>) -> Result<Pyram
         plan.check_bases()?;
         return Ok(plan);
     }
-    let image = Image::of(group)?.ok_or_else(|| not_an_image(group))?;
     let mut plan = PyramidPlan {
         hierarchy: hierarchy.clone(),
         path: path.clone(),
         begun: begun(),
         images: Vec::new(),
+        map: None,
         notes: Vec::new(),
     };
-    let base = open_base(group, &image)?;
-    let wanted = wanted_levels(group, &image, &base, options)?;
-    if let Some(planned) = plan.image(group, &image, &base, &wanted, options)? {
-        plan.images.push(planned);
-    }
-    if !options.no_labels {
-        for label in labels(group)? {
-            let Some(of_label) = Image::of(&label)? else { continue };
-            let base = open_base(&label, &of_label)?;
-            let wanted = along_axes(&image, &wanted, &of_label);
-            let options = PyramidOptions {
-                method: options
-                    .method
-                    .filter(|&it| it == PyramidMethod::Nearest)
-                    .or(Some(PyramidMethod::Mode)),
-                chunks: None,
-                shards: options.shards.clone().filter(Vec::is_empty),
-                ..options.clone()
-            };
-            if let Some(planned) = plan.image(&label, &of_label, &base, &wanted, &options)? {
-                plan.images.push(planned);
-            }
-        }
+    let convention = match options.convention {
+        Some(convention) => convention,
+        None if Map::is_listed(group.attributes()) => PyramidConvention::Geo,
+        None => PyramidConvention::Ome,
+    };
+    match convention {
+        PyramidConvention::Ome => plan.add_image(group, options)?,
+        PyramidConvention::Geo => geo_plan::add_map(&mut plan, group, options)?,
     }
     plan.check_places()?;
     Ok(plan)
 }
 
-fn argument(hierarchy: &Hierarchy, path: &NodePath, why: impl Into<String>) -> Error {
+pub(super) fn argument(hierarchy: &Hierarchy, path: &NodePath, why: impl Into<String>) -> Error {
     let error = Error::from(AccessError::Argument(why.into()));
     error.at_store(hierarchy.store().name()).at_path(path)
 }
@@ -176,6 +169,11 @@ fn not_an_image(group: &Group) -> Error {
         Image::of(&group).ok()?.map(|_| group.path().to_string())
     });
     let names: Vec<String> = images.take(5).collect();
+    if names.is_empty() && Map::of(group).is_ok_and(|map| map.is_some()) {
+        return error.with_hint(
+            "it has variables on a map: add levels to these with `--as geo` (library: `PyramidOptions::convention`)",
+        );
+    }
     if names.is_empty() {
         return error
             .with_hint("its attributes must have `multiscales` with `datasets` and `axes`");
@@ -210,7 +208,7 @@ fn labels(group: &Group) -> Result<Vec<Group>> {
 }
 
 /// How many elements of the base one of each level covers, of all levels that an image is to have above its base.
-fn wanted_levels(
+pub(super) fn wanted_levels(
     group: &Group,
     image: &Image,
     base: &Array,
@@ -289,7 +287,7 @@ fn step(image: &Image, factors: &[u64], axis: usize, options: &PyramidOptions<'_
 }
 
 /// The factors of the levels that an image has above its base.
-fn existing_levels(group: &Group, image: &Image, base: &Array) -> Result<Vec<Vec<u64>>> {
+pub(super) fn existing_levels(group: &Group, image: &Image, base: &Array) -> Result<Vec<Vec<u64>>> {
     let shape = base.shape();
     let mut found = Vec::new();
     for dataset in &image.datasets[1..] {
@@ -318,8 +316,19 @@ fn existing_levels(group: &Group, image: &Image, base: &Array) -> Result<Vec<Vec
     Ok(found)
 }
 
+/// The paths of the levels that an image lacks of so many above its base.
+fn next_paths(image: &Image, wanted: usize) -> Vec<String> {
+    let mut paths = Vec::new();
+    let mut last = image.datasets[image.datasets.len() - 1].path.clone();
+    for _ in image.datasets.len() - 1..wanted {
+        last = next_path(&last);
+        paths.push(last.clone());
+    }
+    paths
+}
+
 /// The factors of the levels of an image, along the axes of its labels.
-fn along_axes(image: &Image, factors: &[Vec<u64>], labels: &Image) -> Vec<Vec<u64>> {
+pub(super) fn along_axes(image: &Image, factors: &[Vec<u64>], labels: &Image) -> Vec<Vec<u64>> {
     factors
         .iter()
         .map(|factors| {
@@ -351,9 +360,30 @@ fn level_chunk(base: &Array, options: &PyramidOptions<'_>) -> Result<Vec<u64>> {
     Ok(kept.unwrap_or_else(|| default_chunk_shape_named(&metadata.shape, element, &names)))
 }
 
-/// Whether levels can be made of elements of this type, by this method.
-fn check_type(base: &Array, method: PyramidMethod) -> Result<()> {
+/// How the levels of an image are made.
+pub(super) fn method_of(
+    base: &Array,
+    image: &Image,
+    options: &PyramidOptions<'_>,
+) -> PyramidMethod {
+    let default = match base.data_type().scalar() {
+        Some(Scalar::Bool) => PyramidMethod::Mode,
+        _ => PyramidMethod::Mean,
+    };
+    options.method.or(image.method).unwrap_or(default)
+}
+
+/// Why no levels can be made of an array by this method, if so.
+pub(super) fn type_problem(base: &Array, method: PyramidMethod) -> Option<String> {
     let data_type = base.data_type();
+    let takes_any = [PyramidMethod::Mode, PyramidMethod::Nearest].contains(&method);
+    let unsigned = base.attributes().get("_Unsigned").is_some_and(|it| *it == "true");
+    if unsigned && !takes_any && matches!(data_type.scalar(), Some(Scalar::Int(_))) {
+        return Some(format!(
+            "its attribute `_Unsigned` says that the elements stand for unsigned numbers, of which the method `{}` is not supported",
+            method.name()
+        ));
+    }
     let is_number = match (&data_type, data_type.scalar()) {
         (DataType::Core(_), Some(Scalar::Int(64) | Scalar::Uint(64))) => {
             method != PyramidMethod::Gaussian
@@ -366,15 +396,20 @@ fn check_type(base: &Array, method: PyramidMethod) -> Result<()> {
         _ => false,
     };
     if is_number {
-        return Ok(());
+        return None;
     }
-    let why = match data_type.scalar() {
+    Some(match data_type.scalar() {
         Some(Scalar::Bool) => "bools have no mean".to_owned(),
         _ => format!(
             "levels of elements of type `{data_type}` by the method `{}` are not supported",
             method.name()
         ),
-    };
+    })
+}
+
+/// Whether levels can be made of elements of this type, by this method.
+fn check_type(base: &Array, method: PyramidMethod) -> Result<()> {
+    let Some(why) = type_problem(base, method) else { return Ok(()) };
     let error = argument(base.hierarchy(), base.path(), why);
     Err(error.with_hint(
         "supported are integers, float32 and float64, and bools by `--method mode`, `min`, `max`, `median` or `nearest`",
@@ -382,29 +417,59 @@ fn check_type(base: &Array, method: PyramidMethod) -> Result<()> {
 }
 
 impl PyramidPlan {
-    /// Plans the levels that an image lacks of those that are wanted; `None` if it has all.
-    fn image(
+    /// Adds the levels that an OME-Zarr image and its labels lack.
+    fn add_image(&mut self, group: &Group, options: &PyramidOptions<'_>) -> Result<()> {
+        let image = Image::of(group)?.ok_or_else(|| not_an_image(group))?;
+        let base = open_base(group, &image)?;
+        let wanted = wanted_levels(group, &image, &base, options)?;
+        let paths = next_paths(&image, wanted.len());
+        if let Some(planned) = self.image(group, &image, &base, &wanted, paths, options)? {
+            self.images.push(planned);
+        }
+        if options.no_labels {
+            return Ok(());
+        }
+        for label in labels(group)? {
+            let Some(of_label) = Image::of(&label)? else { continue };
+            let base = open_base(&label, &of_label)?;
+            let wanted = along_axes(&image, &wanted, &of_label);
+            let options = PyramidOptions {
+                method: options
+                    .method
+                    .filter(|&it| it == PyramidMethod::Nearest)
+                    .or(Some(PyramidMethod::Mode)),
+                chunks: None,
+                shards: options.shards.clone().filter(Vec::is_empty),
+                ..options.clone()
+            };
+            let paths = next_paths(&of_label, wanted.len());
+            if let Some(planned) = self.image(&label, &of_label, &base, &wanted, paths, &options)? {
+                self.images.push(planned);
+            }
+        }
+        Ok(())
+    }
+
+    /// Plans the levels that an image lacks of those that are wanted, at these paths; `None` if it has all.
+    pub(super) fn image(
         &mut self,
         group: &Group,
         image: &Image,
         base: &Array,
         wanted: &[Vec<u64>],
+        paths: Vec<String>,
         options: &PyramidOptions<'_>,
     ) -> Result<Option<PlannedImage>> {
         let there = existing_levels(group, image, base)?;
         if wanted.len() <= there.len() {
             return Ok(None);
         }
-        let default = match base.data_type().scalar() {
-            Some(Scalar::Bool) => PyramidMethod::Mode,
-            _ => PyramidMethod::Mean,
-        };
-        let method = options.method.or(image.method).unwrap_or(default);
+        let method = method_of(base, image, options);
         check_type(base, method)?;
         let fail = |why: String| argument(group.hierarchy(), base.path(), why);
         let metadata = base.metadata();
         if group.hierarchy().dialect() == Dialect::Draft {
-            return Err(fail("OME-Zarr images are in v2 or v3".into()));
+            return Err(fail("levels are added in v2 and v3 only".into()));
         }
         if base.is_empty() {
             return Err(fail("the array has no elements".into()));
@@ -423,12 +488,6 @@ impl PyramidPlan {
             Some(shards) => Some(shards.clone()),
             None => metadata.shard_shape(),
         };
-        let mut last = &image.datasets[image.datasets.len() - 1].path[..];
-        let mut paths = Vec::new();
-        for _ in there.len()..wanted.len() {
-            paths.push(next_path(last));
-            last = &paths[paths.len() - 1];
-        }
         // Levels that are there are stages on the way to the new ones, if whole blocks of one make each of the next.
         let mut stages: Vec<(Option<String>, &Vec<u64>)> = Vec::new();
         let divides = |a: &[u64], b: &[u64]| a.iter().zip(b).all(|(a, b)| b.is_multiple_of(*a));
@@ -505,6 +564,7 @@ impl PyramidPlan {
         }
         let mut planned = PlannedImage {
             group: group.path().clone(),
+            map: image.map,
             base: image.datasets[0].path.clone(),
             base_shape: base.shape(),
             method,
@@ -531,20 +591,17 @@ impl PyramidPlan {
     /// Refuses levels whose places are taken.
     fn check_places(&self) -> Result<()> {
         let mut seen = HashSet::new();
-        for image in &self.images {
-            for level in image.levels.iter().filter(|level| level.path.is_some()) {
-                let path = image.path_of(level)?;
-                let is_there = match self.hierarchy.node(&path) {
-                    Err(e) if e.kind() == ErrorKind::NotFound => false,
-                    found => found.map(|_| true)?,
-                };
-                if is_there || !seen.insert(path.clone()) {
-                    let error = Error::from(AccessError::Exists("a node"));
-                    let error = error.at_store(self.hierarchy.store().name()).at_path(&path);
-                    return Err(error.with_hint(
-                        "it is where a level is to be, and the image does not list it; move or erase it",
-                    ));
-                }
+        for (path, _) in self.new_arrays()? {
+            let is_there = match self.hierarchy.node(&path) {
+                Err(e) if e.kind() == ErrorKind::NotFound => false,
+                found => found.map(|_| true)?,
+            };
+            if is_there || !seen.insert(path.clone()) {
+                let error = Error::from(AccessError::Exists("a node"));
+                let error = error.at_store(self.hierarchy.store().name()).at_path(&path);
+                return Err(error.with_hint(
+                    "it is where a level is to be, and the image does not list it; move or erase it",
+                ));
             }
         }
         Ok(())
@@ -598,7 +655,10 @@ impl PyramidPlan {
             .with("path", self.path.as_str())
             .with("begun", &*self.begun)
             .with("images", self.images.iter().map(PlannedImage::to_json).collect::<Json>());
-        object.into()
+        match &self.map {
+            Some(map) => object.with("map", map.to_json()).into(),
+            None => object.into(),
+        }
     }
 
     pub(super) fn from_json(
@@ -611,11 +671,20 @@ impl PyramidPlan {
             return None;
         }
         let images = json.get("images")?.as_array()?.iter().map(PlannedImage::from_json);
+        let images: Vec<PlannedImage> = images.collect::<Option<_>>()?;
+        let map = match json.get("map") {
+            Some(map) => Some(PlannedMap::from_json(map)?),
+            None => None,
+        };
+        if images.iter().any(|image| image.map.is_some() != map.is_some()) {
+            return None;
+        }
         Some(PyramidPlan {
             hierarchy: hierarchy.clone(),
             path: path.clone(),
             begun: json.get("begun")?.as_str()?.to_owned(),
-            images: images.collect::<Option<_>>()?,
+            images,
+            map,
             notes: Vec::new(),
         })
     }
@@ -645,8 +714,19 @@ impl PlannedImage {
         level: &PlannedLevel,
     ) -> Result<ArrayMetadata> {
         let at = self.levels.iter().position(|other| other == level).unwrap_or(0);
+        let tiles = self.tiles();
+        let geometry = &tiles.levels[at];
         let mut metadata = (*base.metadata()).clone().unsharded();
-        metadata.shape.clone_from(&self.tiles().levels[at].shape);
+        metadata.shape.clone_from(&geometry.shape);
+        if let Some(OnMap { plane: Some((y, x)), is_node }) = self.map {
+            let coarser = Coarser {
+                lengths: [self.base_shape[y], self.base_shape[x]],
+                factors: [geometry.factors[y], geometry.factors[x]],
+                is_node,
+                is_first: self.method == PyramidMethod::Nearest,
+            };
+            coarser.change(&mut metadata.attributes);
+        }
         metadata.grid = Some(Arc::new(RegularGrid::new(&level.chunk, &metadata.shape)?));
         if base.hierarchy().dialect() == Dialect::V3 && metadata.dimension_names.is_none() {
             let names = image.axes.iter().map(|axis| Some(axis.name.clone()));
@@ -750,7 +830,7 @@ impl PlannedImage {
                 .with("shard", optional(level.shard.as_ref().map(|it| Json::from(&it[..]))));
             Json::from(level)
         });
-        Object::new()
+        let object = Object::new()
             .with("group", self.group.as_str())
             .with("base", &*self.base)
             .with("base_shape", &self.base_shape[..])
@@ -762,8 +842,11 @@ impl PlannedImage {
             .with("tile", &self.tile[..])
             .with("root", &self.root[..])
             .with("part_level", self.part_level as u64)
-            .with("is_journaled", self.is_journaled)
-            .into()
+            .with("is_journaled", self.is_journaled);
+        match &self.map {
+            Some(map) => object.with("map", map.to_json()).into(),
+            None => object.into(),
+        }
     }
 
     fn from_json(json: &Json) -> Option<PlannedImage> {
@@ -773,6 +856,10 @@ impl PlannedImage {
         };
         let planned = PlannedImage {
             group: NodePath::new(text("group")?).ok()?,
+            map: match json.get("map") {
+                Some(map) => Some(OnMap::from_json(map)?),
+                None => None,
+            },
             base: text("base")?.to_owned(),
             base_shape: lengths(json.get("base_shape")?)?,
             method: text("method")?.parse().ok()?,
@@ -805,6 +892,11 @@ impl PlannedImage {
     fn is_sound(&self) -> bool {
         let rank = self.base_shape.len();
         let has_rank = |lens: &[u64]| lens.len() == rank;
+        if let Some(OnMap { plane: Some((y, x)), .. }) = self.map
+            && (y >= rank || x >= rank)
+        {
+            return false;
+        }
         let have_rank = self.levels.iter().all(|level| {
             let shard = level.shard.as_ref();
             has_rank(&level.steps) && has_rank(&level.chunk) && shard.is_none_or(|it| has_rank(it))

@@ -8,18 +8,19 @@ use std::thread;
 use zarr_core::data_type::NumpyTime;
 use zarr_core::metadata::ArrayMetadata;
 use zarr_core::{
-    AccessError, Array, DataType, Error, ErrorKind, Group, Guard, Json, Node, Result, missing_value,
+    AccessError, Array, DataType, Error, ErrorKind, Group, Guard, Json, Node, NodePath, Result,
+    Scalar, missing_value,
 };
 
 use super::build::{Build, Image, Make};
 use super::gaussian::Gaussian;
-use super::image;
+use super::geo_levels::PlannedMap;
 use super::journal::{Handover, Journal};
 use super::plan::{PlannedImage, PyramidPlan};
 use super::reduce::{Mean, Missing, Pick};
 use super::sample::Sample;
 use super::tiles::Tiles;
-use super::{PyramidMethod, PyramidOptions, PyramidProgress};
+use super::{PyramidMethod, PyramidOptions, PyramidProgress, geo, geo_levels, image};
 use crate::copy::holes::touched_blocks;
 use crate::copy::{Buffers, Workers, default_memory};
 
@@ -134,7 +135,7 @@ impl PyramidPlan {
             let found =
                 found.and_then(|json| PyramidPlan::from_json(&self.hierarchy, &self.path, &json));
             let found = found.ok_or_else(|| journal.broken("it is not a plan of a pyramid"))?;
-            if found.images != self.images {
+            if found.images != self.images || found.map != self.map {
                 let why = "the pyramid that is under way is another one".to_owned();
                 return Err(self
                     .argument(why)
@@ -192,7 +193,7 @@ impl PyramidPlan {
     }
 
     /// The arrays that are to be made.
-    fn new_arrays(&self) -> Result<Vec<(zarr_core::NodePath, ArrayMetadata)>> {
+    pub(super) fn new_arrays(&self) -> Result<Vec<(NodePath, ArrayMetadata)>> {
         let mut found = Vec::new();
         for planned in &self.images {
             let (group, image) = self.image_of(planned)?;
@@ -201,11 +202,21 @@ impl PyramidPlan {
                 found.push((planned.path_of(level)?, planned.metadata(&base, &image, level)?));
             }
         }
+        if let Some(planned) = &self.map {
+            let (group, map) = geo_levels::map_of(self, planned)?;
+            for beside in geo_levels::beside(&group, &map, planned)? {
+                found.push((beside.path, beside.metadata));
+            }
+        }
         Ok(found)
     }
 
     fn image_of(&self, planned: &PlannedImage) -> Result<(Group, image::Image)> {
         let group = self.hierarchy.group(&planned.group)?;
+        if let Some(map) = planned.map {
+            let image = geo::variable(&group.array(&planned.base)?, map);
+            return Ok((group, image));
+        }
         let image = image::Image::of(&group)?;
         let image = image
             .ok_or_else(|| self.argument(format!("{} is not an image any more", planned.group)))?;
@@ -279,33 +290,67 @@ impl PyramidPlan {
     fn write_documents(&self) -> Result<()> {
         // No document is there before the chunks are.
         self.hierarchy.flush()?;
-        for planned in self.images.iter().rev() {
-            let (group, image) = self.image_of(planned)?;
-            let base = group.array(&planned.base)?;
-            for level in planned.levels.iter().filter(|level| level.path.is_some()) {
-                let path = planned.path_of(level)?;
-                let metadata = planned.metadata(&base, &image, level)?;
-                match self.hierarchy.node(&path) {
-                    Err(e) if e.kind() == ErrorKind::NotFound => {
-                        // What is left of others is erased since the beginning.
-                        let array = self.hierarchy.create_array(&path).from_metadata(metadata);
-                        array.purge(false).create()?;
-                    }
-                    Ok(Node::Array(array)) if is_like(&array, &metadata) => {}
-                    found => {
-                        found?;
-                        let error = Error::from(AccessError::Exists("a node"));
-                        let error = error.at_store(self.hierarchy.store().name()).at_path(&path);
-                        return Err(error.with_hint("another program has created it meanwhile; erase it, and go on with `--resume`"));
-                    }
+        match &self.map {
+            Some(map) => self.write_map(map)?,
+            None => {
+                for planned in self.images.iter().rev() {
+                    let group = self.create_levels(planned)?;
+                    let new = planned.new_levels();
+                    group.update_attributes(|attributes| new.add(attributes))?;
                 }
             }
-            let new = planned.new_levels();
-            group.update_attributes(|attributes| new.add(attributes))?;
         }
         self.hierarchy.flush()?;
         Journal::new(&self.hierarchy, &self.path)?.erase()?;
         self.hierarchy.flush()
+    }
+
+    /// Writes what the levels of a map have beside those of its variables, then all documents of the levels, and last the layout.
+    fn write_map(&self, planned: &PlannedMap) -> Result<()> {
+        let (group, map) = geo_levels::map_of(self, planned)?;
+        let beside = geo_levels::beside(&group, &map, planned)?;
+        geo_levels::write_chunks(&self.hierarchy, &beside, planned)?;
+        self.hierarchy.flush()?;
+        geo_levels::create_groups(&group, &map, planned)?;
+        for image in &self.images {
+            self.create_levels(image)?;
+        }
+        for array in beside {
+            self.create_level(&array.path, array.metadata)?;
+        }
+        geo_levels::list_levels(&group, &map, planned)
+    }
+
+    /// Writes the documents of the levels of an image. Returns its group.
+    fn create_levels(&self, planned: &PlannedImage) -> Result<Group> {
+        let (group, image) = self.image_of(planned)?;
+        let base = group.array(&planned.base)?;
+        for level in planned.levels.iter().filter(|level| level.path.is_some()) {
+            let metadata = planned.metadata(&base, &image, level)?;
+            self.create_level(&planned.path_of(level)?, metadata)?;
+        }
+        Ok(group)
+    }
+
+    /// Writes the document of an array whose chunks are stored, unless an earlier call has.
+    fn create_level(&self, path: &NodePath, metadata: ArrayMetadata) -> Result<()> {
+        match self.hierarchy.node(path) {
+            Err(e) if e.kind() == ErrorKind::NotFound => {
+                // What is left of others is erased since the beginning.
+                let array = self.hierarchy.create_array(path).from_metadata(metadata);
+                array.purge(false).create()?;
+                Ok(())
+            }
+            Ok(Node::Array(array)) if is_like(&array, &metadata) => Ok(()),
+            found => {
+                found?;
+                let error = Error::from(AccessError::Exists("a node"));
+                let error = error.at_store(self.hierarchy.store().name()).at_path(path);
+                Err(error.with_hint(
+                    "another program has created it meanwhile; erase it, and go on with `--resume`",
+                ))
+            }
+        }
     }
 }
 
@@ -492,6 +537,14 @@ fn missing_values<T: Sample>(base: &Array, planned: &PlannedImage, fill: T) -> O
         };
         let parsed = items.iter().filter_map(|item| missing_value::from_json(&data_type, item));
         values.extend(parsed.map(|value| T::from_bytes(value.as_bytes())));
+    }
+    // In v2 xarray and netCDF take the fill value of a variable for the missing one. Images of OME-Zarr are no such variables, and
+    // bools have none.
+    let is_masked = missing_value::is_fill_value(base.hierarchy().dialect())
+        && base.metadata().fill_value.is_some()
+        && !matches!(data_type.scalar(), Some(Scalar::Bool));
+    if planned.map.is_some() && is_masked {
+        values.push(fill);
     }
     if let DataType::Time(_) = data_type {
         values.push(T::from_bytes(&NumpyTime::NAT.to_ne_bytes()));
