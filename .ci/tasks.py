@@ -330,6 +330,7 @@ EXCHANGES = [
     ("foreign", "foreign.py", ""),
     ("zarr_python_2", "foreign.py", "--kinds n5_zarr"),
     ("foreign", "z5py_writes.py", ""),
+    ("foreign", "references.py", ""),
     ("netcdf_c", "netcdf_c.py", ""),
     ("netcdf_c", "xarray_copies.py", ""),
     ("netcdf_c", "stats.py", ""),

@@ -145,7 +145,7 @@ fn petabytes() -> Table {
         Rechunk { shape, from: slabs, to: columns, parts: None, memory: 1 << 30, runs: false };
     let shifted = vec![1, 480, 480];
     let kinds = [
-        ("planned, parts as the library chooses", copy.clone()),
+        ("planned only, parts chosen by the library", copy.clone()),
         ("planned, a million parts", Rechunk { parts: Some(1_000_000), ..copy.clone() }),
         (
             "a part is a row of objects",
@@ -182,7 +182,7 @@ fn petabytes() -> Table {
     };
     Table {
         name: "petabyte",
-        columns: "copy | parts | requests to plan | s to plan | GET, 10⁹ | read, PiB | PUT, 10⁹ | written, PiB | price, $ | s for a part",
+        columns: "copy | parts | requests to plan | s to plan | GET, 10⁹ | read, PiB | PUT, 10⁹ | written, PiB | price, $ | s per part",
         cases: kinds.into_iter().map(case).collect(),
     }
 }

@@ -44,7 +44,7 @@ import wire
 HOME = pathlib.Path(__file__).resolve().parent
 SCRATCH = HOME.parent.parent / "scratch"
 PYTHON = SCRATCH / "venv/servers/bin/python"
-PATIENCE = 60
+START_TIMEOUT = 60
 # azurite's published key for development.
 AZURE_KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
 AZURE_ACCOUNT = "devstoreaccount1"
@@ -115,7 +115,7 @@ class Servers:
 
     def until_ready(self, name, process, ready):
         """Asks until the server answers as it should; a server that ends, or takes a minute, is an error."""
-        give_up = time.monotonic() + PATIENCE
+        give_up = time.monotonic() + START_TIMEOUT
         while True:
             try:
                 return ready()

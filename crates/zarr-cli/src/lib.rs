@@ -56,7 +56,6 @@ mod tiff;
 #[cfg(feature = "plot")]
 #[cfg_attr(not(unix), path = "no_tty.rs")]
 mod tty;
-#[cfg(feature = "plot")]
 mod whole_file;
 mod words;
 

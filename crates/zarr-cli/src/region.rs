@@ -15,14 +15,14 @@ pub(crate) const PIECE: u64 = 64 << 20;
 /// Which elements a verb is about.
 #[derive(Debug, Default, Args)]
 pub(crate) struct SelectionArgs {
-    /// Elements, axis by axis, as in 0:4,::2,-1,[1,5,9] or ...,-1; all, if not given
+    /// Elements, axis by axis, as in 0:4,::2,-1,[1,5,9] or ...,-1 [default: all]
     #[arg(long, value_name = "REGION", allow_hyphen_values = true)]
     region: Option<String>,
-    /// Elements by the names of dimensions, as in lat=3:9,lon=::2; all along the others
+    /// Elements by dimension name, as in lat=3:9,lon=::2; all along other dimensions
     #[arg(long, value_name = "REGION", conflicts_with = "region")]
     by_name: Option<String>,
-    /// Elements by coordinates, as in time=2020-03-01,lat=40:60: the one at most half a step away, or all between, both ends among
-    /// them; all along the others
+    /// Elements by coordinates, as in time=2020-03-01,lat=40:60: the nearest at most half a step away, or a range including both
+    /// ends; all along other dimensions
     #[cfg(feature = "plot")]
     #[arg(long, value_name = "COORDINATES", allow_hyphen_values = true, conflicts_with_all = ["region", "by_name"])]
     sel: Option<String>,
@@ -35,11 +35,11 @@ pub(crate) struct SelectionArgs {
 #[cfg(feature = "plot")]
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct Near {
-    /// With --sel, take the coordinate nearest to a point however far it is
+    /// With --sel, take the coordinate nearest to a point, however far away it is
     #[arg(long, requires = "sel")]
     nearest: bool,
-    /// With --sel, take the coordinate nearest to a point if it is at most so far: in the coordinates' units, or of times as in
-    /// 12h, 30min, 90s, 2d
+    /// With --sel, take the coordinate nearest to a point if it is at most this far away: in the coordinates' units, or for times as
+    /// in 12h, 30min, 90s, 2d
     #[arg(long, value_name = "DISTANCE", requires = "sel", value_parser = tolerance)]
     tolerance: Option<Reach>,
 }

@@ -30,56 +30,56 @@ const ONLY_COPIED: &str =
 /// Options of every command.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Global {
-    /// Print JSON, where there is something to print; errors and warnings as JSON on standard error
+    /// Print output as JSON, and errors and warnings as JSON on standard error
     #[arg(long, global = true, hide_short_help = true, help_heading = COMMON)]
     pub json: bool,
     /// Print each call to the store on standard error
     #[arg(long, global = true, hide_short_help = true, help_heading = COMMON)]
     pub trace: bool,
-    /// Refuse what only a tolerant reader takes
+    /// Refuse data that deviate from the specification, even if their meaning is clear
     #[arg(long, global = true, hide_short_help = true, help_heading = COMMON)]
     pub strict: bool,
     /// Read TARGET as this format, whatever it looks like: v2, v3, draft-2020, draft-2020-text, draft-2019, or E0 … E4
     #[arg(long = "as", global = true, hide_short_help = true, help_heading = COMMON, value_name = "FORMAT", value_parser = parse::read_as)]
     pub read_as: Option<ReadAs>,
-    /// Read documents from their consolidated copies, at KEY or where their writers put them, which must be there
+    /// Require consolidated metadata, at KEY or at the usual key
     #[arg(long, global = true, hide_short_help = true, help_heading = COMMON, value_name = "KEY", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub consolidated: Option<String>,
-    /// Read each document where it lies, and say where consolidated copies differ
+    /// Ignore consolidated metadata, and warn about nodes for which they differ
     #[arg(long, global = true, hide_short_help = true, help_heading = COMMON, conflicts_with = "consolidated")]
     pub no_consolidated: bool,
     /// Treat filters that zarr-python hid in a draft's attributes as plain attributes
     #[arg(long, global = true, hide_short_help = true, help_heading = COMMON)]
     pub ignore_hidden_filters: bool,
-    /// Threads that read, write and compress; as many as the machine has, if not given
+    /// Number of threads that read, write and compress [default: as many as the machine has]
     #[arg(long, global = true, hide_short_help = true, help_heading = COMMON, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub threads: usize,
     /// Print only errors and what a copy does not keep: no progress, messages or warnings
     #[arg(long, global = true, hide_short_help = true, help_heading = COMMON, conflicts_with = "verbose")]
     pub quiet: bool,
-    /// Say what is done where no terminal reads it, too, and at the end how many calls to stores, how many bytes and how much time it took
+    /// Print progress even if standard error is not a terminal, and at the end the number of store calls, bytes and seconds
     #[arg(long, global = true, hide_short_help = true, help_heading = COMMON)]
     pub verbose: bool,
-    /// Whether standard error and pictures have colours: on terminals, unless NO_COLOR is set, if not given
+    /// Whether standard error and pictures have colours [default: auto, on terminals unless NO_COLOR is set]
     #[arg(long, global = true, hide_short_help = true, help_heading = COMMON, value_name = "WHEN", default_value = "auto", hide_default_value = true)]
     pub color: Color,
-    /// Bytes that one document may have, as in 256MiB; 64 MiB, if not given
+    /// Maximum size of a document, as in 256MiB [default: 64MiB]
     #[arg(long, global = true, hide_short_help = true, help_heading = COMMON, value_name = "SIZE", value_parser = parse::size)]
     pub max_document: Option<u64>,
-    /// Bytes of decoded chunks to hold at once, as in 512MiB; 2 GiB, if not given
+    /// Maximum number of bytes of decoded chunks to hold at once, as in 512MiB [default: 2GiB]
     #[arg(long, global = true, hide_short_help = true, help_heading = COMMON, value_name = "SIZE", value_parser = parse::size)]
     pub max_decoded: Option<u64>,
     /// Send this header to the web server of TARGET, as in 'Name: value'; to one of two servers, as in 'https://host=Name: value'
     ///
-    /// It is sent to the scheme, host and port of TARGET and nowhere else, and never printed. Other users of a machine may see the
-    /// arguments of a command: ZARR_HTTP_HEADERS has headers, too, one on each line, and ZARR_HTTP_BEARER_TOKEN a token.
+    /// It is sent only to the scheme, host and port of TARGET, and never printed. Other users of the machine may see the arguments
+    /// of a command, so you can also set headers in ZARR_HTTP_HEADERS, one on each line, and a token in ZARR_HTTP_BEARER_TOKEN.
     #[arg(long, global = true, hide_short_help = true, help_heading = COMMON, value_name = "HEADER")]
     pub http_header: Vec<Secret>,
-    /// Read what references lead to below this folder or URL, too, as in s3://bucket/data; `any` for everything
+    /// Allow references to data below this folder or URL, as in s3://bucket/data; `any` allows everything
     ///
-    /// A file with references comes from whoever wrote it. Without this its references are read from its own folder and what is below,
-    /// or from its own server or bucket. What only `any` allows is read without credentials, and never from local files if the
-    /// references are remote.
+    /// A reference file may come from anyone. Without this option, only references into its own folder, or to its own server or
+    /// bucket, are read. Targets that only `any` allows are read without credentials, and a remote reference file never leads to
+    /// local files.
     #[arg(long, global = true, hide_short_help = true, help_heading = COMMON, value_name = "PREFIX")]
     pub allow_target: Vec<String>,
 }
@@ -148,22 +148,22 @@ pub(crate) struct NoMissing {
 /// How writers look out for each other.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct WriteOptions {
-    /// Whether parts of chunks are guarded against other writers
+    /// Whether partial writes of chunks are guarded against other writers
     #[arg(long, value_name = "GUARD", default_value = "on", hide_default_value = true)]
     pub guard: Guard,
-    /// The same as --guard off, for file systems that do not lock
+    /// The same as --guard off, for file systems without locks
     #[arg(long)]
     pub no_lock: bool,
-    /// Wait for each write until the disk has it, so that a power cut takes nothing back
+    /// Wait until each write is on disk, so that a power failure loses nothing
     #[arg(long)]
     pub sync: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Guard {
-    /// Other programs may write at the same time, nothing is lost
+    /// Other programs can write at the same time, and nothing is lost
     On,
-    /// No other program writes here now
+    /// No other program is writing
     Off,
 }
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 /// Writes a file whole, or leaves the one that was there. What is no file, as `/dev/stdout`, is written to.
+#[cfg(feature = "plot")]
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = WholeFile::create(path)?;
     file.write_all(bytes)?;

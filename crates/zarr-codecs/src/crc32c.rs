@@ -83,7 +83,7 @@ mod tests {
         assert_eq!(start[4..], *b"123456789");
     }
 
-    /// F-084: a checksum that is wrong or cut off. T-01: zlib's CRC-32 is another.
+    /// F-084: a wrong or truncated checksum. T-01: zlib's CRC-32 is another.
     #[test]
     fn a_wrong_checksum_is_an_error() {
         let wrong = |encoded: &str| {
@@ -94,7 +94,7 @@ mod tests {
             wrong("430000003e0000005a000000330000009d0f7a19"),
             "crc32c: checksum is 197a0f9c, but 197a0f9d is stored"
         );
-        assert_eq!(wrong("430000"), "crc32c: the checksum is cut off");
+        assert_eq!(wrong("430000"), "crc32c: the checksum is truncated");
         wrong("313233343536373839 2639f4cb");
     }
 

@@ -1,6 +1,6 @@
 //! Converts numbers to another type as netCDF-4's library does: all of them, and then it tells whether each was in range.
 //!
-//! A number that is out of range becomes some number of the new type. A fraction is cut off. NaN, which no integer is, is no
+//! A number that is out of range becomes some number of the new type. A fraction is truncated. NaN, which no integer is, is no
 //! error to netCDF, and becomes 0.
 
 use zarr::nczarr::Type;

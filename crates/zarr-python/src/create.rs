@@ -14,6 +14,7 @@ use zarr::{AccessError, DataType, Dialect, Error, ErrorKind, Hierarchy, Json, No
 use crate::array::Array;
 use crate::group::Group;
 use crate::open::{self, Origin};
+use crate::py_store::{self, Source};
 use crate::{call, dtype, json};
 
 /// What an array is to be, as the keywords of `create` say it.
@@ -404,7 +405,7 @@ pub fn group_at(
 /// `dtype` is what `numpy.dtype` takes, or the name of a data type of any dialect. Without `chunks` the chunks have about 1 MiB.
 /// `shards` is the shape of stored objects that hold several chunks (v3). `codec` is "zstd:3", "gzip:5", "blosc-zstd:7", a dict
 /// as in a document of v3, or a list of them; nothing is compressed without it. `like` is an array whose shape, dtype, chunks,
-/// codecs, fill value, dims and attributes the new one has where nothing else is asked for. `dialect` is "v3" (if not given),
+/// codecs, fill value, dims and attributes the new one has where nothing else is asked for. `dialect` is "v3" (the default),
 /// "v2" or "draft". `overwrite` erases what is there.
 ///
 /// Raises `ExistsError` (a `FileExistsError`); `ArgumentError` (a `ValueError`) for what cannot be.
@@ -459,7 +460,6 @@ fn created<T: Send + 'static>(
     threads: Option<i64>,
     create: impl FnOnce(&NewPlace) -> zarr::Result<T> + Send + 'static,
 ) -> PyResult<(T, Arc<Origin>)> {
-    let url = open::url_of(url)?;
     let mut origin = Origin {
         writeable: true,
         storage_options: open::storage_options(storage_options)?,
@@ -467,10 +467,19 @@ fn created<T: Send + 'static>(
         ..Origin::default()
     };
     let dialect = dialect.map(open::dialect).transpose()?;
-    let (options, path, is_near) =
-        (origin.creating_options(), path.to_owned(), open::is_near(&url));
+    let (options, path) = (origin.creating_options(), path.to_owned());
+    let source = py_store::writeable_source_of(url)?;
+    let is_near = matches!(&source, Source::Url(url) if open::is_near(url));
+    let is_store = matches!(source, Source::Store(_));
     let (node, place) = call::on_store(py, is_near, move || -> zarr::Result<(T, NewPlace)> {
-        let place = zarr::tools::new_place((&url, &path), dialect, Dialect::V3, &options)?;
+        let place = match source {
+            Source::Url(url) => {
+                zarr::tools::new_place((&url, &path), dialect, Dialect::V3, &options)?
+            }
+            Source::Store(store) => {
+                zarr::tools::new_place_in(store, &path, dialect, Dialect::V3, &options)?
+            }
+        };
         match create(&place) {
             Ok(node) => Ok((node, place)),
             Err(e) => {
@@ -479,7 +488,11 @@ fn created<T: Send + 'static>(
             }
         }
     })?;
-    origin.url = Some(place.hierarchy.store().name());
+    if is_store {
+        origin.source = Some(Arc::new(url.clone().unbind()));
+    } else {
+        origin.url = Some(place.hierarchy.store().name());
+    }
     origin.warn(py, &place.hierarchy)?;
     Ok((node, Arc::new(origin)))
 }

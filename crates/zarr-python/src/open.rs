@@ -384,12 +384,12 @@ pub fn read_manifest(file: &Path) -> PyResult<Arc<ChunkManifest>> {
 /// `mode` is "r" to read, "r+" to read and write, "a" to read and write, and to create a group if nothing is there. The dialect
 /// is detected; `dialect` ("v2", "v3", "draft") takes the data for that one. `consolidated=None` reads documents from consolidated
 /// copies if there are some, True only from those, False never; text is the key of the copies. `strict` refuses what only a
-/// tolerant reader takes; else a `ZarrWarning` names it. `threads` is how many threads read and write, all of the machine if
-/// not given. `limits` are the most bytes that one document ("document", 64 MiB if not given) and the decoded chunks of all calls
-/// at once ("decoded", 2 GiB) may have. `chunk_cache` is the most memory in which decoded chunks are kept, such as "256MiB", for this
-/// handle and those that are made of it; none if not given. Readers still see what other writers store. `read_ahead` is how many
+/// tolerant reader takes; else a `ZarrWarning` names it. `threads` is how many threads read and write, by default
+/// all of the machine. `limits` are the most bytes that one document ("document", by default 64 MiB) and the decoded chunks of all calls
+/// at once ("decoded", by default 2 GiB) may have. `chunk_cache` is the most memory in which decoded chunks are kept, such as "256MiB", for this
+/// handle and those that are made of it; by default none. Readers still see what other writers store. `read_ahead` is how many
 /// rows of chunks along the first axis are read into that memory while you work, once a read begins where the one before it
-/// ended; none if not given. For `max_age` seconds after a far store was asked for an object, its version, and all of it up to 64 KiB,
+/// ended; by default none. For `max_age` seconds after a far store was asked for an object, its version, and all of it up to 64 KiB,
 /// are taken as they were then: documents, chunks of `chunk_cache`, and that there is no such object. So what other
 /// writers store is seen up to that many seconds late, or after `refresh()`; 0 asks each time. Folders, zip archives and LMDB
 /// are always asked. `missing="error"` raises `CorruptDataError` where a read touches a chunk, or an inner chunk of a shard, that is not

@@ -133,7 +133,7 @@ impl Array {
         }
     }
 
-    /// Gives the array a new shape: `a.resize((20, 30))` or `a.resize(20, 30)`. What is cut off is erased, what is added reads as
+    /// Gives the array a new shape: `a.resize((20, 30))` or `a.resize(20, 30)`. Removed elements are erased, added ones read as
     /// the fill value.
     #[pyo3(signature = (*shape))]
     fn resize(&self, py: Python<'_>, shape: &Bound<'_, PyTuple>) -> PyResult<()> {

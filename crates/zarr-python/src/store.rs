@@ -212,7 +212,7 @@ impl RawStore {
         Ok(value.map(|value| array(py, value)))
     }
 
-    /// Ranges of a value, cut off at its end; None if the key is absent.
+    /// Ranges of a value, truncated at its end; None if the key is absent.
     fn get_ranges<'py>(
         &self,
         py: Python<'py>,

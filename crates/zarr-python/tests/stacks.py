@@ -8,7 +8,7 @@ import subprocess
 import time
 
 #: How many bytes of the stack are looked through for addresses of functions, and how many of these are told.
-STACK, MOST = 16 << 10, 40
+STACK, MAX_ADDRESSES = 16 << 10, 40
 
 
 def where(process, frames):
@@ -49,7 +49,7 @@ def native_functions(process):
         return [f"the stack cannot be read: {error}"]
     addresses = [address, *(word for (word,) in struct.iter_unpack("<Q", held[: len(held) // 8 * 8]))]
     found = (line for address in addresses for line in function_at(process, address))
-    return list(itertools.islice(found, MOST))
+    return list(itertools.islice(found, MAX_ADDRESSES))
 
 
 def function_at(process, address):

@@ -264,8 +264,38 @@ def test_a_group_is_created_in_an_empty_store(dialect, key):
     with pytest.raises(zarrkit.ZarrError):
         zarrkit.open(store, "a", dialect=other)
     assert store == before
-    with pytest.raises(TypeError, match="not dict.*zarrkit.open"):
-        zarrkit.create(store, shape=1, dtype="i4")
+    with pytest.raises(ValueError, match="holds a hierarchy in"):
+        zarrkit.create(store, "y", shape=1, dtype="i4", dialect=other)
+    assert store == before
+
+
+@pytest.mark.parametrize("dialect", ["v2", "v3", "draft"])
+@pytest.mark.parametrize("path", ["", "x", "g/h/x"])
+def test_an_array_is_created_in_a_store_at_any_path(dialect, path):
+    store = {}
+    array = zarrkit.create_array(store=store, name=path, data=np.arange(6).reshape(2, 3), dialect=dialect)
+    array[0, 0] = 9
+    again = zarrkit.open(store)
+    assert (again[path] if path else again)[...].tolist() == [[9, 1, 2], [3, 4, 5]]
+    if dialect != "draft":
+        assert zarr.open_array(zarrkit.Store(store), path=path, mode="r")[0].tolist() == [9, 1, 2]
+    # Another one goes into the hierarchy that is there, and none in the place of one.
+    before = dict(store)
+    with pytest.raises(FileExistsError):
+        zarrkit.create_array(store, path, shape=1, dtype="i4", dialect=dialect)
+    assert store == before
+    if path:
+        assert zarrkit.create_group(store, "other").path == "/other"
+        assert sorted(zarrkit.open(store)) == sorted(["other", path.split("/")[0]])
+
+
+def test_nothing_is_left_of_an_array_that_could_not_be_created_in_a_store():
+    store = {}
+    with pytest.raises(ValueError):
+        zarrkit.create(store, "x", shape=(4,), chunks=(2, 2), dtype="i4")
+    assert not store
+    with pytest.raises(TypeError, match="one place"):
+        zarrkit.create_array(shape=1, dtype="i4")
 
 
 class Slow(dict):

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 use std::path::{Component, PathBuf};
+use std::sync::Arc;
 
+use zarr_core::store::Store;
 use zarr_core::{
     AccessError, Cause, Consolidated, Dialect, Error, ErrorKind, Hierarchy, Node, NodePath,
     OpenOptions, Result, split_query, url_below,
@@ -12,7 +14,7 @@ use crate::Plan;
 use crate::other_format::{format_of_file, head};
 
 /// The most folders above a URL that are asked whether they are a hierarchy.
-const MOST_ABOVE: usize = 8;
+const MAX_FOLDERS_ABOVE: usize = 8;
 
 /// Where a new node is to be.
 #[derive(Clone, Debug)]
@@ -236,14 +238,53 @@ pub fn new_place(
         let hierarchy = Hierarchy::open_or_create(url, dialect.unwrap_or(default), options)?;
         return Ok(NewPlace { hierarchy, path, begun: true });
     };
-    if let Some(dialect) = dialect.filter(|&dialect| dialect != hierarchy.dialect()) {
-        let (store, format) = (hierarchy.store().name(), hierarchy.format_name());
-        let why =
-            format!("{store} holds a hierarchy in {format}; nothing in {dialect} can be in it");
-        return Err(AccessError::Argument(why).into());
-    }
+    check_dialect(&hierarchy, dialect)?;
     let path = path_below(&at, path)?;
     Ok(NewPlace { hierarchy, path, begun: false })
+}
+
+/// The place of a node to be created at `path` in a store: in the hierarchy that it holds; else in a new one, of `dialect` or else of
+/// `default`.
+///
+/// # Errors
+/// [`AccessError::Argument`] if the hierarchy that is there has another dialect than `dialect`; as [`Hierarchy::open`] and
+/// [`Hierarchy::begin`].
+pub fn new_place_in(
+    store: Arc<dyn Store>,
+    path: &str,
+    dialect: Option<Dialect>,
+    default: Dialect,
+    options: &OpenOptions,
+) -> Result<NewPlace> {
+    let path = path_below(&NodePath::root(), path)?;
+    let (hierarchy, begun) = match Hierarchy::open(store.clone(), options) {
+        Err(e) if e.kind() == ErrorKind::NotFound => {
+            let format = options.format(dialect.unwrap_or(default));
+            match Hierarchy::begin(store.clone(), format, options) {
+                // Another writer began it at the same time.
+                Err(e) if e.kind() == ErrorKind::Exists => {
+                    (Hierarchy::open(store, options)?, false)
+                }
+                begun => (begun?, true),
+            }
+        }
+        found => (found?, false),
+    };
+    check_dialect(&hierarchy, dialect)?;
+    Ok(NewPlace { hierarchy, path, begun })
+}
+
+/// Refuses a hierarchy of another dialect than the one that is asked for.
+fn check_dialect(hierarchy: &Hierarchy, dialect: Option<Dialect>) -> Result<()> {
+    match dialect {
+        Some(dialect) if dialect != hierarchy.dialect() => {
+            let (store, format) = (hierarchy.store().name(), hierarchy.format_name());
+            let why =
+                format!("{store} holds a hierarchy in {format}; nothing in {dialect} can be in it");
+            Err(AccessError::Argument(why).into())
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The place of a copy, as [`new_place`]; a new hierarchy is not begun. Of a copy under way it is the place where its journal
@@ -393,7 +434,7 @@ pub fn hierarchy_above(url: &str, options: &OpenOptions) -> Option<(Hierarchy, N
     let mut names: Vec<&str> = Vec::new();
     let (place, query) = split_query(url);
     let mut base = place.trim_end_matches('/');
-    while names.len() < MOST_ABOVE {
+    while names.len() < MAX_FOLDERS_ABOVE {
         let (above, name) = base.rsplit_once('/')?;
         if above.is_empty() || above.ends_with(['/', ':']) {
             return None;

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::iter;
+use std::mem;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
@@ -10,8 +11,7 @@ use std::time::SystemTime;
 use zarr_core::AccessError;
 use zarr_core::runtime::available_threads;
 use zarr_core::store::{
-    ByteRange, GetOptions, Payload, Precondition, SnapshotOptions, StoreKey, SyncSnapshot,
-    SyncStore, Target,
+    ByteRange, Payload, Precondition, SnapshotOptions, StoreKey, SyncSnapshot, SyncStore,
 };
 use zarr_core::sync::{Condition, lock};
 use zarr_core::{CancelToken, CodecError, Error, Result, StoreError};
@@ -20,6 +20,8 @@ use crate::copy::{Buffers, Workers};
 
 /// A value of at most this number of bytes is held on its way; a larger one goes through in pieces.
 const MAX_HELD: u64 = 4 << 20;
+/// The same for a file: the system copies a larger one into another file without a detour through our memory.
+const MAX_HELD_OF_FILE: u64 = 32 << 10;
 /// How many bytes of a larger value are read at a time, where each read is a request.
 const PIECE: u64 = 8 << 20;
 /// More threads than these do not make a disk faster.
@@ -28,6 +30,8 @@ const MAX_LOCAL_THREADS: usize = 4;
 const SET_TOGETHER: usize = 16;
 /// Values up to this size are set together.
 const MAX_SET_TOGETHER: usize = 64 << 10;
+/// The calling thread hears of values that are copied once they have this number of bytes, or at the end of a batch.
+const MIN_TOLD_TOGETHER: u64 = 4 << 20;
 /// How often a value is read again after another writer replaced it meanwhile.
 const MAX_ATTEMPTS: u32 = 5;
 
@@ -123,9 +127,24 @@ impl Transfer {
                 let first = batch * together;
                 let items = &items[first..items.len().min(first + together)];
                 let places = items.iter().map(&place).collect::<Result<Vec<_>>>()?;
-                self.copy_some(&places, &mut |index, size| tell((first + index, size)))
+                // To wake the calling thread for each small value takes a good part of the time of its copy.
+                let mut copied = Vec::new();
+                let mut bytes = 0;
+                let all_copied = self.copy_some(&places, &mut |index, size| {
+                    copied.push((first + index, size));
+                    bytes += size.unwrap_or(0);
+                    if bytes < MIN_TOLD_TOGETHER {
+                        return Ok(());
+                    }
+                    bytes = 0;
+                    tell(mem::take(&mut copied))
+                });
+                if !copied.is_empty() {
+                    tell(copied)?;
+                }
+                all_copied
             },
-            &mut |&(index, size)| done(index, size),
+            &mut |copied: &Vec<_>| copied.iter().try_for_each(|&(index, size)| done(index, size)),
         )
     }
 
@@ -300,23 +319,15 @@ enum Begun {
 /// Begins to read a value; `None` if there is none. A remote store is asked for as many bytes as are held, which are all of a
 /// small value: it would begin to send all of a large one, were it asked for the value.
 fn begin(from: Value<'_>) -> Result<Option<Begun>> {
-    let mut first: &[ByteRange] = &[ByteRange::Bounded { start: 0, len: MAX_HELD }];
-    if from.0.capabilities().local {
-        let mut held = Vec::new();
-        let how = GetOptions { limit: MAX_HELD, into: Target::Vec(&mut held), version: false };
-        match from.0.get(from.1, how) {
-            Ok(None) => return Ok(None),
-            Ok(Some(_)) => return Ok(Some(Begun::Held(held))),
-            Err(StoreError::TooLarge { .. }) => first = &[],
-            Err(e) => return Err(at(from)(e)),
-        }
-    }
+    let held = [ByteRange::Bounded { start: 0, len: MAX_HELD }];
+    let first: &[ByteRange] = if from.0.capabilities().local { &[] } else { &held };
     let options = SnapshotOptions { first, ..SnapshotOptions::default() };
     let opened = from.0.open(from.1, options).map_err(at(from))?;
     let Some(opened) = opened else { return Ok(None) };
     let value: Arc<dyn SyncSnapshot> = Arc::from(opened);
     let size = size_of(&*value).map_err(at(from))?;
-    if size <= MAX_HELD {
+    let max_held = if value.file().is_some() { MAX_HELD_OF_FILE } else { MAX_HELD };
+    if size <= max_held {
         return Ok(Some(Begun::Held(read(&*value, 0..size).map_err(at(from))?)));
     }
     Ok(Some(Begun::Opened(value, size)))

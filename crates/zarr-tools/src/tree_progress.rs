@@ -132,7 +132,7 @@ pub(crate) fn check_size(size: u64, max: u64) -> Result<()> {
     if size <= (if max == 0 { MAX_SIZE } else { max }) {
         return Ok(());
     }
-    let hint = "raise `max_size` (--max-size; 16 TiB if not given), or name a smaller node";
+    let hint = "raise `max_size` (--max-size, by default 16 TiB), or name a smaller node";
     Err(AccessError::TooLarge { what: "reading all elements", size, hint }.into())
 }
 

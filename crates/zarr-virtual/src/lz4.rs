@@ -10,7 +10,7 @@ pub(crate) fn decode_block(
     decoded: &mut Vec<u8>,
 ) -> Result<(), String> {
     let start = decoded.len();
-    let cut_off = || "an LZ4 block is cut off".to_owned();
+    let cut_off = || "an LZ4 block is truncated".to_owned();
     let too_long = || format!("an LZ4 block decodes to more than {limit} bytes");
     while let Some((&token, rest)) = block.split_first() {
         block = rest;

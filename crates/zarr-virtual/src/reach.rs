@@ -173,6 +173,15 @@ impl Place {
     }
 }
 
+/// Refuses a URL that references may not have: one with a password or a signature, a chain of stores, an unknown scheme.
+///
+/// # Errors
+/// A sentence that says why.
+#[cfg(feature = "references")]
+pub(crate) fn check_url(url: &str) -> Result<(), String> {
+    place(url).map(drop)
+}
+
 /// Where a URL or a path is.
 fn place(url: &str) -> Result<Place, String> {
     if url.contains('\0') {

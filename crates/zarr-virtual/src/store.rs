@@ -72,8 +72,13 @@ impl ReferenceStore {
     /// The store of what `source` refers to. If all its targets are local, its calls never wait for a network, and readers
     /// use threads in place of requests.
     pub fn over(source: impl Source) -> Arc<dyn Store> {
+        ReferenceStore::over_shared(Arc::new(source))
+    }
+
+    /// The same for a source that is used elsewhere, too.
+    pub fn over_shared(source: Arc<dyn Source>) -> Arc<dyn Store> {
         let is_local = source.capabilities().local;
-        let store = ReferenceStore { source: Arc::new(source) };
+        let store = ReferenceStore { source };
         if is_local { from_sync(Local(store)) } else { Arc::new(store) }
     }
 

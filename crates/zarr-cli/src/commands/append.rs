@@ -18,7 +18,7 @@ use crate::npy::{Header, Trouble};
 use crate::region::Elements;
 use crate::session::{Session, Target, WriteOptions};
 
-/// Make an array longer along an axis, and write elements from standard input there; or a dataset by another one
+/// Append elements from standard input to an array along an axis, or a dataset to a dataset
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -27,24 +27,25 @@ Examples:
   zarr get data.zarr/temperature --region 0:10,: --format raw | zarr append data.zarr/temperature --axis 0 --format raw
   zarr append model.zarr more.zarr --axis time
 
-A group as SRC is a dataset: each array with the dimension --axis grows by that of SRC, as with xarray's `append_dim`; times are
-converted to the units of TARGET, packed numbers to its scale. A coordinate must continue TARGET's in the same
-direction, unless --allow-overlap is given. Arrays without the dimension must be equal. Elements are written behind the
-old ends first, and the coordinate of the dimension gets its new length last: after a kill the dataset has its old length, and the same
-command completes it. Other programs may write to the old elements meanwhile, but for those of the coordinate; none may append or resize.
+If SRC is a group, it is a dataset: each array with the dimension --axis grows by the array of that name in SRC, as with xarray's
+`append_dim`; times are converted to the units of TARGET, packed numbers to its scale. A coordinate must continue TARGET's in the
+same direction, unless you add --allow-overlap. Arrays without the dimension must be equal. Elements are first written beyond the
+old ends, and the coordinate of the dimension gets its new length last: if the command is killed, the dataset keeps its old length,
+and the same command completes it. In the meantime, other programs may write to the old elements, except those of the coordinate,
+but must not append or resize.
 
 Formats are those of `zarr put`. The input determines how far the array grows; along all other axes, it has the array's
 lengths. Space is reserved first, so that programs that append at the same time each get their own rows. If the input is
-invalid, the array gets its old shape back, unless others have appended since. Only a NumPy file is read piece by piece; the
-input of other formats is held in memory. Arrays of the same group whose dimension of the same name has another length
-afterwards are named.")]
+invalid, the array gets its old shape back, unless others have appended since. Only NumPy files are streamed; input
+in other formats is held in memory. If a dimension of the same name in the same group has another length afterwards, the command
+names the arrays.")]
 pub(crate) struct Append {
     #[command(flatten)]
     target: Target,
-    /// The axis, counted from 0, from the end if negative, or its name
+    /// Number of the axis, from 0, or from the end if negative; or its name
     #[arg(long, value_name = "N|NAME", default_value = "0", allow_negative_numbers = true)]
     axis: String,
-    /// What standard input holds
+    /// Format of standard input
     #[arg(long, value_name = "FORMAT", default_value = "json")]
     format: Format,
     /// Append all variables of the dataset at SRC to those of TARGET, which is one, too; SRC may also follow TARGET

@@ -37,10 +37,10 @@ pub(crate) struct Attrs {
     /// The same as PATH; then what follows TARGET is the KEY
     #[arg(long, value_name = "PATH")]
     path: Option<String>,
-    /// Set an attribute; may be given again
+    /// Set an attribute; can be repeated
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse::member)]
     set: Vec<(String, Json)>,
-    /// Delete an attribute; may be given again
+    /// Delete an attribute; can be repeated
     #[arg(long, value_name = "KEY", alias = "unset", alias = "remove")]
     delete: Vec<String>,
     #[command(flatten)]

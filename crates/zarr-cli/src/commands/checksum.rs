@@ -15,7 +15,7 @@ use crate::parse;
 use crate::progress::Progress;
 use crate::session::{NoMissing, Session, Target};
 
-/// Print a checksum of a node with all below it, whatever its format, chunks, codecs and store
+/// Print a checksum of a node and everything below it, independent of format, chunks, codecs and store
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -25,29 +25,29 @@ Examples:
   zarr checksum data.zarr --manifest --chunks > chunks.sha256
   zarr checksum data.zarr --path ocean/temperature --regions=1
 
-Prints `HEX  PATH`, a SHA-256 of attributes, types, shapes, names of dimensions and elements; a group's is that of its whole tree.
+Prints `HEX  PATH`, a SHA-256 of attributes, types, shapes, dimension names and elements; that of a group covers its whole tree.
 Two places with equal checksums hold equal data; docs/checksum.md defines it. Paths begin at TARGET's node.
 
---check compares with such lines, names each node that differs, is missing or is new, and ends with 1 if there is one.
---regions prints the hashes of an array's blocks of at most 1 MiB (level 0), those of each 256 blocks (level 1), and so on: two
-far copies are compared from the last level down.")]
+--check compares with such lines, names each node that differs, is missing or is new, and exits with 1 if there is one.
+--regions prints hashes of blocks of at most 1 MiB of an array (level 0), of groups of 256 blocks (level 1), and so on: to compare
+two remote copies, start at the highest level.")]
 pub(crate) struct Checksum {
     #[command(flatten)]
     target: Target,
     /// Print a line for each node, sorted by path
     #[arg(long, conflicts_with_all = ["check", "regions"])]
     manifest: bool,
-    /// Print a line for each stored chunk, or shard, too: the SHA-256 of its bytes, and its key. `zarr validate` and `zarr copy` check
-    /// against these with --manifest
+    /// Also print a line for each stored chunk or shard: the SHA-256 of its bytes, and its key. With --manifest, `zarr validate` and
+    /// `zarr copy` compare chunks with these
     #[arg(long, requires = "manifest")]
     chunks: bool,
     /// Compare with the lines of FILE, - for standard input
     #[arg(long, value_name = "FILE", conflicts_with = "regions")]
     check: Option<String>,
-    /// Print the hashes of the blocks of arrays: all levels, or one
+    /// Print hashes of blocks of arrays: all levels, or one
     #[arg(long, value_name = "LEVEL", num_args = 0..=1, require_equals = true)]
     regions: Option<Option<usize>>,
-    /// Bytes of elements to hold at once, as in 1GiB; 256 MiB if not given
+    /// Maximum number of bytes of elements to hold at once, as in 1GiB [default: 256MiB]
     #[arg(long, value_name = "SIZE", default_value = "0", hide_default_value = true, value_parser = parse::size)]
     memory: u64,
     /// Maximum number of bytes of elements to read, stored or not, as in 50TiB [default: 16TiB]

@@ -9,7 +9,7 @@ use crate::human;
 use crate::interrupt;
 use crate::session::{Session, Target, WriteOptions};
 
-/// Copy all documents into one, for readers that fetch no other
+/// Copy all documents into a single one, so that readers need only one request
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -18,16 +18,16 @@ Examples:
   zarr consolidate data.zarr --remove
   zarr consolidate data.zarr --path ocean      those that the group has itself, for readers that open it alone
 
-The copies lie in .zmetadata (v2), in the root group's zarr.json (v3), or in meta/root/consolidated/.zmetadata (drafts).
-This program changes them along with the documents; few others do. --check ends with 1 if they are out of date. Copies that are the only ones
-of a document are neither replaced nor removed: `zarr repair --apply` writes such documents first.")]
+The copies are in .zmetadata (v2), in the root group's zarr.json (v3), or in meta/root/consolidated/.zmetadata (drafts).
+This program updates them when it changes documents; few others do. --check exits with 1 if they are out of date. If a document
+exists only as a copy, the copy is neither replaced nor removed: first run `zarr repair --apply`, which writes the document.")]
 pub(crate) struct Consolidate {
     #[command(flatten)]
     target: Target,
     /// List the nodes whose copies differ from their documents
     #[arg(long, conflicts_with = "remove")]
     check: bool,
-    /// Take the copies away
+    /// Remove the copies
     #[arg(long)]
     remove: bool,
     #[command(flatten)]

@@ -27,7 +27,7 @@ use crate::region::Elements;
 use crate::region::Near;
 use crate::session::{self, NoMissing, Session, Target, WriteOptions};
 
-/// Copy an array, or a group with everything below it, into a new place, in any format
+/// Copy an array, or a group and everything below it, to a new place, in any format
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -45,14 +45,14 @@ Examples:
   zarr copy data.zarr europe.zarr --sel time=2020-02:2020-03,lat=35:70 --select temperature
   zarr copy data.zarr some.zarr --select temperature,time --exclude 'old/**' --dry-run
 
-DST is a new hierarchy, or a new node in one that is there. Nothing is overwritten without --overwrite. Where the copy
+DST is a new hierarchy, or a new node in an existing one. Nothing is overwritten without --overwrite. Where the copy
 has the same element type, chunks and codecs, stored bytes are copied as they are and nothing is decoded; --dry-run says for
-each array which. All chunks are written before the first document: a killed copy is never mistaken for a complete one. --resume
+each array whether that is so. All chunks are written before the first document: a killed copy is never mistaken for a complete one. --resume
 continues it; the options of the first run need not be repeated. If the other format cannot represent something, the copy is
 refused before anything is written; --skip-unsupported skips those nodes. Arrays whose axes have names keep their missing
 values. What cannot be kept is printed, or refused with --strict. A netCDF dataset (--to nczarr-v2, nczarr-v3, zarr-v2 or
-zarr-v3) keeps dimensions, types and typed attributes. Arrays that netCDF has no type or no name for are copied as they are
-into plain Zarr.")]
+zarr-v3) keeps dimensions, types and typed attributes. Arrays whose type or name netCDF does not support are copied unchanged
+to plain Zarr.")]
 pub(crate) struct Copy {
     /// Path or URL of the hierarchy, or of the node inside, to copy
     #[arg(value_name = "SRC")]
@@ -63,23 +63,22 @@ pub(crate) struct Copy {
     /// Path of the node to copy, relative to the one that SRC names
     #[arg(long, value_name = "PATH", default_value = "/", hide_default_value = true)]
     path: String,
-    /// The copy's path, from the node that DST means
+    /// Path of the copy, relative to the node that DST names
     #[arg(long, value_name = "PATH", default_value = "/", hide_default_value = true)]
     at: String,
     /// The copy's format: v3, v2, draft-2020 (as zarr-python 2.18 opens it) or draft-2020-text (without
-    /// regard for that); that of SRC, if not given. As a netCDF dataset: nczarr-v2, nczarr-v3, or plain Zarr,
-    /// zarr-v2, zarr-v3
+    /// regard for that); or, for a netCDF dataset, nczarr-v2, nczarr-v3, or plain Zarr, zarr-v2, zarr-v3 [default: that of SRC]
     #[arg(long, value_name = "FORMAT", value_parser = parse::copy_to)]
     to: Option<CopyTo>,
     /// Other chunks: lengths for all arrays with as many axes (100,10,10), or by name: along a dimension (time=100,lat=50), of an
     /// array (t2m=100,10,10), along one dimension of an array (t2m:time=100); or a size (16MiB, t2m=16MiB), in the aspect of
-    /// the present chunks. The length -1 is the whole axis. May be given again; the most specific counts
+    /// the present chunks. The length -1 is the whole axis. Can be repeated; the most specific applies
     #[arg(long, value_name = "SHAPE", value_parser = by_name::shape_rules, allow_hyphen_values = true)]
     chunks: Vec<ShapeRules>,
-    /// Shards, whose chunks share one stored object (v3); as --chunks. `none`, or t2m=none, leaves them out
+    /// Shards, whose chunks share one stored object (v3); in the form of --chunks, or `none` (t2m=none) for no shards
     #[arg(long, value_name = "SHAPE", value_parser = by_name::shard_rules, allow_hyphen_values = true)]
     shards: Vec<ShapeRules>,
-    /// Other codecs, in order, of all arrays or of one (t2m:zstd:3); `none` for none; may be given again. What is before a
+    /// Other codecs, in order, of all arrays or of one (t2m:zstd:3); `none` for none; can be repeated. What is before a
     /// colon is an array only if one has that name or path, and a codec follows
     #[arg(long, value_name = "[ARRAY:]NAME[:LEVEL]")]
     codec: Vec<String>,
@@ -89,17 +88,17 @@ pub(crate) struct Copy {
     /// Keep the chunk keys of v2 in a copy to v3; not every reader of v3 supports them
     #[arg(long)]
     keep_keys: bool,
-    /// Leave the metadata of OME-Zarr images as they are; else those of 0.4 (v2) become 0.5 (v3), and back
+    /// Keep the metadata of OME-Zarr images as they are, instead of converting between 0.4 (v2) and 0.5 (v3)
     #[arg(long)]
     keep_attributes: bool,
-    /// Leave out the files that are not Zarr's, and name them
+    /// Skip files that are not Zarr's, and name them
     #[arg(long)]
     no_extra_files: bool,
-    /// Leave out what the copy's format cannot represent, and what has a broken document, and name each such node
+    /// Skip nodes that the copy's format cannot represent or whose document is broken, and name them
     #[arg(long)]
     skip_unsupported: bool,
-    /// How much memory the program may take, as in 256MiB; a quarter of the machine's, if not given. With less than
-    /// other chunks need, a temporary file takes the rest: in the folder that TMPDIR names
+    /// How much memory the program may take, as in 256MiB [default: a quarter of the machine's]. If changing chunks needs more,
+    /// the rest goes to a temporary file in the folder that TMPDIR names
     #[arg(long, value_name = "SIZE", value_parser = parse::size)]
     memory: Option<u64>,
     /// Continue the unfinished copy at DST, if there is one; options that are not repeated are those of the first run
@@ -109,7 +108,7 @@ pub(crate) struct Copy {
     /// with `--verify=data` always by elements, which also finds chunks that cannot be decoded in SRC
     #[arg(long, value_name = "WHAT", num_args = 0..=1, require_equals = true, default_missing_value = "stored", value_parser = verify)]
     verify: Option<Verify>,
-    /// Erase what is at DST, once nothing of the copy was refused
+    /// Erase what is at DST, once it is certain that nothing in the copy will be refused
     #[arg(long, conflicts_with_all = ["resume", "part", "finish"])]
     overwrite: bool,
     /// Copy the chunks of one of N parts, I from 1 to N; other processes copy the others, at any time
@@ -118,10 +117,10 @@ pub(crate) struct Copy {
     /// Write the documents after all parts are done
     #[arg(long)]
     finish: bool,
-    /// Copy only the nodes whose path from SRC on matches, and those below: `*` in a name, `**` in a path, `?`
+    /// Copy only nodes whose path below SRC matches, and nodes below them: `*` in a name, `**` in a path, `?`
     #[arg(long, value_name = "GLOB")]
     include: Vec<String>,
-    /// Leave out the nodes whose path from SRC on matches, and those below
+    /// Skip nodes whose path below SRC matches, and nodes below them
     #[arg(long, value_name = "GLOB")]
     exclude: Vec<String>,
     /// Copy only the arrays of these names or paths

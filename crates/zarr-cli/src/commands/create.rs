@@ -19,8 +19,8 @@ Examples:
   zarr create old.zarr --path x --format v2 --shape 100 --chunks 10 --dtype '<i4' --codec blosc
   zarr create data.zarr/ocean --group --attr title='The ocean'
 
-A new hierarchy begins at the first name in TARGET that ends in .zarr, .zip, .ozx or .lmdb, or else at TARGET; groups above the
-node are made. Types are those of any format: int32, float64, complex128, bool, <i4, >f8, r24, |S7, <U5,
+A new hierarchy begins at the first name in TARGET that ends in .zarr, .zip, .ozx or .lmdb, or else at TARGET; missing
+groups above the node are created. Types are those of any format: int32, float64, complex128, bool, <i4, >f8, r24, |S7, <U5,
 <M8[ns], timedelta64[10s], and for records '[[\"a\",\"<i4\"],[\"b\",\"<f8\"]]'; a > asks for big-endian
 storage. Fill values are JSON or text: 0, NaN, true,
 '[0,1]', '\"text\"', NaT. Codecs are added in their order: gzip, zlib, bz2, lzma, zstd, lz4, crc32c,
@@ -29,7 +29,7 @@ shuffle:SIZE, delta, blosc, blosc-zstd-bitshuffle:5; or whole, as a v3 document 
 pub(crate) struct Create {
     #[command(flatten)]
     target: Target,
-    /// Format of a new hierarchy: v3 (if not given), v2, draft-2020 or draft-2020-text
+    /// Format of a new hierarchy: v3, v2, draft-2020 or draft-2020-text [default: v3]
     #[arg(long, value_name = "FORMAT", value_parser = parse::written)]
     format: Option<Written>,
     /// Create a group
@@ -40,8 +40,8 @@ pub(crate) struct Create {
     /// Length of each axis, as in 100,200
     #[arg(long, value_name = "N,N,…", required_unless_present = "group", value_parser = parse::shape)]
     shape: Option<Shape>,
-    /// Length of a chunk along each axis; if not given, chunks have about 1 MiB of elements, are near-cubic, and have one
-    /// position along axes named t, c, z, time or channel, unless planes are small
+    /// Length of a chunk along each axis [default: near-cubic chunks of about 1 MiB of elements, with length 1 along axes named
+    /// t, c, z, time or channel unless planes are small]
     #[arg(long, value_name = "N,N,…", value_parser = parse::shape)]
     chunks: Option<Shape>,
     /// Length of a shard along each axis; the chunks of a shard share one stored object (v3)
@@ -50,14 +50,14 @@ pub(crate) struct Create {
     /// Type of an element
     #[arg(long, value_name = "TYPE", required_unless_present = "group")]
     dtype: Option<String>,
-    /// Value of elements that were never written; zero, if not given, or missing if elements are nullable
+    /// Value of elements that were never written [default: zero; missing if elements are nullable]
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     fill: Option<String>,
     /// Leave the value of elements that were never written undefined (not in v3)
     #[arg(long, conflicts_with = "fill")]
     no_fill: bool,
-    /// A codec, `none` for none; may be given again. If not given, elements are compressed: by zstd:3 in v3,
-    /// blosc-zstd-shuffle:3 in v2, gzip:5 in drafts
+    /// A codec, or `none` to store elements uncompressed; can be repeated [default: zstd:3 in v3, blosc-zstd-shuffle:3 in v2,
+    /// gzip:5 in drafts]
     #[arg(long, value_name = "NAME[:LEVEL]")]
     codec: Vec<String>,
     /// Names of the axes, as in time,lat,lon
@@ -69,13 +69,13 @@ pub(crate) struct Create {
     /// Separator of the indices in chunk keys [default: a period in v2, otherwise a slash]
     #[arg(long, value_name = "CHARACTER", value_parser = ["/", "."])]
     separator: Option<String>,
-    /// An attribute: KEY=JSON, or KEY=text; may be given again
+    /// An attribute: KEY=JSON, or KEY=text; can be repeated
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse::member)]
     attr: Vec<(String, Json)>,
-    /// Erase what is there first, with everything below it
+    /// Erase an existing node first, with everything below it
     #[arg(long)]
     overwrite: bool,
-    /// With --overwrite: erase files below the node that are not Zarr's, too
+    /// With --overwrite, also erase files below the node that are not Zarr's
     #[arg(long, requires = "overwrite")]
     force: bool,
     /// Erase leftover chunks at the array's keys first [default if the store can list]

@@ -29,10 +29,10 @@ Examples:
   zarr demo
   zarr demo --into /tmp/demo
 
-It needs neither network nor other files: the image comes with the program. The folder stays, to play
-with. The exit code is 1 if the elements were not the same everywhere.")]
+It needs neither network nor other files: the image comes with the program. The folder is kept, so that
+you can play with it. The exit code is 1 if the elements were not the same everywhere.")]
 pub(crate) struct Demo {
-    /// Where to put the hierarchies; a new temporary folder, if not given
+    /// Where to put the hierarchies [default: a new temporary folder]
     #[arg(long, value_name = "FOLDER")]
     into: Option<PathBuf>,
 }

@@ -13,7 +13,7 @@ use crate::parse;
 use crate::progress::Progress;
 use crate::session::{Session, Target};
 
-/// Compare two nodes with all below them, whatever their formats, chunks, codecs and stores
+/// Compare two nodes and everything below them, whatever their formats, chunks, codecs and stores
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -22,10 +22,10 @@ Examples:
   zarr diff a.zarr b.zarr --ignore attributes --json
   zarr diff v2.zarr v3.zarr --layout --metadata
 
-Exit code: 0 equal, 1 different. What counts is what `zarr checksum` covers, and files that are not Zarr's, byte for byte; chunks, codecs and formats
-count only with --layout. Numbers are
-equal if they differ by at most --tolerance, or by at most --rtol times the larger one; integers are compared exactly. NaN equals NaN, and 0 equals -0,
-unless --bits is given. Arrays of different shapes are compared with --common, where both have elements.")]
+Exit code: 0 equal, 1 different. Compares everything that `zarr checksum` covers, and files that are not Zarr's, byte for byte;
+chunks, codecs and formats only with --layout. Numbers are equal if they differ by at most --tolerance, or by at most --rtol
+times the larger one; integers are compared exactly. NaN equals NaN, and 0 equals -0, except with --bits. Elements of arrays of
+different shapes are compared only with --common, where both arrays have elements.")]
 pub(crate) struct Diff {
     /// Path or URL of the first node
     #[arg(value_name = "A")]
@@ -33,37 +33,37 @@ pub(crate) struct Diff {
     /// Path or URL of the second node
     #[arg(value_name = "B")]
     second: String,
-    /// The node to compare, from those that A and B mean
+    /// Path of the node to compare, relative to those that A and B name
     #[arg(value_name = "PATH", conflicts_with = "path")]
     node: Option<String>,
     /// The same as PATH
     #[arg(long, value_name = "PATH", default_value = "/", hide_default_value = true)]
     path: String,
-    /// By how much numbers may differ
+    /// Absolute tolerance for numbers
     #[arg(long, value_name = "ABS", default_value_t = 0.0, hide_default_value = true, value_parser = tolerance)]
     tolerance: f64,
     /// Relative tolerance for numbers, as a fraction of the larger one
     #[arg(long, value_name = "REL", default_value_t = 0.0, hide_default_value = true, value_parser = tolerance)]
     rtol: f64,
-    /// Compare the bits of elements
+    /// Compare elements bit by bit
     #[arg(long, conflicts_with_all = ["tolerance", "rtol"])]
     bits: bool,
-    /// What is passed over; may be given again
+    /// What to ignore; can be repeated
     #[arg(long, value_name = "WHAT")]
     ignore: Vec<Ignored>,
-    /// Tell differences in chunks, shards, codecs, fill values and formats, too
+    /// Also report differences in chunks, shards, codecs, fill values and formats
     #[arg(long)]
     layout: bool,
-    /// Compare no elements
+    /// Do not compare elements
     #[arg(long)]
     metadata: bool,
     /// Of arrays of different shapes, compare the elements that both have
     #[arg(long)]
     common: bool,
-    /// The most nodes, and the most attributes, regions and places of each, that are printed
+    /// Maximum number of nodes to print, and of attributes, regions and elements for each [default: 10]
     #[arg(long, value_name = "N", default_value_t = 10, hide_default_value = true)]
     limit: usize,
-    /// Bytes of elements to hold at once, as in 1GiB; 256 MiB if not given
+    /// Maximum number of bytes of elements to hold at once, as in 1GiB [default: 256MiB]
     #[arg(long, value_name = "SIZE", default_value = "0", hide_default_value = true, value_parser = parse::size)]
     memory: u64,
     /// Maximum number of bytes of elements to read, stored or not, as in 50TiB [default: 16TiB]

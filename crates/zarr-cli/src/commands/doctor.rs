@@ -11,14 +11,14 @@ use crate::failure::Failure;
 use crate::human;
 use crate::session::Session;
 
-/// Print what this build knows, its limits, and which settings and credentials it finds (never their values)
+/// Print what this build supports, its limits, and which settings and credentials it finds (never their values)
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   zarr doctor
   zarr doctor --json > build.json
 
-Nothing is asked of a network. Of credentials only the names are printed, so that the output can be shown to others.")]
+No network is accessed. Only the names of credentials are printed, so that you can share the output.")]
 pub(crate) struct Doctor {}
 
 /// The variables that change what the program does, and how. `docs/environment.md` has the same list.

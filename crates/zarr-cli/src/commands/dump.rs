@@ -52,7 +52,7 @@ pub(crate) struct Dump {
     /// Print special attributes, too: chunks, filters, byte order
     #[arg(short = 's', long)]
     special: bool,
-    /// The name to print behind `netcdf`; that of TARGET, if not given
+    /// The name to print after `netcdf` [default: that of TARGET]
     #[arg(short = 'n', long, value_name = "NAME")]
     name: Option<String>,
     /// Significant digits of floats and doubles

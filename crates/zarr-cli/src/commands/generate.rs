@@ -24,18 +24,18 @@ Examples:
   zarr gen data.cdl -o 'data.zip#mode=nczarr,zip'
   zarr dump data.zarr | zarr gen -o copy.zarr.zip
 
-The text is read as netCDF's ncgen reads it; an error says line and column, and nothing is written before all of
-it was read. Types that a file declares itself (enum, opaque, vlen, compound) are refused. Nothing is overwritten.")]
+CDL is interpreted as by netCDF's ncgen; an error gives the line and column, and nothing is written before the whole text has
+been checked. User-defined types (enum, opaque, vlen, compound) are refused. Nothing is overwritten.")]
 pub(crate) struct Generate {
-    /// File of CDL; standard input, if it is - or not given
+    /// CDL file, or - for standard input [default: -]
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
     /// Path or URL of the new dataset
     #[arg(short = 'o', long, value_name = "TARGET")]
     output: String,
-    /// What the dataset is kept as: nczarr-v3 (the default), nczarr-v2 (for netCDF's own library), or plain Zarr
-    /// with the names of dimensions, zarr-v3 or zarr-v2 (as xarray has them). A mode in TARGET says it, too: #mode=nczarr
-    /// and #mode=zarr mean v2, as in netCDF's library, unless it also has v3
+    /// Format of the dataset: nczarr-v3 (the default), nczarr-v2 (for netCDF's own library), or plain Zarr with dimension
+    /// names, zarr-v3 or zarr-v2 (as in xarray). You can also give it as a mode in TARGET: #mode=nczarr and #mode=zarr mean v2,
+    /// as in netCDF's library, unless the mode includes v3
     #[arg(long, value_name = "FORMAT", value_parser = format)]
     format: Option<NewDataset>,
     #[command(flatten)]

@@ -24,7 +24,7 @@ use crate::session::{NoMissing, Session, Target};
 use crate::summary::Summary;
 use crate::whole_file::WholeFile;
 
-/// Write elements of an array to standard output, or into a file
+/// Write elements of an array to standard output or to a file
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -38,12 +38,12 @@ Examples:
   zarr get data.zarr/temperature --format raw | sha256sum
   zarr get scan.zarr/0 --region 0,0,:,: -o plane.tif
 
-A region is start:stop or start:stop:step for each axis, as in NumPy, without the stop itself; each may
-be left out; ... stands for all axes that are not given. Negative numbers count from the axis' end, a negative step goes backwards. [1,5,9] is a list,
-in any order. A single number n means n:n+1: all axes stay, so 0,: of a table is a table with one row.
-Nothing may leave the array. --by-name says the same of the dimensions it names. --sel takes coordinates: all from one to
-another, both among them, or the one at a number or a date, or nearest to it and at most half a step away; --nearest takes it
-however far it is. 2020-03 is all of March, and 2020-03:2020-05 ends with May. Longitudes wrap: -10 is 350, and 350:10
+A region is start:stop or start:stop:step for each axis, as in NumPy, without the stop itself; each part can be omitted, and
+... selects all of the axes that are not listed. Negative numbers count from the end of the axis, a negative step goes
+backwards. [1,5,9] is a list of indices in any order. A single number n means n:n+1 and keeps the axis, so 0,: of a table is a
+table with one row. A region outside the array is an error. --by-name takes the same by dimension name. --sel takes coordinates:
+a range including both ends, or the coordinate at a number or a date, or the nearest at most half a step away; --nearest accepts
+any distance. 2020-03 is all of March, and 2020-03:2020-05 includes all of May. Longitudes wrap around: -10 is 350, and 350:10
 crosses the meridian.
 
 Formats, all in C order:
@@ -51,26 +51,26 @@ Formats, all in C order:
         \"NaN\", \"Infinity\" and \"-Infinity\" as strings; complex numbers are [real, imaginary]. Bytes of
         fixed length are text if they are UTF-8, else {\"base64\": text}; raw bytes are base64. Times are
         dates with the precision of their unit, \"2020-12-31T23:59:59\"; durations are integer counts of
-        their unit; \"NaT\" is a missing time. Records are objects of their fields. An element that is missing
-        is null; one that is there and may be null inside is a list of one.
+        their unit; \"NaT\" is a missing time. Records are objects of their fields. A missing element is
+        null; a present element whose value can itself be null is a list of one.
   jsonl one element per line, as in json.
-  csv   one line per row, for at most two axes longer than 1; complex numbers as 1.0-2.0j. One line per
-        record, for one axis, behind a line with the names of its fields. What is missing is empty. Bytes
+  csv   one line per row, for at most two axes longer than 1; complex numbers as 1.0-2.0j. Records, for one
+        axis, one per line, after a line with the names of the fields. Missing elements are empty. Bytes
         that are not UTF-8 are the text {\"base64\":\"…\"}, as in json, and so are bytes that are such a text.
         With --header the first line has names, and each line begins with the coordinates of its row.
   table names, coordinates and elements in columns, for people: floats with at most 8 significant digits.
-  raw   little-endian elements one after the other; bool 0 or 1; text as UTF-32. With nullable
+  raw   little-endian elements one after another; bool 0 or 1; text as UTF-32. With nullable
         types, a byte precedes each element: 1 if it is present, or 0 followed by zeros.
   npy   a NumPy file, version 1.0, little-endian.
-  png   an image of the elements as they are: bool is black and white, uint8 and uint16 are grey; where the last of
-        three axes has 3 or 4 elements, these are red, green, blue and opacity. zarr plot makes images of other numbers.
-  tiff  an image of any numbers as they are, not compressed; of more than two axes one page a plane. Colours as in png;
-        beyond 4 GiB a BigTIFF. Axes of length 1 do not count, in png neither.
+  png   an image of the elements as they are: bool is black and white, uint8 and uint16 are grey; if the last of
+        three axes has 3 or 4 elements, these are red, green, blue and opacity. For other numbers, use zarr plot.
+  tiff  an image of any numbers as they are, not compressed; with more than two axes, one page per plane. Colours as
+        in png; above 4 GiB a BigTIFF. Axes of length 1 are ignored, also in png.
   summary  as json, but of more than 1,000 elements only the first and the last three along each axis, with
-        ... between, as NumPy prints them, and of floats at most 8 significant digits, or those of scale_factor
-        with --cf: the format on a terminal, where none is given. In a pipe or a file it is json, whole and with all digits.
+        ... between, as NumPy prints them, and floats with at most 8 significant digits, or with those of scale_factor
+        with --cf. This is the default on a terminal; in a pipe or a file it is complete json with all digits.
 
-Missing elements of csv are empty, empty texts \"\" where elements may be missing.")]
+In csv, missing elements are empty; if elements can be missing, empty strings are \"\".")]
 pub(crate) struct Get {
     #[command(flatten)]
     target: Target,
@@ -84,11 +84,12 @@ pub(crate) struct Get {
     /// Output format [default: from the extension of --output; otherwise json, or on a terminal a summary of more than 1,000 elements]
     #[arg(long, value_name = "FORMAT")]
     format: Option<Format>,
-    /// Write into a file, which appears when it is whole: .npy, .csv, .json, .jsonl, .tif, .png or .raw, or any other with --format; - is standard output
+    /// Write to a file, which appears when it is complete: .npy, .csv, .json, .jsonl, .tif, .png or .raw, or any other name with
+    /// --format; - is standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// With csv, begin with a line of names, and each line with its coordinates; with it more than two axes may be longer than 1. A
-    /// table has both
+    /// With csv, print a first line of names, and coordinates at the start of each line; more than two axes can then be longer than
+    /// 1. A table always has both
     #[arg(long)]
     header: bool,
     #[command(flatten)]

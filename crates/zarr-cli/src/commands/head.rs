@@ -19,8 +19,8 @@ Examples:
   zarr head data.zarr
   zarr head data.zarr temperature --rows 3
 
-A row runs along the last axis and has at most 8 elements; rows follow each other along the axis before. Of more axes the first
-index is taken. Elements are what CF says that they stand for, as with `zarr get --cf`, which prints all of them.")]
+A row runs along the last axis and has at most 8 elements; rows follow each other along the axis before it. Along all other axes,
+the first index is shown. Elements are decoded by the CF conventions, as in `zarr get --cf`, which prints all of them.")]
 pub(crate) struct Head {
     #[command(flatten)]
     target: Target,

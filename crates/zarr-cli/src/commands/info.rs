@@ -32,22 +32,22 @@ Examples:
   zarr info data.zarr/ocean/temperature --json
   zarr info data.zarr/ocean/temperature --stored
 
-Of a group it describes the arrays, as xarray does, if their dimensions have names: dimensions, coordinates with their first and
-last value in local stores, and variables; and an OME-Zarr image with its axes, channels and levels.
+For a group whose dimensions have names, it describes the arrays as xarray does: dimensions, coordinates with their first and
+last values in local stores, and variables. For an OME-Zarr image, it describes axes, channels and levels.
 
 For a georeferenced array, it prints the coordinate reference system and its source, the grid steps, the bounds, and whether rows
 run from north to south.
 
-Of a sharded array, `shards` and `chunks` are those of --shards and --chunks of `zarr create`: a shard is one
-stored object, made of chunks.
+For a sharded array, `shards` and `chunks` have the meaning of --shards and --chunks in `zarr create`: a shard is a
+stored object that consists of chunks.
 
-With --json, `data_type` and `fill_value` are as the document spells them; `unsupported` lists what
-this build lacks to read the elements, and `geography` is there if a coordinate reference system is named.")]
+With --json, `data_type` and `fill_value` are as in the document; `unsupported` lists what this build lacks to read
+the elements, and `geography` is present if there is a coordinate reference system.")]
 pub(crate) struct Info {
     #[command(flatten)]
     target: Target,
-    /// Count the stored chunks of an array and their bytes, too, also where that lists many keys or asks a server; the
-    /// ratio is that of all elements' bytes to the stored ones
+    /// Count the stored chunks of an array and their bytes, even if that lists many keys or sends requests to a server; the
+    /// ratio is the size of all elements divided by the stored size
     #[arg(long)]
     stored: bool,
 }

@@ -25,26 +25,26 @@ Examples:
   zarr ls -lhRS s3://bucket/data.zarr
   zarr ls -lR --json data.zarr
 
-Columns of -l, which --header names, as a terminal shows them: kind; data type; shape; shape of the chunks, and of the shards behind a /; bytes of the stored chunks;
-how many times the bytes of all elements are these; chunks (or shards) that are stored, of all; name.
+The columns of -l are: kind; data type; shape; chunk shape, and after a / shard shape; stored bytes; compression ratio; stored
+chunks (or shards) out of all; name. --header prints their names, which is the default on a terminal.
 
-Sizes come from one listing of each array's chunks. Buckets, zip archives and LMDB have them in the listing; of a folder each
-file is looked at."
+Sizes come from one listing of each array's chunks. In buckets, zip archives and LMDB the listing includes them; in a folder, the
+size of each file is read."
 )]
 pub(crate) struct Ls {
-    /// Print what each array is and takes
+    /// Print kind, type, shape, chunks and stored size of each node
     #[arg(short = 'l', long)]
     long: bool,
-    /// Print sizes as in 3.4 MiB
+    /// Print sizes such as 3.4 MiB
     #[arg(short = 'h', long)]
     human_readable: bool,
-    /// List all below the node
+    /// List all nodes below the node, recursively
     #[arg(short = 'R', long)]
     recursive: bool,
     /// List the largest first
     #[arg(short = 'S', long)]
     by_size: bool,
-    /// With -l, begin with the names of the columns; on a terminal that is so
+    /// With -l, first print the names of the columns [default on a terminal]
     #[arg(long, requires = "long")]
     header: bool,
     /// Print help

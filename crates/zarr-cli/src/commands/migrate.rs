@@ -23,14 +23,14 @@ Examples:
   zarr migrate old-v2.zarr --to v3
   zarr migrate old-v2.zarr --to v3 --finish        erases the documents of v2
 
-The new documents are written beside the old ones, the root's last: programs that know both formats then open the new one,
-others still find the old one. --finish erases the old documents, the root's first. A migration that was killed goes on when
-the same command is given again. An array whose chunks would have to be encoded again, or would need other keys, is refused
-by name before anything is written; `zarr copy --to v3` copies those.
+The new documents are written next to the old ones, the root's last: programs that support both formats then open the new
+one, others still find the old one. --finish erases the old documents, the root's first. If a migration is killed, run the same
+command again to continue it. If the chunks of an array would have to be encoded again, or would need other keys, the command
+names the array and fails before anything is written; use `zarr copy --to v3` for it.
 
---into writes the new hierarchy to another place, and leaves TARGET as it is: a copy whose chunks are those of TARGET byte for
-byte, under the keys of the new format, or nothing: an array whose chunks would have to be encoded again is refused. Within a file
-system the system copies them, and shares them if it can. The same command goes on after a kill.")]
+--into writes the new hierarchy to another place, and leaves TARGET as it is. The chunks are those of TARGET, byte for byte,
+under the keys of the new format; if those of an array would have to be encoded again, the command fails. Within a file system,
+the operating system copies them, and shares blocks if it can. If the command is killed, run it again to continue.")]
 pub(crate) struct Migrate {
     /// Path or URL of the hierarchy
     #[arg(value_name = "TARGET")]
@@ -44,7 +44,7 @@ pub(crate) struct Migrate {
     /// Keep the fill value of arrays whose missing values could only be kept by writing chunks, and name them
     #[arg(long)]
     keep_fill: bool,
-    /// Leave the metadata of OME-Zarr images as they are; else those of 0.4 (v2) become 0.5 (v3), and back
+    /// Keep the metadata of OME-Zarr images as they are, instead of converting between 0.4 (v2) and 0.5 (v3)
     #[arg(long)]
     keep_attributes: bool,
     /// Erase the old documents, once the new ones are there

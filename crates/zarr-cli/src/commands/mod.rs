@@ -34,6 +34,7 @@ mod plot;
 mod plot_json;
 pub(crate) mod put;
 mod pyramid;
+mod refs;
 mod rename;
 mod repair;
 mod resize;
@@ -86,6 +87,7 @@ pub(crate) enum Command {
     Pyramid(pyramid::Pyramid),
     Tune(tune::Tune),
     Migrate(migrate::Migrate),
+    Refs(refs::Refs),
     Dump(dump::Dump),
     Gen(generate::Generate),
     Consolidate(consolidate::Consolidate),
@@ -131,6 +133,7 @@ pub(crate) fn run(command: &Command, session: &Session, out: Out<'_>) -> Result<
         Command::Pyramid(pyramid) => pyramid.run(session, out),
         Command::Tune(tune) => tune.run(session, out),
         Command::Migrate(migrate) => migrate.run(session, out),
+        Command::Refs(refs) => refs.run(session, out),
         Command::Dump(dump) => dump.run(session, out),
         Command::Gen(generate) => generate.run(session),
         Command::Checksum(checksum) => checksum.run(session, out),

@@ -23,9 +23,9 @@ Examples:
   zarr netcdf-plugin --check data.zarr          what to type in a netCDF program, and whether it works
   zarr netcdf-plugin --remove
 
-netcdf-c loads plug-ins from 4.10.0 on. Its programs open a document of the data, data.zarr/zarr.json, or a zip archive, and not a folder.
---install writes between two marks of ~/.ncrc, or of the file that NCRCENV_RC names, and leaves the rest as it is. --check ends with 1 if
-something is missing.")]
+netcdf-c loads plug-ins since 4.10.0. Its programs open a document of the data, such as data.zarr/zarr.json, or a zip archive, but
+not a folder. --install writes lines between two markers in ~/.ncrc, or in the file that NCRCENV_RC names, and leaves the rest as it
+is. --check exits with 1 if something is missing.")]
 pub(crate) struct NetcdfPlugin {
     /// With --check: data that a netCDF program is to open
     #[arg(value_name = "TARGET", requires = "check")]
@@ -33,10 +33,10 @@ pub(crate) struct NetcdfPlugin {
     /// Write the lines into the resource file
     #[arg(long, conflicts_with_all = ["remove", "check"])]
     install: bool,
-    /// Take the lines away
+    /// Remove the lines
     #[arg(long, conflicts_with = "check")]
     remove: bool,
-    /// Look whether netCDF's programs find the plug-in
+    /// Check whether netCDF's programs find the plug-in
     #[arg(long)]
     check: bool,
     /// The shared library [default: beside the program or in the lib folder beside its own; ZARR_NETCDF_LIBRARY]

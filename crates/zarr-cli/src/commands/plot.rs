@@ -39,23 +39,23 @@ Examples:
   zarr plot data.zarr/temperature --histogram -o histogram.png
   zarr plot data.zarr -o sheet.png                                     every array on one sheet
 
-One axis is a line, two are a picture. Of more, the axes that CF or OME call x and y go across and down, else the last two;
-of the others the first position is shown (of OME images the one that they name, else the middle of z), and --by-name or
---region chooses another. Values are decoded as CF has it, missing
-ones are transparent. Colours go from the 2nd to the 98th percentile of what is shown; ≤ and ≥ on the colour bar say that
-values are beyond. An axis of 3 or 4 channels or bands is colours; channels of OME-Zarr have their colours and windows, and
---window chooses others.
+An array with one axis is drawn as a line, one with two as a picture. If there are more axes, those that CF or OME define as x
+and y go across and down, or else the last two; along the others, the first position is shown (for OME images the default one, or
+else the middle of z). Use --by-name or --region to choose another. Values are decoded by the CF conventions; missing ones are
+transparent. Colours range from the 2nd to the 98th percentile of what is shown; ≤ and ≥ on the colour bar mean that there are
+values beyond it. An axis of 3 or 4 channels or bands gives RGB colours; channels of OME-Zarr have their own colours and windows,
+and --window sets others.
 
-Only chunks that are shown are read: a smaller level of a pyramid where there is one, else one element in each block that
-becomes a pixel, or their mean where that reads no more chunks.
+Only chunks that are shown are read. If there is a pyramid, a smaller level is read; otherwise, each pixel shows one element of
+its block, or the mean of the block if that does not read more chunks.
 
---bare is one pixel for each element and nothing else: the pixel in row r and column c is the element (r, c), also of maps.")]
+--bare draws one pixel per element and nothing else: the pixel in row r and column c is the element (r, c), also for maps.")]
 pub(crate) struct Plot {
     #[command(flatten)]
     target: Target,
     #[command(flatten)]
     which: SelectionArgs,
-    /// Where to: a file .png or .svg, or - for a PNG on standard output; the terminal, if not given
+    /// Output file, .png or .svg, or - for a PNG on standard output [default: draws on the terminal]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// The dimension that goes across, by its name or number
@@ -64,13 +64,13 @@ pub(crate) struct Plot {
     /// The dimension that goes down
     #[arg(long, value_name = "DIM")]
     y: Option<String>,
-    /// Values of the first and the last colour: 0,300 or 1%,99% or full; 2%,98% if not given
+    /// Values of the first and the last colour: 0,300 or 1%,99% or full [default: 2%,98%]
     #[arg(long, value_name = "RANGE", value_parser = ends, allow_hyphen_values = true)]
     range: Option<Ends>,
     /// Colours: viridis, magma, inferno, plasma, cividis, turbo, gray, RdBu, RdBu_r, coolwarm, BrBG or twilight_shifted
     #[arg(long, value_name = "MAP", value_parser = color_map)]
     cmap: Option<ColorMap>,
-    /// Colours follow the logarithms of values
+    /// Use a logarithmic colour scale
     #[arg(long)]
     log: bool,
     /// The value in the middle of the colours
@@ -80,19 +80,19 @@ pub(crate) struct Plot {
     #[arg(long, value_name = "R,G,B", value_delimiter = ',', conflicts_with_all = ["cmap", "labels", "histogram"])]
     rgb: Option<Vec<u64>>,
     /// A channel by its position or label, and its values that are black and of full colour: DAPI=100:900, 0=1%:99%, 1=full or 1=auto;
-    /// may be repeated
+    /// can be repeated
     #[arg(long, value_name = "CHANNEL=LOW:HIGH", value_parser = window, conflicts_with_all = ["cmap", "labels", "rgb", "histogram"])]
     window: Vec<ChannelChoice>,
-    /// The channels of an image that are shown, by their positions or labels; those that it calls active, if not given
+    /// The channels of an image to show, by position or label [default: those that the image declares active]
     #[arg(long, value_name = "CHANNELS", value_delimiter = ',', conflicts_with_all = ["cmap", "labels", "rgb", "histogram"])]
     channels: Option<Vec<ChannelName>>,
-    /// The labels of an image that are shown over it, by their name, and how opaque they are: cells or cells:0.3
+    /// Labels of an image to draw over it, by name, and their opacity: cells or cells:0.3
     #[arg(long, value_name = "NAME[:OPACITY]", conflicts_with_all = ["labels", "histogram"])]
     overlay: Option<String>,
-    /// Draw coasts on a map of longitudes and latitudes
+    /// Draw coastlines on a map of longitudes and latitudes
     #[arg(long, conflicts_with_all = ["bare", "histogram"])]
     coast: bool,
-    /// Elements are numbers of objects: each has another colour, 0 none
+    /// Treat elements as labels: each value has its own colour, and 0 has none
     #[arg(long, conflicts_with_all = ["cmap", "histogram"])]
     labels: bool,
     /// Draw a histogram of the values
@@ -104,7 +104,7 @@ pub(crate) struct Plot {
     /// Whether the first row is at the top or at the bottom [default: so that north or up is at the top; top with --bare or if unknown]
     #[arg(long, value_name = "WHERE")]
     origin: Option<Origin>,
-    /// Pixels of the figure, from 300x200 on; 1000x720, if not given
+    /// Pixels of the figure, at least 300x200 [default: 1000x720]
     #[arg(long, value_name = "WxH", value_parser = size, conflicts_with = "bare")]
     size: Option<(u32, u32)>,
     /// One pixel for each element, and nothing else

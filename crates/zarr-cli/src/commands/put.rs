@@ -28,27 +28,26 @@ Examples:
   zarr put data.zarr/table --region 0:2,: --value NaN
   zarr get a.zarr/x --format raw | zarr put b.zarr/x --format raw
 
-Formats are raw, npy, json and csv of `zarr get`; json may also be one flat list in C order. Lines of csv are
-rows; records have the names of their fields in the first line; NaN, inf and True are understood, too. A NumPy file must hold the
-array's type, in either byte order, and the region's shape; axes of length 1 may be missing. A moment is
-a date, or a whole number of the type's steps since 1970. A record is an object with all its fields; null is
-a missing element, where elements may be missing. Whole numbers may have a fraction of zeros or an
-exponent, as in 1e18; they are taken exactly, or refused. Exactly {\"base64\":\"…\"} in csv is bytes, where
-bytes are due.
+Formats are raw, npy, json and csv, as in `zarr get`; json can also be one flat list in C order. Lines of csv are rows; for
+records, the first line has the names of the fields; NaN, inf and True are also accepted. A NumPy file must have the array's type,
+in either byte order, and the region's shape; axes of length 1 may be missing. A time is a date, or an integer number of the type's
+steps since 1970. A record is an object with all its fields; null is a missing element, if elements can be missing. Integers may
+have a fraction of zeros or an exponent, as in 1e18; they are converted exactly, or refused. In csv, {\"base64\":\"…\"} stands for
+bytes if the type is bytes.
 
-Regions are those of `zarr get`. Of several elements for the same place, as in [3,3], the last one stays.
+Regions are those of `zarr get`. If the same element is given several times, as in [3,3], the last value is kept.
 
-Input that has too few or too many elements is refused; if it has more than 64 MiB, pieces of it may
-have been written by then. Parts of chunks are merged with what other programs write meanwhile.")]
+Input with too few or too many elements is refused; if it is larger than 64 MiB, part of it may already have been written.
+Partial writes of chunks are merged with what other programs write at the same time.")]
 pub(crate) struct Put {
     #[command(flatten)]
     target: Target,
     #[command(flatten)]
     which: SelectionArgs,
-    /// What standard input holds
+    /// Format of standard input
     #[arg(long, value_name = "FORMAT", default_value = "json")]
     format: Format,
-    /// Give all elements this value, in place of reading standard input: JSON, or text
+    /// Set all elements to this value, JSON or text, instead of reading standard input
     #[arg(long, value_name = "VALUE", conflicts_with = "format", allow_hyphen_values = true)]
     value: Option<String>,
     #[command(flatten)]

@@ -29,32 +29,34 @@ Examples:
   zarr pyramid big.ome.zarr --memory 1GiB             after a kill: the same with --resume
   zarr pyramid big.ome.zarr --part 3/8                one of 8 jobs; after all: --finish
   zarr pyramid plate.zarr/A/1/0
-  zarr pyramid era5.zarr --convention geo                     all variables on its map, as ovr_2x, ovr_4x, ...
+  zarr pyramid era5.zarr --convention geo             all variables on its map, as ovr_2x, ovr_4x, ...
 
 TARGET is an OME-Zarr image, 0.4 or 0.5. Each level has half the length of the one before along y and x, and along z once elements
-are as far from each other along y and x as along z, until the image is one chunk. The levels that are there stay as they are, and
-so do all other attributes. A level's position follows from the elements that it is made of: its scale is exactly the base's times
-the factor, and its translation the middle of a block.
+are as far from each other along y and x as along z, until the image is one chunk. Existing levels stay as they are, and
+so do all other attributes. The scale of a level is exactly that of the base times the
+factor, and its translation is the middle of a block.
 
-The base is read once and no level is read back. The result is the same bit by bit whatever --threads, --memory and --part are. All
-chunks are written before the first document, and the image's own document last: a pyramid that was killed is not listed in the
-image, and --resume goes on with it. Labels get as many levels as the image, by the mode, or by the nearest.
+The base is read once, and no level is read back. The result is the same, bit for bit, whatever --threads, --memory and --part
+are. All chunks are written before the first document, and the image's own document last: if the command is killed, the image does
+not list the new levels, and --resume continues. Labels get as many levels as the image, by mode or nearest.
 
-Means are those of the elements of the base, not of a level between, and are rounded once, halves to even. NaN and elements equal to
-the array's attributes _FillValue or missing_value are left out. Of an even number of elements the median is the lesser of the two
-in the middle; of several most frequent elements the mode is the least.
+Means are those of elements of the base, not of an intermediate level, and are rounded once, half to even. NaN and elements equal to
+the array's attributes _FillValue or missing_value are ignored. For an even number of elements, the median is the smaller of the two
+in the middle; if several elements are equally frequent, the mode is the smallest.
 
-With --convention geo TARGET is a group of variables with dimensions of y and x, or one whose child 0 is. All of them get the same levels,
-which are listed as GeoZarr does (multiscales, spatial and proj 0.1). Each level is a group with the same arrays: coordinates are
-means, flags and bools have the mode, arrays without y and x are copied. What no levels can be made of is noted and left out.")]
+With --convention geo, TARGET is a group of variables with dimensions along y and x, or one whose child 0 is such a group. All
+variables get the same levels, listed by GeoZarr's conventions (multiscales, spatial and proj 0.1). Each level is a group with the same arrays:
+coordinates are means, flags and bools use the mode, and arrays without y and x are copied. Variables that cannot have levels are
+named and skipped.")]
 pub(crate) struct Pyramid {
     #[command(flatten)]
     target: Target,
-    /// Convention that lists the levels: ome (OME-Zarr) or geo (GeoZarr) [default: geo if the group lists its levels so, else ome]
+    /// Convention by which the levels are listed: ome (OME-Zarr) or geo (GeoZarr) [default: geo if the group already lists levels
+    /// so, otherwise ome]
     #[arg(long, value_name = "CONVENTION", value_parser = str::parse::<PyramidConvention>)]
     convention: Option<PyramidConvention>,
-    /// What becomes of the elements of a block: mean, min, max, median, mode or nearest (its first element) [default: mean; of
-    /// bools mode]
+    /// How the elements of a block are combined: mean, min, max, median, mode or nearest (its first element) [default: mean; mode for
+    /// bools]
     #[arg(long, value_name = "METHOD", value_parser = str::parse::<PyramidMethod>)]
     method: Option<PyramidMethod>,
     /// How many elements become one from level to level, as in 2; or along each axis, as in z=2,y=2,x=2 [default: 2 along y and x,
@@ -73,10 +75,10 @@ pub(crate) struct Pyramid {
     /// How means of integers are rounded: half-even, half-away (from zero) or toward-zero
     #[arg(long, value_name = "HOW", value_parser = str::parse::<PyramidRounding>, default_value = "half-even")]
     rounding: PyramidRounding,
-    /// Let a NaN make its block NaN, in place of leaving it out
+    /// Make a block NaN if it contains a NaN, instead of ignoring the NaN
     #[arg(long)]
     keep_nan: bool,
-    /// Make means missing where a smaller share of the block is there, from 0 to 1
+    /// Make a mean missing if less than this share of its block is valid, from 0 to 1
     #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
     min_valid: f64,
     /// Leave out the image's labels
@@ -85,7 +87,7 @@ pub(crate) struct Pyramid {
     /// How much memory the program may take, as in 256MiB [default: a quarter of the machine's]
     #[arg(long, value_name = "SIZE", value_parser = parse::size)]
     memory: Option<u64>,
-    /// Go on with the pyramid that is under way, if one is, with the options with which it was begun
+    /// Continue an unfinished pyramid, if there is one, with its original options
     #[arg(long)]
     resume: bool,
     /// Erase what a pyramid that is under way has written, and begin anew

@@ -22,10 +22,11 @@ Examples:
   zarr rename data.zarr/temperature temperature_2m
   zarr rename data.zarr --path time coordinates/time
 
-In a folder, a node of v2 or v3 is one folder, which gets its new name in one step. Else, in archives, LMDB files, buckets and
-drafts, the node is copied, each chunk is read back and compared, and then the old node is erased: what the copy cannot keep is
-refused. Files that are not Zarr's move along. The old node is whole until the new one is. After a kill the same command goes on. Groups on the way to NEW are made;
-consolidated metadata are made again. No other program may write to the node at the same time.")]
+In a folder, a node of v2 or v3 is a folder itself, and is renamed in one step. In archives, LMDB files, buckets and drafts, the
+node is copied, each chunk is read back and compared, and then the old node is erased; if the copy cannot keep something, the
+command fails. Files that are not Zarr's are moved, too. The old node is complete until the new one is. If the command is killed,
+run it again to continue. Missing groups above NEW are created, and consolidated metadata are updated. No other program may write
+to the node at the same time.")]
 pub(crate) struct Rename {
     /// Path or URL of a hierarchy, or of a node inside
     #[arg(value_name = "TARGET")]

@@ -22,30 +22,30 @@ Examples:
   zarr repair data.zarr --path ocean --level keys --apply
   zarr repair data.zarr --skip stray_key --apply
   zarr repair data.zarr --restore --apply       moves all back from the quarantine
-  zarr repair data.zarr --undo-copies           which copies were cut off, and how much they wrote; --apply erases it
+  zarr repair data.zarr --undo-copies           lists interrupted copies and how much they wrote; --apply erases it
 
 Damaged values move to .zarr-quarantine/KEY, with a record in .zarr-quarantine/.records; no byte is destroyed. Moved
-chunks read as the fill value. Shards are rewritten from their intact inner chunks. Documents that only consolidated metadata
-have are written from them, and those of which it is certain what they should say are corrected. Consolidated metadata are
-made anew, and what dead writers left is removed. Each value is looked at again before it is changed, and stays if another
-program has changed it. A bucket cannot erase on that condition: there strays, chunks outside the grid and broken
-documents without a copy move only with --guard off, when no other program writes. The repository's
-docs/validating.md says more.
+chunks read as the fill value. Shards are rewritten from their intact inner chunks. Documents that exist only in consolidated
+metadata are written, and documents whose correct content is certain are corrected. Consolidated metadata are written again, and
+what killed writers left is removed. Each value is checked again before it is changed, and left alone if another program has
+changed it. A bucket cannot erase on that condition: there, stray keys, chunks outside the grid and broken documents without a
+copy are moved only with --guard off; use that only if no other program is writing. For details, see docs/validating.md in the
+repository.
 
 Exit codes: 0 nothing left to do; 1 steps left to do; 3 no Zarr data; 5 the store failed.")]
 pub(crate) struct Repair {
     #[command(flatten)]
     target: Target,
-    /// Make the steps
+    /// Perform the repair
     #[arg(long)]
     apply: bool,
     /// How deep to look for damage: meta, keys, index or data
     #[arg(long, value_name = "LEVEL", default_value = "data")]
     level: Level,
-    /// Problems to pass over, by their kinds as validate prints them
+    /// Kinds of problems to skip, as validate prints them
     #[arg(long, value_name = "KIND,…", value_delimiter = ',', value_parser = kind, conflicts_with = "restore")]
     skip: Vec<ProblemKind>,
-    /// Also move chunks and attributes without a node to the quarantine; else they wait for the document of their node
+    /// Also move chunks and attributes without a node to the quarantine, instead of keeping them in case the node's document returns
     #[arg(long, conflicts_with = "restore")]
     orphans: bool,
     /// Move values back from the quarantine instead, where their keys are free

@@ -20,11 +20,11 @@ Examples:
   zarr resize data.zarr --path temperature --shape 40,30
   zarr resize data.zarr/temperature --shape 20,10
 
-Chunks stay where they are. What is added reads as the fill value; what is cut off is erased, inside chunks at the edge, too.
-Arrays of the same group whose dimensions of the same name have other lengths are named. In a NCZarr dataset only unlimited
-dimensions can change: those of fixed length belong to all variables.
-Another program that appends at the same time loses nothing: the command is an error if the shape has changed since it
-looked.")]
+Chunks stay where they are. Added elements read as the fill value; removed ones are erased, also inside chunks at the edge.
+If a dimension of the same name in the same group has another length afterwards, the command names the arrays. In a NCZarr
+dataset, only unlimited dimensions can change: those of fixed length belong to all variables.
+If another program appends at the same time, it loses nothing: the command fails if the shape has changed since the command read
+it.")]
 pub(crate) struct Resize {
     #[command(flatten)]
     target: Target,

@@ -22,10 +22,10 @@ with --all. Files that do not belong to Zarr are kept and listed; --force erases
 pub(crate) struct Rm {
     #[command(flatten)]
     target: Target,
-    /// Erase the root, too, and so everything
+    /// Erase the root, and with it the whole hierarchy
     #[arg(long)]
     all: bool,
-    /// Erase files below the node that are not Zarr's, too
+    /// Also erase files below the node that are not Zarr's
     #[arg(long)]
     force: bool,
     #[command(flatten)]

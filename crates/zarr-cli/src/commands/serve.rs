@@ -16,7 +16,7 @@ use crate::human::printable;
 use crate::parse;
 use crate::session::Session;
 
-/// Serve hierarchies over HTTP, for reading: their keys, the same as v3, and a page
+/// Serve hierarchies over HTTP, read-only: their keys, a v3 view, and a page
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -34,22 +34,22 @@ pub(crate) struct Serve {
     /// Paths or URLs of hierarchies, or of folders of them
     #[arg(value_name = "TARGET", required = true)]
     targets: Vec<String>,
-    /// The port; 0 for a free one; 8000 or, if that is taken, a free one, if not given
+    /// The port; 0 for any free one [default: 8000, or a free one if that is in use]
     #[arg(long)]
     port: Option<u16>,
-    /// The address to listen at; 0.0.0.0 for every one of this machine
+    /// The address to listen on; 0.0.0.0 for all addresses of this machine
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
     bind: IpAddr,
-    /// A further name that clients may call the server by, such as that of a proxy; may be given several times
+    /// Accept requests for this host name, too, such as that of a proxy; can be repeated
     #[arg(long, value_name = "NAME")]
     host: Vec<String>,
-    /// Let pages of this origin read, or of every origin; may be given several times
+    /// Let pages of this origin read the data, or of any origin if none is named; can be repeated
     #[arg(long, value_name = "ORIGIN", num_args = 0..=1, require_equals = false, default_missing_value = "*")]
     cors: Vec<String>,
-    /// Show the hierarchies as v3 below URL/NAME/, too, in place of their keys
+    /// Serve the v3 view below URL/NAME/, instead of the stored keys
     #[arg(long, value_name = "FORMAT")]
     to: Option<View>,
-    /// How much memory answers, and the chunks that are kept for the next ones, may take, as in 512MiB; 1 GiB, if not given
+    /// Maximum memory for responses and cached chunks, as in 512MiB [default: 1GiB]
     #[arg(long, value_name = "SIZE", value_parser = parse::size)]
     memory: Option<u64>,
     /// Follow symbolic links that lead out of a target
@@ -164,10 +164,10 @@ fn log(access: &Access) {
     let time = NumpyTime { kind: TimeKind::Datetime, unit: TimeUnit::Second, scale_factor: 1 };
     let time = time.text_of(i64::try_from(seconds).unwrap_or(0));
     let Access { peer, method, target, status, bytes, duration, is_cut_off, .. } = access;
-    let cut_off = if *is_cut_off { " cut off" } else { "" };
+    let incomplete = if *is_cut_off { " incomplete" } else { "" };
     let milliseconds = duration.as_secs_f64() * 1e3;
     let line = format!(
-        "{time}Z {} {method} {target} {status} {bytes} {milliseconds:.1} ms{cut_off}",
+        "{time}Z {} {method} {target} {status} {bytes} {milliseconds:.1} ms{incomplete}",
         peer.ip()
     );
     let _ = writeln!(io::stderr(), "{}", printable(&line));

@@ -36,16 +36,16 @@ Examples:
   zarr stats data.zarr
 
 All elements are read, chunk by chunk, and the results are exact; they are the same for any number of threads.
-Values are those that CF says elements stand for: unpacked by scale_factor and add_offset, times as dates, missing
-ones left out (_FillValue, missing_value, valid_min, valid_max, valid_range; the fill value of a netCDF variable in
-v2 and the drafts). --raw takes elements as they are stored.
+Values are decoded by the CF conventions: unpacked by scale_factor and add_offset, times as dates, without missing values
+(_FillValue, missing_value, valid_min, valid_max, valid_range; the fill value of a netCDF variable in v2 and the drafts).
+--raw uses elements as stored.
 On a terminal, numbers have at most 8 significant digits; in a pipe, a file and --json they have all.
 
-`count` is the number of valid elements: neither missing nor NaN. Both are in none of the other numbers, as in
-NumPy's functions for NaN and in xarray; infinite elements are. A NaN that is declared to be missing counts as
-missing. Chunks that were never written are not read: their elements count as the fill value, unless --written
-leaves them out. For a group, one line an array; --by-name and --sel choose from arrays that have these axes, and of
-others all elements count. The page docs/stats.md has the JSON.")]
+`count` is the number of valid elements, which are neither missing nor NaN. All other results are computed from valid
+elements, as in NumPy's functions for NaN and in xarray; infinite elements are valid. A NaN that is declared to be missing
+counts as missing. Chunks that were never written are not read: their elements count as the fill value; --written excludes
+them. For a group, one line per array is printed; --by-name and --sel apply to arrays that have these axes, and all elements of
+other arrays count. docs/stats.md describes the JSON.")]
 pub(crate) struct Stats {
     #[command(flatten)]
     target: Target,
@@ -62,11 +62,11 @@ pub(crate) struct Stats {
     /// the end
     #[arg(long, value_name = "AXIS,…", value_delimiter = ',', allow_hyphen_values = true, conflicts_with_all = ["percentile", "histogram"])]
     axis: Vec<String>,
-    /// How to write the lines of --axis; a table, if not given. Numbers of csv are in full; npy is an array of records, with counts in
-    /// uint64 and all else in float64
+    /// Format of the lines of --axis [default: a table]. csv has all digits; npy is an array of records, with counts in uint64 and
+    /// everything else in float64
     #[arg(long, value_name = "FORMAT", requires = "axis")]
     format: Option<stats_along::Format>,
-    /// Read only this part of the chunks, in percent, 5 if not given, and say that the results are an estimate
+    /// Estimate from this percentage of the chunks [default without a value: 5]
     #[arg(
         long,
         value_name = "PERCENT",
@@ -77,17 +77,17 @@ pub(crate) struct Stats {
         conflicts_with_all = ["axis", "written", "by_chunk"]
     )]
     quick: Option<f64>,
-    /// Also the mean and the standard deviation in which each element counts as much as the area of its cell on Earth: by the bounds of the
-    /// latitude (CF) where there are any, else by its cosine; reads the elements once more
+    /// Also print the mean and standard deviation weighted by the area of each element's cell on Earth: by the bounds of the latitude
+    /// (CF) if there are any, otherwise by its cosine; reads the elements once more
     #[arg(long, value_name = "WHAT", conflicts_with_all = ["axis", "by_chunk", "quick"])]
     weights: Option<Weights>,
-    /// Look at each stored chunk, or shard, by itself, and print those that differ from the others
+    /// Compute statistics of each stored chunk or shard, and print those that differ from the others
     #[arg(long, conflicts_with_all = ["percentile", "histogram", "axis"])]
     by_chunk: bool,
-    /// Take elements as they are stored: nothing is unpacked, nothing is missing
+    /// Use elements as stored: nothing is unpacked or treated as missing
     #[arg(long)]
     raw: bool,
-    /// What is missing: what the dataset declares, or the array's fill value, too
+    /// What counts as missing: what the dataset declares, or the array's fill value, too
     #[arg(
         long,
         value_name = "WHAT",
@@ -99,14 +99,14 @@ pub(crate) struct Stats {
     /// Divide by the count less this for the standard deviation
     #[arg(long, value_name = "N", default_value = "0")]
     ddof: u64,
-    /// Leave out elements of chunks that were never written
+    /// Exclude elements of chunks that were never written
     #[arg(long, conflicts_with = "no_missing")]
     written: bool,
     #[command(flatten)]
     missing_chunks: NoMissing,
     #[command(flatten)]
     checked: Checked,
-    /// Bytes of decoded chunks to hold at once, as in 512MiB; 1 GiB, if not given. One chunk may have more
+    /// Maximum number of bytes of decoded chunks to hold at once, as in 512MiB; a single chunk may exceed it [default: 1GiB]
     #[arg(long, value_name = "SIZE", value_parser = parse::size)]
     memory: Option<u64>,
 }

@@ -25,13 +25,14 @@ Examples:
 
 Chunks, shards, documents and files that are not Zarr's are copied as they are stored, into the same format; nothing is
 decoded. An object is copied if its size differs, or if it is not newer in TARGET than in SOURCE, unless ETags or checksums
-in both listings are equal. The bytes of documents are compared, and those of all
-objects where a store tells no times. So chunks that were changed in TARGET since are not seen if their size stayed the same:
---checksum reads both places and compares all bytes, --size-only looks at sizes alone.
+in both listings are equal. Documents are compared byte for byte, and so are all objects if a store has no modification times.
+Chunks that were changed in TARGET afterwards are therefore not detected if their size stayed the same: --checksum reads both
+sides and compares all bytes, --size-only compares only sizes.
 
-TARGET may be absent. SOURCE may be on a web server that gives indices of its folders. A TARGET that is not a copy of SOURCE is
-refused. Documents are written after all chunks, and what SOURCE lacks is deleted last, and only with --delete, which prints
-the list first. A sync that was killed goes on when the same command is given again. Exit code 1: others changed SOURCE meanwhile; what they changed is named.")]
+TARGET need not exist. SOURCE can be on a web server with directory indices. A TARGET that is not a copy of SOURCE is refused.
+Documents are written after all chunks. Objects that SOURCE does not have are deleted last, and only with --delete, which prints
+the list first. If a sync is killed, run the same command again to continue it. Exit code 1: another program changed SOURCE in the
+meantime; the changes are listed.")]
 pub(crate) struct Sync {
     /// Path or URL of the hierarchy, or of the node inside, to copy from
     #[arg(value_name = "SOURCE")]
@@ -42,10 +43,10 @@ pub(crate) struct Sync {
     /// Compare the bytes of all objects that have the same size
     #[arg(long, conflicts_with = "size_only")]
     checksum: bool,
-    /// Take objects of the same size for equal
+    /// Treat objects of the same size as equal
     #[arg(long)]
     size_only: bool,
-    /// Delete what SOURCE lacks, after printing the list of it
+    /// Delete what SOURCE does not have, after printing a list
     #[arg(long)]
     delete: bool,
     /// Neither copy nor delete files that are not Zarr's, and name them
@@ -54,8 +55,8 @@ pub(crate) struct Sync {
     /// Read each copied object back, and compare it with SOURCE
     #[arg(long)]
     verify: bool,
-    /// How much memory large objects may take on their way to a store that does not stream, as in 256MiB; an eighth of the
-    /// machine's, if not given
+    /// How much memory large objects may take on their way to a store that does not stream, as in 256MiB [default: an eighth of
+    /// the machine's]
     #[arg(long, value_name = "SIZE", value_parser = crate::parse::size)]
     memory: Option<u64>,
     /// Only print what would be copied and deleted: counts, bytes, and with --delete the list

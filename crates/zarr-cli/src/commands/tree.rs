@@ -20,8 +20,8 @@ Examples:
 
 With --json: {\"nodes\": [{\"path\", \"node_type\", …}]}.
 
-Paths begin at TARGET's node, so that --path takes them as they are. A node whose document is broken
-is told on standard error; the others are shown, and the exit code is that of the first failure.")]
+Paths are relative to TARGET's node, so that you can pass them to --path. Nodes whose document is broken
+are reported on standard error; the others are shown, and the exit code is that of the first failure.")]
 pub(crate) struct Tree {
     #[command(flatten)]
     target: Target,

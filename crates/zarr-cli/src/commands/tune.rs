@@ -39,7 +39,7 @@ pub(crate) struct Tune {
     #[command(flatten)]
     target: Target,
     /// How the array is read: AXIS=LENGTH,… with `:` for a whole axis, a length for each axis, map, series or tile:SIDE; with `@N`
-    /// as often as N others. May be given again [default: map, series, tile:512]
+    /// as often as N others; can be repeated [default: map, series, tile:512]
     #[arg(long, value_name = "READ", allow_hyphen_values = true)]
     read: Vec<String>,
     /// The store that it is to be read from: s3, disk, or a FILE with a model, as this prints it [default: disk for a local

@@ -24,12 +24,12 @@ Examples:
   zarr validate s3://bucket/data.zarr --json > report.json
 
 Levels, each with those before: meta reads the documents, keys lists the store, index reads the indices of shards,
-data decodes every chunk. Notes are no problems; -q leaves them out.
+data decodes every chunk. Notes are not problems; -q omits them.
 
 With --json, one document is printed: {\"problems\": [{\"path\", \"key\", \"kind\", \"message\", ...}], \"notes\": [...],
 \"checked\": {...}}. The repository's docs/validating.md lists the kinds.
 
-Exit codes: 0 no problems; 1 problems were found; 3 no Zarr data are there; 5 some of it, or all, could not be read.")]
+Exit codes: 0 no problems; 1 problems were found; 3 no Zarr data; 5 some or all of the data could not be read.")]
 pub(crate) struct Validate {
     #[command(flatten)]
     target: Target,
@@ -42,7 +42,7 @@ pub(crate) struct Validate {
     /// Check each chunk that is read against the lines of FILE, as `zarr checksum --manifest --chunks` prints for the same TARGET
     #[arg(long, value_name = "FILE")]
     manifest: Option<String>,
-    /// Leave out notes
+    /// Omit notes
     #[arg(long, short)]
     quiet: bool,
 }

@@ -89,6 +89,10 @@ fn prepare(folder: &Folder) {
     folder.good(&format!("create slabs2.zarr {cube}"));
     fs::remove_dir_all(folder.path("slabs.zarr")).unwrap();
     fs::rename(folder.path("slabs2.zarr"), folder.path("slabs.zarr")).unwrap();
+    for (name, number) in [("jan.nc", 1), ("feb.nc", 2)] {
+        let file = format!("{}/../zarr-virtual/tests/data/joined/nc4-{number}.nc", env!("CARGO_MANIFEST_DIR"));
+        folder.write(name, fs::read(file).unwrap());
+    }
     folder.write("far.json", r#"{"get_ms": 80}"#);
     folder.write("table.csv", "1,2,3,4,5\n".repeat(4));
     folder.write(

@@ -29,6 +29,7 @@ const VERBS: &[&str] = &[
     "validate U",
     "repair U",
     "copy U new --dry-run",
+    "refs U -o refs.json",
     "consolidate U --check",
     "doctor",
 ];

@@ -43,6 +43,7 @@ mod pictures;
 mod plot;
 mod process_credentials;
 mod pyramids;
+mod refs;
 mod remedies;
 mod repair;
 mod reshape;

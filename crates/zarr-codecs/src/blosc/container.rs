@@ -79,7 +79,7 @@ fn decode_streams(
     }
     for out in out.chunks_exact_mut(len) {
         let (size, rest) =
-            encoded.split_first_chunk().ok_or_else(|| damaged("a stream's length is cut off"))?;
+            encoded.split_first_chunk().ok_or_else(|| damaged("a stream's length is truncated"))?;
         let (stream, rest) = rest
             .split_at_checked(u32::from_le_bytes(*size) as usize)
             .ok_or_else(|| damaged("a stream leaves the buffer"))?;

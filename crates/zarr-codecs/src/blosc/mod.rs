@@ -225,7 +225,7 @@ impl Header {
     fn read(encoded: &[u8]) -> Result<Header, CodecError> {
         let damaged = |why: &str| CodecError::corrupt(CODEC, why);
         let Some(header) = encoded.first_chunk::<HEADER>() else {
-            return Err(damaged("the header is cut off"));
+            return Err(damaged("the header is truncated"));
         };
         let word = |at: usize| {
             let bytes = [header[at], header[at + 1], header[at + 2], header[at + 3]];

@@ -88,7 +88,7 @@ impl BytesToBytes for Lz4 {
 fn split(encoded: &[u8]) -> Result<(u32, &[u8]), CodecError> {
     match encoded.split_first_chunk() {
         Some((size, block)) => Ok((u32::from_le_bytes(*size), block)),
-        None => Err(CodecError::corrupt(CODEC, "the size is cut off")),
+        None => Err(CodecError::corrupt(CODEC, "the size is truncated")),
     }
 }
 

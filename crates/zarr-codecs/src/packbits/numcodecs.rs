@@ -61,7 +61,7 @@ impl BytesToBytes for PackBits {
     fn decode<'a>(&self, encoded: Cow<'a, [u8]>, size: DecodedSize) -> CodecResult<'a> {
         let corrupt = |why: &str| CodecError::corrupt(Self::CODEC, why);
         let (&padding, packed) =
-            encoded.split_first().ok_or_else(|| corrupt("the count of padding is cut off"))?;
+            encoded.split_first().ok_or_else(|| corrupt("the padding count is missing"))?;
         let bits = packed.len() as u64 * 8;
         if padding > 7 || u64::from(padding) > bits {
             return Err(corrupt(&format!("{padding} of {bits} bits cannot be padding")));

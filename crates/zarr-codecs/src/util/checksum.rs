@@ -83,7 +83,7 @@ impl<C: Checksum> Guard<C> {
             ChecksumLocation::End => encoded.split_last_chunk(),
         };
         let Some((bytes, found)) = split else {
-            return Err(CodecError::corrupt(C::CODEC, "the checksum is cut off"));
+            return Err(CodecError::corrupt(C::CODEC, "the checksum is truncated"));
         };
         let (expected, found) = (self.checksum.sum(bytes), u32::from_le_bytes(*found));
         if self.checksum.is(expected, found) {

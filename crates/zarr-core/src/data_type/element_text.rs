@@ -30,30 +30,27 @@ pub enum ElementText<'a> {
     Bytes(&'a [u8]),
 }
 
-impl DataType {
-    /// What an element says, whose numbers and UTF-32 are in this byte order. Of a variable-length element, `element` is the
-    /// bytes without their length.
-    ///
-    /// A third party's type says a number, if it is one, else bytes; [`DataType::resolved`] may say more.
-    pub fn element_text<'a>(&self, element: &'a [u8], endian: Endian) -> ElementText<'a> {
-        let text = match self {
-            DataType::String | DataType::Json => std::str::from_utf8(element).ok(),
-            DataType::FixedBytes { .. } => std::str::from_utf8(unpadded(element, 1)).ok(),
-            DataType::FixedUtf32 { .. } => {
-                let text: String = utf32_chars(unpadded(element, 4), endian).collect();
-                return ElementText::Text(text.into());
-            }
-            other => match other.scalar() {
-                Some(scalar) => {
-                    return ElementText::Number(scalar, scalar.to_native(element, endian));
-                }
-                None => None,
-            },
-        };
-        match text {
-            Some(text) => ElementText::Text(text.into()),
-            None => ElementText::Bytes(element),
+/// As [`DataType::element_text`].
+pub(super) fn element_text<'a>(
+    data_type: &DataType,
+    element: &'a [u8],
+    endian: Endian,
+) -> ElementText<'a> {
+    let text = match data_type {
+        DataType::String | DataType::Json => std::str::from_utf8(element).ok(),
+        DataType::FixedBytes { .. } => std::str::from_utf8(unpadded(element, 1)).ok(),
+        DataType::FixedUtf32 { .. } => {
+            let text: String = utf32_chars(unpadded(element, 4), endian).collect();
+            return ElementText::Text(text.into());
         }
+        other => match other.scalar() {
+            Some(scalar) => return ElementText::Number(scalar, scalar.to_native(element, endian)),
+            None => None,
+        },
+    };
+    match text {
+        Some(text) => ElementText::Text(text.into()),
+        None => ElementText::Bytes(element),
     }
 }
 

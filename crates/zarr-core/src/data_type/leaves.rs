@@ -39,16 +39,11 @@ pub struct LeafValue {
     pub items: Vec<usize>,
 }
 
-impl DataType {
-    /// The leaves of an element, in the order of the fields. There are as many as fields are declared, however large their
-    /// shapes are. A type that is no record is one leaf without a name.
-    ///
-    /// A nullable element is one leaf; so is one of a third party's type.
-    pub fn leaves(&self) -> Vec<Leaf<'_>> {
-        let mut leaves = Vec::new();
-        add_leaves(Leaf { fields: Vec::new(), data_type: self, offset: 0 }, &mut leaves);
-        leaves
-    }
+/// As [`DataType::leaves`].
+pub(super) fn leaves(data_type: &DataType) -> Vec<Leaf<'_>> {
+    let mut leaves = Vec::new();
+    add_leaves(Leaf { fields: Vec::new(), data_type, offset: 0 }, &mut leaves);
+    leaves
 }
 
 fn add_leaves<'a>(at: Leaf<'a>, leaves: &mut Vec<Leaf<'a>>) {

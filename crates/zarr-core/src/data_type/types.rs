@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::{
-    CoreType, Endian, ExtensionType, FillValue, FloatFormat, NumpyTime, Origin, Repr, Scalar,
-    check, fill_value, record_json, strings, variable,
+    CoreType, ElementText, Endian, ExtensionType, FillValue, FloatFormat, Leaf, NumpyTime, Origin,
+    Repr, Scalar, check, element_text, fill_value, leaves, record_json, strings, variable,
 };
 use crate::dialect::Dialect;
 use crate::error::{CodecError, MetadataError};
@@ -207,6 +207,22 @@ impl DataType {
             Some(Repr::Scalar(scalar)) => Some(scalar).filter(|scalar| scalar.is_computable()),
             _ => None,
         }
+    }
+
+    /// The leaves of an element, in the order of the fields. There are as many as fields are declared, however large their
+    /// shapes are. A type that is no record is one leaf without a name.
+    ///
+    /// A nullable element is one leaf; so is one of a third party's type.
+    pub fn leaves(&self) -> Vec<Leaf<'_>> {
+        leaves::leaves(self)
+    }
+
+    /// What an element says, whose numbers and UTF-32 are in this byte order. Of a variable-length element, `element` is the
+    /// bytes without their length.
+    ///
+    /// A third party's type says a number, if it is one, else bytes; [`DataType::resolved`] may say more.
+    pub fn element_text<'a>(&self, element: &'a [u8], endian: Endian) -> ElementText<'a> {
+        element_text::element_text(self, element, endian)
     }
 
     /// The bits of each byte that are stored: see [`Repr::stored_mask`]. The byte that says that an element is

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use super::{
-    ByteRange, Bytes, Capabilities, GetOptions, Got, ListOptions, Listing, Payload, Precondition,
-    Snapshot, SnapshotOptions, Store, StoreKey, StorePrefix, SyncSnapshot, SyncStore, Version,
+    ByteRange, Bytes, Capabilities, GetOptions, Got, ListOptions, Listing, NotSet, Payload,
+    Precondition, Snapshot, SnapshotOptions, Store, StoreKey, StorePrefix, SyncSnapshot, SyncStore,
+    Version,
 };
 use crate::error::StoreError;
 use crate::runtime::block_on;
@@ -41,6 +42,11 @@ impl SyncStore for BlockOn {
     fn name(&self) -> String {
         self.0.name()
     }
+
+    fn public_options(&self) -> Vec<(String, String)> {
+        self.0.public_options()
+    }
+
     fn warnings(&self) -> Vec<String> {
         self.0.warnings()
     }
@@ -66,6 +72,9 @@ impl SyncStore for BlockOn {
         only_if: Precondition<'_>,
     ) -> Result<bool, StoreError> {
         block_on(self.0.put(key, value, only_if))
+    }
+    fn set_all(&self, values: &[(StoreKey, &[u8])], guarded: bool) -> Result<(), NotSet> {
+        block_on(self.0.set_all(values, guarded))
     }
     fn create(
         &self,

@@ -54,6 +54,10 @@ impl SyncStore for ProcessCas {
         self.0.name()
     }
 
+    fn public_options(&self) -> Vec<(String, String)> {
+        self.0.public_options()
+    }
+
     fn warnings(&self) -> Vec<String> {
         self.0.warnings()
     }

@@ -58,6 +58,14 @@ impl Store for Inline {
         self.store.name()
     }
 
+    fn public_options(&self) -> Vec<(String, String)> {
+        self.store.public_options()
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        self.store.warnings()
+    }
+
     fn capabilities(&self) -> Capabilities {
         Capabilities { list: true, ..self.store.capabilities().read_only() }
     }

@@ -24,7 +24,7 @@ pub struct Style {
     pub rgb: Option<Vec<u64>>,
     /// How blocks of elements become pixels.
     pub reduce: Option<Reduce>,
-    /// The channels that are shown; the active ones, if not given.
+    /// The channels to show; by default, the active ones.
     pub channels: Option<Vec<ChannelName>>,
     /// Windows and colours of channels.
     pub choices: Vec<ChannelChoice>,
@@ -34,7 +34,7 @@ pub struct Style {
     pub has_coast: bool,
 }
 
-/// The opacity of labels over an image, if not given.
+/// The default opacity of labels over an image.
 pub const USUAL_OPACITY: f64 = 0.5;
 
 /// Labels that are shown over an image.

@@ -67,7 +67,7 @@ class Text(str):
 
 
 def create(
-    url: str | os.PathLike[str],
+    url: Any,
     path: str = "",
     *,
     shape: Lengths | None = None,
@@ -88,17 +88,18 @@ def create(
     threads: int | None = None,
     **others: Any,
 ) -> Array:
-    """Creates an array at a path or URL, with the hierarchy and the groups above it where there are none, open for reading and writing.
+    """Creates an array at a path or URL or in a store, with the hierarchy and the groups above it where there are none, open for reading and writing.
 
     The hierarchy is the one at `url` or above it. If there is none, a new one begins at the first component of the URL that looks like a
-    store, such as `d.zarr` of `d.zarr/x`, else at the URL itself. `path` is the rest of the array's path, if `url` does not have it.
+    store, such as `d.zarr` of `d.zarr/x`, else at the URL itself. `path` is the rest of the array's path, if `url` does not have it. `url` may
+    also be a store, as `open` takes it: then the hierarchy is the one in it, and `path` the array's whole path.
 
     `dtype` is what `numpy.dtype` takes, or the name of a data type of any dialect. `data` are elements to be written, whose shape and dtype the
-    array has if no others are given. `chunks` has about 1 MiB if not given or "auto"; one integer is the
+    array has if no others are given. `chunks` has about 1 MiB by default or with "auto"; one integer is the
     length along every axis, -1 the length of the axis. `shards` is the shape of stored objects that hold several chunks (v3). `codec` is
     "zstd:3", "gzip:5", "blosc-zstd:7", a dict as in documents of v3, a codec of numcodecs or zarr.codecs, or several of them; `[]` is for no
     compression. `like` is an array that says all that is not given: shape, dtype, chunks, shards, codecs, fill value, dims, attributes; of an
-    array of another library it says shape, dtype, chunks and shards. `dialect` is "v3" (of a new hierarchy, if not given), "v2" or "draft".
+    array of another library it says shape, dtype, chunks and shards. `dialect` is "v3" (the default of a new hierarchy), "v2" or "draft".
     `order` "F" stores chunks with the first axis fastest. `separator` is "/" or "." in chunk keys. `overwrite` erases what is there, but no
     files that are not Zarr's.
 
@@ -118,9 +119,11 @@ def create(
     return _filled(array, data)
 
 
-def create_array(url: str | os.PathLike[str], path: str = "", **keywords: Any) -> Array:
-    """As `create`, under zarr-python's name."""
-    return create(url, path, _caller="create_array", **keywords)
+def create_array(url: Any = None, path: str = "", *, store: Any = None, **keywords: Any) -> Array:
+    """As `create`, under zarr-python's name; `store` is its word for `url`."""
+    if (url is None) == (store is None):
+        raise TypeError('create_array() takes one place: create_array("data.zarr/x", shape=...), or as zarr-python has it, store=...')
+    return create(store if url is None else url, path, _caller="create_array", **keywords)
 
 
 def create_in(
@@ -224,7 +227,7 @@ def open_consolidated(url: Any, mode: Literal["r", "r+"] = "r", **options: Any) 
     return open_group(url, mode, consolidated=True, **options)
 
 
-def full(shape: Lengths, fill_value: Any, *, store: str | os.PathLike[str] | None = None, dtype: Any = None, **keywords: Any) -> Array:
+def full(shape: Lengths, fill_value: Any, *, store: Any = None, dtype: Any = None, **keywords: Any) -> Array:
     """Creates an array at the path or URL `store` whose elements all are `fill_value`; the other keywords are those of `create`."""
     if store is None:
         raise TypeError('say where the array is to be: store="data.zarr/x", or store="memory://x" for one in memory')
@@ -233,12 +236,12 @@ def full(shape: Lengths, fill_value: Any, *, store: str | os.PathLike[str] | Non
     return create(store, shape=shape, dtype=dtype, fill_value=fill_value, **keywords)
 
 
-def zeros(shape: Lengths, *, store: str | os.PathLike[str] | None = None, dtype: Any = "f8", **keywords: Any) -> Array:
+def zeros(shape: Lengths, *, store: Any = None, dtype: Any = "f8", **keywords: Any) -> Array:
     """Creates an array of zeros at the path or URL `store`; the other keywords are those of `create`."""
     return full(shape, 0, store=store, dtype=dtype, **keywords)
 
 
-def ones(shape: Lengths, *, store: str | os.PathLike[str] | None = None, dtype: Any = "f8", **keywords: Any) -> Array:
+def ones(shape: Lengths, *, store: Any = None, dtype: Any = "f8", **keywords: Any) -> Array:
     """Creates an array of ones at the path or URL `store`; the other keywords are those of `create`."""
     return full(shape, 1, store=store, dtype=dtype, **keywords)
 

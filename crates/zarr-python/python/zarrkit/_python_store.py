@@ -34,7 +34,7 @@ def url_of(target):
     """The text of a path or URL. Raises `TypeError` for what is none, `ValueError` for one that is not UTF-8."""
     if not isinstance(target, (str, bytes, os.PathLike)):
         raise TypeError(
-            f'a path or URL is a str or a pathlib.Path, not {type(target).__name__}; in a store, create below zarrkit.open(store, "a")'
+            f'a path or URL is a str or a pathlib.Path, not {type(target).__name__}'
         )
     url = _expanded(os.fspath(target))
     if not isinstance(url, str):
@@ -504,7 +504,7 @@ def _at_once(coroutine):
 
 
 #: How long the event loop of zarr-python may be silent, in seconds, before a call that waits for it gives up.
-PATIENCE = 60
+LOOP_TIMEOUT = 60
 
 
 HINT = "call zarrkit from another thread, such as by asyncio.to_thread"
@@ -529,15 +529,15 @@ def run(coroutine):
     future = begin(coroutine)
     while True:
         try:
-            return future.result(PATIENCE)
+            return future.result(LOOP_TIMEOUT)
         except TimeoutError:
             if future.done():
                 raise
             try:
-                begin(asyncio.sleep(0)).result(PATIENCE)
+                begin(asyncio.sleep(0)).result(LOOP_TIMEOUT)
             except TimeoutError:
                 future.cancel()
-                raise RuntimeError(f"the event loop of zarr-python has not run for {PATIENCE} s; {HINT}") from None
+                raise RuntimeError(f"the event loop of zarr-python has not run for {LOOP_TIMEOUT} s; {HINT}") from None
 
 
 _EXECUTORS = {}

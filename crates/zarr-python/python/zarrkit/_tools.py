@@ -192,8 +192,8 @@ def copy(
     """Copies an array, or a group with all below it, to a new place, in any dialect.
 
     `src` is a path, a URL, a store or a node that is open; `dst` a new hierarchy, or a new node in one that is there. `to` is the format of a new
-    hierarchy: "v3", "v2", "draft-2020" (as zarr-python 2.18 opens it) or "draft-2020-text" (without regard for that); that of `src` if not
-    given. As a netCDF dataset: "nczarr-v2", "nczarr-v3", or plain Zarr, "zarr-v2", "zarr-v3"; such a copy is of a whole dataset, without
+    hierarchy: "v3", "v2", "draft-2020" (as zarr-python 2.18 opens it) or "draft-2020-text" (without regard for that); by default that of
+    `src`. As a netCDF dataset: "nczarr-v2", "nczarr-v3", or plain Zarr, "zarr-v2", "zarr-v3"; such a copy is of a whole dataset, without
     shards. `chunks` and `shards` are those of arrays of that rank in the copy, a size ("16MiB"), or by name:
     `{"time": 100}` is a length along a dimension of all arrays but its coordinate, `{"t2m": (100, 10, 10)}` or `{"t2m": "16MiB"}` of an array,
     `{"t2m": {"time": 100}}` along one dimension of an array; `...` is a name for all others. The length -1 is a whole axis, and the shards
@@ -206,7 +206,7 @@ def copy(
     and names them in the report. `missing="error"` raises `CorruptDataError` where `src` does not store a chunk, or an inner chunk of a shard, and
     the copy is not finished. `manifest` is the path of a file that `zarr checksum SRC --manifest --chunks` printed: a chunk of `src` that is not
     as it says is an error when it is read; a copy that goes on remembers it. `overwrite` erases what is at `dst` once nothing of the copy was refused. `memory` is about how much memory
-    the process may take ("2GiB"), a quarter of the machine's if not given.
+    the process may take ("2GiB"), by default a quarter of the machine's.
 
     `include` and `exclude` are patterns of paths below `src`: `*` in a name, `**` in a path, `?`. `select` names the arrays to be copied.
     `part="3/8"` copies the chunks of one of eight parts, other processes the others; after all, `finish=True` writes the documents.
@@ -549,8 +549,8 @@ def checksum(
 ) -> Checksum:
     """Computes the checksum of a node with all below it: of what it is, not of how it is stored. Copies in any dialect, with any chunks and codecs,
     in any store, have the same. `manifest` keeps that of each node; `regions` also the hashes of the blocks of arrays, to find where far copies
-    differ. `memory` is about how many bytes of elements are held at once, 256 MiB if not given; `max_size` is the most that all arrays may have,
-    16 TiB if not given. `missing="error"` raises `CorruptDataError` where a chunk is not stored; a node that is open has its own `missing`.
+    differ. `memory` is about how many bytes of elements are held at once, by default 256 MiB; `max_size` is the most that all arrays may have,
+    by default 16 TiB. `missing="error"` raises `CorruptDataError` where a chunk is not stored; a node that is open has its own `missing`.
     """
     bar = callback(progress, "checksum")
     nodes = _zarrkit._checksum(target, path, regions, (bytes_of(memory) or 0, bytes_of(max_size) or 0), missing, bar, _dict(storage_options), threads)
@@ -788,13 +788,13 @@ def pyramid(
 ) -> PyramidReport:
     """Adds the levels of lower resolution that an OME-Zarr image lacks, and those of its labels. What is there stays as it is.
 
-    With `convention="geo"` the target is a group of variables on a map, which all get the same levels, listed as GeoZarr does; each level is a
-    group with the same arrays, with means as coordinates. If not given, that is so where the group lists levels in that way.
+    With `convention="geo"`, the target is a group of variables on a map, which all get the same levels, listed by GeoZarr's conventions; each level
+    is a group with the same arrays, with means as coordinates. This is the default where the group already lists levels in that way.
 
-    `method` is "mean", "min", "max", "median", "mode", "nearest" or "gaussian": if not given, the mean, of bools the mode; labels always have the
-    mode or the nearest. `factor` is how many elements become one from level to level, 2 along y and x if not given, or a mapping of the axes'
+    `method` is "mean", "min", "max", "median", "mode", "nearest" or "gaussian"; by default the mean, of bools the mode; labels always have the
+    mode or the nearest. `factor` is how many elements become one from level to level, by default 2 along y and x, or a mapping of the axes'
     names, as in `{"z": 2, "y": 2, "x": 2}`. `levels` is how many there are at the end, the image itself being one. `chunks` and `shards` are those
-    of new levels, `shards="none"` for none; if not given, those of the image. `rounding` is that of means of integers: "half-even", "half-away" or
+    of new levels, `shards="none"` for none; by default those of the image. `rounding` is that of means of integers: "half-even", "half-away" or
     "toward-zero". NaN, and elements equal to the attributes `_FillValue` or `missing_value`, are left out, NaN not with `keep_nan`; means are
     missing where a share of less than `min_valid` is there. `memory` is about how many bytes the process may have.
 

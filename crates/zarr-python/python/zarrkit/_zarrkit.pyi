@@ -334,7 +334,7 @@ def open(
     manifest: str | os.PathLike[str] | None = None,
 ) -> Array | Group: ...
 def create_group(
-    url: str | os.PathLike[str],
+    url: Any,
     path: str = "",
     *,
     attrs: dict[str, Any] | None = None,
@@ -344,7 +344,7 @@ def create_group(
     threads: int | None = None,
 ) -> Group: ...
 def create_at(
-    url: str | os.PathLike[str],
+    url: Any,
     path: str = "",
     *,
     keywords: dict[str, Any],

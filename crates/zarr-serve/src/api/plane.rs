@@ -14,7 +14,7 @@ pub(crate) const PER_ELEMENT: u64 = 24;
 /// The decoded values of a plane, little-endian: unpacked, NaN where they are missing; 64-bit integers are rounded to f64. Its rows
 /// are along the axis `y`, its columns along `x`.
 ///
-/// Parameters: `path`; `x`, `y`: numbers of axes, the last two if not given; `at`: an index for each axis; `across`, `down`:
+/// Parameters: `path`; `x`, `y`: numbers of axes, by default the last two; `at`: an index for each axis; `across`, `down`:
 /// `from:to:step` along `x` and `y`; `reduce`: with `nearest` or `mean` each block of `step` elements is its middle element or its mean, with
 /// `auto` its mean where that reads no more chunks; else its first element. The header `Zarr-Reduce` is `mean`, `nearest`, or `none` if all elements are
 /// there. The header `Zarr-Shape` has the plane's rows and columns, `Zarr-Type` is `float32` where that holds all values,

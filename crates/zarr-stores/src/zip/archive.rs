@@ -99,7 +99,7 @@ pub(super) fn broken(error: ZipError) -> io::Error {
     match error {
         ZipError::Io(error) => error,
         ZipError::InvalidArchive(why) => damaged(format!(
-            "zip: {why}: the archive is damaged or cut off; get it again, or let `zip -FF` rebuild its directory"
+            "zip: {why}: the archive is damaged or truncated; get it again, or let `zip -FF` rebuild its directory"
         )),
         other => damaged(format!("zip: {other}")),
     }

@@ -292,7 +292,7 @@ fn damage_is_told() {
         fs::write(&path, &whole[..cut]).unwrap();
         let refused = ZipStore::open(&path).unwrap_err();
         assert!(refused.to_string().contains("a b.zip"), "{refused}");
-        assert!(refused.to_string().contains("cut off; get it again"), "{refused}");
+        assert!(refused.to_string().contains("truncated; get it again"), "{refused}");
         // Nor is it replaced by a new one.
         assert_eq!(fs::read(&path).unwrap(), &whole[..cut]);
     }

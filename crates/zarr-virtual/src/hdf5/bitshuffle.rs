@@ -130,7 +130,7 @@ impl Bitshuffle {
             self.unshuffle(&shuffled, &mut decoded);
         }
         let left = (total - decoded.len() as u64) as usize;
-        let stored = rest.get(..left).ok_or("the last elements are cut off")?;
+        let stored = rest.get(..left).ok_or("the last elements are truncated")?;
         decoded.extend_from_slice(stored);
         Ok(decoded)
     }

@@ -52,18 +52,18 @@ impl BytesToBytes for Lz4 {
 
 /// The header that this filter and bitshuffle have: the decoded length, and that of a block.
 pub(super) fn header(encoded: &[u8]) -> Result<(u64, usize, &[u8]), String> {
-    let (total, rest) = encoded.split_first_chunk().ok_or("the header is cut off")?;
-    let (block, rest) = rest.split_first_chunk().ok_or("the header is cut off")?;
+    let (total, rest) = encoded.split_first_chunk().ok_or("the header is truncated")?;
+    let (block, rest) = rest.split_first_chunk().ok_or("the header is truncated")?;
     Ok((u64::from_be_bytes(*total), u32::from_be_bytes(*block) as usize, rest))
 }
 
 /// The encoded bytes of the next block.
 pub(super) fn next_block<'e>(rest: &mut &'e [u8]) -> Result<&'e [u8], String> {
-    let (length, behind) = rest.split_first_chunk().ok_or("the length of a block is cut off")?;
+    let (length, behind) = rest.split_first_chunk().ok_or("the length of a block is truncated")?;
     let length = u32::from_be_bytes(*length) as usize;
     let (block, behind) = behind
         .split_at_checked(length)
-        .ok_or_else(|| format!("a block of {length} bytes is cut off at {}", behind.len()))?;
+        .ok_or_else(|| format!("a block of {length} bytes ends early, at {}", behind.len()))?;
     *rest = behind;
     Ok(block)
 }

@@ -214,7 +214,7 @@ pub(super) enum Chunk {
 }
 
 /// What a target must be for a reference to it to hold.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Check {
     pub etag: Option<String>,
     /// Seconds since 1970.

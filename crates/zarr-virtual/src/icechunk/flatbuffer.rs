@@ -54,7 +54,7 @@ impl<'b> Table<'b> {
         let length = usize::from(u16::from_le_bytes(bytes(buffer, start)?));
         let fields = buffer.get(start..start.saturating_add(length)).and_then(|all| all.get(4..));
         let fields =
-            fields.ok_or_else(|| format!("the fields of the table at {at} are cut off"))?;
+            fields.ok_or_else(|| format!("the fields of the table at {at} are truncated"))?;
         Ok(Table { buffer, at, fields })
     }
 

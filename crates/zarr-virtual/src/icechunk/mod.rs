@@ -15,7 +15,9 @@ use zarr_core::store::{
 use zarr_core::{Json, StoreError, sync};
 
 pub use self::file::Wanted;
-use self::file::{Chunk, Kind, ManifestRef, Node, decode, find_chunk, for_each_chunk, name, nodes};
+use self::file::{
+    Check, Chunk, Kind, ManifestRef, Node, decode, find_chunk, for_each_chunk, name, nodes,
+};
 use crate::reach::Reach;
 use crate::source::{Reference, Source, capabilities_over};
 use crate::target::Target;
@@ -42,7 +44,7 @@ pub struct Icechunk {
     manifests: Mutex<Manifests>,
     targets: Targets,
     /// The targets of virtual chunks, by their locations.
-    opened: Mutex<HashMap<String, Target>>,
+    opened: Mutex<HashMap<(String, Check), Target>>,
 }
 
 /// The manifests that were read.
@@ -176,14 +178,15 @@ impl Icechunk {
                 Ok(Reference::Part { target, offset, length })
             }
             Chunk::Virtual { location, offset, length, check } => {
-                let known = sync::lock(&self.opened).get(&location).cloned();
+                let place = (location, check);
+                let known = sync::lock(&self.opened).get(&place).cloned();
                 let target = match known {
                     Some(target) => target,
                     None => {
+                        let (location, check) = place.clone();
                         let target = self.targets.open(key, &location, String::new).await?;
                         let target = target.with_check(check.etag, check.last_modified);
-                        let mut opened = sync::lock(&self.opened);
-                        opened.entry(location).or_insert(target).clone()
+                        sync::lock(&self.opened).entry(place).or_insert(target).clone()
                     }
                 };
                 Ok(Reference::Part { target, offset, length })

@@ -68,7 +68,7 @@ impl BytesToBytes for Lz4Block {
         }
         while !rest.is_empty() {
             let header =
-                rest.get(..HEADER).ok_or_else(|| corrupt("a block's header is cut off"))?;
+                rest.get(..HEADER).ok_or_else(|| corrupt("a block's header is truncated"))?;
             if &header[..8] != MAGIC {
                 return Err(corrupt("expected `LZ4Block` at the beginning of a block"));
             }
@@ -81,7 +81,7 @@ impl BytesToBytes for Lz4Block {
             }
             let end = HEADER.saturating_add(compressed as usize);
             let body = rest.get(HEADER..end).ok_or_else(|| {
-                corrupt(format!("a block of {compressed} bytes is cut off at {}", rest.len()))
+                corrupt(format!("a block of {compressed} bytes ends early, at {}", rest.len()))
             })?;
             let total = (decoded.len() as u64).saturating_add(u64::from(original));
             if total > size.limit() {

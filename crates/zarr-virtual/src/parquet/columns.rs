@@ -137,7 +137,7 @@ fn read_chunk(
             return Err("a page does not say its size".into());
         };
         let body = reader.at.checked_add(encoded).and_then(|end| pages.get(reader.at..end));
-        let body = body.ok_or("a page is cut off")?;
+        let body = body.ok_or("a page is truncated")?;
         pages = &pages[reader.at + encoded..];
         match (header.integer(1), header.structure(5), header.structure(7), header.structure(8)) {
             (Some(2), _, Some(page), _) => {
@@ -153,7 +153,7 @@ fn read_chunk(
                 let count = page_count(page, end - cells.len())?;
                 let present = if is_optional {
                     let length = take_u32(&mut rest)? as usize;
-                    let levels = rest.split_at_checked(length).ok_or("levels are cut off")?;
+                    let levels = rest.split_at_checked(length).ok_or("levels are truncated")?;
                     rest = levels.1;
                     levels_of(levels.0, count)?
                 } else {
@@ -165,7 +165,8 @@ fn read_chunk(
                 let number = |field| page.integer(field).and_then(|n| usize::try_from(n).ok());
                 let count = page_count(page, end - cells.len())?;
                 let levels = number(5).unwrap_or(0).saturating_add(number(6).unwrap_or(0));
-                let (levels, values) = body.split_at_checked(levels).ok_or("levels are cut off")?;
+                let (levels, values) =
+                    body.split_at_checked(levels).ok_or("levels are truncated")?;
                 let present = if is_optional {
                     // Columns without lists have no levels of repetition.
                     levels_of(levels, count)?
@@ -194,7 +195,7 @@ fn page_count(page: &Fields<'_>, left: usize) -> Result<usize, String> {
 }
 
 fn take_u32(rest: &mut &[u8]) -> Result<u32, String> {
-    let (number, behind) = rest.split_first_chunk().ok_or("a length is cut off")?;
+    let (number, behind) = rest.split_first_chunk().ok_or("a length is truncated")?;
     *rest = behind;
     Ok(u32::from_le_bytes(*number))
 }
@@ -206,7 +207,7 @@ fn levels_of(levels: &[u8], count: usize) -> Result<Vec<bool>, String> {
 
 /// Numbers of `width` bits, in runs of one number or packed (Parquet's RLE).
 fn runs(mut bytes: &[u8], width: u32, count: usize) -> Result<Vec<u32>, String> {
-    let cut_off = || "runs are cut off".to_owned();
+    let cut_off = || "runs are truncated".to_owned();
     let mut numbers = Vec::new();
     while numbers.len() < count {
         let mut head = 0u64;
@@ -270,7 +271,7 @@ fn append(
         Some(0) => plain(kind, values, count, size)?,
         Some(2 | 8) if count == 0 => Vec::new(),
         Some(2 | 8) => {
-            let (&width, indices) = values.split_first().ok_or("indices are cut off")?;
+            let (&width, indices) = values.split_first().ok_or("indices are truncated")?;
             if width > 32 {
                 return Err(format!("indices of {width} bits"));
             }
@@ -297,7 +298,7 @@ fn append(
 
 /// Values one after the other.
 fn plain(kind: i64, bytes: &[u8], count: usize, size: &mut usize) -> Result<Vec<Cell>, String> {
-    let cut_off = || "values are cut off".to_owned();
+    let cut_off = || "values are truncated".to_owned();
     let mut rest = bytes;
     let mut values = Vec::new();
     match kind {

@@ -75,12 +75,12 @@ impl<'b> Reader<'b> {
     fn byte(&mut self) -> Result<u8, String> {
         let byte = self.bytes.get(self.at).copied();
         self.at += 1;
-        byte.ok_or_else(|| "the metadata are cut off".into())
+        byte.ok_or_else(|| "the metadata are truncated".into())
     }
 
     fn take(&mut self, count: usize) -> Result<&'b [u8], String> {
         let taken = self.at.checked_add(count).and_then(|end| self.bytes.get(self.at..end));
-        let taken = taken.ok_or("the metadata are cut off")?;
+        let taken = taken.ok_or("the metadata are truncated")?;
         self.at += count;
         Ok(taken)
     }

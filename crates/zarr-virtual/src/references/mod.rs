@@ -1,8 +1,10 @@
-//! kerchunk's references: a JSON file that tells, for each key of a Zarr hierarchy, in which file its bytes are.
+//! kerchunk's references: a JSON file that tells, for each key of a Zarr hierarchy, in which file its bytes are. [`join`] makes
+//! them for files, joined along a dimension.
 
 mod generate;
 mod parse;
 mod template;
+mod write;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,6 +17,7 @@ use zarr_core::store::{
 use zarr_core::{StoreError, without_secrets};
 
 use self::parse::{Entry, Table};
+pub use self::write::{DEFAULT_INLINE_BYTES, JoinOptions, Joined, TargetUrls, join};
 use crate::reach::Reach;
 use crate::source::{Reference, Source};
 use crate::target::Target;

@@ -7,7 +7,10 @@ use std::sync::Arc;
 use crate::server::{Fault, Server};
 use zarr::store::{Store, StoreKey, from_sync};
 use zarr::stores::{MemoryStore, ObjectStore};
-use zarr::{Access, Array, Dialect, Hierarchy, NodePath, OpenOptions, Result, Selection, steps};
+use zarr::tools::CopyOptions;
+use zarr::{
+    Access, Array, Dialect, Hierarchy, Node, NodePath, OpenOptions, Result, Selection, steps,
+};
 
 const LEN: u64 = 4000;
 
@@ -286,5 +289,56 @@ fn forbidden_keys_are_absent_where_that_is_safe_or_said() -> Result<()> {
     let options = OpenOptions::new(zarr::standard());
     let array = Hierarchy::open(store.into_store(), &options)?.array(NodePath::root())?;
     assert_eq!(array.read::<u16>(70..80)?, [0; 10]);
+    Ok(())
+}
+
+/// A copy asks for as much of a value as it holds, which is all of a small one; the rest of a large one comes in pieces. Nothing is
+/// asked for twice, and no answer is broken off.
+#[test]
+fn a_copy_takes_one_request_for_a_small_value_and_pieces_of_a_large_one() -> Result<()> {
+    const MIB: u64 = 1 << 20;
+    let first = "bytes=0-4194303";
+    let cases: [(u64, &[&str]); 3] = [
+        (100, &[first]),
+        (4 * MIB, &[first]),
+        (
+            21 * MIB,
+            &[
+                first,
+                "bytes=4194304-12582911",
+                "bytes=12582912-20971519",
+                "bytes=20971520-22020095",
+            ],
+        ),
+    ];
+    for (size, expected) in cases {
+        let store: Arc<dyn Store> = from_sync(MemoryStore::new());
+        let options = OpenOptions::new(zarr::standard()).read_write();
+        let hierarchy = Hierarchy::begin(store.clone(), options.format(Dialect::V3), &options)?;
+        let builder = hierarchy.create_array(NodePath::root()).shape(&[2 * size]).chunks(&[size]);
+        let array = builder.data_type_named("uint8").create()?;
+        let bytes: Vec<u8> = (0..2 * size).map(|i| (i % 251) as u8).collect();
+        array.write(.., &bytes)?;
+        let server = Server::start();
+        let readable = store.to_sync();
+        for key in readable.list()? {
+            server.set(&format!("data/{key}"), &readable.value(&key)?.expect("it was listed"));
+        }
+
+        let source = open(&server)?;
+        server.asked();
+        let options = OpenOptions::new(zarr::standard()).read_write();
+        let target =
+            Hierarchy::begin(from_sync(MemoryStore::new()), options.format(Dialect::V3), &options)?;
+        zarr::tools::copy(&Node::Array(source), &target, "/", &CopyOptions::default())?;
+        let (asked, _) = server.asked();
+        for chunk in ["data/c/0", "data/c/1"] {
+            let of_chunk = asked.iter().filter(|request| request.split(' ').nth(1) == Some(chunk));
+            let ranges: Vec<&str> =
+                of_chunk.map(|request| request.rsplit(' ').next().unwrap_or_default()).collect();
+            assert_eq!(ranges, expected, "{asked:?}");
+        }
+        assert!(target.array("/")?.read::<u8>(..)? == bytes);
+    }
     Ok(())
 }

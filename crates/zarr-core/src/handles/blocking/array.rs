@@ -355,8 +355,8 @@ impl Array {
 
 /// # Changes of the document
 impl Array {
-    /// Gives the array a new shape. What is cut off is forgotten, inside edge chunks, too, unless
-    /// [`Options::keep_cut_off`] is set; what is added reads as the fill value.
+    /// Gives the array a new shape. Removed elements are erased, also inside edge chunks, unless
+    /// [`Options::keep_cut_off`] is set; added ones read as the fill value.
     ///
     /// # Errors
     /// [`AccessError::Rank`], [`AccessError::ReadOnly`]; what the store reports.

@@ -112,6 +112,14 @@ impl Store for ConsolidatedStore {
         self.inner.name()
     }
 
+    fn public_options(&self) -> Vec<(String, String)> {
+        self.inner.public_options()
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        self.inner.warnings()
+    }
+
     fn capabilities(&self) -> Capabilities {
         let inner = self.inner.capabilities();
         Capabilities { read: true, list: true, ..inner.read_only() }

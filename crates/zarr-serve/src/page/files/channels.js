@@ -5,7 +5,7 @@ import { button, el, replace } from "./dom.js";
 import { blend, mix, range, sorted } from "./colour.js";
 import { Distribution } from "./distribution.js";
 
-const MOST = 32;
+const MAX_CHANNELS = 32;
 const AUTOMATIC = "0.1,99.9%";
 // Where the server knows no colours.
 const COLOURS = ["ff00ff", "00ff00", "00ffff", "ffff00", "ff0000", "0000ff"];
@@ -17,7 +17,7 @@ export class Channels {
   constructor(array, now, keep, onChange) {
     const { view } = array;
     Object.assign(this, { onChange, keep, isRgb: Boolean(view.rgb) });
-    const count = Math.min(array.shape[view.channel_axis], MOST);
+    const count = Math.min(array.shape[view.channel_axis], MAX_CHANNELS);
     this.list = Array.from({ length: count }, (_, n) => {
       const known = this.isRgb ? {} : (array.channels?.[n] ?? {});
       const label = known.label ?? (this.isRgb ? ["red", "green", "blue", "opacity"][n] : `channel ${n}`);

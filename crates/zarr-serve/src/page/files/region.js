@@ -6,7 +6,7 @@ import { Chart } from "./chart.js";
 import { count, short, steps } from "./number.js";
 
 // The most elements that are read.
-const MOST = 4e6;
+const MAX_ELEMENTS = 4e6;
 const SHAPES = [["rectangle", "a rectangle"], ["line", "a line"]];
 
 export class Region {
@@ -86,7 +86,7 @@ export class Region {
     const [x0, x1] = [this.ends[0], this.ends[2]].sort((a, b) => a - b);
     const [y0, y1] = [this.ends[1], this.ends[3]].sort((a, b) => a - b);
     const [width, height] = [x1 - x0 + 1, y1 - y0 + 1];
-    if (width * height > MOST) return replace(this.result, el("p", { class: "quiet" }, `${count(width * height)} elements are too many: choose fewer than ${count(MOST)}.`));
+    if (width * height > MAX_ELEMENTS) return replace(this.result, el("p", { class: "quiet" }, `${count(width * height)} elements are too many: choose fewer than ${count(MAX_ELEMENTS)}.`));
     try {
       const layers = [];
       for (const { name, at } of this.view.layersAt()) {

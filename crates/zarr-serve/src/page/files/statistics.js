@@ -4,8 +4,8 @@ import { button, el, replace } from "./dom.js";
 import { json } from "./api.js";
 import { count, plain, short } from "./number.js";
 
-// Larger arrays are read when that is asked for.
-const FEW = 5e7;
+// The statistics of an array of more elements are computed when the user asks for them.
+const MAX_COUNTED_AT_ONCE = 5e7;
 const BINS = 60;
 
 export function statistics(node) {
@@ -22,7 +22,7 @@ export function statistics(node) {
     }
   };
   const all = node.array.shape.reduce((a, b) => a * b, 1);
-  if (all <= FEW) run();
+  if (all <= MAX_COUNTED_AT_ONCE) run();
   else replace(holder, el("p", {}, `All ${count(all)} elements are read for this, within 30 seconds; \`zarr stats\` takes as long as it needs.`), button("Compute the statistics", run, { class: "main" }));
   return holder;
 }

@@ -1,0 +1,92 @@
+//! `zarr refs` writes references to files, which are then read as one hierarchy.
+
+use std::fs;
+
+use crate::common::Folder;
+
+/// A folder with the months of a dataset, which netCDF4-python wrote.
+fn months() -> Folder {
+    let folder = Folder::new();
+    for (name, number) in [("jan.nc", 1), ("feb.nc", 2), ("mar.nc", 3)] {
+        let data = concat!(env!("CARGO_MANIFEST_DIR"), "/../zarr-virtual/tests/data/joined");
+        folder.write(name, fs::read(format!("{data}/nc4-{number}.nc")).unwrap());
+    }
+    folder
+}
+
+#[test]
+fn months_are_read_as_one_hierarchy() {
+    let folder = months();
+    let summary = folder.good("refs jan.nc feb.nc mar.nc -o all.json --inline 0 --json").json();
+    assert_eq!((&summary["axis"], &summary["arrays"]), (&"time".into(), &10u64.into()));
+    assert!(summary["references"].as_u64().unwrap() > 10);
+    assert_eq!(summary["allow_target"].to_string(), "[]");
+    assert_eq!(folder.good("get all.json/time").text().trim(), "[0.0,1.0,2.0,3.0,4.0,5.0,6.0,7.0,8.0]");
+    // What is joined by a copy, which decodes and encodes, is the same.
+    folder.good("copy jan.nc all.zarr");
+    for month in ["feb.nc", "mar.nc"] {
+        folder.good(&format!("append all.zarr {month} --axis time"));
+    }
+    for array in ["time", "temp", "time_bnds", "note", "ocean/salt", "station_name"] {
+        folder.good(&format!("diff all.zarr/{array} all.json/{array}"));
+    }
+}
+
+#[test]
+fn references_to_one_file_are_the_file() {
+    let folder = months();
+    folder.good("refs jan.nc -o jan.json");
+    folder.good("diff jan.nc jan.json");
+    let text = folder.good("refs jan.nc -o -").text().to_owned();
+    assert_eq!(text, fs::read_to_string(folder.path("jan.json")).unwrap());
+    assert!(text.starts_with("{\"version\":1,\"refs\":{\n\"zarr.json\":"), "{text}");
+    assert!(!text.contains("jan.nc\",") || text.contains("/jan.nc\","));
+}
+
+#[test]
+fn relative_references_and_those_into_other_folders() {
+    let folder = months();
+    fs::create_dir(folder.path("refs")).unwrap();
+    let relative = "refs jan.nc feb.nc -o refs/all.json --relative --inline 0";
+    let summary = folder.good(&format!("{relative} --json")).json();
+    assert!(fs::read_to_string(folder.path("refs/all.json")).unwrap().contains("[\"../jan.nc\","));
+    // The targets are not below the folder of the reference file.
+    let why = folder.bad("get refs/all.json/temp", 2);
+    assert!(why.contains("--allow-target"), "{why}");
+    let prefix = summary["allow_target"][0].as_str().unwrap().to_owned();
+    folder.good(&format!("get refs/all.json/temp --allow-target {prefix}"));
+    let why = folder.bad("refs jan.nc -o - --relative", 2);
+    assert!(why.contains("-o FILE"), "{why}");
+}
+
+#[test]
+fn what_cannot_be_joined_leaves_no_file() {
+    let folder = months();
+    let why = folder.bad("refs jan.nc feb.nc -o all.json --axis lat", 2);
+    assert!(why.contains("jan.nc and feb.nc"), "{why}");
+    let why = folder.bad("refs jan.nc jan.nc -o all.json", 2);
+    assert!(why.contains("--axis"), "{why}");
+    folder.bad("refs jan.nc nothing.nc -o all.json", 3);
+    assert!(!folder.path("all.json").exists());
+    folder.good("refs jan.nc feb.nc -o all.json --exclude note --exclude ocean");
+    folder.bad("get all.json/note", 3);
+}
+
+/// Nothing disappears without a word.
+#[test]
+fn arrays_that_cannot_be_read_in_place_are_named() {
+    let folder = Folder::new();
+    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/../zarr-hdf5/tests/data/v110.h5");
+    folder.write("v110.h5", fs::read(data).unwrap());
+    let run = folder.run("refs v110.h5 -o refs.json --quiet");
+    assert_eq!(run.code, 0, "{}", run.err);
+    assert!(run.err.contains("not kept: /") && run.err.contains("is not supported"), "{}", run.err);
+    fs::remove_file(folder.path("refs.json")).unwrap();
+    let why = folder.bad("refs v110.h5 -o refs.json --strict", 5);
+    assert!(why.contains("the reference file cannot represent"), "{why}");
+    assert!(!folder.path("refs.json").exists());
+    let (_, named) = run.err.split_once("not kept: ").unwrap();
+    let (path, _) = named.split_once(':').unwrap();
+    let run = folder.run(&format!("refs v110.h5 -o refs.json --exclude {path}"));
+    assert!(run.code == 0 && !run.err.contains(&format!("{path}:")), "{}", run.err);
+}

@@ -1,0 +1,315 @@
+//! Writes references to the chunks of files, joined along a dimension (V-100, V-101).
+//!
+//! Each file is opened by the [`Source`](crate::Source) that reads it in place, which knows where its chunks lie. The
+//! documents are those of the first file, with the length of the joined dimension.
+
+mod axis;
+mod chunks;
+mod compare;
+mod documents;
+mod input;
+mod layout;
+mod table;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Write};
+
+use zarr_core::store::StoreKey;
+use zarr_core::{
+    AccessError, Array, Dialect, Error, OpenOptions, Result, Warning, without_secrets,
+};
+
+use self::chunks::ChunkWriter;
+use self::documents::Change;
+use self::input::Input;
+use self::layout::Layout;
+use self::table::Table;
+pub use self::table::TargetUrls;
+use crate::location::file_url;
+use crate::reach::{Reach, Refusal};
+
+/// The bytes of chunks that are inlined by default, as in kerchunk.
+pub const DEFAULT_INLINE_BYTES: u64 = 500;
+
+/// Codecs that are this project's, or that zarr-python knows only with other packages.
+const UNUSUAL_CODECS: [&str; 3] = ["hdf5.lz4", "hdf5.bitshuffle", "imagecodecs_lzf"];
+
+/// How files are joined.
+#[derive(Clone, Debug)]
+pub struct JoinOptions {
+    /// The dimension along which files are joined; `None` to find the one whose coordinates differ.
+    pub axis: Option<String>,
+    /// Chunks of at most this many bytes are written into the reference file.
+    pub inline: u64,
+    /// The dialect of the documents; `None` for that of the files, which is v3 of all but hierarchies of v2.
+    pub dialect: Option<Dialect>,
+    /// Paths of nodes that are left out, with everything below them.
+    pub exclude: Vec<String>,
+    /// Whether the elements of arrays without the joined dimension must be equal in all files.
+    pub verify: bool,
+}
+
+impl Default for JoinOptions {
+    fn default() -> Self {
+        JoinOptions {
+            axis: None,
+            inline: DEFAULT_INLINE_BYTES,
+            dialect: None,
+            exclude: Vec::new(),
+            verify: true,
+        }
+    }
+}
+
+/// References to the chunks of one or more files.
+#[derive(Debug)]
+pub struct Joined {
+    table: Table,
+    dialect: Option<Dialect>,
+    /// The dimension along which several files were joined.
+    pub axis: Option<String>,
+    /// How many arrays there are.
+    pub arrays: usize,
+    /// Arrays that were left out because their elements cannot be read, and why.
+    pub lost: Vec<String>,
+    /// What other programs may not be able to read.
+    pub notes: Vec<String>,
+    /// What a tolerant reader overlooked in the files.
+    pub warnings: Vec<Warning>,
+}
+
+/// Makes references to the chunks of `files`, which are joined in this order. A file is netCDF-3, netCDF-4 or HDF5, or a
+/// Zarr hierarchy of v2 or v3.
+///
+/// # Errors
+/// [`AccessError::Argument`] for files that cannot be joined, saying where they differ; what reading them reports.
+pub fn join(files: &[String], open: &OpenOptions, options: &JoinOptions) -> Result<Joined> {
+    let mut inputs = Vec::with_capacity(files.len());
+    for file in files {
+        inputs.push(Input::open(file, open)?);
+    }
+    leave_out_excluded(&mut inputs, &options.exclude)?;
+    let lost = leave_out_unreadable(&mut inputs);
+    let Some(first) = inputs.first() else {
+        return Err(refused("no files to refer to".to_owned()));
+    };
+    let axis = axis::choose(&inputs, options.axis.as_deref())?;
+    for other in &inputs[1..] {
+        compare::check(first, other, axis.as_deref(), options.verify)?;
+    }
+    let mut joined = Joined {
+        table: Table::default(),
+        dialect: options.dialect,
+        axis,
+        arrays: first.arrays.len(),
+        lost,
+        notes: Vec::new(),
+        warnings: inputs.iter().flat_map(|input| input.hierarchy.warnings()).collect(),
+    };
+    for path in &first.groups {
+        joined.add_group(first, path)?;
+    }
+    for path in first.arrays.keys() {
+        joined.add_array(&inputs, path, options.inline)?;
+    }
+    Ok(joined)
+}
+
+/// The error of files that cannot be joined.
+fn refused(why: String) -> Error {
+    AccessError::Argument(why).into()
+}
+
+/// Takes arrays out of all files that cannot be read in one of them. Returns their paths with the reasons.
+fn leave_out_unreadable(inputs: &mut [Input]) -> Vec<String> {
+    let mut unreadable: BTreeMap<String, String> = BTreeMap::new();
+    for input in inputs.iter() {
+        for (path, why) in &input.unreadable {
+            unreadable.entry(path.clone()).or_insert_with(|| format!("{}: {why}", input.name));
+        }
+    }
+    for input in inputs {
+        input.arrays.retain(|path, _| !unreadable.contains_key(path));
+    }
+    unreadable.into_iter().map(|(path, why)| format!("{path}: {why}")).collect()
+}
+
+/// Takes nodes out of all files that are excluded.
+fn leave_out_excluded(inputs: &mut [Input], excluded: &[String]) -> Result<()> {
+    for text in excluded {
+        let path = format!("/{}", text.trim_matches('/'));
+        let below = format!("{path}/");
+        let mut is_known = false;
+        for input in inputs.iter_mut() {
+            let before = input.node_count();
+            input.arrays.retain(|name, _| *name != path && !name.starts_with(&below));
+            input.groups.retain(|name| *name != path && !name.starts_with(&below));
+            input.unreadable.retain(|name, _| *name != path && !name.starts_with(&below));
+            is_known |= input.node_count() < before;
+        }
+        if !is_known {
+            return Err(refused(format!("`--exclude {text}`: no file has a node at {path}")));
+        }
+    }
+    Ok(())
+}
+
+impl Joined {
+    fn add_group(&mut self, first: &Input, path: &str) -> Result<()> {
+        let Some(dialect) = self.dialect.filter(|to| *to != first.hierarchy.dialect()) else {
+            for (key, text) in first.documents(path)? {
+                self.table.add_document(key.as_str(), documents::group(&key, &text)?);
+            }
+            return Ok(());
+        };
+        let attributes = first.hierarchy.group(path)?.attributes().clone();
+        self.add_documents(documents::created_group(path, attributes, dialect)?);
+        Ok(())
+    }
+
+    fn add_array(&mut self, inputs: &[Input], path: &str, inline: u64) -> Result<()> {
+        let arrays = inputs.iter().map(|input| input.array(path)).collect::<Result<Vec<_>>>()?;
+        let first = arrays[0].metadata();
+        let axis = match &self.axis {
+            Some(name) => axis::position(&first, name, path)?,
+            None => None,
+        };
+        let layout = match (&self.axis, axis) {
+            (Some(name), Some(axis)) => layout::choose(inputs, &arrays, path, axis, name)?,
+            _ => Layout::OfFirst,
+        };
+        let change = match (&layout, axis) {
+            (Layout::AsStored(chunks) | Layout::Divided { chunks, .. }, Some(axis)) => {
+                let shape = layout::joined_shape(&arrays, axis, path)?;
+                Change::Chunks { shape, chunks: chunks.clone() }
+            }
+            (Layout::Inlined, Some(axis)) => {
+                let shape = layout::joined_shape(&arrays, axis, path)?;
+                Change::Inlined { shape, data_type: first.data_type.clone() }
+            }
+            _ => Change::None,
+        };
+        let to = self.dialect.filter(|to| *to != inputs[0].hierarchy.dialect());
+        let registry = inputs[0].hierarchy.registry().clone();
+        let keys = match to {
+            None => first.chunk_keys.clone(),
+            Some(to) => match documents::converted(&first, &change, to, &registry) {
+                Ok(converted) => converted.chunk_keys,
+                Err(error) => {
+                    self.lost.push(format!("{path}: {error}"));
+                    self.arrays -= 1;
+                    return Ok(());
+                }
+            },
+        };
+
+        let mut writer = ChunkWriter::new(&mut self.table, path, keys, inline);
+        let mut begin = 0;
+        for (input, array) in inputs.iter().zip(&arrays) {
+            match (&layout, axis) {
+                (Layout::AsStored(chunks), Some(axis)) => {
+                    writer.add_stored(input, array, Some((axis, begin / chunks[axis])))?;
+                    begin += array.shape()[axis];
+                }
+                (Layout::Divided { chunks, row_bytes }, Some(axis)) => {
+                    let length = chunks[axis];
+                    let pieces = chunks::Pieces { axis, begin, length, row_bytes: *row_bytes };
+                    writer.add_divided(input, array, &pieces)?;
+                    begin += array.shape()[axis];
+                }
+                (Layout::Inlined, Some(axis)) => {
+                    writer.add_elements(&arrays, axis)?;
+                    break;
+                }
+                _ => {
+                    writer.add_stored(input, array, None)?;
+                    break;
+                }
+            }
+        }
+        let has_all_chunks = writer.finish()?;
+
+        if !matches!(layout, Layout::Inlined) {
+            self.note(path, arrays[0]);
+        }
+        let Some(to) = to else {
+            for (key, text) in inputs[0].documents(path)? {
+                let text = documents::array(&key, &text, &change)?;
+                self.table.add_document(key.as_str(), text);
+            }
+            return Ok(());
+        };
+        let from = inputs[0].hierarchy.dialect();
+        let kept = documents::with_missing_value(&first, from, to, has_all_chunks);
+        self.notes.extend(kept.note.map(|note| format!("{path}: {note}")));
+        let converted = documents::converted(&kept.metadata, &change, to, &registry)?;
+        self.add_documents(documents::created_array(path, converted, to)?);
+        Ok(())
+    }
+
+    fn add_documents(&mut self, documents: Vec<(StoreKey, String)>) {
+        for (key, text) in documents {
+            self.table.add_document(key.as_str(), text);
+        }
+    }
+
+    /// Notes what of an array other programs may not know.
+    fn note(&mut self, path: &str, array: &Array) {
+        let metadata = array.metadata();
+        for codec in &metadata.codecs {
+            if UNUSUAL_CODECS.contains(&codec.name.as_str()) {
+                let name = &codec.name;
+                self.notes.push(format!("{path}: zarr-python does not have its codec `{name}`"));
+            }
+        }
+        if metadata.chunk_shape().is_none() {
+            let why = "its last chunk is shorter than the others (a rectilinear grid), which few programs read";
+            self.notes.push(format!("{path}: {why}"));
+        }
+    }
+
+    /// How many chunks are referred to.
+    pub fn references(&self) -> usize {
+        self.table.references()
+    }
+
+    /// How many chunks are in the reference file itself.
+    pub fn inlined(&self) -> usize {
+        self.table.inlined()
+    }
+
+    /// The targets as they are written, each once.
+    ///
+    /// # Errors
+    /// [`AccessError::Argument`] for a target that no reference can name, since it needs a chain of stores, or its URL has a
+    /// password or a signature, which would be written into the file.
+    pub fn target_urls(&self, style: TargetUrls<'_>) -> Result<Vec<String>> {
+        self.table.target_urls(style)
+    }
+
+    /// Writes the reference file, with the targets that [`Joined::target_urls`] returned.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write_json(&self, urls: &[String], out: &mut dyn Write) -> io::Result<()> {
+        self.table.write_json(urls, out)
+    }
+
+    /// The prefixes that readers of this library must allow, if the references are in the local file `path`: targets outside
+    /// its folder are refused otherwise.
+    pub fn prefixes_to_allow(&self, path: &std::path::Path) -> Vec<String> {
+        let Some(file) = std::path::absolute(path).ok().and_then(|path| file_url(&path)) else {
+            return Vec::new();
+        };
+        let Ok(reach) = Reach::new(&file, None, []) else { return Vec::new() };
+        // A hierarchy has a target for each chunk: a look at each folder is enough.
+        let folders: BTreeSet<&str> = self.table.target_folders();
+        let mut prefixes = BTreeSet::new();
+        for folder in folders {
+            if let Err(Refusal::Outside { prefix }) = reach.resolve(&format!("{folder}/file")) {
+                prefixes.insert(without_secrets(&prefix));
+            }
+        }
+        prefixes.into_iter().collect()
+    }
+}
