@@ -45,9 +45,9 @@ the array's attributes _FillValue or missing_value are ignored. For an even numb
 in the middle; if several elements are equally frequent, the mode is the smallest.
 
 With --convention geo, TARGET is a group of variables with dimensions along y and x, or one whose child 0 is such a group. All
-variables get the same levels, listed by GeoZarr's conventions (multiscales, spatial and proj 0.1). Each level is a group with the same arrays:
-coordinates are means, flags and bools use the mode, and arrays without y and x are copied. Variables that cannot have levels are
-named and skipped.")]
+variables get the same levels, listed by GeoZarr's conventions (multiscales, spatial and proj 0.1). Each level is a group with the
+same arrays: coordinates are means, flags and bools use the mode, and arrays without y and x are copied. Variables that cannot have
+levels are named and skipped.")]
 pub(crate) struct Pyramid {
     #[command(flatten)]
     target: Target,
