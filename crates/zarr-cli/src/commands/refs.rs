@@ -1,6 +1,6 @@
 //! `zarr refs`: writes references to the chunks of files, so that they are read as one hierarchy.
 
-use std::io::{BufWriter, Write};
+use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
 use clap::Args;

@@ -90,7 +90,10 @@ fn prepare(folder: &Folder) {
     fs::remove_dir_all(folder.path("slabs.zarr")).unwrap();
     fs::rename(folder.path("slabs2.zarr"), folder.path("slabs.zarr")).unwrap();
     for (name, number) in [("jan.nc", 1), ("feb.nc", 2)] {
-        let file = format!("{}/../zarr-virtual/tests/data/joined/nc4-{number}.nc", env!("CARGO_MANIFEST_DIR"));
+        let file = format!(
+            "{}/../zarr-virtual/tests/data/joined/nc4-{number}.nc",
+            env!("CARGO_MANIFEST_DIR")
+        );
         folder.write(name, fs::read(file).unwrap());
     }
     folder.write("far.json", r#"{"get_ms": 80}"#);

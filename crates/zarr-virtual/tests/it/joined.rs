@@ -86,7 +86,7 @@ fn documents_are_written_in_v2() {
         check_all(&hierarchy, &expected("joined/expected.json")[kind]);
         if kind == "nc4" {
             let temp = hierarchy.array("temp").unwrap();
-            assert_eq!(temp.metadata().declared_fill, -999.into());
+            assert_eq!(temp.metadata().declared_fill, Json::from(-999));
             assert_eq!(temp.dimension_names().unwrap()[0].as_deref(), Some("time"));
             assert!(hierarchy.array("lat").unwrap().metadata().declared_fill.is_null());
         }
@@ -159,7 +159,8 @@ fn relative_references_move_with_their_files() {
         fs::copy(file, &copy).unwrap();
         moved.push(copy.display().to_string());
     }
-    let joined = join(&moved, &options(), &JoinOptions::default()).unwrap();
+    let how = JoinOptions { inline: 0, ..JoinOptions::default() };
+    let joined = join(&moved, &options(), &how).unwrap();
     assert!(joined.prefixes_to_allow(&old.join("all.json")).is_empty());
     assert_eq!(joined.prefixes_to_allow(&dir.path().join("in/all.json")).len(), 1);
     write(&joined, &old.join("all.json"), TargetUrls::RelativeTo(&old));
@@ -233,8 +234,7 @@ fn zarr_hierarchies_are_joined() {
                     .create()
                     .unwrap();
                 let begin = if name == "x" { 0 } else { number * array.len() };
-                let elements: Vec<i32> =
-                    (begin..begin + array.len()).map(|n| n as i32).collect();
+                let elements: Vec<i32> = (begin..begin + array.len()).map(|n| n as i32).collect();
                 array.write(.., &elements).unwrap();
             }
             hierarchy.consolidate().unwrap();

@@ -82,12 +82,7 @@ impl<'t> ChunkWriter<'t> {
     }
 
     /// Adds the pieces of an array's chunks.
-    pub fn add_divided(
-        &mut self,
-        input: &Input,
-        array: &Array,
-        pieces: &Pieces,
-    ) -> Result<()> {
+    pub fn add_divided(&mut self, input: &Input, array: &Array, pieces: &Pieces) -> Result<()> {
         let piece_bytes = pieces.length.saturating_mul(pieces.row_bytes);
         check_count(array)?;
         for chunk in array.chunks(..)? {

@@ -69,7 +69,8 @@ pub(super) fn check(
 /// Checks that `other` has the nodes of `first`.
 fn check_nodes(first: &Input, other: &Input) -> Result<()> {
     let missing = first.arrays.keys().find(|path| !other.arrays.contains_key(*path));
-    let missing = missing.or_else(|| first.groups.iter().find(|path| !other.groups.contains(*path)));
+    let missing =
+        missing.or_else(|| first.groups.iter().find(|path| !other.groups.contains(*path)));
     match missing {
         None => Ok(()),
         Some(path) => Err(refused(format!(

@@ -143,11 +143,7 @@ pub(super) fn created_group(
     created(path, &NodeMetadata::Group(metadata), dialect)
 }
 
-fn created(
-    path: &str,
-    node: &NodeMetadata,
-    dialect: Dialect,
-) -> Result<Vec<(StoreKey, String)>> {
+fn created(path: &str, node: &NodeMetadata, dialect: Dialect) -> Result<Vec<(StoreKey, String)>> {
     let documents = of_dialect(dialect).create(&NodePath::new(path)?, node)?;
     let mut created = Vec::with_capacity(documents.len());
     for (key, text) in documents {
@@ -176,9 +172,9 @@ fn plain_codec(data_type: &DataType) -> Json {
     let codec = |name: &str| Object::new().with("name", name);
     match data_type.repr() {
         Some(Repr::Variable) => codec("vlen-utf8").into(),
-        Some(Repr::Scalar(scalar)) if scalar.size() > 1 => codec("bytes")
-            .with("configuration", Object::new().with("endian", "little"))
-            .into(),
+        Some(Repr::Scalar(scalar)) if scalar.size() > 1 => {
+            codec("bytes").with("configuration", Object::new().with("endian", "little")).into()
+        }
         _ => codec("bytes").into(),
     }
 }

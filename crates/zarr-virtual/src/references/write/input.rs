@@ -8,7 +8,8 @@ use zarr_core::store::{
     Bytes, Capabilities, ListOptions, Listing, Store, StoreKey, StorePrefix, async_trait,
 };
 use zarr_core::{
-    Array, Consolidated, Dialect, Error, Hierarchy, NodeKind, OpenOptions, Result, StoreError,
+    Array, Consolidated, Dialect, Error, Hierarchy, MetadataError, NodeKind, OpenOptions, Result,
+    StoreError,
 };
 
 use super::refused;
@@ -43,7 +44,7 @@ impl Input {
         let source = open_source(url, options).map_err(|error| error.at_store(url))?;
         let store = ReferenceStore::over_shared(source.clone());
         // Consolidated copies may be out of date, and are not written.
-        let options = OpenOptions { consolidated: Consolidated::Ignore, ..options.clone() };
+        let options = options.clone().consolidated(Consolidated::Ignore);
         let hierarchy = Hierarchy::open(store, &options)?;
         if !matches!(hierarchy.dialect(), Dialect::V2 | Dialect::V3) {
             let format = hierarchy.format_name();
@@ -64,12 +65,9 @@ impl Input {
                 continue;
             }
             match hierarchy.array(&path) {
-                Ok(array) => match array.metadata().unsupported.first() {
+                Ok(array) => match lack(&array) {
                     None => drop(arrays.insert(path, array)),
-                    Some(lack) => {
-                        let why = format!("{} `{}` is not supported", lack.what, lack.name);
-                        unreadable.insert(path, why);
-                    }
+                    Some(why) => drop(unreadable.insert(path, why)),
                 },
                 Err(error) => drop(unreadable.insert(path, error.message())),
             }
@@ -102,10 +100,24 @@ impl Input {
         for name in DOCUMENTS {
             let key = StoreKey::new(key_below(path, name))?;
             let text = store.value(&key);
-            let text = text.map_err(|error| Error::from(error).at_store(&self.name).at_key(&key))?;
+            let text =
+                text.map_err(|error| Error::from(error).at_store(&self.name).at_key(&key))?;
             documents.extend(text.map(|text| (key, text)));
         }
         Ok(documents)
+    }
+}
+
+/// Why the elements of an array cannot be read, if so.
+fn lack(array: &Array) -> Option<String> {
+    let hierarchy = array.hierarchy();
+    match array.metadata().chain(hierarchy.registry(), hierarchy.dialect()) {
+        Ok(_) => None,
+        // Without the list of what is supported.
+        Err(MetadataError::Unsupported(lack)) => {
+            Some(format!("{} `{}` is not supported", lack.what, lack.name))
+        }
+        Err(other) => Some(other.to_string()),
     }
 }
 

@@ -118,7 +118,8 @@ fn divided(all: &[&ArrayMetadata], shape: &[u64], axis: usize) -> Option<Layout>
     let mut length = 0;
     for metadata in all {
         let extent = metadata.chunk_extent();
-        let is_same = (0..extent.len()).all(|other| other == axis || extent[other] == chunks[other]);
+        let is_same =
+            (0..extent.len()).all(|other| other == axis || extent[other] == chunks[other]);
         // A part of a chunk is one run of its bytes only if the axis is the outermost that the chunk extends along.
         let is_outermost = extent[..axis].iter().all(|length| *length == 1);
         if !is_same || !is_outermost || !is_raw(metadata) {
