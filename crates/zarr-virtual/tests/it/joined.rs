@@ -219,8 +219,8 @@ fn zarr_hierarchies_are_joined() {
             let store = options().read_write().store(&url).unwrap();
             let format = zarr_core::format::of_dialect(dialect);
             let hierarchy = Hierarchy::create(store, format, &options().read_write()).unwrap();
-            let arrays: [(&str, Vec<u64>, Vec<u64>, Vec<&str>); 3] = [
-                ("time", vec![4], vec![3], vec!["time"]),
+            let arrays = [
+                ("time", vec![4u64], vec![3u64], vec!["time"]),
                 ("v", vec![4, 5], vec![2, 3], vec!["time", "x"]),
                 ("x", vec![5], vec![5], vec!["x"]),
             ];

@@ -32,6 +32,9 @@ pub(super) struct Pieces {
     pub row_bytes: u64,
 }
 
+/// A key, and the range of a target that its bytes are.
+type Small = (String, Range<u64>);
+
 /// Adds chunks to a table. Small ones are read together, and inlined.
 pub(super) struct ChunkWriter<'t> {
     table: &'t mut Table,
@@ -40,8 +43,8 @@ pub(super) struct ChunkWriter<'t> {
     keys: ChunkKeys,
     /// Chunks of at most this many bytes are inlined.
     inline: u64,
-    /// Those that are to be read: keys and ranges of a target.
-    small: Option<(Target, Vec<(String, Range<u64>)>)>,
+    /// Those that are to be read, and what they are in.
+    small: Option<(Target, Vec<Small>)>,
     /// Whether a chunk is in no file.
     has_holes: bool,
 }

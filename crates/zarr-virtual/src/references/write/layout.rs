@@ -102,7 +102,7 @@ fn misfit(
         return Some(format!("chunks of {}, expected {}", text(&chunks), text(&expected)));
     }
     let length = metadata.shape[axis];
-    if !is_last && length % chunks[axis] != 0 {
+    if !is_last && !length.is_multiple_of(chunks[axis]) {
         return Some(format!("{length} elements in chunks of {}", chunks[axis]));
     }
     None
