@@ -138,6 +138,7 @@ async fn answer<F: Future<Output = Option<Bytes>>>(block: Block, read: impl Fn(R
 }
 
 #[cfg(test)]
+#[allow(clippy::single_range_in_vec_init, reason = "lists of ranges are what is tested")]
 mod tests {
     use std::sync::Arc;
 
