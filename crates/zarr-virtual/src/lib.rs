@@ -22,7 +22,6 @@
     allow(dead_code, unused_imports)
 )]
 
-mod batch;
 #[cfg(feature = "hdf5")]
 pub mod hdf5;
 #[cfg(feature = "icechunk")]

@@ -11,7 +11,6 @@ use zarr_core::store::{
 };
 use zarr_core::{StoreError, split_query, sync};
 
-use crate::batch::Batch;
 use crate::location::{encoded, is_encoded};
 
 /// A value of another store, which references lead to. Clones share the version that the first reading found: when
@@ -27,8 +26,6 @@ struct Inner {
     /// The latest second since 1970 in which it may have been set, where a reference says so.
     last_modified: Option<u32>,
     version: Mutex<Option<Version>>,
-    /// What is being asked for, where each reading is a request.
-    batch: Batch,
 }
 
 impl fmt::Debug for Target {
@@ -40,8 +37,8 @@ impl fmt::Debug for Target {
 impl Target {
     /// The value of `key`. Nothing is read yet.
     pub fn new(store: Arc<dyn Store>, key: StoreKey) -> Target {
-        let (etag, last_modified, version, batch) = Default::default();
-        Target(Arc::new(Inner { store, key, etag, last_modified, version, batch }))
+        let (etag, last_modified, version) = Default::default();
+        Target(Arc::new(Inner { store, key, etag, last_modified, version }))
     }
 
     /// The same value, which must have this ETag, and must not have been set after this second since 1970, as far as its store
@@ -49,8 +46,8 @@ impl Target {
     #[must_use]
     pub fn with_check(&self, etag: Option<String>, last_modified: Option<u32>) -> Target {
         let (store, key) = (self.0.store.clone(), self.0.key.clone());
-        let (version, batch) = Default::default();
-        Target(Arc::new(Inner { store, key, etag, last_modified, version, batch }))
+        let version = Mutex::default();
+        Target(Arc::new(Inner { store, key, etag, last_modified, version }))
     }
 
     /// The store that it is in.
@@ -94,31 +91,12 @@ impl Target {
         Ok(value.size())
     }
 
-    /// Some ranges of its bytes, each as long as was asked for. Those of a remote value that are asked for at the same time, here and
-    /// by other calls, are read together where they are near each other.
+    /// Some ranges of its bytes, each as long as was asked for.
     ///
     /// # Errors
     /// [`StoreError::Io`] if it is absent, or ends before a range does; [`StoreError::Changed`] if it is not what was read
     /// before; the store's own.
     pub async fn read(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
-        if self.0.store.capabilities().local {
-            return self.read_now(ranges).await;
-        }
-        let read = |range: Range<u64>| async move {
-            let bytes = self.read_now(std::slice::from_ref(&range)).await.ok()?;
-            bytes.into_iter().next()
-        };
-        let mut parts = Vec::with_capacity(ranges.len());
-        for (range, part) in ranges.iter().zip(self.0.batch.read(ranges, read).await) {
-            match part {
-                Some(bytes) => parts.push(bytes),
-                None => parts.extend(self.read_now(std::slice::from_ref(range)).await?),
-            }
-        }
-        Ok(parts)
-    }
-
-    async fn read_now(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
         let asked: Vec<ByteRange> = ranges.iter().cloned().map(ByteRange::from).collect();
         let pinned = self.version();
         let how = SnapshotOptions {

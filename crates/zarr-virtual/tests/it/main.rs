@@ -4,7 +4,6 @@ mod common;
 mod hdf5;
 mod icechunk;
 mod joined;
-mod merged_reads;
 mod n5;
 mod netcdf3;
 mod parquet;
