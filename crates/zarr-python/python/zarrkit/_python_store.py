@@ -13,7 +13,7 @@ def resolve(target):
 
     Raises `TypeError` for what is neither path, URL nor store.
     """
-    if isinstance(target, str | os.PathLike):
+    if isinstance(target, str | bytes | os.PathLike):
         return url_of(target)
     zarr_stores = sys.modules.get("zarr.abc.store")
     if zarr_stores is not None:
