@@ -6,12 +6,30 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
+use crate::failure::Failure;
+
 /// Writes a file whole, or leaves the one that was there. What is no file, as `/dev/stdout`, is written to.
 #[cfg(feature = "plot")]
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = WholeFile::create(path)?;
     file.write_all(bytes)?;
     file.persist()
+}
+
+/// Refuses to write to a file that is what a command reads, or is in it: it would be gone.
+pub(crate) fn refuse_source(output: &Path, source: &str) -> Result<(), Failure> {
+    let (_, place) = source.rsplit_once("::").unwrap_or(("", source));
+    // A node of a hierarchy may have been named: the hierarchy is what must stay.
+    let (place, _) = zarr::tools::split_at_store(place.strip_prefix("file://").unwrap_or(place));
+    let (Ok(file), Ok(place)) = (fs::canonicalize(output), fs::canonicalize(place)) else {
+        return Ok(());
+    };
+    if file.is_file() && file.starts_with(place) {
+        let why =
+            format!("{} is what is read, or a file in it; give another --output", output.display());
+        return Err(Failure::usage(why));
+    }
+    Ok(())
 }
 
 /// A file under way, which takes its name once it is whole.

@@ -22,7 +22,7 @@ use crate::region::{Elements, PIECE, SelectionArgs};
 use crate::rows::{Labels, MAX_IN_TABLE, Rows};
 use crate::session::{NoMissing, Session, Target};
 use crate::summary::Summary;
-use crate::whole_file::WholeFile;
+use crate::whole_file::{WholeFile, refuse_source};
 
 /// Write elements of an array to standard output or to a file
 #[derive(Debug, Args)]
@@ -193,6 +193,9 @@ impl Get {
             return Err(Failure::usage("--header is for --format csv; a table has a header"));
         }
         let node = self.checked.open(session, &self.target)?;
+        if let Some(output) = &self.output {
+            refuse_source(output, &node.hierarchy().store().name())?;
+        }
         let array = node.into_array()?;
         let elements = self.which.of_target(session, &self.target, &array)?;
         let (decoded, warnings) =

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::human;
 use crate::parse;
 use crate::session::Session;
-use crate::whole_file::WholeFile;
+use crate::whole_file::{self, WholeFile};
 
 /// Write references to the chunks of netCDF and HDF5 files, which are then read as one Zarr hierarchy
 #[derive(Debug, Args)]
@@ -20,9 +20,9 @@ use crate::whole_file::WholeFile;
 Examples:
   zarr refs jan.nc -o jan.json
   zarr refs jan.nc feb.nc -o all.json
-  zarr refs jan.nc feb.nc -o all.json --axis time --relative
-  zarr refs jan.nc feb.nc -o all.json --exclude station_name --no-verify
-  zarr refs jan.nc -o jan.json --to v2               for GDAL and zarr-python 2
+  zarr refs jan.nc feb.nc -o all.json --axis time --relative --overwrite
+  zarr refs jan.nc feb.nc -o some.json --exclude station_name --no-verify
+  zarr refs jan.nc -o jan-v2.json --to v2            for GDAL and zarr-python 2
 
 The reference file is JSON of version 1 as kerchunk writes it: for each chunk it has the file, the offset and the length, and no
 data are copied. zarr, fsspec with zarr-python and xarray, and VirtualiZarr read it. SOURCE may also be a Zarr hierarchy of v2 or v3.
@@ -41,6 +41,9 @@ pub(crate) struct Refs {
     /// Reference file, which appears once it is complete; - is standard output
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
+    /// Replace the file of --output if there is one, but never one of the sources
+    #[arg(long)]
+    overwrite: bool,
     /// Dimension along which files are joined [default: the one whose lengths or coordinates differ]
     #[arg(long, alias = "concat", value_name = "NAME")]
     axis: Option<String>,
@@ -69,6 +72,9 @@ impl Refs {
             let why = "--relative needs the folder of the reference file; give -o FILE";
             return Err(Failure::usage(why));
         }
+        if !to_stdout {
+            self.check_output()?;
+        }
         session.show_calls();
         let options = JoinOptions {
             axis: self.axis.clone(),
@@ -93,6 +99,18 @@ impl Refs {
         }
         self.write(&joined, &urls)?;
         self.tell(session, &joined, out)
+    }
+
+    /// Refuses to replace a file that the user did not name for that, and what the references are to be made of.
+    fn check_output(&self) -> Result<(), Failure> {
+        for source in &self.files {
+            whole_file::refuse_source(&self.output, source)?;
+        }
+        if self.output.is_file() && !self.overwrite {
+            let output = self.output.display();
+            return Err(Failure::usage(format!("{output} exists; add --overwrite to replace it")));
+        }
+        Ok(())
     }
 
     /// Says which arrays are left out. With `--strict` nothing may be.

@@ -75,6 +75,36 @@ fn what_cannot_be_joined_leaves_no_file() {
     folder.bad("get all.json/note", 3);
 }
 
+/// A file that is there is replaced only if the user says so, and a source never, however it is named.
+#[test]
+fn nothing_is_overwritten_unasked() {
+    let folder = months();
+    let january = fs::read(folder.path("jan.nc")).unwrap();
+    let named = format!("hdf5::file://{}", folder.path("jan.nc").display());
+    for source in ["jan.nc", "./jan.nc", &named] {
+        for option in ["", " --overwrite"] {
+            let why = folder.bad(&format!("refs {source} -o jan.nc{option}"), 2);
+            assert!(why.contains("jan.nc is what is read"), "{why}");
+        }
+    }
+    folder.bad("get jan.nc/time -o jan.nc --format raw", 2);
+    let why = folder.bad("refs jan.nc -o feb.nc", 2);
+    assert!(why.contains("feb.nc exists; add --overwrite"), "{why}");
+    assert!(fs::read(folder.path("jan.nc")).unwrap() == january);
+
+    folder.good("copy jan.nc jan.zarr");
+    let document = folder.path("jan.zarr/zarr.json");
+    let before = fs::read(&document).unwrap();
+    folder.bad("refs jan.zarr -o jan.zarr/zarr.json --overwrite", 2);
+    folder.bad("get jan.zarr/time -o jan.zarr/zarr.json", 2);
+    assert!(fs::read(&document).unwrap() == before);
+
+    folder.good("refs jan.nc -o all.json");
+    folder.bad("refs feb.nc -o all.json", 2);
+    folder.good("refs feb.nc -o all.json --overwrite");
+    folder.good("diff feb.nc all.json");
+}
+
 /// Nothing disappears without a word.
 #[test]
 fn arrays_that_cannot_be_read_in_place_are_named() {
