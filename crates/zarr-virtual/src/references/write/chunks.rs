@@ -253,3 +253,34 @@ fn part(reference: &Reference, start: u64, size: u64) -> Option<Reference> {
         Reference::Made(_) => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use zarr_core::store::from_sync;
+
+    use super::*;
+
+    #[test]
+    fn a_chunk_that_ends_early_has_no_part_beyond_its_end() {
+        let store = from_sync(zarr_stores::MemoryStore::new());
+        let target = Target::new(Arc::clone(&store), StoreKey::new("file").unwrap());
+        let chunk = Reference::Part { target, offset: 100, length: 10 };
+        let place = |found: Option<Reference>| match found? {
+            Reference::Part { offset, length, .. } => Some((offset, length)),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(place(part(&chunk, 4, 4)), Some((104, 4)));
+        assert_eq!(place(part(&chunk, 6, 4)), Some((106, 4)));
+        assert_eq!(place(part(&chunk, 8, 4)), None);
+        assert_eq!(place(part(&chunk, u64::MAX, 4)), None);
+        let inline = Reference::Inline(Bytes::from_static(b"0123456789"));
+        let bytes = |found: Option<Reference>| match found? {
+            Reference::Inline(bytes) => Some(bytes),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(bytes(part(&inline, 4, 4)).unwrap(), "4567");
+        assert_eq!(bytes(part(&inline, 8, 4)), None);
+    }
+}
