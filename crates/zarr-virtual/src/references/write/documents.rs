@@ -215,7 +215,7 @@ mod tests {
     fn inlined_elements_are_plain() {
         let data_type: DataType = zarr_core::CoreType::Float64.into();
         let change = Change::Inlined { shape: vec![4], data_type };
-        let v2 = r#"{"shape":[2],"chunks":[2],"dtype":">f8","compressor":{"id":"zlib"},"filters":[1],"order":"C"}"#;
+        let v2 = r#"{"shape":[2],"chunks":[2],"dtype":">f8","compressor":{"id":"zlib"},"filters":[1],"order":"F"}"#;
         let expected = r#"{"shape":[4],"chunks":[4],"dtype":"<f8","compressor":null,"filters":null,"order":"C"}"#;
         assert_eq!(changed(".zarray", v2, &change), expected);
         let v3 = r#"{"shape":[2],"chunk_grid":{},"codecs":["x"]}"#;
