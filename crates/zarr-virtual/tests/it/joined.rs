@@ -3,7 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use zarr_core::{Dialect, Error, ErrorKind, Hierarchy, Json, Node, OpenOptions, Result};
+use zarr_core::{
+    ArrayBuilder, CoreType, Dialect, Element, Error, ErrorKind, Hierarchy, Json, Node, OpenOptions,
+    Result,
+};
 use zarr_virtual::references::{JoinOptions, Joined, TargetUrls, join};
 
 use crate::common::{check_array, data, expected, open, options};
@@ -291,4 +294,174 @@ fn what_cannot_be_joined_says_why_and_what_to_do() -> Result<()> {
     let nothing = dir.path().join("nothing.nc").display().to_string();
     assert_eq!(refusal(&[nothing], &default).kind(), ErrorKind::NotFound);
     Ok(())
+}
+
+/// A new hierarchy of v3 in a folder.
+fn created(dir: &Path, name: &str) -> (String, Hierarchy) {
+    let url = dir.join(name).display().to_string();
+    let writing = options().read_write();
+    let format = zarr_core::format::of_dialect(Dialect::V3);
+    let hierarchy = Hierarchy::create(writing.store(&url).unwrap(), format, &writing).unwrap();
+    (url, hierarchy)
+}
+
+/// Describes an array otherwise.
+type Change = fn(ArrayBuilder) -> ArrayBuilder;
+
+/// A hierarchy with `v(time, x)` of 4 × 6 elements, and `x`, whose elements are counted from a number on.
+fn measured(dir: &Path, name: &str, change: Change, first_x: i32) -> String {
+    let (url, hierarchy) = created(dir, name);
+    let array = hierarchy.create_array("v").shape([4, 6]).chunks([2, 6]);
+    let array = array.data_type(CoreType::Int32).dimension_names(["time", "x"]);
+    change(array).create().unwrap();
+    let array = hierarchy.create_array("x").shape([6]).chunks([6]).data_type(CoreType::Int32);
+    let array = array.dimension_names(["x"]).create().unwrap();
+    array.write(.., &(first_x..first_x + 6).collect::<Vec<i32>>()).unwrap();
+    url
+}
+
+/// What one document says of all files must be so in all of them.
+#[test]
+fn arrays_whose_elements_mean_something_else_are_not_joined() {
+    let dir = tempfile::tempdir().unwrap();
+    let along_time = JoinOptions { axis: Some("time".to_owned()), ..JoinOptions::default() };
+    let plain: Change = |array| array.codec("gzip:1");
+    let first = measured(dir.path(), "first", plain, 0);
+    let cases: [(&str, Change); 9] = [
+        ("shape", |array| array.codec("gzip:1").shape([4, 7])),
+        ("the names of its dimensions", |array| {
+            array.codec("gzip:1").dimension_names(["time", "y"])
+        }),
+        ("data type int32 and uint32", |array| array.codec("gzip:1").data_type(CoreType::Uint32)),
+        ("codecs", |array| array.codec("gzip:1").codec("crc32c")),
+        ("codecs", |array| array.codec("gzip:1").big_endian(true)),
+        ("fill value 0 and 7", |array| array.codec("gzip:1").fill_value(7)),
+        ("the keys of its chunks", |array| array.codec("gzip:1").separator('.')),
+        ("attribute `units` is none and \"K\"", |array| {
+            array.codec("gzip:1").attribute("units", "K")
+        }),
+        ("attribute `scale_factor` is none and 0.5", |array| {
+            array.codec("gzip:1").attribute("scale_factor", 0.5)
+        }),
+    ];
+    for (number, (what, change)) in cases.into_iter().enumerate() {
+        let other = measured(dir.path(), &format!("other-{number}"), change, 0);
+        let error = refusal(&[first.clone(), other], &along_time).to_string();
+        assert!(error.contains("/v differs between"), "{what}: {error}");
+        assert!(error.contains(what), "{what}: {error}");
+    }
+    // How well chunks were compressed says nothing of their elements.
+    let better = measured(dir.path(), "better", |array| array.codec("gzip:9"), 0);
+    join(&[first.clone(), better], &options(), &along_time).unwrap();
+
+    let moved = measured(dir.path(), "moved", plain, 1);
+    let error = refusal(&[first.clone(), moved.clone()], &along_time).to_string();
+    assert!(error.contains("/x differs between") && error.contains("--no-verify"), "{error}");
+    let unverified = JoinOptions { verify: false, ..along_time };
+    let joined = join(&[first, moved], &options(), &unverified).unwrap();
+    let path = dir.path().join("all.json");
+    write(&joined, &path, TargetUrls::Absolute);
+    let of_first: Vec<i32> = opened(&path).array("x").unwrap().read(..).unwrap();
+    assert_eq!(of_first, [0, 1, 2, 3, 4, 5]);
+}
+
+/// Hierarchies with an array `v` of these shapes, each in chunks of the shape beside it. Elements count on from one to the next.
+fn counted<T: Element>(
+    dir: &Path,
+    name: &str,
+    dimensions: [&str; 2],
+    shapes: &[([u64; 2], [u64; 2])],
+    (change, element): (Change, impl Fn(u64) -> T),
+) -> Vec<String> {
+    let mut begin = 0;
+    let mut urls = Vec::new();
+    for (number, (shape, chunks)) in shapes.iter().enumerate() {
+        let (url, hierarchy) = created(dir, &format!("{name}-{number}"));
+        let array = hierarchy.create_array("v").shape(*shape).chunks(*chunks);
+        let array = array.data_type_of::<T>().dimension_names(dimensions);
+        let array = change(array).create().unwrap();
+        let elements: Vec<T> = (begin..begin + array.len()).map(&element).collect();
+        array.write(.., &elements).unwrap();
+        begin += array.len();
+        urls.push(url);
+    }
+    urls
+}
+
+/// The elements of `v` in files that were joined along `time`, and how many references there are.
+fn joined_elements<T: Element>(files: &[String], path: &Path) -> (Vec<T>, usize) {
+    let along_time = JoinOptions { axis: Some("time".to_owned()), ..JoinOptions::default() };
+    let joined = join(files, &options(), &along_time).unwrap();
+    write(&joined, path, TargetUrls::Absolute);
+    (opened(path).array("v").unwrap().read(..).unwrap(), joined.references())
+}
+
+#[test]
+fn files_that_end_within_a_chunk_are_joined_if_their_chunks_can_be_divided() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("all.json");
+    let rows = ["time", "x"];
+    let number = |n: u64| n as i32;
+    // Six rows in chunks of four: the second chunk has two.
+    let shapes = [([6, 50_000], [4, 50_000]), ([4, 50_000], [4, 50_000])];
+    let files = counted(dir.path(), "raw", rows, &shapes, (|array| array, number));
+    let (elements, references) = joined_elements::<i32>(&files, &path);
+    assert!(elements.into_iter().eq(0..500_000));
+    assert_eq!(references, 5);
+    // With a codec there is nothing to divide.
+    let along_time = JoinOptions { axis: Some("time".to_owned()), ..JoinOptions::default() };
+    let gzip: Change = |array| array.codec("gzip:1");
+    let files = counted(dir.path(), "gzip", rows, &shapes, (gzip, number));
+    let error = refusal(&files, &along_time).to_string();
+    assert!(error.contains("raw") || error.contains("6 elements in chunks of 4"), "{error}");
+    // The last file may end anywhere.
+    let files: Vec<String> = files.into_iter().rev().collect();
+    let (elements, references) = joined_elements::<i32>(&files, &path);
+    assert!(elements.into_iter().eq((300_000..500_000).chain(0..300_000)));
+    assert_eq!(references, 3);
+}
+
+#[test]
+fn chunks_are_divided_along_their_outermost_axis_only() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("all.json");
+    let columns = ["y", "time"];
+    let number = |n: u64| n as i64;
+    let shapes = |rows| [([2, 60_000], [rows, 60_000]), ([2, 40_000], [rows, 40_000])];
+    let expected =
+        (0..60_000).chain(120_000..160_000).chain(60_000..120_000).chain(160_000..200_000);
+    let files = counted(dir.path(), "one", columns, &shapes(1), (|array| array, number));
+    let (elements, references) = joined_elements::<i64>(&files, &path);
+    assert!(elements.into_iter().eq(expected));
+    assert_eq!(references, 10);
+    let files = counted(dir.path(), "two", columns, &shapes(2), (|array| array, number));
+    let along_time = JoinOptions { axis: Some("time".to_owned()), ..JoinOptions::default() };
+    let error = refusal(&files, &along_time).to_string();
+    assert!(error.contains("chunks of 2 × 40000, expected 2 × 60000"), "{error}");
+}
+
+/// What is small is written into the reference file, in the order of the joined array.
+#[test]
+fn small_arrays_are_inlined_along_any_axis() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("all.json");
+    let columns = ["y", "time"];
+    let shapes = [([2, 3], [2, 3]), ([2, 2], [2, 2])];
+    let big: Change = |array| array.big_endian(true).codec("gzip:1");
+    let files = counted(dir.path(), "numbers", columns, &shapes, (big, |n| n as f64));
+    let (elements, references) = joined_elements::<f64>(&files, &path);
+    assert_eq!(elements, [0.0, 1.0, 2.0, 6.0, 7.0, 3.0, 4.0, 5.0, 8.0, 9.0]);
+    assert_eq!(references, 0);
+    // Texts have no size by which rows are told apart.
+    let plain: Change = |array| array;
+    let text = |n: u64| "x".repeat(n as usize);
+    let files = counted(dir.path(), "texts", columns, &shapes, (plain, text));
+    let along_time = JoinOptions { axis: Some("time".to_owned()), ..JoinOptions::default() };
+    let error = refusal(&files, &along_time).to_string();
+    assert!(error.contains("its chunks do not line up along `time`"), "{error}");
+    let rows = [([3, 2], [3, 2]), ([2, 2], [2, 2])];
+    let files = counted(dir.path(), "rows", ["time", "y"], &rows, (plain, text));
+    let (elements, references) = joined_elements::<String>(&files, &path);
+    assert!(elements.iter().map(String::len).eq(0..10));
+    assert_eq!(references, 0);
 }
