@@ -104,7 +104,8 @@ fn command() -> clap::Command {
         program = program.term_width(MAX_WIDTH);
     }
     program.mut_subcommands(|command| {
-        let own = command.get_after_help().map(|help| unfolded(&help.to_string()));
+        // `ansi` takes the text as it is. `Display` looks for escape codes in it, which took most of the time in which the program starts.
+        let own = command.get_after_help().map(|help| unfolded(&help.ansi().to_string()));
         let own = own.map(|help| format!("{help}\n\n")).unwrap_or_default();
         command.after_help(format!("{own}{COMMON_OPTIONS}"))
     })
@@ -133,10 +134,9 @@ const COMMON_OPTIONS: &str =
     "Options of every command, such as --json, --as, --threads and --quiet: `zarr --help`";
 
 /// `zarr TARGET` is a command of its own: puts its name before a first argument that is no command and looks like a path.
-fn with_command(mut args: Vec<OsString>) -> Vec<OsString> {
+fn with_command(program: &clap::Command, mut args: Vec<OsString>) -> Vec<OsString> {
     let Some(first) = args.get(1).and_then(|first| first.to_str()) else { return args };
-    let command = command();
-    let is_command = command.find_subcommand(first).is_some() || first == "help";
+    let is_command = program.find_subcommand(first).is_some() || first == "help";
     let looks_like_path = first.contains(['/', '.']) || std::path::Path::new(first).exists();
     if !first.starts_with('-') && !is_command && looks_like_path {
         args.insert(1, "__show".into());
@@ -160,10 +160,9 @@ fn not_utf8(args: &[OsString]) -> String {
 const PLACES: [&str; 6] = ["TARGET", "SRC", "DST", "SOURCE", "A", "B"];
 
 /// The paths and URLs of data that a command names.
-fn places(matches: &clap::ArgMatches) -> Vec<String> {
+fn places(program: &clap::Command, matches: &clap::ArgMatches) -> Vec<String> {
     let Some((name, matches)) = matches.subcommand() else { return Vec::new() };
-    let command = Cli::command();
-    let Some(command) = command.find_subcommand(name) else { return Vec::new() };
+    let Some(command) = program.find_subcommand(name) else { return Vec::new() };
     let places = command
         .get_arguments()
         .filter(|arg| {
@@ -185,19 +184,19 @@ pub fn run(registry: Registry, args: impl Iterator<Item = OsString>) -> ExitCode
 
 /// As [`run`], for callers that end the process themselves.
 pub fn exit_code(registry: Registry, args: impl Iterator<Item = OsString>) -> u8 {
-    let args: Vec<OsString> = with_command(args.collect());
+    let args: Vec<OsString> = args.collect();
+    let color = Color::of_args(&args);
+    let mut parser = command().color(color.of_clap());
+    let args = with_command(&parser, args);
     let program = args.first().map_or("zarr".into(), |name| name.to_string_lossy().into_owned());
     let wants_json = args.iter().take_while(|arg| *arg != "--").any(|arg| arg == "--json");
-    let color = Color::of_args(&args);
-    let parsed = command().color(color.of_clap()).try_get_matches_from(&args);
+    let parsed = parser.try_get_matches_from_mut(&args);
     let parsed = parsed.map_err(|error| match error.kind() {
-        clap::error::ErrorKind::InvalidUtf8 => {
-            command().color(color.of_clap()).error(error.kind(), not_utf8(&args))
-        }
+        clap::error::ErrorKind::InvalidUtf8 => parser.error(error.kind(), not_utf8(&args)),
         clap::error::ErrorKind::InvalidSubcommand => words::suggest(error),
         _ => error,
     });
-    let places = parsed.as_ref().map_or_else(|_| Vec::new(), places);
+    let places = parsed.as_ref().map_or_else(|_| Vec::new(), |matches| places(&parser, matches));
     let cli = match parsed.and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches)) {
         Ok(cli) => cli,
         Err(error) if wants_json && error.use_stderr() => {
