@@ -109,6 +109,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("program", help="the program `zarr` to be tested")
     parser.add_argument("--only", default="", help="texts whose names hold this")
+    parser.add_argument("--sample", type=int, default=1, metavar="N", help="take one text in N, not all")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="which text of N is taken")
     arguments = parser.parse_args()
     program = Path(arguments.program).resolve()
     if not TEXTS.exists():
@@ -117,6 +119,7 @@ def main():
     with tempfile.TemporaryDirectory() as scratch, tarfile.open(TEXTS) as archive:
         archive.extractall(scratch, filter="data")
         texts = sorted(path for path in Path(scratch).rglob("*") if path.is_file() and arguments.only in str(path))
+        texts = texts[arguments.seed % arguments.sample :: arguments.sample]
         names = [path.relative_to(scratch).as_posix() for path in texts]
 
         def outcome(name, path):
@@ -133,7 +136,7 @@ def main():
         if what.startswith("wrong"):
             print(f"{name}: {what}")
     print(f"{len(names)} CDL texts: " + ", ".join(f"{count} {what}" for what, count in counts.items()))
-    if arguments.only:
+    if arguments.only or arguments.sample > 1:
         return 1 if counts["wrong"] else 0
     needed = {needs for _, needs in outcomes}
     idle = [name for name in [*REFUSED, *DIFFERENT] if name not in needed]
