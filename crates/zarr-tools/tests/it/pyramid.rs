@@ -10,6 +10,7 @@ use zarr_core::{
     Array, Dialect, Element, ErrorKind, Group, Hierarchy, Json, Object, OpenOptions, Registry,
 };
 use zarr_stores::MemoryStore;
+use zarr_testkit::sample;
 use zarr_tools::{PyramidMethod, PyramidOptions, PyramidRounding, plan_pyramid};
 
 use PyramidMethod::{Max, Mean, Median, Min, Mode, Nearest};
@@ -277,10 +278,14 @@ fn bases() -> Vec<Base> {
     bases
 }
 
+/// Each method makes levels of a third of the images, the next method of others; `ZARR_TEST_ALL=1` has each make those of all.
 fn methods_of<T: Number>(of: impl Fn(u64) -> T, methods: &[PyramidMethod]) {
-    for base in bases() {
+    for (image, base) in bases().into_iter().enumerate() {
         let elements: Vec<T> = random(base.shape.iter().product()).into_iter().map(&of).collect();
-        for &method in methods {
+        for (number, &method) in methods.iter().enumerate() {
+            if (image + number) % sample(3, 1) != 0 {
+                continue;
+            }
             let place = format!("{} {method:?} {base:?}", T::NAME);
             let group = base.image(&elements);
             run(&group, &by(method));

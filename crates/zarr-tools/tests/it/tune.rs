@@ -188,14 +188,14 @@ fn predicted_sizes_are_those_of_copies() {
 #[test]
 fn advice_follows_the_reads_and_ends_with_its_own_layout() {
     let source = memory(Dialect::V3);
-    let array = field_array(&source, &[400, 60, 80], &[1, 60, 80]);
+    let array = field_array(&source, &[200, 60, 80], &[1, 60, 80]);
     let names = array.dimension_names().unwrap();
     let series = ReadPattern::parse("series", &array.shape(), &names).unwrap();
     // So far that the speed of this machine does not count.
     let far = Service::from_json(br#"{"get_ms": 100000}"#).unwrap();
     let options = TuneOptions { reads: vec![series], service: far, ..TuneOptions::default() };
     let report = tune(&array, &options).unwrap();
-    assert_eq!(report.now.reads[0].count.requests, 400.0);
+    assert_eq!(report.now.reads[0].count.requests, 200.0);
     let advised = report.advised().expect("a series from maps can be much faster");
     assert!(advised.reads[0].count.requests <= 4.0, "{advised:?}");
     assert!(advised.seconds < report.now.seconds / 2.0);
