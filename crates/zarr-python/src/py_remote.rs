@@ -49,14 +49,16 @@ fn locked(state: &Mutex<State>) -> std::sync::MutexGuard<'_, State> {
 #[pyclass(frozen)]
 struct Done {
     state: Arc<Mutex<State>>,
-    /// Held until the change is made, also if its caller no longer waits for it.
-    _lock: Option<OwnedMutexGuard<()>>,
+    /// Held until the change is made, also if its caller no longer waits for it. It is released by the call, and not with this object: the
+    /// traceback of an exception may keep that.
+    lock: Mutex<Option<OwnedMutexGuard<()>>>,
 }
 
 #[pymethods]
 impl Done {
     fn __call__(&self, future: &Bound<'_, PyAny>) {
         let result = future.call_method0("result").map(Bound::unbind);
+        drop(zarr::sync::lock_uncounted(&self.lock).take());
         let waker = {
             let mut state = locked(&self.state);
             state.result = Some(result);
@@ -121,7 +123,7 @@ async fn call(
     let state = Arc::<Mutex<State>>::default();
     Python::attach(|py: Python<'_>| -> PyResult<()> {
         let future = adapter.bind(py).call_method1("submit", (name, arguments(py)?))?;
-        let done = Done { state: state.clone(), _lock: lock };
+        let done = Done { state: state.clone(), lock: Mutex::new(lock) };
         future.call_method1("add_done_callback", (Py::new(py, done)?,)).map(drop)
     })
     .map_err(backend)?;
