@@ -237,11 +237,6 @@ pub fn node_to_python(py: Python<'_>, node: Node, origin: &Arc<Origin>) -> PyRes
     })
 }
 
-/// The text of a path or URL: `str` or `os.PathLike`.
-pub fn url_of(target: &Bound<'_, PyAny>) -> PyResult<String> {
-    target.py().import("zarrkit._python_store")?.call_method1("url_of", (target,))?.extract()
-}
-
 /// Whether a path or URL names a place on this machine.
 pub fn is_near(url: &str) -> bool {
     let (scheme, _) = url.split_once("://").unwrap_or(("file", ""));

@@ -9,11 +9,14 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use zarr::nczarr::{CopyTarget, Dataset, DatasetOptions, NewDataset};
 use zarr::tools::{CodecRule, CopyOptions, NewPlace, ShapeRule, Verify};
-use zarr::{Consolidated, Dialect, Hierarchy, Json, MissingChunks, Node, NodePath, Object};
+use zarr::{
+    Consolidated, Dialect, Hierarchy, Json, MissingChunks, Node, NodePath, Object, OpenOptions,
+};
 
 use crate::errors::OrRaise;
 use crate::json;
 use crate::open::{self, Origin};
+use crate::py_store::{self, Source};
 use crate::tools::{Reporter, Target};
 
 /// The options of a copy, as Python gives them.
@@ -155,7 +158,7 @@ impl CopyArguments {
 
 /// Where a copy is to be, as Python says it.
 struct To {
-    url: String,
+    place: Source,
     format: Option<CopyFormat>,
     origin: Origin,
 }
@@ -220,19 +223,22 @@ impl Ready {
 
 impl To {
     fn of(
-        url: &Bound<'_, PyAny>,
+        target: &Bound<'_, PyAny>,
         format: Option<&str>,
         storage_options: Option<&Bound<'_, PyDict>>,
         threads: Option<i64>,
     ) -> PyResult<To> {
+        let place = py_store::writeable_source_of(target)?;
+        let is_store = matches!(place, Source::Store(_));
         let origin = Origin {
+            source: is_store.then(|| Arc::new(target.clone().unbind())),
             writeable: true,
             storage_options: open::storage_options(storage_options)?,
             threads: crate::threads::checked(threads.unwrap_or(0))?,
             ..Origin::default()
         };
         let format = format.map(CopyFormat::named).transpose()?;
-        Ok(To { url: open::url_of(url)?, format, origin })
+        Ok(To { place, format, origin })
     }
 
     /// The copy of a source; also what to warn of. `goes_on` says that it may be under way, so that it says itself what it is to be,
@@ -265,15 +271,20 @@ impl To {
         match &self.format {
             Some(CopyFormat::Dataset(new)) => Some(new.clone()),
             None if goes_on => {
+                let Source::Url(url) = &self.place else { return None };
                 let options = DatasetOptions::of(self.origin.creating_options());
-                zarr::tools::dataset_under_way(&self.url, &options)
+                zarr::tools::dataset_under_way(url, &options)
             }
             _ => None,
         }
     }
 
     fn dataset_target(&self, new: &NewDataset) -> zarr::Result<CopyTarget> {
-        let url = zarr::tools::dataset_url(&self.url)?.for_new(new);
+        let Source::Url(url) = &self.place else {
+            let why = "a copy as a netCDF dataset is to a path or URL, not to a store that is an object of Python";
+            return Err(zarr::AccessError::Argument(why.into()).into());
+        };
+        let url = zarr::tools::dataset_url(url)?.for_new(new);
         url.copy_target(&DatasetOptions::of(self.origin.creating_options()))
     }
 
@@ -287,7 +298,22 @@ impl To {
                 options = options.plain_draft();
             }
         }
-        zarr::tools::copy_place((&self.url, "/"), dialect, default, &options)
+        copy_place(&self.place, dialect, default, &options)
+    }
+}
+
+/// The place of a copy at a path or URL, or in a store.
+pub fn copy_place(
+    place: &Source,
+    dialect: Option<Dialect>,
+    default: Dialect,
+    options: &OpenOptions,
+) -> zarr::Result<NewPlace> {
+    match place {
+        Source::Url(url) => zarr::tools::copy_place((url, "/"), dialect, default, options),
+        Source::Store(store) => {
+            zarr::tools::copy_place_in(store.clone(), "/", dialect, default, options)
+        }
     }
 }
 
@@ -375,7 +401,10 @@ pub fn finish_copy<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let to = To::of(target, to, storage_options, None)?;
     let reporter = Reporter::new(None);
-    let url = to.url.clone();
+    let name = match &to.place {
+        Source::Url(url) => url.clone(),
+        Source::Store(store) => store.name(),
+    };
     let finished = reporter.run(py, move |_| {
         let (target, path) = match to.dataset(true) {
             Some(new) => (to.dataset_target(&new)?.hierarchy().clone(), NodePath::root()),
@@ -393,7 +422,7 @@ pub fn finish_copy<'py>(
         Some(finished) => json::to_python(py, &done(&finished)),
         None => {
             let what = zarr::AccessError::NotFound { looked_for: "a copy under way".into() };
-            Err(zarr::Error::from(what).at_store(&url)).or_raise(py)
+            Err(zarr::Error::from(what).at_store(&name)).or_raise(py)
         }
     }
 }
@@ -630,6 +659,11 @@ impl Plan {
     fn to_json(&self, py: Python<'_>) -> PyResult<String> {
         let (plan, is_begun) = self.0.plan();
         let state = &self.0;
+        if state.source.source.is_some() || state.target.source.is_some() {
+            return Err(PyValueError::new_err(
+                "a plan from or to a store that is an object of Python stays in this process; give paths or URLs",
+            ));
+        }
         let ends = py.detach(|| state.ends()).or_raise(py)?;
         let end = |origin: &Origin, hierarchy: &Hierarchy| {
             let options: Object = hierarchy

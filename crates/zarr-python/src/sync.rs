@@ -7,6 +7,8 @@ use zarr::{Json, Object};
 
 use crate::json;
 use crate::open::{self, Origin};
+use crate::plan;
+use crate::py_store;
 use crate::tools::{Reporter, Target};
 
 /// What a call asks for; `zarrkit._tools.sync` fills it.
@@ -36,7 +38,7 @@ pub fn sync<'py>(
     threads: Option<i64>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let source = Target::of(source, "", source_options, false, threads)?;
-    let url = open::url_of(target)?;
+    let target = py_store::writeable_source_of(target)?;
     let place = Origin {
         writeable: true,
         storage_options: open::storage_options(storage_options)?,
@@ -54,7 +56,7 @@ pub fn sync<'py>(
         let node = source.find()?;
         let dialect = node.hierarchy().dialect();
         let options = place.creating_options();
-        let place = zarr::tools::copy_place((&url, "/"), None, dialect, &options)?;
+        let place = plan::copy_place(&target, None, dialect, &options)?;
         let options = SyncOptions {
             compare,
             delete: asked.delete,

@@ -217,6 +217,65 @@ def test_keys_that_a_store_refuses_are_absent(tmp_path, kind):
     assert sorted(zarr.open_group(store, mode="r").keys()) == ["g"]
 
 
+@pytest.mark.parametrize("kind", ["dict", "memory", "async", "obstore"])
+@pytest.mark.parametrize("to", ["v2", "v3"])
+def test_a_store_is_the_target_of_a_copy(tmp_path, kind, to):
+    zarrkit.copy(with_data("dict", "shards"), tmp_path / "source.zarr")
+    target = KINDS[kind]()
+    plan = zarrkit.copy(tmp_path / "source.zarr", target, to=to, dry_run=True)
+    assert plan.nodes == 3
+    with pytest.raises(FileNotFoundError):
+        zarrkit.open(target)
+    with pytest.raises(ValueError, match="stays in this process"):
+        plan.to_json()
+    report = zarrkit.copy(tmp_path / "source.zarr", target, to=to, verify=True)
+    assert report.nodes == 3 and not report.not_kept
+    assert np.array_equal(zarr.open_group(zarrkit.Store(target), mode="r")["g/a"][...], ELEMENTS)
+    assert zarrkit.diff(tmp_path / "source.zarr", target).nodes == []
+    with pytest.raises(FileExistsError):
+        zarrkit.copy(tmp_path / "source.zarr", target)
+    with pytest.raises(ValueError, match="path or URL"):
+        zarrkit.copy(tmp_path / "source.zarr", {}, to="nczarr-v3")
+
+
+def test_a_store_is_made_equal_to_a_source(tmp_path):
+    zarrkit.copy(with_data("dict", "v3"), tmp_path / "source.zarr")
+    target = {}
+    zarrkit.copy(tmp_path / "source.zarr", target)
+    zarrkit.open(tmp_path / "source.zarr", "r+")["g/a"][0, 0] = 77
+    report = zarrkit.sync(tmp_path / "source.zarr", target, compare="content")
+    assert report.copied == 1 and zarrkit.open(target)["g/a"][0, 0] == 77
+    with pytest.raises(zarrkit.ReadOnlyError):
+        zarrkit.copy(tmp_path / "source.zarr", zarr.storage.MemoryStore(read_only=True))
+
+
+def test_changes_that_fail_keep_no_later_one_waiting(tmp_path):
+    class Full(AsyncOnly):
+        async def set(self, key, value, byte_range=None):
+            if "/c/" in key:
+                await asyncio.sleep(0.001)
+                raise OSError("no space")
+            await super().set(key, value, byte_range)
+
+    # Some of 200 chunks share a lock.
+    zarrkit.create(tmp_path / "source.zarr/a", shape=200, chunks=1, dtype="i1")[...] = 1
+    store = Full()
+    for _ in range(3):
+        with pytest.raises(zarrkit.StoreError, match="no space"):
+            zarrkit.copy(tmp_path / "source.zarr", store, resume=True)
+
+
+def test_an_icechunk_session_is_the_target_of_a_copy(tmp_path):
+    zarrkit.copy(with_data("dict", "v3"), tmp_path / "source.zarr")
+    module = pytest.importorskip("icechunk")
+    repository = module.Repository.create(module.in_memory_storage())
+    session = repository.writable_session("main")
+    zarrkit.copy(tmp_path / "source.zarr", session.store, verify=True)
+    session.commit("copied")
+    theirs = zarr.open_group(repository.readonly_session("main").store, mode="r")
+    assert np.array_equal(theirs["g/a"][...], ELEMENTS)
+
+
 def test_an_exception_that_says_no_such_thing_is_no_absence():
     class Failing(Particular):
         async def exists(self, key):

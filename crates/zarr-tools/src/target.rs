@@ -320,18 +320,52 @@ pub fn copy_place(
     let (dialect, default) = dialect_of_new(&url, dialect, default)?;
     let path = path_below(&at, path)?;
     let store = options.store(&url).map_err(|e| Error::from(e).at_store(&url))?;
+    new_copy_place(store, path, dialect, default, options)
+}
+
+/// The place of a copy in a store, as [`copy_place`]: in the hierarchy that the store holds; else in a new one at its root, which is not
+/// begun.
+///
+/// # Errors
+/// As [`new_place_in`].
+pub fn copy_place_in(
+    store: Arc<dyn Store>,
+    path: &str,
+    dialect: Option<Dialect>,
+    default: Dialect,
+    options: &OpenOptions,
+) -> Result<NewPlace> {
+    let path = path_below(&NodePath::root(), path)?;
+    match Hierarchy::open(store.clone(), options) {
+        Err(e) if is_absent(&e) => new_copy_place(store, path, dialect, default, options),
+        found => {
+            let hierarchy = found?;
+            check_dialect(&hierarchy, dialect)?;
+            Ok(NewPlace { hierarchy, path, begun: false })
+        }
+    }
+}
+
+/// The place of a copy in a store without a hierarchy: without `dialect` in the format of the copy that is under way there, if one is.
+fn new_copy_place(
+    store: Arc<dyn Store>,
+    path: NodePath,
+    dialect: Option<Dialect>,
+    default: Dialect,
+    options: &OpenOptions,
+) -> Result<NewPlace> {
     let hierarchy = |dialect| Hierarchy::of_format(store.clone(), options.format(dialect), options);
-    let mut of = dialect.unwrap_or(default);
+    let mut format = dialect.unwrap_or(default);
     if dialect.is_none()
-        && let Some(plan) = Plan::under_way(&hierarchy(of), &path)?
+        && let Some(plan) = Plan::under_way(&hierarchy(format), &path)?
     {
         let dialects = [Dialect::V3, Dialect::V2, Dialect::Draft];
-        of = dialects
+        format = dialects
             .into_iter()
             .find(|it| hierarchy(*it).format_name() == plan.format_name())
-            .unwrap_or(of);
+            .unwrap_or(format);
     }
-    Ok(NewPlace { hierarchy: hierarchy(of), path, begun: true })
+    Ok(NewPlace { hierarchy: hierarchy(format), path, begun: true })
 }
 
 /// Whether an error says that no hierarchy is at a place. Data of another format may be there: of those that are files, what is

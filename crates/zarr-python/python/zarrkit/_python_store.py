@@ -1,6 +1,7 @@
 """Stores of Python's behind the few blocking calls that the compiled module makes of them."""
 
 import asyncio
+import json
 import os
 import sys
 import threading
@@ -18,7 +19,7 @@ def resolve(target):
     zarr_stores = sys.modules.get("zarr.abc.store")
     if zarr_stores is not None:
         if isinstance(target, zarr_stores.Store):
-            return _place_of(target) or ZarrAdapter(target)
+            return _place_of(target) or _with_journal(target, ZarrAdapter(target))
         if type(target).__name__ == "StorePath" and type(target).__module__.startswith("zarr."):
             return _below(target)
     if type(target).__module__.split(".")[0] == "obstore":
@@ -118,7 +119,15 @@ def _below(target):
     if place is not None and not below:
         return place
     adapter = ZarrAdapter(target.store)
-    return PrefixAdapter(adapter, below + "/") if below else adapter
+    if below:
+        adapter = PrefixAdapter(adapter, below + "/")
+    return _with_journal(target.store, adapter)
+
+
+def _with_journal(store, adapter):
+    """The adapter of a store of zarr-python's, which takes the journal of a copy whatever keys the store has. Icechunk's has those of Zarr only."""
+    is_icechunk = type(store).__module__.split(".")[0] == "icechunk"
+    return JournalAdapter(adapter) if is_icechunk else adapter
 
 
 class Adapter:
@@ -217,6 +226,68 @@ class PrefixAdapter(Adapter):
 
     def erase_prefix(self, prefix):
         self.inner.erase_prefix(self.prefix + prefix)
+
+
+class JournalAdapter(Adapter):
+    """Another adapter, of an Icechunk session's store, which takes the keys of Zarr only, and chunks only of arrays that it has.
+
+    So the journal of a copy is kept here. It is lost with this process, as all that the session has not committed is. And the documents, which
+    a copy writes last, are written before the first chunk, too: nobody sees them before the session is committed.
+    """
+
+    PREFIX = ".zarr-copy/"
+
+    def __init__(self, inner):
+        self.inner, self.journal = inner, MappingAdapter({})
+        for name in ("name", "writeable", "listable", "swaps", "ranges", "remote"):
+            setattr(self, name, getattr(inner, name))
+
+    def _of(self, key):
+        return self.journal if key.startswith(self.PREFIX) else self.inner
+
+    def submit(self, name, arguments):
+        if arguments[0].startswith(self.PREFIX):
+            return super().submit(name, arguments)
+        return self.inner.submit(name, arguments)
+
+    def get(self, key):
+        return self._of(key).get(key)
+
+    def head(self, key):
+        if not key.startswith(self.PREFIX):
+            return self.inner.head(key)
+        found = self.journal.get(key)
+        return found and (len(found[0]), None)
+
+    def read(self, key, ranges, version):
+        if not key.startswith(self.PREFIX):
+            return self.inner.read(key, ranges, version)
+        found = self.journal.get(key)
+        return found and [found[0][start:end] for start, end in ranges]
+
+    def set(self, key, value):
+        self._of(key).set(key, value)
+        *folder, name = key.rsplit("/", 1)
+        if key.startswith(self.PREFIX) and name.startswith("cleared-"):
+            plan, _ = self.journal.get(f"{folder[0]}/plan.json")
+            for document in json.loads(plan)["documents"]:
+                if "text" in document:
+                    self.inner.set(document["key"], document["text"].encode())
+
+    def swap(self, key, value, version):
+        return self._of(key).swap(key, value, version)
+
+    def delete(self, key):
+        self._of(key).delete(key)
+
+    def list_prefix(self, prefix):
+        return self._of(prefix).list_prefix(prefix)
+
+    def list_dir(self, prefix):
+        return self._of(prefix).list_dir(prefix)
+
+    def erase_prefix(self, prefix):
+        self._of(prefix).erase_prefix(prefix)
 
 
 class MappingAdapter(Adapter):
