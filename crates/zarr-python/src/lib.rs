@@ -35,6 +35,8 @@ mod progress;
 mod properties;
 mod py_remote;
 mod py_store;
+#[cfg(feature = "references")]
+mod references;
 mod region;
 mod run;
 mod store;
@@ -66,6 +68,11 @@ fn _zarrkit(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(dataset::netcdf_group, module)?)?;
     #[cfg(feature = "program")]
     module.add_function(wrap_pyfunction!(program::run, module)?)?;
+    #[cfg(feature = "references")]
+    {
+        module.add_class::<references::RawReferences>()?;
+        module.add_function(wrap_pyfunction!(references::refs, module)?)?;
+    }
     tools::register(module)?;
     fork::register(module.py())
 }

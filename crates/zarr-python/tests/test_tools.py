@@ -538,3 +538,50 @@ def test_sync_makes_a_copy_equal_by_stored_objects(tmp_path):
     assert not (tmp_path / "b.zarr/t2m/c/7/0").exists()
     with pytest.raises(ValueError, match="times"):
         zarrkit.sync(source, tmp_path / "b.zarr", compare="mtime")
+
+
+def parts_of_a_series(tmp_path):
+    """Two hierarchies along one dimension."""
+    for number, name in enumerate(("jan.zarr", "feb.zarr")):
+        root = zarrkit.open(tmp_path / name, "a", dialect="v3")
+        time = root.create("time", shape=2, chunks=2, dtype="f8", dimension_names=["time"], codec="none")
+        time[...] = [2.0 * number, 2.0 * number + 1]
+        v = root.create("v", shape=(2, 300), chunks=(1, 300), dtype="f4", dimension_names=["time", "x"])
+        v[...] = np.arange(600).reshape(2, 300) + 1000 * number
+    return [tmp_path / "jan.zarr", tmp_path / "feb.zarr"]
+
+
+def test_references_join_files(tmp_path):
+    sources = parts_of_a_series(tmp_path)
+    made = zarrkit.refs(sources, inline=0)
+    assert (made.axis, made.arrays, len(made), made.lost) == ("time", 2, 4, [])
+    assert made.to_dict()["version"] == 1
+    made.write(tmp_path / "all.json")
+    whole = zarrkit.open(tmp_path / "all.json")
+    assert whole["time"][...].tolist() == [0, 1, 2, 3]
+    assert whole["v"][:, 0].tolist() == [0, 300, 1000, 1300]
+    with pytest.raises(FileExistsError, match="overwrite=True"):
+        made.write(tmp_path / "all.json")
+    # References with relative paths are moved with their files.
+    made.write(tmp_path / "all.json", overwrite=True, relative=True)
+    (tmp_path / "data").mkdir()
+    for name in ("jan.zarr", "feb.zarr", "all.json"):
+        (tmp_path / name).rename(tmp_path / "data" / name)
+    assert zarrkit.open(tmp_path / "data" / "all.json")["v"][3, 1] == 1301
+
+
+def test_references_that_cannot_be_are_refused(tmp_path):
+    sources = parts_of_a_series(tmp_path)
+    made = zarrkit.refs(sources)
+    for place in ("jan.zarr/zarr.json", "jan.zarr/v/c/0/0"):
+        before = (tmp_path / place).read_bytes()
+        with pytest.raises(ValueError, match="what the references are to"):
+            made.write(tmp_path / place, overwrite=True)
+        assert (tmp_path / place).read_bytes() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["feb.zarr", "jan.zarr"]
+    with pytest.raises(ValueError, match='`to` is "v2" or "v3"'):
+        zarrkit.refs(sources, to="draft-2020")
+    with pytest.raises(ValueError, match="no array of"):
+        zarrkit.refs(sources, axis="depth")
+    with pytest.raises(FileNotFoundError):
+        zarrkit.refs(tmp_path / "absent.nc")

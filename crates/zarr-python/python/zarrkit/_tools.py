@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
+import urllib.parse
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from . import _zarrkit
+from . import _errors, _zarrkit
 from ._sizes import bytes_of
 from ._tree_progress import TreeProgress, callback
 from ._zarrkit import Array, Group, Plan
@@ -23,6 +25,7 @@ __all__ = [
     "Problem",
     "PyramidLevel",
     "PyramidReport",
+    "References",
     "RepairReport",
     "RepairStep",
     "SyncReport",
@@ -32,6 +35,7 @@ __all__ = [
     "diff",
     "plan_copy",
     "pyramid",
+    "refs",
     "repair",
     "sync",
     "validate",
@@ -160,7 +164,7 @@ class CopyReport:
 
 def copy(
     src: Source,
-    dst: Url,
+    dst: Any,
     *,
     to: str | int | None = None,
     chunks: Shapes = None,
@@ -191,7 +195,8 @@ def copy(
 ) -> CopyReport | Plan:
     """Copies an array, or a group with all below it, to a new place, in any dialect.
 
-    `src` is a path, a URL, a store or a node that is open; `dst` a new hierarchy, or a new node in one that is there. `to` is the format of a new
+    `src` is a path, a URL, a store or a node that is open; `dst` a path, a URL or a store: of a new hierarchy, or of a new node in one that is
+    there. A store of Icechunk's session has the copy once you commit the session. `to` is the format of a new
     hierarchy: "v3", "v2", "draft-2020" (as zarr-python 2.18 opens it) or "draft-2020-text" (without regard for that); by default that of
     `src`. As a netCDF dataset: "nczarr-v2", "nczarr-v3", or plain Zarr, "zarr-v2", "zarr-v3"; such a copy is of a whole dataset, without
     shards. `chunks` and `shards` are those of arrays of that rank in the copy, a size ("16MiB"), or by name:
@@ -236,7 +241,7 @@ def copy(
 
 def plan_copy(
     src: Source,
-    dst: Url,
+    dst: Any,
     *,
     to: str | int | None = None,
     chunks: Shapes = None,
@@ -701,7 +706,7 @@ class SyncReport:
 
 def sync(
     source: Source,
-    target: Url,
+    target: Any,
     *,
     compare: str = "times",
     delete: bool = False,
@@ -843,3 +848,134 @@ def _shards_of_levels(shards: Sequence[int] | str | None) -> list[int] | None:
             return []
         raise ValueError(f"`shards` is a shape, or \"none\", not {shards!r}")
     return [int(length) for length in shards]
+
+
+class References:
+    """References to the chunks of files, as `refs` makes them."""
+
+    def __init__(self, raw: _zarrkit.RawReferences, sources: list[str]) -> None:
+        self._raw = raw
+        self._sources = sources
+
+    @property
+    def axis(self) -> str | None:
+        """The dimension along which the files were joined; None of a single one."""
+        return self._raw.axis
+
+    @property
+    def arrays(self) -> int:
+        """How many arrays there are."""
+        return self._raw.arrays
+
+    @property
+    def inlined(self) -> int:
+        """How many chunks are in the references themselves."""
+        return self._raw.inlined
+
+    @property
+    def lost(self) -> list[str]:
+        """Arrays that are left out since their elements cannot be read, and why."""
+        return self._raw.lost
+
+    @property
+    def notes(self) -> list[str]:
+        """What other programs may not be able to read."""
+        return self._raw.notes
+
+    def __len__(self) -> int:
+        """How many chunks are referred to."""
+        return self._raw.references
+
+    def __repr__(self) -> str:
+        axis = f", joined along {self.axis!r}" if self.axis else ""
+        return f"<zarrkit.References to {len(self)} chunks of {self.arrays} arrays in {len(self._sources)} files{axis}>"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The references as kerchunk has them, version 1: what fsspec's `ReferenceFileSystem` takes."""
+        found: dict[str, Any] = json.loads(self._raw.json())
+        return found
+
+    def write(self, path: Url, *, overwrite: bool = False, relative: bool = False) -> None:
+        """Writes the reference file, JSON, which appears once it is complete.
+
+        `relative` names local files by their paths from its folder, so that they can be moved together. zarrkit reads such references, and so does
+        GDAL; fsspec begins at the folder of its process.
+
+        Raises `FileExistsError` if there is a file and not `overwrite`; `ValueError` if it is one of the sources, or in one.
+        """
+        place = os.path.abspath(os.fspath(path))
+        real = os.path.realpath(place)
+        for source in map(_real_file, self._sources):
+            if source is not None and (real == source or real.startswith(source + os.sep)):
+                raise ValueError(f"{place} is what the references are to, or a file in it; give another path")
+        if os.path.lexists(place) and not _flag("overwrite", overwrite):
+            raise FileExistsError(f"{place} exists; overwrite=True replaces it")
+        text = self._raw.json(os.path.dirname(place) if _flag("relative", relative) else None)
+        part = f"{real}.{os.getpid()}.part"
+        try:
+            with open(part, "xb") as file:
+                file.write(text)
+            os.replace(part, real)
+        except BaseException:
+            if os.path.exists(part):
+                os.unlink(part)
+            raise
+
+    def allow_target(self, path: Url) -> list[str]:
+        """What the option `allow_target` must name for zarrkit to read the reference file at `path`: the folders of files outside its own."""
+        return self._raw.allow_target(os.fspath(path))
+
+
+def _real_file(source: str) -> str | None:
+    """The file or folder on this machine that a source is; None if it is elsewhere."""
+    place = source.rsplit("::", 1)[-1]
+    if place.startswith("file://"):
+        place = urllib.parse.unquote(place.removeprefix("file://"))
+    return None if "://" in place else os.path.realpath(place)
+
+
+def refs(
+    sources: Url | Iterable[Url],
+    *,
+    axis: str | None = None,
+    to: str | int | None = None,
+    inline: int | str = 500,
+    exclude: str | Iterable[str] | None = None,
+    verify: bool = True,
+    strict: bool = False,
+    source_options: Options = None,
+    threads: int | None = None,
+) -> References:
+    """Makes references to the chunks of netCDF and HDF5 files, so that they are read as one hierarchy; no data are copied.
+
+    `sources` are paths or URLs: of netCDF-3, netCDF-4 and HDF5 files, or of Zarr hierarchies of v2 or v3. Several are joined in this order along
+    `axis`, by default the dimension whose lengths or coordinates differ. Coordinates along it are in the references themselves. Attributes
+    are those of the first file; everything else must be equal, which `verify=False` does not check of the elements of arrays without that dimension.
+
+    `to` is the format of the documents, "v3" or "v2"; by default v3, or that of a hierarchy. Chunks of at most `inline` bytes are in the
+    references themselves. `exclude` has paths of nodes that are left out. Arrays that cannot be read in place are in `lost`; with `strict` they are
+    an error.
+
+    Raises `ArgumentError` for files that cannot be joined, saying where they differ; `UnsupportedError` with `strict`.
+    """
+    files = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
+    texts = [os.fspath(file) for file in files]
+    if not all(isinstance(text, str) for text in texts):
+        raise TypeError("`sources` are paths or URLs, not bytes; os.fsdecode makes them")
+    name = _format(to)
+    name = {"2": "v2", "3": "v3"}.get(name or "", name)
+    if name not in (None, "v2", "v3"):
+        raise ValueError(f'`to` is "v2" or "v3", not {to!r}')
+    if not hasattr(_zarrkit, "_refs"):
+        raise _errors.UnsupportedError("this build of zarrkit has no references; a build with the feature `references` has")
+    asked = {
+        "axis": axis,
+        "inline": bytes_of(inline),
+        "to": name,
+        "exclude": _texts("exclude", exclude),
+        "verify": _flag("verify", verify),
+    }
+    made = References(_zarrkit._refs(texts, asked, _dict(source_options), threads), texts)
+    if _flag("strict", strict) and made.lost:
+        raise _errors.UnsupportedError(f"not everything can be referred to: {made.lost[0]}; exclude it, or leave out strict=True")
+    return made
