@@ -195,6 +195,8 @@ pub fn exit_code(registry: Registry, args: impl Iterator<Item = OsString>) -> u8
             command().color(color.of_clap()).error(error.kind(), not_utf8(&args))
         }
         clap::error::ErrorKind::InvalidSubcommand => words::suggest(error),
+        clap::error::ErrorKind::UnknownArgument => words::suggest_option(error, &args),
+        clap::error::ErrorKind::ArgumentConflict => words::suggest_one_option(error),
         _ => error,
     });
     let places = parsed.as_ref().map_or_else(|_| Vec::new(), places);
