@@ -71,6 +71,20 @@ fn in_hierarchy(url: &str, path: &NodePath, options: &OpenOptions) -> Option<Str
     }
 }
 
+/// What to write for what was meant to be no path: coordinates, or the file of the output.
+fn advice_on_name(name: &str) -> String {
+    if name.contains('=') {
+        return "; join coordinates with commas, as in `--sel lat=50,lon=10`".into();
+    }
+    let end = Path::new(name).extension().and_then(|end| end.to_str()).unwrap_or_default();
+    match end {
+        "png" | "svg" | "csv" | "npy" | "json" | "jsonl" | "tif" | "tiff" => {
+            format!("; to write a file, pass `--output {name}`")
+        }
+        _ => String::new(),
+    }
+}
+
 /// What is wrong with the path of a node that is not there.
 fn no_node(hierarchy: &Hierarchy, path: &NodePath) -> Option<String> {
     let mut above = path.parent()?;
@@ -83,8 +97,9 @@ fn no_node(hierarchy: &Hierarchy, path: &NodePath) -> Option<String> {
     };
     let group = match node {
         Node::Array(_) => {
+            let advice = advice_on_name(path.name().unwrap_or_default());
             return Some(format!(
-                "there is no node {path}: {above} is an array and has no children"
+                "there is no node {path}: {above} is an array and has no children{advice}"
             ));
         }
         Node::Group(group) => group,

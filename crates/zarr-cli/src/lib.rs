@@ -194,6 +194,8 @@ pub fn exit_code(registry: Registry, args: impl Iterator<Item = OsString>) -> u8
     let parsed = parsed.map_err(|error| match error.kind() {
         clap::error::ErrorKind::InvalidUtf8 => parser.error(error.kind(), not_utf8(&args)),
         clap::error::ErrorKind::InvalidSubcommand => words::suggest(error),
+        clap::error::ErrorKind::UnknownArgument => words::suggest_option(error, &args),
+        clap::error::ErrorKind::ArgumentConflict => words::suggest_one_option(error),
         _ => error,
     });
     let places = parsed.as_ref().map_or_else(|_| Vec::new(), |matches| places(&parser, matches));

@@ -47,6 +47,13 @@ pub(crate) enum CopyTo {
 
 /// As [`written`], or as [`new_dataset`].
 pub(crate) fn copy_to(text: &str) -> Result<CopyTo, String> {
+    if let Some(format) = match text {
+        "0.4" => Some("v2"),
+        "0.5" => Some("v3"),
+        _ => None,
+    } {
+        return Err(format!("images of OME-Zarr {text} are in {format}; write `--to {format}`"));
+    }
     let new = new_dataset(text).map(CopyTo::NetCdf);
     new.or_else(|why| match written(text) {
         Ok(written) => Ok(CopyTo::Zarr(written)),

@@ -1,4 +1,6 @@
-//! What to type for words that are no commands here, but in other programs, or in everyday speech.
+//! What to type for words that are no commands or options here, but in other programs, or in everyday speech.
+
+use std::ffi::OsString;
 
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue};
@@ -43,6 +45,101 @@ const COMMANDS: &[(&[&str], &str)] = &[
     (&["version"], "zarr --version"),
 ];
 
+/// Options of other programs, the commands that are meant, or all, and what does here what they say.
+const OPTIONS: &[(&[&str], &[&str], &str)] = &[
+    (
+        &["--bbox", "--extent", "--projwin"],
+        &["get", "stats", "plot", "copy"],
+        "--sel lon=0:10,lat=40:50",
+    ),
+    (
+        &["--time", "--date", "--lat", "--lon", "--latitude", "--longitude", "--depth", "--band"],
+        &["get", "stats", "plot", "copy"],
+        "--sel time=2023-01,lat=50",
+    ),
+    (
+        &["--channel", "--c", "--z", "--t", "--slice", "--index", "--level", "--isel"],
+        &["get", "stats", "plot"],
+        "--by-name z=0",
+    ),
+    (&["--vmin", "--vmax", "--clim", "--min", "--max"], &["plot"], "--range 240,310"),
+    (&["--dim", "--dimension", "--append-dim", "--along"], &["append", "stats"], "--axis time"),
+    (&["--by", "--groupby", "--over"], &["stats"], "--axis time"),
+    (
+        &["--zarr-version", "--zarr-format", "--format", "--dialect"],
+        &["copy", "migrate"],
+        "--to v3",
+    ),
+    (&["--zarr-version", "--zarr-format", "--to", "--dialect"], &["create"], "--format v2"),
+    (&["--overwrite", "--force"], &["pyramid"], "--restart"),
+    (
+        &["--array", "--arrays", "--variable", "--variables", "--var", "--vars"],
+        &["copy"],
+        "--select NAME",
+    ),
+    (
+        &["--array", "--variable", "--var", "--node", "--group"],
+        &["info", "get", "stats", "plot", "put", "append", "pyramid", "attrs"],
+        "--path NAME",
+    ),
+    (&["--compressor", "--compression", "--compress"], &["create", "copy"], "--codec zstd:3"),
+    (&["--data-type", "--type"], &["create"], "--dtype float32"),
+];
+
+/// Options of `zarr repair` for what `zarr sync` does.
+const REPAIR_FROM: &[&str] = &["--from", "--source", "--backup"];
+
+/// Names the option that does what an unknown one says, in place of those that are merely spelled alike.
+pub(crate) fn suggest_option(mut error: clap::Error, args: &[OsString]) -> clap::Error {
+    let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else {
+        return error;
+    };
+    let program = crate::command();
+    let mut words = args.iter().skip(1).filter_map(|arg| arg.to_str());
+    let Some(command) = words.find_map(|word| program.find_subcommand(word)) else { return error };
+    let has = |option: &str| {
+        let name = option.split(' ').next().and_then(|long| long.strip_prefix("--"));
+        command.get_arguments().any(|arg| arg.get_long().is_some() && arg.get_long() == name)
+    };
+    let suggestion = if !option.starts_with('-') && option.contains('=') {
+        has("--sel").then(|| "join coordinates with commas, as in `--sel lat=50,lon=10`".to_owned())
+    } else if command.get_name() == "repair" && REPAIR_FROM.contains(&option.as_str()) {
+        Some("`zarr sync COPY TARGET` restores what is damaged from a copy".to_owned())
+    } else {
+        let found = OPTIONS.iter().find(|(options, commands, meant)| {
+            options.contains(&option.as_str())
+                && commands.contains(&command.get_name())
+                && has(meant)
+        });
+        found.map(|(_, _, meant)| format!("did you mean `{meant}`?"))
+    };
+    let Some(suggestion) = suggestion else { return error };
+    error.remove(ContextKind::SuggestedArg);
+    let suggestion = ContextValue::StyledStrs(vec![StyledStr::from(suggestion)]);
+    error.insert(ContextKind::Suggested, suggestion);
+    error
+}
+
+/// Says how to write several coordinates in the one option that takes them.
+pub(crate) fn suggest_one_option(mut error: clap::Error) -> clap::Error {
+    let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else {
+        return error;
+    };
+    // An option that conflicts with itself is one that is given twice.
+    let is_twice = matches!(error.get(ContextKind::PriorArg), Some(ContextValue::String(prior)) if prior == option);
+    let example = match option.split(' ').next() {
+        Some("--sel") => "--sel lat=50,lon=10",
+        Some("--by-name") => "--by-name time=0,lat=3:5",
+        Some("--region") => "--region 0,3:5,:",
+        _ => return error,
+    };
+    if is_twice {
+        let suggestion = StyledStr::from(format!("join them with commas, as in `{example}`"));
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![suggestion]));
+    }
+    error
+}
+
 /// Names the command that does what an unknown one says, in place of those that are merely spelled alike.
 pub(crate) fn suggest(mut error: clap::Error) -> clap::Error {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
@@ -61,6 +158,29 @@ pub(crate) fn suggest(mut error: clap::Error) -> clap::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_suggested_option_exists_and_no_word_is_one() {
+        let program = crate::command();
+        for (words, commands, meant) in OPTIONS {
+            let option = meant.split(' ').next().unwrap().trim_start_matches("--");
+            for name in *commands {
+                // Without the features `plot` and `serve` these are not compiled in.
+                let Some(command) = program.find_subcommand(name) else {
+                    assert!(["plot", "stats"].contains(name), "{name}");
+                    continue;
+                };
+                let has = |long: &str| {
+                    command.get_arguments().any(|arg| arg.get_long() == Some(long))
+                        || cfg!(not(feature = "plot")) && long == "sel"
+                };
+                assert!(has(option), "{name} has no --{option}");
+                for word in *words {
+                    assert!(!has(word.trim_start_matches("--")), "{name} has {word}");
+                }
+            }
+        }
+    }
 
     #[test]
     fn every_suggested_command_exists_and_no_word_is_one() {

@@ -505,6 +505,9 @@ impl Registry {
             Some(Scheme::LeftOut(feature)) => format!(
                 "the store of `{scheme}://` was left out of this build; enable the feature `{feature}` of `zarr`"
             ),
+            None if self.schemes.is_empty() => format!(
+                "no store is registered for `{scheme}://`, nor any other; give the options the registry of `zarr::standard`"
+            ),
             None => {
                 let known = self.schemes().join(", ");
                 format!("no store is registered for `{scheme}://`; known are: {known}")

@@ -15,6 +15,10 @@ use crate::selection::Coordinate;
 /// assert!([2, -3].to_shape().is_err());
 /// # Ok::<(), zarr_core::AccessError>(())
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a shape",
+    note = "a shape is an array, a slice, a vector or a tuple of integers, as in `[365, 180, 360]`, or one integer"
+)]
 pub trait ToShape {
     /// The lengths.
     ///

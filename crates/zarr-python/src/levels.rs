@@ -56,7 +56,9 @@ pub fn pyramid<'py>(
         let group = match target.find()? {
             Node::Group(group) => group,
             Node::Array(array) => {
-                let why = "this is an array; name the group of its image".to_owned();
+                let why =
+                    "this is an array; name the group of its image, or of maps that of its dataset"
+                        .to_owned();
                 let error = zarr::Error::from(AccessError::Argument(why));
                 return Err(error.at_path(array.path()));
             }

@@ -419,7 +419,7 @@ pub fn open(
         "a" => (true, true),
         other => {
             return Err(PyValueError::new_err(format!(
-                "unknown mode {other:?}: \"r\" reads, \"r+\" reads and writes, \"a\" also creates what does not exist"
+                "unknown mode {other:?}: \"r\" reads, \"r+\" reads and writes, \"a\" also creates what does not exist; create_group and create_array with overwrite=True replace what is there"
             )));
         }
     };

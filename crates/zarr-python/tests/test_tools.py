@@ -481,7 +481,7 @@ def test_pyramid_adds_the_levels_that_an_image_lacks(tmp_path):
     means = pixels.reshape(2, 50, 2, 45, 2).mean(axis=(2, 4))
     assert np.array_equal(root["1"][...], np.rint(means))
     assert [level["path"] for level in root.attrs["ome"]["multiscales"][0]["datasets"]] == ["0", "1", "2"]
-    assert str(zarrkit.pyramid(tmp_path / "i.zarr")) == "the image has all its levels"
+    assert str(zarrkit.pyramid(tmp_path / "i.zarr")) == "all levels are there"
 
 
 def test_pyramid_of_a_map_makes_a_group_of_each_level(tmp_path):

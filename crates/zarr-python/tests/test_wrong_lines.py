@@ -40,6 +40,20 @@ LINES = [
     ("g.require_array('temperature', shape=(1, 1))", "has shape (4, 6), not (1, 1)"),
     ("g.move('temperature', 'temperature/inside')", "choose a path outside"),
     ("zarrkit.aoi", "has no attribute 'aoi'"),
+    ("g.temperature", "a member is an item: group['temperature']"),
+    ("a.mean()", "read the elements first: array[...].mean"),
+    ("a.sel(lat=50)", "select by position, as in array.isel(lat=0)"),
+    ("zarrkit.load('ocean.zarr/temperature')", "zarrkit.open_array(place)[...] reads an array"),
+    ("zarrkit.save('n.zarr', np.zeros(3))", "zarrkit.create(place, data=values) stores an array"),
+    ("zarrkit.group('n.zarr')", "zarrkit.open_group(place, 'a') opens a group or creates it"),
+    ("zarrkit.consolidate_metadata('ocean.zarr')", "zarrkit.open_group(place, 'r+').consolidate()"),
+    ("zarrkit.rechunk('ocean.zarr', 'n.zarr', chunks={'time': 1})", "zarrkit.copy(source, target, chunks={'time': 100})"),
+    ("zarrkit.migrate('ocean.zarr', 'v2')", "zarrkit.copy(source, target, to='v3') converts"),
+    ("zarrkit.append('ocean.zarr', 'n.zarr')", ".append(values, axis=0)"),
+    ("zarrkit.plot(a)", "zarr plot"),
+    ("zarrkit.stats(a)", "zarr stats"),
+    ("zarrkit.tree(g)", "zarrkit.open_group(place).tree()"),
+    ("zarrkit.open_group('n.zarr', mode='w')", "create_group and create_array with overwrite=True replace what is there"),
 ]
 
 

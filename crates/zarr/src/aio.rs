@@ -18,11 +18,12 @@
 //! ```
 
 pub use zarr_core::aio::*;
-use zarr_core::{Dialect, NodePath, OpenOptions, Result};
+use zarr_core::runtime::spawn_blocking;
+use zarr_core::{Dialect, NodePath, Object, OpenOptions, Result};
 
 use crate::location::Location;
 use crate::near_name::with_near_name;
-use crate::{is_inside_store, standard};
+use crate::{is_inside_store, place_of_new, standard, tools};
 
 /// The async version of [`crate::open`].
 ///
@@ -101,4 +102,45 @@ pub async fn create_with(
         return Err(refused);
     }
     Hierarchy::open_or_create(&url, dialect, options).await
+}
+
+/// The async version of [`crate::create_array`].
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> zarr::Result<()> {
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let path = dir.path().join("new.zarr");
+/// let array = zarr::aio::create_array(path.join("ocean/temperature"))
+///     .await?
+///     .shape([365, 180, 360])
+///     .data_type(zarr::DataType::Float32)
+///     .create()
+///     .await?;
+/// assert_eq!(array.path().as_str(), "/ocean/temperature");
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// As [`crate::create_array`].
+pub async fn create_array(location: impl Location) -> Result<ArrayBuilder> {
+    let place = place_of(location).await?;
+    Ok(place.hierarchy.as_async().create_array(place.path))
+}
+
+/// The async version of [`crate::create_group`].
+///
+/// # Errors
+/// As [`crate::create_group`].
+pub async fn create_group(location: impl Location) -> Result<Group> {
+    let place = place_of(location).await?;
+    place.hierarchy.as_async().create_group(place.path, Object::new()).await
+}
+
+/// The search for the place of a new node blocks, and so runs on one of the library's threads.
+async fn place_of(location: impl Location) -> Result<tools::NewPlace> {
+    let url = location.to_url()?.into_owned();
+    let place = spawn_blocking(move || place_of_new(&url)).await;
+    place.expect("the search does not panic")
 }

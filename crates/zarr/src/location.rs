@@ -6,8 +6,12 @@ use std::path::{Path, PathBuf};
 
 use zarr_core::{AccessError, Result};
 
-/// A path or a URL: text, such as `"data.zarr/temperature"` or `"s3://bucket/data.zarr"`, or a [`Path`]. Pass a `Url` of the crate
-/// `url` as `url.as_str()`.
+/// A path or a URL: text, such as `"data.zarr/temperature"` or `"s3://bucket/data.zarr"`, or a [`Path`]; a `Url` of the crate `url` with
+/// the feature `url`, which those of remote stores bring.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a path or a URL",
+    note = "pass a string, a `Path`, or references to them; a `Url` of the crate `url` needs the feature `url` of `zarr`"
+)]
 pub trait Location {
     /// Its text.
     ///
@@ -67,5 +71,18 @@ impl Location for PathBuf {
 impl<L: Location + ?Sized> Location for &L {
     fn to_url(&self) -> Result<Cow<'_, str>> {
         (**self).to_url()
+    }
+}
+
+#[cfg(feature = "url")]
+impl Location for url::Url {
+    fn to_url(&self) -> Result<Cow<'_, str>> {
+        if self.scheme() != "file" {
+            return Ok(self.as_str().into());
+        }
+        let Ok(path) = self.to_file_path() else {
+            return Err(AccessError::Argument(format!("{self} is not the URL of a path")).into());
+        };
+        Ok(path.to_url()?.into_owned().into())
     }
 }

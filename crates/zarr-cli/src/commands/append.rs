@@ -74,6 +74,14 @@ impl Append {
                 let target = Target::new(&self.target.target, "/");
                 return self.append_dataset(session, &target, word);
             }
+            if let Some(word) = word
+                && append_dataset::is_other_array(session, &self.target, word)
+            {
+                let (target, axis) = (&self.target.target, &self.axis);
+                return Err(Failure::Usage(format!(
+                    "{word} is an array, not a dataset; append it with `zarr get {word} --format npy | zarr append {target} --axis {axis} --format npy`"
+                )));
+            }
         }
         let array = session.open_rw(&self.target, &self.care)?.into_array()?;
         let place = human::place(array.hierarchy(), array.path());

@@ -109,6 +109,12 @@ pub(super) fn append(
                 known.join(", ")
             )));
         }
+        if known.is_empty() {
+            return Err(refuse(
+                "no array has dimension names; append to one array, as in `zarr append DST ARRAY --axis 0`"
+                    .into(),
+            ));
+        }
         return Err(refuse(format!(
             "no array has the dimension `{name}`; there are {}{near}",
             known.join(", ")
@@ -515,6 +521,12 @@ fn are_equal(one: &Array, other: &Array) -> Result<bool, Failure> {
         }
     }
     Ok(true)
+}
+
+/// Whether the word behind the target of `zarr append` is an array elsewhere, and no node of the target.
+pub(super) fn is_other_array(session: &Session, target: &Target, word: &str) -> bool {
+    session.open(&Target::new(&target.target, word)).is_err()
+        && session.open(&Target::new(word, "/")).is_ok_and(|node| node.as_array().is_some())
 }
 
 /// Whether the word behind the target of `zarr append` is another dataset, and no node of the target.

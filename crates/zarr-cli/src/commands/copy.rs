@@ -554,7 +554,9 @@ fn arrays_called(source: &Node, name: &str) -> Result<Vec<Array>, Failure> {
     arrays.retain(|array| is_called(source, array.path(), name));
     if arrays.is_empty() {
         let place = human::place(source.hierarchy(), source.path());
-        return Err(Failure::Usage(format!("{place}: --region: `{name}` names no array")));
+        return Err(Failure::Usage(format!(
+            "{place}: --region: `{name}` names no array; --sel selects by dimension"
+        )));
     }
     Ok(arrays)
 }

@@ -143,7 +143,8 @@ impl Pyramid {
             Node::Group(group) => group,
             Node::Array(array) => {
                 let place = human::place(array.hierarchy(), array.path());
-                let why = "this is an array; name the group of its image";
+                let why =
+                    "this is an array; name the group of its image, or of maps that of its dataset";
                 return Err(Failure::Usage(format!("{place}: {why}")));
             }
         };

@@ -82,7 +82,50 @@ const COMMANDS: &[(&str, &str)] = &[
     ("pyramid ocean.zarr", "image"),
     ("pyramid ocean.zarr --convention geo", "dimensions of y and x"),
     ("validate ocean.zarr --level deep", "expected meta, keys, index or data"),
+    // Options of other programs, and words in the wrong place.
+    ("get ocean.zarr/temperature --bbox 0,40,10,50", "did you mean `--sel lon=0:10,lat=40:50`"),
+    ("get ocean.zarr/temperature --channel 0", "did you mean `--by-name z=0`"),
+    ("get ocean.zarr/temperature --variable temperature", "did you mean `--path NAME`"),
+    (
+        "get ocean.zarr/temperature --sel lat=10 --sel time=0",
+        "join them with commas, as in `--sel lat=50,lon=10`",
+    ),
+    (
+        "get ocean.zarr/temperature --sel lat=10 time=0",
+        "join coordinates with commas, as in `--sel lat=50,lon=10`",
+    ),
+    ("get ocean.zarr/temperature --sel lat=10 lat=20 time=0", "join coordinates with commas"),
+    ("get ocean.zarr/temperature --sel time=0", "select by position, with --by-name or --region"),
+    ("get ocean.zarr/temperature out.csv", "to write a file, pass `--output out.csv`"),
+    ("plot ocean.zarr/temperature map.png", "to write a file, pass `--output map.png`"),
+    ("plot ocean.zarr/temperature --vmin 240 --vmax 310", "did you mean `--range 240,310`"),
+    ("plot ocean.zarr/temperature --time 3", "did you mean `--sel time=2023-01,lat=50`"),
+    ("append ocean.zarr more.zarr --dim time", "did you mean `--axis time`"),
+    (
+        "append ocean.zarr/temperature more.zarr/temperature --axis time",
+        "`zarr get more.zarr/temperature --format npy | zarr append ocean.zarr/temperature --axis time --format npy`",
+    ),
+    ("copy ocean.zarr out.zarr --zarr-version 3", "did you mean `--to v3`"),
+    ("copy ocean.zarr out.zarr --to 0.5", "images of OME-Zarr 0.5 are in v3; write `--to v3`"),
+    ("copy ocean.zarr out.zarr --variable temperature", "did you mean `--select NAME`"),
+    ("create new.zarr/x --shape 3 --type int8", "did you mean `--dtype float32`"),
+    ("create new.zarr/x --shape 3 --dtype int8 --zarr-format 2", "did you mean `--format v2`"),
+    ("append ocean.zarr/lat --axis 0", "standard input is empty, not a JSON document"),
+    ("put ocean.zarr/temperature", "standard input, read as JSON, is empty, not a JSON document"),
+    (
+        "copy ocean.zarr out.zarr --region time=0:2",
+        "`time` names no array; --sel selects by dimension",
+    ),
+    ("pyramid ocean.zarr --overwrite", "did you mean `--restart`"),
+    ("pyramid ocean.zarr/temperature", "or of maps that of its dataset"),
+    (
+        "repair ocean.zarr --from more.zarr",
+        "`zarr sync COPY TARGET` restores what is damaged from a copy",
+    ),
 ];
+
+/// Parts of lines that only a program with the feature `plot` answers so.
+const OF_PLOT: [&str; 4] = ["plot", "--sel ", "--bbox", "append ocean.zarr/temperature"];
 
 #[test]
 fn wrong_commands_are_answered_with_what_to_do() {
@@ -98,7 +141,7 @@ fn wrong_commands_are_answered_with_what_to_do() {
     let mut wrong = Vec::new();
     for (line, says) in COMMANDS {
         if !cfg!(feature = "serve") && line.starts_with("serve")
-            || !cfg!(feature = "plot") && line.contains("plot")
+            || !cfg!(feature = "plot") && OF_PLOT.iter().any(|part| line.contains(part))
         {
             continue;
         }

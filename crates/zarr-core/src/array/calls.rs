@@ -299,13 +299,27 @@ impl ArrayCore {
         write(self.chunk_store(), &request, Input::from_strided(&request, elements)).await
     }
 
+    /// Writes one value everywhere in a selection.
+    pub async fn fill<T: Element>(self: &Arc<Self>, selection: Selection, value: T) -> Result<()> {
+        let request = Request::of_type::<T>(self.layout()?, selection, None);
+        let request = request.map_err(|e| self.at(e))?;
+        let value = std::slice::from_ref(&value);
+        check_values(request.data_type(), value).map_err(|e| self.at(e))?;
+        let bytes = T::as_memory(value).unwrap_or_else(|| value[0].as_bytes().into());
+        self.write_repeated(&request, &bytes).await
+    }
+
     /// Writes one element everywhere in a selection, after a look at the array's document.
     pub async fn write_fill(self: &Arc<Self>, selection: Selection, element: &[u8]) -> Result<()> {
         let request = Request::new(self.layout()?, selection).map_err(|e| self.at(e))?;
+        self.write_repeated(&request, element).await
+    }
+
+    async fn write_repeated(self: &Arc<Self>, request: &Request, element: &[u8]) -> Result<()> {
         let element = RepeatedElement::new(&request.layout, element).map_err(|e| self.at(e))?;
-        check_request(self.chunk_store(), &request).await?;
-        let input = Input::from_repeated(&request, &element).map_err(|e| self.at(e))?;
-        write(self.chunk_store(), &request, input).await
+        check_request(self.chunk_store(), request).await?;
+        let input = Input::from_repeated(request, &element).map_err(|e| self.at(e))?;
+        write(self.chunk_store(), request, input).await
     }
 }
 

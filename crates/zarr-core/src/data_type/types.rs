@@ -372,6 +372,10 @@ impl DataType {
 }
 
 /// What callers write for a data type: [`DataType::Float32`], a [`Record`], or a name of any dialect, such as `"float32"`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a data type",
+    note = "a data type is a value of `DataType`, the text of a name such as `float32`, or that of a Rust type, which `data_type_of` sets"
+)]
 pub trait ToDataType {
     /// The type; names are looked up with `named`.
     #[doc(hidden)]

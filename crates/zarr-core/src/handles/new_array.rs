@@ -32,7 +32,7 @@ pub(super) struct NewArray {
     pub big_endian: bool,
     pub f_order: bool,
     pub separator: Option<char>,
-    pub attributes: Object,
+    pub attributes: Result<Object, String>,
     pub dimension_names: Option<Vec<Option<String>>>,
     pub mode: CreateMode,
     pub metadata: Option<ArrayMetadata>,
@@ -81,7 +81,7 @@ impl NewArray {
             big_endian: false,
             f_order: false,
             separator: None,
-            attributes: Object::new(),
+            attributes: Ok(Object::new()),
             dimension_names: None,
             mode: CreateMode::default(),
             metadata: None,
@@ -162,7 +162,7 @@ impl NewArray {
         if let Some(shards) = &shards {
             metadata = metadata.sharded(shards)?;
         }
-        metadata.attributes = self.attributes;
+        metadata.attributes = self.attributes.map_err(argument)?;
         metadata.dimension_names = self.dimension_names;
         metadata.check()?;
         Ok(metadata)

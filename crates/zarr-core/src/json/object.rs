@@ -135,6 +135,18 @@ impl TryFrom<serde_json::Value> for Object {
     }
 }
 
+impl From<serde_json::Map<String, serde_json::Value>> for Object {
+    fn from(members: serde_json::Map<String, serde_json::Value>) -> Object {
+        members.into_iter().map(|(name, value)| (name, value.into())).collect()
+    }
+}
+
+impl From<Object> for serde_json::Map<String, serde_json::Value> {
+    fn from(object: Object) -> serde_json::Map<String, serde_json::Value> {
+        object.into_iter().map(|(name, value)| (name, value.into())).collect()
+    }
+}
+
 impl FromIterator<(String, Json)> for Object {
     /// Of members with one name the last holds, at the place of the first.
     fn from_iter<I: IntoIterator<Item = (String, Json)>>(members: I) -> Self {
@@ -147,6 +159,17 @@ impl IntoIterator for Object {
     type IntoIter = std::iter::Flatten<std::vec::IntoIter<Option<(String, Json)>>>;
     fn into_iter(self) -> Self::IntoIter {
         Arc::unwrap_or_clone(self.0).places.into_iter().flatten()
+    }
+}
+
+impl<'a> IntoIterator for &'a Object {
+    type Item = (&'a str, &'a Json);
+    type IntoIter = std::iter::Map<
+        std::iter::Flatten<std::slice::Iter<'a, Option<(String, Json)>>>,
+        fn(&'a (String, Json)) -> (&'a str, &'a Json),
+    >;
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.places.iter().flatten().map(|(name, value)| (name.as_str(), value))
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::ops::Index;
 
+use serde::{Serialize, Serializer};
+
 use super::number::Number;
 use super::object::Object;
 
@@ -321,8 +323,20 @@ impl From<Json> for serde_json::Value {
 
 impl From<Object> for serde_json::Value {
     fn from(object: Object) -> serde_json::Value {
-        let members =
-            object.into_iter().map(|(name, value)| (name, serde_json::Value::from(value)));
-        serde_json::Value::Object(members.collect())
+        serde_json::Value::Object(object.into())
+    }
+}
+
+/// As the `serde_json::Value` that it becomes.
+impl Serialize for Json {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serde_json::Value::from(self.clone()).serialize(serializer)
+    }
+}
+
+/// As the `serde_json::Value` that it becomes.
+impl Serialize for Object {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serde_json::Value::from(self.clone()).serialize(serializer)
     }
 }

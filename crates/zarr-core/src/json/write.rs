@@ -2,6 +2,7 @@
 
 use std::fmt::{self, Write};
 
+use super::object::Object;
 use super::value::Json;
 
 /// The text of a value, cut to at most 80 characters.
@@ -20,6 +21,13 @@ pub(super) fn brief(value: &Json) -> String {
 impl fmt::Display for Json {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_json(self, f.alternate().then_some(0), f)
+    }
+}
+
+/// As the JSON value: in one line, or indented with `{:#}`.
+impl fmt::Display for Object {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_json(&Json::Object(self.clone()), f.alternate().then_some(0), f)
     }
 }
 

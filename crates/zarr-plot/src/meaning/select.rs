@@ -45,7 +45,12 @@ impl Axis {
         }
         let found = match self.read(0..self.len)? {
             Some(found) => found,
-            None => return Err(refuse("it has no coordinates; select by position".into()).into()),
+            None => {
+                return Err(refuse(
+                    "it has no coordinates; select by position, with --by-name or --region".into(),
+                )
+                .into());
+            }
         };
         let wraps = super::geo::is_longitude(self);
         positions(&found, text.trim(), reach, wraps).map_err(|why| refuse(why).into())

@@ -4,6 +4,8 @@ import os as _os
 import threading as _threading
 from typing import TYPE_CHECKING
 
+from ._answers import answer_of_module as _answer_of_module
+from ._answers import install as _install_answers
 from ._errors import (
     ArgumentError,
     CancelledError,
@@ -159,9 +161,12 @@ if hasattr(_os, "register_at_fork"):
     _os.register_at_fork(before=_importing.acquire, after_in_parent=_importing.release, after_in_child=_importing.release)
 
 
+_install_answers()
+
+
 def __getattr__(name):
     if name not in _LAZY:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{_answer_of_module(name)}")
     from importlib import import_module
 
     with _importing:

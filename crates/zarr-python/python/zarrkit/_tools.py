@@ -390,8 +390,9 @@ class ValidationReport:
         return not self.problems
 
     def __str__(self) -> str:
-        checked = f"{self.nodes} nodes, {self.keys} keys, {self.chunks} chunks were checked"
-        what = "no problems found" if self.is_sound else f"{len(self.problems)} problems"
+        count = len(self.problems)
+        what = "no problems found" if self.is_sound else f"{count} problem{'s' if count > 1 else ''}"
+        checked = f"checked {self.nodes} nodes, {self.keys} keys, {self.chunks} chunks"
         return "\n".join([*map(str, self.problems), f"{what}: {checked}"])
 
 
@@ -764,7 +765,7 @@ class PyramidReport:
 
     def __str__(self) -> str:
         lines = [f"{level.path}: {level.shape}, {level.method} of {level.factors}" for level in self.levels]
-        return "\n".join(lines) or "the image has all its levels"
+        return "\n".join(lines) or "all levels are there"
 
 
 def pyramid(

@@ -111,6 +111,8 @@ macro_rules! script {
             attempt!(hierarchy.only_copied_nodes("/"));
             attempt!(group.set_attribute("k", 3u64));
             attempt!(wait!(hierarchy.node("/g"))?.set_attribute("l", 4u64));
+            note!(wait!(wait!(hierarchy.node("/g"))?.tree_text())?);
+            note!(wait!(wait!(hierarchy.node("/g/small"))?.tree_text())?);
             note!(wait!(group.nodes())?.len());
             note!(wait!(group.members())?.len());
             attempt!(group.consolidate());
@@ -197,6 +199,8 @@ macro_rules! script {
             let out = read_view!(array.read_chunks_into(&parts, vec![0; 16], 0, &[4], &[4]));
             log.note("read_chunks_into", out);
             attempt!(array.write_fill((3, 2..), &1i32.to_ne_bytes()));
+            attempt!(array.fill((2, ..3), 5i32));
+            attempt!(array.fill(.., 5i64));
             attempt!(array.write_fill(.., &[1]));
             note!(array.pieces(.., 16)?.count());
             note!(array.write_plan(.., 3)?);

@@ -165,10 +165,70 @@ fn attributes_are_read_and_set_as_json() -> Result<()> {
     assert_eq!(Object::try_from(value).expect("an object"), attributes);
     let error = Object::try_from(json!([1])).expect_err("no object").to_string();
     assert_eq!(error, "attributes are a JSON object, not an array");
+    let members: serde_json::Map<String, serde_json::Value> = attributes.clone().into();
+    assert_eq!(Object::from(members), attributes);
+    let serialized = serde_json::to_value(&attributes).expect("JSON");
+    assert_eq!(serialized, serde_json::Value::from(attributes.clone()));
+    assert_eq!(attributes.to_string(), Json::from(attributes.clone()).to_string());
+    let names: Vec<&str> = (&attributes).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["units", "range", "model", "missing", "levels", "comment"]);
     let group = zarr::open_rw(folder.path().join("data.zarr/group"))?.into_group()?;
     group.set_attribute("title", "sea")?;
     let again = zarr::open_group(folder.path().join("data.zarr/group"))?;
     assert_eq!(again.attributes()["title"], "sea");
+    Ok(())
+}
+
+#[test]
+fn new_attributes_are_any_that_become_an_object() -> Result<()> {
+    let hierarchy = zarr::create("memory://first-attributes", Dialect::V3)?;
+    let new = |name: &str| hierarchy.create_array(name).shape(4).data_type_of::<u8>();
+    let expected = json!({ "units": "K", "levels": [1, 2] });
+    let object = Object::try_from(expected.clone()).expect("an object");
+    let list = [("units", Json::from("K")), ("levels", Json::from([1, 2]))];
+    for array in [
+        new("a").attributes(expected.clone()).create()?,
+        new("b").attributes(object).create()?,
+        new("c").attributes(list).create()?,
+        new("d").attributes(json!({ "units": "K" })).attribute("levels", [1, 2]).create()?,
+    ] {
+        assert_eq!(serde_json::Value::from(array.attributes()), expected);
+    }
+    let refused = new("e").attributes(json!("K")).attribute("n", 1).create();
+    let error = refused.expect_err("no object").to_string();
+    assert!(error.contains("attributes are a JSON object, not a string"), "{error}");
+    Ok(())
+}
+
+#[test]
+fn one_value_fills_a_selection() -> Result<()> {
+    let hierarchy = zarr::create("memory://first-fill", Dialect::V3)?;
+    let numbers = hierarchy.create_array("n").shape([4, 6]).chunks([3, 4]).data_type("float32");
+    let numbers = numbers.create()?;
+    numbers.fill((1..3, -1), 2.5f32)?;
+    assert_eq!(numbers.read::<f32>((.., 5))?, [0.0, 2.5, 2.5, 0.0]);
+    let error = numbers.fill(.., 1u8).expect_err("another type").to_string();
+    assert!(error.contains("elements are `float32`, not `u8`"), "{error}");
+    let texts = hierarchy.create_array("t").shape(3).data_type_of::<String>().create()?;
+    texts.fill(1.., "sea".to_owned())?;
+    assert_eq!(texts.read::<String>(..)?, ["", "sea", "sea"]);
+    let flags = hierarchy.create_array("f").shape(3).data_type_of::<bool>().create()?;
+    flags.fill(..2, true)?;
+    assert_eq!(flags.read::<bool>(..)?, [true, true, false]);
+    Ok(())
+}
+
+#[cfg(feature = "url")]
+#[test]
+fn urls_are_places() -> Result<()> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a b.zarr/x");
+    let url = url::Url::from_file_path(&path).expect("an absolute path");
+    zarr::create_array(&url)?.shape(3).data_type_of::<u8>().create()?;
+    assert_eq!(zarr::open_array(url)?.shape(), [3]);
+    assert!(path.join("zarr.json").exists());
+    let remote = url::Url::parse("https://data.example/d.zarr?token=1").expect("a URL");
+    assert_eq!(remote.to_url()?, "https://data.example/d.zarr?token=1");
     Ok(())
 }
 
@@ -222,6 +282,9 @@ fn handles_are_shown_in_a_line_and_hierarchies_as_trees() -> Result<()> {
     └── table  float32 [4, 6] (y, x)
 ";
     assert_eq!(root.tree_text()?, expected);
+    assert_eq!(zarr::open(folder.path().join("data.zarr"))?.tree_text()?, expected);
+    let table = zarr::open(folder.path().join("data.zarr/group/table"))?.tree_text()?;
+    assert_eq!(table, "/  float32 [4, 6] (y, x)\n");
     assert_eq!(root.group("group")?.tree_text()?, "/\n└── table  float32 [4, 6] (y, x)\n");
     Ok(())
 }

@@ -72,6 +72,11 @@ fn wrong_lines_are_answered_with_what_to_do() -> Result<()> {
         typed().codec("zsdt:3").create() => Unsupported, "did you mean `zstd`?";
         typed().codec("zstd:best").create() => Argument, "invalid level `best`, expected a number as in `zstd:3`";
         typed().fill_value("none").create() => Argument, "fill_value";
+        typed().attributes(serde_json::json!([1])).create() => Argument, "attributes are a JSON object, not an array";
+        typed().chunks([2, 3]).shards([3, 3]).create() => Argument, "shard";
+        typed().codec("xor:3").create() => Unsupported, "known are:";
+        writeable.fill(.., 1u8) => Argument, "elements are `float32`, not `u8`; read and write them as `f32`";
+        zarr::open_with(at("ocean.zarr"), &zarr::OpenOptions::default()) => Argument, "give the options the registry of `zarr::standard`";
     };
     assert!(tried.len() >= 20, "{}", tried.len());
     for Tried { line, error, kind, says } in tried {

@@ -333,6 +333,20 @@ impl Array {
         self.core.read_ndarray(selection.into()).await
     }
 
+    /// Writes one value everywhere in a selection: in memory of a few chunks, however much is selected.
+    ///
+    /// ```
+    /// # async fn example(array: &zarr_core::aio::Array) -> zarr_core::Result<()> {
+    /// array.fill((0, ..), 21.5f32).await
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Array::write`].
+    pub async fn fill<T: Element>(&self, selection: impl Into<Selection>, value: T) -> Result<()> {
+        self.core.fill(selection.into(), value).await
+    }
+
     /// Writes one element, in native bytes, everywhere in a selection: in memory of a few chunks, however much is
     /// selected. Whole chunks of the fill value are erased, as by [`Array::write`]. An element of a string or bytes may
     /// have any length.

@@ -54,6 +54,9 @@ impl ArrayBuilder {
 
     /// How many elements a shard has along each axis: its chunks share one stored object. Only final v3
     /// has shards.
+    #[doc(alias = "sharding")]
+    #[doc(alias = "inner_chunks")]
+    #[doc(alias = "subchunk_shape")]
     #[must_use]
     pub fn shards(mut self, shards: impl ToShape) -> ArrayBuilder {
         self.new_array.shards = Some(lengths(shards));
@@ -61,6 +64,7 @@ impl ArrayBuilder {
     }
 
     /// The type of an element: `DataType::Float32`, or a name as of [`ArrayBuilder::data_type_named`].
+    #[doc(alias = "dtype")]
     #[must_use]
     pub fn data_type(mut self, data_type: impl ToDataType) -> ArrayBuilder {
         self.new_array.data_type = Some(
@@ -107,6 +111,9 @@ impl ArrayBuilder {
 
     /// Adds a codec behind those already added: a short text, such as `"zstd:3"` (see
     /// [`CodecSpec::from_str`](std::str::FromStr)), or final v3's metadata. `bytes` is added by itself.
+    #[doc(alias = "codecs")]
+    #[doc(alias = "compressor")]
+    #[doc(alias = "filters")]
     #[must_use]
     pub fn codec<C: TryInto<CodecSpec, Error: Into<Error>>>(mut self, codec: C) -> ArrayBuilder {
         self.new_array.codecs.push(codec.try_into().map_err(|e| Into::<Error>::into(e).message()));
@@ -134,17 +141,23 @@ impl ArrayBuilder {
         self
     }
 
-    /// The user's attributes; they replace those already set.
+    /// The user's attributes, as an [`Object`], a `serde_json::Value` or a list of names and values; they replace those already set.
     #[must_use]
-    pub fn attributes(mut self, attributes: Object) -> ArrayBuilder {
-        self.new_array.attributes = attributes;
+    pub fn attributes<A: TryInto<Object, Error: Into<Error>>>(
+        mut self,
+        attributes: A,
+    ) -> ArrayBuilder {
+        self.new_array.attributes =
+            attributes.try_into().map_err(|e| Into::<Error>::into(e).message());
         self
     }
 
     /// Sets one of the user's attributes: `attribute("units", "K")`.
     #[must_use]
     pub fn attribute(mut self, name: &str, value: impl Into<Json>) -> ArrayBuilder {
-        self.new_array.attributes.insert(name, value);
+        if let Ok(attributes) = &mut self.new_array.attributes {
+            attributes.insert(name, value);
+        }
         self
     }
 

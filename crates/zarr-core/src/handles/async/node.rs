@@ -7,7 +7,8 @@ use crate::array::wrong_kind;
 #[cfg(doc)]
 use crate::error::AccessError;
 use crate::error::Result;
-use crate::hierarchy::attributes;
+use crate::handles::text;
+use crate::hierarchy::{NodeCore, attributes, node};
 use crate::json::{Json, Object};
 use crate::metadata::NodeKind;
 use crate::path::NodePath;
@@ -93,6 +94,18 @@ impl Node {
             Node::Group(group) => Ok(group),
             Node::Array(array) => Err(array.core.at(wrong_kind(NodeKind::Array))),
         }
+    }
+
+    /// Itself and all nodes below it, drawn as a tree: see [`Group::tree_text`]. An array is a single line.
+    ///
+    /// # Errors
+    /// As [`Group::tree_text`].
+    pub async fn tree_text(&self) -> Result<String> {
+        let nodes = match self {
+            Node::Array(array) => vec![NodeCore::Array(array.core.clone())],
+            Node::Group(group) => node::open_nodes(&group.hierarchy.core, group.path()).await?,
+        };
+        Ok(text::draw_nodes(self.path(), &nodes))
     }
 
     /// Sets one of the user's attributes; see [`Group::set_attribute`].

@@ -336,6 +336,20 @@ impl Array {
         block_on(self.core.read_ndarray(selection.into()))
     }
 
+    /// Writes one value everywhere in a selection: in memory of a few chunks, however much is selected.
+    ///
+    /// ```
+    /// # fn example(array: &zarr_core::Array) -> zarr_core::Result<()> {
+    /// array.fill((0, ..), 21.5f32)
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Array::write`].
+    pub fn fill<T: Element>(&self, selection: impl Into<Selection>, value: T) -> Result<()> {
+        block_on(self.core.fill(selection.into(), value))
+    }
+
     /// Writes one element, in native bytes, everywhere in a selection: in memory of a few chunks, however much is
     /// selected. Whole chunks of the fill value are erased, as by [`Array::write`]. An element of a string or bytes may
     /// have any length.
