@@ -24,13 +24,19 @@
 
 mod codes;
 mod convert;
+mod create;
+mod define;
 #[allow(unsafe_code)]
 pub mod ffi;
+mod filters;
 mod index;
+mod load;
 mod location;
 mod open_files;
 mod read;
 mod report;
 mod request;
 mod settings;
+mod store;
 mod types;
+mod write;

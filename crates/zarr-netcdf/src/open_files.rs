@@ -9,7 +9,12 @@ use zarr::{Registry, sync};
 use crate::codes::{EBADID, Result};
 use crate::index::File;
 
-static FILES: RwLock<Option<HashMap<u16, Arc<File>>>> = RwLock::new(None);
+static FILES: RwLock<Option<HashMap<u16, Arc<OpenFile>>>> = RwLock::new(None);
+
+/// A file as it is now. Calls that only ask share it; one that changes it waits for no reader: those keep what they have.
+struct OpenFile {
+    now: RwLock<Arc<File>>,
+}
 
 /// The upper half of a number says which file, the lower which group.
 fn parts(ncid: c_int) -> (u16, usize) {
@@ -26,19 +31,61 @@ pub fn group_id(ncid: c_int, place: usize) -> c_int {
 
 /// Keeps a file that was opened under the number of its root.
 pub fn insert(ncid: c_int, file: File) {
+    let file = OpenFile { now: RwLock::new(Arc::new(file)) };
     sync::write(&FILES).get_or_insert_default().insert(parts(ncid).0, Arc::new(file));
 }
 
-/// The file and the group of a number. Whoever reads from it needs no lock, and may go on while another thread closes it.
+fn find(ncid: c_int) -> Result<Arc<OpenFile>> {
+    let files = sync::read(&FILES);
+    let found = files.as_ref().and_then(|files| files.get(&parts(ncid).0));
+    found.cloned().ok_or_else(|| EBADID.into())
+}
+
+/// The file and the group of a number. Whoever reads from it needs no lock, and may go on while another thread changes or
+/// closes it.
 ///
 /// # Errors
 /// [`EBADID`].
 pub fn get(ncid: c_int) -> Result<(Arc<File>, usize)> {
-    let (number, place) = parts(ncid);
-    let files = sync::read(&FILES);
-    let file = files.as_ref().and_then(|files| files.get(&number)).cloned().ok_or(EBADID)?;
+    let file = sync::read(&find(ncid)?.now).clone();
+    let place = parts(ncid).1;
     file.group(place)?;
     Ok((file, place))
+}
+
+/// The same, once the variable of this number is stored, so that it has elements.
+///
+/// # Errors
+/// [`EBADID`], `ENOTVAR`; what [`File::store`] meets.
+pub fn get_stored(ncid: c_int, variable: c_int) -> Result<(Arc<File>, usize)> {
+    let (file, place) = get(ncid)?;
+    if file.group(place)?.variable(variable)?.handle.is_some() {
+        return Ok((file, place));
+    }
+    drop(file);
+    change(ncid, |file, _| file.store())?;
+    get(ncid)
+}
+
+/// Has `change` change a file that was opened for that, at the group of the number.
+///
+/// # Errors
+/// [`EBADID`]; `EPERM`; those of `change`, which may have done a part.
+pub fn change<T>(ncid: c_int, change: impl FnOnce(&mut File, usize) -> Result<T>) -> Result<T> {
+    let file = find(ncid)?;
+    let place = parts(ncid).1;
+    let mut now = sync::write(&file.now);
+    now.group(place)?;
+    now.check_writable()?;
+    change(Arc::make_mut(&mut now), place)
+}
+
+/// Reads the lengths of a file's unlimited dimensions again.
+///
+/// # Errors
+/// [`EBADID`]; what the store meets.
+pub fn refresh(ncid: c_int) -> Result<()> {
+    Arc::make_mut(&mut sync::write(&find(ncid)?.now)).refresh_lengths()
 }
 
 /// Forgets a file.
