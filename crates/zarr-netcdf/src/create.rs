@@ -4,7 +4,7 @@ use std::ffi::c_int;
 use std::path::Path;
 use std::sync::Arc;
 
-use zarr::nczarr::{DatasetOptions, NcUrl, NewDataset, Profile};
+use zarr::nczarr::{DatasetOptions, NcUrl, NewDataset, Profile, schema};
 use zarr::{Dialect, ErrorKind, Hierarchy, Registry};
 
 use crate::codes::{EEXIST, EINVAL, Failure, Result};
@@ -13,7 +13,7 @@ use crate::load::open_options;
 use crate::location::locate;
 
 impl File {
-    /// Creates the dataset that a program's path or URL means: NCZarr of v3, unless its modes ask for something else.
+    /// Creates the dataset that a program's path or URL means: NCZarr of v3, unless its fragment asks for something else.
     /// What is there is replaced if `clobbers`, and if it is Zarr data.
     ///
     /// # Errors
@@ -27,10 +27,16 @@ impl File {
         let location = locate(typed)?;
         let url = NcUrl::parse(&location.url).map_err(|e| Failure::at_open(&e.into()))?;
         let options = DatasetOptions::of(open_options(registry));
-        let new = NewDataset {
-            dialect: url.dialect.unwrap_or(Dialect::V3),
-            profile: url.profile.unwrap_or(Profile::Nczarr),
-            fixed_strings: false,
+        let new = match format(&location.url) {
+            Some(name) => NewDataset::named(name).ok_or_else(|| {
+                let why = "expected nczarr-v3, nczarr-v2, zarr-v3 or zarr-v2";
+                Failure::new(EINVAL, format!("{typed}: unknown format `{name}`; {why}"))
+            })?,
+            None => NewDataset {
+                dialect: url.dialect.unwrap_or(Dialect::V3),
+                profile: url.profile.unwrap_or(Profile::Nczarr),
+                fixed_strings: false,
+            },
         };
         let wanted = url.clone().for_new(&new);
         let there = Erased::find(&url, &options)?;
@@ -58,9 +64,26 @@ impl File {
         if !self.is_new {
             return Ok(());
         }
+        // Variables are another writer's: this handle has stored none.
+        self.dataset.refresh().map_err(|e| Failure::in_read(&e))?;
+        if has_variables(&self.dataset.schema()) {
+            return Ok(());
+        }
         let erased = self.dataset.hierarchy().erase(self.dataset.root_path());
         erased.map_err(|e| Failure::in_write(&e))
     }
+}
+
+fn has_variables(group: &schema::Group) -> bool {
+    let is_empty = group.variables.is_empty() && group.opaque.is_empty();
+    !is_empty || group.groups.iter().any(has_variables)
+}
+
+/// What a fragment asks for by `format=zarr-v3`. netCDF's library does not come here with `mode=zarr`: it takes that for its own
+/// Zarr.
+fn format(url: &str) -> Option<&str> {
+    let (_, fragment) = url.split_once('#')?;
+    fragment.split('&').find_map(|part| part.strip_prefix("format="))
 }
 
 fn is_file(store: &str) -> bool {

@@ -255,7 +255,6 @@ impl File {
         let full_name = parent.path_of(&name);
         let created = self.dataset.group(&parent.full_name).and_then(|it| it.create_group(&name));
         created.map_err(|e| Failure::in_definition(&e))?;
-        self.is_new = false;
         let group = self.group_mut(place)?;
         group.child_names.add(&name, group.children.len());
         group.children.push(below);

@@ -41,7 +41,7 @@ pub struct File {
     pub tells_all_filters: bool,
     /// Whether it may be changed.
     pub is_writable: bool,
-    /// Whether it was created by this handle, and nothing was stored in it since: then `abort` erases it.
+    /// Whether it was created by this handle, and no variable was stored in it since: then `abort` erases it.
     pub is_new: bool,
     /// Whether there is something that `store` has to write.
     pub has_pending: bool,

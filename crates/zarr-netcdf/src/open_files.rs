@@ -2,18 +2,20 @@
 
 use std::collections::HashMap;
 use std::ffi::c_int;
-use std::sync::{Arc, OnceLock, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, RwLock};
 
 use zarr::{Registry, sync};
 
 use crate::codes::{EBADID, Result};
 use crate::index::File;
+use crate::rows::Gathered;
 
 static FILES: RwLock<Option<HashMap<u16, Arc<OpenFile>>>> = RwLock::new(None);
 
 /// A file as it is now. Calls that only ask share it; one that changes it waits for no reader: those keep what they have.
 struct OpenFile {
     now: RwLock<Arc<File>>,
+    gathered: Mutex<Gathered>,
 }
 
 /// The upper half of a number says which file, the lower which group.
@@ -31,7 +33,7 @@ pub fn group_id(ncid: c_int, place: usize) -> c_int {
 
 /// Keeps a file that was opened under the number of its root.
 pub fn insert(ncid: c_int, file: File) {
-    let file = OpenFile { now: RwLock::new(Arc::new(file)) };
+    let file = OpenFile { now: RwLock::new(Arc::new(file)), gathered: Mutex::default() };
     sync::write(&FILES).get_or_insert_default().insert(parts(ncid).0, Arc::new(file));
 }
 
@@ -78,6 +80,26 @@ pub fn change<T>(ncid: c_int, change: impl FnOnce(&mut File, usize) -> Result<T>
     now.group(place)?;
     now.check_writable()?;
     change(Arc::make_mut(&mut now), place)
+}
+
+/// Calls `use_them` with the elements of a file that are not written yet.
+///
+/// # Errors
+/// [`EBADID`]; those of `use_them`.
+pub fn with_gathered<T>(
+    ncid: c_int,
+    use_them: impl FnOnce(&mut Gathered) -> Result<T>,
+) -> Result<T> {
+    use_them(&mut sync::lock(&find(ncid)?.gathered))
+}
+
+/// Writes the elements of a file that are not written yet.
+///
+/// # Errors
+/// [`EBADID`]; what the store meets.
+pub fn write_gathered(ncid: c_int) -> Result<()> {
+    let (file, _) = get(ncid)?;
+    with_gathered(ncid, |gathered| gathered.write_all(&file))
 }
 
 /// Reads the lengths of a file's unlimited dimensions again.

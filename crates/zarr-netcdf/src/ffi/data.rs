@@ -7,11 +7,13 @@ use zarr::nczarr::Slab;
 
 use super::guarded;
 use super::pointers::{Data, Input, Lengths, Strides};
-use crate::codes::{EINVAL, ERANGE, Result};
+use crate::codes::{EBADTYPE, EINVAL, ERANGE, Result};
+use crate::convert::convert;
 use crate::index::{File, Variable};
 use crate::open_files;
 use crate::read::{parts, read_into, read_part, read_texts, zeroed};
 use crate::request::{Memory, element_count, slab};
+use crate::rows::may_gather;
 use crate::types;
 use crate::write::{write_from, write_texts};
 
@@ -119,6 +121,9 @@ impl Call {
         memory: c_int,
     ) -> Result<Call> {
         let (file, place) = open_files::get_stored(ncid, id)?;
+        if file.is_writable {
+            open_files::write_gathered(ncid)?;
+        }
         let variable = file.group(place)?.variable(id)?;
         let memory = Memory::new(variable.ty, memory)?;
         let shape = file.shape(variable);
@@ -206,7 +211,7 @@ impl Call {
     }
 
     /// Writes from memory in C order.
-    fn write(&self, data: Input) -> Result<()> {
+    fn write(self, data: Input) -> Result<()> {
         let variable = self.variable()?;
         let count = element_count(&self.slab)?;
         if count == 0 {
@@ -217,17 +222,37 @@ impl Call {
         }
         if self.memory == Memory::Texts {
             let texts = data.texts(count, |number| number as isize)?;
+            open_files::write_gathered(self.ncid)?;
             write_texts(variable, &self.slab, texts)?;
             return self.written(true);
         }
         let size = count.checked_mul(self.memory.element_size(variable.ty)).ok_or(EINVAL)?;
-        let is_in_range =
-            data.take(size, |bytes| write_from(variable, &self.slab, self.memory, bytes))?;
+        let is_in_range = data.take(size, |bytes| self.write_bytes(variable, count, bytes))?;
         self.written(is_in_range)
     }
 
+    /// Writes elements in C order, or gathers them. Tells whether all were in the range of the variable's type.
+    fn write_bytes(&self, variable: &Variable, count: usize, bytes: &[u8]) -> Result<bool> {
+        let element = types::size_in_memory(variable.ty);
+        if !may_gather(variable, &self.slab, count.saturating_mul(element)) {
+            open_files::write_gathered(self.ncid)?;
+            return write_from(variable, &self.slab, self.memory, bytes);
+        }
+        let keep = |bytes: &[u8]| {
+            open_files::with_gathered(self.ncid, |gathered| {
+                gathered.write(&self.file, (self.place, self.id), &self.slab, bytes)
+            })
+        };
+        let Memory::Number(given) = self.memory else {
+            return keep(bytes).map(|()| true);
+        };
+        let mut converted = zeroed(count, element)?;
+        let is_in_range = convert(given, bytes, variable.ty, &mut converted).ok_or(EBADTYPE)?;
+        keep(&converted).map(|()| is_in_range)
+    }
+
     /// Writes each element from the place that a map gives it.
-    fn gather(&self, map: &[isize], data: Input) -> Result<()> {
+    fn gather(self, map: &[isize], data: Input) -> Result<()> {
         let variable = self.variable()?;
         let count = element_count(&self.slab)?;
         if count == 0 {
@@ -240,9 +265,11 @@ impl Call {
             let mut offsets = Offsets::new(&self.slab, &self.slab, map);
             let offsets: Vec<isize> = (0..count).map(|_| offsets.next_offset()).collect();
             let texts = data.texts(count, |number| offsets[number])?;
+            open_files::write_gathered(self.ncid)?;
             write_texts(variable, &self.slab, texts)?;
             return self.written(true);
         }
+        open_files::write_gathered(self.ncid)?;
         let element = self.memory.element_size(variable.ty);
         let mut is_in_range = true;
         for part in parts(&self.slab, element.max(types::size_in_memory(variable.ty))) {
@@ -258,13 +285,16 @@ impl Call {
 
     /// Notes how long unlimited dimensions are now. As netCDF's library has it, numbers that were out of range are an error
     /// after all were written.
-    fn written(&self, is_in_range: bool) -> Result<()> {
+    fn written(self, is_in_range: bool) -> Result<()> {
         let variable = self.variable()?;
         let rank = variable.dimensions.len();
         let end = self.slab.end(rank).map_err(|_| EINVAL)?;
         let shape = self.file.shape(variable);
         if end.iter().zip(&shape).any(|(end, len)| end > len) {
-            open_files::change(self.ncid, |file, _| file.lengthen(self.place, self.id, &end))?;
+            let Call { file, ncid, place, id, .. } = self;
+            // Or the change would copy what this call still holds.
+            drop(file);
+            open_files::change(ncid, |file, _| file.lengthen(place, id, &end))?;
         }
         if is_in_range { Ok(()) } else { Err(ERANGE.into()) }
     }

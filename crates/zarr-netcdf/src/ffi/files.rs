@@ -69,11 +69,16 @@ pub extern "C" fn open(
     })
 }
 
+fn flush(ncid: c_int) -> Result<()> {
+    open_files::write_gathered(ncid)?;
+    open_files::change(ncid, |file, _| file.flush())
+}
+
 /// Stores what is pending. After an error the file stays open, so that its program may try again or abort.
 pub extern "C" fn close(ncid: c_int, _: Unused) -> c_int {
     guarded(|| {
         if open_files::get(ncid)?.0.is_writable {
-            open_files::change(ncid, |file, _| file.flush())?;
+            flush(ncid)?;
         }
         open_files::remove(ncid)
     })
@@ -82,16 +87,18 @@ pub extern "C" fn close(ncid: c_int, _: Unused) -> c_int {
 pub extern "C" fn abort(ncid: c_int) -> c_int {
     guarded(|| {
         let (file, _) = open_files::get(ncid)?;
+        // Elements were written by calls that succeeded; only definitions are taken back.
+        let written = open_files::write_gathered(ncid);
         open_files::remove(ncid)?;
-        file.abort()
+        file.abort().and(written)
     })
 }
 
-/// Puts what was written where others see it, and looks how long unlimited dimensions are by now.
+/// Puts what was written where others see it; who only reads sees how long unlimited dimensions are by now.
 pub extern "C" fn sync(ncid: c_int) -> c_int {
     guarded(|| {
         if open_files::get(ncid)?.0.is_writable {
-            open_files::change(ncid, |file, _| file.flush())?;
+            return flush(ncid);
         }
         open_files::refresh(ncid)
     })
