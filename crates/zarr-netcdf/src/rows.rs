@@ -5,6 +5,7 @@
 //! read, and by `sync` and `close`.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::ffi::c_int;
 
 use zarr::nczarr::{Slab, Type};
@@ -83,20 +84,21 @@ impl Gathered {
         }
         let chunk_rows = file.chunks(variable).map_or(1, |lens| lens[0].max(1) as u64);
         let end = slab.start[0] + slab.count[0];
-        if !self.boxes.contains_key(&key) {
-            if slab.start[0].is_multiple_of(chunk_rows) && end.is_multiple_of(chunk_rows) {
-                return write_from(variable, slab, Memory::Same, bytes).map(|_| ());
+        let rows = match self.boxes.entry(key) {
+            Entry::Occupied(kept) => kept.into_mut(),
+            Entry::Vacant(free) => {
+                if slab.start[0].is_multiple_of(chunk_rows) && end.is_multiple_of(chunk_rows) {
+                    return write_from(variable, slab, Memory::Same, bytes).map(|_| ());
+                }
+                let (start, mut count) = (slab.start.clone(), slab.count.clone());
+                count[0] = 0;
+                free.insert(Rows { start, count, bytes: Vec::new() })
             }
-            let (start, mut count) = (slab.start.clone(), slab.count.clone());
-            count[0] = 0;
-            self.boxes.insert(key, Rows { start, count, bytes: Vec::new() });
-        }
-        if let Some(rows) = self.boxes.get_mut(&key) {
-            rows.bytes.try_reserve(bytes.len()).map_err(|_| ENOMEM)?;
-            rows.bytes.extend_from_slice(bytes);
-            rows.count[0] += slab.count[0];
-            self.bytes += bytes.len();
-        }
+        };
+        rows.bytes.try_reserve(bytes.len()).map_err(|_| ENOMEM)?;
+        rows.bytes.extend_from_slice(bytes);
+        rows.count[0] += slab.count[0];
+        self.bytes += bytes.len();
         let dimension = &file.dimensions[variable.dimensions[0]];
         let is_last = !dimension.is_unlimited && end == dimension.len as u64;
         if is_last || end.is_multiple_of(chunk_rows) { self.write_out(file, key) } else { Ok(()) }
