@@ -45,6 +45,9 @@ def frame():
 def assert_same(found, expected):
     for name in expected.variables:
         ours, theirs = found[name].values, expected[name].values
+        if isinstance(ours.flat[0], bytes):
+            # NCZarr of v2 has strings of a fixed width, which are bytes to readers of Zarr.
+            ours = np.array([text.decode() for text in ours.flat], object).reshape(ours.shape)
         np.testing.assert_array_equal(ours.astype(theirs.dtype), theirs, err_msg=name)
     assert found.attrs["title"] == expected.attrs["title"]
 
@@ -342,15 +345,20 @@ def copy_group(source, target):
         made = target.createVariable(name, variable.dtype, variable.dimensions, fill_value=fill, endian=variable.endian(), **kept)
         made.set_auto_maskandscale(False)
         made.setncatts({name: variable.getncattr(name) for name in variable.ncattrs() if name != "_FillValue"})
-        elements = programs.values(variable, ...)
-        if variable.size and not isinstance(elements, str):
-            made[...] = elements
+        if variable.size:
+            made[...] = variable[...]
     for name, group in source.groups.items():
         copy_group(group, target.createGroup(name))
 
 
 def own_types(group):
     return group.cmptypes or group.vltypes or group.enumtypes or any(map(own_types, group.groups.values()))
+
+
+def misread(group):
+    """Whether netCDF4-python takes the wrong one of two dimensions of the same name."""
+    wrong = any(isinstance(programs.values(variable, ...), str) and variable.dtype is not str for variable in group.variables.values())
+    return wrong or any(map(misread, group.groups.values()))
 
 
 def test_copies_of_cdl_equal_their_twin(tmp_path):
@@ -365,7 +373,7 @@ def test_copies_of_cdl_equal_their_twin(tmp_path):
             left_out.append(text.stem)
             continue
         with programs.opened(twin) as source:
-            if own_types(source):
+            if own_types(source) or misread(source):
                 left_out.append(text.stem)
                 continue
             for format in ("nczarr-v3", "nczarr-v2"):

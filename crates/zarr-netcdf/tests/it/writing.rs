@@ -74,7 +74,7 @@ fn numbers_are_converted_and_written_though_out_of_range() {
     define_variable(open.id, "b", 1, &[1]);
     assert_eq!(put(open.id, "b", &[0], &[4], &[1i32, 300, -1, 127], 4), ERANGE);
     assert_eq!(get::<i8>(open.id, "b", &[0], &[4], 1).unwrap(), [1, 44, -1, 127]);
-    assert_eq!(put(open.id, "b", &[0], &[1], &[b'a'], 2), ECHAR);
+    assert_eq!(put(open.id, "b", &[0], &[1], b"a", 2), ECHAR);
     assert_eq!(put(open.id, "b", &[0], &[1], &[1i8], 99), EBADTYPE);
     assert_eq!(put_attribute(open.id, GLOBAL, "a", 12, &[c"text".as_ptr()]), 0);
     let mut short = 0i16;
