@@ -306,12 +306,12 @@ def interop():
 
 @step("run", "python", "debian", shows=r" passed in |^SKIPPED")
 def netcdf():
-    """netCDF4-python and xarray open Zarr data through the plug-in of netCDF's library."""
+    """netCDF4-python and xarray read and write Zarr data through the plug-in of netCDF's library."""
     program = programs()
     cargo("build", "--quiet", "-p", "zarr-netcdf", "--workspace", "--lib", "--test", "it")
     env = {"ZARR_NETCDF_LIBRARY": TARGET / "debug/libzarr_netcdf.so", "ZARR_PROGRAM": program}
-    test = TOP / "crates/zarr-netcdf/tests/test_programs.py"
-    run(environments.package_python(newest_python()), "-m", "pytest", "-p", "no:cacheprovider", "-q", "-rs", test, env=env)
+    tests = TOP / "crates/zarr-netcdf/tests"
+    run(environments.package_python(newest_python()), "-m", "pytest", "-p", "no:cacheprovider", "-q", "-rs", tests, env=env)
 
 
 def seed():

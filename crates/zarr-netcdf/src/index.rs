@@ -1,27 +1,21 @@
 //! An open dataset with the numbers by which netCDF calls groups, dimensions, variables and types.
 //!
-//! Dimensions are numbered through the file, groups and all below them in the order of definition; variables within their
-//! group. The number of a group is that of the file and, in the lower 16 bits, which group it is; the root is 0.
+//! Dimensions are numbered through the file, in the order of definition, when it is opened groups and all below them first;
+//! variables within their group. The number of a group is that of the file and, in the lower 16 bits, which group it is; the
+//! root is 0.
+//!
+//! `load` makes the index of a dataset that is there; `define` adds to it, and `store` writes what was added.
 
-use std::collections::HashMap;
 use std::ffi::c_int;
-use std::ops::Range;
-use std::sync::Arc;
 
-use zarr::nczarr::schema::{self, Endian, Storage};
-use zarr::nczarr::{
-    Attribute, Dataset, DatasetOptions, Filter, NameIndex, NcUrl, Type, Values, check_name,
-};
-use zarr::{ErrorKind, OpenOptions, Registry};
+use zarr::nczarr::schema::{Endian, Storage};
+use zarr::nczarr::{Attribute, Dataset, Filter, NameIndex, Type, Values, composed};
 
-use crate::codes::{EBADDIM, EBADID, ENOMEM, ENOTATT, ENOTNC, ENOTVAR, Failure, Result};
-use crate::location::locate;
-use crate::report;
-use crate::settings;
-use crate::types::{BOOL_ATTRIBUTE, COMPLEX_DIMENSION, told};
+use crate::codes::{EBADDIM, EBADID, EINTERNAL, ENOTATT, ENOTVAR, EPERM, Failure, Result};
+use crate::filters::{FILTER_DEFLATE, hdf5_filter};
 
 /// The most groups of a file, which have 16 bits of its number.
-const MAX_GROUPS: usize = 1 << 16;
+pub const MAX_GROUPS: usize = 1 << 16;
 
 /// The number that stands for a group's own attributes in place of a variable's.
 pub const NC_GLOBAL: c_int = -1;
@@ -30,17 +24,12 @@ const NC_ENDIAN_NATIVE: c_int = 0;
 const NC_ENDIAN_LITTLE: c_int = 1;
 const NC_ENDIAN_BIG: c_int = 2;
 
-/// HDF5's numbers of filters.
-pub const FILTER_DEFLATE: u32 = 1;
-const FILTER_BZIP2: u32 = 307;
-const FILTER_BLOSC: u32 = 32001;
-const FILTER_ZSTD: u32 = 32015;
-/// Blosc's compressors, in the order of its own numbers.
-const BLOSC_COMPRESSORS: [&str; 6] = ["blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd"];
-
 /// An open dataset.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct File {
+    pub dataset: Dataset,
+    /// What the program opened it by.
+    pub typed: String,
     /// The groups, each before those below it; the first is the root.
     pub groups: Vec<Group>,
     /// The dimensions of all groups, by their numbers.
@@ -49,10 +38,19 @@ pub struct File {
     pub model: c_int,
     /// The most bytes of decoded chunks that it keeps.
     pub cache_bytes: u64,
+    pub tells_all_filters: bool,
+    /// Whether it may be changed.
+    pub is_writable: bool,
+    /// Whether it was created by this handle, and no variable was stored in it since: then `abort` erases it.
+    pub is_new: bool,
+    /// Whether there is something that `store` has to write.
+    pub has_pending: bool,
+    /// Whether elements of new variables are filled that are never written.
+    pub fills: bool,
 }
 
-/// A group.
-#[derive(Debug)]
+/// A group. It is always stored; of what is in it some may be pending.
+#[derive(Clone, Debug)]
 pub struct Group {
     /// Its own name; `/` for the root.
     pub name: String,
@@ -63,67 +61,108 @@ pub struct Group {
     /// The groups in it, by their places in the file.
     pub children: Vec<usize>,
     /// Its own dimensions, by their numbers.
-    pub dimensions: Range<usize>,
+    pub dimensions: Vec<usize>,
     /// Its variables, by their numbers.
     pub variables: Vec<Variable>,
     /// Its own attributes.
     pub attributes: Attributes,
-    child_names: NameIndex,
-    dimension_names: NameIndex,
-    variable_names: NameIndex,
+    /// The names of those that `store` has to write.
+    pub pending_attributes: Vec<String>,
+    pub child_names: NameIndex,
+    pub dimension_names: NameIndex,
+    pub variable_names: NameIndex,
 }
 
 /// A dimension.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Dimension {
     pub name: String,
     pub len: usize,
     pub is_unlimited: bool,
+    /// The group that declares it.
+    pub group: usize,
+    pub origin: Origin,
+}
+
+/// Where a dimension is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    Stored,
+    /// Here, until `store` writes it.
+    Pending,
+    /// Here only: the parts of complex numbers.
+    Shown,
 }
 
 /// A variable.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Variable {
     pub name: String,
     /// An atomic type.
     pub ty: Type,
+    /// The type that `ty` stands for.
+    pub zarr_type: Type,
     /// Whether the last dimension has the two parts of complex numbers, which are elements to Zarr.
     pub is_complex: bool,
     /// The numbers of its dimensions; none for a scalar.
     pub dimensions: Vec<usize>,
-    /// Their lengths.
-    pub shape: Vec<u64>,
     pub attributes: Attributes,
-    /// The lengths of a chunk, of a shard the inner one's; none for a scalar.
-    pub chunks: Option<Vec<usize>>,
-    pub is_shuffled: bool,
-    pub deflate_level: Option<u8>,
-    pub has_checksum: bool,
-    /// Filters as HDF5 calls them, with their parameters, that are told as such; deflate is one.
-    pub filters: Vec<(u32, Vec<u32>)>,
-    /// Whether no value means "never written".
-    pub is_without_fill: bool,
-    /// One value: what elements hold that were never written.
-    pub fill: Values,
-    pub endian: c_int,
-    /// By it elements are read.
-    pub handle: zarr::nczarr::Variable,
+    /// How it is stored, or is to be.
+    pub storage: Storage,
+    /// By it elements are read and written. A variable that has none is pending: all of it may still be chosen.
+    pub handle: Option<zarr::nczarr::Variable>,
 }
 
 /// Attributes by number and name.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Attributes {
     pub list: Vec<Attribute>,
     names: NameIndex,
 }
 
+impl FromIterator<Attribute> for Attributes {
+    fn from_iter<I: IntoIterator<Item = Attribute>>(attributes: I) -> Attributes {
+        let mut all =
+            Attributes { list: attributes.into_iter().collect(), ..Attributes::default() };
+        all.number();
+        all
+    }
+}
+
 impl Attributes {
-    /// Adds a text, unless there is an attribute of the name.
-    fn add(&mut self, (name, text): (&str, &str)) {
+    fn number(&mut self) {
+        self.names = self.list.iter().map(|attribute| attribute.name.as_str()).collect();
+    }
+
+    /// Adds an attribute, unless there is one of the name.
+    pub fn add(&mut self, name: &str, value: impl Into<Values>) {
         if self.names.position(name).is_none() {
             self.names.add(name, self.list.len());
-            self.list.push(Attribute::new(name, text));
+            self.list.push(Attribute::new(name, value));
         }
+    }
+
+    /// Sets an attribute; one that is there keeps its name and its place. The name that it has.
+    pub fn set(&mut self, name: &str, value: Values) -> String {
+        if let Some(at) = self.names.position(name) {
+            self.list[at].value = value;
+            return self.list[at].name.clone();
+        }
+        let name = composed(name).into_owned();
+        self.add(&name, value);
+        name
+    }
+
+    /// Removes the attribute of this place.
+    pub fn remove(&mut self, at: usize) {
+        self.list.remove(at);
+        self.number();
+    }
+
+    /// Gives the attribute of this place another name.
+    pub fn rename(&mut self, at: usize, name: &str) {
+        self.list[at].name = composed(name).into_owned();
+        self.number();
     }
 
     /// The number of the attribute of this name.
@@ -144,28 +183,19 @@ impl Attributes {
 }
 
 impl File {
-    /// Opens what a program's path or URL means, for reading.
-    ///
-    /// # Errors
-    /// [`ENOTNC`] for a file that is not Zarr's; what [`Failure::at_open`] says.
-    pub fn open(typed: &str, model: c_int, registry: Arc<Registry>) -> Result<File> {
-        let location = locate(typed)?;
-        let cache_bytes = settings::cache_bytes();
-        let mut zarr = OpenOptions::new(registry);
-        zarr.options.chunk_cache = cache_bytes;
-        let url = NcUrl::parse(&location.url).map_err(|e| Failure::at_open(&e.into()))?;
-        let dataset = url.open(&DatasetOptions::of(zarr)).map_err(|e| match e.kind() {
-            ErrorKind::NotFound if location.may_be_foreign => ENOTNC.into(),
-            _ => Failure::at_open(&e),
-        })?;
-        let mut file = Builder::new(&dataset).build(typed)?;
-        (file.model, file.cache_bytes) = (model, cache_bytes);
-        Ok(file)
+    /// Refuses to change a file that was opened for reading.
+    pub fn check_writable(&self) -> Result<()> {
+        if self.is_writable { Ok(()) } else { Err(EPERM.into()) }
     }
 
     /// The group of this place.
     pub fn group(&self, place: usize) -> Result<&Group> {
         self.groups.get(place).ok_or_else(|| EBADID.into())
+    }
+
+    /// The group of this place, to be changed.
+    pub fn group_mut(&mut self, place: usize) -> Result<&mut Group> {
+        self.groups.get_mut(place).ok_or_else(|| EBADID.into())
     }
 
     /// A group and all above it, itself first.
@@ -185,13 +215,19 @@ impl File {
     pub fn dimension_named(&self, place: usize, name: &str) -> Result<usize> {
         let mut groups = self.and_above(place);
         let found = groups
-            .find_map(|group| Some(group.dimensions.start + group.dimension_names.position(name)?));
+            .find_map(|group| group.dimensions.get(group.dimension_names.position(name)?).copied());
         found.ok_or_else(|| EBADDIM.into())
+    }
+
+    /// The name of a dimension with those of the groups that it is in.
+    pub fn full_dimension_name(&self, id: usize) -> String {
+        let dimension = &self.dimensions[id];
+        self.groups[dimension.group].path_of(&dimension.name)
     }
 
     /// The numbers of the unlimited dimensions that a group itself declares.
     pub fn own_unlimited(&self, group: &Group) -> impl Iterator<Item = usize> {
-        group.dimensions.clone().filter(move |&id| self.dimensions[id].is_unlimited)
+        group.dimensions.iter().copied().filter(move |&id| self.dimensions[id].is_unlimited)
     }
 
     /// The first unlimited dimension that a group sees.
@@ -214,12 +250,53 @@ impl File {
         }
         Ok(&group.variable(variable)?.attributes)
     }
+
+    /// The lengths of a variable's dimensions; none for a scalar.
+    pub fn shape(&self, variable: &Variable) -> Vec<u64> {
+        variable.dimensions.iter().map(|&id| self.dimensions[id].len as u64).collect()
+    }
+
+    /// The lengths of a variable's chunks as netCDF allows them: not longer than a dimension that does not grow; of a shard
+    /// those of the inner chunks. None for a scalar, and where they are not chosen yet.
+    pub fn chunks(&self, variable: &Variable) -> Option<Vec<usize>> {
+        let stored = &variable.storage.chunks;
+        let expected = variable.dimensions.len() - usize::from(variable.is_complex);
+        if expected == 0 || stored.len() != expected {
+            return None;
+        }
+        let lens = stored.iter().zip(&variable.dimensions).map(|(&len, &id)| {
+            let dimension = &self.dimensions[id];
+            let len = usize::try_from(len).unwrap_or(usize::MAX);
+            if dimension.is_unlimited { len } else { len.min(dimension.len.max(1)) }
+        });
+        Some(lens.chain(variable.is_complex.then_some(2)).collect())
+    }
+
+    /// A variable's filters as HDF5 calls them, with their parameters, that are told as such; deflate is one.
+    pub fn filters(&self, variable: &Variable) -> Vec<(u32, Vec<u32>)> {
+        let filters = variable.storage.filters.iter();
+        let numbered = filters.filter_map(|filter| hdf5_filter(filter, variable.zarr_type));
+        // What the program has chosen itself, it knows.
+        let tells_all = self.tells_all_filters || variable.handle.is_none();
+        numbered.filter(|(id, _)| *id == FILTER_DEFLATE || tells_all).collect()
+    }
 }
 
 impl Group {
+    /// The full name of what is called so in it.
+    pub fn path_of(&self, name: &str) -> String {
+        format!("{}/{name}", self.full_name.trim_end_matches('/'))
+    }
+
     /// The variable of this number.
     pub fn variable(&self, id: c_int) -> Result<&Variable> {
         let found = usize::try_from(id).ok().and_then(|id| self.variables.get(id));
+        found.ok_or_else(|| ENOTVAR.into())
+    }
+
+    /// The variable of this number, to be changed.
+    pub fn variable_mut(&mut self, id: c_int) -> Result<&mut Variable> {
+        let found = usize::try_from(id).ok().and_then(|id| self.variables.get_mut(id));
         found.ok_or_else(|| ENOTVAR.into())
     }
 
@@ -234,277 +311,50 @@ impl Group {
     }
 }
 
-/// Gives numbers to what a dataset defines.
-struct Builder<'a> {
-    dataset: &'a Dataset,
-    tells_all_filters: bool,
-    groups: Vec<Group>,
-    dimensions: Vec<Dimension>,
-    /// The numbers of dimensions by their full names.
-    numbers: HashMap<String, usize>,
-    /// For each group the number of its dimension of the parts of complex numbers, if it has any. Groups have one each, since
-    /// nc-complex, which netCDF4-python has, looks for it in the variable's own group alone.
-    complex: Vec<Option<usize>>,
-    /// What cannot be shown, and why.
-    hidden: Vec<String>,
-}
-
-impl<'a> Builder<'a> {
-    fn new(dataset: &'a Dataset) -> Builder<'a> {
-        Builder {
-            dataset,
-            tells_all_filters: settings::tells_all_filters(),
-            groups: Vec::new(),
-            dimensions: Vec::new(),
-            numbers: HashMap::new(),
-            complex: Vec::new(),
-            hidden: Vec::new(),
-        }
+impl Variable {
+    /// By which elements are read and written.
+    ///
+    /// # Errors
+    /// `EINTERNAL` while the variable is pending: who asks for elements has it stored before.
+    pub fn handle(&self) -> Result<&zarr::nczarr::Variable> {
+        let missing = || Failure::new(EINTERNAL, format!("`{}` is not stored yet", self.name));
+        self.handle.as_ref().ok_or_else(missing)
     }
 
-    fn build(mut self, typed: &str) -> Result<File> {
-        let root = self.dataset.schema();
-        // Variables may use dimensions of any group, so all of those have their numbers first.
-        let mut schemas = Vec::new();
-        self.add_group(&root, None, &mut schemas)?;
-        for (place, schema) in schemas.into_iter().enumerate() {
-            self.add_variables(place, schema);
-        }
-        for sentence in &self.hidden {
-            report::print_once(&format!("{typed}: {sentence}"));
-        }
-        Ok(File { groups: self.groups, dimensions: self.dimensions, model: 0, cache_bytes: 0 })
+    pub fn has_filter(&self, filter: &Filter) -> bool {
+        self.storage.filters.contains(filter)
     }
 
-    /// Whether a name is one of netCDF's; else it is hidden, since programs have memory for 256 bytes, and no copy could have it.
-    fn is_shown(&mut self, what: &str, place: &str, name: &str) -> bool {
-        match check_name(name) {
-            Ok(()) => true,
-            Err(error) => {
-                self.hidden.push(format!("{what} of `{place}` is not shown: {error}"));
-                false
-            }
-        }
-    }
-
-    fn attributes(&mut self, place: &str, all: &[Attribute]) -> Attributes {
-        let mut list = Vec::new();
-        for attribute in all {
-            if !attribute.value.ty().is_atomic() {
-                let why = format!("its value is of type {}", attribute.value.ty());
-                self.hidden.push(format!("`{}` of `{place}` is not shown: {why}", attribute.name));
-            } else if self.is_shown("an attribute", place, &attribute.name) {
-                list.push(attribute.clone());
-            }
-        }
-        let names = list.iter().map(|attribute| attribute.name.as_str()).collect();
-        Attributes { list, names }
-    }
-
-    /// Adds a group with all below it, but for variables; `schemas` has what defines each. nczarr bounds how deep they are.
-    fn add_group<'s>(
-        &mut self,
-        schema: &'s schema::Group,
-        parent: Option<usize>,
-        schemas: &mut Vec<&'s schema::Group>,
-    ) -> Result<usize> {
-        let place = self.groups.len();
-        if place >= MAX_GROUPS {
-            let why = format!(
-                "the dataset has more than {MAX_GROUPS} groups, which netCDF's numbers cannot tell apart"
-            );
-            return Err(Failure::new(ENOMEM, why));
-        }
-        let (name, full_name) = match parent {
-            None => ("/".to_owned(), "/".to_owned()),
-            Some(parent) => {
-                let above = self.groups[parent].full_name.trim_end_matches('/');
-                (schema.name.clone(), format!("{above}/{}", schema.name))
-            }
-        };
-        let first = self.dimensions.len();
-        let prefix = full_name.trim_end_matches('/');
-        let mut dimension_names = NameIndex::default();
-        for dimension in &schema.dimensions {
-            if !self.is_shown("a dimension", &full_name, &dimension.name) {
-                continue;
-            }
-            let Ok(len) = usize::try_from(dimension.len) else {
-                let why = format!(
-                    "dimension `{}` is longer than this machine can address",
-                    dimension.name
-                );
-                return Err(Failure::new(ENOMEM, why));
-            };
-            self.numbers.insert(format!("{prefix}/{}", dimension.name), self.dimensions.len());
-            dimension_names.add(&dimension.name, self.dimensions.len() - first);
-            let (name, is_unlimited) = (dimension.name.clone(), dimension.unlimited);
-            self.dimensions.push(Dimension { name, len, is_unlimited });
-        }
-        let mut complex = None;
-        if schema.variables.iter().any(|variable| told(variable.ty).1) {
-            let found = dimension_names.position(COMPLEX_DIMENSION).map(|at| first + at);
-            let number = found.unwrap_or(self.dimensions.len());
-            if found.is_none() {
-                dimension_names.add(COMPLEX_DIMENSION, number - first);
-                let name = COMPLEX_DIMENSION.to_owned();
-                self.dimensions.push(Dimension { name, len: 2, is_unlimited: false });
-            }
-            // A dimension of that name that is the data's own may be another one.
-            complex = Some(number).filter(|&number| self.dimensions[number].len == 2);
-        }
-        self.complex.push(complex);
-        for opaque in &schema.opaque {
-            self.hidden.push(format!("`{prefix}/{}` is not shown: {}", opaque.name, opaque.why));
-        }
-        let attributes = self.attributes(&full_name, &schema.attributes);
-        let dimensions = first..self.dimensions.len();
-        self.groups.push(Group {
-            name,
-            full_name: full_name.clone(),
-            parent,
-            children: Vec::new(),
-            dimensions,
-            variables: Vec::new(),
-            attributes,
-            child_names: NameIndex::default(),
-            dimension_names,
-            variable_names: NameIndex::default(),
-        });
-        schemas.push(schema);
-        for child in &schema.groups {
-            if self.is_shown("a group", &full_name, &child.name) {
-                let below = self.add_group(child, Some(place), schemas)?;
-                let group = &mut self.groups[place];
-                group.child_names.add(&child.name, group.children.len());
-                group.children.push(below);
-            }
-        }
-        Ok(place)
-    }
-
-    fn add_variables(&mut self, place: usize, schema: &schema::Group) {
-        let full_name = self.groups[place].full_name.clone();
-        for variable in &schema.variables {
-            if !self.is_shown("a variable", &full_name, &variable.name) {
-                continue;
-            }
-            let path = format!("{}/{}", full_name.trim_end_matches('/'), variable.name);
-            match self.variable(place, &path, variable) {
-                Ok(built) => {
-                    let group = &mut self.groups[place];
-                    group.variable_names.add(&built.name, group.variables.len());
-                    group.variables.push(built);
-                }
-                Err(why) => self.hidden.push(format!("`{path}` is not shown: {why}")),
-            }
-        }
-    }
-
-    fn variable(
-        &mut self,
-        place: usize,
-        path: &str,
-        schema: &schema::Variable,
-    ) -> Result<Variable, String> {
-        let mut dimensions: Vec<usize> = schema
-            .dimensions
-            .iter()
-            .map(|name| {
-                let found = self.numbers.get(name).copied();
-                found.ok_or_else(|| format!("its dimension `{name}` is not shown"))
-            })
-            .collect::<Result<_, _>>()?;
-        let mut chunks = self.chunks(&schema.storage, &dimensions);
-        let (ty, is_complex) = told(schema.ty);
-        if is_complex {
-            let number = self.complex[place].ok_or_else(|| {
-                format!("the group has a dimension `{COMPLEX_DIMENSION}` of its own")
-            })?;
-            dimensions.push(number);
-            if let Some(lens) = &mut chunks {
-                lens.push(2);
-            }
-        }
-        let mut attributes = self.attributes(path, &schema.attributes);
-        if schema.ty == Type::Bool {
-            attributes.add(BOOL_ATTRIBUTE);
-        }
-        let shape: Vec<u64> = dimensions.iter().map(|&id| self.dimensions[id].len as u64).collect();
-        let handle = self.dataset.variable(path).map_err(|e| e.to_string())?;
-        let storage = &schema.storage;
-        let has = |filter: Filter| storage.filters.contains(&filter);
-        let deflate_level = storage.filters.iter().find_map(|filter| match filter {
+    pub fn deflate_level(&self) -> Option<u8> {
+        self.storage.filters.iter().find_map(|filter| match filter {
             Filter::Deflate { level } => Some(*level),
             _ => None,
-        });
-        let tells_all = self.tells_all_filters;
-        let filters = storage.filters.iter().filter_map(|filter| hdf5_filter(filter, schema.ty));
-        let is_wide = ty.size().is_some_and(|size| size > 1);
-        Ok(Variable {
-            name: schema.name.clone(),
-            ty,
-            is_complex,
-            chunks,
-            dimensions,
-            shape,
-            attributes,
-            is_shuffled: has(Filter::Shuffle),
-            deflate_level,
-            has_checksum: has(Filter::Fletcher32),
-            filters: filters.filter(|(id, _)| *id == FILTER_DEFLATE || tells_all).collect(),
-            is_without_fill: is_without_fill(schema),
-            fill: if ty == schema.ty { schema.fill() } else { ty.default_fill() },
-            endian: match storage.endian {
-                _ if !is_wide => NC_ENDIAN_NATIVE,
-                Some(Endian::Big) => NC_ENDIAN_BIG,
-                _ => NC_ENDIAN_LITTLE,
-            },
-            handle,
         })
     }
 
-    /// The lengths of a chunk as netCDF allows them: not longer than a dimension that does not grow.
-    fn chunks(&self, storage: &Storage, dimensions: &[usize]) -> Option<Vec<usize>> {
-        if dimensions.is_empty() || storage.chunks.len() != dimensions.len() {
-            return None;
+    pub fn endian(&self) -> c_int {
+        match self.storage.endian {
+            _ if self.ty.size().is_none_or(|size| size == 1) => NC_ENDIAN_NATIVE,
+            Some(Endian::Big) => NC_ENDIAN_BIG,
+            _ => NC_ENDIAN_LITTLE,
         }
-        let lens = storage.chunks.iter().zip(dimensions).map(|(&len, &id)| {
-            let dimension = &self.dimensions[id];
-            let len = usize::try_from(len).unwrap_or(usize::MAX);
-            if dimension.is_unlimited { len } else { len.min(dimension.len.max(1)) }
-        });
-        Some(lens.collect())
     }
-}
 
-/// Whether netCDF's default fill value is no sign of elements that were never written: none are filled, or with a value that
-/// is another one and not declared missing. netCDF4-python would mask a pixel of 255 otherwise.
-fn is_without_fill(schema: &schema::Variable) -> bool {
-    let storage = &schema.storage;
-    let filled_otherwise =
-        storage.unwritten.as_ref().is_some_and(|fill| *fill != schema.ty.default_fill());
-    // Of bools and complex numbers no value is missing.
-    !schema.ty.is_atomic()
-        || storage.no_fill
-        || (filled_otherwise && schema.attribute("_FillValue").is_none())
-}
+    /// One value: what elements hold that were never written.
+    pub fn fill(&self) -> Values {
+        let declared = self.attributes.get("_FillValue").ok();
+        let declared = declared.filter(|value| value.ty() == self.ty && value.len() == 1);
+        declared.cloned().unwrap_or_else(|| self.ty.default_fill())
+    }
 
-/// A filter by HDF5's number, with the parameters of its plug-in.
-fn hdf5_filter(filter: &Filter, ty: Type) -> Option<(u32, Vec<u32>)> {
-    match filter {
-        Filter::Deflate { level } => Some((FILTER_DEFLATE, vec![u32::from(*level)])),
-        Filter::Bzip2 { level } => Some((FILTER_BZIP2, vec![u32::from(*level)])),
-        // The parameter is the level's bits.
-        Filter::Zstd { level } => Some((FILTER_ZSTD, vec![level.cast_unsigned()])),
-        Filter::Blosc { compressor, level, shuffle, block_size } => {
-            let code = BLOSC_COMPRESSORS.iter().position(|name| name == compressor)?;
-            let block_size = u32::try_from(*block_size).ok()?;
-            let element = u32::try_from(ty.size().unwrap_or(1)).ok()?;
-            let (level, shuffle) = (u32::from(*level), u32::from(*shuffle));
-            // The first two are versions, which the plug-in sets itself, then the size of elements.
-            Some((FILTER_BLOSC, vec![0, 0, element, block_size, level, shuffle, code as u32]))
-        }
-        _ => None,
+    /// Whether netCDF's default fill value is no sign of elements that were never written: none are filled, or with a value
+    /// that is another one and not declared missing. netCDF4-python would mask a pixel of 255 otherwise.
+    pub fn is_without_fill(&self) -> bool {
+        let unwritten = self.storage.unwritten.as_ref();
+        let filled_otherwise = unwritten.is_some_and(|fill| *fill != self.zarr_type.default_fill());
+        // Of bools and complex numbers no value is missing.
+        !self.zarr_type.is_atomic()
+            || self.storage.no_fill
+            || (filled_otherwise && self.attributes.get("_FillValue").is_err())
     }
 }

@@ -11,26 +11,35 @@
 //! ```
 //!
 //! What a program opens is a document of the data, `data.zarr/zarr.json`, or a zip archive: netcdf-c wants a file whose
-//! first bytes it can read. Data are read, not written.
+//! first bytes it can read. It creates data by a URL, `file:///data.zarr#mode=netcdf-4,udf2`.
 //!
 //! - `ffi`: the dispatch table, its functions, and all unsafe code.
-//! - `index`: an open dataset with netCDF's numbers for its groups, dimensions, variables and types.
+//! - `index`: an open dataset with netCDF's numbers for its groups, dimensions, variables and types. `load` makes it.
+//! - `create`, `define`, `store`: a new dataset, what a program adds to one, and how that is stored.
 //! - `location`: what a path or URL of a netCDF program means. `open_files`: what is open.
-//! - `request`, `read`, `convert`: which elements are read, and how they reach the caller's memory.
-//! - `codes`, `report`: netCDF's status codes, and the sentence that goes with one.
+//! - `request`, `read`, `write`, `rows`, `convert`: which elements are read or written, when, and how they reach the caller's
+//!   memory.
+//! - `codes`, `report`: netCDF's status codes, and the sentence that goes with one. `filters`: HDF5's numbers of filters.
 //! - `settings`: environment variables.
 //!
 //! The repository's page `docs/tasks/netcdf-programs.md` tells what to type in each program.
 
 mod codes;
 mod convert;
+mod create;
+mod define;
 #[allow(unsafe_code)]
 pub mod ffi;
+mod filters;
 mod index;
+mod load;
 mod location;
 mod open_files;
 mod read;
 mod report;
 mod request;
+mod rows;
 mod settings;
+mod store;
 mod types;
+mod write;

@@ -52,8 +52,10 @@ pub fn locate(typed: &str) -> Result<Location> {
                 let target = beside(&path, target);
                 let (place, modes) = target.split_once('#').unwrap_or((&target, ""));
                 let place = without_document(place);
-                let url = if modes.is_empty() { place } else { format!("{place}#{modes}") };
-                Ok(Location { url, may_be_foreign: false })
+                if modes.is_empty() {
+                    return with_modes(&place, false);
+                }
+                Ok(Location { url: format!("{place}#{modes}"), may_be_foreign: false })
             }
             None => Err(ENOTNC.into()),
         },
@@ -183,6 +185,8 @@ mod tests {
         let write = |text: &str| std::fs::write(&path, text).unwrap();
         write(r#"{"zarr_link": "s3://bucket/data.zarr"}"#);
         assert_eq!(url(typed), "s3://bucket/data.zarr");
+        let with_format = url(&format!("file://{typed}#mode=netcdf-4,udf1&format=zarr-v3"));
+        assert_eq!(with_format, "s3://bucket/data.zarr#format=zarr-v3");
         write(r#"{"zarr_link": "sub/data.zarr/zarr.json#mode=zarr"}"#);
         let expected = folder.path().join("sub/data.zarr");
         assert_eq!(url(typed), format!("{}#mode=zarr", expected.display()));

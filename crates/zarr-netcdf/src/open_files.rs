@@ -2,14 +2,21 @@
 
 use std::collections::HashMap;
 use std::ffi::c_int;
-use std::sync::{Arc, OnceLock, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, RwLock};
 
 use zarr::{Registry, sync};
 
 use crate::codes::{EBADID, Result};
 use crate::index::File;
+use crate::rows::Gathered;
 
-static FILES: RwLock<Option<HashMap<u16, Arc<File>>>> = RwLock::new(None);
+static FILES: RwLock<Option<HashMap<u16, Arc<OpenFile>>>> = RwLock::new(None);
+
+/// A file as it is now. Calls that only ask share it; one that changes it waits for no reader: those keep what they have.
+struct OpenFile {
+    now: RwLock<Arc<File>>,
+    gathered: Mutex<Gathered>,
+}
 
 /// The upper half of a number says which file, the lower which group.
 fn parts(ncid: c_int) -> (u16, usize) {
@@ -26,19 +33,81 @@ pub fn group_id(ncid: c_int, place: usize) -> c_int {
 
 /// Keeps a file that was opened under the number of its root.
 pub fn insert(ncid: c_int, file: File) {
+    let file = OpenFile { now: RwLock::new(Arc::new(file)), gathered: Mutex::default() };
     sync::write(&FILES).get_or_insert_default().insert(parts(ncid).0, Arc::new(file));
 }
 
-/// The file and the group of a number. Whoever reads from it needs no lock, and may go on while another thread closes it.
+fn find(ncid: c_int) -> Result<Arc<OpenFile>> {
+    let files = sync::read(&FILES);
+    let found = files.as_ref().and_then(|files| files.get(&parts(ncid).0));
+    found.cloned().ok_or_else(|| EBADID.into())
+}
+
+/// The file and the group of a number. Whoever reads from it needs no lock, and may go on while another thread changes or
+/// closes it.
 ///
 /// # Errors
 /// [`EBADID`].
 pub fn get(ncid: c_int) -> Result<(Arc<File>, usize)> {
-    let (number, place) = parts(ncid);
-    let files = sync::read(&FILES);
-    let file = files.as_ref().and_then(|files| files.get(&number)).cloned().ok_or(EBADID)?;
+    let file = sync::read(&find(ncid)?.now).clone();
+    let place = parts(ncid).1;
     file.group(place)?;
     Ok((file, place))
+}
+
+/// The same, once the variable of this number is stored, so that it has elements.
+///
+/// # Errors
+/// [`EBADID`], `ENOTVAR`; what [`File::store`] meets.
+pub fn get_stored(ncid: c_int, variable: c_int) -> Result<(Arc<File>, usize)> {
+    let (file, place) = get(ncid)?;
+    if file.group(place)?.variable(variable)?.handle.is_some() {
+        return Ok((file, place));
+    }
+    drop(file);
+    change(ncid, |file, _| file.store())?;
+    get(ncid)
+}
+
+/// Has `change` change a file that was opened for that, at the group of the number.
+///
+/// # Errors
+/// [`EBADID`]; `EPERM`; those of `change`, which may have done a part.
+pub fn change<T>(ncid: c_int, change: impl FnOnce(&mut File, usize) -> Result<T>) -> Result<T> {
+    let file = find(ncid)?;
+    let place = parts(ncid).1;
+    let mut now = sync::write(&file.now);
+    now.group(place)?;
+    now.check_writable()?;
+    change(Arc::make_mut(&mut now), place)
+}
+
+/// Calls `use_them` with the elements of a file that are not written yet.
+///
+/// # Errors
+/// [`EBADID`]; those of `use_them`.
+pub fn with_gathered<T>(
+    ncid: c_int,
+    use_them: impl FnOnce(&mut Gathered) -> Result<T>,
+) -> Result<T> {
+    use_them(&mut sync::lock(&find(ncid)?.gathered))
+}
+
+/// Writes the elements of a file that are not written yet.
+///
+/// # Errors
+/// [`EBADID`]; what the store meets.
+pub fn write_gathered(ncid: c_int) -> Result<()> {
+    let (file, _) = get(ncid)?;
+    with_gathered(ncid, |gathered| gathered.write_all(&file))
+}
+
+/// Reads the lengths of a file's unlimited dimensions again.
+///
+/// # Errors
+/// [`EBADID`]; what the store meets.
+pub fn refresh(ncid: c_int) -> Result<()> {
+    Arc::make_mut(&mut sync::write(&find(ncid)?.now)).refresh_lengths()
 }
 
 /// Forgets a file.

@@ -45,7 +45,7 @@ pub fn read_part(variable: &Variable, part: &Slab, memory: Memory, out: &mut [u8
 /// Reads a slab of elements as they are.
 fn read_native(variable: &Variable, slab: &Slab, out: &mut [u8]) -> Result<()> {
     let read = |slab: &Slab, out: &mut [u8]| {
-        variable.handle.read_slab_into(slab, out).map_err(|e| Failure::in_read(&e))
+        variable.handle()?.read_slab_into(slab, out).map_err(|e| Failure::in_read(&e))
     };
     if !variable.is_complex {
         return read(slab, out);
@@ -72,7 +72,7 @@ fn read_native(variable: &Variable, slab: &Slab, out: &mut [u8]) -> Result<()> {
 /// # Errors
 /// As [`read_into`].
 pub fn read_texts(variable: &Variable, slab: &Slab) -> Result<Vec<String>> {
-    match variable.handle.read_slab(slab).map_err(|e| Failure::in_read(&e))? {
+    match variable.handle()?.read_slab(slab).map_err(|e| Failure::in_read(&e))? {
         Values::String(texts) => Ok(texts),
         other => Err(Failure::new(EINTERNAL, format!("expected strings, found {}", other.ty()))),
     }

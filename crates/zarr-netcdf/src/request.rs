@@ -8,7 +8,7 @@ use crate::codes::{EBADTYPE, ECHAR, EEDGE, EINVAL, EINVALCOORDS, ESTRIDE, Result
 use crate::types;
 
 /// The slab that a call asks for of a variable of this shape. What a program leaves out is the beginning, all to the end,
-/// and every element.
+/// and every element. Along the axes that `grows` tells it may be beyond the end, as elements are written there.
 ///
 /// # Errors
 /// [`ESTRIDE`], [`EINVALCOORDS`], [`EEDGE`].
@@ -17,6 +17,7 @@ pub fn slab(
     start: Option<Vec<u64>>,
     count: Option<Vec<u64>>,
     stride: Option<&[isize]>,
+    grows: &[bool],
 ) -> Result<Slab> {
     let strides = match stride {
         None => vec![1; shape.len()],
@@ -33,7 +34,9 @@ pub fn slab(
             .collect()
     });
     for axis in 0..shape.len() {
-        let (start, count, len) = (start[axis], count[axis], shape[axis]);
+        let (start, count) = (start[axis], count[axis]);
+        // What netCDF's library can address.
+        let len = if grows.get(axis) == Some(&true) { i64::MAX as u64 } else { shape[axis] };
         if start > len || (start == len && count > 0) {
             return Err(EINVALCOORDS.into());
         }
@@ -100,7 +103,7 @@ mod tests {
 
     #[track_caller]
     fn refused(start: [u64; 2], count: [u64; 2], stride: [isize; 2], code: c_int) {
-        let found = slab(&[4, 6], Some(start.into()), Some(count.into()), Some(&stride));
+        let found = slab(&[4, 6], Some(start.into()), Some(count.into()), Some(&stride), &[]);
         assert_eq!(found.unwrap_err().code, code);
     }
 
@@ -113,12 +116,16 @@ mod tests {
         refused([0, 1], [1, u64::MAX], [1, isize::MAX], EEDGE);
         refused([0, 0], [1, 1], [0, 1], ESTRIDE);
         refused([9, 9], [1, 1], [1, -1], ESTRIDE);
-        let all = slab(&[4, 6], None, None, Some(&[2, 4])).unwrap();
+        let all = slab(&[4, 6], None, None, Some(&[2, 4]), &[]).unwrap();
         assert_eq!((all.start, all.count), (vec![0, 0], vec![2, 2]));
-        let end = slab(&[4, 6], Some(vec![4, 6]), Some(vec![0, 0]), None).unwrap();
+        let end = slab(&[4, 6], Some(vec![4, 6]), Some(vec![0, 0]), None, &[]).unwrap();
         assert_eq!(element_count(&end).unwrap(), 0);
-        assert_eq!(element_count(&slab(&[], None, None, None).unwrap()).unwrap(), 1);
+        assert_eq!(element_count(&slab(&[], None, None, None, &[]).unwrap()).unwrap(), 1);
         assert!(element_count(&Slab::new([0, 0], [u64::MAX, 2])).is_err());
+        let grown = |start, count| slab(&[4], Some(vec![start]), Some(vec![count]), None, &[true]);
+        assert_eq!(grown(9, 2).unwrap(), Slab::new([9], [2]));
+        assert_eq!(grown(u64::MAX, 1).unwrap_err().code, EINVALCOORDS);
+        assert_eq!(grown(9, u64::MAX).unwrap_err().code, EEDGE);
     }
 
     #[test]

@@ -7,7 +7,7 @@
 
 use std::ffi::{c_char, c_int};
 
-use zarr::nczarr::Type;
+use zarr::nczarr::{Type, Values};
 
 pub const NC_CHAR: c_int = 2;
 pub const NC_STRING: c_int = 12;
@@ -47,6 +47,27 @@ pub fn is_number(ty: Type) -> bool {
     !matches!(ty, Type::Char | Type::String)
 }
 
+/// Native elements of a type as values; `None` for strings, which have no fixed size, and for types that are not atomic.
+pub fn values(ty: Type, bytes: &[u8]) -> Option<Values> {
+    fn numbers<const N: usize, T>(bytes: &[u8], number: impl Fn([u8; N]) -> T) -> Vec<T> {
+        bytes.as_chunks::<N>().0.iter().map(|bytes| number(*bytes)).collect()
+    }
+    Some(match ty {
+        Type::Byte => Values::Byte(numbers(bytes, i8::from_ne_bytes)),
+        Type::Ubyte => Values::Ubyte(bytes.to_vec()),
+        Type::Char => Values::Char(bytes.to_vec()),
+        Type::Short => Values::Short(numbers(bytes, i16::from_ne_bytes)),
+        Type::Ushort => Values::Ushort(numbers(bytes, u16::from_ne_bytes)),
+        Type::Int => Values::Int(numbers(bytes, i32::from_ne_bytes)),
+        Type::Uint => Values::Uint(numbers(bytes, u32::from_ne_bytes)),
+        Type::Int64 => Values::Int64(numbers(bytes, i64::from_ne_bytes)),
+        Type::Uint64 => Values::Uint64(numbers(bytes, u64::from_ne_bytes)),
+        Type::Float => Values::Float(numbers(bytes, f32::from_ne_bytes)),
+        Type::Double => Values::Double(numbers(bytes, f64::from_ne_bytes)),
+        Type::String | Type::Bool | Type::Complex64 | Type::Complex128 => return None,
+    })
+}
+
 /// The type that stands for another one, and whether each of its elements has two of it: the parts of a complex number.
 pub fn told(ty: Type) -> (Type, bool) {
     match ty {
@@ -73,5 +94,14 @@ mod tests {
             assert_eq!((atomic(id(ty)), told(ty)), (Some(ty), (ty, false)));
         }
         assert_eq!((atomic(0), atomic(13), id(Type::Bool)), (None, None, 0));
+    }
+
+    #[test]
+    fn bytes_are_values() {
+        for ty in Type::ATOMIC.into_iter().filter(|ty| *ty != Type::String) {
+            let value = ty.default_fill();
+            assert_eq!(values(ty, &value.to_ne_bytes()), Some(value));
+        }
+        assert_eq!(values(Type::String, &[0; 8]), None);
     }
 }

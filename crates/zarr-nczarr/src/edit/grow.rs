@@ -3,7 +3,7 @@
 //! First the arrays, then the elements, last the length that the group says. A writer that is cut short leaves arrays
 //! that are longer than the group says, or one longer than the other: both read, what was not written as fill.
 
-use zarr_core::{AccessError, Array, Result};
+use zarr_core::{AccessError, Array, Result, Selection};
 
 use crate::documents::load::Snapshot;
 use crate::handles::dataset::Dataset;
@@ -12,6 +12,7 @@ use crate::model::elements;
 use crate::model::name::full_name;
 use crate::model::schema::Group;
 use crate::model::slab::Slab;
+use crate::model::types::Type;
 use crate::model::values::Values;
 
 /// Dimensions, by their full names, and how long each is to be at least.
@@ -204,12 +205,46 @@ impl Variable {
     /// [`AccessError::Argument`] for the slab, and for a text that is too long for the variable's strings;
     /// [`AccessError::ReadOnly`]; what the store meets.
     pub fn write_slab(&self, slab: &Slab, values: impl Into<Values>) -> Result<()> {
-        let (values, dimensions) = (values.into(), self.dimensions()?);
+        let values = values.into();
+        let truncate = self.dataset.inner.options.truncate;
+        self.write_elements(slab, values.ty(), values.len() as u64, |array, selection| {
+            elements::write(array, values.ty(), selection, &values, truncate)
+        })
+    }
+
+    /// Writes a hyperslab from memory of the caller's, in C order: native elements, as [`Variable::read_slab_into`] gives them.
+    ///
+    /// # Errors
+    /// As [`Variable::write_slab`]; [`AccessError::Argument`] for strings; [`AccessError::Count`] if `bytes` does not have
+    /// exactly the bytes of the slab; [`zarr_core::CodecError::Corrupt`] for a byte that is no bool.
+    pub fn write_slab_from(&self, slab: &Slab, bytes: &[u8]) -> Result<()> {
+        let ty = self.ty()?;
+        let size = ty.size().ok_or_else(|| {
+            let why = "strings have no fixed size; write them with `write_slab`";
+            self.at(AccessError::Argument(why.into()))
+        })?;
+        let found = (bytes.len() / size) as u64;
+        if !bytes.len().is_multiple_of(size) {
+            let expected = slab.len().unwrap_or(u64::MAX);
+            return Err(self.at(AccessError::Count { expected, found }));
+        }
+        self.write_elements(slab, ty, found, |array, selection| array.write_bytes(selection, bytes))
+    }
+
+    /// Has `write` write `found` elements of type `ty` to what the slab selects of the array, which grows before.
+    fn write_elements(
+        &self,
+        slab: &Slab,
+        ty: Type,
+        found: u64,
+        write: impl FnOnce(&Array, Selection) -> Result<()>,
+    ) -> Result<()> {
+        let dimensions = self.dimensions()?;
         let (schema, entry) = (self.schema()?, self.entry()?);
         let snapshot = self.dataset.snapshot();
         self.dataset.check_writeable(&snapshot)?;
         let end = slab.end(dimensions.len()).map_err(|e| self.at(e))?;
-        let (expected, found) = (slab.len().unwrap_or(u64::MAX), values.len() as u64);
+        let expected = slab.len().unwrap_or(u64::MAX);
         if expected != found {
             return Err(self.at(AccessError::Count { expected, found }));
         }
@@ -224,9 +259,9 @@ impl Variable {
             }
             longer.push((schema.dimensions[axis].clone(), end));
         }
-        if values.ty() != schema.ty {
+        if ty != schema.ty {
             // Before anything grows.
-            let (array, asked) = (schema.ty.name().to_owned(), values.ty().name());
+            let (array, asked) = (schema.ty.name().to_owned(), ty.name());
             return Err(self.at(AccessError::ElementType { array, asked }));
         }
         if slab.is_empty() {
@@ -235,16 +270,14 @@ impl Variable {
         if !longer.is_empty() {
             self.dataset.lengthen(&longer)?;
         }
-        let truncate = self.dataset.inner.options.truncate;
         let array = &entry.array;
-        let write = |selection| elements::write(array, schema.ty, selection, &values, truncate);
         if dimensions.is_empty() {
             let one = Slab::all(&vec![1; array.shape().len()]);
-            write(one.selection(&one.count))?;
+            write(array, one.selection(&one.count))?;
         } else {
             // It may have been left behind when others grew.
             lengthen_array(array, |axis| end[axis])?;
-            write(slab.selection(&slab.count))?;
+            write(array, slab.selection(&slab.count))?;
         }
         if longer.is_empty() { Ok(()) } else { self.dataset.publish(&longer) }
     }

@@ -64,6 +64,36 @@ fn lent_memory_gets_the_same_elements() {
 }
 
 #[test]
+fn lent_memory_is_written() {
+    let dataset = dataset();
+    let bytes = |values: Values| values.to_ne_bytes();
+    let long = dataset.variable("/long").unwrap();
+    // Every second row from the last on: the dimension grows.
+    let slab = Slab::new([3, 1], [2, 2]).with_stride([2, 3]);
+    long.write_slab_from(&slab, &bytes(vec![-1.0, -2.0, -3.0, -4.0].into())).unwrap();
+    assert_eq!(dataset.dimension("/t").unwrap().len, 6);
+    let Values::Double(all) = long.read().unwrap() else { panic!("a double") };
+    assert_eq!(all[15..20], [15.0, -1.0, 17.0, 18.0, -2.0]);
+    assert_eq!((all[26], all[29]), (-3.0, -4.0));
+    let empty = dataset.variable("/empty").unwrap();
+    empty.write_slab_from(&Slab::new([1], [2]), b"ab").unwrap();
+    assert_eq!(empty.read_slab(&Slab::new([1], [2])).unwrap(), Values::text("ab"));
+    let scalar = dataset.variable("/scalar").unwrap();
+    scalar.write_slab_from(&Slab::all(&[]), &bytes(vec![7u64].into())).unwrap();
+    assert_eq!(scalar.read().unwrap(), vec![7u64].into());
+    let kind = |name: &str, slab: &Slab, size: usize| {
+        let variable = dataset.variable(name).unwrap();
+        variable.write_slab_from(slab, &vec![0; size]).unwrap_err().kind()
+    };
+    for size in [0, 15, 17, 24] {
+        assert_eq!(kind("/long", &Slab::new([0, 0], [1, 2]), size), ErrorKind::Argument);
+    }
+    assert_eq!(kind("/long", &Slab::new([0, 4], [1, 2]), 16), ErrorKind::Argument);
+    assert_eq!(kind("/text", &Slab::all(&[5]), 40), ErrorKind::Argument);
+    assert_eq!(dataset.dimension("/t").unwrap().len, 6);
+}
+
+#[test]
 fn memory_must_have_exactly_the_size() {
     let dataset = dataset();
     let long = dataset.variable("/long").unwrap();

@@ -1,4 +1,4 @@
-//! Reads elements of variables.
+//! Reads and writes elements of variables.
 
 use std::ffi::c_int;
 use std::sync::Arc;
@@ -6,13 +6,16 @@ use std::sync::Arc;
 use zarr::nczarr::Slab;
 
 use super::guarded;
-use super::pointers::{Data, Lengths, Strides};
-use crate::codes::{EINVAL, ERANGE, Result};
+use super::pointers::{Data, Input, Lengths, Strides};
+use crate::codes::{EBADTYPE, EINVAL, ERANGE, Result};
+use crate::convert::convert;
 use crate::index::{File, Variable};
 use crate::open_files;
 use crate::read::{parts, read_into, read_part, read_texts, zeroed};
 use crate::request::{Memory, element_count, slab};
+use crate::rows::may_gather;
 use crate::types;
+use crate::write::{write_from, write_texts};
 
 pub extern "C" fn get_vara(
     ncid: c_int,
@@ -56,9 +59,52 @@ pub extern "C" fn get_varm(
     })
 }
 
+pub extern "C" fn put_vara(
+    ncid: c_int,
+    variable: c_int,
+    start: Lengths,
+    count: Lengths,
+    data: Input,
+    memory: c_int,
+) -> c_int {
+    guarded(|| Call::to_write(ncid, variable, start, count, None, memory)?.write(data))
+}
+
+pub extern "C" fn put_vars(
+    ncid: c_int,
+    variable: c_int,
+    start: Lengths,
+    count: Lengths,
+    stride: Strides,
+    data: Input,
+    memory: c_int,
+) -> c_int {
+    guarded(|| Call::to_write(ncid, variable, start, count, Some(stride), memory)?.write(data))
+}
+
+pub extern "C" fn put_varm(
+    ncid: c_int,
+    variable: c_int,
+    start: Lengths,
+    count: Lengths,
+    stride: Strides,
+    map: Strides,
+    data: Input,
+    memory: c_int,
+) -> c_int {
+    guarded(|| {
+        let call = Call::to_write(ncid, variable, start, count, Some(stride), memory)?;
+        match map.get(call.slab.count.len()) {
+            Some(map) => call.gather(&map, data),
+            None => call.write(data),
+        }
+    })
+}
+
 /// What a call asks for.
 struct Call {
     file: Arc<File>,
+    ncid: c_int,
     place: usize,
     id: c_int,
     slab: Slab,
@@ -74,13 +120,42 @@ impl Call {
         stride: Option<Strides>,
         memory: c_int,
     ) -> Result<Call> {
-        let (file, place) = open_files::get(ncid)?;
+        let (file, place) = open_files::get_stored(ncid, id)?;
+        if file.is_writable {
+            open_files::write_gathered(ncid)?;
+        }
         let variable = file.group(place)?.variable(id)?;
         let memory = Memory::new(variable.ty, memory)?;
-        let rank = variable.shape.len();
+        let shape = file.shape(variable);
+        let rank = shape.len();
         let stride = stride.and_then(|stride| stride.get(rank));
-        let slab = slab(&variable.shape, start.get(rank), count.get(rank), stride.as_deref())?;
-        Ok(Call { file, place, id, slab, memory })
+        let slab = slab(&shape, start.get(rank), count.get(rank), stride.as_deref(), &[])?;
+        Ok(Call { file, ncid, place, id, slab, memory })
+    }
+
+    /// The same for elements that are written: along unlimited dimensions there may be more than there were.
+    fn to_write(
+        ncid: c_int,
+        id: c_int,
+        start: Lengths,
+        count: Lengths,
+        stride: Option<Strides>,
+        memory: c_int,
+    ) -> Result<Call> {
+        // What is wrong is found before anything is stored.
+        let (file, place) = open_files::get(ncid)?;
+        file.check_writable()?;
+        let variable = file.group(place)?.variable(id)?;
+        let memory = Memory::new(variable.ty, memory)?;
+        let shape = file.shape(variable);
+        let rank = shape.len();
+        let dimensions = variable.dimensions.iter();
+        let grows: Vec<bool> = dimensions.map(|&id| file.dimensions[id].is_unlimited).collect();
+        let stride = stride.and_then(|stride| stride.get(rank));
+        let slab = slab(&shape, start.get(rank), count.get(rank), stride.as_deref(), &grows)?;
+        drop(file);
+        let (file, place) = open_files::get_stored(ncid, id)?;
+        Ok(Call { file, ncid, place, id, slab, memory })
     }
 
     fn variable(&self) -> Result<&Variable> {
@@ -131,6 +206,95 @@ impl Call {
             for bytes in scratch.chunks_exact(element) {
                 data.put_at(offsets.next_offset(), bytes);
             }
+        }
+        if is_in_range { Ok(()) } else { Err(ERANGE.into()) }
+    }
+
+    /// Writes from memory in C order.
+    fn write(self, data: Input) -> Result<()> {
+        let variable = self.variable()?;
+        let count = element_count(&self.slab)?;
+        if count == 0 {
+            return Ok(());
+        }
+        if data.is_null() {
+            return Err(EINVAL.into());
+        }
+        if self.memory == Memory::Texts {
+            let texts = data.texts(count, |number| number as isize)?;
+            open_files::write_gathered(self.ncid)?;
+            write_texts(variable, &self.slab, texts)?;
+            return self.written(true);
+        }
+        let size = count.checked_mul(self.memory.element_size(variable.ty)).ok_or(EINVAL)?;
+        let is_in_range = data.take(size, |bytes| self.write_bytes(variable, count, bytes))?;
+        self.written(is_in_range)
+    }
+
+    /// Writes elements in C order, or gathers them. Tells whether all were in the range of the variable's type.
+    fn write_bytes(&self, variable: &Variable, count: usize, bytes: &[u8]) -> Result<bool> {
+        let element = types::size_in_memory(variable.ty);
+        if !may_gather(variable, &self.slab, count.saturating_mul(element)) {
+            open_files::write_gathered(self.ncid)?;
+            return write_from(variable, &self.slab, self.memory, bytes);
+        }
+        let keep = |bytes: &[u8]| {
+            open_files::with_gathered(self.ncid, |gathered| {
+                gathered.write(&self.file, (self.place, self.id), &self.slab, bytes)
+            })
+        };
+        let Memory::Number(given) = self.memory else {
+            return keep(bytes).map(|()| true);
+        };
+        let mut converted = zeroed(count, element)?;
+        let is_in_range = convert(given, bytes, variable.ty, &mut converted).ok_or(EBADTYPE)?;
+        keep(&converted).map(|()| is_in_range)
+    }
+
+    /// Writes each element from the place that a map gives it.
+    fn gather(self, map: &[isize], data: Input) -> Result<()> {
+        let variable = self.variable()?;
+        let count = element_count(&self.slab)?;
+        if count == 0 {
+            return Ok(());
+        }
+        if data.is_null() {
+            return Err(EINVAL.into());
+        }
+        if self.memory == Memory::Texts {
+            let mut offsets = Offsets::new(&self.slab, &self.slab, map);
+            let offsets: Vec<isize> = (0..count).map(|_| offsets.next_offset()).collect();
+            let texts = data.texts(count, |number| offsets[number])?;
+            open_files::write_gathered(self.ncid)?;
+            write_texts(variable, &self.slab, texts)?;
+            return self.written(true);
+        }
+        open_files::write_gathered(self.ncid)?;
+        let element = self.memory.element_size(variable.ty);
+        let mut is_in_range = true;
+        for part in parts(&self.slab, element.max(types::size_in_memory(variable.ty))) {
+            let mut scratch = zeroed(element_count(&part)?, element)?;
+            let mut offsets = Offsets::new(&self.slab, &part, map);
+            for bytes in scratch.chunks_exact_mut(element) {
+                data.copy_at(offsets.next_offset(), bytes);
+            }
+            is_in_range &= write_from(variable, &part, self.memory, &scratch)?;
+        }
+        self.written(is_in_range)
+    }
+
+    /// Notes how long unlimited dimensions are now. As netCDF's library has it, numbers that were out of range are an error
+    /// after all were written.
+    fn written(self, is_in_range: bool) -> Result<()> {
+        let variable = self.variable()?;
+        let rank = variable.dimensions.len();
+        let end = self.slab.end(rank).map_err(|_| EINVAL)?;
+        let shape = self.file.shape(variable);
+        if end.iter().zip(&shape).any(|(end, len)| end > len) {
+            let Call { file, ncid, place, id, .. } = self;
+            // Or the change would copy what this call still holds.
+            drop(file);
+            open_files::change(ncid, |file, _| file.lengthen(place, id, &end))?;
         }
         if is_in_range { Ok(()) } else { Err(ERANGE.into()) }
     }

@@ -72,7 +72,8 @@ pub extern "C" fn inq_dimids(
         let (file, place) = open_files::get(ncid)?;
         let groups = if with_parents == 0 { 1 } else { usize::MAX };
         let groups = file.and_above(place).take(groups);
-        let mut found: Vec<usize> = groups.flat_map(|group| group.dimensions.clone()).collect();
+        let mut found: Vec<usize> =
+            groups.flat_map(|group| group.dimensions.iter().copied()).collect();
         found.sort_unstable();
         count.put(int(found.len()));
         ids.put_all(found.into_iter().map(int));

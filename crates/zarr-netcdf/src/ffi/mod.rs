@@ -10,6 +10,7 @@
 
 mod attributes;
 mod data;
+mod define;
 mod files;
 mod inquire;
 mod pointers;
@@ -21,7 +22,7 @@ mod variables;
 use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-pub use self::pointers::{Data, Lengths, Model, NameOut, Out, Strides, Text, Unused};
+pub use self::pointers::{Data, Input, Lengths, List, Model, NameOut, Out, Strides, Text, Unused};
 pub use self::table::Table;
 pub use self::table::{
     zarr_netcdf_last_error, zarr_netcdf_udf0, zarr_netcdf_udf1, zarr_netcdf_udf2, zarr_netcdf_udf3,

@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 
-use crate::codes::{EBADNAME, EINVAL, ENOMEM, Result};
+use crate::codes::{EBADNAME, EINVAL, ENOMEM, Failure, Result};
 
 /// Where a result goes: one value, or as many as the function's documentation says.
 #[derive(Clone, Copy, Debug)]
@@ -132,6 +132,99 @@ impl Strides {
         }
         // SAFETY: there are as many numbers as dimensions.
         Some((0..rank).map(|axis| unsafe { self.0.add(axis).read_unaligned() }).collect())
+    }
+}
+
+/// Numbers of C's, as many as the function's documentation says.
+#[derive(Clone, Copy, Debug)]
+#[repr(transparent)]
+pub struct List<T>(*const T);
+
+impl<T: Copy> List<T> {
+    /// # Safety
+    /// The pointer is null, or has as many numbers as the function that gets it is told.
+    pub unsafe fn new(pointer: *const T) -> List<T> {
+        List(pointer)
+    }
+
+    /// So many numbers; none for null.
+    pub fn get(self, count: usize) -> Option<Vec<T>> {
+        if self.0.is_null() {
+            return None;
+        }
+        // SAFETY: there are as many numbers as the caller has said.
+        Some((0..count).map(|at| unsafe { self.0.add(at).read_unaligned() }).collect())
+    }
+}
+
+/// Elements or values of the caller's, to be written.
+#[derive(Clone, Copy, Debug)]
+#[repr(transparent)]
+pub struct Input(*const c_void);
+
+impl Input {
+    /// # Safety
+    /// The pointer is null, or has all elements that the function reads, which stay as they are during the call.
+    pub unsafe fn new(pointer: *const c_void) -> Input {
+        Input(pointer)
+    }
+
+    /// Whether there is none.
+    pub fn is_null(self) -> bool {
+        self.0.is_null()
+    }
+
+    /// Calls `take` with so many bytes.
+    ///
+    /// # Errors
+    /// `EINVAL` for null; what `take` meets.
+    pub fn take<T>(self, size: usize, take: impl FnOnce(&[u8]) -> Result<T>) -> Result<T> {
+        if size == 0 {
+            return take(&[]);
+        }
+        if self.0.is_null() || size > isize::MAX as usize {
+            return Err(EINVAL.into());
+        }
+        // SAFETY: the caller has as many elements as it has said, and leaves them as they are.
+        take(unsafe { std::slice::from_raw_parts(self.0.cast::<u8>(), size) })
+    }
+
+    /// Copies the element from its place, `offset` elements of its size from the beginning; that may be before it.
+    pub fn copy_at(self, offset: isize, element: &mut [u8]) {
+        if self.0.is_null() {
+            return;
+        }
+        let place =
+            self.0.cast::<u8>().wrapping_offset(offset.wrapping_mul(element.len() as isize));
+        // SAFETY: the caller's map from coordinates to memory leads to memory of its own.
+        unsafe { std::ptr::copy_nonoverlapping(place, element.as_mut_ptr(), element.len()) }
+    }
+
+    /// Copies of so many texts: `at` says for each where the pointer to it is, counted in pointers. No pointer is no text.
+    ///
+    /// # Errors
+    /// `EINVAL` for null, and for a text that is not UTF-8; `ENOMEM`.
+    pub fn texts(self, count: usize, at: impl Fn(usize) -> isize) -> Result<Vec<String>> {
+        if self.0.is_null() && count > 0 {
+            return Err(EINVAL.into());
+        }
+        let mut texts = Vec::new();
+        texts.try_reserve_exact(count).map_err(|_| ENOMEM)?;
+        for number in 0..count {
+            let mut address = [0; size_of::<usize>()];
+            self.copy_at(at(number), &mut address);
+            let text = usize::from_ne_bytes(address) as *const c_char;
+            // SAFETY: the caller's pointers are null or lead to texts that end with a zero.
+            let text = if text.is_null() { c"" } else { unsafe { CStr::from_ptr(text) } };
+            let text = text.to_str().map_err(|_| {
+                let shown = text.to_string_lossy();
+                let why =
+                    format!("the string `{shown:.60}` is not UTF-8, which Zarr's strings are");
+                Failure::new(EINVAL, why)
+            })?;
+            texts.push(text.to_owned());
+        }
+        Ok(texts)
     }
 }
 

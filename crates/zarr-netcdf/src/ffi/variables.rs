@@ -2,11 +2,12 @@
 
 use std::ffi::{c_int, c_uint};
 
-use zarr::nczarr::Values;
+use zarr::nczarr::{Filter, Values};
 
 use super::guarded;
 use super::pointers::{Data, NameOut, Out, Text, int};
 use crate::codes::{ENOFILTER, NOERR};
+use crate::filters;
 use crate::open_files;
 use crate::types;
 
@@ -85,20 +86,22 @@ pub extern "C" fn inq_var_all(
         dimension_count.put(int(variable.dimensions.len()));
         dimensions.put_all(variable.dimensions.iter().copied().map(int));
         attribute_count.put(int(variable.attributes.list.len()));
-        is_shuffled.put(c_int::from(variable.is_shuffled));
-        is_deflated.put(c_int::from(variable.deflate_level.is_some()));
-        if let Some(level) = variable.deflate_level {
+        is_shuffled.put(c_int::from(variable.has_filter(&Filter::Shuffle)));
+        let level = variable.deflate_level();
+        is_deflated.put(c_int::from(level.is_some()));
+        if let Some(level) = level {
             deflate_level.put(c_int::from(level));
         }
-        has_checksum.put(c_int::from(variable.has_checksum));
-        is_contiguous.put(c_int::from(variable.chunks.is_none()));
-        if let Some(lens) = &variable.chunks {
-            chunks.put_all(lens.iter().copied());
+        has_checksum.put(c_int::from(variable.has_filter(&Filter::Fletcher32)));
+        let lens = file.chunks(variable);
+        is_contiguous.put(c_int::from(lens.is_none()));
+        if let Some(lens) = lens {
+            chunks.put_all(lens);
         }
-        is_without_fill.put(c_int::from(variable.is_without_fill));
-        endian.put(variable.endian);
+        is_without_fill.put(c_int::from(variable.is_without_fill()));
+        endian.put(variable.endian());
         // What programs asked for that knew one filter at most.
-        if let Some((first, values)) = variable.filters.first() {
+        if let Some((first, values)) = file.filters(variable).first() {
             filter.put(*first);
             parameter_count.put(values.len());
             parameters.put_all(values.iter().copied());
@@ -108,7 +111,7 @@ pub extern "C" fn inq_var_all(
         }
         if !fill.is_null() {
             // Last, so that after an error nothing of it is allocated.
-            match &variable.fill {
+            match variable.fill() {
                 Values::String(texts) => {
                     fill.put_texts(texts.get(..1).unwrap_or_default(), |_| 0)?
                 }
@@ -149,13 +152,14 @@ pub extern "C" fn inq_var_filter_ids(
     ncid: c_int,
     id: c_int,
     count: Out<usize>,
-    filters: Out<c_uint>,
+    ids: Out<c_uint>,
 ) -> c_int {
     guarded(|| {
         let (file, place) = open_files::get(ncid)?;
         let variable = file.group(place)?.variable(id)?;
-        count.put(variable.filters.len());
-        filters.put_all(variable.filters.iter().map(|(filter, _)| *filter));
+        let all = file.filters(variable);
+        count.put(all.len());
+        ids.put_all(all.iter().map(|(filter, _)| *filter));
         Ok(())
     })
 }
@@ -170,10 +174,10 @@ pub extern "C" fn inq_var_filter_info(
     guarded(|| {
         let (file, place) = open_files::get(ncid)?;
         let variable = file.group(place)?.variable(id)?;
-        let found = variable.filters.iter().find(|(other, _)| *other == filter);
+        let found = file.filters(variable).into_iter().find(|(other, _)| *other == filter);
         let (_, values) = found.ok_or(ENOFILTER)?;
         count.put(values.len());
-        parameters.put_all(values.iter().copied());
+        parameters.put_all(values);
         Ok(())
     })
 }
@@ -194,7 +198,7 @@ pub extern "C" fn inq_var_quantize(
     })
 }
 
-/// No filter is there to be written with.
-pub extern "C" fn inq_filter_avail(_: c_int, _: c_uint) -> c_int {
-    ENOFILTER
+/// Whether variables are written with the filter of this number.
+pub extern "C" fn inq_filter_avail(_: c_int, filter: c_uint) -> c_int {
+    if filters::WRITTEN.contains(&filter) { NOERR } else { ENOFILTER }
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use zarr::nczarr::schema::{Filter, Variable};
 use zarr::nczarr::{Dataset, DatasetOptions, Dimension, NewDataset, Slab, Type};
 use zarr_netcdf::ffi::{
-    Data, Lengths, Model, NameOut, Out, Strides, Table, Text, Unused, zarr_netcdf_udf2,
+    Data, Input, Lengths, List, Model, NameOut, Out, Strides, Table, Text, Unused, zarr_netcdf_udf2,
 };
 
 /// The codes that the tests expect.
@@ -96,13 +96,27 @@ pub fn new_id() -> c_int {
     NEXT.fetch_add(1, Ordering::Relaxed) << 16
 }
 
+fn model() -> Model {
+    // SAFETY: the table is valid.
+    unsafe { Model::new(std::ptr::from_ref(table()).cast()) }
+}
+
+/// Creates a file in a mode.
+pub fn try_create(path: &str, mode: c_int) -> Result<Open, c_int> {
+    let id = new_id();
+    let none = Unused::new(std::ptr::null());
+    let status = with_text(Some(path), |path| {
+        (table().create)(path, mode, 0, 0, null_out(), none, model(), id)
+    });
+    if status == 0 { Ok(Open { id }) } else { Err(status) }
+}
+
 /// Opens a path in a mode.
 pub fn try_open(path: &str, mode: c_int) -> Result<Open, c_int> {
     let (id, path) = (new_id(), CString::new(path).unwrap());
     let none = Unused::new(std::ptr::null());
-    // SAFETY: the text and the table are valid during the call.
-    let (path, model) =
-        unsafe { (Text::new(path.as_ptr()), Model::new(std::ptr::from_ref(table()).cast())) };
+    // SAFETY: the text is valid during the call.
+    let (path, model) = (unsafe { Text::new(path.as_ptr()) }, model());
     match (table().open)(path, mode, 0, null_out(), none, model, id) {
         0 => Ok(Open { id }),
         code => Err(code),
@@ -172,6 +186,22 @@ pub fn null_data() -> Data {
     unsafe { Data::new(std::ptr::null_mut()) }
 }
 
+/// What a call writes.
+pub fn input<T>(values: &[T]) -> Input {
+    // SAFETY: the tests have as many values as the calls read, and keep them during the calls.
+    unsafe { Input::new(values.as_ptr().cast::<c_void>()) }
+}
+
+pub fn null_input() -> Input {
+    // SAFETY: null is allowed.
+    unsafe { Input::new(std::ptr::null()) }
+}
+
+pub fn list<T: Copy>(values: &[T]) -> List<T> {
+    // SAFETY: the tests tell the calls how many there are.
+    unsafe { List::new(values.as_ptr()) }
+}
+
 pub fn lengths(lens: &[usize]) -> Lengths {
     // SAFETY: the tests give as many numbers as dimensions.
     unsafe { Lengths::new(lens.as_ptr()) }
@@ -223,4 +253,47 @@ pub fn get<T: Copy + Default>(
         0 => Ok(memory),
         code => Err(code),
     }
+}
+
+/// Writes elements of a variable out of memory of netCDF's type `ty`, whose Rust type is `T`.
+pub fn put<T>(
+    ncid: c_int,
+    name: &str,
+    start: &[usize],
+    count: &[usize],
+    memory: &[T],
+    ty: c_int,
+) -> c_int {
+    let id = variable(ncid, name);
+    (table().put_vara)(ncid, id, lengths(start), lengths(count), input(memory), ty)
+}
+
+/// Declares a dimension; 0 is the length of one that grows.
+pub fn define_dimension(ncid: c_int, name: &str, len: usize) -> c_int {
+    let mut id = -7;
+    let status = with_text(Some(name), |name| (table().def_dim)(ncid, name, len, out(&mut id)));
+    assert_eq!(status, 0, "{name}");
+    id
+}
+
+/// Defines a variable of netCDF's type `ty`; its number, or the code.
+pub fn define_variable(ncid: c_int, name: &str, ty: c_int, dimensions: &[c_int]) -> c_int {
+    let (mut id, rank) = (-7, dimensions.len() as c_int);
+    let status = with_text(Some(name), |name| {
+        (table().def_var)(ncid, name, ty, rank, list(dimensions), out(&mut id))
+    });
+    if status == 0 { id } else { status }
+}
+
+/// Sets an attribute of netCDF's type `ty` out of memory of the same type.
+pub fn put_attribute<T>(
+    ncid: c_int,
+    variable: c_int,
+    name: &str,
+    ty: c_int,
+    values: &[T],
+) -> c_int {
+    with_text(Some(name), |name| {
+        (table().put_att)(ncid, variable, name, ty, values.len(), input(values), ty)
+    })
 }

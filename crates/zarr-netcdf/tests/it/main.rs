@@ -13,3 +13,4 @@ mod reading;
 mod threads;
 mod types;
 mod variables;
+mod writing;

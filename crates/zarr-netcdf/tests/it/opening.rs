@@ -107,26 +107,22 @@ fn crc32(bytes: &[u8]) -> u32 {
 }
 
 #[test]
-fn files_are_read_only() {
+fn files_that_are_read_are_not_changed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("example.zarr");
     make(&path);
     let document = path.join("zarr.json");
-    assert_eq!(open_code(&document, 0x1), EPERM);
     assert_eq!(open_code(&document, 0x2000), -114);
     // NC_INMEMORY.
     assert_eq!(open_code(&document, 0x8000), 0);
-    let none = || zarr_netcdf::ffi::Unused::new(std::ptr::null());
-    let new = folder.path().join("new.zarr");
-    let status = with_text(new.to_str(), |path| {
-        (table().create)(path, 0, 0, 0, null_out(), none(), none(), new_id())
-    });
-    assert_eq!(status, EPERM);
-    assert!(!new.exists());
     let (_folder, open) = example();
+    let x = variable(open.id, "packed");
     let redefined = (table().redef)(open.id);
     let dimension = with_text(Some("d"), |name| (table().def_dim)(open.id, name, 1, null_out()));
-    assert_eq!((redefined, dimension, (table().sync)(open.id)), (EPERM, EPERM, 0));
+    let written = put(open.id, "packed", &[0], &[1], &[1i16], 3);
+    let filled = (table().def_var_fill)(open.id, x, 1, input::<u8>(&[]));
+    assert_eq!([redefined, dimension, written, filled], [EPERM; 4]);
+    assert_eq!(((table()._enddef)(open.id, 0, 1, 0, 1), (table().sync)(open.id)), (EPERM, 0));
 }
 
 #[test]
