@@ -51,6 +51,7 @@ pub(super) fn v2_array(object: &mut Object, reading: &mut Reading<'_>) -> Correc
     }
     padding_fields(object, reading)?;
     texts_of_any_length(object, reading)?;
+    fill_of_any_length(object, reading)?;
     let typestr = object.get("dtype").and_then(Json::as_str).unwrap_or_default().to_owned();
     let core = CoreType::from_typestr(&typestr).map(|(core, _)| core.scalar());
     let time = NumpyTime::from_typestr(&typestr);
@@ -179,10 +180,8 @@ fn name_fields(fields: &mut [Json], depth: usize, named: &mut Vec<String>) {
 /// `<U4`, `|S4` and `|V4`, which no other reader opens (Z2-040).
 fn texts_of_any_length(object: &mut Object, reading: &mut Reading<'_>) -> Corrected {
     let Some(typestr) = object.get("dtype").and_then(Json::as_str) else { return Ok(()) };
-    let filters = object.get("filters").and_then(Json::as_array);
-    let first = filters.and_then(|filters| filters.first()?.as_object()?.get("id")?.as_str());
     let kind = typestr.trim_start_matches(['<', '>', '|', '=']).chars().next();
-    let filter = match (kind, first) {
+    let filter = match (kind, first_filter(object)) {
         (Some('U'), Some("vlen-utf8")) => "vlen-utf8",
         (Some('S' | 'V'), Some("vlen-bytes")) => "vlen-bytes",
         _ => return Ok(()),
@@ -191,6 +190,36 @@ fn texts_of_any_length(object: &mut Object, reading: &mut Reading<'_>) -> Correc
     reading.tolerate_member("dtype", &what)?;
     object.insert("dtype", "|O");
     Ok(())
+}
+
+/// A fill value of texts or bytes of any length that is neither: zarr-python 2 took any object, and used it where no chunk is stored.
+fn fill_of_any_length(object: &mut Object, reading: &mut Reading<'_>) -> Corrected {
+    if object.get("dtype").and_then(Json::as_str) != Some("|O") {
+        return Ok(());
+    }
+    let Some(fill) = object.get("fill_value") else { return Ok(()) };
+    let is_of_another_type = match (first_filter(object), fill) {
+        (Some("vlen-utf8" | "vlen-bytes"), Json::Number(number)) => &**number != "0",
+        (Some("vlen-utf8" | "vlen-bytes"), Json::Bool(_)) => true,
+        // Three letters are no base64.
+        (Some("vlen-bytes"), Json::String(text)) => text == "NaN",
+        _ => {
+            fill.has_bare_floats() && first_filter(object).is_some_and(|id| id.starts_with("vlen-"))
+        }
+    };
+    if !is_of_another_type {
+        return Ok(());
+    }
+    let what = format!("{} is not of the array's type; taken as null", fill.brief());
+    reading.tolerate_member("fill_value", &what)?;
+    object.insert("fill_value", Json::Null);
+    Ok(())
+}
+
+/// The `id` of the first filter of a `.zarray`.
+fn first_filter(object: &Object) -> Option<&str> {
+    let filters = object.get("filters")?.as_array()?;
+    filters.first()?.as_object()?.get("id")?.as_str()
 }
 
 /// A list of one where an element is due, as netcdf-c 4.8 wrote fill values.
@@ -232,12 +261,12 @@ fn fill_of_number(object: &mut Object, core: Scalar, reading: &mut Reading<'_>) 
     Ok(())
 }
 
-/// The codecs of GDAL 3.8 to 3.10, which left out `bytes` and wrote the order of a `transpose` as v2 does.
 /// The name of a codec, which may be all that the document has of it.
 fn codec_name(codec: &Json) -> &str {
     codec.get("name").unwrap_or(codec).as_str().unwrap_or_default()
 }
 
+/// The codecs of GDAL 3.8 to 3.10, which left out `bytes` and wrote the order of a `transpose` as v2 does.
 fn v3_codecs(object: &mut Object, reading: &mut Reading<'_>) -> Corrected {
     const ON_BYTES: [&str; 5] = ["blosc", "crc32c", "gzip", "zlib", "zstd"];
     let mut codecs = match object.get("codecs") {

@@ -108,6 +108,17 @@ fn zarr_python_30(dtype: &str, filter: &str, chunks: [&str; 2]) -> Vec<(&'static
     values
 }
 
+/// zarr-python 2.18, which takes any object for the fill value of texts and bytes.
+fn objects(filter: &str, fill: &str) -> Vec<(&'static str, String)> {
+    let mut values = zarr_python_30(
+        "|O",
+        filter,
+        ["02000000050000006e6f646531010000006e", "0200000001000000780100000078"],
+    );
+    values[0].1 = with(&values[0].1, &[("e\": null", &format!("e\": {fill}"))]);
+    values
+}
+
 fn cases() -> Vec<Case> {
     let mut cases = vec![
         Case {
@@ -181,6 +192,27 @@ fn cases() -> Vec<Case> {
             elements: stream,
             expected: "[[110, 111, 100, 101, 49], [110], [120, 0, 121]]",
             ..v2("bytes of zarr-python 3.0", &[], "that `vlen-bytes` stores")
+        },
+        Case {
+            values: objects("vlen-utf8", "-1"),
+            array: "/",
+            elements: texts,
+            expected: r#"["node1", "n", "x"]"#,
+            ..v2("a number for a text", &[], "-1 is not of the array's type")
+        },
+        Case {
+            values: objects("vlen-utf8", "false"),
+            array: "/",
+            elements: texts,
+            expected: r#"["node1", "n", "x"]"#,
+            ..v2("a bool for a text", &[], "false is not of the array's type")
+        },
+        Case {
+            values: objects("vlen-bytes", "\"NaN\""),
+            array: "/",
+            elements: stream,
+            expected: "[[110, 111, 100, 101, 49], [110], [120]]",
+            ..v2("NaN for bytes", &[], "is not of the array's type")
         },
         v3("a format in text", &[("3,", "\"3\","), ("7.0", "0.0")], "is not the integer 3"),
         v3("a number for a shape", &[("[4]", "4"), ("[2]", "2"), ("7.0", "0.0")], "a list of one axis"),
