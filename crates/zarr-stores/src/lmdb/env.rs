@@ -351,11 +351,38 @@ fn make_files(path: &Path, in_folder: bool) -> io::Result<()> {
     for file in &files {
         is_any_new |= fs::File::options().write(true).create_new(true).open(file).is_ok();
     }
+    reserve_lock(&files[1])?;
     if !is_any_new {
         return Ok(());
     }
     // Their names outlast a power failure.
     files[0].parent().map_or(Ok(()), sync_folder)
+}
+
+/// Takes the place on the disk that LMDB's lock file needs. LMDB maps it, and writing to a page of a map for which the disk has no room ends the
+/// process. What the file holds stays.
+///
+/// # Errors
+/// That of a full disk. Where the file system cannot reserve, nothing happens.
+#[cfg(any(target_os = "linux", target_os = "android", target_os = "freebsd"))]
+fn reserve_lock(lock: &Path) -> io::Result<()> {
+    use rustix::fs::FallocateFlags;
+    // A line of 64 bytes for each reader, and a few for what they share.
+    const LOCK_BYTES: u64 = 64 * (READERS as u64 + 8);
+    let Ok(file) = fs::File::options().write(true).open(lock) else { return Ok(()) };
+    if file.metadata()?.len() > 0 {
+        return Ok(());
+    }
+    let reserved = rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, LOCK_BYTES);
+    match reserved.map_err(io::Error::from) {
+        Err(e) if matches!(e.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded) => Err(e),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android", target_os = "freebsd")))]
+fn reserve_lock(_: &Path) -> io::Result<()> {
+    Ok(())
 }
 
 /// The error of a process that was forked off and uses a file that its parent opened.

@@ -341,3 +341,16 @@ fn a_map_that_the_system_refuses_is_named_with_its_size() {
     assert!(said.contains("LmdbStore::map_size"), "{said}");
     assert_eq!(get(&LmdbStore::open(path), "a").unwrap(), b"one");
 }
+
+/// LMDB maps its lock file, and a process that writes where the disk has no room for it ends by a signal: the room is taken when the file
+/// is created.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_lock_file_has_its_place_on_the_disk() {
+    use std::os::unix::fs::MetadataExt;
+    let within = tempdir().unwrap();
+    let path = within.path().join("x.lmdb");
+    set(&LmdbStore::open(&path), "a", b"one");
+    let lock = fs::metadata(path.join("lock.mdb")).unwrap();
+    assert!(lock.blocks() * 512 >= lock.len() && lock.len() > 64 * 1024, "{lock:?}");
+}
