@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, IoSliceMut, Read};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use bytes::Bytes;
 use zarr_core::StoreError;
@@ -95,6 +96,10 @@ impl SyncSnapshot for OpenFile {
 
     fn version(&self) -> Option<Version> {
         self.has_version.then(|| Version::of_mark(self.mark))
+    }
+
+    fn modified(&self) -> Option<SystemTime> {
+        self.file.metadata().and_then(|metadata| metadata.modified()).ok()
     }
 }
 

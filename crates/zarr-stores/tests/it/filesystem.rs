@@ -11,7 +11,8 @@ use std::time::{Duration, SystemTime};
 
 use tempfile::{TempDir, tempdir};
 use zarr_core::store::{
-    ByteRange, GetOptions, Payload, Store, StoreKey, StorePrefix, SyncStore, Target, from_sync,
+    ByteRange, GetOptions, Payload, SnapshotOptions, Store, StoreKey, StorePrefix, SyncStore,
+    Target, from_sync,
 };
 use zarr_core::{Access, StoreError};
 use zarr_stores::FilesystemStore;
@@ -683,4 +684,15 @@ fn unfinished_files_of_dead_writers_go_with_the_next_writer() {
     set(&next, "a/k", b"w");
     drop(next);
     assert_eq!(entries(root), ["a", "a/.zarr-tmp-live", "a/k", "b", "b/.zarr-tmp-dead", "b/k"]);
+}
+
+#[test]
+fn an_open_value_says_when_it_was_set() {
+    let (_within, store) = fresh();
+    set(&store, "k", b"v");
+    let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
+    let file = fs::File::options().write(true).open(store.root().join("k")).unwrap();
+    file.set_modified(time).unwrap();
+    let value = store.open(&key("k"), SnapshotOptions::default()).unwrap().unwrap();
+    assert_eq!(value.modified(), Some(time));
 }
