@@ -280,6 +280,19 @@ fn what_a_server_repeats_is_not_shown() {
     }
 }
 
+/// As uploads with `gsutil -z` make it.
+#[test]
+fn a_document_that_is_sent_compressed_is_named_so() {
+    let folder = Folder::new();
+    let server = Watched::start(|request| {
+        let encoding =
+            if request.path.ends_with(".json") { "Content-Encoding: gzip\r\n" } else { "" };
+        answer("200 OK", encoding, "compressed")
+    });
+    let (code, printed) = ended(&mut folder.command(&format!("info {}", server.url("data"))));
+    assert!(code == 5 && printed.contains("`Content-Encoding`"), "{code} {printed}");
+}
+
 #[test]
 fn endless_redirects_end() {
     let server = Watched::start(|request| {

@@ -100,6 +100,11 @@ pub(super) enum Wrong {
     EndlessFolders,
     #[error("the server redirects to an address that is not http or https")]
     BadRedirect,
+    #[error(
+        "the server sends the document compressed (the header `Content-Encoding`), and so probably all other objects; store them \
+         without that header, uncompressed"
+    )]
+    Encoded,
     #[error("the server points from address to address without an end")]
     EndlessRedirects,
 }

@@ -13,7 +13,7 @@ use object_store::client::{
     HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse,
     HttpResponseBody, HttpService,
 };
-use reqwest::header::{CONTENT_LENGTH, HeaderValue, RANGE};
+use reqwest::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderValue, RANGE};
 use reqwest::{Method, StatusCode};
 
 use super::answer::{self, Answer, Failed, MOST_OF_AN_ERROR, Wrong};
@@ -204,6 +204,9 @@ impl Asked {
         {
             return Err(HttpError::new(HttpErrorKind::Decode, wrong));
         }
+        if self.reads && self.is_encoded_document(&response) {
+            return Err(HttpError::new(HttpErrorKind::Decode, Wrong::Encoded));
+        }
         if self.for_value {
             return Ok(response);
         }
@@ -216,6 +219,16 @@ impl Asked {
             body = pages::without_unusable_keys(body);
         }
         Ok(HttpResponse::from_parts(parts, body.into()))
+    }
+
+    /// Whether the answer is a document that is not as it was before it was stored. Of a chunk the header says nothing: that may be compressed
+    /// by its array's codec, which some programs give as its encoding.
+    fn is_encoded_document(&self, response: &HttpResponse) -> bool {
+        const DOCUMENTS: [&str; 5] = ["zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata"];
+        let path = self.uri.split(['?', '#']).next().unwrap_or_default();
+        let name = path.rsplit('/').next().unwrap_or_default();
+        let encoding = response.headers().get(CONTENT_ENCODING);
+        DOCUMENTS.contains(&name) && encoding.is_some_and(|encoding| encoding != "identity")
     }
 
     /// The error if the server sent a part for the whole, or the whole for a part.
