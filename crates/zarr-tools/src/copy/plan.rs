@@ -135,6 +135,16 @@ impl Told {
                 let what = format!("stored without {names}, which no other reader of v3 has");
                 self.notes.push(format!("{path}: {what}"));
             }
+            if target.dialect() == zarr_core::Dialect::V3
+                && dialect != zarr_core::Dialect::V3
+                && let zarr_core::DataType::Raw { .. } = metadata.data_type
+            {
+                let name = &metadata.data_type;
+                let what = format!(
+                    "its elements become the v3 type `{name}`, which neither zarr-python 3 nor tensorstore reads"
+                );
+                self.notes.push(format!("{path}: {what}"));
+            }
         }
         // In the drafts a group needs no document (D-008).
         if let Node::Group(group) = node
