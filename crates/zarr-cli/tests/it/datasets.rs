@@ -159,7 +159,10 @@ fn a_copy_cuts_a_dataset_with_what_the_selected_arrays_need() {
             ("depth=1", "no dimension `depth`; dimensions: bnds, lat, time"),
             ("lat", "is not name=coordinates"),
             ("lat=1,lat=2", "duplicate dimension `lat`"),
-            ("time=2030", "out of range; coordinates go from 2023-01-01 to 2023-07-01"),
+            (
+                "time=2030",
+                "no coordinate is in `2030`; coordinates go from 2023-01-01 to 2023-07-01",
+            ),
             ("bnds=1", "it has no coordinates"),
         ] {
             let told = folder.bad(&format!("copy d.zarr no.zarr --sel {sel}"), 2);
