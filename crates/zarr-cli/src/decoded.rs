@@ -9,6 +9,9 @@ use zarr_plot::meaning::{Calendar, Date, Meaning, MissingRule, TimeUnits};
 use crate::commands::get::Format;
 use crate::digits::Digits;
 
+/// Bytes of the text of any date or number: a year has at most 13 digits.
+const DATE_BYTES: usize = 48;
+
 /// How the elements of an array become others.
 pub(crate) struct Decoded {
     meaning: Meaning,
@@ -25,7 +28,7 @@ enum Form {
     NullableFloats,
     /// Elements as they are, each behind such a byte.
     Nullable,
-    /// Texts of dates.
+    /// Texts of dates, each behind such a byte.
     Dates,
     /// Moments as NumPy counts them.
     Moments(NumpyTime),
@@ -55,7 +58,10 @@ impl Decoded {
         }
         let plain = meaning.affine.is_identity() && !meaning.unsigned;
         let moments = meaning.time.filter(|_| format == Format::Npy).and_then(numpy_time);
-        let form = match (moments, &meaning.time, plain, meaning.missing.is_empty()) {
+        // Bytes of times stay integers where nothing is declared to be missing.
+        let is_all_there =
+            meaning.missing.is_empty() || format.is_binary() && meaning.has_only_no_time;
+        let form = match (moments, &meaning.time, plain, is_all_there) {
             (Some(moments), ..) => Form::Moments(moments),
             (_, Some(_), ..) if !format.is_binary() => Form::Dates,
             (.., true, true) => return None,
@@ -76,7 +82,8 @@ impl Decoded {
                 optional(CoreType::Float64.into()).unwrap_or(CoreType::Float64.into())
             }
             Form::Nullable => optional(stored.clone()).unwrap_or(stored.clone()),
-            Form::Dates => DataType::String,
+            Form::Dates => optional(DataType::FixedBytes { len: DATE_BYTES })
+                .unwrap_or(DataType::FixedBytes { len: DATE_BYTES }),
             Form::Moments(time) => time.into(),
         }
     }
@@ -118,8 +125,10 @@ impl Decoded {
                 }
                 Form::Dates => {
                     let text = self.date(value, number);
-                    out.extend((text.len() as u32).to_le_bytes());
-                    out.extend(text.as_bytes());
+                    out.push(text.is_some().into());
+                    let start = out.len();
+                    out.extend(text.unwrap_or_default().bytes().take(DATE_BYTES));
+                    out.resize(start + DATE_BYTES, 0);
                 }
             }
         }
@@ -170,14 +179,15 @@ impl Decoded {
         }))
     }
 
-    /// A date; the number itself if that is further off than any.
-    fn date(&self, stored: ScalarValue, number: Option<f64>) -> String {
-        let Some(number) = number else { return "NaT".into() };
-        match self.moment(stored, number) {
-            Some(date) => date,
-            None if number.is_nan() => "NaT".into(),
-            None => format!("{number}"),
-        }
+    /// A date; the number itself if that is further off than any, an integer with all its digits; `None` if there is none.
+    fn date(&self, stored: ScalarValue, number: Option<f64>) -> Option<String> {
+        let number = number.filter(|number| !number.is_nan())?;
+        let is_plain = self.meaning.affine.is_identity();
+        Some(match (self.moment(stored, number), stored) {
+            (Some(date), _) => date,
+            (None, ScalarValue::Integer(count)) if is_plain => count.to_string(),
+            (None, _) => format!("{number:?}"),
+        })
     }
 
     /// The moment that a number stands for, as NumPy counts it; `None` if that is further off than it can count.

@@ -8,6 +8,11 @@ use zarr_core::store::{Bytes, Capabilities, Listing, Result, StoreKey, StorePref
 
 use crate::target::Target;
 
+/// The key beside a node's document, in no listing, of what netCDF knows of the node and the document does not say:
+/// `{"attributes": {"scale": "float32"}, "unlimited": [true, false]}`. `zarr-nczarr` reads it for a copy to NCZarr.
+#[cfg(any(feature = "hdf5", feature = "netcdf3"))]
+pub(crate) const NETCDF_TYPES: &str = "netcdf_types.json";
+
 /// A format whose data lie in other files: finds the bytes of a key, and the keys in a folder.
 ///
 /// A source holds what it must, a parsed header for example, and makes the rest when it is asked: documents of nodes are

@@ -13,7 +13,7 @@ use std::ops::Range;
 
 use zarr::data_type::{Rounding, Scalar, ScalarValue};
 use zarr::{Array, ArrayMetadata, Guard, Json, Node, Region, Selection};
-use zarr_plot::meaning::{Meaning, MissingRule};
+use zarr_plot::meaning::{Meaning, Missing, MissingRule};
 
 use super::resize;
 use crate::digits::Digits;
@@ -296,6 +296,8 @@ fn growth(
 struct Conversion {
     from: (Scalar, Meaning),
     to: (Scalar, Meaning),
+    /// Whether the same stored number means the same, but that other ones are missing.
+    is_same: bool,
 }
 
 /// What an array's elements stand for. The bounds of times are times in the same units, which they need not repeat (CF 7.1).
@@ -314,7 +316,7 @@ fn meaning(array: &Array, arrays: &Arrays) -> Meaning {
     });
     if let Some(owner) = owner {
         let owner = Meaning::of(owner, MissingRule::Declared);
-        (meaning.units, meaning.time) = (owner.units, owner.time);
+        meaning.set_units_of(owner, &array.data_type());
     }
     meaning
 }
@@ -329,7 +331,7 @@ fn conversion(
         && before.affine == after.affine
         && before.unsigned == after.unsigned
         && before.time == after.time;
-    if is_same && (before.missing == after.missing || before.missing.is_empty()) {
+    if is_same && is_same_missing(&before.missing, &after.missing) {
         let units = [&before, &after].map(|meaning| meaning.units.clone().unwrap_or_default());
         if before.time.is_none() && units[0] != units[1] {
             return Err(format!("expected the units `{}`, found `{}`", units[1], units[0]));
@@ -359,20 +361,41 @@ fn conversion(
     let (Some(one), Some(other)) = scalars else {
         return Err(format!("{} cannot be converted to {}", types.0, types.1));
     };
-    Ok(Some(Conversion { from: (one, before), to: (other, after) }))
+    Ok(Some(Conversion { from: (one, before), to: (other, after), is_same }))
+}
+
+/// Whether the same stored numbers are missing. NaN is equal to itself here.
+fn is_same_missing(one: &Missing, other: &Missing) -> bool {
+    let limits = |missing: &Missing| {
+        [missing.valid_min, missing.valid_max].map(|limit| limit.map(ScalarValue::key))
+    };
+    let keys = |missing: &Missing| -> BTreeSet<(bool, u64)> {
+        missing.values().iter().map(|value| value.key()).collect()
+    };
+    limits(one) == limits(other) && keys(one) == keys(other)
 }
 
 impl Conversion {
     /// Native elements as native elements.
     fn apply(&self, stored: &[u8]) -> Result<Vec<u8>, String> {
-        let ((from, before), (to, _)) = (&self.from, &self.to);
+        let ((from, before), (to, after)) = (&self.from, &self.to);
         let mut out = vec![0; stored.len() / from.size() * to.size()];
         let pairs = stored.chunks_exact(from.size()).zip(out.chunks_exact_mut(to.size()));
         for (element, place) in pairs {
             let value = from.load(element);
             let number = before.decode(value);
+            // NaN is no number and no date, whether or not it is declared to be missing.
+            let is_nan = number.is_some_and(f64::is_nan);
+            let is_missing = after.missing.contains(value);
+            if self.is_same && (is_nan || is_missing == number.is_none()) {
+                place.copy_from_slice(element);
+                continue;
+            }
             let fitting = match number {
                 None => self.missing(),
+                Some(_) if is_nan && !matches!(to, Scalar::Float(_)) => self.missing(),
+                Some(number) if is_nan => Some(ScalarValue::Float(number)),
+                Some(_) if self.is_same => Some(value),
                 Some(number) => self.number(value, number)?,
             };
             let rounding = Rounding::NearestEven;
@@ -382,8 +405,40 @@ impl Conversion {
                 None => "the dataset that grows declares no missing value".to_owned(),
             })?;
             to.store(bits, place);
+            if let Some(number) = number
+                && !is_nan
+                && after.missing.contains(to.load(place))
+            {
+                return Err(self.would_be_missing(number, to.load(place)));
+            }
         }
         Ok(out)
+    }
+
+    /// Why a number that is there is not appended as one that the target takes for missing.
+    fn would_be_missing(&self, number: f64, stored: ScalarValue) -> String {
+        let (before, after) = (&self.from.1, &self.to.1);
+        let shown = match before.time.and_then(|time| time.date(number)) {
+            Some(date) => date.to_string(),
+            None => Digits::All.of_float(number),
+        };
+        let stored = match stored {
+            ScalarValue::Integer(stored) => stored.to_string(),
+            ScalarValue::Float(stored) => Digits::All.of_float(stored),
+        };
+        let is_value = after.missing.values().iter().any(|value| match value {
+            ScalarValue::Integer(value) => value.to_string() == stored,
+            ScalarValue::Float(value) => Digits::All.of_float(*value) == stored,
+        });
+        let meaning = if is_value { "a missing value there" } else { "out of its valid range" };
+        let advice = if is_value {
+            "replace it with `zarr put`, or write the dataset that grows anew with another missing value"
+        } else {
+            "widen `valid_range`, `valid_min` or `valid_max` there with `zarr attrs --set`"
+        };
+        format!(
+            "the value {shown} would be missing: the dataset that grows stores it as {stored}, which is {meaning}; {advice}"
+        )
     }
 
     /// What stands for a missing element.
@@ -421,7 +476,7 @@ impl Conversion {
         Ok(Some(match to {
             Scalar::Float(_) => ScalarValue::Float(stored),
             _ if stored.is_finite() => ScalarValue::Integer(stored.round_ties_even() as i128),
-            _ => return Ok(self.missing()),
+            _ => return Ok(None),
         }))
     }
 }

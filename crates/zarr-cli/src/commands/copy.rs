@@ -251,7 +251,7 @@ impl Copy {
             let manifest = manifest.as_deref().map(checksum::read_chunks).transpose()?;
             let manifest = manifest.map(Arc::new);
             session.check_against(manifest.clone());
-            let source = netcdf::source(session, &self.source)?;
+            let source = netcdf::source(session, &self.source, &new)?;
             if let Some(manifest) = manifest {
                 manifest.check_keys(&source.hierarchy().node(source.root_path())?)?;
             }

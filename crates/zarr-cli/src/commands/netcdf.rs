@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use zarr::nczarr::schema::Variable;
-use zarr::nczarr::{CopyTarget, Dataset, DatasetOptions, NcUrl, NewDataset};
+use zarr::nczarr::{CopyTarget, Dataset, DatasetOptions, NcUrl, NewDataset, Profile};
 use zarr::tools::Plan;
 use zarr::{ErrorKind, Hierarchy, Json, Node, Object, OpenOptions};
 
@@ -83,12 +83,21 @@ pub(super) fn take_back(dataset: &Dataset) {
     let _ = dataset.hierarchy().erase(zarr::NodePath::root());
 }
 
-/// The dataset that a copy is made of.
-pub(super) fn source(session: &Session, source: &str) -> Result<Dataset, Failure> {
+/// The dataset that a copy is made of, which is to become `new`.
+pub(super) fn source(
+    session: &Session,
+    source: &str,
+    new: &NewDataset,
+) -> Result<Dataset, Failure> {
     let url = zarr::tools::dataset_url(source)?;
-    let dataset = url.open(&DatasetOptions::of(session.options()?))?;
+    let options = |zarr| match new.profile {
+        // NCZarr has all that a netCDF file says.
+        Profile::Nczarr => DatasetOptions::of(zarr).file_types(),
+        _ => DatasetOptions::of(zarr),
+    };
+    let dataset = url.open(&options(session.options()?))?;
     match session.whole_to_copy(&dataset.hierarchy(), dataset.root_path())? {
-        Some(options) => Ok(url.open(&DatasetOptions::of(options))?),
+        Some(zarr) => Ok(url.open(&options(zarr))?),
         None => Ok(dataset),
     }
 }

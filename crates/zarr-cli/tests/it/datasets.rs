@@ -159,7 +159,10 @@ fn a_copy_cuts_a_dataset_with_what_the_selected_arrays_need() {
             ("depth=1", "no dimension `depth`; dimensions: bnds, lat, time"),
             ("lat", "is not name=coordinates"),
             ("lat=1,lat=2", "duplicate dimension `lat`"),
-            ("time=2030", "out of range; coordinates go from 2023-01-01 to 2023-07-01"),
+            (
+                "time=2030",
+                "no coordinate is in `2030`; coordinates go from 2023-01-01 to 2023-07-01",
+            ),
             ("bnds=1", "it has no coordinates"),
         ] {
             let told = folder.bad(&format!("copy d.zarr no.zarr --sel {sel}"), 2);
@@ -201,6 +204,82 @@ fn packed_numbers_are_appended_by_the_scale_of_the_other_dataset() {
     folder.good("append d.zarr --from e.zarr --axis time");
     // 31 and 32 by 0.25 are 15.5 and 16 by 0.5, and 33 is missing.
     assert_eq!(folder.good("get d.zarr/t2m").text(), "[[0,1,2,-1],[16,16,-1,0]]\n");
+}
+
+/// Two datasets `d` and `e` of v2 with one array `x(t)` each, of which the fill value is missing.
+fn two_of_one_array(
+    folder: &Folder,
+    (dtype, attributes): (&str, [&str; 2]),
+    (fills, elements): ([&str; 2], [&[u8]; 2]),
+) {
+    for (n, name) in ["d", "e"].into_iter().enumerate() {
+        let (fill, count) = (fills[n], elements[n].len() / 8);
+        let document = format!(
+            r#"{{"zarr_format":2,"shape":[{count}],"chunks":[{count}],"dtype":"{dtype}","fill_value":{fill},
+                "order":"C","compressor":null,"filters":null}}"#
+        );
+        let attributes = attributes[n];
+        let own = format!(r#"{{"_ARRAY_DIMENSIONS":["t"]{attributes}}}"#);
+        std::fs::create_dir_all(folder.path(&format!("{name}/x"))).unwrap();
+        folder.write(&format!("{name}/.zgroup"), r#"{"zarr_format":2}"#);
+        folder.write(&format!("{name}/x/.zarray"), &document);
+        folder.write(&format!("{name}/x/.zattrs"), &own);
+        std::fs::write(folder.path(&format!("{name}/x/0")), elements[n]).unwrap();
+    }
+}
+
+/// xarray writes NaT as -2^63 and declares nothing.
+#[test]
+fn a_time_that_is_none_is_missing_and_is_appended_as_none() {
+    let folder = Folder::new();
+    let units = [r#","units":"days since 2000-01-01""#, r#","units":"hours since 2000-01-01""#];
+    let bytes = |numbers: [i64; 2]| numbers.map(i64::to_le_bytes).concat();
+    let elements = [bytes([0, i64::MIN]), bytes([48, i64::MIN])];
+    let elements = [&elements[0][..], &elements[1][..]];
+    two_of_one_array(&folder, ("<i8", units), (["null", "null"], elements));
+    let decoded = folder.good("get e/x --cf").text().to_owned();
+    assert_eq!(decoded, "[\"2000-01-03T00:00:00\",null]\n");
+    assert_eq!(folder.good("get e/x --cf --format csv").text(), "2000-01-03T00:00:00\n\n");
+    let raw = folder.good("get e/x --cf --format raw").out.clone();
+    assert_eq!(raw, elements[1], "they stay integers");
+    let stats = folder.good("stats e/x --json").json();
+    let count = |name: &str| stats.as_object().unwrap().get(name).unwrap().to_string();
+    assert_eq!((count("count"), count("missing")), ("1".into(), "1".into()));
+    folder.good("append d e --axis t");
+    let both = format!("[0,{},2,{}]\n", i64::MIN, i64::MIN);
+    assert_eq!(folder.good("get d/x").text(), both);
+    // Other missing values of the target come first.
+    two_of_one_array(&folder, ("<i8", units), (["-1", "null"], elements));
+    folder.good("append d e --axis t");
+    assert_eq!(folder.good("get d/x").text(), format!("[0,{},2,-1]\n", i64::MIN));
+    // Of an array that is no time it is a number.
+    let none = [r#","units":"m""#, r#","units":"m""#];
+    two_of_one_array(&folder, ("<i8", none), (["null", "null"], elements));
+    assert_eq!(folder.good("get e/x --cf").text(), format!("[48,{}]\n", i64::MIN));
+}
+
+#[test]
+fn a_value_that_would_be_missing_behind_a_dataset_is_refused() {
+    let folder = Folder::new();
+    let bytes = |numbers: [f64; 2]| numbers.map(f64::to_le_bytes).concat();
+    let elements = [bytes([1.0, 2.0]), bytes([-99.0, -98.0])];
+    let elements = [&elements[0][..], &elements[1][..]];
+    for (attributes, fills, why) in [
+        (["", ""], ["-99.0", "-98.0"], "/x: the value -99 would be missing"),
+        (["", ""], ["-99.0", "null"], "is a missing value there; replace it with `zarr put`"),
+        (["", r#","scale_factor":2"#], ["-196.0", "-1.0"], "the value -196 would be missing"),
+        ([r#","valid_min":-98"#, ""], ["null", "null"], "out of its valid range; widen"),
+    ] {
+        two_of_one_array(&folder, ("<f8", attributes), (fills, elements));
+        let told = folder.bad("append d e --axis t", 2);
+        assert!(told.contains(why), "{attributes:?} {fills:?}: {told}");
+        assert_eq!(folder.good("get d/x").text(), "[1.0,2.0]\n");
+    }
+    // What is missing becomes the target's missing value, and NaN stays NaN.
+    let elements = [elements[0], &bytes([f64::NAN, -98.0])[..]];
+    two_of_one_array(&folder, ("<f8", ["", ""]), (["-99.0", "-98.0"], elements));
+    folder.good("append d e --axis t");
+    assert_eq!(folder.good("get d/x").text(), "[1.0,2.0,\"NaN\",-99.0]\n");
 }
 
 #[test]

@@ -61,6 +61,29 @@ pub fn to_json(
     Ok(json::nested(&items, shape))
 }
 
+/// The type of netCDF that an attribute has, by the name that Zarr gives it; `char` for text. `None` for a type or a shape that
+/// netCDF's attributes do not have, and for the missing value, whose type is that of its variable.
+pub fn netcdf_type(attribute: &Attribute) -> Option<String> {
+    let Dataspace::Simple { shape, .. } = &attribute.dataspace else { return None };
+    let is_one = shape.iter().product::<u64>() == 1;
+    if shape.len() > 1 || attribute.name == "_FillValue" {
+        return None;
+    }
+    let datatype = &attribute.datatype;
+    Some(match &datatype.class {
+        Class::Integer { signed, .. } if matches!(datatype.size, 1 | 2 | 4 | 8) => {
+            format!("{}int{}", if *signed { "" } else { "u" }, 8 * datatype.size)
+        }
+        Class::Float(_) => match datatype.ieee_float() {
+            Some((4 | 8, _)) => format!("float{}", 8 * datatype.size),
+            _ => return None,
+        },
+        Class::String(_) if is_one => "char".to_owned(),
+        Class::VariableString(_) => "string".to_owned(),
+        _ => return None,
+    })
+}
+
 fn empty(datatype: &Datatype) -> String {
     match datatype.class {
         Class::String(_) | Class::VariableString(_) => json::text(""),

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{ArrayView, attributes, dimensions, fill_value};
+use super::{ArrayView, attributes, dimensions, fill_value, json};
 use crate::error::{Error, ErrorKind, Fault};
 use crate::walk::Walk;
 use crate::{Blocks, File, Link, Object, ObjectKind, Result, Target};
@@ -46,6 +46,8 @@ pub enum EntryKind {
     Group,
     /// A dataset that is an array.
     Array,
+    /// A dimension of netCDF without a variable: the arrays along it name it.
+    Dimension,
     /// Nothing that Zarr has: why it is left out.
     LeftOut(String),
     /// An object that cannot be read.
@@ -157,8 +159,7 @@ impl Tree {
             ObjectKind::Dataset => {
                 let attributes = dimensions::readable(&self.file, blocks, &object)?;
                 if dimensions::is_bare_dimension(&self.file, blocks, &attributes)? {
-                    let what = "it is a dimension without a variable";
-                    return Ok(EntryKind::LeftOut(what.to_owned()));
+                    return Ok(EntryKind::Dimension);
                 }
                 // A dataset without a shape has no elements and is no array.
                 let dataset = self.file.dataset(blocks, &object)?;
@@ -238,6 +239,33 @@ impl Tree {
         let Some(found) = self.find(blocks, path)? else { return Err(absent(path)) };
         let object = self.file.object(blocks, found.address)?;
         self.attributes(blocks, &object).map_err(|fault| fault.at_path(path))
+    }
+
+    /// What netCDF knows of the object at a path, and its document in Zarr does not say: the types of its attributes, and which axes
+    /// are unlimited. JSON text: `{"attributes": {"scale": "float32"}, "unlimited": [true, false]}`.
+    ///
+    /// # Errors
+    /// The object is damaged.
+    pub fn netcdf_types(&mut self, blocks: &Blocks, path: &str) -> Result<String> {
+        let Some(found) = self.find(blocks, path)? else { return Err(absent(path)) };
+        let at_path = |fault: Fault| fault.at_path(path);
+        let object = self.file.object(blocks, found.address).map_err(at_path)?;
+        let attributes = dimensions::readable(&self.file, blocks, &object).map_err(at_path)?;
+        let types = attributes.iter().filter_map(|attribute| {
+            Some((attribute.name.clone(), json::text(&attributes::netcdf_type(attribute)?)))
+        });
+        let types = json::object(types);
+        let mut unlimited = Vec::new();
+        if object.kind == ObjectKind::Dataset {
+            let dataset = self.file.dataset(blocks, &object).map_err(at_path)?;
+            if let crate::Dataspace::Simple { max_shape, .. } = &dataset.dataspace {
+                unlimited.extend(max_shape.iter().map(|len| len.is_none().to_string()));
+            }
+        }
+        Ok(json::object([
+            ("attributes".to_owned(), types),
+            ("unlimited".to_owned(), json::list(unlimited)),
+        ]))
     }
 
     /// The dataset at a path as an array.
@@ -498,7 +526,7 @@ fn unique(entries: Vec<Entry>) -> Vec<Entry> {
     for entry in entries {
         match kept.last_mut() {
             Some(last) if last.name == entry.name => {
-                if matches!(last.kind, EntryKind::LeftOut(_)) {
+                if matches!(last.kind, EntryKind::LeftOut(_) | EntryKind::Dimension) {
                     *last = entry;
                 }
             }

@@ -67,7 +67,21 @@ pub(super) struct FoundArray {
     pub array: Array,
     pub document: Option<ArrayDocument>,
     pub notes: Vec<(String, String)>,
+    /// Of a netCDF file: which axes are unlimited.
+    pub file: Option<FileTypes>,
 }
+
+/// What a netCDF file says of a node besides its document.
+#[derive(Default)]
+pub(super) struct FileTypes {
+    /// The types of attributes, by name.
+    notes: Vec<(String, String)>,
+    /// Which axes are unlimited.
+    unlimited: Vec<bool>,
+}
+
+/// The key beside a node's document that has it, in the stores of netCDF files (`zarr-virtual`).
+const FILE_TYPES: &str = "netcdf_types.json";
 
 impl<'a> Loader<'a> {
     pub fn new(
@@ -90,17 +104,22 @@ impl<'a> Loader<'a> {
         let mut root = Root::new(root);
         let found = std::mem::take(&mut self.found);
         self.lengthen(&mut root, &found);
-        let mut arrays = HashMap::new();
-        for Found { group, name, node } in found {
+        let (mut arrays, mut unlimited) = (HashMap::new(), Vec::new());
+        for Found { group, name, mut node } in found {
             let path = full_name(&group, &name);
+            let file = node.as_mut().ok().and_then(|found| found.file.take());
+            let is_file = file.is_some();
+            let axes = file.map(|file| file.unlimited).unwrap_or_default();
             let built = match node {
                 Ok(found) => self
-                    .variable(&mut root, &group, &name, &found)
+                    .variable(&mut root, &group, &name, &found, is_file)
                     .map(|(variable, fill)| (variable, Entry { array: found.array, fill })),
                 Err(error) => Err(error),
             };
             match built {
                 Ok((variable, entry)) => {
+                    let dimensions = variable.dimensions.iter().zip(axes);
+                    unlimited.extend(dimensions.filter(|it| it.1).map(|it| it.0.clone()));
                     root.add_variable(&group, variable);
                     arrays.insert(path, entry);
                 }
@@ -113,6 +132,8 @@ impl<'a> Loader<'a> {
                 Err(error) => return Err(error),
             }
         }
+        // All variables of a dimension are as long as it is in a file: the documents have checked it.
+        unlimited.iter().for_each(|path| root.make_unlimited(path));
         let mut warnings = self.hierarchy.warnings();
         warnings.extend(self.warnings);
         let hierarchy = self.hierarchy.clone();
@@ -167,7 +188,7 @@ impl<'a> Loader<'a> {
         let name = self.base.name().or(place.trim_end_matches('/').rsplit('/').next());
         let name = name.and_then(|name| name.split('.').next()).unwrap_or_default();
         let name = if check_name(name).is_ok() { name } else { "data" }.to_owned();
-        let node = Ok(FoundArray { array, document: None, notes: Vec::new() });
+        let node = Ok(FoundArray { array, document: None, notes: Vec::new(), file: None });
         self.found.push(Found { group: "/".into(), name, node });
         Ok(Some(Group::new("")))
     }
@@ -194,7 +215,10 @@ impl<'a> Loader<'a> {
             Profile::Pure => None,
             _ => sources.group().map_err(|e| Error::from(e).at_path(&at))?,
         };
-        let notes = if self.profile == Profile::Pure { Vec::new() } else { sources.notes() };
+        let notes = match self.profile {
+            Profile::Pure => self.file_types(&at)?.unwrap_or_default().notes,
+            _ => sources.notes(),
+        };
         let mut group = Group::new(path.rsplit('/').next().unwrap_or_default());
         let node_attributes = NodeAttributes::read(&metadata.attributes, &notes);
         let (attributes, troubles) = node_attributes.attributes(self.profile == Profile::Legacy);
@@ -292,7 +316,10 @@ impl<'a> Loader<'a> {
             _ => e,
         })?;
         if self.profile == Profile::Pure {
-            return Ok(FoundArray { array, document: None, notes: Vec::new() });
+            let mut file = self.file_types(&path)?;
+            let notes = file.as_mut().map(|file| std::mem::take(&mut file.notes));
+            let notes = notes.unwrap_or_default();
+            return Ok(FoundArray { array, document: None, notes, file });
         }
         let old = self.old(&path, &[".nczvar", ".nczarray", ".nczattr", ".nczattrs"])?;
         let metadata = array.metadata();
@@ -300,7 +327,30 @@ impl<'a> Loader<'a> {
             Sources { attributes: &metadata.attributes, members: &metadata.unknown, old: &old };
         let document = sources.array().map_err(|e| Error::from(e).at_path(&path))?;
         let notes = sources.notes();
-        Ok(FoundArray { array, document, notes })
+        Ok(FoundArray { array, document, notes, file: None })
+    }
+
+    /// What a netCDF file says of the node at `path` besides its document; `None` of any other store.
+    fn file_types(&self, path: &NodePath) -> Result<Option<FileTypes>> {
+        let store = self.hierarchy.store();
+        let is_file = ["hdf5::", "netcdf3::"].iter().any(|name| store.name().contains(name));
+        if !self.options.file_types || !is_file {
+            return Ok(None);
+        }
+        let key = format!("{}/{FILE_TYPES}", path.relative());
+        let key = StoreKey::new(key.trim_start_matches('/'))?;
+        let limit = self.hierarchy.options().limits.document;
+        let got = store.to_sync().get(&key, GetOptions::at_most(limit));
+        let got = got.map_err(|e| Error::from(e).at_path(path).at_key(&key))?;
+        let Some(bytes) = got.and_then(|got| got.bytes) else { return Ok(None) };
+        let json = Json::parse(&bytes).map_err(MetadataError::Json)?;
+        let member = |name: &str| json.as_object().and_then(|object| object.get(name));
+        let types = member("attributes").and_then(Json::as_object);
+        let types = types.into_iter().flat_map(|types| types.iter());
+        let notes = types.filter_map(|(name, ty)| Some((name.to_owned(), ty.as_str()?.to_owned())));
+        let axes = member("unlimited").and_then(Json::as_array).unwrap_or_default();
+        let unlimited = axes.iter().map(|axis| axis.as_bool() == Some(true)).collect();
+        Ok(Some(FileTypes { notes: notes.collect(), unlimited }))
     }
 
     /// Unlimited dimensions are as long as the longest of their arrays: one may have grown before its group

@@ -1,5 +1,6 @@
 //! Makes the definition of a variable from the documents of its array.
 
+use zarr_core::data_type::DataType;
 use zarr_core::metadata::ArrayMetadata;
 use zarr_core::{Dialect, Error, Json, MetadataError, Result, Strictness};
 
@@ -22,12 +23,16 @@ impl Loader<'_> {
         root: &mut Root,
         group: &str,
         name: &str,
-        FoundArray { array, document, notes }: &FoundArray,
+        FoundArray { array, document, notes, .. }: &FoundArray,
+        is_file: bool,
     ) -> Result<(Variable, Values)> {
         let metadata = array.metadata();
         let path = array.path();
         let at = |e: MetadataError| Error::from(e).at_path(path);
         let alias = document.as_ref().and_then(|document| document.alias);
+        // Bytes one by one are the `char` of a netCDF file.
+        let is_char = is_file && metadata.data_type == DataType::FixedBytes { len: 1 };
+        let alias = if is_char { Some(Type::Char) } else { alias };
         let ty = elements::type_of(&metadata, alias, self.conventions).map_err(|why| {
             let unsupported = zarr_core::Unsupported {
                 what: "data type",
@@ -49,7 +54,10 @@ impl Loader<'_> {
         self.warn_of_hidden(&full_name(group, name), &metadata.attributes);
         let fill = elements::fill(&metadata, ty);
         let declared = node_attributes.json("_FillValue");
-        if declared.is_some() && !metadata.attributes.contains("_FillValue") {
+        if declared.is_some() && is_char {
+            // The attribute of a byte is in base64, or no text.
+            set(&mut attributes, "_FillValue", Some(fill.clone()));
+        } else if declared.is_some() && !metadata.attributes.contains("_FillValue") {
             set(&mut attributes, "_FillValue", Some(fill.clone()));
         } else if let Some(json) = declared {
             match attribute::fill_from_json(json, ty) {

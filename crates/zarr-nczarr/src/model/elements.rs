@@ -25,6 +25,7 @@ pub(crate) fn type_of(
     let core = match data_type {
         DataType::Core(core) => core,
         DataType::FixedBytes { .. } if is_char => return Ok(Type::Char),
+        DataType::FixedBytes { len: 1 } if alias == Some(Type::Char) => return Ok(Type::Char),
         DataType::String | DataType::FixedBytes { .. } | DataType::FixedUtf32 { .. } => {
             return Ok(Type::String);
         }

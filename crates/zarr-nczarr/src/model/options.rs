@@ -53,6 +53,9 @@ pub struct DatasetOptions {
     pub lengths: Lengths,
     /// Whether texts that are too long for their variable are cut, at the end of a character (N-062).
     pub truncate: bool,
+    /// Whether a netCDF file also says what its documents in Zarr do not: which dimensions are unlimited, the types of attributes, and
+    /// which variables are `char`. A copy to NCZarr keeps them.
+    pub file_types: bool,
     /// Whether new strings in v3 are of a fixed width; see [`crate::NewDataset::fixed_strings`].
     pub fixed_strings: bool,
 }
@@ -72,6 +75,7 @@ impl DatasetOptions {
             share_dimensions: false,
             lengths: Lengths::default(),
             truncate: false,
+            file_types: false,
             fixed_strings: false,
         }
     }
@@ -87,6 +91,13 @@ impl DatasetOptions {
     #[must_use]
     pub fn pure(mut self) -> Self {
         self.pure = true;
+        self
+    }
+
+    /// Asks a netCDF file for what its documents in Zarr do not say; see [`DatasetOptions::file_types`].
+    #[must_use]
+    pub fn file_types(mut self) -> Self {
+        self.file_types = true;
         self
     }
 

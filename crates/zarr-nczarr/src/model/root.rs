@@ -155,6 +155,15 @@ impl Root {
         }
     }
 
+    /// Makes the dimension of this full name unlimited, if it is there.
+    pub fn make_unlimited(&mut self, path: &str) {
+        let (group, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let Some((group, index)) = self.both_mut(group) else { return };
+        if let Some(at) = index.dimensions.exact(name) {
+            group.dimensions[at].unlimited = true;
+        }
+    }
+
     /// Gives the group at `group` a variable, if that is there.
     pub fn add_variable(&mut self, group: &str, variable: Variable) {
         if let Some((group, index)) = self.both_mut(group) {

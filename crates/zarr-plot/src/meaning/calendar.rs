@@ -210,6 +210,7 @@ fn of_julian(days: i64) -> (i64, i64, i64) {
 
 impl Date {
     /// The date that a text says, as in `2000-1-16`, `2000-01-16T12:30`, `2000-01-16 12:30:00.5 +01:00`; a zone is taken off.
+    /// Eight digits are a packed date of UDUNITS, `20000116`, and four or six of a time are packed, too: `T1230`, `T123000`.
     /// `None` if it says none.
     pub fn parse(text: &str, calendar: Calendar) -> Option<Date> {
         let text = text.trim();
@@ -223,7 +224,12 @@ impl Date {
             Some(at) => (&unsigned[..at], unsigned[at + 1..].trim()),
             None => (unsigned, ""),
         };
-        let mut parts = date.split('-');
+        let parts = if is_packed(date) {
+            vec![&date[..4], &date[4..6], &date[6..]]
+        } else {
+            date.split('-').collect()
+        };
+        let mut parts = parts.into_iter();
         let year = sign * number(parts.next()?)?;
         let month = parts.next().map_or(Some(1), number)?;
         let day = parts.next().map_or(Some(1), number)?;
@@ -242,6 +248,11 @@ impl Date {
         };
         calendar.moment(calendar.nanoseconds(date)?.checked_sub(zone)?)
     }
+}
+
+/// Whether a text is a date of UDUNITS without hyphens, `YYYYMMDD`.
+pub(crate) fn is_packed(date: &str) -> bool {
+    date.len() == 8 && date.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// A whole number of digits only.
@@ -265,12 +276,20 @@ fn zone(text: &str) -> Option<i128> {
     Some(sign * i128::from(minutes) * 60_000_000_000)
 }
 
-/// Nanoseconds of `12`, `12:30`, `12:30:59.5`; of nothing, 0.
+/// Nanoseconds of `12`, `12:30`, `12:30:59.5`, and of `1230`, `123059.5`; of nothing, 0.
 fn time_of_day(text: &str) -> Option<u64> {
     if text.is_empty() {
         return Some(0);
     }
-    let mut parts = text.split(':');
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let mut parts = match (digits, &text[digits..]) {
+        (4, "") => vec![&text[..2], &text[2..]],
+        (6, rest) if rest.is_empty() || rest.starts_with('.') => {
+            vec![&text[..2], &text[2..4], &text[4..]]
+        }
+        _ => text.split(':').collect(),
+    }
+    .into_iter();
     let hour = number(parts.next()?)?;
     let minute = parts.next().map_or(Some(0), number)?;
     let seconds = parts.next().unwrap_or("0");
@@ -361,6 +380,9 @@ mod tests {
             ("2000-01-01T00:00:00Z", "2000-01-01"),
             ("-44-03-15", "-0044-03-15"),
             ("1999", "1999-01-01"),
+            ("20000116", "2000-01-16"),
+            ("20000116T123001.5", "2000-01-16T12:30:01.5"),
+            ("2000-01-16 1230", "2000-01-16T12:30:00"),
         ] {
             assert_eq!(date(text).as_deref(), Some(printed), "{text}");
         }

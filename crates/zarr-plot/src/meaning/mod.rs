@@ -43,6 +43,8 @@ pub use self::time::TimeUnits;
 pub struct Meaning {
     /// Which of them are missing.
     pub missing: Missing,
+    /// Whether only -2^63 of a time is missing, which nothing declares.
+    pub has_only_no_time: bool,
     /// How numbers are unpacked.
     pub affine: Affine,
     /// Whether integers are read as unsigned: netCDF's `_Unsigned` is `"true"`.
@@ -86,7 +88,38 @@ impl Meaning {
         });
         let title = text(attributes, "long_name").or_else(|| text(attributes, "standard_name"));
         let flags = Flags::of(attributes);
-        Meaning { missing, affine, unsigned, time, units, title, flags, warnings }
+        let mut meaning = Meaning {
+            missing,
+            has_only_no_time: false,
+            affine,
+            unsigned,
+            time,
+            units,
+            title,
+            flags,
+            warnings,
+        };
+        if rule != MissingRule::None {
+            meaning.mark_no_time(&metadata.data_type);
+        }
+        meaning
+    }
+
+    /// Takes the count that xarray writes for NaT, -2^63, for missing where integers of 64 bits are times or spans of time. xarray
+    /// declares it with no attribute; no moment is so far from any date, and xarray reads it as NaT whatever is declared.
+    fn mark_no_time(&mut self, data_type: &DataType) {
+        let is_span = self.units.as_deref().is_some_and(TimeUnits::is_span);
+        let is_int64 = self.scalar(data_type) == Some(Scalar::Int(64));
+        if is_int64 && (self.time.is_some() || is_span) {
+            self.has_only_no_time = self.missing.is_empty();
+            self.missing.add(ScalarValue::Integer(NumpyTime::NAT.into()));
+        }
+    }
+
+    /// Takes the units and the times of another array, whose bounds the elements of this one are.
+    pub fn set_units_of(&mut self, owner: Meaning, data_type: &DataType) {
+        (self.units, self.time) = (owner.units, owner.time);
+        self.mark_no_time(data_type);
     }
 
     /// The stored values as they are, nothing missing but NaT.

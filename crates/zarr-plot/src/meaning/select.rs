@@ -3,6 +3,7 @@
 use zarr_core::{AccessError, Result};
 
 use super::axes::{Axis, Coordinates};
+use super::calendar::is_packed;
 use super::{Calendar, Date, TimeUnits};
 use crate::stats::Along;
 
@@ -29,7 +30,7 @@ impl Axis {
     /// if that is another one; of texts the equal one. `reach` says how far the nearest one may be.
     ///
     /// The end `2020-05` is the end of that month, and `2020-05-17` that of the day. A date that names a year, a month or a day selects
-    /// all coordinates in it, as in xarray; if there is none, the nearest. Longitudes that differ by 360 degrees are the same: `-10` is `350`, and `350:10` of
+    /// all coordinates in it, as in xarray; if there is none, none but with another `reach` than half a step. Longitudes that differ by 360 degrees are the same: `-10` is `350`, and `350:10` of
     /// ascending coordinates crosses the meridian, in the order of the text.
     ///
     /// # Errors
@@ -79,9 +80,19 @@ fn positions(
         return Ok((Along::range(at..at + 1), None));
     }
     if let Some(wanted) = point(text, found.time) {
-        let inside = between(found, wanted.0, wanted.1);
-        if inside.len() > 1 && wanted.1 > wanted.0 {
-            return Ok((along(inside), None));
+        // A year, a month or a day is a range, of which an element beside it is no part; whoever wants the nearest says so.
+        if wanted.1 > wanted.0 {
+            let inside = between(found, wanted.0, wanted.1);
+            if inside.len() > 1 {
+                return Ok((along(inside), None));
+            }
+            if inside.is_empty() && reach == Reach::HalfStep {
+                let why = format!("no coordinate is in `{text}`; {}", range(found)?);
+                let taken = nearest(found, text, wanted, Reach::Any, wraps)?.1;
+                let taken =
+                    taken.map_or(String::new(), |taken| format!("; --nearest takes {taken}"));
+                return Err(why + &taken);
+            }
         }
         return nearest(found, text, wanted, reach, wraps);
     }
@@ -261,8 +272,9 @@ fn end_of(text: &str, date: Date, calendar: Calendar) -> Option<Date> {
         calendar.nanoseconds(next).map(|_| next)
     };
     let next_year = || begin(date.year + 1, 1, 1).or_else(|| begin(date.year + 2, 1, 1));
-    match text.trim_start_matches('-').matches('-').count() {
-        0 => next_year(),
+    let text = text.trim_start_matches('-');
+    match text.matches('-').count() {
+        0 if !is_packed(text) => next_year(),
         1 if date.month == 12 => next_year(),
         1 => begin(date.year, date.month + 1, 1),
         _ => {
@@ -301,15 +313,15 @@ mod tests {
         );
         assert_eq!(taken(&time, "1850-01-01T12:00"), (Along::range(1..2), None));
         assert_eq!(taken(&time, "1850-02"), (Along::range(3..4), Some("1850-02-15".into())));
-        // Half a step is 21.75 days.
-        assert_eq!(taken(&time, "1850-03-08").1, Some("1850-02-15".into()));
-        let why = positions(&time, "1870").unwrap_err();
-        assert!(
-            why.contains(
-                "`1870` is out of range; coordinates go from 1849-12-31T12:00:00 to 1850-02-15"
-            ),
-            "{why}"
-        );
+        // Half a step is 21.75 days; but no coordinate is in that day, though one is as near as a moment may be.
+        assert_eq!(taken(&time, "1850-03-08T00:00").1, Some("1850-02-15".into()));
+        for text in ["1850-03-08", "1850-03", "1870", "1849-12-30"] {
+            let why = positions(&time, text).unwrap_err();
+            let range = "coordinates go from 1849-12-31T12:00:00 to 1850-02-15; --nearest takes 18";
+            assert!(why.contains(&format!("no coordinate is in `{text}`; {range}")), "{why}");
+            let any = super::positions(&time, text, Reach::Any, false);
+            assert!(any.is_ok_and(|(_, taken)| taken.is_some()), "{text}");
+        }
     }
 
     fn numbers(numbers: &[f64]) -> Coordinates {
@@ -392,7 +404,12 @@ mod tests {
         assert_eq!(positions(&time, "2000"), Ok(Along::range(0..365)));
         assert_eq!(positions(&time, "2000-01-02T12:00:2000-01-04"), Ok(Along::range(2..4)));
         assert_eq!(positions(&time, "2000-01-02T11:00"), Ok(Along::range(1..2)));
-        assert!(positions(&time, "1999").unwrap_err().contains("`1999` is out of range"));
+        assert!(positions(&time, "1999").unwrap_err().contains("no coordinate is in `1999`"));
+        assert_eq!(
+            positions(&time, "20000201"),
+            Ok(Along::range(31..32)),
+            "a packed date is a day"
+        );
         assert!(positions(&time, "2000-02-29").is_err(), "no such day in this calendar");
         assert!(positions(&time, "2001:").unwrap_err().contains("from 2000-01-01 to 2000-12-31"));
     }

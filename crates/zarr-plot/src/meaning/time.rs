@@ -1,6 +1,6 @@
 //! Reads numbers as times by CF's `units` and `calendar`: `days since 2000-01-01`.
 
-use super::calendar::{Calendar, DAY, Date};
+use super::calendar::{Calendar, DAY, Date, is_packed};
 
 /// What a number means that counts time: `UNIT since DATE` in a calendar (CF 4.4).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,6 +29,12 @@ impl TimeUnits {
     /// Counts of nanoseconds since a moment, itself in nanoseconds since 1970-01-01, in the proleptic Gregorian calendar.
     pub fn of_nanoseconds(unit: i128) -> TimeUnits {
         TimeUnits { unit, epoch: 0, calendar: Calendar::ProlepticGregorian }
+    }
+
+    /// Whether units are those of a span of time, as in `days`.
+    pub fn is_span(units: &str) -> bool {
+        let name = units.to_ascii_lowercase();
+        UNITS.iter().any(|(names, _)| names.contains(&name.as_str()))
     }
 
     /// What the attributes `units` and `calendar` say; `None` if the units are none of time since a date.
@@ -62,7 +68,8 @@ impl TimeUnits {
             _ => return Err(format!("`{units}` is not decoded: the unit is not known")),
         };
         let date = date.join(" ");
-        let epoch = Date::parse(&date, known).and_then(|date| known.nanoseconds(date));
+        let epoch = Date::parse(&date, known).filter(|_| !has_odd_digits(&date));
+        let epoch = epoch.and_then(|date| known.nanoseconds(date));
         let epoch = epoch.ok_or_else(|| {
             format!(
                 "`{units}` is not decoded: `{date}` is not a date of the calendar {}",
@@ -104,6 +111,14 @@ impl TimeUnits {
     }
 }
 
+/// Whether a date begins with digits alone that are neither a year nor a packed date: UDUNITS takes `200001` for a month, others for
+/// a year.
+fn has_odd_digits(date: &str) -> bool {
+    let date = date.trim_start_matches(['-', '+']);
+    let first = date.split(['T', 't', ' ']).next().unwrap_or(date);
+    first.bytes().all(|byte| byte.is_ascii_digit()) && first.len() > 4 && !is_packed(first)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -127,6 +142,27 @@ mod tests {
             date("seconds since 1970-01-01", "julian", 0.000_001),
             "1970-01-01T00:00:00.000001"
         );
+    }
+
+    /// As UDUNITS 2 has them: `YYYYMMDD`, and `HH`, `HHMM` or `HHMMSS`.
+    #[test]
+    fn packed_dates_are_those_of_udunits() {
+        let first = |epoch: &str| date(&format!("days since {epoch}"), "standard", 1.0);
+        assert_eq!(first("20000101"), "2000-01-02");
+        assert_eq!(first("20000101T120000"), "2000-01-02T12:00:00");
+        assert_eq!(first("20000101T1230"), "2000-01-02T12:30:00");
+        assert_eq!(first("20000101 06"), "2000-01-02T06:00:00");
+        assert_eq!(first("20000101T120000.5Z"), "2000-01-02T12:00:00.5");
+        assert_eq!(first("20000101 120000 +0100"), "2000-01-02T11:00:00");
+        assert_eq!(first("2000-01-01T120000"), "2000-01-02T12:00:00");
+        assert_eq!(first("2000-01-01T1230"), "2000-01-02T12:30:00");
+        assert_eq!(first("2000"), "2000-01-02");
+        for odd in ["200001", "2000010", "200001011", "20001301", "20000101T123", "20000101T126000"]
+        {
+            let why = TimeUnits::parse(&format!("days since {odd}"), None).unwrap_err();
+            assert!(why.contains("is not decoded"), "{odd}: {why}");
+        }
+        assert!(TimeUnits::is_span("Days") && !TimeUnits::is_span("m"));
     }
 
     #[test]

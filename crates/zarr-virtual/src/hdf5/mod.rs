@@ -21,7 +21,7 @@ use zarr_hdf5::zarr_view::{self, ArrayView, EntryKind, Location, Tree, apply_ski
 use zarr_hdf5::{Blocks, Fault, File};
 
 use self::chunk_names::ChunkNames;
-use crate::source::{Made, Reference, Source, capabilities_over};
+use crate::source::{Made, NETCDF_TYPES, Reference, Source, capabilities_over};
 use crate::target::Target;
 
 const DOCUMENT: &str = "zarr.json";
@@ -162,7 +162,23 @@ impl Hdf5 {
                 Ok(Some(zarr_view::group_document(attributes).into()))
             }
             Some(EntryKind::Array) => Ok(Some(self.array(path).await?.document().into())),
-            Some(EntryKind::LeftOut(_) | EntryKind::Damaged(_)) | None => Ok(None),
+            Some(EntryKind::Dimension | EntryKind::LeftOut(_) | EntryKind::Damaged(_)) | None => {
+                Ok(None)
+            }
+        }
+    }
+
+    /// What netCDF knows of the node at a path, and its document does not say.
+    async fn netcdf_types(&self, path: &str) -> Result<Option<Bytes>> {
+        match self.kind(path).await? {
+            Some(EntryKind::Group | EntryKind::Array) => {
+                let types =
+                    self.complete(|state| state.tree.netcdf_types(&state.blocks, path)).await?;
+                Ok(Some(types.into()))
+            }
+            Some(EntryKind::Dimension | EntryKind::LeftOut(_) | EntryKind::Damaged(_)) | None => {
+                Ok(None)
+            }
         }
     }
 
@@ -293,6 +309,8 @@ impl Hdf5 {
         for child in children.unwrap_or_default() {
             let full = zarr_hdf5::walk::join(path, &child.name);
             match child.kind {
+                // Nothing of it is lost.
+                EntryKind::Dimension => {}
                 _ if !is_node_name(&child.name) => {
                     self.note_left_out(&full, "it is not a valid node name");
                 }
@@ -357,13 +375,16 @@ impl Source for Hdf5 {
 
     async fn find(&self, key: &StoreKey) -> Result<Option<Reference>> {
         let key = key.as_str();
-        let path = match key.strip_suffix(DOCUMENT) {
+        let node = |name: &str| match key.strip_suffix(name) {
             Some("") => Some("/".to_owned()),
             Some(path) if path.ends_with('/') => Some(format!("/{}", path.trim_end_matches('/'))),
             _ => None,
         };
-        if let Some(path) = path {
+        if let Some(path) = node(DOCUMENT) {
             return Ok(self.document(&path).await?.map(Reference::Inline));
+        }
+        if let Some(path) = node(NETCDF_TYPES) {
+            return Ok(self.netcdf_types(&path).await?.map(Reference::Inline));
         }
         match split_chunk_key(key) {
             Some((path, coordinates)) => self.chunk(&path, &coordinates).await,

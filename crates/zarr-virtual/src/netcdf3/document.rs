@@ -214,13 +214,31 @@ fn rectilinear(layout: &Layout) -> Json {
     extension("rectilinear", Object::new().with("kind", "inline").with("chunk_shapes", shapes))
 }
 
-/// The name of a type in final v3. A `char` is a text of one byte.
+/// What netCDF knows of a group or a variable, and its document does not say: the types of its attributes, and which axes are
+/// unlimited. The missing value has the type of its variable.
+pub(super) fn netcdf_types(attributes: &[Attribute], unlimited: Vec<bool>) -> Bytes {
+    let typed = attributes.iter().filter(|attribute| attribute.name != FILL_VALUE);
+    let types: Object = typed
+        .map(|attribute| (attribute.name.clone(), type_name(attribute.data_type).into()))
+        .collect();
+    let unlimited: Vec<Json> = unlimited.into_iter().map(Json::from).collect();
+    let document = Object::new().with("attributes", types).with("unlimited", unlimited);
+    Json::from(document).to_string().into()
+}
+
+/// The data type in final v3. A `char` is a text of one byte.
 fn data_type(data_type: Type) -> Json {
-    let name = match data_type {
-        Type::Char => {
-            let one = Object::new().with("length_bytes", 1);
-            return extension("null_terminated_bytes", one);
-        }
+    if data_type == Type::Char {
+        let one = Object::new().with("length_bytes", 1);
+        return extension("null_terminated_bytes", one);
+    }
+    type_name(data_type).into()
+}
+
+/// The name of a type in final v3, but for `char`.
+fn type_name(data_type: Type) -> &'static str {
+    match data_type {
+        Type::Char => "char",
         Type::Byte => "int8",
         Type::Short => "int16",
         Type::Int => "int32",
@@ -231,8 +249,7 @@ fn data_type(data_type: Type) -> Json {
         Type::UInt => "uint32",
         Type::Int64 => "int64",
         Type::UInt64 => "uint64",
-    };
-    name.into()
+    }
 }
 
 /// The fill value: that of the file, or netCDF's own.

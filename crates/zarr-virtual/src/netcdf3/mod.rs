@@ -11,9 +11,9 @@ use std::collections::BTreeMap;
 use zarr_core::StoreError;
 use zarr_core::store::{Bytes, Capabilities, Listing, Result, StoreKey, StorePrefix, async_trait};
 
-use self::document::{Layout, array_document, group_document, layout};
+use self::document::{Layout, array_document, group_document, layout, netcdf_types};
 use self::header::{Fault, Header, parse};
-use crate::source::{Reference, Source, capabilities_over};
+use crate::source::{NETCDF_TYPES, Reference, Source, capabilities_over};
 use crate::target::Target;
 
 /// The bytes that are fetched first; most headers are shorter.
@@ -27,6 +27,8 @@ const DOCUMENT: &str = "zarr.json";
 pub struct Netcdf3 {
     file: Target,
     group: Bytes,
+    /// What netCDF knows of the group besides.
+    types: Bytes,
     variables: BTreeMap<String, Array>,
     warnings: Vec<String>,
 }
@@ -35,6 +37,8 @@ pub struct Netcdf3 {
 #[derive(Debug)]
 struct Array {
     document: Bytes,
+    /// What netCDF knows besides.
+    types: Bytes,
     layout: Layout,
 }
 
@@ -64,13 +68,17 @@ impl Netcdf3 {
                 damaged(format!("variable `{}` reaches beyond 2^64 bytes", variable.name))
             })?;
             let document = array_document(&header, variable, &layout);
-            let array = Array { document, layout };
+            let dimensions = variable.dimensions.iter().map(|at| &header.dimensions[*at]);
+            let unlimited = dimensions.map(|dimension| dimension.length.is_none()).collect();
+            let types = netcdf_types(&variable.attributes, unlimited);
+            let array = Array { document, types, layout };
             if variables.insert(variable.name.clone(), array).is_some() {
                 return Err(damaged(format!("two variables are named `{}`", variable.name)));
             }
         }
         let group = group_document(&header.attributes);
-        Ok(Netcdf3 { file, group, variables, warnings })
+        let types = netcdf_types(&header.attributes, Vec::new());
+        Ok(Netcdf3 { file, group, types, variables, warnings })
     }
 }
 
@@ -128,10 +136,16 @@ impl Source for Netcdf3 {
         if key == DOCUMENT {
             return Ok(Some(Reference::Inline(self.group.clone())));
         }
+        if key == NETCDF_TYPES {
+            return Ok(Some(Reference::Inline(self.types.clone())));
+        }
         let Some((name, rest)) = key.split_once('/') else { return Ok(None) };
         let Some(array) = self.variables.get(name) else { return Ok(None) };
         if rest == DOCUMENT {
             return Ok(Some(Reference::Inline(array.document.clone())));
+        }
+        if rest == NETCDF_TYPES {
+            return Ok(Some(Reference::Inline(array.types.clone())));
         }
         let Some((offset, length)) = array.layout.chunk(rest) else { return Ok(None) };
         Ok(Some(Reference::Part { target: self.file.clone(), offset, length }))

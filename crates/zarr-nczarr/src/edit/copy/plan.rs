@@ -16,7 +16,7 @@ use crate::model::name::{check_name, composed, full_name, is_hidden, is_virtual}
 use crate::model::options::Profile;
 use crate::model::schema::{Attribute, Filter, Group, Variable};
 use crate::model::types::Type;
-use crate::model::values::Values;
+use crate::model::values::{Values, is_identical};
 
 /// About how many bytes are held at once.
 pub(crate) const BLOCK: u64 = 64 << 20;
@@ -292,6 +292,8 @@ impl Planning<'_> {
                 Ok((json, _)) if let Some(old) = old.filter(|old| self.is_verbatim(old, &json)) => {
                     verbatim.push((attribute.name.clone(), old.clone()));
                 }
+                // A netCDF file says the type that its document does not: 0.1 of 32 bits, where that has more digits.
+                Ok(_) if plain && old.is_some_and(|old| is_typed(old, &attribute.value)) => {}
                 Ok((json, _))
                     if let Some(old) = old.filter(|old| plain && !is_same(old, &json)) =>
                 {
@@ -463,6 +465,12 @@ impl Planning<'_> {
             _ => false,
         }
     }
+}
+
+/// Whether a value is what a document has, read as a type that the document does not say.
+fn is_typed(old: &Json, value: &Values) -> bool {
+    attribute::untyped(old).ty() != value.ty()
+        && attribute::typed(old, value.ty()).is_ok_and(|typed| is_identical(&typed, value))
 }
 
 /// Whether two values are one in JSON, numbers by what they are worth.
