@@ -132,3 +132,63 @@ fn characters_of_old_netcdf_are_read_and_copied() {
         assert_eq!(again, read, "{name}");
     }
 }
+
+/// A netCDF file of `tests/data/netcdf`.
+fn file(folder: &Folder, name: &str) {
+    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/netcdf");
+    folder.write(name, std::fs::read(format!("{data}/{name}")).unwrap());
+}
+
+/// What netCDF says of a file, and its documents in Zarr do not, is in a copy that has words for it. The files are netCDF4-python's.
+#[test]
+fn a_netcdf_file_keeps_its_unlimited_dimensions_and_types_as_nczarr() {
+    let folder = Folder::new();
+    for name in ["4.nc", "3.nc"] {
+        file(&folder, name);
+        for to in ["nczarr-v2", "nczarr-v3"] {
+            let copy = format!("{name}-{to}");
+            let run = folder.run(&format!("copy {name} {copy} --to {to}"));
+            assert_eq!(run.code, 0, "{copy}: {}", run.err);
+            assert!(!run.err.contains("not kept"), "{copy}: {}", run.err);
+            // A bare NaN stays in v3, with a warning.
+            let cdl = folder.run(&format!("dump {copy}")).text().to_owned();
+            for line in [
+                "t = UNLIMITED ; // (2 currently)",
+                "c = 3 ;",
+                "x:valid_min = 0.1f ;",
+                "x:flag = 3b ;",
+                "x:missing_value = NaNf ;",
+                "x:units = \"m\" ;",
+                "char name(t, c) ;",
+                ":level = 7s ;",
+                "x = 1, 2 ;",
+                "\"abc\",",
+                "\"de\" ;",
+            ] {
+                assert!(cdl.contains(line), "{copy}: {line} in {cdl}");
+            }
+        }
+        let document = text_of(&folder, &format!("{name}-nczarr-v2/name/.zarray"));
+        assert!(document.contains("\">S1\""), "{document}");
+        // An unlimited dimension grows.
+        folder.good(&format!("copy {name}-nczarr-v2 more --to nczarr-v2"));
+        folder.good(&format!("append {name}-nczarr-v2 more --axis t"));
+        let grown = folder.good(&format!("get {name}-nczarr-v2/x")).text().to_owned();
+        assert_eq!(grown, "[1.0,2.0,1.0,2.0]\n", "{name}");
+        folder.good("rm more --all");
+    }
+}
+
+/// The documents of a file are made for it: of a sound one nothing is wrong, and nothing is advised that a file cannot have.
+#[test]
+fn a_sound_netcdf_file_has_no_problems() {
+    let folder = Folder::new();
+    for name in ["4.nc", "3.nc"] {
+        file(&folder, name);
+        let run = folder.run(&format!("validate {name}"));
+        assert_eq!(run.code, 0, "{name}: {}{}", run.text(), run.err);
+        assert!(run.text().contains("no problems found"), "{name}: {}", run.text());
+        let tree = folder.run(&format!("tree {name}"));
+        assert!(!tree.err.contains("left out"), "{name}: {}", tree.err);
+    }
+}

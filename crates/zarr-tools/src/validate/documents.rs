@@ -284,6 +284,8 @@ fn parse(context: &Context<'_>, checked: &mut Checked, found: &Documents) -> Opt
                 checked.problems.push(problem);
                 None
             }
+            // A bare NaN of an attribute, say, is in no document of the file.
+            (Ok(node), _) if context.is_made => node,
             (Ok(node), warnings) => {
                 let key = document_of(&refusal, found);
                 let corrected = correct(&key);

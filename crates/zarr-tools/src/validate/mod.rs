@@ -64,6 +64,8 @@ struct Context<'a> {
     path: NodePath,
     /// Whether calls to the store never wait for a network.
     is_local: bool,
+    /// Whether the documents are made of a file of another format, as of netCDF: none is stored, and none can be corrected.
+    is_made: bool,
     threads: usize,
 }
 
@@ -84,10 +86,17 @@ impl Context<'_> {
 struct Sink<'a> {
     found: &'a mut dyn FnMut(&Problem),
     report: Report,
+    /// Whether Zarr cannot write what it checks, a file of another format.
+    is_foreign: bool,
 }
 
 impl Sink<'_> {
     fn add(&mut self, problem: Problem) {
+        let problem = if self.is_foreign && problem.remedy().contains("`zarr ") {
+            problem.advise("Zarr only reads this file; correct it with the tools of its format")
+        } else {
+            problem
+        };
         if problem.kind.is_note() {
             self.report.notes += 1;
         } else {
@@ -134,7 +143,7 @@ fn broken_store(
     let damage = [IoErrorKind::InvalidData, IoErrorKind::UnexpectedEof];
     match unopened {
         StoreError::Io { source, .. } if damage.contains(&source.kind()) => {
-            let mut sink = Sink { found, report: Report::default() };
+            let mut sink = Sink { found, report: Report::default(), is_foreign: false };
             let what = unopened.to_string();
             sink.add(Problem::new(&NodePath::root(), ProblemKind::Unreadable, what));
             Ok(sink.report)
@@ -199,7 +208,12 @@ fn checked(
     found: &mut dyn FnMut(&Problem),
 ) -> Result<Report> {
     let capabilities = store.capabilities();
-    let mut sink = Sink { found, report: Report::default() };
+    let name = store.name();
+    let of =
+        |formats: &[&str]| formats.iter().any(|format| name.starts_with(&format!("{format}::")));
+    let is_made = of(&["hdf5", "netcdf3", "n5"]);
+    let is_foreign = !capabilities.write && (is_made || of(&["kerchunk", "icechunk"]));
+    let mut sink = Sink { found, report: Report::default(), is_foreign };
     let sync = store.to_sync();
     let (format, listed, error) = match opened {
         Ok(format) => (format, None, None),
@@ -217,8 +231,8 @@ fn checked(
         (0, false) => capabilities.in_flight.clamp(1, 64),
         (given, _) => given,
     };
-    let context =
-        Context { store: sync, format, open, options, path, is_local: capabilities.local, threads };
+    let is_local = capabilities.local;
+    let context = Context { store: sync, format, open, options, path, is_local, is_made, threads };
     let mut inventory = match listed {
         Some(listed) => listed.below(&*context.format, &context.path)?,
         None => Inventory::of(&context, capabilities.list || capabilities.lists_some, &mut sink)?,

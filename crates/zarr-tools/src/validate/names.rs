@@ -21,7 +21,13 @@ pub(super) fn check(
         sink.add(Problem::new(&context.path, ProblemKind::InvalidName, what).at(name));
     }
     for what in context.store.warnings() {
-        sink.add(Problem::new(&context.path, ProblemKind::InvalidName, what));
+        sink.add(if context.is_made {
+            // A type, a link or a name of HDF5, say, of which nothing is wrong.
+            Problem::new(&context.path, ProblemKind::NotChecked, what)
+                .advise("nothing, unless it is data: read it with the tools of the file's format")
+        } else {
+            Problem::new(&context.path, ProblemKind::InvalidName, what)
+        });
     }
     let clause = match context.format.dialect() {
         Dialect::V3 => "F-020",
