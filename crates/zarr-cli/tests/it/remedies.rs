@@ -454,3 +454,45 @@ fn a_repair_moves_no_document_away_that_others_may_read() {
     assert!(found(&folder, "-q").is_empty(), "{:?}", found(&folder, ""));
     assert_eq!(folder.good("get s --path a").text().trim(), "[1,2,3,4]");
 }
+
+/// Neither separators nor names of axes are in `multiscales`. What is advised mends them.
+#[test]
+fn the_arrays_of_an_image_are_mended_by_copies() {
+    let axes = r#"[{"name":"y","type":"space"},{"name":"x","type":"space"}]"#;
+    let scale = r#"[{"type":"scale","scale":[1,1]}]"#;
+    let image = |version: &str| {
+        let datasets = format!(r#"[{{"path":"0","coordinateTransformations":{scale}}}]"#);
+        format!(r#"{{"axes":{axes},"datasets":{datasets}{version}}}"#)
+    };
+    let folder = Folder::new();
+    folder.write("s/.zgroup", r#"{"zarr_format":2}"#);
+    let old = format!(r#"{{"multiscales":[{}]}}"#, image(r#","version":"0.4""#));
+    folder.write("s/.zattrs", old);
+    folder.write("s/0/.zarray", V2.replace("[4]", "[4, 4]").replace("[2]", "[2, 2]"));
+    let advised = found(&folder, "");
+    assert!(
+        advised.len() == 1
+            && advised[0].1.contains("zarr copy --to v3")
+            && !advised[0].1.contains("attrs"),
+        "{advised:?}"
+    );
+    let run = |line: &str| assert_eq!(folder.run(line).code, 0, "{line}");
+    run("copy s s3 --to v3");
+    run("rm s --all");
+    run("copy s3 s --to v2");
+    assert_eq!(found(&folder, ""), []);
+    run("rm s --all");
+    let new = format!(r#"{{"ome":{{"version":"0.5","multiscales":[{}]}}}}"#, image(""));
+    let group = format!(r#"{{"zarr_format":3,"node_type":"group","attributes":{new}}}"#);
+    folder.write("s/zarr.json", group);
+    folder.good("create s --path 0 --shape 4,4 --chunks 2,2 --dtype uint8");
+    let advised = found(&folder, "");
+    assert!(
+        advised.len() == 1 && advised[0].1.contains("to v2") && !advised[0].1.contains("attrs"),
+        "{advised:?}"
+    );
+    run("copy s s2 --to v2");
+    run("rm s --all");
+    run("copy s2 s --to v3");
+    assert_eq!(found(&folder, ""), []);
+}

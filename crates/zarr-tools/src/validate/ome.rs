@@ -98,9 +98,12 @@ pub(super) fn check(dialect: Dialect, tree: &Tree, sink: &mut Sink<'_>) {
 
 impl<'a> Check<'a, '_, '_> {
     fn add(&mut self, kind: ProblemKind, clause: &'static str, path: &NodePath, what: &str) {
-        let problem = Problem::new(path, kind, what.to_owned()).by(clause);
+        self.add_problem(Problem::new(path, kind, what.to_owned()).by(clause));
+    }
+
+    fn add_problem(&mut self, problem: Problem) {
         // Attributes of v2 have a document of their own, the last.
-        let documents = self.tree.nodes.get(path).map(|node| &node.documents);
+        let documents = self.tree.nodes.get(&problem.path).map(|node| &node.documents);
         self.sink.add(match documents.and_then(|documents| documents.last()) {
             Some(key) => problem.at(key),
             None => problem,
@@ -385,12 +388,24 @@ impl<'a> Check<'a, '_, '_> {
                     .is_some_and(|found| found.iter().map(Option::as_deref).eq(names));
                 if !is_same {
                     let what = "its `dimension_names` are not the names of the image's axes";
-                    self.add(kind, "OME-17", path, what);
+                    let advice = match metadata.dimension_names {
+                        None => {
+                            "no attribute has them: copy the image to v2, and the copy to v3, with `zarr copy --to`, which names the axes"
+                        }
+                        Some(_) => {
+                            "correct those in the array's `zarr.json`, or the axes in `multiscales` with `zarr attrs --set`"
+                        }
+                    };
+                    let problem = Problem::new(path, kind, what).by("OME-17").advise(advice);
+                    self.add_problem(problem);
                 }
             }
             Version::Flat if metadata.chunk_keys.separator() != '/' => {
                 let what = "its chunk keys must have the separator `/`";
-                self.add(kind, "OME-18", path, what);
+                let advice = "copy the image to v3 with `zarr copy --to v3`, where any separator is allowed, and back with `--to v2`, \
+                              which gives `/`";
+                let problem = Problem::new(path, kind, what).by("OME-18").advise(advice);
+                self.add_problem(problem);
             }
             Version::Flat => {}
         }
