@@ -52,6 +52,12 @@ fn nodes_that_readers_pass_over_are_told() {
     std::fs::rename(folder.path("below/b"), folder.path("nested/a/b")).unwrap();
     check_loss(&folder, "nested", "", "/a/b: ");
     assert!(folder.run("tree nested").err.contains("/a/b: "));
+    folder.write("deep/.zgroup", GROUP);
+    folder.write("deep/a/.zarray", v2("[4]", "<i4", "0"));
+    folder.write("deep/a/b/.zarray", v2("[4]", "<i4", "0"));
+    let told = folder.run("tree deep").err;
+    assert!(told.contains("/a/b: is below the array /a; arrays have no members"), "{told}");
+    assert!(!told.contains("consolidated"), "{told}");
     // Chunks whose array is lost.
     folder.good("create orphans --group");
     folder.write("orphans/gone/c/0", [1; 4]);

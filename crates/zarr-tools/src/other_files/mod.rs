@@ -375,8 +375,15 @@ impl Walk<'_> {
                     self.folders.get(prefix.as_str()).is_some_and(|it| it.array.is_some());
                 if is_in_array || NodePath::new(at).is_ok_and(|at| self.is_reserved(&at)) {
                     format!("readers look for no node there, but `{key}` describes one")
+                } else if let Some(array) = self.array_above(at) {
+                    format!("is below the array {array}; arrays have no members")
                 } else {
-                    format!("the consolidated metadata do not name it, but `{key}` describes it")
+                    let hierarchy = self.wanted.base.hierarchy();
+                    let what = match hierarchy.is_consolidated() {
+                        Ok(true) => "the consolidated metadata do not name it",
+                        _ => "no listing of nodes names it",
+                    };
+                    format!("{what}, but `{key}` describes it")
                 }
             } else {
                 format!("readers of {here} ignore it, because `{key}` is a document of {dialect}")
@@ -385,6 +392,15 @@ impl Walk<'_> {
             top.push(folder);
         }
         top
+    }
+
+    /// The array in whose folder, or below it, a folder is.
+    fn array_above(&self, folder: &str) -> Option<&NodePath> {
+        let mut above = folder.match_indices('/').map(|(at, _)| &folder[..=at]);
+        above.find_map(|above| {
+            let node = self.folders.get(above).filter(|node| node.array.is_some())?;
+            Some(&node.path)
+        })
     }
 
     /// Whether no node may have the name.
