@@ -249,3 +249,26 @@ fn members_that_no_specification_has_are_kept_or_told() {
         }
     }
 }
+
+/// No copy in v3 has such elements with another codec; what is advised instead does.
+#[test]
+fn a_codec_that_elements_need_is_not_to_be_replaced() {
+    let folder = Folder::new();
+    let filters =
+        [r#"{"id": "json2"}"#, r#"{"id": "vlen-array", "dtype": "<i4"}"#, r#"{"id": "msgpack2"}"#];
+    for (n, filter) in filters.into_iter().enumerate() {
+        let place = format!("s{n}");
+        folder.write(&format!("{place}/.zgroup"), GROUP);
+        folder.write(&format!("{place}/n/.zarray"), v2("[4]", "<i4", "0"));
+        let document = v2("[1]", "|O", "null")
+            .replace(r#""filters": null"#, &format!(r#""filters": [{filter}]"#));
+        folder.write(&format!("{place}/x/.zarray"), document);
+        let why = folder.bad(&format!("copy {place} {place}-3 --to v3"), 4);
+        assert!(!why.contains("--codec gzip") && !why.contains("other codecs"), "{why}");
+        let advice = "copy the array to v2, or leave it out with `--skip-unsupported`";
+        assert!(why.contains(advice), "{why}");
+        let run = folder.run(&format!("copy {place} {place}-3 --to v3 --skip-unsupported"));
+        assert_eq!(run.code, 0, "{}", run.err);
+        folder.good(&format!("copy {place} {place}-2 --to v2"));
+    }
+}

@@ -196,9 +196,23 @@ fn makes_way(group: &Group, for_array: bool) -> Result<bool> {
 pub(super) const WAYS_OUT: &str =
     "a copy can take others: `--codec gzip`, `--chunks` (library: `CopyOptions`)";
 
+/// Codecs that elements of their types have in v2: a copy with others has them all the same.
+const CODECS_OF_TYPES: [&str; 4] = ["json2", "msgpack2", "pickle", "vlen-array"];
+
 /// The error, saying how a copy gets round it, where it does.
 pub(super) fn with_way_out(error: Error) -> Error {
     match error.cause() {
+        zarr_core::Cause::Metadata(MetadataError::CannotRepresent { format, what, .. })
+            if CODECS_OF_TYPES.iter().any(|codec| what.contains(&format!("`{codec}`"))) =>
+        {
+            MetadataError::CannotRepresent {
+                format: *format,
+                what: what.clone(),
+                hint: "elements of this type need it; copy the array to v2, or leave it out with `--skip-unsupported`"
+                    .into(),
+            }
+            .into()
+        }
         zarr_core::Cause::Metadata(MetadataError::CannotRepresent { what, .. })
             if ["codec", "compress", "chunk"].iter().any(|word| what.contains(word)) =>
         {
