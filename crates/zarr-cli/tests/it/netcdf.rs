@@ -150,7 +150,8 @@ fn a_netcdf_file_keeps_its_unlimited_dimensions_and_types_as_nczarr() {
             let run = folder.run(&format!("copy {name} {copy} --to {to}"));
             assert_eq!(run.code, 0, "{copy}: {}", run.err);
             assert!(!run.err.contains("not kept"), "{copy}: {}", run.err);
-            let cdl = folder.good(&format!("dump {copy}")).text().to_owned();
+            // A bare NaN stays in v3, with a warning.
+            let cdl = folder.run(&format!("dump {copy}")).text().to_owned();
             for line in [
                 "t = UNLIMITED ; // (2 currently)",
                 "c = 3 ;",
