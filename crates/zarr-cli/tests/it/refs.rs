@@ -157,3 +157,24 @@ fn a_copy_never_erases_what_its_references_lead_to() {
         assert!(why.contains("its source is there"), "{why}");
     }
 }
+
+/// Readers would take the file for the document or the chunk that has its name.
+#[test]
+fn a_new_file_never_takes_the_name_of_a_document_of_its_source() {
+    let folder = Folder::new();
+    folder.table("a.zarr", "v2");
+    let before = folder.good("get a.zarr/a").out;
+    for name in ["a.zarr/a/zarr.json", "a.zarr/a/9.9", "a.zarr/zarr.json"] {
+        for line in ["refs a.zarr -o", "get a.zarr/a --format raw -o"] {
+            let why = folder.bad(&format!("{line} {name}"), 2);
+            assert!(why.contains("a part of the hierarchy"), "{line} {name}: {why}");
+        }
+        assert!(!folder.path(name).exists());
+    }
+    // A hierarchy may be called anything.
+    fs::rename(folder.path("a.zarr"), folder.path("plain")).unwrap();
+    folder.bad("get plain/a --format raw -o plain/zarr.json", 2);
+    fs::rename(folder.path("plain"), folder.path("a.zarr")).unwrap();
+    folder.good("refs a.zarr -o a.zarr/refs.json");
+    assert!(folder.good("get a.zarr/a").out == before);
+}

@@ -14,6 +14,7 @@ use zarr_core::{AccessError, Error, Hierarchy, NodePath, Result};
 
 use super::plan::Plan;
 use crate::local_path::local_path;
+use crate::target::split_at_store;
 
 /// The store of a plan's source; a plan that was read from JSON has none.
 #[derive(Clone, Default)]
@@ -216,6 +217,36 @@ fn leads_to(source: &Arc<dyn Store>, (target, at): (&Hierarchy, &NodePath)) -> R
         let is_new = path.parent().is_some_and(|folder| folders.insert(folder.to_owned()));
         path.is_symlink() && is_erased(path) || is_new && path.parent().is_some_and(is_erased)
     }))
+}
+
+/// Whether one of some places, as [`Store::places`] names them, is this file, or a folder or an archive that it is in. The file may
+/// be absent. Links and hard links make no difference. The folder of a node stands for its whole hierarchy.
+pub fn is_in_places(file: &Path, places: &[String]) -> bool {
+    let own = identity(file);
+    let outer = above(&std::path::absolute(file).unwrap_or_else(|_| file.to_owned()));
+    let is_or_holds = |path: &Path| {
+        identity(path).is_some_and(|it| own.as_ref() == Some(&it) || outer.contains(&it))
+    };
+    places.iter().any(|name| {
+        let Some(place) = Local::of(name) else { return false };
+        // A folder of LMDB has a file with locks beside the data.
+        let lmdb = place.path.parent().filter(|_| place.path.ends_with(DATA));
+        if is_or_holds(&place.path) || lmdb.is_some_and(is_or_holds) {
+            return true;
+        }
+        // A file of others may lie in a hierarchy, and is no node.
+        place.path.is_dir()
+            && (is_or_holds(hierarchy_of(&place.path))
+                || Local::of(split_at_store(name).0).is_some_and(|top| is_or_holds(&top.path)))
+    })
+}
+
+/// The folder of the hierarchy that a node's folder is in, as far up as there are documents.
+fn hierarchy_of(node: &Path) -> &Path {
+    let is_node = |folder: &&Path| {
+        ["zarr.json", ".zgroup", ".zarray"].iter().any(|name| folder.join(name).is_file())
+    };
+    node.ancestors().take_while(is_node).last().unwrap_or(node)
 }
 
 /// Whether one of two nodes' places is in the other, as far as the names of their stores and the files of this machine tell.

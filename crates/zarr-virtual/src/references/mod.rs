@@ -17,7 +17,7 @@ use zarr_core::store::{
 use zarr_core::{StoreError, without_secrets};
 
 use self::parse::{Entry, Table};
-pub use self::write::{DEFAULT_INLINE_BYTES, JoinOptions, Joined, TargetUrls, join};
+pub use self::write::{DEFAULT_INLINE_BYTES, JoinOptions, Joined, TargetUrls, join, places};
 use crate::reach::Reach;
 use crate::source::{Reference, Source};
 use crate::target::Target;

@@ -115,6 +115,14 @@ pub fn join(files: &[String], open: &OpenOptions, options: &JoinOptions) -> Resu
     Ok(joined)
 }
 
+/// The URLs of the places that [`join`] would read from for one of its files: a reference file must not replace them.
+///
+/// # Errors
+/// As [`join`], for a file that cannot be opened.
+pub fn places(file: &str, open: &OpenOptions) -> Result<Vec<String>> {
+    input::places(file, open).map_err(|error| error.at_store(without_secrets(file)))
+}
+
 /// The error of files that cannot be joined.
 fn refused(why: String) -> Error {
     AccessError::Argument(why).into()
