@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use zarr_core::{ArrayMetadata, Result};
 
+use super::compare;
 use super::input::Input;
 use super::refused;
 
@@ -77,7 +78,7 @@ fn dimensions(input: &Input) -> BTreeSet<String> {
     names
 }
 
-/// Whether an array has other lengths, or a coordinate other elements, along a dimension.
+/// Whether an array has other lengths, or a coordinate other elements or units, along a dimension.
 fn differs(first: &Input, other: &Input, dimension: &str) -> Result<bool> {
     let mut coordinates = BTreeMap::new();
     for (path, array) in &first.arrays {
@@ -92,6 +93,10 @@ fn differs(first: &Input, other: &Input, dimension: &str) -> Result<bool> {
         }
     }
     for (array, same) in coordinates.into_values() {
+        // Equal numbers in other units are other coordinates.
+        if compare::have_other_meanings(&array.metadata(), &same.metadata()) {
+            return Ok(true);
+        }
         if array.read_le_bytes(..)? != same.read_le_bytes(..)? {
             return Ok(true);
         }
