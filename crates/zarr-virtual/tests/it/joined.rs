@@ -466,6 +466,27 @@ fn small_arrays_are_inlined_along_any_axis() {
     assert_eq!(references, 0);
 }
 
+/// h5py stored a chunk of `m` without one of its filters, which is known only when the chunk is looked for.
+#[test]
+fn an_array_with_a_chunk_that_cannot_be_read_is_left_out() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("all.json");
+    let file = |number| data(&format!("joined/skipped-{number}.h5")).display().to_string();
+    for (files, good) in
+        [(vec![file(1)], vec![10.0, 11.0]), (vec![file(1), file(2)], vec![10.0, 11.0, 20.0, 21.0])]
+    {
+        let joined = join(&files, &options(), &JoinOptions::default()).unwrap();
+        assert_eq!((joined.arrays, joined.lost.len()), (2, 1), "{:?}", joined.lost);
+        assert!(joined.lost[0].starts_with("/m: "), "{:?}", joined.lost);
+        assert!(joined.lost[0].contains("filter"), "{:?}", joined.lost);
+        write(&joined, &path, TargetUrls::Absolute);
+        let hierarchy = opened(&path);
+        assert_eq!(hierarchy.array("good").unwrap().read::<f64>(..).unwrap(), good);
+        assert!(hierarchy.array("m").is_err());
+        assert!(!fs::read_to_string(&path).unwrap().contains("\"m/"));
+    }
+}
+
 /// A hierarchy with a coordinate `time` of the numbers 0 and 1, and `v(time)`.
 fn period(dir: &Path, name: &str, units: &str, change: Change) -> String {
     let (url, hierarchy) = created(dir, name);

@@ -1,12 +1,14 @@
 //! Checks that files can be joined: all but the joined dimension is the same.
 
+use std::collections::BTreeMap;
+
 use zarr_core::codec::CodecSpec;
 use zarr_core::data_type::{Repr, Scalar};
 use zarr_core::{Array, ArrayMetadata, Json, Result};
 
 use super::axis;
 use super::input::Input;
-use super::refused;
+use super::{refused, why_unreadable};
 
 /// Attributes that say what elements mean. All elements of an array have the same.
 const MEANING: [&str; 8] = [
@@ -27,12 +29,13 @@ const EFFORT: [&str; 2] = ["level", "clevel"];
 const MAX_COMPARED_BYTES: u64 = 64 << 20;
 
 /// Checks that `other` has the arrays of `first`, the same but along `dimension`. Arrays without that dimension have the
-/// same elements, which is only checked with `verify`.
+/// same elements, which is only checked with `verify`; those whose elements cannot be read are added to `unreadable`.
 pub(super) fn check(
     first: &Input,
     other: &Input,
     dimension: Option<&str>,
     verify: bool,
+    unreadable: &mut BTreeMap<String, String>,
 ) -> Result<()> {
     check_nodes(first, other)?;
     check_nodes(other, first)?;
@@ -79,13 +82,20 @@ pub(super) fn check(
         if has_axis || !verify {
             continue;
         }
-        if !are_equal(array, other.array(path)?)? {
-            let along = dimension.map_or(String::new(), |name| format!(" without `{name}`"));
-            return Err(refused(format!(
-                "{path} differs between {} and {}: an array{along} must have the same elements in all files; take those of the \
-                 first file with `--no-verify`, or leave it out with `--exclude {path}`",
-                first.name, other.name
-            )));
+        match are_equal(array, other.array(path)?) {
+            Ok(true) => {}
+            Ok(false) => {
+                let along = dimension.map_or(String::new(), |name| format!(" without `{name}`"));
+                return Err(refused(format!(
+                    "{path} differs between {} and {}: an array{along} must have the same elements in all files; take those of the \
+                     first file with `--no-verify`, or leave it out with `--exclude {path}`",
+                    first.name, other.name
+                )));
+            }
+            Err(error) => match why_unreadable(&error) {
+                Some(why) => drop(unreadable.insert(path.clone(), why)),
+                None => return Err(error),
+            },
         }
     }
     Ok(())
