@@ -2,9 +2,12 @@
 
 use std::fs;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 use tempfile::NamedTempFile;
+use zarr::format::is_zarr_key;
+use zarr::store::{Store, StoreKey};
 
 use crate::failure::Failure;
 
@@ -16,20 +19,45 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.persist()
 }
 
-/// Refuses to write to a file that is what a command reads, or is in it: it would be gone.
-pub(crate) fn refuse_source(output: &Path, source: &str) -> Result<(), Failure> {
-    let (_, place) = source.rsplit_once("::").unwrap_or(("", source));
-    // A node of a hierarchy may have been named: the hierarchy is what must stay.
-    let (place, _) = zarr::tools::split_at_store(place.strip_prefix("file://").unwrap_or(place));
-    let (Ok(file), Ok(place)) = (fs::canonicalize(output), fs::canonicalize(place)) else {
+/// Refuses to write to a file that a command reads, or that is in what it reads, be it by references: it would be gone. Refuses a
+/// new file there whose name says that it is Zarr's.
+pub(crate) fn refuse_source(output: &Path, source: &Arc<dyn Store>) -> Result<(), Failure> {
+    if !may_harm(output) {
         return Ok(());
-    };
-    if file.is_file() && file.starts_with(place) {
-        let why =
-            format!("{} is what is read, or a file in it; give another --output", output.display());
-        return Err(Failure::usage(why));
     }
-    Ok(())
+    let places = source.to_sync().places();
+    let places = places.map_err(|error| zarr::Error::from(error).at_store(source.name()))?;
+    refuse_places(output, &places)
+}
+
+/// As [`refuse_source`], for the places that a command reads from.
+pub(crate) fn refuse_places(output: &Path, places: &[String]) -> Result<(), Failure> {
+    if !may_harm(output) || !zarr::tools::is_in_places(output, places) {
+        return Ok(());
+    }
+    let file = output.display();
+    Err(Failure::Usage(if output.exists() {
+        format!("{file} is what is read, or a file in it; give another --output")
+    } else {
+        format!(
+            "{file} would be taken for a part of the hierarchy that is read; give another --output"
+        )
+    }))
+}
+
+/// Whether a file may be one that is read: it is there, or readers of Zarr look for its name. It costs less to ask for that than for the
+/// places that references lead to.
+pub(crate) fn may_harm(output: &Path) -> bool {
+    if output.exists() {
+        return output.is_file();
+    }
+    // The folders above tell whether it may be a chunk or a document of a draft.
+    let names = output.components().filter_map(|part| match part {
+        Component::Normal(name) => name.to_str(),
+        _ => None,
+    });
+    let names: Vec<&str> = names.collect();
+    StoreKey::new(names.join("/")).is_ok_and(|key| is_zarr_key(&key))
 }
 
 /// A file under way, which takes its name once it is whole.

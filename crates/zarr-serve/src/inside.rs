@@ -84,6 +84,10 @@ impl SyncStore for Inside {
         self.0.warnings()
     }
 
+    fn places(&self) -> Result<Vec<String>> {
+        self.0.places()
+    }
+
     fn public_options(&self) -> Vec<(String, String)> {
         self.0.public_options()
     }

@@ -35,6 +35,10 @@ impl Store for Remote {
         self.0.warnings()
     }
 
+    async fn places(&self) -> Result<Vec<String>, StoreError> {
+        self.0.places().await
+    }
+
     fn public_options(&self) -> Vec<(String, String)> {
         self.0.public_options()
     }

@@ -233,6 +233,10 @@ impl SyncStore for CheckedStore {
         self.store.warnings()
     }
 
+    fn places(&self) -> Result<Vec<String>, StoreError> {
+        self.store.places()
+    }
+
     /// Without `cheap_ranges`: a part of an object costs all of it.
     fn capabilities(&self) -> Capabilities {
         Capabilities { cheap_ranges: false, ..self.store.capabilities() }

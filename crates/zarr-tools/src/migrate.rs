@@ -3,10 +3,12 @@
 //! The new documents are written beside the old ones, those of deeper nodes first and the root's last. Until the root's is
 //! there, every reader finds the old hierarchy; from then on readers that know both dialects find the new one. The old
 //! documents stay until [`Migration::remove_old`], which erases the root's first, so that no reader finds half of a
-//! hierarchy. A migration that was killed goes on when it is planned and written again.
+//! hierarchy. A migration that was killed goes on when it is planned and written again. Nodes behind symbolic links are left as they are.
+
+use std::collections::BTreeSet;
 
 use zarr_core::format::Documents;
-use zarr_core::store::{Bytes, GetOptions, StoreKey};
+use zarr_core::store::{Bytes, GetOptions, Store, StoreKey};
 use zarr_core::{
     AccessError, Consolidated, Dialect, Error, ErrorKind, Hierarchy, MetadataError, Node, NodePath,
     OpenOptions, Result,
@@ -15,8 +17,9 @@ use zarr_core::{
 use crate::copy::{
     CopyOptions, InPlace, Neighbours, Plan, in_place, is_as_planned, plan_copy, put_new,
 };
+use crate::links::link_on_the_way;
 use crate::ome::OmeReport;
-use crate::other_files::hidden_nodes;
+use crate::other_files::{Links, hidden_nodes};
 use crate::target::absolute_url;
 use crate::transfer::is_stored;
 use crate::tree_progress::nodes_and_broken;
@@ -118,7 +121,16 @@ pub fn plan_migration(
         return Err(argument(why).at_path(first).with_hint(hint));
     }
     let (nodes, broken) = nodes_and_broken(&root)?;
-    if let Some((_, error)) = broken.into_iter().next() {
+    let mut links = BTreeSet::new();
+    let mut is_own = |path: &NodePath| match link_to(&**store, path) {
+        Some(link) => {
+            links.insert(link);
+            false
+        }
+        None => true,
+    };
+    let nodes: Vec<Node> = nodes.into_iter().filter(|node| is_own(node.path())).collect();
+    if let Some((_, error)) = broken.into_iter().find(|(path, _)| is_own(path)) {
         let hint = "`zarr validate` names what is broken, `zarr repair` may mend it";
         return Err(error.with_hint(hint));
     }
@@ -136,6 +148,14 @@ pub fn plan_migration(
     // Readers of the old dialect pass over these, and so would those of the new one.
     for hidden in hidden_nodes(&root)? {
         migration.not_kept.push(format!("{}: {}", hidden.place, hidden.what));
+    }
+    if let Some(mut found) = Links::of(&store.name()) {
+        // What is in the hierarchy is migrated at its own place.
+        links.retain(|link| found.unkept(link).is_some());
+    }
+    for link in links {
+        let what = "it is a symbolic link out of the hierarchy, and is not followed; migrate the hierarchy that it leads to";
+        migration.not_kept.push(format!("/{link}: {what}"));
     }
     let mut obstacles = Vec::new();
     let mut documents: Vec<(NodePath, Documents)> = Vec::new();
@@ -183,7 +203,8 @@ pub fn plan_rest_of_removal(hierarchy: &Hierarchy) -> Result<Migration> {
     let mut open = OpenOptions::new(hierarchy.registry().clone()).read_write();
     open.options = hierarchy.options().clone();
     let source = Hierarchy::of_format(store.clone(), zarr_core::format::of_dialect(old), &open);
-    let nodes = hierarchy.nodes("/")?;
+    let mut nodes = hierarchy.nodes("/")?;
+    nodes.retain(|node| link_to(&**store, node.path()).is_none());
     let mut migration = Migration {
         source,
         target: hierarchy.clone(),
@@ -202,6 +223,11 @@ pub fn plan_rest_of_removal(hierarchy: &Hierarchy) -> Result<Migration> {
         return Err(is_migrated(hierarchy));
     }
     Ok(migration)
+}
+
+/// The symbolic link that a node is or is behind. Through a link, the documents of another hierarchy would be written and erased.
+fn link_to(store: &dyn Store, path: &NodePath) -> Option<String> {
+    link_on_the_way(&store.name(), path.relative())
 }
 
 /// The error of a hierarchy that has the dialect already.

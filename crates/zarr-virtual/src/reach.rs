@@ -122,6 +122,11 @@ impl Reach {
         reachable(&place, false)
     }
 
+    /// The URL of the place where a target is, whether it may be read or not; `None` if it names no place.
+    pub fn url_of(&self, target: &str) -> Option<String> {
+        self.place_of(target).ok().map(|place| place.to_url())
+    }
+
     /// Where a target is, relative ones from the base.
     fn place_of(&self, target: &str) -> Result<Place, String> {
         if target.is_empty() || target.contains('\0') {

@@ -32,6 +32,15 @@ pub trait Source: fmt::Debug + Send + Sync + 'static {
         Vec::new()
     }
 
+    /// The URLs of the places that its bytes are in: the files of the format itself, and all that their references lead to, whether
+    /// they may be read or not (see [`Store::places`](zarr_core::store::Store::places)).
+    ///
+    /// # Errors
+    /// If the source could not be read.
+    async fn places(&self) -> Result<Vec<String>> {
+        Ok(vec![self.name()])
+    }
+
     /// What the store can do: reading, and listing where the format tells all keys. `local` and `cheap_ranges` only if all
     /// targets are local (see [`capabilities_over`]).
     fn capabilities(&self) -> Capabilities;

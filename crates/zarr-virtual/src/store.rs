@@ -123,6 +123,10 @@ impl Store for ReferenceStore {
         self.source.warnings()
     }
 
+    async fn places(&self) -> Result<Vec<String>> {
+        self.source.places().await
+    }
+
     fn capabilities(&self) -> Capabilities {
         self.source.capabilities().read_only()
     }
@@ -273,6 +277,10 @@ impl SyncStore for Local {
 
     fn warnings(&self) -> Vec<String> {
         self.0.warnings()
+    }
+
+    fn places(&self) -> Result<Vec<String>> {
+        block_on(self.0.places())
     }
 
     fn capabilities(&self) -> Capabilities {

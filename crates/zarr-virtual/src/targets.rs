@@ -52,6 +52,12 @@ impl Targets {
         Ok(Target::new(store, StoreKey::new(reachable.key)?))
     }
 
+    /// The URLs of the places that references with these URLs lead to, also of those that may not be read. It blocks, as
+    /// [`Reach::resolve`].
+    pub fn places<'u>(&self, urls: impl IntoIterator<Item = &'u str>) -> Vec<String> {
+        urls.into_iter().filter_map(|url| self.reach.url_of(url)).collect()
+    }
+
     async fn store(&self, reachable: &Reachable) -> Result<Arc<dyn Store>> {
         let name = (reachable.store.clone(), reachable.is_named);
         if let Some(store) = sync::lock(&self.stores).get(&name) {

@@ -1,6 +1,7 @@
 //! `zarr checksum`: prints and verifies checksums of what nodes are.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::Arc;
 use std::{fs, io};
 
@@ -173,6 +174,22 @@ pub(crate) struct Checked {
 }
 
 impl Checked {
+    /// Refuses to write to the file with the digests.
+    pub fn refuse_manifest(&self, output: &Path) -> Result<(), Failure> {
+        let Some(file) = self.manifest.as_deref().filter(|file| *file != "-") else {
+            return Ok(());
+        };
+        match (fs::canonicalize(file), fs::canonicalize(output)) {
+            (Ok(file), Ok(output)) if file == output => {
+                let file = file.display();
+                Err(Failure::Usage(format!(
+                    "{file} is what --manifest names; give another --output"
+                )))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Opens a node whose chunks are checked, if a manifest was given.
     pub fn open(&self, session: &Session, target: &Target) -> Result<Node, Failure> {
         let manifest = self.manifest.as_deref().map(read_chunks).transpose()?.map(Arc::new);

@@ -194,7 +194,8 @@ impl Get {
         }
         let node = self.checked.open(session, &self.target)?;
         if let Some(output) = &self.output {
-            refuse_source(output, &node.hierarchy().store().name())?;
+            refuse_source(output, node.hierarchy().store())?;
+            self.checked.refuse_manifest(output)?;
         }
         let array = node.into_array()?;
         let elements = self.which.of_target(session, &self.target, &array)?;

@@ -180,6 +180,9 @@ impl Plot {
         let place = self.place()?;
         session.show_calls();
         let node = session.open(&self.target)?;
+        if let Place::Png(path) | Place::Svg(path) = place {
+            whole_file::refuse_source(path, node.hierarchy().store())?;
+        }
         let (array, group) = match &node {
             Node::Array(array) => {
                 (Some(session.in_its_hierarchy(&self.target, array, &session.options()?)?), None)

@@ -4,7 +4,9 @@ use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use zarr::r#virtual::references::{DEFAULT_INLINE_BYTES, JoinOptions, Joined, TargetUrls, join};
+use zarr::r#virtual::references::{
+    DEFAULT_INLINE_BYTES, JoinOptions, Joined, TargetUrls, join, places,
+};
 use zarr::{Dialect, Error, Json, MetadataError, Object};
 
 use super::Out;
@@ -73,7 +75,7 @@ impl Refs {
             return Err(Failure::usage(why));
         }
         if !to_stdout {
-            self.check_output()?;
+            self.check_output(session)?;
         }
         session.show_calls();
         let options = JoinOptions {
@@ -102,9 +104,12 @@ impl Refs {
     }
 
     /// Refuses to replace a file that the user did not name for that, and what the references are to be made of.
-    fn check_output(&self) -> Result<(), Failure> {
-        for source in &self.files {
-            whole_file::refuse_source(&self.output, source)?;
+    fn check_output(&self, session: &Session) -> Result<(), Failure> {
+        if whole_file::may_harm(&self.output) {
+            let options = session.options()?;
+            for source in &self.files {
+                whole_file::refuse_places(&self.output, &places(source, &options)?)?;
+            }
         }
         if self.output.is_file() && !self.overwrite {
             let output = self.output.display();

@@ -181,3 +181,28 @@ fn a_node_whose_links_would_break_is_not_renamed() {
     assert!(error.contains("reached through the symbolic link `up`"), "{error}");
     folder.good("get home/y.zarr --path a");
 }
+
+/// A link to another hierarchy leads to documents that are not this one's.
+#[test]
+fn migrations_follow_no_link() {
+    let folder = Folder::new();
+    folder.table("a.zarr", "v2");
+    folder.table("o.zarr", "v2");
+    folder.good("copy a.zarr o.zarr --at g");
+    symlink("../o.zarr/g", folder.path("a.zarr/lg")).unwrap();
+    symlink("a", folder.path("a.zarr/same")).unwrap();
+    let before = content(&folder.path("o.zarr"));
+    for options in ["", " --finish"] {
+        let run = folder.run(&format!("migrate a.zarr --to v3{options}"));
+        assert_eq!(run.code, 0, "{}", run.err);
+        assert!(run.err.contains("/lg: it is a symbolic link"), "{}", run.err);
+        assert!(!run.err.contains("/same"), "{}", run.err);
+        assert!(content(&folder.path("o.zarr")) == before, "{options}");
+    }
+    assert!(!folder.path("a.zarr/a/.zarray").exists());
+    folder.good("get a.zarr/same");
+    // The advice works: the other hierarchy is migrated by itself, and is then found behind the link.
+    folder.good("migrate o.zarr --to v3");
+    folder.good("migrate o.zarr --to v3 --finish");
+    folder.good("get a.zarr/lg/a");
+}

@@ -67,3 +67,59 @@ fn a_device_is_written_to() {
     let run = folder.good("get a.zarr/t --format json -o /dev/stdout");
     assert_eq!(run.text(), "[[1,2,3],[4,5,6]]\n");
 }
+
+/// What is read may be one file under several names.
+#[test]
+fn a_source_is_never_replaced() {
+    let folder = table();
+    folder.good("copy a.zarr q.zip");
+    folder.good("copy a.zarr q.ozx");
+    folder.good("copy a.zarr l.lmdb");
+    let mut cases = vec![
+        ("q.zip", "q.zip"),
+        ("zip::q.zip", "q.zip"),
+        ("q.ozx", "q.ozx"),
+        ("l.lmdb", "l.lmdb/data.mdb"),
+        ("a.zarr", "a.zarr/t/c/0/0"),
+    ];
+    fs::hard_link(folder.path("q.zip"), folder.path("hard.zip")).unwrap();
+    cases.push(("q.zip", "hard.zip"));
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("q.zip", folder.path("link.zip")).unwrap();
+        std::os::unix::fs::symlink("q.zip", folder.path("link.png")).unwrap();
+        cases.extend([("q.zip", "link.zip"), ("link.zip", "q.zip")]);
+        let why = folder.bad("plot q.zip --path t -o link.png", 2);
+        assert!(why.contains("is what is read"), "{why}");
+    }
+    for (source, output) in cases {
+        let before = fs::read(folder.path(output)).unwrap();
+        let why = folder.bad(&format!("get {source} --path t --format raw -o {output}"), 2);
+        assert!(why.contains("is what is read"), "{source}, {output}: {why}");
+        assert!(fs::read(folder.path(output)).unwrap() == before, "{source}, {output}");
+    }
+    let digests = folder.good("checksum a.zarr --manifest --chunks").out;
+    folder.write("digests", digests);
+    let why = folder.bad("get a.zarr --path t --format raw --manifest digests -o digests", 2);
+    assert!(why.contains("--manifest"), "{why}");
+}
+
+/// References lead to their data, which are a part of what is read.
+#[test]
+fn the_data_of_references_are_never_replaced() {
+    let folder = Folder::new();
+    folder.write("r/in.bin", "abcdefgh");
+    folder.write("r/other.bin", "abcdefgh");
+    folder.write(
+        "r/x.json",
+        r#"{"version": 1, "refs": {".zgroup": "{\"zarr_format\":2}", "x/.zarray": "{\"zarr_format\":2,\"shape\":[4],\"chunks\":[4],\"dtype\":\"|u1\",\"compressor\":null,\"fill_value\":0,\"filters\":null,\"order\":\"C\"}", "x/0": ["in.bin", 4, 4]}}"#,
+    );
+    for output in ["r/in.bin", "r/x.json"] {
+        let before = fs::read(folder.path(output)).unwrap();
+        let why = folder.bad(&format!("get r/x.json --path x --format raw -o {output}"), 2);
+        assert!(why.contains("is what is read"), "{output}: {why}");
+        assert!(fs::read(folder.path(output)).unwrap() == before);
+    }
+    folder.good("get r/x.json --path x --format raw -o r/other.bin");
+    assert_eq!(fs::read(folder.path("r/other.bin")).unwrap(), b"efgh");
+}

@@ -123,3 +123,58 @@ fn arrays_that_cannot_be_read_in_place_are_named() {
     let run = folder.run(&format!("refs v110.h5 -o refs.json --exclude {path}"));
     assert!(run.code == 0 && !run.err.contains(&format!("{path}:")), "{}", run.err);
 }
+
+/// To erase what references lead to would erase what is copied.
+#[test]
+fn a_copy_never_erases_what_its_references_lead_to() {
+    let folder = Folder::new();
+    folder.good("create a.zarr/y --shape 400 --chunks 200 --dtype int32 --codec none");
+    let numbers: Vec<String> = (0..400).map(|number| number.to_string()).collect();
+    folder.feed("put a.zarr/y", format!("[{}]", numbers.join(",")).as_bytes());
+    let before = folder.good("get a.zarr/y").out;
+    folder.good("refs a.zarr -o a.json");
+    for place in ["a.zarr", "a.zarr/y"] {
+        let node = if place == "a.zarr" { "a.json" } else { "a.json/y" };
+        let why = folder.bad(&format!("copy {node} {place} --overwrite"), 2);
+        assert!(why.contains("its source is there"), "{why}");
+    }
+    // That they may not be read is found out when it is too late.
+    fs::create_dir(folder.path("refs")).unwrap();
+    folder.good("refs a.zarr -o refs/a.json");
+    let why = folder.bad("copy refs/a.json a.zarr --overwrite", 2);
+    assert!(why.contains("its source is there"), "{why}");
+    let why = folder.bad("sync a.json a.zarr --delete", 2);
+    assert!(why.contains("the source is there"), "{why}");
+    assert!(folder.good("get a.zarr/y").out == before);
+    // Elsewhere there is nothing to lose.
+    folder.good("copy a.json b.zarr");
+    folder.good("copy a.json b.zarr --overwrite");
+    folder.good("diff a.zarr b.zarr");
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("a.zarr", folder.path("link.zarr")).unwrap();
+        let why = folder.bad("copy a.json link.zarr --overwrite", 2);
+        assert!(why.contains("its source is there"), "{why}");
+    }
+}
+
+/// Readers would take the file for the document or the chunk that has its name.
+#[test]
+fn a_new_file_never_takes_the_name_of_a_document_of_its_source() {
+    let folder = Folder::new();
+    folder.table("a.zarr", "v2");
+    let before = folder.good("get a.zarr/a").out;
+    for name in ["a.zarr/a/zarr.json", "a.zarr/a/9.9", "a.zarr/zarr.json"] {
+        for line in ["refs a.zarr -o", "get a.zarr/a --format raw -o"] {
+            let why = folder.bad(&format!("{line} {name}"), 2);
+            assert!(why.contains("a part of the hierarchy"), "{line} {name}: {why}");
+        }
+        assert!(!folder.path(name).exists());
+    }
+    // A hierarchy may be called anything.
+    fs::rename(folder.path("a.zarr"), folder.path("plain")).unwrap();
+    folder.bad("get plain/a --format raw -o plain/zarr.json", 2);
+    fs::rename(folder.path("plain"), folder.path("a.zarr")).unwrap();
+    folder.good("refs a.zarr -o a.zarr/refs.json");
+    assert!(folder.good("get a.zarr/a").out == before);
+}

@@ -51,6 +51,10 @@ impl SyncStore for BlockOn {
         self.0.warnings()
     }
 
+    fn places(&self) -> Result<Vec<String>, StoreError> {
+        block_on(self.0.places())
+    }
+
     fn capabilities(&self) -> Capabilities {
         self.0.capabilities()
     }

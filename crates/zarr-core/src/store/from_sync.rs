@@ -76,6 +76,13 @@ impl Store for FromSync {
         self.0.warnings()
     }
 
+    async fn places(&self) -> Result<Vec<String>, StoreError> {
+        if may_block() {
+            return self.0.places();
+        }
+        self.spawn_blocking(|store| store.places()).await
+    }
+
     fn public_options(&self) -> Vec<(String, String)> {
         self.0.public_options()
     }

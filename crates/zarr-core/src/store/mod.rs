@@ -73,6 +73,16 @@ pub trait Store: Debug + Send + Sync + 'static {
         Vec::new()
     }
 
+    /// The URLs of the places that its values are read from, be they files or stores: its own name, and of a store of references
+    /// all that these lead to. Whatever replaces or erases one of them destroys what this store reads. A store of references may have
+    /// to read all of them for it.
+    ///
+    /// # Errors
+    /// When the references could not be read.
+    async fn places(&self) -> Result<Vec<String>, StoreError> {
+        Ok(vec![self.name()])
+    }
+
     /// The same store for callers that block, if its calls never wait for a network. Its readers skip the futures.
     fn as_sync(&self) -> Option<&Arc<dyn SyncStore>> {
         None

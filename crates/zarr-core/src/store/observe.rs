@@ -217,6 +217,10 @@ impl Store for ObservedStore {
         self.store.warnings()
     }
 
+    async fn places(&self) -> Result<Vec<String>, StoreError> {
+        self.store.places().await
+    }
+
     fn public_options(&self) -> Vec<(String, String)> {
         self.store.public_options()
     }

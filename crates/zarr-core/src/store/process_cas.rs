@@ -62,6 +62,10 @@ impl SyncStore for ProcessCas {
         self.0.warnings()
     }
 
+    fn places(&self) -> Result<Vec<String>, StoreError> {
+        self.0.places()
+    }
+
     fn capabilities(&self) -> Capabilities {
         Capabilities { swap: true, swap_erase: true, create: false, ..self.0.capabilities() }
     }

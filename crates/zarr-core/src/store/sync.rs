@@ -30,6 +30,14 @@ pub trait SyncStore: Debug + Send + Sync + 'static {
         Vec::new()
     }
 
+    /// The URLs of the places that its values are read from.
+    ///
+    /// # Errors
+    /// As [`Store::places`](super::Store::places).
+    fn places(&self) -> Result<Vec<String>, StoreError> {
+        Ok(vec![self.name()])
+    }
+
     /// The value of `key`; `None` if it is absent. A store that holds all of it returns [`GetOptions::answer`].
     ///
     /// # Errors

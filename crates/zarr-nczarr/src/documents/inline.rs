@@ -66,6 +66,10 @@ impl Store for Inline {
         self.store.warnings()
     }
 
+    async fn places(&self) -> Result<Vec<String>, StoreError> {
+        self.store.places().await
+    }
+
     fn capabilities(&self) -> Capabilities {
         Capabilities { list: true, ..self.store.capabilities().read_only() }
     }

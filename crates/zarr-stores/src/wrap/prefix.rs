@@ -68,6 +68,13 @@ impl Store for PrefixStore {
         self.store.warnings()
     }
 
+    async fn places(&self) -> Result<Vec<String>> {
+        let places = self.store.places().await?;
+        // What references lead to is not below the prefix.
+        let is_own = places == [self.store.name()];
+        Ok(if is_own { vec![self.name()] } else { places })
+    }
+
     fn public_options(&self) -> Vec<(String, String)> {
         self.store.public_options()
     }

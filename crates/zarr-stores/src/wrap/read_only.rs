@@ -37,6 +37,10 @@ impl Store for ReadOnlyStore {
         self.0.warnings()
     }
 
+    async fn places(&self) -> Result<Vec<String>> {
+        self.0.places().await
+    }
+
     fn public_options(&self) -> Vec<(String, String)> {
         self.0.public_options()
     }

@@ -219,6 +219,11 @@ impl Store for RemoteZipStore {
         self.0.directory.warnings.clone()
     }
 
+    async fn places(&self) -> Result<Vec<String>> {
+        let (store, key) = (self.0.store.name(), &self.0.key);
+        Ok(vec![format!("{}/{key}", store.trim_end_matches('/'))])
+    }
+
     fn public_options(&self) -> Vec<(String, String)> {
         self.0.store.public_options()
     }

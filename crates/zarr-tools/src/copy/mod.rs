@@ -60,6 +60,7 @@ pub use self::node_copy::{NodeCopy, node_copy};
 pub(crate) use self::plan::parsed_documents;
 pub use self::plan::{Plan, plan_copy};
 pub(crate) use self::rechunk::{Buffers, Workers};
+pub use self::same_place::is_in_places;
 pub(crate) use self::same_place::{Local, places_meet};
 pub use self::split::Part;
 pub(crate) use self::under_way::Plans;

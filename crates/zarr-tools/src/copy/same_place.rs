@@ -1,8 +1,10 @@
 //! Tells whether the place of a copy is that of its source, so that to erase the one would erase the other.
 //!
 //! Files and folders are compared by their identity in the system, so that links, hard links and mounts make no difference. Other stores
-//! are compared by name, and, before something is erased, by a key that is put into the target: the source must not have it.
+//! are compared by name, and, before something is erased, by a key that is put into the target: the source must not have it. What a store
+//! of references leads to is a part of the source.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -12,6 +14,7 @@ use zarr_core::{AccessError, Error, Hierarchy, NodePath, Result};
 
 use super::plan::Plan;
 use crate::local_path::local_path;
+use crate::target::split_at_store;
 
 /// The store of a plan's source; a plan that was read from JSON has none.
 #[derive(Clone, Default)]
@@ -52,9 +55,14 @@ impl Plan {
     /// Refuses to erase the place of the copy if that would erase the source, as far as that is known without a change of either.
     ///
     /// # Errors
-    /// [`AccessError::Argument`].
+    /// [`AccessError::Argument`]; what reading the source's references reports.
     pub(super) fn check_source_stays(&self, target: &Hierarchy) -> Result<()> {
-        if self.is_in_target(target) { Err(self.refusal(target)) } else { Ok(()) }
+        let is_lost = self.is_in_target(target)
+            || match &self.reader.0 {
+                Some(source) => leads_to(source, (target, &self.at))?,
+                None => false,
+            };
+        if is_lost { Err(self.refusal(target)) } else { Ok(()) }
     }
 
     /// As [`Plan::check_source_stays`]; puts a key into the target and erases it, where only that tells.
@@ -168,8 +176,94 @@ impl Plan {
     }
 }
 
+/// Whether a store of references reads from the place of a node, or the place is in what it reads. Other stores are compared by their
+/// names and those of the nodes.
+fn leads_to(source: &Arc<dyn Store>, (target, at): (&Hierarchy, &NodePath)) -> Result<bool> {
+    let name = source.name();
+    let places = source.to_sync().places().map_err(|e| Error::from(e).at_store(&name))?;
+    if places == [name] {
+        return Ok(false);
+    }
+    let (to, root) = (target.store().name(), NodePath::root());
+    let Some(to_local) = Local::of(&to) else {
+        let meet = |place: &String| places_in_one((place, &root), (&to, at));
+        return Ok(to != "memory://" && places.iter().any(meet));
+    };
+    let read: Vec<Local<'_>> = places.iter().filter_map(|place| Local::of(place)).collect();
+    if to_local.scheme != "file" {
+        let archive = identity(&to_local.path);
+        return Ok(archive.is_some()
+            && read.iter().any(|place| {
+                let is_all_of_it = place.scheme == "file";
+                identity(&place.path) == archive
+                    && (is_all_of_it || places_in_one((&place.inner, &root), (&to_local.inner, at)))
+            }));
+    }
+    let nodes = ["", "meta/root", "data/root"].map(|root| folder(&to_local.path.join(root), at));
+    let erased: Vec<Identity> = nodes.iter().filter_map(|node| identity(node)).collect();
+    // A link in what is erased is erased, too, wherever it leads.
+    let is_erased = |path: &Path| {
+        let mut named = path.ancestors().filter_map(identity);
+        named.any(|it| erased.contains(&it)) || above(path).iter().any(|it| erased.contains(it))
+    };
+    let outer = above(&nodes[0]);
+    let mut folders = HashSet::new();
+    Ok(read.iter().any(|place| {
+        let path = place.path.as_path();
+        if path.is_dir() {
+            return is_erased(path) || identity(path).is_some_and(|it| outer.contains(&it));
+        }
+        // References may lead to millions of files, in few folders.
+        let is_new = path.parent().is_some_and(|folder| folders.insert(folder.to_owned()));
+        path.is_symlink() && is_erased(path) || is_new && path.parent().is_some_and(is_erased)
+    }))
+}
+
+/// Whether one of some places, as [`Store::places`] names them, is this file, or a folder or an archive that it is in. The file may
+/// be absent. Links and hard links make no difference. The folder of a node stands for its whole hierarchy.
+pub fn is_in_places(file: &Path, places: &[String]) -> bool {
+    let own = identity(file);
+    let outer = above(&std::path::absolute(file).unwrap_or_else(|_| file.to_owned()));
+    let is_or_holds = |path: &Path| {
+        identity(path).is_some_and(|it| own.as_ref() == Some(&it) || outer.contains(&it))
+    };
+    places.iter().any(|name| {
+        let Some(place) = Local::of(name) else { return false };
+        // A folder of LMDB has a file with locks beside the data.
+        let lmdb = place.path.parent().filter(|_| place.path.ends_with(DATA));
+        if is_or_holds(&place.path) || lmdb.is_some_and(is_or_holds) {
+            return true;
+        }
+        // A file of others may lie in a hierarchy, and is no node.
+        place.path.is_dir()
+            && (is_or_holds(hierarchy_of(&place.path))
+                || Local::of(split_at_store(name).0).is_some_and(|top| is_or_holds(&top.path)))
+    })
+}
+
+/// The folder of the hierarchy that a node's folder is in, as far up as there are documents.
+fn hierarchy_of(node: &Path) -> &Path {
+    let is_node = |folder: &&Path| {
+        ["zarr.json", ".zgroup", ".zarray"].iter().any(|name| folder.join(name).is_file())
+    };
+    node.ancestors().take_while(is_node).last().unwrap_or(node)
+}
+
 /// Whether one of two nodes' places is in the other, as far as the names of their stores and the files of this machine tell.
+///
+/// # Errors
+/// What reading the source's references reports.
 pub(crate) fn places_meet(
+    (source, from): (&Hierarchy, &NodePath),
+    (target, to): (&Hierarchy, &NodePath),
+) -> Result<bool> {
+    if leads_to(source.store(), (target, to))? {
+        return Ok(true);
+    }
+    Ok(names_of_places_meet((source, from), (target, to)))
+}
+
+fn names_of_places_meet(
     (source, from): (&Hierarchy, &NodePath),
     (target, to): (&Hierarchy, &NodePath),
 ) -> bool {

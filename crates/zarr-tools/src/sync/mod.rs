@@ -292,7 +292,7 @@ fn check_places(
         let why = "its store does not list its keys, so that what differs is not known";
         return refuse(why, WITHOUT_LISTING);
     }
-    if places_meet((from, path), (target, at)) {
+    if places_meet((from, path), (target, at))? {
         let why = "the source is there, or one of the two is in the other";
         return refuse(why, "sync to another place");
     }

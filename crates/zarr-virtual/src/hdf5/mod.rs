@@ -369,6 +369,10 @@ impl Source for Hdf5 {
         sync::lock(&self.state).left_out.iter().cloned().collect()
     }
 
+    async fn places(&self) -> Result<Vec<String>> {
+        Ok(vec![self.file.name()])
+    }
+
     fn capabilities(&self) -> Capabilities {
         capabilities_over(self.file.store().capabilities())
     }

@@ -1,5 +1,6 @@
 //! Reads the files of an Icechunk repository: their header, and what they hold (V-074).
 
+use std::collections::BTreeSet;
 use std::io::Read;
 
 use zarr_core::store::Bytes;
@@ -272,6 +273,22 @@ pub(super) fn for_each_chunk(
     let Some(refs) = refs(&manifest, node)? else { return Ok(()) };
     for index in 0..refs.len {
         visit(refs.table(index)?.vector(0, 4)?.u32s().collect());
+    }
+    Ok(())
+}
+
+/// Adds the files outside the repository that chunks of an array in a manifest are in.
+pub(super) fn add_locations(
+    buffer: &Bytes,
+    node: &[u8; 8],
+    locations: &mut BTreeSet<String>,
+) -> Result<(), String> {
+    let manifest = Table::root(buffer)?;
+    let Some(refs) = refs(&manifest, node)? else { return Ok(()) };
+    for index in 0..refs.len {
+        if let Chunk::Virtual { location, .. } = chunk(buffer, &manifest, &refs.table(index)?)? {
+            locations.insert(location);
+        }
     }
     Ok(())
 }

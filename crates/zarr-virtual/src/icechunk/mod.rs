@@ -6,7 +6,7 @@
 pub(crate) mod file;
 mod flatbuffer;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
 
 use zarr_core::store::{
@@ -16,7 +16,8 @@ use zarr_core::{Json, StoreError, sync};
 
 pub use self::file::Wanted;
 use self::file::{
-    Check, Chunk, Kind, ManifestRef, Node, decode, find_chunk, for_each_chunk, name, nodes,
+    Check, Chunk, Kind, ManifestRef, Node, add_locations, decode, find_chunk, for_each_chunk, name,
+    nodes,
 };
 use crate::reach::Reach;
 use crate::source::{Reference, Source, capabilities_over};
@@ -203,6 +204,22 @@ impl Source for Icechunk {
 
     fn public_options(&self) -> Vec<(String, String)> {
         self.options.clone()
+    }
+
+    async fn places(&self) -> Result<Vec<String>> {
+        let mut places = self.store.places().await?;
+        let mut locations = BTreeSet::new();
+        for node in self.nodes.values() {
+            for manifest in node.manifests.iter().flatten() {
+                let buffer = self.manifest(&manifest.id).await?;
+                let read = add_locations(&buffer, &node.id, &mut locations);
+                read.map_err(|why| {
+                    damaged(&*self.store, &format!("manifests/{}", name(&manifest.id)), &why)
+                })?;
+            }
+        }
+        places.extend(self.targets.places(locations.iter().map(String::as_str)));
+        Ok(places)
     }
 
     fn capabilities(&self) -> Capabilities {

@@ -204,6 +204,10 @@ impl Source for N5 {
         self.store.public_options()
     }
 
+    async fn places(&self) -> Result<Vec<String>> {
+        self.store.places().await
+    }
+
     fn capabilities(&self) -> Capabilities {
         let store = self.store.capabilities();
         let Capabilities { list, lists_some, .. } = store;

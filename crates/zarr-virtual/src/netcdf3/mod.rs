@@ -127,6 +127,10 @@ impl Source for Netcdf3 {
         self.warnings.clone()
     }
 
+    async fn places(&self) -> Result<Vec<String>> {
+        Ok(vec![self.file.name()])
+    }
+
     fn capabilities(&self) -> Capabilities {
         capabilities_over(self.file.store().capabilities())
     }

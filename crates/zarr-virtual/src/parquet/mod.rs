@@ -4,11 +4,12 @@
 mod columns;
 mod thrift;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
 
 use zarr_core::store::{
-    Bytes, Capabilities, GetOptions, Listing, Result, Store, StoreKey, StorePrefix, async_trait,
+    Bytes, Capabilities, GetOptions, ListOptions, Listing, Result, Store, StoreKey, StorePrefix,
+    async_trait,
 };
 use zarr_core::{Json, StoreError, sync};
 
@@ -192,6 +193,27 @@ impl ParquetReferences {
         Ok(rows)
     }
 
+    /// The URLs in all files with rows. A store that cannot list them is a web server, whose references lead to no local file.
+    async fn urls(&self) -> Result<BTreeSet<String>> {
+        let mut urls: BTreeSet<String> = self.null_url.iter().cloned().collect();
+        if !self.store.capabilities().list {
+            return Ok(urls);
+        }
+        for path in self.arrays.keys() {
+            let slash = if path.is_empty() { "" } else { "/" };
+            let folder = StorePrefix::new(format!("{path}{slash}"))?;
+            for key in self.store.list_dir(&folder, ListOptions::default()).await?.keys {
+                if !key.as_str().ends_with(".parq") {
+                    continue;
+                }
+                let Some(rows) = self.rows(key.as_str()).await? else { continue };
+                let paths = (0..rows.len).filter_map(|row| Rows::bytes(&rows.paths, row));
+                urls.extend(paths.filter_map(|path| String::from_utf8(path.to_vec()).ok()));
+            }
+        }
+        Ok(urls)
+    }
+
     async fn target(&self, key: &StoreKey, url: &str) -> Result<Target> {
         if let Some(target) = sync::lock(&self.opened).get(url) {
             return Ok(target.clone());
@@ -263,6 +285,13 @@ impl Source for ParquetReferences {
 
     fn public_options(&self) -> Vec<(String, String)> {
         self.options.clone()
+    }
+
+    async fn places(&self) -> Result<Vec<String>> {
+        let mut places = self.store.places().await?;
+        let urls = self.urls().await?;
+        places.extend(self.targets.places(urls.iter().map(String::as_str)));
+        Ok(places)
     }
 
     fn capabilities(&self) -> Capabilities {

@@ -17,7 +17,7 @@ use zarr_core::store::{
 use zarr_core::{StoreError, without_secrets};
 
 use self::parse::{Entry, Table};
-pub use self::write::{DEFAULT_INLINE_BYTES, JoinOptions, Joined, TargetUrls, join};
+pub use self::write::{DEFAULT_INLINE_BYTES, JoinOptions, Joined, TargetUrls, join, places};
 use crate::reach::Reach;
 use crate::source::{Reference, Source};
 use crate::target::Target;
@@ -34,6 +34,8 @@ const MAX_COUNTED_TARGETS: usize = 100_000;
 pub struct References {
     name: String,
     options: Vec<(String, String)>,
+    /// The URL of the file with the references.
+    file: String,
     table: Table,
     targets: Targets,
     /// Those that were opened, by their index in the table.
@@ -93,7 +95,8 @@ impl References {
         let opened = table.urls.iter().map(|_| OnceLock::new()).collect();
         let ReferenceOptions { name, options, reach, .. } = options;
         let targets = Targets::new(reach, open);
-        Ok(References { name, options, table, targets, opened, is_local })
+        let file = file.name();
+        Ok(References { name, options, file, table, targets, opened, is_local })
     }
 
     fn entry(&self, key: &str) -> Option<&Entry> {
@@ -142,6 +145,12 @@ impl Source for References {
 
     fn public_options(&self) -> Vec<(String, String)> {
         self.options.clone()
+    }
+
+    async fn places(&self) -> Result<Vec<String>> {
+        let mut places = vec![self.file.clone()];
+        places.extend(self.targets.places(self.table.urls.iter().map(|url| &**url)));
+        Ok(places)
     }
 
     fn capabilities(&self) -> Capabilities {

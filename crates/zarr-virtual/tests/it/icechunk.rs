@@ -110,3 +110,13 @@ fn copy_folder(from: &std::path::Path, to: &std::path::Path) {
         }
     }
 }
+
+/// Whoever erases a file asks first whether something reads from it.
+#[test]
+fn places_are_the_repository_and_the_files_of_virtual_chunks() {
+    let url = data("ice-virtual").display().to_string();
+    let store = options().store(&format!("icechunk::{url}")).unwrap();
+    let places = store.to_sync().places().unwrap();
+    assert!(places[0].ends_with("/ice-virtual"), "{places:?}");
+    assert_eq!(places[1..], ["file:///data/virtual.bin"]);
+}

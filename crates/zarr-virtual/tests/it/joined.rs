@@ -465,3 +465,71 @@ fn small_arrays_are_inlined_along_any_axis() {
     assert!(elements.iter().map(String::len).eq(0..10));
     assert_eq!(references, 0);
 }
+
+/// h5py stored a chunk of `m` without one of its filters, which is known only when the chunk is looked for.
+#[test]
+fn an_array_with_a_chunk_that_cannot_be_read_is_left_out() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("all.json");
+    let file = |number| data(&format!("joined/skipped-{number}.h5")).display().to_string();
+    for (files, good) in
+        [(vec![file(1)], vec![10.0, 11.0]), (vec![file(1), file(2)], vec![10.0, 11.0, 20.0, 21.0])]
+    {
+        let joined = join(&files, &options(), &JoinOptions::default()).unwrap();
+        assert_eq!((joined.arrays, joined.lost.len()), (2, 1), "{:?}", joined.lost);
+        assert!(joined.lost[0].starts_with("/m: "), "{:?}", joined.lost);
+        assert!(joined.lost[0].contains("filter"), "{:?}", joined.lost);
+        write(&joined, &path, TargetUrls::Absolute);
+        let hierarchy = opened(&path);
+        assert_eq!(hierarchy.array("good").unwrap().read::<f64>(..).unwrap(), good);
+        assert!(hierarchy.array("m").is_err());
+        assert!(!fs::read_to_string(&path).unwrap().contains("\"m/"));
+    }
+}
+
+/// A hierarchy with a coordinate `time` of the numbers 0 and 1, and `v(time)`.
+fn period(dir: &Path, name: &str, units: &str, change: Change) -> String {
+    let (url, hierarchy) = created(dir, name);
+    let time = hierarchy.create_array("time").shape([2]).chunks([2]).data_type(CoreType::Int32);
+    let time = time.dimension_names(["time"]).attribute("units", units).create().unwrap();
+    time.write(.., &[0, 1]).unwrap();
+    let array = hierarchy.create_array("v").shape([2]).chunks([2]).data_type(CoreType::Int32);
+    change(array.dimension_names(["time"])).create().unwrap();
+    url
+}
+
+#[test]
+fn equal_numbers_of_other_units_are_other_times() {
+    let dir = tempfile::tempdir().unwrap();
+    let first = period(dir.path(), "first", "days since 2000-01-01", |array| array);
+    let next = period(dir.path(), "next", "days since 2000-01-03", |array| array);
+    let files = [first, next];
+    let error = refusal(&files, &JoinOptions::default()).to_string();
+    assert!(error.contains("2000-01-01") && error.contains("2000-01-03"), "{error}");
+    assert!(error.contains("zarr append --axis time"), "{error}");
+    // What the other advice names works.
+    assert!(error.contains("`--axis time --exclude /time`"), "{error}");
+    let axis = Some("time".to_owned());
+    let advised = JoinOptions { axis, exclude: vec!["/time".into()], ..JoinOptions::default() };
+    assert_eq!(join(&files, &options(), &advised).unwrap().arrays, 1);
+}
+
+#[test]
+fn append_is_advised_only_if_it_converts() {
+    let dir = tempfile::tempdir().unwrap();
+    let first = period(dir.path(), "first", "days since 2000-01-01", |array| array);
+    let cases: [(Change, bool); 5] = [
+        (|array| array.codec("gzip:1"), true),
+        (|array| array.attribute("scale_factor", 0.5), true),
+        (|array| array.data_type(CoreType::Float32), false),
+        (|array| array.attribute("units", "K"), false),
+        (|array| array.codec("gzip:1").attribute("units", "K"), false),
+    ];
+    for (number, (change, is_converted)) in cases.into_iter().enumerate() {
+        let units = "days since 2000-01-03";
+        let other = period(dir.path(), &format!("other-{number}"), units, change);
+        let error = refusal(&[first.clone(), other], &JoinOptions::default()).to_string();
+        assert_eq!(error.contains("zarr append"), is_converted, "{number}: {error}");
+        assert!(error.contains("--exclude"), "{number}: {error}");
+    }
+}

@@ -56,3 +56,13 @@ fn damaged_files_never_panic() {
         let _ = open(&url, &options()).unwrap().array("a").unwrap().read::<i8>(..);
     }
 }
+
+/// Whoever erases a file asks first whether something reads from it.
+#[test]
+fn places_are_the_folder_and_the_files_that_its_rows_name() {
+    let url = format!("kerchunk::{}", data("kerchunk.parq").display());
+    let places = options().store(&url).unwrap().to_sync().places().unwrap();
+    assert_eq!(places.len(), 2, "{places:?}");
+    assert!(places[0].ends_with("/kerchunk.parq"), "{places:?}");
+    assert!(places[1].ends_with("/classic.nc"), "{places:?}");
+}

@@ -210,3 +210,22 @@ fn values_are_made_of_parts() {
             .is_err()
     );
 }
+
+/// Whoever erases a file asks first whether something leads to it, be it with permission or without.
+#[test]
+fn places_are_the_file_and_what_its_references_lead_to() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().canonicalize().unwrap();
+    let path = folder.join("refs.json");
+    let refs = r#"{"version": 1, "refs": {"a": ["in", 0, 1], "b": ["sub/in"], "c": ["../out"], "d": "text"}}"#;
+    fs::write(&path, refs).unwrap();
+    let places = store(&path, "").to_sync().places().unwrap();
+    let ends: Vec<&str> = places.iter().map(|place| place.split_once("://").unwrap().1).collect();
+    let expected = ["refs.json", "in", "sub/in"].map(|name| folder.join(name));
+    let outside = folder.parent().unwrap().join("out");
+    let expected = expected.iter().chain([&outside]).map(|path| path.to_str().unwrap());
+    assert!(ends.iter().copied().eq(expected), "{ends:?}");
+    let file = data("classic.nc").display().to_string();
+    let places = options().store(&format!("netcdf3::{file}")).unwrap().to_sync().places().unwrap();
+    assert!(places.len() == 1 && places[0].starts_with("file://"), "{places:?}");
+}

@@ -120,6 +120,10 @@ impl Store for ConsolidatedStore {
         self.inner.warnings()
     }
 
+    async fn places(&self) -> Result<Vec<String>, StoreError> {
+        self.inner.places().await
+    }
+
     fn capabilities(&self) -> Capabilities {
         let inner = self.inner.capabilities();
         Capabilities { read: true, list: true, ..inner.read_only() }

@@ -231,6 +231,10 @@ impl Store for CacheStore {
         self.store.warnings()
     }
 
+    async fn places(&self) -> Result<Vec<String>> {
+        self.store.places().await
+    }
+
     fn public_options(&self) -> Vec<(String, String)> {
         self.store.public_options()
     }

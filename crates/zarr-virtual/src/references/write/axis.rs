@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use zarr_core::{ArrayMetadata, Result};
 
+use super::compare;
 use super::input::Input;
-use super::refused;
+use super::{refused, why_unreadable};
 
 /// The dimension along which files are joined: the named one, or the only one whose lengths or coordinates differ. `None` for a
 /// single file.
@@ -77,7 +78,7 @@ fn dimensions(input: &Input) -> BTreeSet<String> {
     names
 }
 
-/// Whether an array has other lengths, or a coordinate other elements, along a dimension.
+/// Whether an array has other lengths, or a coordinate other elements or units, along a dimension.
 fn differs(first: &Input, other: &Input, dimension: &str) -> Result<bool> {
     let mut coordinates = BTreeMap::new();
     for (path, array) in &first.arrays {
@@ -92,8 +93,16 @@ fn differs(first: &Input, other: &Input, dimension: &str) -> Result<bool> {
         }
     }
     for (array, same) in coordinates.into_values() {
-        if array.read_le_bytes(..)? != same.read_le_bytes(..)? {
+        // Equal numbers in other units are other coordinates.
+        if compare::have_other_meanings(&array.metadata(), &same.metadata()) {
             return Ok(true);
+        }
+        match (array.read_le_bytes(..), same.read_le_bytes(..)) {
+            (Ok(elements), Ok(others)) if elements != others => return Ok(true),
+            (Ok(_), Ok(_)) => {}
+            // It is left out later.
+            (Err(error), _) | (_, Err(error)) if why_unreadable(&error).is_some() => {}
+            (Err(error), _) | (_, Err(error)) => return Err(error),
         }
     }
     Ok(false)

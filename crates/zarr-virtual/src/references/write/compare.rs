@@ -1,11 +1,14 @@
 //! Checks that files can be joined: all but the joined dimension is the same.
 
+use std::collections::BTreeMap;
+
 use zarr_core::codec::CodecSpec;
+use zarr_core::data_type::{Repr, Scalar};
 use zarr_core::{Array, ArrayMetadata, Json, Result};
 
 use super::axis;
 use super::input::Input;
-use super::refused;
+use super::{refused, why_unreadable};
 
 /// Attributes that say what elements mean. All elements of an array have the same.
 const MEANING: [&str; 8] = [
@@ -26,41 +29,73 @@ const EFFORT: [&str; 2] = ["level", "clevel"];
 const MAX_COMPARED_BYTES: u64 = 64 << 20;
 
 /// Checks that `other` has the arrays of `first`, the same but along `dimension`. Arrays without that dimension have the
-/// same elements, which is only checked with `verify`.
+/// same elements, which is only checked with `verify`; those whose elements cannot be read are added to `unreadable`.
 pub(super) fn check(
     first: &Input,
     other: &Input,
     dimension: Option<&str>,
     verify: bool,
+    unreadable: &mut BTreeMap<String, String>,
 ) -> Result<()> {
     check_nodes(first, other)?;
     check_nodes(other, first)?;
+    let mut differences = Vec::new();
     for (path, array) in &first.arrays {
         let same = other.array(path)?;
         let axis = match dimension {
             Some(dimension) => axis::position(&array.metadata(), dimension, path)?,
             None => None,
         };
-        if let Some(what) = difference(&array.metadata(), &same.metadata(), axis) {
-            let instead = match dimension {
-                Some(name) if axis.is_some() => format!(
-                    ", or copy the first file with `zarr copy`, and append the others with `zarr append --axis {name}`, which converts \
-                     times and codecs"
-                ),
-                _ => String::new(),
-            };
-            return Err(refused(format!(
-                "{path} differs between {} and {}: {what}; leave it out with `--exclude {path}`{instead}",
-                first.name, other.name
-            )));
+        let has_axis = axis.is_some();
+        for difference in self::differences(&array.metadata(), &same.metadata(), axis) {
+            differences.push((path, has_axis, difference));
         }
-        if axis.is_none() && verify && !are_equal(array, same)? {
-            let along = dimension.map_or(String::new(), |name| format!(" without `{name}`"));
-            return Err(refused(format!(
-                "{path} differs between {} and {}: an array{along} must have the same elements in all files; take those of the \
-                 first file with `--no-verify`, or leave it out with `--exclude {path}`",
-                first.name, other.name
-            )));
+    }
+    if let Some((path, has_axis, difference)) = differences.first() {
+        let what = &difference.what;
+        let is_coordinate = dimension
+            .filter(|name| axis::is_coordinate(path, &first.arrays[*path].metadata(), name));
+        let leave_out = match is_coordinate {
+            // Without it, nothing says which dimension the files are joined along.
+            Some(name) => format!("`--axis {name} --exclude {path}`"),
+            None => format!("`--exclude {path}`"),
+        };
+        // `zarr append` takes the dataset only if it can convert all of it.
+        let can_append = differences.iter().all(|(_, _, difference)| difference.is_converted);
+        let instead = match dimension {
+            Some(name) if *has_axis && can_append => format!(
+                ", or copy the first file with `zarr copy`, and append the others with `zarr append --axis {name}`, which converts \
+                 times and codecs"
+            ),
+            _ => String::new(),
+        };
+        return Err(refused(format!(
+            "{path} differs between {} and {}: {what}; leave it out with {leave_out}{instead}",
+            first.name, other.name
+        )));
+    }
+    for (path, array) in &first.arrays {
+        let has_axis = match dimension {
+            Some(dimension) => axis::position(&array.metadata(), dimension, path)?.is_some(),
+            None => false,
+        };
+        if has_axis || !verify {
+            continue;
+        }
+        match are_equal(array, other.array(path)?) {
+            Ok(true) => {}
+            Ok(false) => {
+                let along = dimension.map_or(String::new(), |name| format!(" without `{name}`"));
+                return Err(refused(format!(
+                    "{path} differs between {} and {}: an array{along} must have the same elements in all files; take those of the \
+                     first file with `--no-verify`, or leave it out with `--exclude {path}`",
+                    first.name, other.name
+                )));
+            }
+            Err(error) => match why_unreadable(&error) {
+                Some(why) => drop(unreadable.insert(path.clone(), why)),
+                None => return Err(error),
+            },
         }
     }
     Ok(())
@@ -80,8 +115,17 @@ fn check_nodes(first: &Input, other: &Input) -> Result<()> {
     }
 }
 
+/// What differs between two arrays.
+struct Difference {
+    what: String,
+    /// Whether `zarr append` converts the second array to the first.
+    is_converted: bool,
+}
+
 /// What differs between two arrays, apart from their chunks and the length of an axis.
-fn difference(a: &ArrayMetadata, b: &ArrayMetadata, axis: Option<usize>) -> Option<String> {
+fn differences(a: &ArrayMetadata, b: &ArrayMetadata, axis: Option<usize>) -> Vec<Difference> {
+    let mut found = Vec::new();
+    let mut add = |what: String, is_converted: bool| found.push(Difference { what, is_converted });
     let lengths = |metadata: &ArrayMetadata| {
         let mut shape = metadata.shape.clone();
         if let Some(length) = axis.and_then(|axis| shape.get_mut(axis)) {
@@ -90,40 +134,66 @@ fn difference(a: &ArrayMetadata, b: &ArrayMetadata, axis: Option<usize>) -> Opti
         shape
     };
     if lengths(a) != lengths(b) {
-        return Some(format!("shape {:?} and {:?}", a.shape, b.shape));
+        add(format!("shape {:?} and {:?}", a.shape, b.shape), false);
     }
     if a.dimension_names != b.dimension_names {
-        return Some("the names of its dimensions".to_owned());
+        add("the names of its dimensions".to_owned(), false);
     }
+    let are_times = are_times_of_one_calendar(a, b);
     // By their text, since records are equal however their fields are stored.
     let types = [a, b].map(|metadata| format!("{:?}", metadata.data_type));
     if types[0] != types[1] {
-        return Some(format!("data type {} and {}", a.data_type, b.data_type));
+        let is_float = |metadata: &ArrayMetadata| {
+            matches!(metadata.data_type.repr(), Some(Repr::Scalar(Scalar::Float(_))))
+        };
+        // A date with a fraction does not fit an integer.
+        let is_converted = are_times && (is_float(a) || !is_float(b));
+        add(format!("data type {} and {}", a.data_type, b.data_type), is_converted);
     }
     if !a.codecs.iter().map(without_effort).eq(b.codecs.iter().map(without_effort)) {
         let codecs = [a, b].map(|metadata| {
             metadata.codecs.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
         });
-        return Some(format!("codecs {} and {}", codecs[0], codecs[1]));
+        add(format!("codecs {} and {}", codecs[0], codecs[1]), true);
     }
     if a.fill_value != b.fill_value {
-        return Some(format!(
-            "fill value {} and {}",
-            a.declared_fill.brief(),
-            b.declared_fill.brief()
-        ));
+        let [a, b] = [a, b].map(|metadata| metadata.declared_fill.brief());
+        add(format!("fill value {a} and {b}"), true);
     }
     if a.chunk_keys != b.chunk_keys || a.shards != b.shards {
-        return Some("the keys of its chunks".to_owned());
+        add("the keys of its chunks".to_owned(), true);
     }
     for name in MEANING {
         let values = [a, b].map(|metadata| metadata.attributes.get(name));
         if values[0] != values[1] {
+            let is_converted = match name {
+                "units" | "calendar" => are_times,
+                "enum_members" => false,
+                _ => true,
+            };
             let [a, b] = values.map(|value| value.map_or("none".to_owned(), Json::brief));
-            return Some(format!("attribute `{name}` is {a} and {b}"));
+            add(format!("attribute `{name}` is {a} and {b}"), is_converted);
         }
     }
-    None
+    found
+}
+
+/// Whether equal numbers mean something else in two arrays.
+pub(super) fn have_other_meanings(a: &ArrayMetadata, b: &ArrayMetadata) -> bool {
+    MEANING.iter().any(|name| a.attributes.get(name) != b.attributes.get(name))
+}
+
+/// Whether two arrays have numbers that count from a date, in one calendar.
+fn are_times_of_one_calendar(a: &ArrayMetadata, b: &ArrayMetadata) -> bool {
+    let text = |metadata: &ArrayMetadata, name: &str| {
+        metadata.attributes.get(name).and_then(Json::as_str).map(str::to_ascii_lowercase)
+    };
+    let is_time = |metadata| text(metadata, "units").is_some_and(|units| units.contains(" since "));
+    let calendar = |metadata| match text(metadata, "calendar").as_deref() {
+        None | Some("gregorian") => "standard".to_owned(),
+        Some(name) => name.to_owned(),
+    };
+    is_time(a) && is_time(b) && calendar(a) == calendar(b)
 }
 
 /// A codec without what readers do not need.

@@ -127,15 +127,31 @@ pub(super) fn key_below(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}/{name}") }
 }
 
+/// The places that a file or a hierarchy is read from. No keys are listed.
+pub(super) fn places(url: &str, options: &OpenOptions) -> Result<Vec<String>> {
+    Ok(match chain(url, options) {
+        Some(chain) => block_on(open_chain(&chain, options)?.places())?,
+        None => options.store(url)?.to_sync().places()?,
+    })
+}
+
 /// The source that knows where the chunks of a file lie.
 fn open_source(url: &str, options: &OpenOptions) -> Result<Arc<dyn Source>> {
-    let chain = match url.split_once("::") {
-        Some(_) => url.to_owned(),
-        None => match options.registry.recognize(url, &|url| options.store(url)) {
-            Some(found) => found.url,
-            None => return Ok(Arc::new(StoredHierarchy::open(options.store(url)?)?)),
-        },
-    };
+    match chain(url, options) {
+        Some(chain) => open_chain(&chain, options),
+        None => Ok(Arc::new(StoredHierarchy::open(options.store(url)?)?)),
+    }
+}
+
+/// The URL of a file with the link that says its format; `None` of a hierarchy that is stored as Zarr.
+fn chain(url: &str, options: &OpenOptions) -> Option<String> {
+    if url.contains("::") {
+        return Some(url.to_owned());
+    }
+    options.registry.recognize(url, &|url| options.store(url)).map(|found| found.url)
+}
+
+fn open_chain(chain: &str, options: &OpenOptions) -> Result<Arc<dyn Source>> {
     let (link, place) = chain.split_once("::").unwrap_or_default();
     #[cfg(feature = "netcdf3")]
     if link == "netcdf3" {

@@ -16,7 +16,8 @@ use std::io::{self, Write};
 
 use zarr_core::store::StoreKey;
 use zarr_core::{
-    AccessError, Array, Dialect, Error, OpenOptions, Result, Warning, without_secrets,
+    AccessError, Array, Cause, Dialect, Error, OpenOptions, Result, StoreError, Warning,
+    without_secrets,
 };
 
 use self::chunks::ChunkWriter;
@@ -89,14 +90,17 @@ pub fn join(files: &[String], open: &OpenOptions, options: &JoinOptions) -> Resu
         inputs.push(Input::open(file, open)?);
     }
     leave_out_excluded(&mut inputs, &options.exclude)?;
-    let lost = leave_out_unreadable(&mut inputs);
-    let Some(first) = inputs.first() else {
+    let mut lost = leave_out_unreadable(&mut inputs);
+    if inputs.is_empty() {
         return Err(refused("no files to refer to".to_owned()));
-    };
-    let axis = axis::choose(&inputs, options.axis.as_deref())?;
-    for other in &inputs[1..] {
-        compare::check(first, other, axis.as_deref(), options.verify)?;
     }
+    let axis = axis::choose(&inputs, options.axis.as_deref())?;
+    let mut unreadable = BTreeMap::new();
+    for other in &inputs[1..] {
+        compare::check(&inputs[0], other, axis.as_deref(), options.verify, &mut unreadable)?;
+    }
+    lost.extend(leave_out(&mut inputs, unreadable));
+    let first = &inputs[0];
     let mut joined = Joined {
         table: Table::default(),
         dialect: options.dialect,
@@ -115,6 +119,23 @@ pub fn join(files: &[String], open: &OpenOptions, options: &JoinOptions) -> Resu
     Ok(joined)
 }
 
+/// The URLs of the places that [`join`] would read from for one of its files: a reference file must not replace them.
+///
+/// # Errors
+/// As [`join`], for a file that cannot be opened.
+pub fn places(file: &str, open: &OpenOptions) -> Result<Vec<String>> {
+    input::places(file, open).map_err(|error| error.at_store(without_secrets(file)))
+}
+
+/// Why an array cannot be read in place, if that is the error: the file could be read, and says something that is not supported, or is
+/// damaged there. The other arrays are of use without it.
+fn why_unreadable(error: &Error) -> Option<String> {
+    match error.cause() {
+        Cause::Store(cause @ StoreError::Backend(_)) => Some(cause.to_string()),
+        _ => None,
+    }
+}
+
 /// The error of files that cannot be joined.
 fn refused(why: String) -> Error {
     AccessError::Argument(why).into()
@@ -128,6 +149,11 @@ fn leave_out_unreadable(inputs: &mut [Input]) -> Vec<String> {
             unreadable.entry(path.clone()).or_insert_with(|| format!("{}: {why}", input.name));
         }
     }
+    leave_out(inputs, unreadable)
+}
+
+/// Takes arrays out of all files. Returns their paths with the reasons.
+fn leave_out(inputs: &mut [Input], unreadable: BTreeMap<String, String>) -> Vec<String> {
     for input in inputs {
         input.arrays.retain(|path, _| !unreadable.contains_key(path));
     }
@@ -167,7 +193,17 @@ impl Joined {
         Ok(())
     }
 
+    /// Adds an array, or notes why it cannot be read in place, which may be known only when its chunks are looked for.
     fn add_array(&mut self, inputs: &[Input], path: &str, inline: u64) -> Result<()> {
+        let Err(error) = self.add_readable_array(inputs, path, inline) else { return Ok(()) };
+        let Some(why) = why_unreadable(&error) else { return Err(error) };
+        self.table.remove_chunks(path);
+        self.lost.push(format!("{path}: {why}"));
+        self.arrays -= 1;
+        Ok(())
+    }
+
+    fn add_readable_array(&mut self, inputs: &[Input], path: &str, inline: u64) -> Result<()> {
         let arrays = inputs.iter().map(|input| input.array(path)).collect::<Result<Vec<_>>>()?;
         let first = arrays[0].metadata();
         let axis = match &self.axis {

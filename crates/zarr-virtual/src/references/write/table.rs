@@ -9,6 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use zarr_core::store::Bytes;
 use zarr_core::{Json, Result, without_secrets};
 
+use super::input::key_below;
 use super::refused;
 use crate::location::local_path;
 use crate::reach;
@@ -83,6 +84,19 @@ impl Table {
         let url = self.index(target)?;
         self.chunks.insert(key, Value::Whole(url));
         Ok(())
+    }
+
+    /// Removes the chunks of an array.
+    pub fn remove_chunks(&mut self, path: &str) {
+        let prefix = key_below(path, "");
+        self.chunks.retain(|key, value| {
+            let is_of_array = key.starts_with(&prefix);
+            if let (true, Value::Inline(bytes)) = (is_of_array, value) {
+                self.inlined -= 1;
+                self.inlined_bytes -= bytes.len() as u64;
+            }
+            !is_of_array
+        });
     }
 
     fn index(&mut self, target: &Target) -> Result<u32> {
