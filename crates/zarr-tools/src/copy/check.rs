@@ -206,7 +206,7 @@ pub(super) fn with_way_out(error: Error) -> Error {
             if CODECS_OF_TYPES.iter().any(|codec| what.contains(&format!("`{codec}`"))) =>
         {
             MetadataError::CannotRepresent {
-                format: *format,
+                format,
                 what: what.clone(),
                 hint: "elements of this type need it; copy the array to v2, or leave it out with `--skip-unsupported`"
                     .into(),
