@@ -90,6 +90,54 @@ fn leftover_chunks_are_refused_in_every_dialect_and_purged_or_kept_if_asked_for(
     Ok(())
 }
 
+/// Files of the user may be called as chunks are. Where no array has them they are no chunks: they stay where a group is
+/// erased or overwritten.
+#[test]
+fn erasing_a_group_spares_numbered_files_of_the_user() -> Result<()> {
+    for dialect in [Dialect::V2, Dialect::V3, Dialect::Draft] {
+        let data = if dialect == Dialect::Draft { "data/root/" } else { "" };
+        let mine = ["g/frames/1", "g/scan.n5/volume/0/0", "g/a/scan.n5/0", "g/7", "g/c/0/0"];
+        let mine = mine.map(|name| format!("{data}{name}"));
+        for erases in [true, false] {
+            let (store, hierarchy) = begun(dialect)?;
+            hierarchy.create_group("/g", zarr::Object::new())?;
+            let array = hierarchy.create_array("/g/a").shape(&[2, 2]).chunks(&[1, 1]);
+            let array = array.data_type_named("u1").separator('/').create()?;
+            array.write(.., &[1u8, 2, 3, 4])?;
+            // The document of another array is broken; it is one nevertheless.
+            let array = hierarchy.create_array("/g/b").shape(&[2]).chunks(&[1]);
+            array.data_type_named("u1").separator('/').create()?.write(.., &[1u8, 2])?;
+            let document = match dialect {
+                Dialect::V2 => "g/b/.zarray",
+                Dialect::V3 => "g/b/zarr.json",
+                _ => "meta/root/g/b.array.json",
+            };
+            set(&store, document, b"{");
+            for at in &mine {
+                set(&store, at, b"my data");
+            }
+            let mut expected: Vec<StoreKey> = mine.iter().map(|at| key(at)).collect();
+            expected.sort();
+            assert_eq!(hierarchy.foreign_keys("/g")?, expected, "{dialect}");
+            if erases {
+                hierarchy.erase("/g")?;
+            } else {
+                let array = hierarchy.create_array("/g").shape(&[3, 3, 3, 3]).chunks(&[1, 1, 1, 1]);
+                array.data_type_named("u1").separator('/').overwrite(true).create()?;
+            }
+            let left = store.to_sync().list()?;
+            let documents = ["g/zarr.json", "g/.zarray"];
+            let is_data = |key: &&StoreKey| {
+                let name = key.as_str();
+                name.starts_with(&format!("{data}g/")) && !documents.contains(&name)
+            };
+            let left: Vec<&StoreKey> = left.iter().filter(is_data).collect();
+            assert_eq!(left, expected.iter().collect::<Vec<_>>(), "{dialect}, erases: {erases}");
+        }
+    }
+    Ok(())
+}
+
 /// Purging, row 27: in v2 and v3 a node below lies among what could be chunks.
 #[test]
 fn purging_spares_other_nodes() -> Result<()> {
