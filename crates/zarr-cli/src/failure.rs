@@ -119,6 +119,10 @@ impl From<Error> for Failure {
             {
                 "choose another --path, or replace it with --overwrite"
             }
+            Cause::Access(AccessError::ChunksWithoutArray { .. }) if error.hint_id().is_some() => {
+                "restore the document of the array, move the files away, or choose another --path; --overwrite erases them \
+                 first, with --no-purge they become elements of the new array"
+            }
             Cause::Access(AccessError::NodeKind { is: "a group", .. }) => {
                 "name one of its arrays with --path; `zarr tree` lists them"
             }

@@ -42,15 +42,33 @@ pub(crate) fn tell_kept(session: &Session, path: &NodePath, kept: &[StoreKey]) {
     if kept.is_empty() {
         return;
     }
+    tell(session, path, kept, "--force erases them, too");
+}
+
+/// Names the files that look like chunks and stayed where a copy has replaced a node, though no array has them. Other files
+/// may have come with the copy.
+pub(crate) fn tell_kept_by_copy(session: &Session, path: &NodePath, kept: &[StoreKey]) {
+    if !kept.is_empty() {
+        tell(session, path, kept, "they look like chunks, but no array has them");
+    }
+}
+
+/// As [`keys`], those that have names of chunks; none if they cannot be told.
+pub(crate) fn chunk_like_keys(hierarchy: &Hierarchy, path: &NodePath) -> Vec<StoreKey> {
+    let mut found = keys(hierarchy, path).unwrap_or_default();
+    found.retain(is_zarr_key);
+    found
+}
+
+fn tell(session: &Session, path: &NodePath, kept: &[StoreKey], hint: &str) {
     let files = human::plural(kept.len() as u64, "file");
-    let what =
-        format!("kept {files} that Zarr did not write: {}; --force erases them, too", names(kept));
+    let what = format!("kept {files} that Zarr did not write: {}; {hint}", names(kept));
     session.warn_of(&[Warning { place: path.to_string(), what }]);
 }
 
 /// Warns if data of another format, or files that are not Zarr's, are at `url`, where a hierarchy or a node is about to be
-/// created.
-pub(crate) fn warn(session: &Session, place: &NewPlace, url: &str) {
+/// created. Of the files in `told` nothing is said: they are erased, or named later.
+pub(crate) fn warn(session: &Session, place: &NewPlace, url: &str, told: &[StoreKey]) {
     let hierarchy = &place.hierarchy;
     // The folders of some formats hold nothing but folders.
     let options = session.options().ok().filter(|_| place.begun);
@@ -71,6 +89,7 @@ pub(crate) fn warn(session: &Session, place: &NewPlace, url: &str) {
         prefixes.iter().filter_map(|prefix| store.list_dir(prefix, ListOptions::default()).ok());
     let mut foreign: Vec<StoreKey> =
         listings.flat_map(|listing| listing.keys).filter(|key| !is_zarr_key(key)).collect();
+    foreign.retain(|key| !told.contains(key));
     foreign.sort();
     foreign.dedup();
     if foreign.is_empty() {

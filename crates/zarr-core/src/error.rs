@@ -129,7 +129,8 @@ impl Error {
     }
 
     /// Which of the library's hints [`Error::hint`] is, for programs in other languages that have their own words for it:
-    /// `read_write` (open for writing), `overwrite` (erase, or create anew), `decoded_limit` (raise the limit of decoded
+    /// `read_write` (open for writing), `overwrite` (erase, or create anew), `chunks_without_array` (restore the document,
+    /// move the files away, or create with `overwrite`), `decoded_limit` (raise the limit of decoded
     /// bytes), `locking` (open the store without locks), `resume_copy` (finish the copy that is under way), `copy_first` (copy data of another format, and write there), `missing_chunk` (copy the
     /// array again, or take the fill value), `is_group` and `is_array` (open it as that), `element_type` (the Rust type to read as). `None` for a hint that only this error has.
     ///
@@ -178,7 +179,9 @@ impl Error {
                 AccessError::NotFound { .. }
                 | AccessError::AttributesAlone { .. }
                 | AccessError::CopyUnderWay { .. } => ErrorKind::NotFound,
-                AccessError::Exists(_) => ErrorKind::Exists,
+                AccessError::Exists(_) | AccessError::ChunksWithoutArray { .. } => {
+                    ErrorKind::Exists
+                }
                 AccessError::ReadOnly
                 | AccessError::Frozen(_)
                 | AccessError::OtherFormat { .. } => ErrorKind::ReadOnly,
@@ -253,6 +256,11 @@ impl<C: Into<Cause>> From<C> for Error {
             Cause::Access(AccessError::Exists(_)) => {
                 Some(("overwrite", "erase it first, or create with `overwrite(true)`"))
             }
+            Cause::Access(AccessError::ChunksWithoutArray { .. }) => Some((
+                "chunks_without_array",
+                "restore the document of the array, move the files away, or choose another path; `overwrite(true)` erases them \
+                 first, with `purge(false)` they become elements of the new array",
+            )),
             Cause::Access(AccessError::NodeKind { is, .. }) => Some(match *is {
                 "a group" => {
                     ("is_group", "give the path of one of its arrays, or open it as a group")

@@ -182,8 +182,12 @@ impl Copy {
         }
         if under_way.is_none() && !self.overwrite {
             self.check_absent(&place)?;
-            foreign::warn(session, &place, &zarr::tools::absolute_url(&self.target));
+            foreign::warn(session, &place, &zarr::tools::absolute_url(&self.target), &[]);
         }
+        let has_chunk_like = self.overwrite
+            && !self.dry_run
+            && !place.begun
+            && !foreign::chunk_like_keys(&place.hierarchy, &place.path).is_empty();
         let bar = Progress::of_bytes(0, false);
         let told = |progress: &zarr::tools::Progress| {
             bar.at(progress.bytes_done, progress.bytes_total, progress.path.as_ref());
@@ -204,6 +208,10 @@ impl Copy {
         drop(bar);
         source.warn(session, &plan);
         let copied = copied.map_err(|e| stopped(e, &place))?;
+        if has_chunk_like {
+            let kept = foreign::chunk_like_keys(&place.hierarchy, &place.path);
+            foreign::tell_kept_by_copy(session, &place.path, &kept);
+        }
         session.tell_notes(&copied.notes);
         session.tell_lost(&copied.not_kept);
         session.tell_skipped(&copied.skipped);
@@ -279,14 +287,13 @@ impl Copy {
         match place.hierarchy.node(&place.path) {
             Ok(_) if !place.begun => {
                 let (store, path) = (place.hierarchy.store().name(), &place.path);
+                // A copy that was killed after its last step is complete.
                 let what = if self.resume || self.part.is_some() {
-                    "no copy to it is under way"
+                    "no copy to it is under way; the copy may be complete: compare with `zarr diff`"
                 } else {
-                    "nothing is overwritten"
+                    "nothing is overwritten; choose another DST or --at, or give --overwrite"
                 };
-                Err(Failure::Usage(format!(
-                    "{path} of {store} is there already, and {what}; choose another DST or --at, or give --overwrite"
-                )))
+                Err(Failure::Usage(format!("{path} of {store} is there already, and {what}")))
             }
             Err(e) if e.kind() != ErrorKind::NotFound => Err(e.into()),
             _ => Ok(()),

@@ -72,16 +72,16 @@ pub(crate) struct Create {
     /// An attribute: KEY=JSON, or KEY=text; can be repeated
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse::member)]
     attr: Vec<(String, Json)>,
-    /// Erase an existing node first, with everything below it
+    /// Erase an existing node first, with everything below it, and chunks at the array's keys that belong to no array
     #[arg(long)]
     overwrite: bool,
     /// With --overwrite, also erase files below the node that are not Zarr's
     #[arg(long, requires = "overwrite")]
     force: bool,
-    /// Erase leftover chunks at the array's keys first [default if the store can list]
+    /// Erase chunks at the array's keys that belong to no array [default: with --overwrite; otherwise they are an error]
     #[arg(long, conflicts_with_all = ["group", "no_purge"])]
     purge: bool,
-    /// Do not look for leftover chunks: any that an interrupted erase left become part of the array
+    /// Keep chunks at the array's keys that belong to no array: they become part of the new array
     #[arg(long, conflicts_with = "group")]
     no_purge: bool,
     #[command(flatten)]
@@ -97,9 +97,9 @@ impl Create {
         if !self.overwrite {
             refuse_other_kind(&place, self.group)?;
         }
-        let to_erase =
-            if self.force { foreign::keys(&place.hierarchy, &place.path)? } else { Vec::new() };
-        foreign::warn(session, &place, &zarr::tools::absolute_url(&self.target.target));
+        let files =
+            if self.overwrite { foreign::keys(&place.hierarchy, &place.path)? } else { Vec::new() };
+        foreign::warn(session, &place, &zarr::tools::absolute_url(&self.target.target), &files);
         let attributes: Object = self.attr.iter().cloned().collect();
         let created = if self.group {
             self.create_group(&place, attributes)
@@ -110,7 +110,13 @@ impl Create {
             place.take_back();
         }
         created?;
-        foreign::erase(&place.hierarchy, &to_erase)?;
+        if self.force {
+            foreign::erase(&place.hierarchy, &files)?;
+        } else if !files.is_empty() {
+            // Those that would be chunks of the new array are gone.
+            let kept = foreign::keys(&place.hierarchy, &place.path)?;
+            foreign::tell_kept(session, &place.path, &kept);
+        }
         let (store, path) = (place.hierarchy.store().name(), &place.path);
         session.talk(&format!("created {path} in {store}"));
         Ok(())

@@ -6,7 +6,9 @@ use std::path::{Component, Path, PathBuf};
 use clap::Args;
 use zarr::stores::FilesystemStore;
 use zarr::tools::{CopyOptions, Verify};
-use zarr::{AccessError, Array, Dialect, Error, ErrorKind, Hierarchy, Node, NodePath, Object};
+use zarr::{
+    AccessError, Array, Cause, Dialect, Error, ErrorKind, Hierarchy, Node, NodePath, Object,
+};
 
 use crate::failure::Failure;
 use crate::foreign;
@@ -419,11 +421,20 @@ fn copy_and_erase(
         }),
         ..CopyOptions::default()
     };
-    zarr::tools::copy(node, hierarchy, new, &options)?;
+    let copied = zarr::tools::copy(node, hierarchy, new, &options);
+    copied.map_err(|e| match e.cause() {
+        Cause::Access(AccessError::ChunksWithoutArray { .. }) => e.with_hint(
+            "restore the document of the array, move the files away, erase them with `zarr rm`, or choose another path",
+        ),
+        _ => e,
+    })?;
     hierarchy.flush()?;
     // Files that are not Zarr's go first, while the old node tells what they belong to. What the copy leaves out stays.
     let mut files = foreign::keys(hierarchy, old)?;
-    files.retain(|key| zarr::format::system_part(key.as_str()).is_none());
+    files.retain(|key| {
+        // Nor does a copy take what looks like a chunk, but is no array's.
+        zarr::format::system_part(key.as_str()).is_none() && !zarr::format::is_zarr_key(key)
+    });
     foreign::erase(hierarchy, &files)?;
     hierarchy.erase(old)?;
     foreign::tell_kept(session, old, &foreign::keys(hierarchy, old)?);

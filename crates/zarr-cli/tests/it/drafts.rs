@@ -324,7 +324,7 @@ fn the_plain_text_is_written_if_asked() {
 
 /// V27, row 27.
 #[test]
-fn leftover_chunks_are_purged_unless_asked_not_to() {
+fn leftover_chunks_are_refused_and_purged_or_kept_if_asked_for() {
     let folder = Folder::new();
     for (format, chunk) in [("v3", "a/c/0"), ("v2", "a/0"), ("draft-2020", "data/root/a/c0")] {
         folder.good(&format!("create {format} --format {format} --group"));
@@ -339,7 +339,19 @@ fn leftover_chunks_are_purged_unless_asked_not_to() {
         for document in ["a/zarr.json", "a/.zarray", "meta/root/a.array.json"] {
             let _ = fs::remove_file(folder.path(format).join(document));
         }
-        folder.good(&create);
+        // They may be all that is left of the array.
+        let why = folder.bad(&create, 2);
+        for part in [chunk, "--overwrite", "--no-purge"] {
+            assert!(why.contains(part), "{why}");
+        }
+        let validated = folder.run(&format!("validate {format}"));
+        assert!(validated.text().contains("--no-purge"), "{}", validated.text());
+        folder.good(&format!("create {format}/b --shape 2 --dtype uint8 --codec none"));
+        folder.feed(&format!("put {format}/b"), b"[1,2]");
+        let why = folder.bad(&format!("copy {format}/b {format}/a"), 2);
+        assert!(why.contains(chunk) && why.contains("--overwrite"), "{why}");
+        assert_eq!(fs::read(folder.path(&format!("{format}/{chunk}"))).unwrap(), [9, 9]);
+        folder.good(&format!("{create} --purge"));
         assert_eq!(folder.good(&format!("get {format}/a")).text(), "[0,0]\n");
     }
     folder.bad("create v3/g --group --purge", 2);

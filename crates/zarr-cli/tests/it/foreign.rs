@@ -215,3 +215,89 @@ fn rm_of_a_link_asks_nothing_of_the_files_behind_it() {
         assert!(!folder.path("link.zarr").is_symlink() && behind.join("notes.txt").exists());
     }
 }
+
+/// Numbered files of the user are no leftovers of an array: nothing erases them unasked.
+#[test]
+fn numbered_files_of_a_plain_folder_stay() {
+    let array = "--shape 4 --chunks 2 --dtype int8";
+    for (format, mine) in [("v2", ["1", "2", "10"]), ("v3", ["c/0", "c/7", "c/12"])] {
+        let folder = Folder::new();
+        folder.good(&format!("create s.zarr/x --format {format} {array}"));
+        for place in ["pics", "s.zarr/h"] {
+            for name in mine {
+                folder.write(&format!("{place}/{name}"), "my data");
+            }
+            folder.write(&format!("{place}/readme"), "my data");
+        }
+        for line in [
+            format!("create pics --format {format} {array}"),
+            "copy s.zarr/x pics".to_owned(),
+            "copy s.zarr/x s.zarr/h".to_owned(),
+            "rename s.zarr --path x h".to_owned(),
+        ] {
+            let run = folder.run(&line);
+            assert_eq!(run.code, 2, "{line}: {}", run.err);
+            assert!(run.err.contains(&format!("{}`", mine[0])), "{line}: {}", run.err);
+            for place in ["pics", "s.zarr/h"] {
+                for name in mine.into_iter().chain(["readme"]) {
+                    let read = std::fs::read(folder.path(&format!("{place}/{name}")));
+                    assert_eq!(read.unwrap(), b"my data", "{line}: {name}");
+                }
+            }
+            assert!(!folder.path("pics/zarr.json").exists(), "{line}");
+        }
+        folder.good("info s.zarr/x");
+    }
+}
+
+/// The blocks of an N5 container and numbered files are no chunks, since no array has them.
+#[test]
+fn numbered_files_below_a_group_go_only_by_force() {
+    let mine = ["g/scan.n5/volume/0/0", "g/scan.n5/attributes.json", "g/frames/1", "g/frames/2"];
+    for line in [
+        "copy new.zarr a.zarr --overwrite",
+        "create a.zarr --group --overwrite",
+        "rm a.zarr --all",
+        "rm a.zarr --path g",
+        "sync new.zarr a.zarr --delete --no-extra-files",
+    ] {
+        let folder = Folder::new();
+        folder.good("create new.zarr --group --format v2");
+        folder.good("create a.zarr --group --format v2");
+        if !line.starts_with("sync") {
+            folder.good("create a.zarr --path g/a --shape 4 --chunks 2 --dtype int8");
+            folder.feed("put a.zarr --path g/a", b"[1,2,3,4]");
+        }
+        for name in mine {
+            folder.write(&format!("a.zarr/{name}"), "my data");
+        }
+        let run = folder.run(line);
+        assert_eq!(run.code, 0, "{line}: {}", run.err);
+        // What only the target has is no matter of a sync that leaves such files out.
+        let is_named = run.err.contains("frames/2`");
+        assert!(is_named || line.starts_with("sync"), "{line}: {}", run.err);
+        for name in mine {
+            assert!(folder.path(&format!("a.zarr/{name}")).exists(), "{line}: {name}");
+        }
+        assert!(!folder.path("a.zarr/g/a").exists(), "{line}");
+    }
+    let folder = Folder::new();
+    folder.good("create a.zarr/g --group");
+    folder.write("a.zarr/g/frames/1", "my data");
+    folder.good("rm a.zarr/g --force");
+    assert!(!folder.path("a.zarr/g/frames/1").exists());
+}
+
+#[test]
+fn an_overwriting_create_says_which_files_stay() {
+    let folder = Folder::new();
+    let create = "create d --shape 3 --dtype int8";
+    folder.good(create);
+    folder.write("d/me.txt", "hi");
+    let run = folder.run(&format!("{create} --overwrite"));
+    assert!(run.code == 0 && run.err.contains("kept 1 file"), "{}", run.err);
+    assert!(folder.path("d/me.txt").exists());
+    let run = folder.run(&format!("{create} --overwrite --force"));
+    assert!(run.code == 0 && !run.err.contains("stay"), "{}", run.err);
+    assert!(!folder.path("d/me.txt").exists());
+}

@@ -380,6 +380,16 @@ pub enum AccessError {
     /// Something is there already.
     #[error("{0} is there already")]
     Exists(&'static str),
+    /// Keys that would be read as chunks of a new array are there, and no array has them: one that lost its document,
+    /// or files of the user.
+    #[error("found {count} {} that {} to no array, such as `{key}`",
+        if *count == 1 { "chunk" } else { "chunks" }, if *count == 1 { "belongs" } else { "belong" })]
+    ChunksWithoutArray {
+        /// One of the keys.
+        key: String,
+        /// How many there are.
+        count: usize,
+    },
     /// A node of the other kind is there.
     #[error("is {is}, not {wanted}")]
     NodeKind {

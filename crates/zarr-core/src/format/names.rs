@@ -1,5 +1,7 @@
 //! Tells keys that some dialect may have written from those of other files, by their names.
 
+use std::collections::HashSet;
+
 use crate::dialect::Dialect;
 use crate::path::NodePath;
 use crate::store::{StoreKey, StorePrefix};
@@ -85,6 +87,30 @@ pub fn is_zarr_key(key: &StoreKey) -> bool {
         || is_tool_key(key)
 }
 
+/// Whether a key may be that of a chunk of one of the arrays whose chunks have these prefixes, by its name alone.
+pub(crate) fn may_be_chunk_of(arrays: &HashSet<String>, key: &StoreKey) -> bool {
+    let mut name = key.as_str();
+    loop {
+        let (folder, part) = name.rsplit_once('/').unwrap_or(("", name));
+        if !is_chunk(part) {
+            return false;
+        }
+        let prefix = &key.as_str()[..name.len() - part.len()];
+        if arrays.contains(prefix) {
+            return true;
+        }
+        if prefix.is_empty() {
+            return false;
+        }
+        name = folder;
+    }
+}
+
+/// Whether it is by the name of a chunk alone that a key may be one that some dialect has written.
+pub(crate) fn has_chunk_name(key: &StoreKey) -> bool {
+    is_chunk(key.as_str().rsplit('/').next().unwrap_or_default()) && !is_tool_key(key)
+}
+
 /// The last part of a chunk's key: `c`, `c0`, `0`, `c.1.2`, `c1.2`, `-1.2`.
 fn is_chunk(name: &str) -> bool {
     let numbers = match name.strip_prefix('c') {
@@ -118,6 +144,20 @@ mod tests {
         ] {
             assert_eq!(system_part(key), part, "{key}");
         }
+    }
+
+    #[test]
+    fn a_chunk_is_below_an_array_with_nothing_but_indices_between() {
+        let arrays = HashSet::from(["a/".to_owned(), "g/0/".to_owned()]);
+        let is = |key: &str| may_be_chunk_of(&arrays, &StoreKey::new(key).unwrap());
+        for key in ["a/0", "a/c/0/1", "a/c", "a/0/0.0", "g/0/c/1", "g/0/7"] {
+            assert!(is(key), "{key}");
+        }
+        for key in ["0", "c/0", "ab/0", "g/1", "g/frames/1", "a/scan.n5/volume/0/0", "a/0/x/1"] {
+            assert!(!is(key), "{key}");
+        }
+        let root = HashSet::from([String::new()]);
+        assert!(may_be_chunk_of(&root, &StoreKey::new("c/0").unwrap()));
     }
 
     #[test]

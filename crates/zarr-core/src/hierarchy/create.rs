@@ -110,6 +110,13 @@ fn create_now<'a>(
         if whole_was_link {
             new_document::create_entry_point(context).await?;
         }
+        // What refuses the node comes before what changes anything.
+        let leftovers = match node {
+            NodeMetadata::Array(array) => {
+                leftovers::leftovers_to_erase(context, path, array, mode).await?
+            }
+            NodeMetadata::Group(_) => Vec::new(),
+        };
         if (whole_was_link || !mode.overwrite)
             && !context.format.groups_are_explicit()
             && path.is_root()
@@ -120,12 +127,6 @@ fn create_now<'a>(
         for ancestor in above.iter().rev() {
             create_implied_group(context, ancestor).await?;
         }
-        let leftovers = match node {
-            NodeMetadata::Array(array) => {
-                leftovers::find_leftovers(context, path, array, mode).await?
-            }
-            NodeMetadata::Group(_) => Vec::new(),
-        };
         let mut documents = documents.into_iter();
         let mut written = Documents::new();
         if let Some((key, bytes)) = documents.next() {

@@ -8,7 +8,7 @@ use super::list;
 use crate::context::StoreContext;
 use crate::error::{AccessError, Error, ErrorKind, Result};
 use crate::format::consolidated::is_document;
-use crate::format::{Child, copy_journal, is_zarr_key};
+use crate::format::{Child, copy_journal, has_chunk_name, is_zarr_key, may_be_chunk_of};
 use crate::metadata::{ArrayMetadata, NodeMetadata};
 use crate::path::NodePath;
 use crate::store::{StoreKey, StorePrefix};
@@ -201,8 +201,11 @@ async fn erase_keys(
     Ok(())
 }
 
-/// The keys at the node at `path` and below it that no format here writes, sorted: files of the user, which stay where
-/// the node is erased. Keys behind a link are not among them.
+/// The keys at the node at `path` and below it that are no documents and no chunks of an array, sorted: files of the user,
+/// which stay where the node is erased. Keys behind a link are not among them.
+///
+/// Names such as `7` are no chunks where no array has them. Without a document at `path`, they may be what an
+/// interrupted erase left, and count as chunks (docs/internals/design/crash-safety.md).
 pub async fn foreign_keys(hierarchy: &HierarchyContext, path: &NodePath) -> Result<Vec<StoreKey>> {
     find_foreign_keys(hierarchy, path).await.map_err(|e| hierarchy.context.with_context(path, e))
 }
@@ -210,33 +213,90 @@ pub async fn foreign_keys(hierarchy: &HierarchyContext, path: &NodePath) -> Resu
 async fn find_foreign_keys(hierarchy: &HierarchyContext, path: &NodePath) -> Result<Vec<StoreKey>> {
     let context = &hierarchy.context;
     let (_, prefixes) = context.format.erasure(path)?;
-    let mut foreign = BTreeSet::new();
     if path.is_root() && is_link(context, &StorePrefix::root()).await? {
         return Ok(Vec::new());
     }
+    let mut candidates = BTreeSet::new();
+    let mut documents = Vec::new();
     for prefix in &prefixes {
         // Only the link is erased (docs/internals/design/stores.md).
         if is_link(context, prefix).await? {
             continue;
         }
         for key in context.list_prefix(prefix).await? {
-            if !is_zarr_key(&key) && !is_behind_link(context, prefix, &key).await? {
-                foreign.insert(key);
+            if !is_zarr_key(&key) || has_chunk_name(&key) {
+                candidates.insert(key);
+            } else {
+                documents.push(key);
             }
         }
     }
-    if foreign.is_empty() {
+    if candidates.is_empty() {
         return Ok(Vec::new());
     }
+    let (nodes, is_described) = match list::read_nodes(hierarchy, path).await {
+        Ok(nodes) => {
+            let is_described = nodes.iter().any(|(at, node)| at == path && !is_implicit(node));
+            (nodes, is_described)
+        }
+        Err(e) if e.kind() == ErrorKind::NotFound => (Vec::new(), false),
+        // A broken document is one.
+        Err(_) => (Vec::new(), true),
+    };
+    let mut groups = HashSet::new();
     // Chunks may have names that only their array's document explains.
     let mut arrays = HashMap::new();
-    for (array, node) in list::read_nodes(hierarchy, path).await.unwrap_or_default() {
-        if let NodeMetadata::Array(metadata) = node {
-            let prefix = context.format.chunk_prefix(&array)?;
-            arrays.insert(prefix.as_str().to_owned(), metadata);
+    for (at, node) in nodes {
+        let prefix = context.format.chunk_prefix(&at)?.as_str().to_owned();
+        match node {
+            NodeMetadata::Array(metadata) => drop(arrays.insert(prefix, metadata)),
+            NodeMetadata::Group(group) if group.implicit => {}
+            NodeMetadata::Group(_) => drop(groups.insert(prefix)),
         }
     }
-    Ok(foreign.into_iter().filter(|key| !is_chunk(&arrays, key)).collect())
+    let mut array_prefixes: HashSet<String> = arrays.keys().cloned().collect();
+    // Those whose documents are broken, or of another dialect.
+    for document in &documents {
+        let Some(prefix) = prefix_of_array(document) else { continue };
+        // The document of v3 may be a group's.
+        if !(document.as_str().ends_with("zarr.json") && groups.contains(&prefix)) {
+            array_prefixes.insert(prefix);
+        }
+    }
+    let mut foreign = Vec::new();
+    for key in candidates {
+        let is_zarrs = if has_chunk_name(&key) {
+            !is_described || may_be_chunk_of(&array_prefixes, &key)
+        } else {
+            is_chunk(&arrays, &key)
+        };
+        if is_zarrs {
+            continue;
+        }
+        let mut is_behind = false;
+        for prefix in prefixes.iter().filter(|prefix| prefix.strip(&key).is_some()) {
+            is_behind |= is_behind_link(context, prefix, &key).await?;
+        }
+        if !is_behind {
+            foreign.push(key);
+        }
+    }
+    Ok(foreign)
+}
+
+fn is_implicit(node: &NodeMetadata) -> bool {
+    matches!(node, NodeMetadata::Group(group) if group.implicit)
+}
+
+/// The prefix of the chunks of the array that a document may describe, by its key.
+fn prefix_of_array(document: &StoreKey) -> Option<String> {
+    let (folder, name) = document.as_str().rsplit_once('/').unwrap_or(("", document.as_str()));
+    if matches!(name, "zarr.json" | ".zarray") {
+        return Some(if folder.is_empty() { String::new() } else { format!("{folder}/") });
+    }
+    let path = document.as_str().strip_prefix("meta/root")?;
+    let path = path.strip_suffix(".array.json").or_else(|| path.strip_suffix(".array"))?;
+    Some(format!("data/root{path}/"))
 }
 
 /// Whether a key may be that of a chunk, by the arrays with the prefixes of their chunks.

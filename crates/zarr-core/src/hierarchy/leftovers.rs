@@ -1,15 +1,17 @@
 //! Finds chunks without an array at the place of a new array (docs/internals/design/crash-safety.md).
 //!
 //! An interrupted erase, a writer that raced it, or the directory store of zarr-python 2.18 (draft-v3.md 2.1, row 27)
-//! leave chunks without a document. An array that is created there later must not show them.
+//! leave chunks without a document. An array that is created there later must not show them. But nothing tells them from
+//! those of an array that lost its document, or from files of the user with names such as `1`. So they are erased only if
+//! the caller says so.
 
 use std::collections::HashSet;
 use std::io::ErrorKind::{PermissionDenied, Unsupported};
 
 use crate::context::StoreContext;
-use crate::error::{Cause, Error, Result, StoreError};
+use crate::error::{AccessError, Cause, Error, Result, StoreError};
 use crate::format::consolidated::is_document;
-use crate::metadata::ArrayMetadata;
+use crate::metadata::{ArrayMetadata, NodeKind};
 use crate::path::NodePath;
 use crate::store::StoreKey;
 
@@ -18,8 +20,34 @@ use crate::store::StoreKey;
 pub(crate) struct CreateMode {
     /// Whether an existing node is erased first.
     pub overwrite: bool,
-    /// Whether chunks without an array are erased first; `None`: where the store can list.
+    /// Whether chunks without an array are erased first; `None`: with `overwrite` they are, else they are an error. Both
+    /// only where the store can list.
     pub purge: Option<bool>,
+}
+
+impl CreateMode {
+    /// Whether the caller has asked for chunks without an array to be erased.
+    fn erases_chunks(self) -> bool {
+        self.purge.unwrap_or(self.overwrite)
+    }
+}
+
+/// The chunks without an array that are to be erased for a new array: as [`find_leftovers`], but an error if there are any
+/// and the caller has not asked for that.
+pub async fn leftovers_to_erase(
+    context: &StoreContext,
+    path: &NodePath,
+    array: &ArrayMetadata,
+    mode: CreateMode,
+) -> Result<Vec<StoreKey>> {
+    let found = find_leftovers(context, path, array, mode).await?;
+    let Some(first) = found.first().filter(|_| !mode.erases_chunks()) else { return Ok(found) };
+    // Another writer may have created the array meanwhile, and begun to write chunks.
+    let documents = context.documents(path).await?;
+    if let Ok(Some(NodeKind::Array)) = context.format.kind(path, &documents) {
+        return Err(AccessError::Exists("an array").into());
+    }
+    Err(AccessError::ChunksWithoutArray { key: first.to_string(), count: found.len() }.into())
 }
 
 /// Whether the store refuses every listing.

@@ -169,6 +169,7 @@ _BY_KIND = {
 _HINTS = {
     "read_write": 'open it with mode="r+"',
     "overwrite": "erase it first, or give overwrite=True",
+    "chunks_without_array": "restore the document of the array, move the files away, or choose another path; overwrite=True erases them first",
     "decoded_limit": 'give zarrkit.open limits={"decoded": BYTES} if you trust this data',
     "locking": 'this file system does not support locks; if no other process writes here, give storage_options={"locking": "false"}',
     "missing_chunk": 'copy the array again from its source, or read with missing="fill" to take the fill value for chunks that are not stored',

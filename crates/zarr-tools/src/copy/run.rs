@@ -32,7 +32,8 @@ impl Plan {
     /// No part may be run before. Several processes may call it at the same time.
     ///
     /// # Errors
-    /// [`AccessError::Exists`] if another copy to this place is under way; [`AccessError::Argument`] if others have left
+    /// [`AccessError::Exists`] if another copy to this place is under way; [`AccessError::ChunksWithoutArray`] if chunks are
+    /// there that no array has, unless [`CopyOptions::overwrite`] is set; [`AccessError::Argument`] if others have left
     /// chunks and [`CopyOptions::parts`] is set: one process, without it, may erase those; what the store reports.
     pub fn begin(&self, target: &Hierarchy, options: &CopyOptions<'_>) -> Result<Plan> {
         self.begun(target, options).map(|(plan, _)| plan)
@@ -51,6 +52,9 @@ impl Plan {
             self.erase_old(target, &journal)?;
         }
         let stored = stored.filter(|_| !options.overwrite);
+        if stored.is_none() && !options.overwrite {
+            self.refuse_chunks(target, &journal)?;
+        }
         let (plan, is_ours) = match stored {
             Some(stored) => (stored, false),
             None if journal.put_plan(self)? => (self.clone(), true),
@@ -87,6 +91,26 @@ impl Plan {
         }
         journal.set_cleared(&plan)?;
         Ok((plan, is_ours))
+    }
+
+    /// Refuses a place where chunks are that no array has, before anything is written: they may be all that is left of an
+    /// array, or files of the user.
+    fn refuse_chunks(&self, target: &Hierarchy, journal: &Journal) -> Result<()> {
+        for array in &self.arrays {
+            let found = target.chunk_keys(&array.to, &self.metadata(target, array)?)?;
+            let Some(first) = found.first() else { continue };
+            // Another process may have begun the same copy.
+            if journal.plan()?.is_some() {
+                return Ok(());
+            }
+            let error =
+                AccessError::ChunksWithoutArray { key: first.to_string(), count: found.len() };
+            let error = Error::from(error).at_store(target.store().name()).at_path(&array.to);
+            return Err(error.with_hint(
+                "restore the document of the array, move the files away, or copy to another place; `--overwrite` erases them first",
+            ));
+        }
+        Ok(())
     }
 
     /// Erases what is at the place of the copy, but for files that are not Zarr's, and the journal of another copy.

@@ -129,6 +129,9 @@ impl PyramidPlan {
         if options.restart {
             self.erase_old(&journal)?;
         }
+        if journal.plan()?.is_none() {
+            self.refuse_chunks(&journal)?;
+        }
         let mut plan = self.clone();
         if !journal.put_plan(&self.to_json())? {
             let found = journal.plan()?;
@@ -164,6 +167,25 @@ impl PyramidPlan {
         self.erase(&left)?;
         journal.set_cleared(&plan.begun)?;
         Ok(plan)
+    }
+
+    /// Refuses chunks that no array has where levels are to be: as a copy does.
+    fn refuse_chunks(&self, journal: &Journal) -> Result<()> {
+        for (path, metadata) in self.new_arrays()? {
+            let found = self.hierarchy.chunk_keys(&path, &metadata)?;
+            let Some(first) = found.first() else { continue };
+            // Another process may have begun the same pyramid.
+            if journal.plan()?.is_some() {
+                return Ok(());
+            }
+            let error =
+                AccessError::ChunksWithoutArray { key: first.to_string(), count: found.len() };
+            let error = Error::from(error).at_store(self.hierarchy.store().name()).at_path(&path);
+            return Err(error.with_hint(
+                "restore the document of the array, move the files away, or erase them with `zarr rm`",
+            ));
+        }
+        Ok(())
     }
 
     fn erase(&self, keys: &[zarr_core::store::StoreKey]) -> Result<()> {

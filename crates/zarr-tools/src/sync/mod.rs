@@ -14,7 +14,7 @@ mod run;
 use std::collections::HashSet;
 
 use zarr_core::format::is_document_name;
-use zarr_core::store::{Bytes, StorePrefix};
+use zarr_core::store::{Bytes, StoreKey, StorePrefix};
 use zarr_core::{
     AccessError, CancelToken, Dialect, Error, ErrorKind, Hierarchy, Node, NodePath, Result,
 };
@@ -183,7 +183,11 @@ pub fn plan_sync(
         there.objects.retain(|object| !left_out.contains(&object.name));
         if let Ok(node) = target.node(at) {
             let extra = extra_files(&node, &here.prefix, options)?;
-            here.objects.retain(|object| !extra.contains(&object.name));
+            // What a sync that was killed has copied of an array without its document is the source's.
+            let of_source = |name: &String| {
+                there.objects.binary_search_by(|object| object.name.cmp(name)).is_ok()
+            };
+            here.objects.retain(|object| !extra.contains(&object.name) || of_source(&object.name));
         }
     }
     let mut cancel = options.cancel.clone();
@@ -335,7 +339,13 @@ fn extra_files(
     let max_chunks = options.memory.unwrap_or_else(default_memory) / 4 / KEY;
     let wanted = Wanted { base, known: &known, broken: &broken, nodes: &nodes, max_chunks };
     let files = other_files::find(&wanted)?.files;
-    Ok(files.iter().filter_map(|file| Some(prefix.strip(&file.key)?.to_owned())).collect())
+    let mut keys: Vec<StoreKey> = files.into_iter().map(|file| file.key).collect();
+    // Those that have names of chunks, but are no array's.
+    match base.hierarchy().foreign_keys(base.path()) {
+        Err(e) if e.kind() == ErrorKind::NotCapable => {}
+        foreign => keys.extend(foreign?),
+    }
+    Ok(keys.iter().filter_map(|key| Some(prefix.strip(key)?.to_owned())).collect())
 }
 
 /// Whether an object is a document, by its name.

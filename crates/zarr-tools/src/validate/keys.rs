@@ -340,7 +340,11 @@ impl<'a> Judge<'a> {
         let document = document.first().map_or(String::new(), ToString::to_string);
         let what = format!("no array's document is here, though chunks are, such as `{example}`");
         let clause = self.clause(["F-001", "Z2-001", "D-142"]);
-        Problem::new(&path, ProblemKind::MissingDocument, what).at(document).by(clause)
+        let problem = Problem::new(&path, ProblemKind::MissingDocument, what).at(document);
+        problem.by(clause).advise(
+            "restore it from a copy, or create the array again with `zarr create --no-purge`, which keeps its chunks \
+             (library: `ArrayBuilder::purge(false)`)",
+        )
     }
 }
 

@@ -597,16 +597,19 @@ fn what_cannot_be_made_is_refused_before_anything_is_written() {
     assert!(stored(hierarchy, ".zarr-copy").is_empty());
 }
 
-/// What others left where levels are to be is no part of them.
+/// What others left where levels are to be is no part of them, and is not erased unasked.
 #[test]
-fn chunks_that_are_left_of_others_are_erased() {
+fn chunks_that_are_left_of_others_are_refused() {
     let base = Base::new(&[40, 40], &[8, 8]);
     let group = base.image(&[0u8; 1600]);
     let store = group.hierarchy().store().to_sync();
     let key = StoreKey::new("image/1/c/0/0").unwrap();
     store.set(&key, b"rubbish"[..].into()).unwrap();
+    let refused = plan_pyramid(&group, &by(Mean)).unwrap().run(&by(Mean)).unwrap_err();
+    assert!(refused.to_string().contains(key.as_str()), "{refused}");
+    assert!(store.value(&key).unwrap().is_some());
+    store.erase(&key).unwrap();
     run(&group, &by(Mean));
-    assert_eq!(store.value(&key).unwrap(), None);
     assert!(level(&group, 1).read::<u8>(..).unwrap().iter().all(|&it| it == 0));
 }
 

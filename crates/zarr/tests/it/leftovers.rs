@@ -1,5 +1,5 @@
-//! Chunks that others left where a new array's are to lie are purged, unless asked not to; what belongs to other nodes
-//! stays.
+//! Chunks of no array where a new array's are to lie are refused; they are purged, or kept, if asked for. What belongs to
+//! other nodes stays.
 #![cfg(feature = "memory")]
 
 use std::sync::Arc;
@@ -30,7 +30,7 @@ fn is_there(store: &Arc<dyn Store>, at: &str) -> bool {
 
 /// V27, row 27.
 #[test]
-fn leftover_chunks_are_purged_in_every_dialect_unless_asked_not_to() -> Result<()> {
+fn leftover_chunks_are_refused_in_every_dialect_and_purged_or_kept_if_asked_for() -> Result<()> {
     // Chunks of rank 2, then what is none: another rank, another separator, no chunk at all.
     let left = [
         (Dialect::V2, ["a/0/1", "a/7/0"], ["a/0.1", "a/0", "a/0/1/2", "a/readme"]),
@@ -42,7 +42,9 @@ fn leftover_chunks_are_purged_in_every_dialect_unless_asked_not_to() -> Result<(
         ),
     ];
     for (dialect, chunks, others) in left {
-        for purge in [Some(false), None, Some(true)] {
+        for (overwrite, purge) in
+            [(false, Some(false)), (false, None), (false, Some(true)), (true, None)]
+        {
             let (store, hierarchy) = begun(dialect)?;
             for at in chunks.into_iter().chain(others) {
                 set(&store, at, &[9, 9]);
@@ -53,19 +55,84 @@ fn leftover_chunks_are_purged_in_every_dialect_unless_asked_not_to() -> Result<(
                 .chunks(&[1, 2])
                 .data_type_named("u1")
                 .separator('/');
-            let array = match purge {
-                Some(purge) => builder.purge(purge).create()?,
-                None => builder.create()?,
+            let builder = builder.overwrite(overwrite);
+            let created = match purge {
+                Some(purge) => builder.purge(purge).create(),
+                None => builder.create(),
             };
+            if !overwrite && purge.is_none() {
+                let error = created.unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::Exists, "{dialect}");
+                let message = error.message();
+                assert!(message.contains(chunks[0]) && message.contains("2 chunks"), "{message}");
+                let hint = error.hint().unwrap_or_default();
+                assert!(
+                    hint.contains("overwrite(true)") && hint.contains("purge(false)"),
+                    "{hint}"
+                );
+                assert!(chunks.into_iter().chain(others).all(|at| is_there(&store, at)));
+                assert_eq!(hierarchy.array("/a").unwrap_err().kind(), ErrorKind::NotFound);
+                continue;
+            }
+            let array = created?;
             let purge = purge.unwrap_or(true);
             let expected = if purge { [0; 4] } else { [0, 0, 9, 9] };
             assert_eq!(array.read::<u8>(..)?, expected, "{dialect}");
             for at in chunks {
                 assert_eq!(is_there(&store, at), !purge, "{at}");
             }
-            for at in others {
+            // An overwriting create also erases what else an interrupted erase may have left.
+            for at in others.into_iter().filter(|at| !overwrite || at.ends_with("readme")) {
                 assert!(is_there(&store, at), "{at}");
             }
+        }
+    }
+    Ok(())
+}
+
+/// Files of the user may be called as chunks are. Where no array has them they are no chunks: they stay where a group is
+/// erased or overwritten.
+#[test]
+fn erasing_a_group_spares_numbered_files_of_the_user() -> Result<()> {
+    for dialect in [Dialect::V2, Dialect::V3, Dialect::Draft] {
+        let data = if dialect == Dialect::Draft { "data/root/" } else { "" };
+        let mine = ["g/frames/1", "g/scan.n5/volume/0/0", "g/a/scan.n5/0", "g/7", "g/c/0/0"];
+        let mine = mine.map(|name| format!("{data}{name}"));
+        for erases in [true, false] {
+            let (store, hierarchy) = begun(dialect)?;
+            hierarchy.create_group("/g", zarr::Object::new())?;
+            let array = hierarchy.create_array("/g/a").shape(&[2, 2]).chunks(&[1, 1]);
+            let array = array.data_type_named("u1").separator('/').create()?;
+            array.write(.., &[1u8, 2, 3, 4])?;
+            // The document of another array is broken; it is one nevertheless.
+            let array = hierarchy.create_array("/g/b").shape(&[2]).chunks(&[1]);
+            array.data_type_named("u1").separator('/').create()?.write(.., &[1u8, 2])?;
+            let document = match dialect {
+                Dialect::V2 => "g/b/.zarray",
+                Dialect::V3 => "g/b/zarr.json",
+                _ => "meta/root/g/b.array.json",
+            };
+            set(&store, document, b"{");
+            for at in &mine {
+                set(&store, at, b"my data");
+            }
+            let mut expected: Vec<StoreKey> = mine.iter().map(|at| key(at)).collect();
+            expected.sort();
+            assert_eq!(hierarchy.foreign_keys("/g")?, expected, "{dialect}");
+            if erases {
+                hierarchy.erase("/g")?;
+            } else {
+                let array = hierarchy.create_array("/g").shape(&[3, 3, 3, 3]).chunks(&[1, 1, 1, 1]);
+                array.data_type_named("u1").separator('/').overwrite(true).create()?;
+            }
+            let left = store.to_sync().list()?;
+            let documents = ["g/zarr.json", "g/.zarray"];
+            let is_data = |key: &&StoreKey| {
+                let name = key.as_str();
+                name.starts_with(&format!("{data}g/")) && !documents.contains(&name)
+            };
+            let left: Vec<&StoreKey> = left.iter().filter(is_data).collect();
+            assert_eq!(left, expected.iter().collect::<Vec<_>>(), "{dialect}, erases: {erases}");
         }
     }
     Ok(())

@@ -224,7 +224,7 @@ fn creating_where_old_chunks_lie_behind_a_link_keeps_them() -> Result<()> {
                 symlink(&old, &place).expect("a link");
             }
             let array = hierarchy.create_array("/a").shape(&[4]).chunks(&[2]);
-            match array.data_type_named("int32").create() {
+            match array.data_type_named("int32").purge(true).create() {
                 Ok(array) => {
                     assert_eq!(array.read::<i32>(..)?, [0; 4], "{dialect:?}");
                     array.write(.., &[3; 4])?;

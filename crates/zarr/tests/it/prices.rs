@@ -53,7 +53,7 @@ fn looking_for_leftovers_is_one_listing() {
     let document = StoreKey::new("meta/root/foo/bar.array.json").unwrap();
     hierarchy.store().to_sync().erase(&document).unwrap();
     calls.take();
-    let array = builder().create().unwrap();
+    let array = builder().purge(true).create().unwrap();
     let expected = ["list_prefix data/root/foo/bar/", "create meta/root/foo/bar.array.json"];
     assert_eq!(calls.take(), expected);
     assert_eq!(array.read::<i16>(..).unwrap(), [0; 4]);

@@ -172,19 +172,21 @@ impl ArrayBuilder {
         self
     }
 
-    /// Whether a node that is there is erased first; else it is an error.
+    /// Whether a node that is there is erased first, with chunks that no array has; else it is an error.
     #[must_use]
     pub fn overwrite(mut self, overwrite: bool) -> ArrayBuilder {
         self.new_array.mode.overwrite = overwrite;
         self
     }
 
-    /// Whether chunks under the keys of the new array's chunks are erased first: those that an interrupted erase, or a
-    /// writer that raced one, left without a document.
+    /// Whether chunks under the keys of the new array's chunks are erased first: those of an array that lost its
+    /// document, those that an interrupted erase left, or a writer that raced one, and files of the user that have
+    /// such names.
     ///
-    /// By default they are, if the store can list; one listing looks for them. With `true` it is an error
-    /// if the store cannot. With `false` nothing is looked for, which saves the listing: what was left shows up as
-    /// elements of the new array. An existing array is an error in any case.
+    /// By default they are an error if the store can list, [`AccessError::ChunksWithoutArray`]; with
+    /// [`ArrayBuilder::overwrite`] they are erased. One listing looks for them. With `true` they are erased, and it is an
+    /// error if the store cannot list. With `false` nothing is looked for, which saves the listing: what is there shows
+    /// up as elements of the new array. An existing array is an error in any case.
     ///
     /// Folders, zip archives, LMDB and memory do this in one step with the document. In buckets no other writer may
     /// create the array concurrently: its first chunks could be erased, too.
@@ -204,7 +206,8 @@ impl ArrayBuilder {
     /// Creates the array.
     ///
     /// # Errors
-    /// [`AccessError::Exists`], [`AccessError::ReadOnly`]; [`AccessError::Argument`] for a wrong or missing
+    /// [`AccessError::Exists`]; [`AccessError::ChunksWithoutArray`], see [`ArrayBuilder::purge`];
+    /// [`AccessError::ReadOnly`]; [`AccessError::Argument`] for a wrong or missing
     /// property; [`MetadataError::CannotRepresent`] for what the format cannot represent;
     /// [`StoreError::NotCapable`] where chunks are to be purged and the store cannot list.
     pub async fn create(self) -> Result<Array> {

@@ -373,9 +373,9 @@ impl Hierarchy {
         leftovers::find_leftovers(&self.core.context, path, metadata, CreateMode::default()).await
     }
 
-    /// The keys below the node at `path` that no format writes, sorted: files of the user, which
-    /// [`Hierarchy::erase`] leaves. They are recognised by their names and by what the arrays call their chunks; no
-    /// node need be at `path`.
+    /// The keys below the node at `path` that are no documents and no chunks of an array, sorted: files of the user, which
+    /// [`Hierarchy::erase`] leaves. A name such as `7` is a chunk's only where an array may have it. No node need be at
+    /// `path`; such names then count as chunks that an interrupted erase left.
     ///
     /// # Errors
     /// [`StoreError::NotCapable`] if the store cannot list.
