@@ -202,6 +202,8 @@ def test():
         cargo("test", "--workspace", "--no-fail-fast")
         return
     with tempfile.TemporaryDirectory(prefix="zarr-tests-", dir=memory) as folder:
+        # Some tests run the program as another user.
+        os.chmod(folder, 0o755)
         cargo("test", "--workspace", "--no-fail-fast", env={"TMPDIR": folder})
 
 
