@@ -198,7 +198,7 @@ def docs():
 def test():
     """All tests. Their files are in memory where there is enough: they are many, small and soon removed, which takes a disk long."""
     memory = Path("/dev/shm")
-    if not memory.is_dir() or shutil.disk_usage(memory).free < 4 << 30:
+    if not memory.is_dir() or shutil.disk_usage(memory).free < 8 << 30:
         cargo("test", "--workspace", "--no-fail-fast")
         return
     with tempfile.TemporaryDirectory(prefix="zarr-tests-", dir=memory) as folder:
