@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use zarr::r#virtual::references::{JoinOptions, Joined, TargetUrls, join};
+use zarr::r#virtual::references::{JoinOptions, Joined, TargetUrls, join, places};
 
 use crate::errors::OrRaise;
 use crate::open::{self, Origin};
@@ -23,7 +23,11 @@ pub struct Asked {
 
 /// References that were made. `zarrkit._tools.References` is its public face.
 #[pyclass(frozen, module = "zarrkit._zarrkit")]
-pub struct RawReferences(Joined);
+pub struct RawReferences {
+    joined: Joined,
+    /// What the sources are read from, be it by their own references.
+    places: Vec<String>,
+}
 
 /// Makes references to the chunks of files.
 #[pyfunction]
@@ -48,10 +52,16 @@ pub fn refs(
         verify: asked.verify,
     };
     let open_options = origin.options();
-    let joined = Reporter::new(None).run(py, move |_| join(&files, &open_options, &options))?;
-    let warnings = joined.warnings.iter().map(ToString::to_string);
-    origin.tell(py, warnings)?;
-    Ok(RawReferences(joined))
+    let made = Reporter::new(None).run(py, move |_| {
+        let joined = join(&files, &open_options, &options)?;
+        let mut read = Vec::new();
+        for file in &files {
+            read.extend(places(file, &open_options)?);
+        }
+        Ok(RawReferences { joined, places: read })
+    })?;
+    origin.tell(py, made.joined.warnings.iter().map(ToString::to_string))?;
+    Ok(made)
 }
 
 #[pymethods]
@@ -67,44 +77,49 @@ impl RawReferences {
             Some(folder) => TargetUrls::RelativeTo(folder),
             None => TargetUrls::Absolute,
         };
-        let urls = self.0.target_urls(style).or_raise(py)?;
+        let urls = self.joined.target_urls(style).or_raise(py)?;
         let mut text = Vec::new();
-        py.detach(|| self.0.write_json(&urls, &mut text))?;
+        py.detach(|| self.joined.write_json(&urls, &mut text))?;
         Ok(PyBytes::new(py, &text))
+    }
+
+    /// Whether a file is one that is read, or is in what is read: it would be gone if the references were written there.
+    fn reads(&self, py: Python<'_>, path: PathBuf) -> bool {
+        py.detach(|| zarr::tools::is_in_places(&path, &self.places))
     }
 
     /// The values of `allow_target` that zarrkit needs to read the reference file at a path.
     fn allow_target(&self, path: PathBuf) -> Vec<String> {
-        self.0.prefixes_to_allow(Path::new(&path))
+        self.joined.prefixes_to_allow(Path::new(&path))
     }
 
     #[getter]
     fn axis(&self) -> Option<&str> {
-        self.0.axis.as_deref()
+        self.joined.axis.as_deref()
     }
 
     #[getter]
     fn arrays(&self) -> usize {
-        self.0.arrays
+        self.joined.arrays
     }
 
     #[getter]
     fn references(&self) -> usize {
-        self.0.references()
+        self.joined.references()
     }
 
     #[getter]
     fn inlined(&self) -> usize {
-        self.0.inlined()
+        self.joined.inlined()
     }
 
     #[getter]
     fn lost(&self) -> Vec<String> {
-        self.0.lost.clone()
+        self.joined.lost.clone()
     }
 
     #[getter]
     fn notes(&self) -> Vec<String> {
-        self.0.notes.clone()
+        self.joined.notes.clone()
     }
 }

@@ -579,6 +579,13 @@ def test_references_that_cannot_be_are_refused(tmp_path):
             made.write(tmp_path / place, overwrite=True)
         assert (tmp_path / place).read_bytes() == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["feb.zarr", "jan.zarr"]
+    # Nor by another name.
+    chunk = tmp_path / "jan.zarr" / "v" / "c" / "0" / "0"
+    before = chunk.read_bytes()
+    (tmp_path / "link").symlink_to(chunk)
+    with pytest.raises(ValueError, match="what the references are to"):
+        made.write(tmp_path / "link", overwrite=True)
+    assert chunk.read_bytes() == before
     with pytest.raises(ValueError, match='`to` is "v2" or "v3"'):
         zarrkit.refs(sources, to="draft-2020")
     with pytest.raises(ValueError, match="no array of"):

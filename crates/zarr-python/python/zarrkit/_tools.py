@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import urllib.parse
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -854,9 +853,9 @@ def _shards_of_levels(shards: Sequence[int] | str | None) -> list[int] | None:
 class References:
     """References to the chunks of files, as `refs` makes them."""
 
-    def __init__(self, raw: _zarrkit.RawReferences, sources: list[str]) -> None:
+    def __init__(self, raw: _zarrkit.RawReferences, files: int) -> None:
         self._raw = raw
-        self._sources = sources
+        self._files = files
 
     @property
     def axis(self) -> str | None:
@@ -889,7 +888,7 @@ class References:
 
     def __repr__(self) -> str:
         axis = f", joined along {self.axis!r}" if self.axis else ""
-        return f"<zarrkit.References to {len(self)} chunks of {self.arrays} arrays in {len(self._sources)} files{axis}>"
+        return f"<zarrkit.References to {len(self)} chunks of {self.arrays} arrays in {self._files} files{axis}>"
 
     def to_dict(self) -> dict[str, Any]:
         """The references as kerchunk has them, version 1: what fsspec's `ReferenceFileSystem` takes."""
@@ -906,9 +905,8 @@ class References:
         """
         place = os.path.abspath(os.fspath(path))
         real = os.path.realpath(place)
-        for source in map(_real_file, self._sources):
-            if source is not None and (real == source or real.startswith(source + os.sep)):
-                raise ValueError(f"{place} is what the references are to, or a file in it; give another path")
+        if self._raw.reads(place):
+            raise ValueError(f"{place} is what the references are to, or a file in it; give another path")
         if os.path.lexists(place) and not _flag("overwrite", overwrite):
             raise FileExistsError(f"{place} exists; overwrite=True replaces it")
         text = self._raw.json(os.path.dirname(place) if _flag("relative", relative) else None)
@@ -925,14 +923,6 @@ class References:
     def allow_target(self, path: Url) -> list[str]:
         """What the option `allow_target` must name for zarrkit to read the reference file at `path`: the folders of files outside its own."""
         return self._raw.allow_target(os.fspath(path))
-
-
-def _real_file(source: str) -> str | None:
-    """The file or folder on this machine that a source is; None if it is elsewhere."""
-    place = source.rsplit("::", 1)[-1]
-    if place.startswith("file://"):
-        place = urllib.parse.unquote(place.removeprefix("file://"))
-    return None if "://" in place else os.path.realpath(place)
 
 
 def refs(
@@ -976,7 +966,7 @@ def refs(
         "exclude": _texts("exclude", exclude),
         "verify": _flag("verify", verify),
     }
-    made = References(_zarrkit._refs(texts, asked, _dict(source_options), threads), texts)
+    made = References(_zarrkit._refs(texts, asked, _dict(source_options), threads), len(texts))
     if _flag("strict", strict) and made.lost:
         raise _errors.UnsupportedError(f"not everything can be referred to: {made.lost[0]}; exclude it, or leave out strict=True")
     return made
