@@ -86,7 +86,8 @@ impl<'a> CachedSource<'a> {
         if let Some(cached) = self.unchanged(key).await? {
             return Ok(Some(Box::new(cached)));
         }
-        let queue = format!("{} {:x} decoded", self.store.store().name(), self.array);
+        // Who reads through another cache would not find there what this one decodes.
+        let queue = format!("decoded in {:p}, {:x}", Arc::as_ptr(self.cache), self.array);
         let queue_place = QueuePlace::acquire(&queue, key, DECODE_TIMEOUT).await;
         if let Some(cached) = self.unchanged(key).await? {
             return Ok(Some(Box::new(cached)));
