@@ -40,7 +40,7 @@ class Step:
     limit: int
     # Which lines of its output are shown even if it succeeds.
     shows: str = None
-    # It mostly waits: it begins when this step has passed, beside those that follow.
+    # It mostly waits, or compiles one crate after the other: it begins when this step has passed, beside those that follow.
     beside: str = None
 
 
@@ -207,65 +207,6 @@ def test():
         cargo("test", "--workspace", "--no-fail-fast", env={"TMPDIR": folder})
 
 
-def features_of(crate):
-    """The features of a crate but `default`, and those that only others enable: their names begin with `_`."""
-    features = next(package["features"] for package in packages() if package["name"] == crate)
-    return sorted(feature for feature in features if feature != "default" and not feature.startswith("_"))
-
-
-def check(*options):
-    """`cargo check`, where a warning is an error: what a choice of features leaves unused is a mistake in their gates."""
-    print("$ cargo check", *options, flush=True)
-    done = subprocess.run(["cargo", "check", "--quiet", *options], cwd=TOP, capture_output=True, text=True)
-    if done.returncode or re.search(r"^warning", done.stderr, re.M):
-        sys.exit(f"{done.stderr}\nerror: `cargo check {' '.join(options)}` has errors or warnings")
-
-
-def check_features(crate, features):
-    for feature in features:
-        check("-p", crate, "--no-default-features", "--features", feature)
-
-
-@step("run", limit=60)
-def features():
-    """Choices of features compile: none, each codec and each store by itself. The step `clippy` has all of them, `each_feature` the others."""
-    facade = features_of("zarrkit")
-    for crate in CRATES:
-        check("-p", crate, "--no-default-features")
-        # Every codec, every store and CDL is a feature of `zarr`, too; `bytes` it always has.
-        features = [] if crate == "zarr-core" else features_of(crate)
-        if missing := set(features) - {"bytes"} - set(facade):
-            sys.exit(f"error: zarr has no feature {', '.join(sorted(missing))} of {crate}")
-        if crate in ("zarr-codecs", "zarr-stores"):
-            check_features(crate, features)
-    crate_counts()
-
-
-def crate_counts():
-    """The README says how many crates a build has, and whether any of them runs a C compiler."""
-    readme = (TOP / "README.md").read_text()
-    builds = [
-        ("`zarr-core` without features", "no", ["-p", "zarr-core", "--no-default-features"]),
-        ("`zarr` with only `pure`", "no", ["-p", "zarrkit", "--no-default-features", "--features", "pure"]),
-        ("`zarr`", "yes", ["-p", "zarrkit"]),
-        ("`zarr-cli`", "yes", ["-p", "zarr-cli"]),
-    ]
-    wrong = []
-    for build, compiler, options in builds:
-
-        def tree(edges):
-            plain = ["--prefix", "none", "--no-dedupe", "--target", "x86_64-unknown-linux-gnu"]
-            return set(output("cargo", "tree", *plain, "-e", edges, *options).splitlines())
-
-        count = len(tree("normal"))
-        if f"| {build} | {count} | {compiler} |" not in readme.splitlines():
-            wrong.append(f"error: README.md: {build} has {count} crates")
-        if compiler == "no" and any(line.startswith(("cc ", "cmake ")) for line in tree("normal,build")):
-            wrong.append(f"error: README.md: {build} needs a C compiler")
-    if wrong:
-        sys.exit("\n".join(wrong))
-
-
 @step("run")
 def demo():
     """The README's first command: a real image array, converted and proved equal. Of the command itself it is only checked that cargo
@@ -402,6 +343,65 @@ def serve():
         gdal = []
     node = environments.npm(INTEROP / "zarrita")
     run(environments.package_python(newest_python()), CONFORMANCE / "serve/peers.py", program, "--node", node, *gdal)
+
+
+def features_of(crate):
+    """The features of a crate but `default`, and those that only others enable: their names begin with `_`."""
+    features = next(package["features"] for package in packages() if package["name"] == crate)
+    return sorted(feature for feature in features if feature != "default" and not feature.startswith("_"))
+
+
+def check(*options):
+    """`cargo check`, where a warning is an error: what a choice of features leaves unused is a mistake in their gates."""
+    print("$ cargo check", *options, flush=True)
+    done = subprocess.run(["cargo", "check", "--quiet", *options], cwd=TOP, capture_output=True, text=True)
+    if done.returncode or re.search(r"^warning", done.stderr, re.M):
+        sys.exit(f"{done.stderr}\nerror: `cargo check {' '.join(options)}` has errors or warnings")
+
+
+def check_features(crate, features):
+    for feature in features:
+        check("-p", crate, "--no-default-features", "--features", feature)
+
+
+@step("run", limit=60, beside="test")
+def features():
+    """Choices of features compile: none, each codec and each store by itself. The step `clippy` has all of them, `each_feature` the others."""
+    facade = features_of("zarrkit")
+    for crate in CRATES:
+        check("-p", crate, "--no-default-features")
+        # Every codec, every store and CDL is a feature of `zarr`, too; `bytes` it always has.
+        features = [] if crate == "zarr-core" else features_of(crate)
+        if missing := set(features) - {"bytes"} - set(facade):
+            sys.exit(f"error: zarr has no feature {', '.join(sorted(missing))} of {crate}")
+        if crate in ("zarr-codecs", "zarr-stores"):
+            check_features(crate, features)
+    crate_counts()
+
+
+def crate_counts():
+    """The README says how many crates a build has, and whether any of them runs a C compiler."""
+    readme = (TOP / "README.md").read_text()
+    builds = [
+        ("`zarr-core` without features", "no", ["-p", "zarr-core", "--no-default-features"]),
+        ("`zarr` with only `pure`", "no", ["-p", "zarrkit", "--no-default-features", "--features", "pure"]),
+        ("`zarr`", "yes", ["-p", "zarrkit"]),
+        ("`zarr-cli`", "yes", ["-p", "zarr-cli"]),
+    ]
+    wrong = []
+    for build, compiler, options in builds:
+
+        def tree(edges):
+            plain = ["--prefix", "none", "--no-dedupe", "--target", "x86_64-unknown-linux-gnu"]
+            return set(output("cargo", "tree", *plain, "-e", edges, *options).splitlines())
+
+        count = len(tree("normal"))
+        if f"| {build} | {count} | {compiler} |" not in readme.splitlines():
+            wrong.append(f"error: README.md: {build} has {count} crates")
+        if compiler == "no" and any(line.startswith(("cc ", "cmake ")) for line in tree("normal,build")):
+            wrong.append(f"error: README.md: {build} needs a C compiler")
+    if wrong:
+        sys.exit("\n".join(wrong))
 
 
 @step("run", "page_modules", "debian", shows=r"^the page: ", beside="test")

@@ -197,7 +197,13 @@ impl SyncStore for MemoryStore {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { create: true, local: true, cheap_ranges: true, ..Capabilities::FULL }
+        Capabilities {
+            create: true,
+            local: true,
+            cheap_ranges: true,
+            in_memory: true,
+            ..Capabilities::FULL
+        }
     }
 
     fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>> {

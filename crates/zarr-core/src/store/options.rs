@@ -27,6 +27,8 @@ pub struct Capabilities {
     /// Parts of a value cost no more than their bytes, as those of a file do. Then inner chunks of a shard are read one
     /// by one, by several threads; of other stores neighbours are read together.
     pub cheap_ranges: bool,
+    /// Values are in memory, and [`Target::Bytes`] copies none of them.
+    pub in_memory: bool,
     /// A [`Payload`](super::Payload) of several parts is written while they are made; other stores hold the whole value.
     pub streams: bool,
     /// [`Store::set_all`](super::Store::set_all) takes less time than a `put` for each value. Then small chunks are set so; into other stores
@@ -48,6 +50,7 @@ impl Capabilities {
         create: false,
         local: false,
         cheap_ranges: false,
+        in_memory: false,
         streams: false,
         set_all: false,
         in_flight: 16,

@@ -592,6 +592,14 @@ impl<'a> Reader<'a> {
         let get_options = match (&mut memory, expected) {
             // The store reads into the caller's memory.
             (Some(memory), Some(_)) => GetOptions::into(Target::Exact(memory)),
+            // Nothing is copied; a wrong size is found below.
+            (None, expected) if store.capabilities().in_memory => {
+                let limit = match expected {
+                    Some(_) => u64::MAX,
+                    None => max_stored_bytes(layout, options, Some(shape)),
+                };
+                GetOptions { limit, ..GetOptions::default() }
+            }
             (None, Some(expected)) => {
                 let resized = buffer_pool::resize("codecs", buffer, expected);
                 resized.map_err(|e| with_chunk(e.into()))?;
@@ -603,25 +611,22 @@ impl<'a> Reader<'a> {
             }
         };
         let got = store.get(&key, get_options).map_err(|e| with_chunk(e.into()))?;
-        match (got.map(|got| got.size), expected) {
-            (None, _) => {
-                self.fill_missing(projection, out.reborrow())?;
-                return Ok(false);
-            }
-            (Some(found), Some(expected)) if found != expected => {
-                return Err(with_chunk(chain.wrong_plain_size(expected, found).into()));
-            }
-            (Some(_), Some(_)) if direct => {
-                chain.check(out).map_err(|e| with_chunk(e.into()))?;
-            }
-            _ => {
-                let decoding = self.decoding;
-                let decoded = decoding.with_records(out.reborrow(), |out| {
-                    decoding.decode_whole(projection, buffer, out)
-                });
-                decoded.map_err(with_chunk)?;
-            }
+        let Some(got) = got else {
+            self.fill_missing(projection, out.reborrow())?;
+            return Ok(false);
+        };
+        if let Some(expected) = expected.filter(|&expected| expected != got.size) {
+            return Err(with_chunk(chain.wrong_plain_size(expected, got.size).into()));
         }
+        if direct && expected.is_some() {
+            chain.check(out).map_err(|e| with_chunk(e.into()))?;
+            return Ok(true);
+        }
+        let encoded = got.bytes.as_deref().unwrap_or(buffer);
+        let decoding = self.decoding;
+        let decoded = decoding
+            .with_records(out.reborrow(), |out| decoding.decode_whole(projection, encoded, out));
+        decoded.map_err(with_chunk)?;
         Ok(true)
     }
 
