@@ -87,6 +87,7 @@ function atmosphere(folder) {
   axis("lat", Array.from({ length: 19 }, (_, n) => 90 - 10 * n), { units: "degrees_north" });
   axis("lon", Array.from({ length: 36 }, (_, n) => -180 + 10 * n), { units: "degrees_east" });
   array3(air, "wind", "float32", [7, 19], Float32Array.from({ length: 133 }, (_, n) => Math.floor(n / 19)), { names: ["plev", "lat"] });
+  array3(air, "model", "float32", [7, 19], Float32Array.from({ length: 133 }, (_, n) => Math.floor(n / 19) + (n < 38 ? 2 : 0)), { names: ["plev", "lat"] });
   array3(air, "mast", "float32", [4, 36], Float32Array.from({ length: 144 }, (_, n) => Math.floor(n / 36)), { names: ["height", "lon"] });
   array3(air, "land", "uint8", [19, 36], Uint8Array.from({ length: 684 }, (_, n) => [0, 10, 20][Math.floor(n / 7) % 3]), {
     names: ["lat", "lon"], attributes: { flag_values: [0, 10, 20], flag_meanings: "water forest desert", flag_colors: "#0000ff #00a000 #ffd080" },

@@ -522,6 +522,83 @@ const tests = {
     await page.end();
   },
 
+  async "planes at right angles go through the point, and a click in one moves the others"() {
+    const page = await open("#/tissue.zarr/0?point=36,8");
+    await page.keyboard.press("o");
+    await page.locator(".pair canvas.plane").nth(1).waitFor();
+    await settled(page);
+    assert.match(page.url(), /depth=2/);
+    const [across, down] = [page.getByLabel(/^x across, z down, y /), page.getByLabel(/^y across, z down, x /)];
+    await shot(page, "planes");
+    await axeFinds(page, "planes at right angles");
+    // A click in the middle of the first: z 4 of 9, x 32 of 64; y stays.
+    await across.scrollIntoViewIfNeeded();
+    const box = await across.boundingBox();
+    await page.mouse.click(box.x + box.width / 2 + 1, box.y + box.height / 2);
+    await settled(page);
+    assert.match(page.url(), /at=1,0,4,0,0/);
+    assert.match(page.url(), /point=32,8/);
+    assert.match(await down.getAttribute("aria-label"), /y across, z down, x (16 µm|32)/);
+    // The value there is that of the element.
+    await page.mouse.move(box.x + box.width / 2 + 2, box.y + box.height / 2 + 1);
+    await page.waitForTimeout(400);
+    const due = await page.evaluate(async () => {
+      const { json } = await import("/-/page/api.js");
+      return (await json("value", { path: "tissue.zarr/0", at: "1,0,4,8,32" })).text;
+    });
+    const said = await text(page, ".below .readout");
+    assert.ok(said.startsWith(`DAPI ${due},`) && said.includes("z"), `${said}: ${due}`);
+    // By keys, too: the point moves along y in the other.
+    await down.focus();
+    await page.keyboard.press("Shift+ArrowRight");
+    await settled(page);
+    assert.match(page.url(), /point=32,9/);
+    const again = await open(page.url().slice(url.length));
+    await again.locator(".pair canvas.plane").nth(1).waitFor();
+    await again.end();
+    await page.getByRole("button", { name: "Close the planes" }).click();
+    await page.waitForTimeout(300);
+    assert.ok(!page.url().includes("depth="));
+    await page.end();
+  },
+
+  async "another array is beside, moves along, and is subtracted"() {
+    const page = await open("#/air.zarr/wind");
+    await page.keyboard.press("c");
+    const input = page.getByLabel("Array to compare with");
+    await input.fill("air.zarr/land");
+    await page.keyboard.press("Enter");
+    await settled(page);
+    assert.match(await text(page, ".comparison .readout"), /has the shape 19 × 36: expected 7 × 19/);
+    assert.deepEqual(await page.locator(".comparison datalist option").evaluateAll((all) => all.map(({ value }) => value)), ["air.zarr/model"]);
+    await input.fill("air.zarr/model");
+    await page.keyboard.press("Enter");
+    await page.locator(".comparison canvas.plane").waitFor();
+    await settled(page);
+    assert.match(page.url(), /with=air.zarr%2Fmodel/);
+    await page.locator("canvas.plane").first().focus();
+    await page.keyboard.press("+");
+    await settled(page);
+    const zooms = await page.evaluate(() => [...document.querySelectorAll(".sides canvas.plane")].map((canvas) => canvas.width > 0));
+    assert.deepEqual(zooms, [true, true]);
+    await shot(page, "beside");
+    await axeFinds(page, "two arrays");
+    await page.keyboard.press("0");
+    await page.getByLabel("How it is compared").selectOption("difference");
+    await settled(page);
+    assert.equal(await text(page, ".comparison .readout"), "this array minus the other: 38 of 133 elements differ, by 2 at most; colours from −2 to 2.");
+    await shot(page, "difference");
+    const again = await open(page.url().slice(url.length));
+    await again.locator(".comparison canvas.plane").waitFor();
+    await settled(again);
+    assert.match(await text(again, ".comparison .readout"), /38 of 133/);
+    await again.end();
+    await page.getByRole("button", { name: "Close the comparison" }).click();
+    await page.waitForTimeout(300);
+    assert.ok(!page.url().includes("with="));
+    await page.end();
+  },
+
   async "what is up is above, and values have names"() {
     // The first row is 1000 hPa, and 10 m: both are below.
     for (const name of ["wind", "mast"]) {

@@ -21,6 +21,8 @@ const SAMPLED_ELEMENTS = 4e6;
 // Sides of a picture whose elements are of known size, and of others, that are more unlike fill the space and are not to scale.
 const MAX_KNOWN_RATIO = 16;
 const MAX_RATIO = 12;
+// Pixels that an arrow key moves a picture.
+const KEY_STEP = 60;
 const KEEPS = [["lock", "stays"], ["plane", "of each plane"], ["all", "of all planes"]];
 
 const range = ({ from, to, step }) => `${from}:${to}:${step}`;
@@ -54,6 +56,8 @@ export class DataView {
     window.removeEventListener("resize", this.resized);
     this.sliders?.stop();
     this.picture?.end();
+    this.orthogonal?.end();
+    this.comparison?.end();
     this.chart?.end();
     this.asked?.abort();
   }
@@ -70,7 +74,7 @@ export class DataView {
       state.set(changes);
       this.#colourChoice();
       this.#plane();
-      this.picture.repaint();
+      this.#repaint();
     };
     this.channels = Number.isInteger(view.channel_axis) ? new Channels(array, now, () => this.keep, redraw) : null;
     this.overlays = array.overlays?.length ? new Overlays(array.overlays, now, redraw) : null;
@@ -92,29 +96,34 @@ export class DataView {
       state.set(Object.fromEntries(Object.entries(changes).map(([key, value]) => [key, text(value)])));
       // Labels are read in another way where not all are shown.
       if ("labels" in changes) this.#plane();
-      this.picture.repaint();
+      this.#repaint();
     });
     this.picture = new Picture({
-      fetch: (level, x, y, signal) => this.#fetch(level, x, y, signal),
-      paint: (piece, across, down) => this.#paint(piece, across, down),
+      fetch: (level, x, y, signal) => this.piece(level, x, y, signal),
+      paint: (piece, across, down) => this.paint(piece, across, down),
       onBlock: (block) => this.#block(block),
       isExact: () => this.colours.settings.labels,
       room: () => this.#room(),
-      onPointer: (place) => this.#pointer(place),
-      onPoint: (place) => this.#choosePoint(place),
+      onPointer: (place) => this.pointer(place),
+      onPoint: (place) => this.choosePoint(place),
       onDraw: (ends, isDone) => this.region?.set(ends, isDone),
-      onView: () => state.set({ view: this.picture.view ? this.#viewNumbers() : null }),
+      onView: () => {
+        state.set({ view: this.picture.view ? this.#viewNumbers() : null });
+        this.comparison?.follow();
+      },
       onBusy: (isBusy) => this.#busy(isBusy),
       onTrouble: (error) => this.#trouble(error),
       onPart: () => (this.readout.textContent = "Too large to be shown whole: this is a part of it. Move and zoom to see the rest."),
-      fits: (level, x, y) => this.#fits(level, x, y),
+      fits: (level, x, y) => this.fits(level, x, y),
       onValues: (piece, kind) => this.#values(piece, kind),
     });
     this.picture.point = this.point;
-    this.picture.canvas.addEventListener("keydown", (event) => this.#key(event));
+    this.picture.canvas.addEventListener("keydown", (event) => this.keyOn(event, this.picture, this.point, (place) => this.choosePoint(place)));
     this.sliders = new Sliders({ onMove: (axis, index) => this.move(axis, index), ready: () => !this.isBusy });
     this.lineHolder = el("section", { class: "line", "aria-label": "Values along a line" });
     this.regionHolder = el("div");
+    this.planesHolder = el("div");
+    this.comparisonHolder = el("div");
     const tools = el(
       "div", { class: "tools", role: "toolbar", "aria-label": "Picture" },
       button("Zoom in", () => this.picture.zoom(1.6), { icon: "plus", title: "Zoom in (+)" }),
@@ -122,6 +131,8 @@ export class DataView {
       button("Show all", () => this.picture.setView(null), { icon: "fit", title: "Show all (0)" }),
       this.full = button("Full screen", () => this.fullScreen(), { icon: "full", title: "Full screen (f)", "aria-pressed": "false" }),
       this.measure = button("Region", () => this.#toggleRegion(), { icon: "region", title: "Measure a rectangle or a line (r)", "aria-pressed": "false" }),
+      this.atRightAngles = button("Planes at right angles", () => this.#togglePlanes(), { icon: "planes", title: "Planes at right angles (o)", "aria-pressed": "false" }),
+      this.beside = button("Compare", () => this.#toggleComparison(), { icon: "compare", title: "Compare with another array (c)", "aria-pressed": "false" }),
       button("Save as PNG", () => this.#save(), { icon: "download", title: "Save a PNG with axes and colour bar" }),
     );
     this.progress = el("div", { class: "progress", hidden: true });
@@ -129,7 +140,7 @@ export class DataView {
     this.keepChoice = el("div", { class: "row" }, el("span", { class: "name" }, "range"), select("Range while moving", KEEPS, this.keep, (keep) => this.#keepChanged(keep)));
     const panel = el("div", { class: "panel" }, this.#planeControls(), this.colours.element, this.channels?.element, this.overlays?.element);
     this.below = el("div", { class: "below" }, this.block, this.readout, this.sliders.element);
-    replace(this.element, el("div", { class: "main" }, stage, this.below, this.regionHolder, this.lineHolder), panel);
+    replace(this.element, el("div", { class: "main" }, el("div", { class: "sides" }, stage, this.comparisonHolder), this.below, this.planesHolder, this.regionHolder, this.lineHolder), panel);
     this.resized = () => this.picture.resize();
     window.addEventListener("resize", this.resized);
     this.element.addEventListener("fullscreenchange", () => {
@@ -138,8 +149,11 @@ export class DataView {
     });
     this.#colourChoice();
     this.#plane(now.view);
+    this.atRightAngles.hidden = !this.depths().length;
     if (now.region) this.#toggleRegion();
-    if (this.point) this.#choosePoint(this.point);
+    if (now.depth !== undefined && this.depths().length) this.#togglePlanes(false);
+    if (now.with) this.#toggleComparison();
+    if (this.point) this.choosePoint(this.point);
     else if (!this.picture.refused) this.readout.textContent = matchMedia("(hover: none)").matches ? "Tap the picture for a value, and a line through it." : "Move over the picture for values; click it for a line through a point.";
   }
 
@@ -183,6 +197,54 @@ export class DataView {
     this.region.open();
   }
 
+  // The axes along which planes at right angles can be: neither of the picture's, nor that of the channels that are mixed.
+  depths() {
+    return this.#others().filter(({ size }) => size > 1);
+  }
+
+  // Who asks for the planes sees them, although they may be below the screen.
+  async #togglePlanes(isAsked = true) {
+    if (this.orthogonal?.isOpen()) return this.orthogonal.close();
+    if (!this.depths().length) return;
+    if (!this.orthogonal) {
+      const { Orthogonal } = await import("./orthogonal.js");
+      this.orthogonal = new Orthogonal(this, this.state.now.depth, (depth) => {
+        this.state.set({ depth });
+        this.atRightAngles.setAttribute("aria-pressed", String(depth !== null));
+      });
+      this.planesHolder.append(this.orthogonal.element);
+    }
+    this.orthogonal.open();
+    if (isAsked) requestAnimationFrame(() => this.orthogonal.element.scrollIntoView({ block: "nearest" }));
+  }
+
+  async #toggleComparison() {
+    if (this.comparison?.isOpen()) return this.comparison.close();
+    if (!this.comparison) {
+      const { Comparison } = await import("./compare.js");
+      this.comparison = new Comparison(this, this.state.now, (changes) => {
+        this.state.set(changes);
+        this.beside.setAttribute("aria-pressed", String(changes.with !== null));
+      });
+      this.comparisonHolder.append(this.comparison.element);
+    }
+    this.comparison.open();
+  }
+
+  // Colours, or what is drawn over the pictures, have changed.
+  #repaint() {
+    this.picture.repaint();
+    this.orthogonal?.repaint();
+    this.comparison?.repaint();
+  }
+
+  // Light or dark.
+  draw() {
+    this.picture?.draw();
+    this.orthogonal?.draw();
+    this.comparison?.draw();
+  }
+
   // The indices of each layer that is shown, and its name if there are several.
   layersAt() {
     if (!this.channels?.isOn) return [{ name: "", at: this.at }];
@@ -198,7 +260,7 @@ export class DataView {
     this.colours.seeAll(null);
     this.channels?.seeAll(null);
     if (keep === "all") this.#seeAll();
-    this.picture.repaint();
+    this.#repaint();
   }
 
   // Reads planes at other positions, for the range of all.
@@ -208,8 +270,8 @@ export class DataView {
     this.sampled = this.#sample();
     this.asked?.abort();
     const { signal } = (this.asked = new AbortController());
-    const channel = this.channels?.isOn ? this.array.view.channel_axis : null;
-    const others = this.axes.filter(({ number }) => ![this.x, this.y, channel].includes(number));
+    const channel = this.#mixedAxis();
+    const others = this.#others();
     const all = others.reduce((count, { size }) => count * size, 1);
     const count = Math.min(all, SAMPLED);
     const by = Math.ceil(Math.sqrt((count * seen.width * seen.height) / SAMPLED_ELEMENTS));
@@ -220,7 +282,7 @@ export class DataView {
         let place = count === all ? n : Math.floor(((n + 0.5) * all) / count);
         const at = [...this.at];
         for (const { number, size } of others) [at[number], place] = [place % size, Math.floor(place / size)];
-        found.push((await this.#layers(seen.level, part(seen.x), part(seen.y), at, signal)).map(({ values }) => values));
+        found.push((await this.layers(seen.level, part(seen.x), part(seen.y), at, signal)).map(({ values }) => values));
       }
     } catch (error) {
       if (!isAborted(error)) this.readout.textContent = error.message;
@@ -230,7 +292,7 @@ export class DataView {
     if (channel === null) this.colours.seeAll(joined[0]);
     else this.channels.seeAll(Object.fromEntries(this.channels.shown().map((n, layer) => [n, sorted(joined[layer])])));
     this.readout.textContent = count === all ? `The range is of all ${all} planes.` : `The range is of ${count} of ${all} planes.`;
-    this.picture.repaint();
+    this.#repaint();
   }
 
   #planeControls() {
@@ -275,39 +337,59 @@ export class DataView {
     replace(this.lineHolder);
     this.colours.forget();
     if (this.region?.isOpen()) this.region.close();
+    if (this.orthogonal?.isOpen()) this.orthogonal.close();
+    this.atRightAngles.hidden = !this.depths().length;
     const isUsual = this.x === this.array.view.x && this.y === this.array.view.y;
     this.state.set({ x: isUsual ? null : this.x, y: isUsual ? null : this.y, view: null, point: null });
     this.#plane();
   }
 
+  // The axis of the channels, if they are mixed.
+  #mixedAxis() {
+    return this.channels?.isOn ? this.array.view.channel_axis : null;
+  }
+
+  // The axes that are neither in the picture nor mixed.
+  #others() {
+    return this.axes.filter(({ number }) => ![this.x, this.y, this.#mixedAxis()].includes(number));
+  }
+
   // The plane that is seen now.
   #plane(view) {
-    const { array, x, y } = this;
-    const flips = (axis) => Boolean(axis.upwards);
-    const channel = this.channels?.isOn ? array.view.channel_axis : null;
-    const others = this.axes.filter((axis) => axis.number !== x && axis.number !== y && axis.number !== channel && axis.size > 1);
-    const names = `${x},${y}`;
-    if (this.shownSliders !== `${names},${channel}`) {
-      this.shownSliders = `${names},${channel}`;
+    const { x, y } = this;
+    const others = this.#others().filter((axis) => axis.size > 1);
+    const shown = `${x},${y},${this.#mixedAxis()}`;
+    if (this.shownSliders !== shown) {
+      this.shownSliders = shown;
       this.sliders.show(others, this.at);
     }
     this.coast.hidden = !isMap(this.axes[x], this.axes[y]);
-    const sizes = [array.shape[x], array.shape[y]];
-    const levels = (array.levels ?? []).map((level) => ({
-      path: level.path, sizeX: level.shape[x], sizeY: level.shape[y], scaleX: array.shape[x] / level.shape[x], scaleY: array.shape[y] / level.shape[y], shape: level.shape,
+    this.picture.show(this.planeOf([x, y], this.at), view);
+    this.region?.read();
+    this.orthogonal?.show();
+    this.comparison?.show();
+    const places = others.map((axis) => `${axis.name} ${axis.full(this.at[axis.number]) ?? this.at[axis.number]}`);
+    this.picture.canvas.setAttribute("aria-label", [`${this.node.name}: ${this.axes[x].name} across, ${this.axes[y].name} down`, ...places].join(", "));
+  }
+
+  // The plane of two axes at a position along the others, as a picture takes it. Other levels are those of another array of the same shape.
+  planeOf([x, y], at, levelsOf = this.levels()) {
+    const { array } = this;
+    const levels = levelsOf.map(({ path, shape }) => ({
+      path, shape, sizeX: shape[x], sizeY: shape[y], scaleX: array.shape[x] / shape[x], scaleY: array.shape[y] / shape[y],
     }));
-    if (!levels.length) levels.push({ path: this.path, sizeX: sizes[0], sizeY: sizes[1], scaleX: 1, scaleY: 1, shape: array.shape });
-    this.picture.show({
-      name: names,
-      key: `${names};${this.#position().join(",")};${this.channels?.key ?? ""};${this.#isNearest()};${this.overlays?.key ?? ""}`,
+    return {
+      name: `${x},${y}`,
+      key: `${x},${y};${this.#position([x, y], at).join(",")};${this.channels?.key ?? ""};${this.#isNearest()};${this.overlays?.key ?? ""}`,
       x: this.axes[x], y: this.axes[y],
-      flipX: false, flipY: flips(this.axes[y]),
+      flipX: false, flipY: Boolean(this.axes[y].upwards),
       aspect: this.#aspect(x, y),
       levels,
-    }, view);
-    this.region?.read();
-    const others2 = others.map((axis) => `${axis.name} ${axis.full(this.at[axis.number]) ?? this.at[axis.number]}`);
-    this.picture.canvas.setAttribute("aria-label", [`${this.node.name}: ${this.axes[x].name} across, ${this.axes[y].name} down`, ...others2].join(", "));
+    };
+  }
+
+  levels({ path, array } = this.node) {
+    return array.levels?.length ? array.levels : [{ path, shape: array.shape }];
   }
 
   // How high an element is for its width: known of axes in the same units, and of pictures squares; nothing where that says little.
@@ -327,8 +409,10 @@ export class DataView {
     return (isKnown || (isUsual && view.equal)) && ratio < most && 1 / ratio < most ? aspect : null;
   }
 
-  #position() {
-    return this.at.map((index, n) => (n === this.x || n === this.y || (this.channels?.isOn && n === this.array.view.channel_axis) ? "" : index));
+  // The indices that tell one plane of two axes from another.
+  #position(axes, at) {
+    const free = [...axes, this.#mixedAxis()];
+    return at.map((index, n) => (free.includes(n) ? "" : index));
   }
 
   move(axis, index) {
@@ -339,11 +423,12 @@ export class DataView {
     this.line?.axis === axis ? this.#markLine() : this.#loadLine();
   }
 
-  async #fetch(level, x, y, signal) {
-    const found = await this.#layers(level, x, y, this.at, signal);
+  // A part of a plane of two axes: a layer for each channel that is shown, or one, and the labels over them.
+  async piece(level, x, y, signal, axes = [this.x, this.y], position = this.at) {
+    const found = await this.layers(level, x, y, position, signal, axes);
     const labels = [];
     for (const overlay of this.overlays?.shown() ?? []) {
-      const request = this.overlays.request(overlay, level, x, y, [this.x, this.y], this.#atOf(level, this.at));
+      const request = this.overlays.request(overlay, level, x, y, axes, this.#atOf(level, position));
       const layer = request && (await this.#one(request, signal));
       // Levels of odd sizes may differ by an element at the end.
       if (layer?.width === found[0]?.width && layer?.height === found[0]?.height) labels.push({ overlay, ...layer });
@@ -365,12 +450,12 @@ export class DataView {
   }
 
   // A layer for each channel that is shown, or one.
-  async #layers(level, x, y, position, signal) {
+  async layers(level, x, y, position, signal, axes = [this.x, this.y]) {
     const at = this.#atOf(level, position);
     const found = [];
     for (const channel of this.channels?.isOn ? this.channels.shown() : [null]) {
       if (channel !== null) at[this.array.view.channel_axis] = channel;
-      const parameters = { path: level.path, x: this.x, y: this.y, at: at.join(","), across: range(x), down: range(y), reduce: this.#isNearest() ? "nearest" : "auto" };
+      const parameters = { path: level.path, x: axes[0], y: axes[1], at: at.join(","), across: range(x), down: range(y), reduce: this.#isNearest() ? "nearest" : "auto" };
       found.push(await this.#one(parameters, signal));
     }
     return found;
@@ -404,15 +489,16 @@ export class DataView {
   }
 
   // Whether the server would answer: it decodes a bounded number of bytes for one picture.
-  #fits(level, x, y) {
+  fits(level, x, y, axes = [this.x, this.y]) {
     const { chunk_shape: chunk, item_size: size, limits } = this.array;
     if (!chunk) return true;
     const touched = ({ from, to, step }, length) => Math.min(Math.floor((to - 1) / length) - Math.floor(from / length) + 1, Math.ceil((to - from) / step)) * length;
-    const elements = chunk.reduce((all, length, n) => all * (n === this.x ? touched(x, length) : n === this.y ? touched(y, length) : length), 1);
+    const elements = chunk.reduce((all, length, n) => all * (n === axes[0] ? touched(x, length) : n === axes[1] ? touched(y, length) : length), 1);
     return elements * (size ?? 1) <= limits.decoded;
   }
 
-  #paint({ layers: all, labels, isSingle, ...size }, across, down) {
+  // The pixels of a piece, of blocks of its values.
+  paint({ layers: all, labels, isSingle, ...size }, across, down) {
     const found = all.map((values) => reduced({ ...size, values }, across, down, this.#isNearest()));
     const layers = found.map(({ values }) => values);
     const { width, height } = found[0] ?? { width: 1, height: 1 };
@@ -430,10 +516,10 @@ export class DataView {
 
   #values(piece, kind) {
     if (kind !== "overview" && this.picture.pieces.overview) return;
-    const position = `${this.picture.plane.name};${this.#position().join(",")}`;
+    const position = `${this.picture.plane.name};${this.#position([this.x, this.y], this.at).join(",")}`;
     if (this.channels?.isOn) this.channels.see(piece.layers, position);
     else this.colours.see(piece.layers[0], position);
-    this.picture.repaint();
+    this.#repaint();
     if (this.keep === "all" && this.sampled !== this.#sample()) this.#seeAll();
   }
 
@@ -465,18 +551,19 @@ export class DataView {
   #relabel() {
     if (this.said) this.#say(...this.said);
     this.sliders?.refresh();
-    this.picture?.draw();
+    this.draw();
     this.chart?.draw();
   }
 
   // -- A point.
 
-  #where({ x, y }) {
+  // Of a plane at right angles, `axes` are not the picture's.
+  #where({ x, y, axes = [this.x, this.y] }) {
     const part = (axis, index) => {
       const text = axis.full(index);
       return text === null ? `${axis.name} ${index}` : `${axis.name} ${text} (${index})`;
     };
-    return `${part(this.axes[this.y], y)}, ${part(this.axes[this.x], x)}`;
+    return `${part(this.axes[axes[1]], y)}, ${part(this.axes[axes[0]], x)}`;
   }
 
   // `values` are numbers or texts: one, or one of each channel with its name; `labels` are names of images of labels and the labels there.
@@ -496,13 +583,15 @@ export class DataView {
     return this.array.view.names?.find(([known]) => known === value)?.[1] ?? null;
   }
 
-  #pointer(place) {
+  // Tells the value at a place of a picture, and asks for it where the picture does not have it.
+  pointer(place, picture = this.picture) {
     clearTimeout(this.pointing);
     if (!place) {
       if (this.point && this.pointSaid) this.#say(...this.pointSaid);
       return;
     }
-    const found = this.picture.valuesAt(place);
+    const found = picture.valuesAt(place);
+    if (picture === this.picture) this.comparison?.tell(place);
     const channels = this.channels?.isOn ? this.channels.labels() : null;
     const isAll = !channels || channels.length === this.channels.list.length;
     if (found) this.#say(place, found.values, { ...found, channels, name: channels ? null : this.#name(found.values[0]) });
@@ -510,16 +599,17 @@ export class DataView {
     this.pointing = setTimeout(() => this.#exact(place, found?.labels), 120);
   }
 
-  #indices(place) {
+  // All indices of a place: of the picture, or of a plane at right angles, which goes through the point.
+  indices({ x, y, axes = [this.x, this.y] }) {
     const at = [...this.at];
-    at[this.x] = place.x;
-    at[this.y] = place.y;
+    if (this.point) [at[this.x], at[this.y]] = [this.point.x, this.point.y];
+    [at[axes[0]], at[axes[1]]] = [x, y];
     return at;
   }
 
   async #exact(place, labels = []) {
     const { path } = this;
-    const at = this.#indices(place);
+    const at = this.indices(place);
     try {
       if (this.channels?.isOn) {
         // Every channel's, also of those that are hidden.
@@ -535,11 +625,13 @@ export class DataView {
     }
   }
 
-  async #choosePoint(place) {
+  async choosePoint(place) {
     if (!place || place.x >= this.axes[this.x].size || place.y >= this.axes[this.y].size) return;
     this.point = place;
     this.picture.point = place;
     this.picture.draw();
+    this.orthogonal?.show();
+    this.comparison?.show();
     this.state.set({ point: [place.x, place.y] });
     await this.#exact(place);
     this.pointSaid = this.said;
@@ -573,7 +665,7 @@ export class DataView {
       );
     }
     try {
-      const at = this.#indices(this.point);
+      const at = this.indices(this.point);
       at[axis.number] = 0;
       const found = await json("line", { path: this.path, axis: axis.number, at: at.join(",") });
       this.line = { ...found, axis: axis.number };
@@ -593,7 +685,7 @@ export class DataView {
   #pickOnLine(index) {
     const { axis } = this.line;
     if (axis === this.x || axis === this.y) {
-      this.#choosePoint(axis === this.x ? { ...this.point, x: index } : { ...this.point, y: index });
+      this.choosePoint(axis === this.x ? { ...this.point, x: index } : { ...this.point, y: index });
     } else {
       this.sliders.set(axis, index);
     }
@@ -604,7 +696,8 @@ export class DataView {
     this.chart?.end();
     this.chart = this.line = this.point = this.picture.point = this.pointSaid = this.said = null;
     this.state.set({ point: null, line: null });
-    this.picture.draw();
+    if (this.orthogonal?.isOpen()) this.orthogonal.close();
+    this.draw();
     this.picture.canvas.focus();
   }
 
@@ -648,19 +741,20 @@ export class DataView {
 
   // -- Keys, and the picture as a file.
 
-  #key(event) {
+  // Keys of a picture: arrows move it, with Shift its point; Enter chooses its middle.
+  keyOn(event, picture, point, choose) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const step = 60;
+    const { x, y, flipY } = picture.plane;
+    const middle = () => picture.placeAt(picture.width / 2, picture.height / 2) ?? { x: 0, y: 0 };
+    const within = (value, { size }) => Math.max(0, Math.min(size - 1, value));
     const go = (dx, dy) => {
-      if (!event.shiftKey) return this.picture.pan(-dx * step, -dy * step);
-      const flip = this.picture.plane.flipY ? -1 : 1;
-      const from = this.point ?? this.picture.placeAt(this.picture.width / 2, this.picture.height / 2) ?? { x: 0, y: 0 };
-      const within = (value, axis) => Math.max(0, Math.min(axis.size - 1, value));
-      this.#choosePoint({ x: within(from.x + dx, this.axes[this.x]), y: within(from.y + dy * flip, this.axes[this.y]) });
+      if (!event.shiftKey) return picture.pan(-dx * KEY_STEP, -dy * KEY_STEP);
+      const from = point ?? middle();
+      choose({ x: within(from.x + dx, x), y: within(from.y + (flipY ? -dy : dy), y) });
     };
     const actions = {
       ArrowLeft: () => go(-1, 0), ArrowRight: () => go(1, 0), ArrowUp: () => go(0, -1), ArrowDown: () => go(0, 1),
-      Enter: () => this.#choosePoint(this.picture.placeAt(this.picture.width / 2, this.picture.height / 2)),
+      Enter: () => choose(middle()),
     };
     if (!actions[event.key]) return;
     event.preventDefault();
@@ -672,6 +766,7 @@ export class DataView {
     const actions = {
       "+": () => this.picture?.zoom(1.6), "=": () => this.picture?.zoom(1.6), "-": () => this.picture?.zoom(1 / 1.6), 0: () => this.picture?.setView(null),
       f: () => this.fullScreen(), r: () => this.picture && this.#toggleRegion(),
+      o: () => this.picture && this.#togglePlanes(), c: () => this.picture && this.#toggleComparison(),
       ",": () => this.sliders?.step(null, -1), ".": () => this.sliders?.step(null, 1), p: () => this.sliders?.toggle(null), s: () => this.swap(),
     };
     actions[key]?.();

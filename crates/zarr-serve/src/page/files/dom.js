@@ -62,6 +62,8 @@ const SYMBOLS = {
   window: "M4 8h9M17 8h3M15 6v4M4 16h3M11 16h9M9 14v4",
   full: "M14 4h6v6M20 4l-7 7M10 20H4v-6M4 20l7-7",
   region: "M3 15L15 3l6 6L9 21zM7 11l2 2M10 8l3 3M13 5l2 2",
+  planes: "M4 4h10v10H4zM17 4h4v10h-4zM4 17h10v4H4z",
+  compare: "M4 5h7v14H4zM13 5h7v14h-7z",
   search: "M10.500 4a6.500 6.500 0 1 0 0 13 6.500 6.500 0 0 0 0-13zM15.500 15.500L20 20",
 };
 

@@ -15,6 +15,8 @@ const KEYS = [
   ["Shift + arrows", "in the picture: move the point"],
   ["s", "swap the axes of the picture"],
   ["r", "measure a rectangle or a line: drag in the picture, or type its ends"],
+  ["o", "planes at right angles through the point"],
+  ["c", "compare with another array"],
   ["f", "full screen"],
   ["t", "light or dark"],
   ["?", "this help"],

@@ -32,14 +32,14 @@ function theme() {
   const chosen = recall("theme");
   const isDark = chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
   document.documentElement.dataset.theme = isDark ? "dark" : "light";
-  view?.picture?.draw();
+  view?.draw?.();
 }
 
 function switchTheme() {
   const isDark = document.documentElement.dataset.theme === "dark";
   remember("theme", isDark ? "light" : "dark");
   document.documentElement.dataset.theme = isDark ? "light" : "dark";
-  view?.picture?.draw();
+  view?.draw?.();
 }
 
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", theme);

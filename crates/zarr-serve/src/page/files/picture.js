@@ -481,10 +481,16 @@ export class Picture {
     const { px, py } = this.toScreen(this.point.x + 0.5, this.point.y + 0.5, now);
     const [x, y] = [EDGE.left + px, EDGE.top + py];
     if (x < left - 1 || x > right + 1 || y < top - 1 || y > bottom + 1) return;
-    for (const [colour, width] of [["rgba(255,255,255,.9)", 4.5], [accent, 2]]) {
+    for (const [colour, width] of [["rgba(255,255,255,.9)", this.hasCross ? 2.5 : 4.5], [accent, this.hasCross ? 1 : 2]]) {
       context.strokeStyle = colour;
       context.lineWidth = width;
       context.beginPath();
+      if (this.hasCross) {
+        context.moveTo(left, y), context.lineTo(right, y);
+        context.moveTo(x, top), context.lineTo(x, bottom);
+        context.stroke();
+        continue;
+      }
       context.arc(x, y, 6, 0, 2 * Math.PI);
       context.moveTo(x - 11, y), context.lineTo(x - 6, y);
       context.moveTo(x + 6, y), context.lineTo(x + 11, y);
